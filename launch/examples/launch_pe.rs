@@ -1,0 +1,167 @@
+//! A PE that the tests of `oshrun` start: its first argument says how it behaves.
+
+use std::{
+    future::Future,
+    io::Write,
+    pin::pin,
+    process::{Command, ExitCode, exit},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use oxshmem_runtime::{
+    Error, Result,
+    bootstrap::{Bootstrap, Launched, suite},
+};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match behave(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("{error}");
+            ExitCode::from(9)
+        }
+    }
+}
+
+fn behave(args: &[&str]) -> Result<()> {
+    match args {
+        ["suite"] => suite::runtime().block_on(async {
+            let pe = init()?;
+            suite::check(&pe).await;
+            pe.finalized();
+            Ok(())
+        }),
+        ["meet-without-io"] => {
+            let runtime = tokio::runtime::Builder::new_current_thread().build();
+            runtime.map_err(|error| Error::system("test", error))?.block_on(async {
+                let pe = init()?;
+                pe.barrier().await?;
+                pe.finalized();
+                Ok(())
+            })
+        }
+        ["meet", bytes] => {
+            let pe = init()?;
+            let (me, length) = (pe.placement().pe as u8, number(bytes) as usize);
+            let all = block_on(pe.exchange(vec![me; length]))?;
+            assert!(all.iter().enumerate().all(|(pe, given)| *given == vec![pe as u8; length]));
+            block_on(pe.barrier())?;
+            pe.finalized();
+            Ok(())
+        }
+        ["twice"] => {
+            for round in 0..2 {
+                let pe = init()?;
+                suite::runtime().block_on(suite::check(&pe));
+                pe.finalized();
+                println!("round {round}");
+            }
+            Ok(())
+        }
+        ["again-while-in"] => {
+            let pe = init()?;
+            let second = Launched::from_env();
+            block_on(pe.barrier())?;
+            pe.finalized();
+            second.map(drop)
+        }
+        ["grandchild"] => {
+            let pe = init()?;
+            block_on(pe.barrier())?;
+            let own = std::env::current_exe().map_err(|error| Error::system("test", error))?;
+            let output = Command::new(own).arg("suite").output();
+            let output = output.map_err(|error| Error::system("test", error))?;
+            print!("{}", String::from_utf8_lossy(&output.stdout));
+            pe.finalized();
+            Ok(())
+        }
+        // One PE leaves as told, the others wait for it.
+        ["one-exits", which, status] => {
+            let pe = init()?;
+            block_on(pe.barrier())?;
+            if pe.placement().pe.to_string() == *which {
+                exit(number(status));
+            }
+            block_on(pe.barrier())
+        }
+        ["one-never-inits"] => {
+            if std::env::var("OXSHMEM_JOB").is_ok_and(|job| job.contains("pe=0")) {
+                return Ok(());
+            }
+            let pe = init()?;
+            block_on(pe.barrier())
+        }
+        ["one-aborts", which, status, why] => {
+            let pe = init()?;
+            block_on(pe.barrier())?;
+            if pe.placement().pe.to_string() == *which {
+                pe.abort(number(status), why);
+                print!("flushed late");
+                exit(number(status));
+            }
+            block_on(pe.barrier())
+        }
+        // Outlives SIGTERM, to tell what it was told.
+        ["told", status] => {
+            // SAFETY: ignoring a signal installs no handler.
+            unsafe { libc::signal(libc::SIGTERM, libc::SIG_IGN) };
+            let pe = init()?;
+            block_on(pe.barrier())?;
+            if pe.placement().pe == 0 {
+                match number(status) {
+                    0 => exit(0),
+                    status => pe.abort(status, ""),
+                }
+            }
+            let error = block_on(pe.barrier()).err();
+            println!("{}", error.map(|error| error.to_string()).unwrap_or_default());
+            Ok(())
+        }
+        // Prints its process number, and the same again from a child, and stays.
+        ["stay"] => {
+            let pe = init()?;
+            block_on(pe.barrier())?;
+            let script = "trap '' TERM; echo $$; sleep 1000 & wait; sleep 1000";
+            let child = Command::new("/bin/sh").args(["-c", script]).spawn();
+            let _child = child.map_err(|error| Error::system("test", error))?;
+            println!("{}", std::process::id());
+            block_on(pe.barrier())?;
+            std::thread::sleep(Duration::from_secs(1000));
+            Ok(())
+        }
+        ["lines", count, length] => {
+            let pe = std::env::var("OXSHMEM_JOB").unwrap_or_default();
+            let pe = pe.split(',').find_map(|field| field.strip_prefix("pe=")).unwrap_or("0");
+            let letter = b'a' + pe.parse::<u8>().unwrap_or_default();
+            let mut line = vec![letter; number(length) as usize];
+            line.push(b'\n');
+            let mut out = std::io::stdout().lock();
+            for _ in 0..number(count) {
+                out.write_all(&line).map_err(|error| Error::system("test", error))?;
+            }
+            Ok(())
+        }
+        _ => panic!("no such behaviour: {args:?}"),
+    }
+}
+
+fn init() -> Result<Launched> {
+    Launched::from_env().map(|pe| pe.expect("oshrun starts this program"))
+}
+
+fn number(text: &str) -> i32 {
+    text.parse().expect("a number")
+}
+
+/// Without a runtime, what waits blocks inside `poll`.
+fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return output;
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! `shmem-info`: which oxshmem this is, what it finds on this machine, and which settings are in force.
+//!
+//! It reads the environment as a PE would and starts no job, so that a setting can be tried out before
+//! a job depends on it. A setting that cannot be used is one line on standard error and status 2.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+    thread,
+};
+
+use clap::Parser;
+use oxshmem_runtime::{
+    Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
+    settings::{FenceSide, Settings, markdown, unknown},
+    version_line,
+};
+use serde_json::{Value, json};
+
+/// Shows the version of oxshmem, what it finds on this machine, and the settings in force.
+#[derive(Parser)]
+#[command(name = "shmem-info", version)]
+struct Options {
+    /// Show it as JSON.
+    #[arg(long, conflicts_with = "settings_markdown")]
+    json: bool,
+    /// Show only the table of settings, without values in force, as Markdown.
+    #[arg(long)]
+    settings_markdown: bool,
+    /// Show how this many PEs on one host would wait, instead of as many as CPUs and one more.
+    #[arg(long, value_name = "N", conflicts_with = "settings_markdown", value_parser = at_least_one)]
+    local_pes: Option<usize>,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let render = if options.json { Report::json } else { Report::text };
+    let text = match options.settings_markdown {
+        true => Ok(markdown().into_bytes()),
+        false => Report::gather(options.local_pes).map(|report| render(&report)),
+    };
+    let text = match text {
+        Ok(text) => text,
+        Err(error) => {
+            eprintln!("shmem-info: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    match io::stdout().write_all(&text) {
+        // A reader that has seen enough, such as `head`, is no failure.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            eprintln!("shmem-info: {error}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// What there is to show.
+struct Report {
+    settings: Settings,
+    cpus: usize,
+    page_size: usize,
+    membarrier: bool,
+    waiting: Vec<Waiting>,
+    unknown: Vec<String>,
+}
+
+/// How PEs wait where a given number of them share a host.
+struct Waiting {
+    local_pes: usize,
+    spin_ns: u64,
+    fence: &'static str,
+}
+
+impl Report {
+    fn gather(local_pes: Option<usize>) -> Result<Self> {
+        let settings = Settings::from_env()?;
+        // Where this cannot be found out, one CPU is the safe answer: nobody spins.
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let membarrier = rustix::thread::membarrier_query()
+            .contains_command(rustix::thread::MembarrierCommand::GlobalExpedited);
+        let cases = local_pes.map_or(vec![cpus, cpus + 1], |pes| vec![pes]);
+        let waiting = cases.into_iter().map(|pes| Waiting::decide(&settings, pes, cpus, membarrier));
+        Ok(Self {
+            waiting: waiting.collect::<Result<_>>()?,
+            cpus,
+            page_size: rustix::param::page_size(),
+            membarrier,
+            unknown: unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())),
+            settings,
+        })
+    }
+
+    fn text(&self) -> Vec<u8> {
+        let membarrier = if self.membarrier { "GLOBAL_EXPEDITED is supported" } else { "not supported" };
+        let mut facts = vec![
+            ("CPUs", format!("{} that this process may use", self.cpus)),
+            ("page size", format!("{} bytes", self.page_size)),
+            ("membarrier", membarrier.to_owned()),
+        ];
+        for waiting in &self.waiting {
+            facts.push(("waiting", waiting.sentence(self.settings.yield_rounds)));
+        }
+        let mut text = version_line() + "\n\n";
+        for (what, fact) in facts {
+            text += &format!("{what:10}  {fact}\n");
+        }
+        for name in &self.unknown {
+            text += &format!("note        {name}\n");
+        }
+        text.push('\n');
+        let mut text = text.into_bytes();
+        // Writing to memory does not fail.
+        let _ = self.settings.print_info(&mut text);
+        text
+    }
+
+    fn json(&self) -> Vec<u8> {
+        let waiting = self.waiting.iter().map(|waiting| {
+            json!({
+                "local_pes": waiting.local_pes,
+                "spin_ns": waiting.spin_ns,
+                "yield_rounds": self.settings.yield_rounds,
+                "fence": waiting.fence,
+            })
+        });
+        let settings = self.settings.entries().map(|entry| {
+            json!({
+                "name": entry.setting.name,
+                "value": entry.value,
+                "origin": entry.origin.to_string(),
+                "default": entry.setting.default,
+                "takes": entry.setting.values,
+                "unit": entry.setting.unit,
+                "effect": entry.setting.effect,
+                "deprecated": entry.setting.deprecated,
+                "same_on_all_pes": entry.setting.same_on_all_pes,
+            })
+        });
+        let report = json!({
+            "vendor": VENDOR_NAME,
+            "version": env!("CARGO_PKG_VERSION"),
+            "openshmem": format!("{VERSION_MAJOR}.{VERSION_MINOR}"),
+            "cpus": self.cpus,
+            "page_size": self.page_size,
+            "membarrier": self.membarrier,
+            "waiting": waiting.collect::<Value>(),
+            "unknown": self.unknown,
+            "settings": settings.collect::<Value>(),
+        });
+        format!("{report:#}\n").into_bytes()
+    }
+}
+
+impl Waiting {
+    fn decide(settings: &Settings, local_pes: usize, cpus: usize, membarrier: bool) -> Result<Self> {
+        let fence = match settings.fence_for(local_pes, cpus, membarrier)? {
+            FenceSide::Writer => "writer",
+            FenceSide::Sleeper => "membarrier",
+        };
+        let spin = settings.spin_for(local_pes, cpus).as_nanos();
+        Ok(Self { local_pes, spin_ns: u64::try_from(spin).unwrap_or(u64::MAX), fence })
+    }
+
+    fn sentence(&self, yield_rounds: u32) -> String {
+        let payer = match self.fence {
+            "writer" => "each writer pays for the fence",
+            _ => "who sleeps pays for the fence, by membarrier",
+        };
+        let (pes, spin) = (self.local_pes, self.spin_ns);
+        format!(
+            "with {pes} PEs on this host: spin {spin} ns, yield {yield_rounds} times, then sleep; {payer}"
+        )
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("a host has at least one PE".to_owned()),
+        Ok(pes) => Ok(pes),
+    }
+}

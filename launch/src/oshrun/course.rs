@@ -1,0 +1,286 @@
+//! The course of a job, as logic without I/O: what happened comes in, what to do about it comes out.
+//!
+//! The first thing that goes wrong is the *verdict*: it decides the exit status and is the one message.
+//! What goes wrong afterwards is a consequence, and not reported.
+
+use std::time::Duration;
+
+use oxshmem_runtime::bootstrap::wire::{Kind, Message};
+use rustix::process::Signal;
+
+use super::pe::{Exit, signal_name};
+
+/// How long PEs have between SIGTERM and SIGKILL once the job has failed.
+pub(super) const TO_END: Duration = Duration::from_millis(300);
+/// How long PEs have to end after a signal that was forwarded to them.
+pub(super) const TO_HEED: Duration = Duration::from_secs(5);
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Send a signal to all PEs and what they started.
+    Forward(Signal),
+    /// End the job: SIGTERM, to all but the PE that is already ending by itself.
+    Terminate { spare: Option<usize> },
+    /// SIGKILL to all.
+    Kill,
+}
+
+/// How the job ended, as far as one can tell from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Verdict {
+    pub(super) status: u8,
+    pub(super) message: Option<String>,
+}
+
+/// The job so far.
+pub(super) struct Course {
+    host: String,
+    pes: Vec<Member>,
+    alive: usize,
+    phase: Phase,
+    verdict: Option<Verdict>,
+    /// What the PEs that still run are to be told.
+    notice: Option<Message>,
+}
+
+#[derive(Clone, Debug)]
+struct Member {
+    pid: u32,
+    alive: bool,
+    /// Between init and finalize.
+    inside: bool,
+    inits: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Running,
+    /// A signal was forwarded, and the PEs have a while to heed it.
+    Interrupted(Signal),
+    /// The job is being ended.
+    Ending,
+}
+
+impl Course {
+    /// A job on `host` whose PEs run as the processes `pids`.
+    pub(super) fn new(host: &str, pids: impl Iterator<Item = u32>) -> Self {
+        let member = |pid| Member { pid, alive: true, inside: false, inits: 0 };
+        let pes: Vec<_> = pids.map(member).collect();
+        let (alive, host) = (pes.len(), host.to_owned());
+        Self { host, pes, alive, phase: Phase::Running, verdict: None, notice: None }
+    }
+
+    /// Whether a PE's process is still there.
+    pub(super) fn goes_on(&self) -> bool {
+        self.alive > 0
+    }
+
+    /// The verdict: without one, all is well.
+    pub(super) fn verdict(self) -> Verdict {
+        self.verdict.unwrap_or(Verdict { status: 0, message: None })
+    }
+
+    /// What the PEs that still run are to be told, once.
+    pub(super) fn take_notice(&mut self) -> Option<Message> {
+        self.notice.take()
+    }
+
+    /// PE `pe` takes part from now on. Every PE must, as often as any other.
+    pub(super) fn hello(&mut self, pe: usize) -> Option<Step> {
+        let inits = self.pes[pe].inits + 1;
+        (self.pes[pe].inside, self.pes[pe].inits) = (true, inits);
+        let missed = self.pes.iter().position(|other| !other.alive && other.inits < inits)?;
+        self.lost(missed, 1, "exited with status 0 without init, which other PEs are in")
+    }
+
+    /// PE `pe` has left in good order.
+    pub(super) fn finalized(&mut self, pe: usize) {
+        self.pes[pe].inside = false;
+    }
+
+    /// PE `pe` called `global_exit`.
+    pub(super) fn aborted(&mut self, pe: usize, status: i32, why: &str) -> Option<Step> {
+        let status_byte = status as u8;
+        let why = if why.is_empty() { String::new() } else { format!(": {}", one_line(why)) };
+        // With status 0 this is a way to end well, of which nobody needs to be told.
+        let message = (status != 0).then(|| format!("PE {pe} called global_exit({status}){why}"));
+        let notice = Message::new(Kind::GlobalExit).ticket(pe as u64).value(status);
+        self.end(status_byte, message, Some(notice), Some(pe))
+    }
+
+    /// PE `pe`'s process has ended.
+    pub(super) fn exited(&mut self, pe: usize, exit: Exit) -> Option<Step> {
+        self.pes[pe].alive = false;
+        self.alive -= 1;
+        match self.phase {
+            Phase::Ending => None,
+            Phase::Interrupted(signal) => {
+                let status = match exit {
+                    Exit::Status(0) if self.pes[pe].inside => Exit::Signal(signal.as_raw()).code(),
+                    exit => exit.code(),
+                };
+                if status != 0 && self.verdict.is_none() {
+                    let message = Some(format!("the job was ended by {}", signal_name(signal.as_raw())));
+                    self.verdict = Some(Verdict { status, message });
+                }
+                None
+            }
+            Phase::Running if exit != Exit::Status(0) => self.lost(pe, exit.code(), &exit.to_string()),
+            Phase::Running if self.pes[pe].inside => {
+                self.lost(pe, 1, "exited with status 0 without finalize")
+            }
+            Phase::Running
+                if self.pes.iter().any(|other| other.inside && other.inits > self.pes[pe].inits) =>
+            {
+                self.lost(pe, 1, "exited with status 0 without init, which other PEs are in")
+            }
+            Phase::Running => None,
+        }
+    }
+
+    /// The launcher was sent a signal that is to reach the PEs.
+    pub(super) fn signalled(&mut self, signal: Signal) -> Option<Step> {
+        if matches!(signal, Signal::USR1 | Signal::USR2) {
+            return Some(Step::Forward(signal));
+        }
+        match self.phase {
+            Phase::Running => {
+                self.phase = Phase::Interrupted(signal);
+                Some(Step::Forward(signal))
+            }
+            Phase::Interrupted(_) | Phase::Ending => Some(Step::Kill),
+        }
+    }
+
+    /// The time that the job was given has run out.
+    pub(super) fn timed_out(&mut self, limit: Duration) -> Option<Step> {
+        let message = format!("the job was ended because it took longer than {} s", limit.as_secs_f64());
+        self.end(124, Some(message), None, None)
+    }
+
+    /// The guardian has ended.
+    pub(super) fn unguarded(&mut self, pid: i32, exit: Exit) -> Option<Step> {
+        let message = format!("the guardian process (pid {pid}) {exit}; the job was ended");
+        self.end(exit.code().max(1), Some(message), None, None)
+    }
+
+    /// The launcher cannot go on serving PE `pe`.
+    pub(super) fn failed(&mut self, pe: usize, why: &str) -> Option<Step> {
+        self.lost(pe, 1, &format!("cannot be served: {}", one_line(why)))
+    }
+
+    fn lost(&mut self, pe: usize, status: u8, how: &str) -> Option<Step> {
+        let message =
+            format!("PE {pe} (pid {}, host {}) {how}; the job was ended", self.pes[pe].pid, self.host);
+        let notice = Message::new(Kind::Lost).ticket(pe as u64).with_body(how.into()).ok();
+        self.end(status, Some(message), notice, None)
+    }
+
+    fn end(
+        &mut self,
+        status: u8,
+        message: Option<String>,
+        notice: Option<Message>,
+        spare: Option<usize>,
+    ) -> Option<Step> {
+        if self.phase == Phase::Ending {
+            return None;
+        }
+        self.phase = Phase::Ending;
+        // After a forwarded signal there may be a verdict already, and the first one counts.
+        self.verdict.get_or_insert(Verdict { status, message });
+        self.notice = notice;
+        Some(Step::Terminate { spare })
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TERMINATE: Option<Step> = Some(Step::Terminate { spare: None });
+
+    fn course(n: u32) -> Course {
+        Course::new("node1", 100..100 + n)
+    }
+
+    fn message(course: Course) -> (u8, String) {
+        let verdict = course.verdict();
+        (verdict.status, verdict.message.unwrap_or_default())
+    }
+
+    #[test]
+    fn all_well_is_status_0_without_a_message() {
+        let mut course = course(2);
+        for pe in 0..2 {
+            assert_eq!(course.hello(pe), None);
+        }
+        for pe in 0..2 {
+            course.finalized(pe);
+            assert_eq!(course.exited(pe, Exit::Status(0)), None);
+        }
+        assert!(!course.goes_on());
+        assert_eq!(course.verdict(), Verdict { status: 0, message: None });
+    }
+
+    #[test]
+    fn the_first_failure_is_the_verdict() {
+        let mut course = course(3);
+        assert_eq!(course.exited(2, Exit::Signal(9)), TERMINATE);
+        assert_eq!(course.exited(0, Exit::Signal(15)), None);
+        assert_eq!(course.aborted(1, 5, "late"), None);
+        let expected = "PE 2 (pid 102, host node1) was killed by signal 9 (SIGKILL); the job was ended";
+        assert_eq!(message(course), (137, expected.to_owned()));
+    }
+
+    #[test]
+    fn leaving_without_finalize_is_a_failure() {
+        let mut course = course(2);
+        course.hello(0);
+        assert_eq!(course.exited(0, Exit::Status(0)), TERMINATE);
+        let (status, text) = message(course);
+        assert!(status == 1 && text.contains("exited with status 0 without finalize"), "{text}");
+    }
+
+    #[test]
+    fn a_pe_that_never_comes_is_noticed_whichever_is_first() {
+        let mut early = course(2);
+        assert_eq!(early.exited(1, Exit::Status(0)), None);
+        assert_eq!(early.hello(0), TERMINATE);
+        let mut late = course(2);
+        assert_eq!(late.hello(0), None);
+        assert_eq!(late.exited(1, Exit::Status(0)), TERMINATE);
+        assert!(message(late).1.starts_with("PE 1 (pid 101, host node1) exited with status 0 without init"));
+    }
+
+    #[test]
+    fn global_exit_spares_its_caller() {
+        let mut course = course(2);
+        assert_eq!(course.aborted(1, 5, "no\nmore"), Some(Step::Terminate { spare: Some(1) }));
+        assert_eq!(message(course), (5, "PE 1 called global_exit(5): no more".to_owned()));
+    }
+
+    #[test]
+    fn a_second_interrupt_kills() {
+        let mut course = course(1);
+        assert_eq!(course.signalled(Signal::USR1), Some(Step::Forward(Signal::USR1)));
+        assert_eq!(course.signalled(Signal::INT), Some(Step::Forward(Signal::INT)));
+        assert_eq!(course.signalled(Signal::TERM), Some(Step::Kill));
+        assert_eq!(course.exited(0, Exit::Signal(9)), None);
+        assert_eq!(message(course), (137, "the job was ended by signal 2 (SIGINT)".to_owned()));
+    }
+
+    #[test]
+    fn pes_that_heed_a_signal_end_well() {
+        let mut course = course(2);
+        course.signalled(Signal::INT);
+        course.exited(0, Exit::Status(0));
+        assert_eq!(course.aborted(1, 130, ""), Some(Step::Terminate { spare: Some(1) }));
+        assert_eq!(message(course), (130, "PE 1 called global_exit(130)".to_owned()));
+    }
+}

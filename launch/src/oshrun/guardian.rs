@@ -1,0 +1,121 @@
+//! The process that outlives a killed launcher by just long enough to kill the PEs.
+//!
+//! It leads the process group of all PEs, and so of what they start, and reads from a pipe whose other
+//! end only the launcher holds. When the launcher is gone, however that came about, the read ends and the
+//! guardian kills the group. It is not reaped before the launcher ends, so that the group's number
+//! cannot come to mean another group.
+
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd, OwnedFd, RawFd},
+};
+
+use rustix::{
+    io::Errno,
+    pipe::{PipeFlags, pipe_with},
+    process::{
+        Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid,
+        kill_current_process_group, kill_process_group, pidfd_open, setpgid, waitid, waitpid,
+    },
+};
+use tokio::io::{Interest, unix::AsyncFd};
+
+use super::pe::Exit;
+
+/// The launcher's view of the guardian.
+#[derive(Debug)]
+pub(super) struct Guardian {
+    pid: Pid,
+    process: OwnedFd,
+    /// Closed by the kernel when the launcher ends.
+    _lifeline: OwnedFd,
+}
+
+impl Guardian {
+    /// Forks the guardian. To be called while the process has one thread.
+    pub(super) fn start() -> io::Result<Self> {
+        let (watched, lifeline) = pipe_with(PipeFlags::CLOEXEC)?;
+        // SAFETY: there is no other thread whose locks the child could find taken.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => watch(watched.as_raw_fd()),
+            child => {
+                let pid = Pid::from_raw(child).ok_or(io::ErrorKind::InvalidData)?;
+                // The child does the same; whoever comes first, the group is there when PEs are to join it.
+                setpgid(Some(pid), Some(pid))?;
+                let process = pidfd_open(pid, PidfdFlags::empty())?;
+                Ok(Self { pid, process, _lifeline: lifeline })
+            }
+        }
+    }
+
+    /// Its number, which is also that of the PEs' process group.
+    pub(super) fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// Sends a signal to all PEs and what they started. The guardian itself only minds SIGKILL.
+    pub(super) fn signal_group(&self, signal: Signal) {
+        // Fails when the group is empty, which is as well.
+        let _ = kill_process_group(self.pid, signal);
+    }
+
+    /// Returns when the guardian has ended, which it never does by itself.
+    pub(super) async fn ended(&self) -> io::Result<Exit> {
+        // SAFETY: the descriptor is open for as long as it is borrowed.
+        let watch = unsafe { AsyncFd::register_with_interest(self.process.as_fd(), Interest::READABLE)? };
+        watch.readable().await?.retain_ready();
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(self.pid), options)?.ok_or(io::ErrorKind::NotFound)?;
+        Ok(match status.terminating_signal() {
+            Some(signal) => Exit::Signal(signal),
+            None => Exit::Status(status.exit_status().unwrap_or_default()),
+        })
+    }
+
+    /// Kills what is left of the group, the guardian included.
+    pub(super) fn end(self) {
+        self.signal_group(Signal::KILL);
+        let _ = rustix::io::retry_on_intr(|| waitpid(Some(self.pid), WaitOptions::empty()));
+    }
+}
+
+/// What the guardian does.
+fn watch(lifeline: RawFd) -> ! {
+    let _ = setpgid(None, None);
+    let _ = rustix::thread::set_name(c"oshrun-guardian");
+    for signal in [
+        libc::SIGINT,
+        libc::SIGTERM,
+        libc::SIGHUP,
+        libc::SIGQUIT,
+        libc::SIGUSR1,
+        libc::SIGUSR2,
+        libc::SIGTSTP,
+    ] {
+        // SAFETY: ignoring a signal installs no handler.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    // Everything but the lifeline is closed, above all our own copy of its other end, and what somebody
+    // who reads the launcher's output waits for the end of.
+    let lifeline = lifeline.unsigned_abs();
+    // SAFETY: nothing of this process uses these descriptors any more.
+    unsafe {
+        libc::close_range(0, lifeline - 1, 0);
+        libc::close_range(lifeline + 1, libc::c_uint::MAX, 0);
+    }
+    let mut byte = [0_u8];
+    loop {
+        // SAFETY: the buffer has room for the one byte.
+        let read = unsafe { libc::read(lifeline as RawFd, byte.as_mut_ptr().cast(), 1) };
+        if read >= 0 || Errno::from_io_error(&io::Error::last_os_error()) != Some(Errno::INTR) {
+            break;
+        }
+    }
+    if getpgrp() == getpid() {
+        let _ = kill_current_process_group(Signal::KILL);
+    }
+    // Only reached if the guardian could not become a leader.
+    // SAFETY: ends the process without running what is registered to run at the launcher's end.
+    unsafe { libc::_exit(0) }
+}

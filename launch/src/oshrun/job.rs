@@ -1,0 +1,372 @@
+//! A job from its first process to its last: the event loop around [`Course`] and [`Meeting`].
+
+use std::{
+    fs::File,
+    io::{self, IsTerminal},
+    os::fd::{AsFd, AsRawFd, OwnedFd},
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use oxshmem_runtime::bootstrap::wire::{Inbox, Kind, Message, Outbox};
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal, kill_process},
+};
+use tokio::{
+    io::{Interest, unix::AsyncFd},
+    net::unix::pipe,
+    process::Child,
+    signal::unix::{SignalKind, signal},
+    sync::{mpsc, watch},
+    task::JoinSet,
+    time::{Instant, sleep, sleep_until},
+};
+
+use super::{
+    course::{Course, Step, TO_END, TO_HEED, Verdict},
+    guardian::Guardian,
+    meeting::{Mail, Meeting},
+    options::Options,
+    output::{Output, Stream, relay},
+    pe::{Exit, Pe, Starter},
+};
+
+/// How long a reader who does not read may keep a job from ending that was told to end.
+const TO_READ: Duration = Duration::from_secs(1);
+
+/// Runs a job. `Err` says why it could not be started, in which case none of it is left.
+pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdict, String> {
+    let cannot = |error: io::Error| format!("cannot start: {error}");
+    let mut signals = signals().map_err(cannot)?;
+    let starter = Starter::new(options, guardian.pid()).map_err(cannot)?;
+    let mut pes = Vec::with_capacity(options.n_pes);
+    for number in 0..options.n_pes {
+        match starter.start(number) {
+            Ok(pe) => pes.push(pe),
+            Err(error) => {
+                guardian.signal_group(Signal::KILL);
+                for pe in &mut pes {
+                    let _: Result<_, _> = pe.child.wait().await;
+                }
+                let name = options.name.to_string_lossy();
+                return Err(format!("cannot start {name} as PE {number}: {error}"));
+            }
+        }
+    }
+    let mut job = Job::new(options, guardian, starter.host(), pes).map_err(cannot)?;
+
+    let unguarded = guardian.ended();
+    let mut unguarded = pin!(unguarded);
+    let mut guarded = true;
+    let mut deadline = options.timeout.map(|limit| Instant::now() + limit);
+    while job.course.goes_on() {
+        let step = tokio::select! {
+            Some((pe, event)) = job.events.recv() => job.on(pe, event),
+            Some(signal) = signals.recv() => job.course.signalled(signal),
+            () = at(deadline) => {
+                deadline = None;
+                job.course.timed_out(options.timeout.unwrap_or_default())
+            }
+            () = at(job.kill_at) => Some(Step::Kill),
+            ended = &mut unguarded, if guarded => {
+                guarded = false;
+                let exit = ended.unwrap_or(Exit::Status(1));
+                job.course.unguarded(guardian.pid().as_raw_pid(), exit)
+            }
+        };
+        if let Some(step) = step {
+            job.take(step);
+        }
+    }
+    // Whatever the PEs have left running.
+    guardian.signal_group(Signal::KILL);
+    Ok(job.finish(&mut signals).await)
+}
+
+/// A job whose PEs are running.
+struct Job<'a> {
+    guardian: &'a Guardian,
+    course: Course,
+    meeting: Meeting,
+    to_pes: Vec<mpsc::UnboundedSender<Order>>,
+    events: mpsc::UnboundedReceiver<(usize, Event)>,
+    output: Arc<Output>,
+    relays: JoinSet<()>,
+    /// Tells the relays that nothing more will be printed.
+    over: watch::Sender<bool>,
+    kill_at: Option<Instant>,
+    /// The job is to end, whether or not anybody reads its output.
+    hasten: bool,
+}
+
+/// What happens to a PE.
+enum Event {
+    Message(Message),
+    /// It cannot be talked to.
+    Broken(io::Error),
+    Exited(Exit),
+}
+
+/// What is to be done about a PE.
+enum Order {
+    Send(Message),
+    Signal(Signal),
+}
+
+impl<'a> Job<'a> {
+    fn new(options: &Options, guardian: &'a Guardian, host: &str, pes: Vec<Pe>) -> io::Result<Self> {
+        let course = Course::new(host, pes.iter().map(|pe| pe.child.id().unwrap_or_default()));
+        let (send_event, events) = mpsc::unbounded_channel();
+        let over = watch::Sender::new(false);
+        let output = Arc::new(Output::new());
+        let mut relays = JoinSet::new();
+        let mut to_pes = Vec::with_capacity(pes.len());
+        for (number, Pe { mut child, socket }) in pes.into_iter().enumerate() {
+            if let Some(stdin) = child.stdin.take() {
+                feed(stdin.into_owned_fd()?);
+            }
+            let stdout = child.stdout.take().map(|pipe| pipe.into_owned_fd()).transpose()?;
+            let stderr = child.stderr.take().map(|pipe| pipe.into_owned_fd()).transpose()?;
+            for (stream, pipe) in [(Stream::Out, stdout), (Stream::Err, stderr)] {
+                let Some(pipe) = pipe else { continue };
+                let from = pipe::Receiver::from_owned_fd(pipe)?;
+                let (output, over) = (Arc::clone(&output), over.subscribe());
+                relays.spawn(relay(number, stream, options.tag_output, from, output, over));
+            }
+            let (to_pe, orders) = mpsc::unbounded_channel();
+            to_pes.push(to_pe);
+            let report = Report { pe: number, events: send_event.clone() };
+            // SAFETY: `AsyncFd` owns the descriptor, and nothing closes it in between.
+            let socket = unsafe { AsyncFd::register(socket)? };
+            tokio::spawn(attend(child, socket, orders, report));
+        }
+        let meeting = Meeting::new(options.n_pes, options.hosts);
+        let (kill_at, hasten) = (None, false);
+        Ok(Self { guardian, course, meeting, to_pes, events, output, relays, over, kill_at, hasten })
+    }
+
+    /// Takes note of what happened.
+    fn on(&mut self, pe: usize, event: Event) -> Option<Step> {
+        let message = match event {
+            Event::Message(message) => message,
+            Event::Broken(error) => return self.course.failed(pe, &error.to_string()),
+            Event::Exited(exit) => return self.course.exited(pe, exit),
+        };
+        let ticket = message.ticket;
+        let mail = match message.kind {
+            Kind::Hello => return self.course.hello(pe),
+            Kind::Finalized => {
+                self.course.finalized(pe);
+                return None;
+            }
+            Kind::Abort => {
+                let (status, why) = (message.value, message.into_body().unwrap_or_default());
+                return self.course.aborted(pe, status, &String::from_utf8_lossy(&why));
+            }
+            Kind::Exchange => message.into_body().and_then(|body| self.meeting.exchange(pe, ticket, body)),
+            Kind::Offer => Ok(self.meeting.offer(pe, message)),
+            Kind::Fetch => Ok(self.meeting.fetch(pe, ticket)),
+            Kind::Exchanged | Kind::Offered | Kind::GlobalExit | Kind::Lost => {
+                Err(io::ErrorKind::InvalidData.into())
+            }
+        };
+        match mail {
+            Ok(mail) => {
+                self.deliver(mail);
+                None
+            }
+            Err(error) => self.course.failed(pe, &error.to_string()),
+        }
+    }
+
+    fn deliver(&self, mail: Mail) {
+        for (pe, message) in mail {
+            self.order(pe, Order::Send(message));
+        }
+    }
+
+    fn order(&self, pe: usize, order: Order) {
+        // Fails if the PE has ended, which is as well.
+        let _ = self.to_pes[pe].send(order);
+    }
+
+    /// Does what the course asks for.
+    fn take(&mut self, step: Step) {
+        if let Some(notice) = self.course.take_notice() {
+            self.deliver((0..self.to_pes.len()).map(|pe| (pe, notice.clone())).collect());
+        }
+        match step {
+            Step::Forward(signal @ (Signal::USR1 | Signal::USR2)) => self.signal_pes(signal, None),
+            Step::Forward(signal) => {
+                self.guardian.signal_group(signal);
+                self.kill_at = Some(Instant::now() + TO_HEED);
+                self.hasten = true;
+            }
+            Step::Terminate { spare } => {
+                match spare {
+                    None => self.guardian.signal_group(Signal::TERM),
+                    spare => self.signal_pes(Signal::TERM, spare),
+                }
+                self.kill_at = Some(Instant::now() + TO_END);
+                self.hasten |= spare.is_none();
+            }
+            Step::Kill => {
+                self.guardian.signal_group(Signal::KILL);
+                self.kill_at = None;
+            }
+        }
+    }
+
+    fn signal_pes(&self, signal: Signal, spare: Option<usize>) {
+        for pe in (0..self.to_pes.len()).filter(|&pe| Some(pe) != spare) {
+            self.order(pe, Order::Signal(signal));
+        }
+    }
+
+    /// Waits until all output is written, unless the user has had enough.
+    async fn finish(mut self, signals: &mut mpsc::UnboundedReceiver<Signal>) -> Verdict {
+        self.over.send_replace(true);
+        let limit = self.hasten.then(|| Instant::now() + TO_READ);
+        let verdict = self.course.verdict();
+        let written = async {
+            while self.relays.join_next().await.is_some() {}
+            if verdict.message.is_some() {
+                self.output.end_line().await;
+            }
+        };
+        tokio::select! {
+            () = written => {}
+            Some(Signal::INT | Signal::TERM | Signal::HUP) = signals.recv() => {}
+            () = at(limit) => {}
+        }
+        verdict
+    }
+}
+
+/// Returns at `time`, or never.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The signals that are for the PEs, as they come.
+fn signals() -> io::Result<mpsc::UnboundedReceiver<Signal>> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let all = [Signal::INT, Signal::TERM, Signal::HUP, Signal::USR1, Signal::USR2];
+    for kind in all.into_iter().filter(|&kind| kind != Signal::HUP || !hangup_is_ignored()) {
+        let mut incoming = signal(SignalKind::from_raw(kind.as_raw()))?;
+        let sender = sender.clone();
+        tokio::spawn(async move { while incoming.recv().await.is_some() && sender.send(kind).is_ok() {} });
+    }
+    Ok(receiver)
+}
+
+/// Whether `nohup` or the like started us.
+fn hangup_is_ignored() -> bool {
+    // SAFETY: an all-zero `sigaction` is a valid one.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: asks for the current action without setting another.
+    let asked = unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), &mut action) };
+    asked == 0 && action.sa_sigaction == libc::SIG_IGN
+}
+
+/// Passes the launcher's standard input on to PE 0, for as long as both last. On a thread of its own, because
+/// not everything that standard input can be can be waited for; nobody waits for the thread.
+fn feed(to: OwnedFd) {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        // SAFETY: two calls that only ask.
+        let (foreground, own) = unsafe { (libc::tcgetpgrp(stdin.as_raw_fd()), libc::getpgrp()) };
+        if foreground != own {
+            // Reading from it would stop us.
+            return;
+        }
+    }
+    let Ok(from) = stdin.as_fd().try_clone_to_owned() else { return };
+    let copy = move || io::copy(&mut File::from(from), &mut File::from(to));
+    // Should there be no thread, PE 0 reads the end of its input.
+    let _ = std::thread::Builder::new().name("stdin".to_owned()).spawn(copy);
+}
+
+/// Where the news of one PE goes.
+struct Report {
+    pe: usize,
+    events: mpsc::UnboundedSender<(usize, Event)>,
+}
+
+impl Report {
+    fn send(&self, event: Event) {
+        // When the loop has ended, nobody minds.
+        let _ = self.events.send((self.pe, event));
+    }
+}
+
+/// Talks to one PE until its process has ended.
+async fn attend(
+    mut child: Child,
+    socket: AsyncFd<OwnedFd>,
+    mut orders: mpsc::UnboundedReceiver<Order>,
+    report: Report,
+) {
+    let (mut inbox, mut outbox) = (Inbox::default(), Outbox::default());
+    let (mut open, mut sending, mut full) = (true, false, false);
+    let status = loop {
+        tokio::select! {
+            status = child.wait() => break status,
+            ready = socket.ready(Interest::READABLE), if open => match ready {
+                Ok(mut ready) => {
+                    open = take_all(&mut inbox, &socket, &report);
+                    ready.clear_ready();
+                }
+                Err(error) => {
+                    open = false;
+                    report.send(Event::Broken(error));
+                }
+            },
+            Some(order) = orders.recv() => match order {
+                Order::Send(message) => {
+                    outbox.push(message);
+                    sending = true;
+                }
+                // The number is the PE's for as long as `child` has not been waited for.
+                Order::Signal(signal) => if let Some(pid) = child.id() {
+                    let _ = Pid::from_raw(pid as i32).map(|pid| kill_process(pid, signal));
+                }
+            },
+            Ok(mut ready) = socket.ready(Interest::WRITABLE), if sending && !full => {
+                match outbox.flush(socket.get_ref()) {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => ready.clear_ready(),
+                    // The kernel has too many descriptors under way for this user.
+                    Err(error) if Errno::from_io_error(&error) == Some(Errno::TOOMANYREFS) => full = true,
+                    // Done, or nobody is left to read it.
+                    _ => sending = false,
+                }
+            }
+            () = sleep(Duration::from_millis(1)), if full => full = false,
+        }
+    };
+    // What the PE said before it ended counts before that it ended.
+    if open {
+        take_all(&mut inbox, &socket, &report);
+    }
+    report.send(Event::Exited(status.map_or(Exit::Status(1), Exit::from)));
+}
+
+/// Takes all messages that are there; false when there will be no more.
+fn take_all(inbox: &mut Inbox, socket: &AsyncFd<OwnedFd>, report: &Report) -> bool {
+    loop {
+        match inbox.receive(socket.get_ref()) {
+            Ok(Some(message)) => report.send(Event::Message(message)),
+            Ok(None) => return false,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
+            Err(error) => {
+                report.send(Event::Broken(error));
+                return false;
+            }
+        }
+    }
+}

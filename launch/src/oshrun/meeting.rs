@@ -1,0 +1,170 @@
+//! What PEs exchange through the launcher, as logic without I/O: a request comes in, messages to PEs come out.
+//!
+//! A PE's k-th exchange belongs to the job's k-th exchange, and its k-th fetch to its host's k-th offer.
+
+use std::{collections::VecDeque, io};
+
+use oxshmem_runtime::bootstrap::{
+    job::host_of,
+    wire::{self, Kind, Message},
+};
+
+/// Messages, and the PE that each is for.
+pub(super) type Mail = Vec<(usize, Message)>;
+
+/// All exchanges and offers of a job.
+pub(super) struct Meeting {
+    n_pes: usize,
+    hosts: usize,
+    /// The exchanges that some PE has not joined yet. They complete in order.
+    exchanges: VecDeque<Exchange>,
+    /// The number of the first of them.
+    first: u64,
+    /// How many exchanges each PE has joined.
+    joined: Vec<u64>,
+    /// How many offers each PE has asked for.
+    fetched: Vec<u64>,
+    offers: Vec<Offers>,
+}
+
+struct Exchange {
+    /// Each PE's ticket and contribution.
+    given: Vec<(u64, Vec<u8>)>,
+    missing: usize,
+}
+
+/// The offers of one host's leader.
+struct Offers {
+    followers: usize,
+    /// Those that some PE of the host has not fetched yet, and how many have.
+    open: VecDeque<(Message, usize)>,
+    /// The number of the first of them.
+    first: u64,
+    /// Fetches that came before the offer: PE, ticket, number.
+    waiting: Vec<(usize, u64, u64)>,
+}
+
+impl Meeting {
+    pub(super) fn new(n_pes: usize, hosts: usize) -> Self {
+        let mut offers: Vec<_> = (0..hosts).map(|_| Offers::new()).collect();
+        for pe in 0..n_pes {
+            offers[host_of(pe, n_pes, hosts)].followers += 1;
+        }
+        for host in &mut offers {
+            host.followers -= 1;
+        }
+        let (joined, fetched) = (vec![0; n_pes], vec![0; n_pes]);
+        Self { n_pes, hosts, exchanges: VecDeque::new(), first: 0, joined, fetched, offers }
+    }
+
+    /// PE `pe` joins its next exchange. The one that completes it brings everybody's answer.
+    pub(super) fn exchange(&mut self, pe: usize, ticket: u64, body: Vec<u8>) -> io::Result<Mail> {
+        let index = (self.joined[pe] - self.first) as usize;
+        self.joined[pe] += 1;
+        if index == self.exchanges.len() {
+            let given = vec![(0, Vec::new()); self.n_pes];
+            self.exchanges.push_back(Exchange { given, missing: self.n_pes });
+        }
+        let exchange = &mut self.exchanges[index];
+        exchange.given[pe] = (ticket, body);
+        exchange.missing -= 1;
+        if exchange.missing > 0 {
+            return Ok(Mail::new());
+        }
+        let (tickets, given): (Vec<_>, Vec<_>) = std::mem::take(&mut exchange.given).into_iter().unzip();
+        self.exchanges.pop_front();
+        self.first += 1;
+        // One body for all, so that an answer costs what its recipient's copy costs.
+        let answer = Message::new(Kind::Exchanged).with_body(wire::pack(&given))?;
+        Ok(tickets.into_iter().map(|ticket| answer.clone().ticket(ticket)).enumerate().collect())
+    }
+
+    /// PE `pe`, the leader of its host, offers what `message` carries.
+    pub(super) fn offer(&mut self, pe: usize, message: Message) -> Mail {
+        let host = &mut self.offers[host_of(pe, self.n_pes, self.hosts)];
+        let number = host.first + host.open.len() as u64;
+        host.open.push_back((message.as_kind(Kind::Offered), 0));
+        let (ready, waiting) = host.waiting.drain(..).partition(|&(_, _, wanted)| wanted == number);
+        host.waiting = waiting;
+        let ready: Vec<_> = ready;
+        let mail = ready.into_iter().filter_map(|(pe, ticket, number)| host.take(pe, ticket, number));
+        let mail = mail.collect();
+        host.close();
+        mail
+    }
+
+    /// PE `pe` asks for its host's next offer.
+    pub(super) fn fetch(&mut self, pe: usize, ticket: u64) -> Mail {
+        let number = self.fetched[pe];
+        self.fetched[pe] += 1;
+        let host = &mut self.offers[host_of(pe, self.n_pes, self.hosts)];
+        let answer = host.take(pe, ticket, number);
+        if answer.is_none() {
+            host.waiting.push((pe, ticket, number));
+        }
+        host.close();
+        answer.into_iter().collect()
+    }
+}
+
+impl Offers {
+    fn new() -> Self {
+        Self { followers: 0, open: VecDeque::new(), first: 0, waiting: Vec::new() }
+    }
+
+    fn take(&mut self, pe: usize, ticket: u64, number: u64) -> Option<(usize, Message)> {
+        let (offer, taken) = self.open.get_mut((number - self.first) as usize)?;
+        *taken += 1;
+        Some((pe, offer.clone().ticket(ticket)))
+    }
+
+    /// Lets go of the offers that everybody has.
+    fn close(&mut self) {
+        while self.open.front().is_some_and(|(_, taken)| *taken == self.followers) {
+            self.open.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tickets(mail: Mail) -> Vec<(usize, u64)> {
+        mail.into_iter().map(|(pe, message)| (pe, message.ticket)).collect()
+    }
+
+    #[test]
+    fn the_last_to_join_an_exchange_completes_it() {
+        let mut meeting = Meeting::new(2, 1);
+        assert!(meeting.exchange(0, 10, vec![1]).unwrap().is_empty());
+        assert!(meeting.exchange(0, 11, vec![3]).unwrap().is_empty());
+        let mail = meeting.exchange(1, 20, vec![2]).unwrap();
+        let body = mail[0].1.clone().into_body().unwrap();
+        assert_eq!(*wire::unpack(&body, 2).unwrap(), [vec![1], vec![2]]);
+        assert_eq!(tickets(mail), [(0, 10), (1, 20)]);
+        assert_eq!(tickets(meeting.exchange(1, 21, vec![4]).unwrap()), [(0, 11), (1, 21)]);
+        assert!(meeting.exchanges.is_empty());
+    }
+
+    #[test]
+    fn offers_reach_the_leaders_own_host_only_and_are_let_go() {
+        let mut meeting = Meeting::new(6, 2);
+        assert!(meeting.fetch(4, 40).is_empty());
+        assert!(meeting.offer(0, Message::new(Kind::Offer)).is_empty());
+        assert_eq!(tickets(meeting.fetch(1, 10)), [(1, 10)]);
+        assert!(meeting.fetch(1, 11).is_empty());
+        assert_eq!(tickets(meeting.fetch(2, 20)), [(2, 20)]);
+        assert_eq!(tickets(meeting.offer(3, Message::new(Kind::Offer))), [(4, 40)]);
+        assert_eq!(tickets(meeting.fetch(5, 50)), [(5, 50)]);
+        assert!(meeting.offers.iter().all(|host| host.open.is_empty()));
+    }
+
+    #[test]
+    fn a_leader_alone_on_its_host_leaves_nothing_behind() {
+        let mut meeting = Meeting::new(1, 1);
+        assert!(meeting.offer(0, Message::new(Kind::Offer)).is_empty());
+        assert!(meeting.offers[0].open.is_empty());
+    }
+}

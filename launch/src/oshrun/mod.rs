@@ -1,0 +1,75 @@
+//! `oshrun`: starts the PEs of a job, lets them meet, relays what they print, and ends them together.
+//!
+//! One thread does it all in an event loop ([`job`]). What happens to the job when a PE ends, a signal
+//! comes or time runs out is decided by plain logic without I/O ([`course`]), and so is what PEs exchange
+//! through the launcher ([`meeting`]). A second process, the [`guardian`], leads the process group that all
+//! PEs belong to and kills it should the launcher be killed.
+
+mod course;
+mod guardian;
+mod job;
+mod meeting;
+mod options;
+mod output;
+mod pe;
+
+use std::{io::Write, process::ExitCode};
+
+use guardian::Guardian;
+use options::{Options, Stop};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// The status of an `oshrun` that could not start what it was asked to.
+const NOT_STARTED: u8 = 2;
+
+/// The whole program, from its arguments to its exit status.
+pub fn main() -> ExitCode {
+    let options = match Options::from_args(std::env::args_os()) {
+        Ok(options) => options,
+        Err(Stop::Answer(text)) => {
+            print!("{text}");
+            return ExitCode::SUCCESS;
+        }
+        Err(Stop::Refusal(reason)) => return refuse(&reason),
+    };
+    pe::leave_outer_job();
+    // The guardian is forked here, while there is one thread.
+    let guardian = match Guardian::start() {
+        Ok(guardian) => guardian,
+        Err(error) => return refuse(&format!("cannot start the guardian process: {error}")),
+    };
+    // On this thread, because the kernel kills PEs when the thread that started them ends.
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return refuse(&format!("cannot start: {error}")),
+    };
+    let end = runtime.block_on(job::run(&options, &guardian));
+    // Should output still be on its way to a reader who does not read, it is given up.
+    runtime.shutdown_background();
+    guardian.end();
+    match end {
+        Ok(end) => {
+            if let Some(message) = end.message {
+                say(&message);
+            }
+            ExitCode::from(end.status)
+        }
+        Err(reason) => refuse(&reason),
+    }
+}
+
+fn refuse(reason: &str) -> ExitCode {
+    say(reason);
+    ExitCode::from(NOT_STARTED)
+}
+
+/// Writes a message in one piece, unless whoever reads our standard error has stopped reading it. There is
+/// nobody to tell if that fails.
+fn say(message: &str) {
+    let mut stderr = std::io::stderr();
+    let mut writable = [PollFd::new(&stderr, PollFlags::OUT)];
+    let second = Timespec { tv_sec: 1, tv_nsec: 0 };
+    if poll(&mut writable, Some(&second)) != Ok(0) {
+        let _ = stderr.write_all(format!("oshrun: {message}\n").as_bytes());
+    }
+}

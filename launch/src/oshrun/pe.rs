@@ -1,0 +1,166 @@
+//! One PE's process: how it is started, and what becomes of its exit status.
+
+use std::{
+    fmt, io,
+    os::{
+        fd::{AsRawFd, BorrowedFd, OwnedFd},
+        unix::process::ExitStatusExt,
+    },
+    process::{ExitStatus, Stdio},
+};
+
+use oxshmem_runtime::bootstrap::{
+    host_name,
+    job::{JOB_VARIABLE, Job},
+    wire,
+};
+use rustix::{
+    io::{FdFlags, fcntl_getfd, fcntl_setfd},
+    process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal},
+    thread::{CpuSet, sched_getaffinity, sched_setaffinity},
+};
+use tokio::process::{Child, Command};
+
+use super::options::{BindTo, Options};
+
+/// A PE's process that was just started.
+pub(super) struct Pe {
+    pub(super) child: Child,
+    pub(super) socket: OwnedFd,
+}
+
+/// Starts PEs, all alike but for their number.
+pub(super) struct Starter<'a> {
+    options: &'a Options,
+    group: Pid,
+    host: String,
+    /// The CPUs that PEs are bound to, if they are.
+    cpus: Vec<usize>,
+}
+
+impl<'a> Starter<'a> {
+    /// PEs will join the process group `group`.
+    pub(super) fn new(options: &'a Options, group: Pid) -> io::Result<Self> {
+        let cpus = match options.bind_to {
+            BindTo::None => Vec::new(),
+            BindTo::Core => {
+                let allowed = sched_getaffinity(None)?;
+                (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect()
+            }
+        };
+        Ok(Self { options, group, host: host_name(), cpus })
+    }
+
+    /// This host's name.
+    pub(super) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Starts PE `pe`. To be called on the main thread: the PE is killed when the calling thread ends.
+    pub(super) fn start(&self, pe: usize) -> io::Result<Pe> {
+        let (socket, theirs) = wire::pair()?;
+        let job = Job {
+            fd: theirs.as_raw_fd(),
+            inode: wire::inode(&theirs)?,
+            pe,
+            n_pes: self.options.n_pes,
+            hosts: self.options.hosts,
+            host: self.host.clone(),
+        };
+        let mut command = Command::new(&self.options.program);
+        command
+            .arg0(&self.options.name)
+            .args(&self.options.arguments)
+            .envs(self.options.variables.iter().map(|(name, value)| (name, value)))
+            .env(JOB_VARIABLE, job.to_string())
+            .stdin(if pe == 0 { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(self.group.as_raw_pid());
+        let launcher = getpid();
+        let cpus = self.cpus.get(pe % self.cpus.len().max(1)).map(|&cpu| {
+            let mut only = CpuSet::new();
+            only.set(cpu);
+            only
+        });
+        let inherited = theirs.as_raw_fd();
+        let prepare = move || {
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            if getppid() != Some(launcher) {
+                // The launcher died before the line above, which therefore came too late.
+                return Err(rustix::io::Errno::SRCH.into());
+            }
+            if let Some(cpus) = &cpus {
+                sched_setaffinity(None, cpus)?;
+            }
+            // SAFETY: the parent closes it after the child was started.
+            let inherited = unsafe { BorrowedFd::borrow_raw(inherited) };
+            fcntl_setfd(inherited, FdFlags::empty())?;
+            Ok(())
+        };
+        // SAFETY: it makes system calls only, and allocates nothing.
+        unsafe { command.pre_exec(prepare) };
+        let child = command.spawn()?;
+        Ok(Pe { child, socket })
+    }
+}
+
+/// Keeps the socket of the job that this launcher is itself part of, if it is, from the PEs of the job that
+/// it starts.
+pub(super) fn leave_outer_job() {
+    let outer = std::env::var(JOB_VARIABLE).ok().and_then(|text| text.parse::<Job>().ok());
+    let Some(job) = outer else { return };
+    // SAFETY: the number is not negative (`Job` checks that), and used only if it is that socket.
+    let socket = unsafe { BorrowedFd::borrow_raw(job.fd) };
+    if fcntl_getfd(socket).is_ok() && wire::inode(socket).is_ok_and(|inode| inode == job.inode) {
+        let _ = fcntl_setfd(socket, FdFlags::CLOEXEC);
+    }
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    Status(i32),
+    Signal(i32),
+}
+
+impl Exit {
+    /// What a shell would report.
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Self::Status(status) => status as u8,
+            Self::Signal(signal) => 128_u8.wrapping_add(signal as u8),
+        }
+    }
+}
+
+impl From<ExitStatus> for Exit {
+    fn from(status: ExitStatus) -> Self {
+        match status.signal() {
+            Some(signal) => Self::Signal(signal),
+            None => Self::Status(status.code().unwrap_or_default()),
+        }
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Status(status) => write!(f, "exited with status {status}"),
+            Self::Signal(signal) => write!(f, "was killed by {}", signal_name(signal)),
+        }
+    }
+}
+
+/// A signal as people know it: `signal 9 (SIGKILL)`.
+pub(super) fn signal_name(signal: i32) -> String {
+    const NAMES: [&str; 32] = [
+        "", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",
+        "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU",
+        "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
+    ];
+    match usize::try_from(signal).ok().and_then(|index| NAMES.get(index)) {
+        Some(name) => format!("signal {signal} (SIG{name})"),
+        None => format!("signal {signal}"),
+    }
+}

@@ -1,0 +1,227 @@
+//! How jobs end: with which status and message, and that nothing is left of them.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{Folder, kill, line, oshrun, script, split, start, start_script};
+
+/// The PE's number, in a shell script.
+const PE: &str = "pe=${OXSHMEM_JOB#*pe=}; pe=${pe%%,*}; ";
+
+#[test]
+fn programs_that_never_init_end_well() {
+    let ended = oshrun(["-np", "2", "--", "echo", "hi"]);
+    assert_eq!((ended.status, ended.stdout.as_str(), ended.stderr.as_str()), (0, "hi\nhi\n", ""));
+}
+
+#[test]
+fn the_first_failure_is_the_status_and_ends_the_job() {
+    let started = Instant::now();
+    let ended = script(3, &format!("{PE} [ $pe = 1 ] && exit 3; exec sleep 100"));
+    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+    assert_eq!(ended.status, 3);
+    assert_one_message(&ended.stderr, "oshrun: PE 1 (pid ", "exited with status 3; the job was ended\n");
+}
+
+#[test]
+fn pes_that_ignore_sigterm_are_killed_within_a_second() {
+    let started = Instant::now();
+    let ended = script(3, &format!("{PE} trap '' TERM; [ $pe = 2 ] && exit 4; while :; do sleep 0.05; done"));
+    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+    assert_eq!(ended.status, 4);
+    assert_one_message(&ended.stderr, "oshrun: PE 2 (pid ", "exited with status 4; the job was ended\n");
+}
+
+#[test]
+fn a_pe_killed_by_a_signal_is_128_and_the_signal() {
+    let ended = script(2, &format!("{PE} [ $pe = 1 ] && kill -9 $$; exec sleep 100"));
+    assert_eq!(ended.status, 137);
+    assert_one_message(
+        &ended.stderr,
+        "oshrun: PE 1 (pid ",
+        "was killed by signal 9 (SIGKILL); the job was ended\n",
+    );
+    assert!(ended.stderr.contains(", host "));
+}
+
+#[test]
+fn a_pe_killed_from_outside_takes_the_job_with_it() {
+    let folder = Folder::new("kill-pe");
+    let running = start_script(3, &format!("echo $$ >>{}; exec sleep 100", folder.path("pids")));
+    let pids = folder.numbers("pids", 3);
+    let started = Instant::now();
+    kill(pids[1], libc::SIGKILL);
+    let ended = running.end();
+    assert!(started.elapsed() < Duration::from_secs(1));
+    assert_eq!(ended.status, 137);
+    assert!(ended.stderr.contains(&format!("(pid {}, host ", pids[1])), "{}", ended.stderr);
+}
+
+#[test]
+fn leaving_without_finalize_is_a_failure() {
+    let ended = line("-np 3 pe one-exits 1 0");
+    assert_eq!(ended.status, 1);
+    assert_one_message(
+        &ended.stderr,
+        "oshrun: PE 1 (pid ",
+        "exited with status 0 without finalize; the job was ended\n",
+    );
+}
+
+#[test]
+fn a_pe_that_ends_before_init_fails_those_that_wait_for_it() {
+    let ended = line("-np 3 pe one-never-inits");
+    assert_eq!(ended.status, 1);
+    assert!(ended.stderr.starts_with("oshrun: PE 0 (pid "), "{}", ended.stderr);
+    assert!(ended.stderr.contains("exited with status 0 without init"), "{}", ended.stderr);
+}
+
+#[test]
+fn global_exit_is_the_status_and_says_why() {
+    let ended = line("-np 3 pe one-aborts 1 5 enough");
+    assert_eq!((ended.status, ended.stderr.as_str()), (5, "oshrun: PE 1 called global_exit(5): enough\n"));
+    assert_eq!(ended.stdout, "flushed late", "who called it ends by itself");
+}
+
+#[test]
+fn global_exit_0_is_a_good_end() {
+    let ended = line("-np 3 pe one-aborts 2 0 done");
+    assert_eq!((ended.status, ended.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn what_pes_leave_running_is_killed() {
+    let started = Instant::now();
+    let ended = script(2, "trap '' TERM HUP; sleep 1000 & echo started");
+    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+    assert_eq!((ended.status, ended.stdout.as_str()), (0, "started\nstarted\n"));
+}
+
+#[test]
+fn nothing_survives_a_killed_launcher() {
+    let running = &mut start(split("-np 3 pe stay"));
+    // Three PEs, their children and grandchildren, the launcher and the guardian.
+    common::eventually("eleven processes", || (running.left().len() == 11).then_some(()));
+    running.signal(libc::SIGKILL);
+    running.wait(Duration::from_secs(5));
+    running.assert_nothing_left();
+}
+
+#[test]
+fn nothing_survives_a_launcher_killed_at_any_time() {
+    for delay in 0..20 {
+        let running = &mut start_script(8, "sleep 1000 & sleep 1000");
+        std::thread::sleep(Duration::from_micros(delay * 500));
+        running.signal(libc::SIGKILL);
+        running.wait(Duration::from_secs(5));
+        running.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_killed_guardian_ends_the_job() {
+    let running = start(split("-np 2 pe stay"));
+    common::eventually("eight processes", || (running.left().len() == 8).then_some(()));
+    kill(running.guardian(), libc::SIGKILL);
+    let ended = running.end();
+    assert_eq!(ended.status, 137);
+    assert_one_message(&ended.stderr, "oshrun: the guardian process (pid ", "the job was ended\n");
+}
+
+#[test]
+fn interrupts_reach_every_pe() {
+    for (signal, name) in [(libc::SIGINT, "INT"), (libc::SIGTERM, "TERM"), (libc::SIGHUP, "HUP")] {
+        let folder = Folder::new(&format!("forward-{name}"));
+        let on_signal =
+            format!("trap 'echo heard {name}; exit 0' {name}; echo $$ >>{};", folder.path("pids"));
+        let running = start_script(3, &format!("{on_signal} while :; do sleep 0.02; done"));
+        folder.numbers("pids", 3);
+        running.signal(signal);
+        let ended = running.end();
+        // Some shells say that their `sleep` was terminated, but we have nothing to say.
+        assert!(ended.status == 0 && !ended.stderr.contains("oshrun"), "{}", ended.stderr);
+        assert_eq!(ended.stdout, format!("heard {name}\n").repeat(3));
+    }
+}
+
+#[test]
+fn usr1_and_usr2_reach_every_pe_and_leave_the_job_running() {
+    let folder = Folder::new("usr");
+    let on_signal = "trap 'echo one' USR1; trap 'echo two; exit 0' USR2;";
+    let running = start_script(
+        2,
+        &format!("{on_signal} echo $$ >>{}; while :; do sleep 0.02; done", folder.path("pids")),
+    );
+    folder.numbers("pids", 2);
+    running.signal(libc::SIGUSR1);
+    std::thread::sleep(Duration::from_millis(200));
+    running.signal(libc::SIGUSR2);
+    let ended = running.end();
+    assert_eq!(ended.status, 0);
+    assert_eq!((ended.stdout.matches("one").count(), ended.stdout.matches("two").count()), (2, 2));
+}
+
+#[test]
+fn an_interrupt_that_pes_do_not_handle_is_the_status() {
+    let folder = Folder::new("interrupt");
+    let running = start_script(3, &format!("echo $$ >>{}; exec sleep 100", folder.path("pids")));
+    folder.numbers("pids", 3);
+    running.signal(libc::SIGINT);
+    let ended = running.end();
+    assert_eq!(
+        (ended.status, ended.stderr.as_str()),
+        (130, "oshrun: the job was ended by signal 2 (SIGINT)\n")
+    );
+}
+
+#[test]
+fn a_second_interrupt_kills() {
+    let folder = Folder::new("second");
+    let script = format!("trap '' INT TERM; echo $$ >>{}; while :; do sleep 0.02; done", folder.path("pids"));
+    let running = start_script(2, &script);
+    folder.numbers("pids", 2);
+    running.signal(libc::SIGINT);
+    std::thread::sleep(Duration::from_millis(100));
+    let started = Instant::now();
+    running.signal(libc::SIGINT);
+    assert_eq!(running.end().status, 137);
+    assert!(started.elapsed() < Duration::from_secs(1));
+}
+
+#[test]
+fn an_interrupt_that_is_ignored_kills_after_five_seconds() {
+    let folder = Folder::new("ignored");
+    let script = format!("trap '' INT TERM; echo $$ >>{}; while :; do sleep 0.02; done", folder.path("pids"));
+    let running = start_script(1, &script);
+    folder.numbers("pids", 1);
+    let started = Instant::now();
+    running.signal(libc::SIGTERM);
+    assert_eq!(running.end().status, 137);
+    assert!((4..7).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_timeout_ends_the_job_with_status_124() {
+    let started = Instant::now();
+    let ended = oshrun(["-np", "2", "--timeout", "0.3", "sleep", "100"]);
+    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+    let expected = "oshrun: the job was ended because it took longer than 0.3 s\n";
+    assert_eq!((ended.status, ended.stderr.as_str()), (124, expected));
+}
+
+#[test]
+fn starting_a_job_costs_little() {
+    let quickest = (0..10).map(|_| {
+        let started = Instant::now();
+        assert_eq!(oshrun(["-np", "2", "true"]).status, 0);
+        started.elapsed()
+    });
+    let quickest = quickest.min().expect("ten of them");
+    assert!(quickest < Duration::from_millis(50), "{quickest:?}");
+}
+
+fn assert_one_message(stderr: &str, start: &str, end: &str) {
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.starts_with(start) && stderr.ends_with(end), "{stderr}");
+}

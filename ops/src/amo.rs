@@ -1,0 +1,252 @@
+//! Atomic memory operations (`OpenSHMEM 1.6 §9.7`).
+//!
+//! All of them are atomic towards every other operation here on the same element, whichever PE or context
+//! issues it. A fetching operation's future is ready with the value before; one that fetches nothing is ready
+//! when issued. The nonblocking forms may be dropped, like all others: the future *is* the place that the
+//! value comes to, and [`quiet`](Context::quiet) completes what nobody awaited.
+//!
+//! Which types an operation takes is in three traits, one a table of the specification: [`StandardAmo`]
+//! (table 6), [`ExtendedAmo`] (table 7, floating point too) and [`BitwiseAmo`] (table 8).
+
+use oxshmem_runtime::transport::{Atomic, AtomicWord, Transport};
+use oxshmem_spaces::{Element, SymRef};
+
+use crate::{
+    context::{Context, Sharing},
+    operation::{Fetch, Op, Update},
+    trace::trace_operation,
+};
+
+/// Types that can be fetched, set and swapped atomically: table 7 of the specification.
+pub trait ExtendedAmo: Element {
+    /// The word with the type's bits.
+    #[doc(hidden)]
+    type Word: AtomicWord;
+    /// The bits.
+    #[doc(hidden)]
+    fn to_word(self) -> Self::Word;
+    /// The value with these bits.
+    #[doc(hidden)]
+    fn from_word(word: Self::Word) -> Self;
+}
+
+/// Types that can also be compared, added to and waited for: table 6 of the specification.
+pub trait StandardAmo: ExtendedAmo + Ord {
+    /// The type's 1.
+    #[doc(hidden)]
+    const ONE: Self;
+    /// Whether comparison is signed.
+    #[doc(hidden)]
+    const SIGNED: bool;
+    /// The bits, in 64.
+    #[doc(hidden)]
+    fn to_bits(self) -> u64;
+    /// The value with these bits, of which the lowest count.
+    #[doc(hidden)]
+    fn from_bits(bits: u64) -> Self;
+}
+
+/// Types that take bitwise operations: table 8 of the specification.
+pub trait BitwiseAmo: StandardAmo {}
+
+macro_rules! extended {
+    ($($name:ty => $word:ty, $to:expr, $from:expr;)*) => {$(
+        impl ExtendedAmo for $name {
+            type Word = $word;
+
+            #[inline(always)]
+            fn to_word(self) -> $word {
+                $to(self)
+            }
+
+            #[inline(always)]
+            fn from_word(word: $word) -> Self {
+                $from(word)
+            }
+        }
+    )*};
+}
+
+macro_rules! standard {
+    ($($name:ty => $word:ty, $signed:literal;)*) => {$(
+        extended! { $name => $word, |value| value as $word, |word| word as $name; }
+
+        impl StandardAmo for $name {
+            const ONE: Self = 1;
+            const SIGNED: bool = $signed;
+
+            #[inline(always)]
+            fn to_bits(self) -> u64 {
+                (self as $word) as u64
+            }
+
+            #[inline(always)]
+            fn from_bits(bits: u64) -> Self {
+                bits as $name
+            }
+        }
+    )*};
+}
+
+standard! {
+    i32 => u32, true;
+    u32 => u32, false;
+    i64 => u64, true;
+    u64 => u64, false;
+    isize => u64, true;
+    usize => u64, false;
+}
+
+extended! {
+    f32 => u32, f32::to_bits, f32::from_bits;
+    f64 => u64, f64::to_bits, f64::from_bits;
+}
+
+impl BitwiseAmo for i32 {}
+impl BitwiseAmo for u32 {}
+impl BitwiseAmo for i64 {}
+impl BitwiseAmo for u64 {}
+
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("oxshmem needs 64-bit addresses");
+
+/// Operations that return the value before: blocking and nonblocking form of each.
+macro_rules! fetching {
+    ($($(#[$meta:meta])* $name:ident, $name_nbi:ident: $types:ident ($($arg:ident),*) $section:literal => $operation:expr;)*) => {
+        impl<M: Sharing> Context<M> {$(
+            $(#[$meta])*
+            /// (`OpenSHMEM 1.6
+            #[doc = concat!("§", $section, "`).")]
+            /// Ready with the value before.
+            ///
+            /// # Errors
+            /// [`PeOutOfRange`](oxshmem_runtime::Error::PeOutOfRange),
+            /// [`ForeignMemory`](oxshmem_runtime::Error::ForeignMemory),
+            /// [`Finalized`](oxshmem_runtime::Error::Finalized).
+            #[inline(always)]
+            pub fn $name<T: $types>(&self, at: SymRef<'_, T>, $($arg: T,)* pe: usize) -> Fetch<T> {
+                self.fetch_word(stringify!($name), at, $operation($($arg.to_word()),*), pe)
+            }
+
+            /// The nonblocking form of
+            #[doc = concat!("[`", stringify!($name), "`](Self::", stringify!($name), "):")]
+            /// it may be dropped, and is unordered with others until [`fence`](Self::fence).
+            #[inline(always)]
+            pub fn $name_nbi<T: $types>(&self, at: SymRef<'_, T>, $($arg: T,)* pe: usize) -> Fetch<T> {
+                self.fetch_word(stringify!($name_nbi), at, $operation($($arg.to_word()),*), pe)
+            }
+        )*}
+    };
+}
+
+/// Operations that return nothing.
+macro_rules! updating {
+    ($($(#[$meta:meta])* $name:ident: $types:ident ($($arg:ident),*) $section:literal => $operation:expr;)*) => {
+        impl<M: Sharing> Context<M> {$(
+            $(#[$meta])*
+            /// (`OpenSHMEM 1.6
+            #[doc = concat!("§", $section, "`).")]
+            /// Fetches nothing, and is ready when issued; [`quiet`](Self::quiet) completes it.
+            ///
+            /// # Errors
+            /// [`PeOutOfRange`](oxshmem_runtime::Error::PeOutOfRange),
+            /// [`ForeignMemory`](oxshmem_runtime::Error::ForeignMemory),
+            /// [`Finalized`](oxshmem_runtime::Error::Finalized).
+            #[inline(always)]
+            pub fn $name<T: $types>(&self, at: SymRef<'_, T>, $($arg: T,)* pe: usize) -> Update {
+                self.update_word(stringify!($name), at, $operation($($arg.to_word()),*), pe)
+            }
+        )*}
+    };
+}
+
+fetching! {
+    /// Fetches the value of `at` on `pe`
+    fetch, fetch_nbi: ExtendedAmo () "9.7.1.1" => || Atomic::Fetch;
+    /// Stores `value` at `at` on `pe`, and fetches what was there
+    swap, swap_nbi: ExtendedAmo (value) "9.7.1.4" => Atomic::Swap;
+    /// Stores `value` at `at` on `pe` if `cond` is there, and fetches what was
+    compare_swap, compare_swap_nbi: StandardAmo (cond, value) "9.7.1.3" => |cond, value| Atomic::CompareSwap { cond, value };
+    /// Adds `value`, wrapping, to `at` on `pe`
+    fetch_add, fetch_add_nbi: StandardAmo (value) "9.7.1.7" => Atomic::Add;
+    /// Bitwise and of `value` into `at` on `pe`
+    fetch_and, fetch_and_nbi: BitwiseAmo (value) "9.7.1.9" => Atomic::And;
+    /// Bitwise or of `value` into `at` on `pe`
+    fetch_or, fetch_or_nbi: BitwiseAmo (value) "9.7.1.11" => Atomic::Or;
+    /// Bitwise exclusive or of `value` into `at` on `pe`
+    fetch_xor, fetch_xor_nbi: BitwiseAmo (value) "9.7.1.13" => Atomic::Xor;
+}
+
+updating! {
+    /// Stores `value` at `at` on `pe`
+    set: ExtendedAmo (value) "9.7.1.2" => Atomic::Set;
+    /// Adds `value`, wrapping, to `at` on `pe`
+    add: StandardAmo (value) "9.7.1.8" => Atomic::Add;
+    /// Bitwise and of `value` into `at` on `pe`
+    and: BitwiseAmo (value) "9.7.1.10" => Atomic::And;
+    /// Bitwise or of `value` into `at` on `pe`
+    or: BitwiseAmo (value) "9.7.1.12" => Atomic::Or;
+    /// Bitwise exclusive or of `value` into `at` on `pe`
+    xor: BitwiseAmo (value) "9.7.1.14" => Atomic::Xor;
+}
+
+impl<M: Sharing> Context<M> {
+    /// Adds 1, wrapping, to `at` on `pe`, and fetches what was there (`OpenSHMEM 1.6 §9.7.1.5`).
+    ///
+    /// # Errors
+    /// Those of [`fetch_add`](Self::fetch_add).
+    #[inline(always)]
+    pub fn fetch_inc<T: StandardAmo>(&self, at: SymRef<'_, T>, pe: usize) -> Fetch<T> {
+        self.fetch_word("fetch_inc", at, Atomic::Add(T::ONE.to_word()), pe)
+    }
+
+    /// The nonblocking form of [`fetch_inc`](Self::fetch_inc).
+    #[inline(always)]
+    pub fn fetch_inc_nbi<T: StandardAmo>(&self, at: SymRef<'_, T>, pe: usize) -> Fetch<T> {
+        self.fetch_word("fetch_inc_nbi", at, Atomic::Add(T::ONE.to_word()), pe)
+    }
+
+    /// Adds 1, wrapping, to `at` on `pe` (`OpenSHMEM 1.6 §9.7.1.6`).
+    ///
+    /// # Errors
+    /// Those of [`add`](Self::add).
+    #[inline(always)]
+    pub fn inc<T: StandardAmo>(&self, at: SymRef<'_, T>, pe: usize) -> Update {
+        self.update_word("inc", at, Atomic::Add(T::ONE.to_word()), pe)
+    }
+
+    #[inline(always)]
+    fn fetch_word<T: ExtendedAmo>(
+        &self,
+        call: &'static str,
+        at: SymRef<'_, T>,
+        operation: Atomic<T::Word>,
+        pe: usize,
+    ) -> Fetch<T> {
+        trace_operation(call, size_of::<T>(), pe);
+        Fetch(match self.target(call, at.as_view(), pe) {
+            // SAFETY: a `SymRef` is one aligned element in bounds, on every PE, of the word's size.
+            Ok(place) => Op::Done(T::from_word(unsafe { self.pe().shm().atomic(place, operation) })),
+            Err(error) => Op::failed(error, self.ops()),
+        })
+    }
+
+    #[inline(always)]
+    fn update_word<T: ExtendedAmo>(
+        &self,
+        call: &'static str,
+        at: SymRef<'_, T>,
+        operation: Atomic<T::Word>,
+        pe: usize,
+    ) -> Update {
+        trace_operation(call, size_of::<T>(), pe);
+        Update(match self.target(call, at.as_view(), pe) {
+            Ok(place) => {
+                // SAFETY: as above.
+                unsafe { self.pe().shm().atomic(place, operation) };
+                Op::Done(())
+            }
+            Err(error) => Op::failed(error, self.ops()),
+        })
+    }
+}

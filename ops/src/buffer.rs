@@ -1,0 +1,191 @@
+//! What operations copy from and to: owned buffers that come back, values, borrowed slices and symmetric memory.
+//!
+//! A buffer that the operation may still need after the call has returned must not move or go away. Owned
+//! heap buffers do not move when their owner does, so the operation takes the owner and gives it back. A
+//! borrowed slice, an array and a value have been copied before the call returns.
+
+use std::sync::Arc;
+
+use oxshmem_spaces::{Element, SymSlice};
+
+/// Something to copy elements from.
+///
+/// # Safety
+/// `as_ptr` must be readable for `len` elements for as long as `self` is neither moved nor mutated. If
+/// [`STABLE`](Self::STABLE), also while it is moved, and `Self` must be `'static`.
+pub unsafe trait Source<T: Element>: Send + Sized {
+    /// Whether the elements stay where they are when `self` moves, so that a copy may outlast the call.
+    const STABLE: bool;
+
+    /// Whether it is one value, which is stored in one piece where its size allows.
+    const SCALAR: bool = false;
+
+    /// The first element.
+    fn as_ptr(&self) -> *const T;
+
+    /// How many elements.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Something to copy elements to.
+///
+/// # Safety
+/// `as_mut_ptr` must be writable for `len` elements for as long as `self` is neither moved nor accessed. If
+/// [`STABLE`](Self::STABLE), also while it is moved, and `Self` must be `'static`.
+pub unsafe trait Sink<T: Element>: Send + Sized {
+    /// Whether the elements stay where they are when `self` moves, so that a copy may outlast the call.
+    const STABLE: bool;
+
+    /// The first element.
+    fn as_mut_ptr(&mut self) -> *mut T;
+
+    /// How many elements.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+// SAFETY: a value is one element at its own address.
+unsafe impl<T: Element> Source<T> for T {
+    const STABLE: bool = false;
+    const SCALAR: bool = true;
+
+    #[inline(always)]
+    fn as_ptr(&self) -> *const T {
+        self
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        1
+    }
+}
+
+// SAFETY: an array's elements are inside it.
+unsafe impl<T: Element, const N: usize> Source<T> for [T; N] {
+    const STABLE: bool = false;
+
+    #[inline(always)]
+    fn as_ptr(&self) -> *const T {
+        self.as_slice().as_ptr()
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        N
+    }
+}
+
+// SAFETY: as for a value, and an array's elements are inside it.
+unsafe impl<T: Element, const N: usize> Sink<T> for [T; N] {
+    const STABLE: bool = false;
+
+    #[inline(always)]
+    fn as_mut_ptr(&mut self) -> *mut T {
+        self.as_mut_slice().as_mut_ptr()
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        N
+    }
+}
+
+// SAFETY: the borrow keeps the elements readable; not STABLE, since a forgotten future ends it early.
+unsafe impl<T: Element> Source<T> for &[T] {
+    const STABLE: bool = false;
+
+    #[inline(always)]
+    fn as_ptr(&self) -> *const T {
+        (**self).as_ptr()
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+}
+
+macro_rules! owned {
+    ($($name:ty),*) => {$(
+        // SAFETY: the elements are on the heap, so they stay while their owner moves; it owns them alone.
+        unsafe impl<T: Element> Source<T> for $name {
+            const STABLE: bool = true;
+
+            #[inline(always)]
+            fn as_ptr(&self) -> *const T {
+                (**self).as_ptr()
+            }
+
+            #[inline(always)]
+            fn len(&self) -> usize {
+                (**self).len()
+            }
+        }
+
+        // SAFETY: as above.
+        unsafe impl<T: Element> Sink<T> for $name {
+            const STABLE: bool = true;
+
+            #[inline(always)]
+            fn as_mut_ptr(&mut self) -> *mut T {
+                (**self).as_mut_ptr()
+            }
+
+            #[inline(always)]
+            fn len(&self) -> usize {
+                (**self).len()
+            }
+        }
+    )*};
+}
+
+owned!(Vec<T>, Box<[T]>);
+
+// SAFETY: shared elements on the heap, which nobody can mutate while this reference exists.
+unsafe impl<T: Element> Source<T> for Arc<[T]> {
+    const STABLE: bool = true;
+
+    fn as_ptr(&self) -> *const T {
+        (**self).as_ptr()
+    }
+
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+}
+
+// SAFETY: this PE's instance, which stays mapped while the handle exists. It is only read by copies that
+// tolerate races with other PEs.
+unsafe impl<T: Element> Source<T> for SymSlice<T> {
+    const STABLE: bool = true;
+
+    fn as_ptr(&self) -> *const T {
+        self.view().own().cast_const().cast()
+    }
+
+    fn len(&self) -> usize {
+        SymSlice::len(self)
+    }
+}
+
+// SAFETY: as above, for copies that write.
+unsafe impl<T: Element> Sink<T> for SymSlice<T> {
+    const STABLE: bool = true;
+
+    fn as_mut_ptr(&mut self) -> *mut T {
+        self.view().own().cast()
+    }
+
+    fn len(&self) -> usize {
+        SymSlice::len(self)
+    }
+}

@@ -1,0 +1,32 @@
+//! What a PE does with symmetric memory: copies, atomics, signals, ordering and waiting.
+//!
+//! Every operation starts when it is called. What it returns is a future that observes it, and that may be
+//! dropped: the operation goes on, and [`Context::quiet`] completes it.
+//!
+//! | module | OpenSHMEM 1.6 |
+//! |---|---|
+//! | [`context`] | §9.5 communication contexts |
+//! | [`rma`] | §9.6 put, get and their strided forms |
+//! | [`amo`] | §9.7 atomics |
+//! | [`signal`] | §9.8 put-with-signal and signals |
+//! | [`order`] | §9.12 fence and quiet |
+//! | [`wait`] | §9.11 wait and test |
+//! | [`buffer`] | what operations copy from and to |
+//! | [`operation`] | their futures |
+
+pub mod amo;
+pub mod buffer;
+pub mod context;
+pub mod operation;
+pub mod order;
+pub mod rma;
+pub mod signal;
+mod trace;
+pub mod wait;
+
+pub use amo::{BitwiseAmo, ExtendedAmo, StandardAmo};
+pub use buffer::{Sink, Source};
+pub use context::{Context, ContextOptions, Private, Serialized, Shared};
+pub use operation::Rejected;
+pub use oxshmem_runtime::transport::Signal;
+pub use wait::{Cmp, Wait};

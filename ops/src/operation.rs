@@ -1,0 +1,192 @@
+//! The futures of operations.
+//!
+//! One that finished during its call holds its outcome and is ready at the first poll: no allocation, no
+//! lock. One that did not shares a [`Flight`] with whoever performs it. Dropping any of them detaches: the
+//! operation goes on, keeps its buffers, and stays in its context's op set. An error that nobody has awaited is
+//! reported by the context's next `quiet`.
+
+use std::{
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use oxshmem_runtime::{Error, flight::Flight, opset::OpSet};
+
+/// Why an operation failed, with the buffer that it was given.
+///
+/// `?` turns it into an [`Error`], and drops the buffer.
+pub struct Rejected<B> {
+    /// What went wrong.
+    pub error: Error,
+    /// The buffer, untouched from now on.
+    pub buffer: B,
+}
+
+impl<B> From<Rejected<B>> for Error {
+    fn from(rejected: Rejected<B>) -> Self {
+        rejected.error
+    }
+}
+
+impl<B> fmt::Debug for Rejected<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<B> fmt::Display for Rejected<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<B> std::error::Error for Rejected<B> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// An operation that was initiated.
+pub(crate) enum Op<T, E: Into<Error>> {
+    Done(T),
+    Failed(Box<Unseen<E>>),
+    Aloft(Arc<Flight<Result<T, E>>>),
+    Taken,
+}
+
+/// An error on its way to the future's owner, or, if there is none any more, to the op set.
+pub(crate) struct Unseen<E: Into<Error>> {
+    error: Option<E>,
+    ops: Arc<OpSet>,
+}
+
+impl<T, E: Into<Error>> Op<T, E> {
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn failed(error: E, ops: &Arc<OpSet>) -> Self {
+        Self::Failed(Box::new(Unseen { error: Some(error), ops: Arc::clone(ops) }))
+    }
+
+    #[inline(always)]
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, E>> {
+        match std::mem::replace(self, Self::Taken) {
+            Self::Done(outcome) => Poll::Ready(Ok(outcome)),
+            other => self.poll_slow(other, cx),
+        }
+    }
+
+    fn state(&self) -> &'static str {
+        match self {
+            Self::Done(_) => "done",
+            Self::Failed(_) => "failed",
+            Self::Aloft(_) => "under way",
+            Self::Taken => "taken",
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn poll_slow(&mut self, state: Self, cx: &mut Context<'_>) -> Poll<Result<T, E>> {
+        match state {
+            Self::Done(outcome) => Poll::Ready(Ok(outcome)),
+            Self::Failed(mut unseen) => match unseen.error.take() {
+                Some(error) => Poll::Ready(Err(error)),
+                None => panic!("an operation's future was polled after it had completed"),
+            },
+            Self::Aloft(flight) => {
+                let outcome = flight.poll(cx);
+                if outcome.is_pending() {
+                    *self = Self::Aloft(flight);
+                }
+                outcome
+            }
+            Self::Taken => panic!("an operation's future was polled after it had completed"),
+        }
+    }
+}
+
+impl<E: Into<Error>> Drop for Unseen<E> {
+    fn drop(&mut self) {
+        if let Some(error) = self.error.take() {
+            self.ops.report_later(error.into());
+        }
+    }
+}
+
+macro_rules! operation {
+    ($(#[$meta:meta])* $name:ident<$param:ident> -> $output:ty, $error:ty) => {
+        $(#[$meta])*
+        pub struct $name<$param>(pub(crate) Op<$output, $error>);
+
+        impl<$param> Unpin for $name<$param> {}
+
+        impl<$param> Future for $name<$param> {
+            type Output = Result<$output, $error>;
+
+            #[inline(always)]
+            fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+                self.0.poll(cx)
+            }
+        }
+
+        impl<$param> fmt::Debug for $name<$param> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0.state())
+            }
+        }
+    };
+}
+
+operation! {
+    /// A put. Ready with the source when that may be reused, which is its *local* completion: the data need
+    /// not be visible at the target yet.
+    Put<S> -> S, Rejected<S>
+}
+
+operation! {
+    /// A nonblocking put. Ready with the source when the data is at the target, which is its *remote*
+    /// completion.
+    PutNbi<S> -> S, Rejected<S>
+}
+
+operation! {
+    /// A put-with-signal. Ready with the source when that may be reused, which is its *local* completion.
+    PutSignal<S> -> S, Rejected<S>
+}
+
+operation! {
+    /// A nonblocking put-with-signal. Ready with the source when data and signal are at the target, which is
+    /// its *remote* completion.
+    PutSignalNbi<S> -> S, Rejected<S>
+}
+
+operation! {
+    /// A get. Ready with the destination when the data is in it.
+    Get<B> -> B, Rejected<B>
+}
+
+operation! {
+    /// An atomic operation that fetches. Ready with the value before it.
+    Fetch<T> -> T, Error
+}
+
+/// A store, a signal or an atomic operation that fetches nothing. Ready at its *local* completion: the value
+/// is on its way, but need not be visible at the target yet.
+pub struct Update(pub(crate) Op<(), Error>);
+
+impl Future for Update {
+    type Output = Result<(), Error>;
+
+    #[inline(always)]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.poll(cx)
+    }
+}
+
+impl fmt::Debug for Update {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Update({})", self.0.state())
+    }
+}

@@ -1,0 +1,507 @@
+//! Remote memory access: put, get, single elements and strided blocks (`OpenSHMEM 1.6 §9.6`).
+//!
+//! | C | here | ready when |
+//! |---|---|---|
+//! | `shmem_put` | [`put`](Context::put) | the source may be reused |
+//! | `shmem_put_nbi` | [`put_nbi`](Context::put_nbi) | the data is at the target |
+//! | `shmem_p` | [`p`](Context::p) | at once |
+//! | `shmem_get`, `shmem_get_nbi` | [`get`](Context::get), [`get_into`](Context::get_into), [`get_nbi`](Context::get_nbi) | the data is here |
+//! | `shmem_g` | [`g`](Context::g) | the value is here |
+//! | `shmem_iput`, `shmem_ibput` | [`iput`](Context::iput), [`ibput`](Context::ibput) | the source may be reused |
+//! | `shmem_iget`, `shmem_ibget` | [`iget`](Context::iget), [`ibget`](Context::ibget) | the data is here |
+
+use std::sync::Arc;
+
+use oxshmem_runtime::{
+    Error,
+    flight::Flight,
+    memory::copy::copy_strided,
+    transport::{Place, Transport},
+};
+use oxshmem_spaces::{Element, SymRef, SymView, Symmetric};
+
+use crate::{
+    buffer::{Sink, Source},
+    context::{Context, Sharing},
+    operation::{Fetch, Get, Op, Put, PutNbi, Rejected, Update},
+    trace::trace_operation,
+};
+
+impl<M: Sharing> Context<M> {
+    /// Copies `source` to `dest` on `pe` (`OpenSHMEM 1.6 §9.6.1.1`).
+    ///
+    /// `source` is a value, an array, a borrowed slice, an owned buffer or symmetric memory of this PE, with as
+    /// many elements as `dest`. The future is ready with it when it may be reused; [`quiet`](Self::quiet)
+    /// completes the put at the target.
+    ///
+    /// # Errors
+    /// [`Error::PeOutOfRange`], [`Error::LengthMismatch`], [`Error::ForeignMemory`], [`Error::Finalized`];
+    /// nothing was copied then, and [`Rejected`] gives the source back.
+    #[inline(always)]
+    pub fn put<'a, D, S>(&self, dest: D, source: S, pe: usize) -> Put<S>
+    where
+        D: Symmetric<'a>,
+        S: Source<D::Element>,
+    {
+        Put(self.put_now("put", dest.view(), source, pe))
+    }
+
+    /// Copies `source` to `dest` on `pe`; ready when it is there (`OpenSHMEM 1.6 §9.6.2.1`).
+    ///
+    /// An owned source of at least `SHMEM_OFFLOAD_THRESHOLD` bytes is copied by a helper thread meanwhile.
+    /// The future may be dropped; [`quiet`](Self::quiet) completes the put.
+    ///
+    /// # Errors
+    /// Those of [`put`](Self::put). If the future is dropped, the next `quiet` returns them.
+    #[inline(always)]
+    pub fn put_nbi<'a, D, S>(&self, dest: D, source: S, pe: usize) -> PutNbi<S>
+    where
+        D: Symmetric<'a>,
+        S: Source<D::Element>,
+    {
+        let dest = dest.view();
+        if S::STABLE && self.pe().engine().takes(dest.len() * size_of::<D::Element>()) {
+            return PutNbi(self.put_later("put_nbi", dest, source, pe, |_| {}));
+        }
+        PutNbi(self.put_now("put_nbi", dest, source, pe))
+    }
+
+    /// Copies `source` on `pe` to a new vector (`OpenSHMEM 1.6 §9.6.1.5`). Ready when it is here.
+    ///
+    /// # Errors
+    /// [`Error::PeOutOfRange`], [`Error::ForeignMemory`], [`Error::Finalized`].
+    pub fn get<'a, D: Symmetric<'a>>(&self, source: D, pe: usize) -> Get<Vec<D::Element>> {
+        let source = source.view();
+        let buffer = bytemuck::allocation::zeroed_vec(source.len());
+        Get(self.get_now("get", buffer, source, pe))
+    }
+
+    /// Copies `source` on `pe` to `buffer`, which has as many elements. Ready with the buffer.
+    ///
+    /// # Errors
+    /// Those of [`put`](Self::put); [`Rejected`] gives the buffer back.
+    #[inline(always)]
+    pub fn get_into<'a, D, B>(&self, buffer: B, source: D, pe: usize) -> Get<B>
+    where
+        D: Symmetric<'a>,
+        B: Sink<D::Element>,
+    {
+        Get(self.get_now("get", buffer, source.view(), pe))
+    }
+
+    /// [`get_into`](Self::get_into), with large copies left to a helper thread as in
+    /// [`put_nbi`](Self::put_nbi) (`OpenSHMEM 1.6 §9.6.2.2`). If the future is dropped, so is what it got,
+    /// unless `buffer` is symmetric memory.
+    #[inline(always)]
+    pub fn get_nbi<'a, D, B>(&self, buffer: B, source: D, pe: usize) -> Get<B>
+    where
+        D: Symmetric<'a>,
+        B: Sink<D::Element>,
+    {
+        let source = source.view();
+        if B::STABLE && self.pe().engine().takes(source.len() * size_of::<D::Element>()) {
+            return Get(self.get_later(buffer, source, pe));
+        }
+        Get(self.get_now("get_nbi", buffer, source, pe))
+    }
+
+    /// Stores one value at `dest` on `pe` (`OpenSHMEM 1.6 §9.6.1.2`). It is ready at once.
+    ///
+    /// # Errors
+    /// Those of [`put`](Self::put).
+    #[inline(always)]
+    pub fn p<T: Element>(&self, dest: SymRef<'_, T>, value: T, pe: usize) -> Update {
+        trace_operation("p", size_of::<T>(), pe);
+        Update(match self.target("p", dest.as_view(), pe) {
+            Ok(to) => {
+                // SAFETY: a `SymRef` is one aligned element in bounds, on every PE.
+                unsafe { self.pe().shm().store(to, value) };
+                Op::Done(())
+            }
+            Err(error) => Op::failed(error, self.ops()),
+        })
+    }
+
+    /// Loads one value from `source` on `pe` (`OpenSHMEM 1.6 §9.6.1.6`).
+    ///
+    /// # Errors
+    /// Those of [`get`](Self::get).
+    #[inline(always)]
+    pub fn g<T: Element>(&self, source: SymRef<'_, T>, pe: usize) -> Fetch<T> {
+        trace_operation("g", size_of::<T>(), pe);
+        Fetch(match self.target("g", source.as_view(), pe) {
+            // SAFETY: a `SymRef` is one aligned element in bounds, on every PE, and any bytes are a `T`.
+            Ok(from) => Op::Done(unsafe { self.pe().shm().load(from) }),
+            Err(error) => Op::failed(error, self.ops()),
+        })
+    }
+
+    /// Copies `count` single elements, `source_stride` apart in `source`, to places `dest_stride` apart in
+    /// `dest` on `pe` (`OpenSHMEM 1.6 §9.6.1.3`). Strides are in elements, at least 1.
+    ///
+    /// # Errors
+    /// Those of [`put`](Self::put), [`Error::InvalidStride`] and [`Error::StrideOutOfRange`].
+    pub fn iput<'a, D, S>(
+        &self,
+        dest: D,
+        source: S,
+        dest_stride: usize,
+        source_stride: usize,
+        count: usize,
+        pe: usize,
+    ) -> Put<S>
+    where
+        D: Symmetric<'a>,
+        S: Source<D::Element>,
+    {
+        Put(self.put_blocks(
+            "iput",
+            dest.view(),
+            source,
+            Blocks { dest_stride, source_stride, block: 1, count },
+            pe,
+        ))
+    }
+
+    /// Copies `count` blocks of `block` elements, whose starts are `source_stride` apart in `source` and
+    /// `dest_stride` apart in `dest` on `pe` (`OpenSHMEM 1.6 §9.6.1.4`). Strides are at least `block`.
+    ///
+    /// # Errors
+    /// As for [`iput`](Self::iput).
+    #[allow(clippy::too_many_arguments)]
+    pub fn ibput<'a, D, S>(
+        &self,
+        dest: D,
+        source: S,
+        dest_stride: usize,
+        source_stride: usize,
+        block: usize,
+        count: usize,
+        pe: usize,
+    ) -> Put<S>
+    where
+        D: Symmetric<'a>,
+        S: Source<D::Element>,
+    {
+        Put(self.put_blocks(
+            "ibput",
+            dest.view(),
+            source,
+            Blocks { dest_stride, source_stride, block, count },
+            pe,
+        ))
+    }
+
+    /// Copies `count` single elements, `source_stride` apart in `source` on `pe`, to places `dest_stride`
+    /// apart in `buffer` (`OpenSHMEM 1.6 §9.6.1.7`). Strides are in elements, at least 1.
+    ///
+    /// # Errors
+    /// As for [`iput`](Self::iput).
+    pub fn iget<'a, D, B>(
+        &self,
+        buffer: B,
+        source: D,
+        dest_stride: usize,
+        source_stride: usize,
+        count: usize,
+        pe: usize,
+    ) -> Get<B>
+    where
+        D: Symmetric<'a>,
+        B: Sink<D::Element>,
+    {
+        Get(self.get_blocks(
+            "iget",
+            buffer,
+            source.view(),
+            Blocks { dest_stride, source_stride, block: 1, count },
+            pe,
+        ))
+    }
+
+    /// Copies `count` blocks of `block` elements, whose starts are `source_stride` apart in `source` on `pe`
+    /// and `dest_stride` apart in `buffer` (`OpenSHMEM 1.6 §9.6.1.8`). Strides are at least `block`.
+    ///
+    /// # Errors
+    /// As for [`iput`](Self::iput).
+    #[allow(clippy::too_many_arguments)]
+    pub fn ibget<'a, D, B>(
+        &self,
+        buffer: B,
+        source: D,
+        dest_stride: usize,
+        source_stride: usize,
+        block: usize,
+        count: usize,
+        pe: usize,
+    ) -> Get<B>
+    where
+        D: Symmetric<'a>,
+        B: Sink<D::Element>,
+    {
+        Get(self.get_blocks(
+            "ibget",
+            buffer,
+            source.view(),
+            Blocks { dest_stride, source_stride, block, count },
+            pe,
+        ))
+    }
+
+    #[inline(always)]
+    fn put_now<T, S>(
+        &self,
+        call: &'static str,
+        dest: SymView<'_, T>,
+        source: S,
+        pe: usize,
+    ) -> Op<S, Rejected<S>>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        trace_operation(call, dest.len() * size_of::<T>(), pe);
+        match self.matched(call, dest, source.len(), pe, true) {
+            Ok(to) => {
+                // SAFETY: `dest` is in bounds and aligned on every PE; both sides have `dest.len()` elements.
+                unsafe {
+                    if S::SCALAR {
+                        self.pe().shm().store(to, source.as_ptr().read());
+                    } else {
+                        self.pe().shm().put(to, source.as_ptr().cast(), dest.len() * size_of::<T>());
+                    }
+                }
+                Op::Done(source)
+            }
+            Err(error) => Op::failed(Rejected { error, buffer: source }, self.ops()),
+        }
+    }
+
+    #[inline(always)]
+    fn get_now<T, B>(
+        &self,
+        call: &'static str,
+        mut buffer: B,
+        source: SymView<'_, T>,
+        pe: usize,
+    ) -> Op<B, Rejected<B>>
+    where
+        T: Element,
+        B: Sink<T>,
+    {
+        trace_operation(call, source.len() * size_of::<T>(), pe);
+        match self.matched(call, source, buffer.len(), pe, false) {
+            Ok(from) => {
+                // SAFETY: `source` is in bounds on every PE; both sides have `source.len()` elements.
+                unsafe {
+                    self.pe().shm().get(from, buffer.as_mut_ptr().cast(), source.len() * size_of::<T>());
+                }
+                Op::Done(buffer)
+            }
+            Err(error) => Op::failed(Rejected { error, buffer }, self.ops()),
+        }
+    }
+
+    /// Has the copy engine put `source`, and then do `after`.
+    #[cold]
+    pub(crate) fn put_later<T, S>(
+        &self,
+        call: &'static str,
+        dest: SymView<'_, T>,
+        source: S,
+        pe: usize,
+        after: impl FnOnce(&oxshmem_runtime::Pe) + Send + 'static,
+    ) -> Op<S, Rejected<S>>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        let bytes = dest.len() * size_of::<T>();
+        trace_operation(call, bytes, pe);
+        if let Err(error) = self.matched(call, dest, source.len(), pe, true) {
+            return Op::failed(Rejected { error, buffer: source }, self.ops());
+        }
+        let dest = dest.to_owned();
+        self.offload(source, pe, move |pe_of, source| {
+            let place = dest.view().place(pe);
+            // SAFETY: the place was checked above and `dest` keeps it mapped; `source` has as many elements.
+            unsafe { pe_of.shm().put(place, source.as_ptr().cast(), bytes) };
+            after(pe_of);
+        })
+    }
+
+    #[cold]
+    fn get_later<T, B>(&self, buffer: B, source: SymView<'_, T>, pe: usize) -> Op<B, Rejected<B>>
+    where
+        T: Element,
+        B: Sink<T>,
+    {
+        let bytes = source.len() * size_of::<T>();
+        trace_operation("get_nbi", bytes, pe);
+        if let Err(error) = self.matched("get_nbi", source, buffer.len(), pe, false) {
+            return Op::failed(Rejected { error, buffer }, self.ops());
+        }
+        let source = source.to_owned();
+        self.offload(buffer, pe, move |pe_of, buffer| {
+            let place = source.view().place(pe);
+            // SAFETY: the place was checked above and `source` keeps it mapped; `buffer` has as many elements.
+            unsafe { pe_of.shm().get(place, buffer.as_mut_ptr().cast(), bytes) };
+        })
+    }
+
+    /// Hands `buffer` to the copy engine, which runs `copy` on it and gives it back to the future.
+    fn offload<B: Send>(
+        &self,
+        buffer: B,
+        pe: usize,
+        copy: impl FnOnce(&oxshmem_runtime::Pe, &mut B) + Send,
+    ) -> Op<B, Rejected<B>> {
+        let flight = Arc::new(Flight::default());
+        let (ops, all) = (Arc::clone(self.ops()), Arc::clone(self.pe().offloaded()));
+        let (ticket, ticket_of_all) = (ops.begin(pe), all.begin(pe));
+        let landing = Arc::clone(&flight);
+        let pe_of = Arc::clone(self.pe());
+        let mut buffer = buffer;
+        let job: Box<dyn FnOnce() + Send> = Box::new(move || {
+            copy(&pe_of, &mut buffer);
+            // Release what was copied before anybody learns that it was.
+            pe_of.shm().quiet();
+            landing.land(Ok(buffer));
+            ops.complete(ticket);
+            all.complete(ticket_of_all);
+        });
+        // SAFETY: only lifetimes change. Callers come here with STABLE buffers, which are `'static` by the contract
+        // of `Source` and `Sink`, and with closures over owned handles, elements and numbers.
+        let job =
+            unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + '_>, Box<dyn FnOnce() + Send>>(job) };
+        self.pe().engine().submit(job);
+        Op::Aloft(flight)
+    }
+
+    #[inline(always)]
+    pub(crate) fn matched<'a, T: Element>(
+        &self,
+        call: &'static str,
+        view: SymView<'a, T>,
+        len: usize,
+        pe: usize,
+        is_put: bool,
+    ) -> Result<Place<'a>, Error> {
+        if view.len() != len {
+            return Err(length_mismatch(call, view.len(), len, is_put));
+        }
+        self.target(call, view, pe)
+    }
+
+    fn put_blocks<T, S>(
+        &self,
+        call: &'static str,
+        dest: SymView<'_, T>,
+        source: S,
+        blocks: Blocks,
+        pe: usize,
+    ) -> Op<S, Rejected<S>>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        trace_operation(call, blocks.block * blocks.count * size_of::<T>(), pe);
+        let checked = blocks.check(call, dest.len(), source.len()).and_then(|()| self.target(call, dest, pe));
+        match checked {
+            Ok(to) => {
+                let size = size_of::<T>();
+                let Blocks { dest_stride, source_stride, block, count } = blocks;
+                // SAFETY: `check` saw that the last block ends inside both sides.
+                unsafe {
+                    copy_strided(
+                        to.address(),
+                        dest_stride * size,
+                        source.as_ptr().cast(),
+                        source_stride * size,
+                        block * size,
+                        count,
+                    );
+                }
+                self.pe().shm().ring(pe);
+                Op::Done(source)
+            }
+            Err(error) => Op::failed(Rejected { error, buffer: source }, self.ops()),
+        }
+    }
+
+    fn get_blocks<T, B>(
+        &self,
+        call: &'static str,
+        mut buffer: B,
+        source: SymView<'_, T>,
+        blocks: Blocks,
+        pe: usize,
+    ) -> Op<B, Rejected<B>>
+    where
+        T: Element,
+        B: Sink<T>,
+    {
+        trace_operation(call, blocks.block * blocks.count * size_of::<T>(), pe);
+        let checked =
+            blocks.check(call, buffer.len(), source.len()).and_then(|()| self.target(call, source, pe));
+        match checked {
+            Ok(from) => {
+                let size = size_of::<T>();
+                let Blocks { dest_stride, source_stride, block, count } = blocks;
+                // SAFETY: `check` saw that the last block ends inside both sides.
+                unsafe {
+                    copy_strided(
+                        buffer.as_mut_ptr().cast(),
+                        dest_stride * size,
+                        from.address(),
+                        source_stride * size,
+                        block * size,
+                        count,
+                    );
+                }
+                Op::Done(buffer)
+            }
+            Err(error) => Op::failed(Rejected { error, buffer }, self.ops()),
+        }
+    }
+}
+
+/// The shape of a strided operation, in elements.
+#[derive(Clone, Copy)]
+struct Blocks {
+    dest_stride: usize,
+    source_stride: usize,
+    block: usize,
+    count: usize,
+}
+
+impl Blocks {
+    fn check(&self, call: &'static str, dest_len: usize, source_len: usize) -> Result<(), Error> {
+        let Self { dest_stride, source_stride, block, count } = *self;
+        if block == 0 {
+            return Err(Error::InvalidStride { call, what: "block size", value: block });
+        }
+        for (what, stride, len) in
+            [("destination stride", dest_stride, dest_len), ("source stride", source_stride, source_len)]
+        {
+            if stride < block {
+                return Err(Error::InvalidStride { call, what, value: stride });
+            }
+            let reach =
+                count.checked_sub(1).map_or(Some(0), |last| last.checked_mul(stride)?.checked_add(block));
+            let needed = reach.unwrap_or(usize::MAX);
+            if needed > len {
+                let what = if what.starts_with('d') { "destination" } else { "source" };
+                return Err(Error::StrideOutOfRange { call, what, needed, len });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn length_mismatch(call: &'static str, view: usize, buffer: usize, is_put: bool) -> Error {
+    let (source_len, dest_len) = if is_put { (buffer, view) } else { (view, buffer) };
+    Error::LengthMismatch { call, source_len, dest_len }
+}

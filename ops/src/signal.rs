@@ -1,0 +1,150 @@
+//! Signals: put-with-signal and its parts (`OpenSHMEM 1.6 §9.8`).
+//!
+//! A signal is a `u64` of symmetric memory that is updated after the data it announces has arrived.
+//! Wait for one with [`Wait::wait_until`](crate::Wait::wait_until).
+
+use oxshmem_runtime::transport::{Atomic, Signal, Transport};
+use oxshmem_spaces::{SymRef, SymView, Symmetric};
+
+use crate::{
+    buffer::Source,
+    context::{Context, Sharing},
+    operation::{Op, PutSignal, PutSignalNbi, Rejected, Update},
+    trace::trace_operation,
+};
+
+impl<M: Sharing> Context<M> {
+    /// Copies `source` to `dest` on `pe`, then updates `signal` there (`OpenSHMEM 1.6 §9.8.1`). Who sees the
+    /// signal sees the data. Ready with the source when it may be reused.
+    ///
+    /// # Errors
+    /// Those of [`put`](Self::put).
+    #[inline(always)]
+    pub fn put_signal<'a, D, S>(
+        &self,
+        dest: D,
+        source: S,
+        signal: SymRef<'_, u64>,
+        update: Signal,
+        pe: usize,
+    ) -> PutSignal<S>
+    where
+        D: Symmetric<'a>,
+        S: Source<D::Element>,
+    {
+        PutSignal(self.put_signal_now("put_signal", dest.view(), source, signal, update, pe))
+    }
+
+    /// [`put_signal`](Self::put_signal), ready when data and signal are at the target
+    /// (`OpenSHMEM 1.6 §9.8.2`). Large owned sources are copied by a helper thread as in
+    /// [`put_nbi`](Self::put_nbi).
+    ///
+    /// # Errors
+    /// Those of [`put_nbi`](Self::put_nbi).
+    #[inline(always)]
+    pub fn put_signal_nbi<'a, D, S>(
+        &self,
+        dest: D,
+        source: S,
+        signal: SymRef<'_, u64>,
+        update: Signal,
+        pe: usize,
+    ) -> PutSignalNbi<S>
+    where
+        D: Symmetric<'a>,
+        S: Source<D::Element>,
+    {
+        let dest = dest.view();
+        if S::STABLE && self.pe().engine().takes(dest.len() * size_of::<D::Element>()) {
+            return PutSignalNbi(match self.target("put_signal_nbi", signal.as_view(), pe) {
+                Ok(_) => {
+                    let signal = signal.as_view().to_owned();
+                    self.put_later("put_signal_nbi", dest, source, pe, move |pe_of| {
+                        // SAFETY: checked above; the owned handle keeps it mapped. An atomic's release orders the
+                        // data before it.
+                        unsafe { pe_of.shm().atomic(signal.view().place(pe), atomic(update)) };
+                    })
+                }
+                Err(error) => Op::failed(Rejected { error, buffer: source }, self.ops()),
+            });
+        }
+        PutSignalNbi(self.put_signal_now("put_signal_nbi", dest, source, signal, update, pe))
+    }
+
+    /// Adds `value` to `signal` on `pe` (`OpenSHMEM 1.6 §9.8.3`). Ready when issued.
+    ///
+    /// # Errors
+    /// Those of [`put`](Self::put).
+    #[inline(always)]
+    pub fn signal_add(&self, signal: SymRef<'_, u64>, value: u64, pe: usize) -> Update {
+        self.signal("signal_add", signal, Signal::Add(value), pe)
+    }
+
+    /// Sets `signal` on `pe` to `value` (`OpenSHMEM 1.6 §9.8.4`). Ready when issued.
+    ///
+    /// # Errors
+    /// Those of [`put`](Self::put).
+    #[inline(always)]
+    pub fn signal_set(&self, signal: SymRef<'_, u64>, value: u64, pe: usize) -> Update {
+        self.signal("signal_set", signal, Signal::Set(value), pe)
+    }
+
+    /// The value of `signal` on this PE (`OpenSHMEM 1.6 §9.8.5`). What was put before it is visible.
+    #[inline(always)]
+    pub fn signal_fetch(&self, signal: SymRef<'_, u64>) -> u64 {
+        let place = signal.as_view().place(signal.as_view().pe().me());
+        // SAFETY: this PE's own element, in bounds and aligned.
+        unsafe { self.pe().shm().atomic(place, Atomic::<u64>::Fetch) }
+    }
+
+    #[inline(always)]
+    fn signal(&self, call: &'static str, signal: SymRef<'_, u64>, update: Signal, pe: usize) -> Update {
+        trace_operation(call, size_of::<u64>(), pe);
+        Update(match self.target(call, signal.as_view(), pe) {
+            Ok(place) => {
+                // SAFETY: a `SymRef` is one aligned element in bounds, on every PE.
+                unsafe { self.pe().shm().atomic(place, atomic(update)) };
+                Op::Done(())
+            }
+            Err(error) => Op::failed(error, self.ops()),
+        })
+    }
+
+    #[inline(always)]
+    fn put_signal_now<T, S>(
+        &self,
+        call: &'static str,
+        dest: SymView<'_, T>,
+        source: S,
+        signal: SymRef<'_, u64>,
+        update: Signal,
+        pe: usize,
+    ) -> Op<S, Rejected<S>>
+    where
+        T: oxshmem_spaces::Element,
+        S: Source<T>,
+    {
+        let bytes = dest.len() * size_of::<T>();
+        trace_operation(call, bytes, pe);
+        let checked = self.matched(call, dest, source.len(), pe, true).and_then(|to| {
+            let signal = self.target(call, signal.as_view(), pe)?;
+            Ok((to, signal))
+        });
+        match checked {
+            Ok((to, signal)) => {
+                // SAFETY: both are in bounds and aligned on every PE; `source` has as many elements as `dest`.
+                unsafe { self.pe().shm().put_signal(to, source.as_ptr().cast(), bytes, signal, update) };
+                Op::Done(source)
+            }
+            Err(error) => Op::failed(Rejected { error, buffer: source }, self.ops()),
+        }
+    }
+}
+
+#[inline(always)]
+fn atomic(update: Signal) -> Atomic<u64> {
+    match update {
+        Signal::Set(value) => Atomic::Set(value),
+        Signal::Add(value) => Atomic::Add(value),
+    }
+}

@@ -1,0 +1,16 @@
+//! One event for each operation, at TRACE, under the target `oxshmem`. Off, it costs one load and one
+//! predicted branch.
+
+/// Reports that `call` was issued, moving `bytes` to or from `pe`.
+#[inline(always)]
+pub(crate) fn trace_operation(call: &'static str, bytes: usize, pe: usize) {
+    if tracing::level_enabled!(tracing::Level::TRACE) {
+        emit(call, bytes, pe);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn emit(call: &'static str, bytes: usize, pe: usize) {
+    tracing::trace!(target: "oxshmem", call, bytes, pe);
+}

@@ -1,0 +1,360 @@
+//! PEs as tasks of one process: the bootstrap of a `LocalCluster`.
+//!
+//! All PEs of a cluster hold one table of *rounds*. A PE's k-th exchange joins round k; the PE that
+//! completes it publishes one result, which everybody gets a reference to, so that an exchange among
+//! 4,096 PEs copies nothing. Waiting is on tokio's `Notify`, which needs no runtime.
+
+use std::{
+    any::Any,
+    collections::VecDeque,
+    os::fd::OwnedFd,
+    pin::pin,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+
+use super::{Bootstrap, Offer, Placement, host_name};
+use crate::{Error, Result};
+
+/// One PE of a cluster inside this process.
+#[derive(Debug)]
+pub struct Local {
+    placement: Placement,
+    group: Arc<Group>,
+    exchanges: AtomicU64,
+    shares: AtomicU64,
+}
+
+/// A `global_exit` that a PE of a [`Local`] cluster asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aborted {
+    /// The PE that asked.
+    pub pe: usize,
+    /// The status it gave.
+    pub status: i32,
+    /// What it said.
+    pub why: String,
+}
+
+impl Local {
+    /// `n` PEs that know each other, in the order of their numbers.
+    pub fn cluster(n: usize) -> Vec<Self> {
+        let group = Arc::new(Group { n_pes: n, state: Mutex::default() });
+        let local: Arc<[usize]> = (0..n).collect();
+        let host = host_name();
+        let member = |pe| Self {
+            placement: Placement { pe, n_pes: n, local: Arc::clone(&local), host: host.clone() },
+            group: Arc::clone(&group),
+            exchanges: AtomicU64::new(0),
+            shares: AtomicU64::new(0),
+        };
+        (0..n).map(member).collect()
+    }
+
+    /// The `global_exit` that ended the cluster, if one did.
+    pub fn aborted(&self) -> Option<Aborted> {
+        match &self.group.lock().end {
+            Some(End::Aborted(aborted)) => Some(aborted.clone()),
+            _ => None,
+        }
+    }
+
+    /// Declares PE `pe` lost: what the others wait for, now or later, fails with [`Error::PeLost`].
+    /// Only the first end of a cluster counts.
+    pub fn fail(&self, pe: usize, how: impl Into<String>) {
+        self.group.end(End::Lost { pe, how: how.into() });
+    }
+}
+
+#[async_trait]
+impl Bootstrap for Local {
+    fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    async fn exchange(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>> {
+        // Relaxed: the number is only for this PE's own order; the table's lock orders the rest.
+        let number = self.exchanges.fetch_add(1, Relaxed);
+        let round = self.group.give(number, self.placement.pe, mine)?;
+        round.wait(&self.group).await
+    }
+
+    fn in_process(&self) -> bool {
+        true
+    }
+
+    async fn share_raw(&self, offer: Option<Offer>) -> Result<Offer> {
+        if offer.is_some() != self.placement.is_leader() {
+            return Err(Error::bootstrap("share", "the host's leader offers, the other PEs do not"));
+        }
+        let number = self.shares.fetch_add(1, Relaxed);
+        let round = self.group.visit(number, offer.map(Handed::from))?;
+        round.wait(&self.group).await?.into_offer()
+    }
+
+    fn finalized(&self) {}
+
+    fn abort(&self, status: i32, why: &str) {
+        let why = why.to_owned();
+        self.group.end(End::Aborted(Aborted { pe: self.placement.pe, status, why }));
+    }
+}
+
+/// What the PEs of a cluster have in common.
+#[derive(Debug)]
+struct Group {
+    n_pes: usize,
+    state: Mutex<State>,
+}
+
+/// The rounds that some PE has joined and not all have left. Rounds finish in order, because every PE
+/// joins them in order, so that each table is a queue whose front has the number `first`.
+#[derive(Debug, Default)]
+struct State {
+    end: Option<End>,
+    exchanges: VecDeque<Exchange>,
+    first_exchange: u64,
+    shares: VecDeque<Share>,
+    first_share: u64,
+}
+
+/// What each PE gave to an exchange.
+type Given = Arc<[Vec<u8>]>;
+
+#[derive(Debug)]
+struct Exchange {
+    given: Vec<Vec<u8>>,
+    missing: usize,
+    round: Arc<Round<Given>>,
+}
+
+#[derive(Debug)]
+struct Share {
+    missing: usize,
+    round: Arc<Round<Handed>>,
+}
+
+#[derive(Debug)]
+enum End {
+    Aborted(Aborted),
+    Lost { pe: usize, how: String },
+}
+
+impl Group {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing that runs under the lock leaves the tables half changed, so poison means nothing here.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give(&self, number: u64, pe: usize, mine: Vec<u8>) -> Result<Arc<Round<Given>>> {
+        let mut state = self.lock();
+        state.going_on()?;
+        let index = (number - state.first_exchange) as usize;
+        while state.exchanges.len() <= index {
+            let given = vec![Vec::new(); self.n_pes];
+            state.exchanges.push_back(Exchange { given, missing: self.n_pes, round: Arc::default() });
+        }
+        let exchange = &mut state.exchanges[index];
+        exchange.given[pe] = mine;
+        exchange.missing -= 1;
+        let round = Arc::clone(&exchange.round);
+        if exchange.missing == 0 {
+            let given = std::mem::take(&mut exchange.given);
+            state.exchanges.pop_front();
+            state.first_exchange += 1;
+            drop(state);
+            round.finish(given.into());
+        }
+        Ok(round)
+    }
+
+    fn visit(&self, number: u64, offer: Option<Handed>) -> Result<Arc<Round<Handed>>> {
+        let mut state = self.lock();
+        state.going_on()?;
+        let index = (number - state.first_share) as usize;
+        while state.shares.len() <= index {
+            state.shares.push_back(Share { missing: self.n_pes, round: Arc::default() });
+        }
+        let share = &mut state.shares[index];
+        share.missing -= 1;
+        let round = Arc::clone(&share.round);
+        if share.missing == 0 {
+            state.shares.pop_front();
+            state.first_share += 1;
+        }
+        drop(state);
+        if let Some(offer) = offer {
+            round.finish(offer);
+        }
+        Ok(round)
+    }
+
+    /// Records how the cluster ended, if nothing ended it before, and wakes all who wait.
+    fn end(&self, end: End) {
+        let mut state = self.lock();
+        state.end.get_or_insert(end);
+        for exchange in &state.exchanges {
+            exchange.round.changed.notify_waiters();
+        }
+        for share in &state.shares {
+            share.round.changed.notify_waiters();
+        }
+    }
+}
+
+impl State {
+    fn going_on(&self) -> Result<()> {
+        match &self.end {
+            None => Ok(()),
+            Some(End::Aborted(Aborted { pe, status, .. })) => {
+                Err(Error::GlobalExit { pe: *pe, status: *status })
+            }
+            Some(End::Lost { pe, how }) => Err(Error::PeLost { pe: *pe, how: how.clone() }),
+        }
+    }
+}
+
+/// One collective call, and what it will return to all who joined it.
+#[derive(Debug)]
+struct Round<T> {
+    outcome: OnceLock<T>,
+    changed: Notify,
+}
+
+impl<T> Default for Round<T> {
+    fn default() -> Self {
+        Self { outcome: OnceLock::new(), changed: Notify::new() }
+    }
+}
+
+impl<T: Clone> Round<T> {
+    fn finish(&self, outcome: T) {
+        // A round has one PE that completes it, so that this is the only call.
+        let _ = self.outcome.set(outcome);
+        self.changed.notify_waiters();
+    }
+
+    async fn wait(&self, group: &Group) -> Result<T> {
+        loop {
+            // Listening starts before the look at the outcome, so that no change falls between.
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if let Some(outcome) = self.outcome.get() {
+                return Ok(outcome.clone());
+            }
+            group.lock().going_on()?;
+            changed.await;
+        }
+    }
+}
+
+/// An [`Offer`] that every PE can have a copy of.
+#[derive(Clone, Debug)]
+enum Handed {
+    Descriptors(Arc<[OwnedFd]>),
+    Object(Arc<dyn Any + Send + Sync>),
+}
+
+impl From<Offer> for Handed {
+    fn from(offer: Offer) -> Self {
+        match offer {
+            Offer::Descriptors(descriptors) => Self::Descriptors(descriptors.into()),
+            Offer::Object(object) => Self::Object(object),
+        }
+    }
+}
+
+impl Handed {
+    fn into_offer(self) -> Result<Offer> {
+        match self {
+            Self::Object(object) => Ok(Offer::Object(object)),
+            Self::Descriptors(descriptors) => descriptors
+                .iter()
+                .map(OwnedFd::try_clone)
+                .collect::<Result<_, _>>()
+                .map(Offer::Descriptors)
+                .map_err(|error| Error::system("share", error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bootstrap::suite;
+
+    #[test]
+    fn passes_the_suite() {
+        for n in [1, 2, 3, 7, 64] {
+            suite::run_cluster(Local::cluster(n));
+        }
+    }
+
+    #[test]
+    fn four_thousand_pes_exchange_without_copies() {
+        let results = suite::on_all(Local::cluster(4096), |pe| async move {
+            pe.barrier().await.unwrap();
+            pe.exchange(vec![1; 8]).await.unwrap()
+        });
+        assert!(results.iter().all(|result| Arc::ptr_eq(result, &results[0])));
+    }
+
+    #[test]
+    fn an_abort_wakes_whoever_waits_and_is_recorded() {
+        let ends = suite::on_all(Local::cluster(3), |pe| async move {
+            if pe.placement().pe == 1 {
+                pe.abort(7, "enough");
+                pe.abort(8, "too late");
+            }
+            let error = pe.exchange(Vec::new()).await.unwrap_err();
+            assert!(matches!(error, Error::GlobalExit { pe: 1, status: 7 }), "{error}");
+            pe.aborted()
+        });
+        let expected = Aborted { pe: 1, status: 7, why: "enough".to_owned() };
+        assert!(ends.into_iter().all(|end| end.as_ref() == Some(&expected)));
+    }
+
+    #[test]
+    fn a_lost_pe_fails_pending_and_later_calls() {
+        suite::on_all(Local::cluster(3), |pe| async move {
+            if pe.placement().pe == 2 {
+                pe.fail(2, "its task panicked");
+                return;
+            }
+            for _ in 0..2 {
+                let error = pe.barrier().await.unwrap_err();
+                assert!(matches!(error, Error::PeLost { pe: 2, .. }), "{error}");
+            }
+            let offer = pe.placement().is_leader().then(|| Offer::Object(Arc::new(())));
+            assert!(matches!(pe.share_raw(offer).await, Err(Error::PeLost { pe: 2, .. })));
+            assert_eq!(pe.aborted(), None);
+        });
+    }
+
+    #[test]
+    fn an_exchange_dropped_midway_still_counts() {
+        let mut pes = Local::cluster(2).into_iter();
+        let (a, b) = (pes.next().unwrap(), pes.next().unwrap());
+        let runtime = suite::runtime();
+        runtime.block_on(async {
+            let mut dropped = Box::pin(a.exchange(vec![1]));
+            assert!(futures_poll_once(&mut dropped).await.is_none());
+            drop(dropped);
+            assert_eq!(*b.exchange(vec![2]).await.unwrap(), [vec![1], vec![2]]);
+        });
+    }
+
+    async fn futures_poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+        use std::{pin::Pin, task::Poll};
+        std::future::poll_fn(|cx| match Pin::new(&mut *future).poll(cx) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => Poll::Ready(None),
+        })
+        .await
+    }
+}

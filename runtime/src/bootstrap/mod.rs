@@ -1,0 +1,128 @@
+//! How a PE learns who it is and meets the others, before there is symmetric memory.
+//!
+//! A [`Bootstrap`] knows the PE's number and place, exchanges small messages among all PEs, hands
+//! descriptors to the PEs of one host, and ends the job. Everything above works with any of them:
+//! [`single`] (one PE), [`local`] (PEs as tasks of one process) and [`launched`] (processes started
+//! by `oshrun`, which they talk to as [`wire`] describes). All of them pass the suite in [`suite`].
+
+pub mod job;
+pub mod launched;
+pub mod local;
+pub mod single;
+pub mod suite;
+pub mod wire;
+
+use std::{any::Any, os::fd::OwnedFd, sync::Arc};
+
+use async_trait::async_trait;
+
+use crate::{Error, Result};
+
+pub use launched::Launched;
+pub use local::Local;
+pub use single::Single;
+
+/// Where a PE is among the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// This PE's number.
+    pub pe: usize,
+    /// How many PEs the job has.
+    pub n_pes: usize,
+    /// The PEs on this PE's host, itself included, in ascending order. The first is the host's leader.
+    /// Behind an `Arc`, because all PEs of one process have the same list.
+    pub local: Arc<[usize]>,
+    /// The host's name, for messages.
+    pub host: String,
+}
+
+impl Placement {
+    /// Whether this PE does for its host what one PE must do.
+    pub fn is_leader(&self) -> bool {
+        self.local.first() == Some(&self.pe)
+    }
+}
+
+/// What the leader of a host hands to the other PEs there.
+#[derive(Debug)]
+pub enum Offer {
+    /// Open descriptors, for PEs in processes of their own.
+    Descriptors(Vec<OwnedFd>),
+    /// The thing itself, for PEs in the same process.
+    Object(Arc<dyn Any + Send + Sync>),
+}
+
+/// Something that the leader of a host makes and all its PEs use, such as a mapping.
+pub trait Shared: Send + Sync + Sized + 'static {
+    /// Descriptors from which another process can make the same thing.
+    fn to_descriptors(&self) -> Result<Vec<OwnedFd>>;
+
+    /// Makes it from what [`to_descriptors`](Self::to_descriptors) gave in another process.
+    fn from_descriptors(descriptors: Vec<OwnedFd>) -> Result<Self>;
+}
+
+/// The way PEs find each other.
+#[async_trait]
+pub trait Bootstrap: Send + Sync + 'static {
+    /// Who and where this PE is.
+    fn placement(&self) -> &Placement;
+
+    /// Gives `mine` to all PEs and returns what each of them gave, in the order of their numbers.
+    /// Collective over all PEs; calls are matched in order.
+    /// The result is one allocation for all PEs of a process.
+    async fn exchange(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>>;
+
+    /// Returns when all PEs have called it.
+    async fn barrier(&self) -> Result<()> {
+        self.exchange(Vec::new()).await.map(drop)
+    }
+
+    /// Whether the PEs of this host live in one process.
+    fn in_process(&self) -> bool;
+
+    /// Hands what the host's leader offers to all PEs of the host, the leader included. Collective over
+    /// the host; the leader gives `Some`, the others `None`. Descriptors reach processes of the same
+    /// user only.
+    async fn share_raw(&self, offer: Option<Offer>) -> Result<Offer>;
+
+    /// Says that this PE has left the job in good order, so that its process may end.
+    fn finalized(&self);
+
+    /// Asks for the end of the whole job with `status`, and says why. PEs in other processes are ended
+    /// by the launcher; this one goes on until then.
+    fn abort(&self, status: i32, why: &str);
+}
+
+/// Makes `T` once a host, on the leader, and gives it to every PE there.
+/// Collective over the host.
+pub async fn share<T: Shared>(
+    bootstrap: &dyn Bootstrap,
+    make: impl FnOnce() -> Result<T> + Send,
+) -> Result<Arc<T>> {
+    let mut own = None;
+    let offer = if bootstrap.placement().is_leader() {
+        let made = Arc::new(make()?);
+        own = Some(Arc::clone(&made));
+        Some(if bootstrap.in_process() {
+            Offer::Object(made)
+        } else {
+            Offer::Descriptors(made.to_descriptors()?)
+        })
+    } else {
+        None
+    };
+    match (bootstrap.share_raw(offer).await?, own) {
+        // The leader keeps what it made, and closes the copies that came back to it.
+        (_, Some(own)) => Ok(own),
+        (Offer::Descriptors(descriptors), None) => T::from_descriptors(descriptors).map(Arc::new),
+        (Offer::Object(object), None) => {
+            object.downcast().map_err(|_| Error::bootstrap("share", "PEs share objects of different types"))
+        }
+    }
+}
+
+/// This host's name, for messages.
+pub fn host_name() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .map_or_else(|_| "localhost".to_owned(), |name| name.trim_end().to_owned())
+}

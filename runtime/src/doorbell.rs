@@ -1,0 +1,111 @@
+//! Doorbells: how a PE that writes into another's memory wakes it if, and only if, it sleeps.
+//!
+//! A writer stores, then looks at the target's `sleeping` word. A sleeper sets the word, then looks at its
+//! memory once more. One of the two must see the other, and that needs a full barrier on both sides. Who
+//! pays for it is decided once a job ([`FenceSide`]): either the writers fence, or the sleeper makes every
+//! running thread of the job pass a barrier (`membarrier`), so that writing costs nothing extra.
+
+use crate::{
+    settings::FenceSide,
+    sync::{AtomicU32, Ordering, fence},
+};
+
+impl FenceSide {
+    /// What the writer does between its store and its look at `sleeping`.
+    #[inline(always)]
+    pub(crate) fn after_store(self) {
+        match self {
+            Self::Writer => fence(Ordering::SeqCst),
+            // The compiler must keep the order; the processor is made to by the sleeper's membarrier.
+            Self::Sleeper => std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst),
+        }
+    }
+
+    /// What the sleeper does between setting `sleeping` and its last look at memory.
+    fn before_sleep(self) {
+        match self {
+            Self::Writer => fence(Ordering::SeqCst),
+            Self::Sleeper => membarrier(),
+        }
+    }
+}
+
+/// The sleeper's half: says that the PE is about to sleep. Whatever was stored before a writer could
+/// see this is visible to the caller afterwards; whatever is stored later rings.
+pub(crate) fn announce_sleep(sleeping: &AtomicU32, side: FenceSide) {
+    // Relaxed: the barrier that follows orders the store before every later load.
+    sleeping.store(1, Ordering::Relaxed);
+    side.before_sleep();
+}
+
+/// The sleeper is awake again.
+pub(crate) fn announce_awake(sleeping: &AtomicU32) {
+    // Relaxed: seen late, it costs a writer one needless ring.
+    sleeping.store(0, Ordering::Relaxed);
+}
+
+/// The writer's half: whether the PE must be woken. Call it after the store that the PE is to see.
+#[inline(always)]
+pub(crate) fn must_ring(sleeping: &AtomicU32, side: FenceSide) -> bool {
+    side.after_store();
+    // Relaxed: ordered after our store by `after_store` and the sleeper's barrier.
+    sleeping.load(Ordering::Relaxed) != 0
+}
+
+/// Registers this process for [`FenceSide::Sleeper`]. False where the kernel has no such barrier.
+#[cfg(not(loom))]
+pub(crate) fn register_membarrier() -> bool {
+    use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
+    membarrier_query().contains(MembarrierQuery::GLOBAL_EXPEDITED)
+        && membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok()
+        && membarrier(MembarrierCommand::GlobalExpedited).is_ok()
+}
+
+#[cfg(not(loom))]
+fn membarrier() {
+    use rustix::thread::{MembarrierCommand, membarrier};
+    // `register_membarrier` has called it once, and it has no way to fail after that.
+    let _ = membarrier(MembarrierCommand::GlobalExpedited);
+}
+
+/// Under loom the barrier on all threads is a fence here and one in `after_store`: its effect.
+#[cfg(loom)]
+fn membarrier() {
+    fence(Ordering::SeqCst);
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::{
+        sync::{Arc, Notify},
+        thread,
+    };
+
+    #[test]
+    fn loom_a_store_is_either_seen_before_sleep_or_rings() {
+        loom::model(|| {
+            let word = Arc::new(AtomicU32::new(0));
+            let sleeping = Arc::new(AtomicU32::new(0));
+            let bell = Arc::new(Notify::new());
+            let writer = {
+                let (word, sleeping, bell) = (word.clone(), sleeping.clone(), bell.clone());
+                thread::spawn(move || {
+                    word.store(1, Ordering::Release);
+                    if must_ring(&sleeping, FenceSide::Writer) {
+                        bell.notify();
+                    }
+                })
+            };
+            while word.load(Ordering::Acquire) == 0 {
+                announce_sleep(&sleeping, FenceSide::Writer);
+                if word.load(Ordering::Acquire) != 0 {
+                    break;
+                }
+                bell.wait();
+                announce_awake(&sleeping);
+            }
+            writer.join().unwrap();
+        });
+    }
+}

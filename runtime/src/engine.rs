@@ -1,0 +1,48 @@
+//! The copy engine: a helper thread that performs large nonblocking copies while the PE goes on.
+//!
+//! Off unless `SHMEM_OFFLOAD_THRESHOLD` says from which size on it is used. The thread starts with the first
+//! job and ends with the PE, after its last job.
+
+use std::{
+    sync::{Mutex, PoisonError, mpsc},
+    thread,
+};
+
+/// One copy, with everything it needs to stay alive.
+pub type Job = Box<dyn FnOnce() + Send>;
+
+/// Runs jobs one after the other on a thread of its own.
+#[derive(Debug)]
+pub struct CopyEngine {
+    threshold: usize,
+    queue: Mutex<Option<mpsc::Sender<Job>>>,
+}
+
+impl CopyEngine {
+    pub(crate) fn new(threshold: Option<usize>) -> Self {
+        Self { threshold: threshold.unwrap_or(usize::MAX), queue: Mutex::new(None) }
+    }
+
+    /// Whether a nonblocking copy of so many bytes is the engine's.
+    #[inline(always)]
+    pub fn takes(&self, bytes: usize) -> bool {
+        bytes >= self.threshold
+    }
+
+    /// Runs `job` soon, after those submitted before it. It runs on this thread if the engine's cannot start.
+    pub fn submit(&self, job: Job) {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = queue.get_or_insert_with(|| {
+            let (sender, jobs) = mpsc::channel::<Job>();
+            // If the thread cannot start, `jobs` is dropped here, and sending tells.
+            let _ = thread::Builder::new()
+                .name("oxshmem-copy".into())
+                .spawn(move || jobs.into_iter().for_each(|job| job()));
+            sender
+        });
+        if let Err(mpsc::SendError(job)) = sender.send(job) {
+            drop(queue);
+            job();
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The one error type of oxshmem.
+//!
+//! Every variant is one cause. Its text says which call or setting is at fault, which PE, and what to
+//! do about it, so that a user who sees only the message can go on. Library code below the C interface
+//! never prints and never exits: it returns one of these.
+
+use std::{fmt, io};
+
+/// What a fallible call of oxshmem returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An environment variable holds something that cannot be used.
+    #[error("{name}={value:?}: {reason}")]
+    InvalidSetting {
+        /// The variable's name.
+        name: &'static str,
+        /// What it holds.
+        value: String,
+        /// Why that cannot be used, and what could.
+        reason: String,
+    },
+
+    /// A setting that must be the same on all PEs is not.
+    #[error(
+        "{name} differs between PEs: {value_a} on PE {pe_a}, {value_b} on PE {pe_b}; set it to one value for the whole job"
+    )]
+    SettingMismatch {
+        /// The variable's name.
+        name: &'static str,
+        /// A PE.
+        pe_a: usize,
+        /// Its value.
+        value_a: String,
+        /// A PE with another value.
+        pe_b: usize,
+        /// That value.
+        value_b: String,
+    },
+
+    /// A PE number is not below the number of PEs.
+    #[error("{call}: PE {pe} is out of range, this job has PEs 0 to {}", .n_pes - 1)]
+    PeOutOfRange {
+        /// The operation.
+        call: &'static str,
+        /// The number given.
+        pe: usize,
+        /// How many PEs there are.
+        n_pes: usize,
+    },
+
+    /// The two buffers of one operation differ in length.
+    #[error("{call}: source and destination differ in length: {source_len} and {dest_len} elements")]
+    LengthMismatch {
+        /// The operation.
+        call: &'static str,
+        /// Elements in the source.
+        source_len: usize,
+        /// Elements in the destination.
+        dest_len: usize,
+    },
+
+    /// A strided operation would leave a buffer.
+    #[error("{call}: {what} needs {needed} elements, but the slice has {len}")]
+    StrideOutOfRange {
+        /// The operation.
+        call: &'static str,
+        /// Which buffer: source or destination.
+        what: &'static str,
+        /// Elements that block size, stride and count reach to.
+        needed: usize,
+        /// Elements there are.
+        len: usize,
+    },
+
+    /// A stride or block size that the operation does not allow.
+    #[error(
+        "{call}: {what} must be at least 1 element (and a stride at least the block size), but is {value}"
+    )]
+    InvalidStride {
+        /// The operation.
+        call: &'static str,
+        /// Which argument.
+        what: &'static str,
+        /// Its value.
+        value: usize,
+    },
+
+    /// Symmetric memory of one job was given to a context of another.
+    #[error(
+        "{call}: the symmetric memory belongs to another job than the context; use a slice that this world allocated"
+    )]
+    ForeignMemory {
+        /// The operation.
+        call: &'static str,
+    },
+
+    /// A slice cannot be seen as another type.
+    #[error(
+        "{call}: {bytes} bytes at offset {offset} cannot be seen as elements of {size} bytes aligned to {align}"
+    )]
+    Misaligned {
+        /// The operation.
+        call: &'static str,
+        /// Offset of the slice in its segment.
+        offset: usize,
+        /// Its length in bytes.
+        bytes: usize,
+        /// Size of the element asked for.
+        size: usize,
+        /// Its alignment.
+        align: usize,
+    },
+
+    /// The symmetric heap has no block of that size.
+    #[error(
+        "{call}: the symmetric heap has no room for {asked} bytes aligned to {align}: {free} of {size} bytes are free, \
+         the largest free block has {largest}; raise {setting}"
+    )]
+    HeapExhausted {
+        /// The operation.
+        call: &'static str,
+        /// Bytes asked for.
+        asked: usize,
+        /// Alignment asked for.
+        align: usize,
+        /// Bytes free in all.
+        free: usize,
+        /// Bytes in the largest free block.
+        largest: usize,
+        /// Bytes in the heap.
+        size: usize,
+        /// The variable that makes it larger.
+        setting: &'static str,
+    },
+
+    /// An alignment that is no power of two, or beyond what the heap can keep.
+    #[error("{call}: an alignment of {align} bytes is not a power of two of at most 1 GiB")]
+    InvalidAlignment {
+        /// The operation.
+        call: &'static str,
+        /// The alignment asked for.
+        align: usize,
+    },
+
+    /// PEs called one collective operation with different arguments, or different operations.
+    #[error(
+        "PEs differ in a collective call: PE {pe_a} calls {call_a}, PE {pe_b} calls {call_b}; all PEs must make the same call"
+    )]
+    CollectiveMismatch {
+        /// A PE.
+        pe_a: usize,
+        /// What it called, with its arguments.
+        call_a: String,
+        /// A PE that differs.
+        pe_b: usize,
+        /// What that one called.
+        call_b: String,
+    },
+
+    /// The launcher could not be reached, or answered what it should not.
+    #[error("{call}: {detail}")]
+    Bootstrap {
+        /// What was being done.
+        call: &'static str,
+        /// What went wrong.
+        detail: String,
+    },
+
+    /// The process is already a PE of a running world.
+    #[error("init: this process is already PE {pe} of a running job; clone its World, or finalize it first")]
+    AlreadyInitialized {
+        /// Its number.
+        pe: usize,
+    },
+
+    /// The world was finalized.
+    #[error("{call}: the world was finalized")]
+    Finalized {
+        /// The operation.
+        call: &'static str,
+    },
+
+    /// A PE ended the job with `global_exit`.
+    #[error("PE {pe} ended the job with global_exit({status})")]
+    GlobalExit {
+        /// Which.
+        pe: usize,
+        /// The status it gave.
+        status: i32,
+    },
+
+    /// A PE is gone, so that what was waited for can never happen.
+    #[error("PE {pe} is lost: {how}")]
+    PeLost {
+        /// Which.
+        pe: usize,
+        /// How it ended.
+        how: String,
+    },
+
+    /// The operating system refused something.
+    #[error("{call}: {source}")]
+    System {
+        /// What was being done.
+        call: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+
+    /// Something that this machine or this build cannot do.
+    #[error("{what}")]
+    Unsupported {
+        /// What it is, and what to do instead.
+        what: String,
+    },
+}
+
+impl Error {
+    /// Names the call beside what the system said of it.
+    pub fn system(call: &'static str, source: impl Into<io::Error>) -> Self {
+        Self::System { call, source: source.into() }
+    }
+
+    /// Something that went wrong between a PE and its launcher.
+    pub fn bootstrap(call: &'static str, detail: impl fmt::Display) -> Self {
+        Self::Bootstrap { call, detail: detail.to_string() }
+    }
+}

@@ -1,0 +1,284 @@
+//! The progress executor of a PE: it knows which futures wait for which words, and wakes them.
+//!
+//! A future that is not ready checks its word a few times itself, then [registers](Executor::register) it
+//! and returns `Pending`. From there on a *driver* looks at the watched words: a tokio task, a helper
+//! thread, or the thread that is blocked in [`Executor::block_on`]; see [`driver`]. PEs that share a process
+//! need none: whoever writes into a PE's memory looks at its watched words itself.
+//!
+//! The driver polls, then yields, then announces that the PE sleeps and sleeps until its doorbell rings. A
+//! store past the library (through a raw pointer) rings no bell; once anybody in the job has asked for such a
+//! pointer, every sleep is cut into pieces of at most a millisecond.
+
+mod block_on;
+mod driver;
+mod watch;
+
+use std::{
+    any::Any,
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    task::Waker,
+    time::{Duration, Instant},
+};
+
+pub use watch::{Fired, Probe, WatchKey, Word};
+
+use self::{driver::Driver, watch::Watches};
+use crate::{
+    Error, Result,
+    control::Control,
+    doorbell::{announce_awake, announce_sleep},
+    fabric::Bell,
+    settings::FenceSide,
+    sync::lock,
+};
+
+/// How patient a wait is before it sleeps.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// How long a future checks its word in a loop.
+    pub spin: Duration,
+    /// How many times the processor is then offered to others.
+    pub yields: u32,
+}
+
+/// Why nothing that is waited for will come any more.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// A PE called `global_exit`.
+    GlobalExit {
+        /// Which.
+        pe: usize,
+        /// The status it gave.
+        status: i32,
+    },
+    /// A PE ended without leaving the job.
+    PeLost {
+        /// Which.
+        pe: usize,
+        /// How.
+        how: String,
+    },
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::GlobalExit { pe, status } => Self::GlobalExit { pe, status },
+            Failure::PeLost { pe, how } => Self::PeLost { pe, how },
+        }
+    }
+}
+
+/// The progress executor of one PE.
+#[derive(Debug)]
+pub struct Executor {
+    me: usize,
+    control: Arc<Control>,
+    fence_side: FenceSide,
+    bell: Arc<Bell>,
+    patience: Patience,
+    watches: Mutex<Watches>,
+    /// Watches that have not fired: what a driver has to look after. Changed under the lock of `watches`.
+    unfired: AtomicUsize,
+    failure: OnceLock<Failure>,
+    closed: AtomicBool,
+    driver: Driver,
+}
+
+impl Executor {
+    pub(crate) fn new(
+        me: usize,
+        control: Arc<Control>,
+        fence_side: FenceSide,
+        bell: Arc<Bell>,
+        patience: Patience,
+    ) -> Self {
+        Self {
+            me,
+            control,
+            fence_side,
+            bell,
+            patience,
+            watches: Mutex::default(),
+            unfired: AtomicUsize::new(0),
+            failure: OnceLock::new(),
+            closed: AtomicBool::new(false),
+            driver: Driver::default(),
+        }
+    }
+
+    /// Checks `ready` until it holds, for as long as a wait may spin. Returns whether it came to hold.
+    #[inline]
+    pub fn spin_until(&self, mut ready: impl FnMut() -> bool) -> bool {
+        if self.patience.spin.is_zero() {
+            return self.yield_until(ready);
+        }
+        let mut deadline = None;
+        loop {
+            // Reading the clock costs more than a look at memory.
+            for _ in 0..16 {
+                if ready() {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            let now = Instant::now();
+            if now >= *deadline.get_or_insert(now + self.patience.spin) {
+                return false;
+            }
+        }
+    }
+
+    /// Where PEs outnumber processors, spinning only keeps the awaited PE from running: some offers of the
+    /// processor instead. In one process the awaited PE may be a task of this very thread, so not even that.
+    #[cold]
+    fn yield_until(&self, mut ready: impl FnMut() -> bool) -> bool {
+        if self.bell.is_in_process() {
+            return false;
+        }
+        for _ in 0..self.patience.yields {
+            rustix::thread::sched_yield();
+            if ready() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Has `waker` woken when `probe` holds. `keepalive` keeps the probed memory for as long as the watch
+    /// exists, also when the future that registered it is forgotten. The caller must check its condition once
+    /// more after this returns, and only then return `Pending`.
+    pub fn register(
+        self: &Arc<Self>,
+        probe: Probe,
+        keepalive: Arc<dyn Any + Send + Sync>,
+        waker: &Waker,
+    ) -> WatchKey {
+        let key = {
+            let mut watches = lock(&self.watches);
+            let key = watches.insert(probe, keepalive, waker.clone());
+            // SeqCst: see `Driver::release`.
+            self.unfired.fetch_add(1, Ordering::SeqCst);
+            key
+        };
+        if self.bell.is_in_process() {
+            // There is no driver to announce it later: from now on writers look after this PE's watches.
+            announce_sleep(self.sleeping(), self.fence_side);
+        } else if !waker.will_wake(Waker::noop()) {
+            // Nobody is behind a no-op waker: its owner will poll again by itself.
+            self.kick();
+        }
+        key
+    }
+
+    /// How the watch has fired, if it has. Until then `waker` is the one it will wake.
+    pub fn check(self: &Arc<Self>, key: &WatchKey, waker: &Waker) -> Option<Fired> {
+        let fired = lock(&self.watches).check(key, waker);
+        if fired.is_none() && !self.bell.is_in_process() {
+            self.kick();
+        }
+        fired
+    }
+
+    /// Ends a watch. Its waker is not woken any more.
+    pub fn unregister(&self, key: WatchKey) {
+        // What the watch kept alive is dropped after the lock is released: it may be the last of a world.
+        let _watch = {
+            let mut watches = lock(&self.watches);
+            let (fired, watch) = watches.remove(key);
+            if !fired {
+                self.settle(1);
+            }
+            watch
+        };
+    }
+
+    /// Looks at all watched words and wakes the futures whose wait is over.
+    pub fn scan(&self) {
+        let mut woken = Vec::new();
+        {
+            let mut watches = lock(&self.watches);
+            watches.fire(self.failure.get().is_some(), &mut woken);
+            self.settle(woken.len());
+        }
+        // After the lock is released: a waker may run the future at once.
+        woken.into_iter().for_each(Waker::wake);
+    }
+
+    /// `n` watches less to look after. Called with the watches locked.
+    fn settle(&self, n: usize) {
+        let left = self.unfired.fetch_sub(n, Ordering::SeqCst) - n;
+        if left == 0 && self.bell.is_in_process() {
+            announce_awake(self.sleeping());
+        }
+    }
+
+    /// Ends all waiting, now and later, with this error. The first one counts.
+    pub fn fail(&self, failure: Failure) {
+        if self.failure.set(failure).is_ok() {
+            self.scan();
+        }
+    }
+
+    /// An error if the job can go on no more.
+    pub fn check_failure(&self) -> Result<()> {
+        self.failure.get().map_or(Ok(()), |failure| Err(failure.clone().into()))
+    }
+
+    /// From now on some store in this job may come without a ring, so no sleep may rely on being woken.
+    pub(crate) fn expect_silent_stores(&self) -> bool {
+        // Release: the flag is seen before what is stored through the pointer handed out after it.
+        self.control.page(0).silent_stores.0.swap(1, Ordering::AcqRel) == 0
+    }
+
+    /// How long a driver may sleep at most.
+    fn sleep_limit(&self) -> Option<Duration> {
+        // Acquire: pairs with the swap above.
+        let silent = self.control.page(0).silent_stores.0.load(Ordering::Acquire) != 0;
+        silent.then_some(Duration::from_millis(1))
+    }
+
+    fn sleeping(&self) -> &std::sync::atomic::AtomicU32 {
+        &self.control.page(self.me).sleeping.0
+    }
+
+    /// Announces sleep; true if the caller may sleep now, false if something happened in between.
+    fn arm(&self) -> bool {
+        announce_sleep(self.sleeping(), self.fence_side);
+        let before = self.unfired.load(Ordering::Relaxed);
+        self.scan();
+        let may_sleep = before > 0 && self.unfired.load(Ordering::Relaxed) == before && !self.is_closed();
+        if !may_sleep {
+            self.disarm();
+        }
+        may_sleep
+    }
+
+    fn disarm(&self) {
+        announce_awake(self.sleeping());
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Ends the drivers. Called when the PE is gone.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        let mut woken = Vec::new();
+        let ended = {
+            let mut watches = lock(&self.watches);
+            watches.fire(true, &mut woken);
+            self.unfired.store(0, Ordering::SeqCst);
+            watches.clear()
+        };
+        // Outside of the lock, as a watch may hold the last reference to a world.
+        drop(ended);
+        woken.into_iter().for_each(Waker::wake);
+        self.driver.notify();
+        self.bell.ring_process();
+    }
+}

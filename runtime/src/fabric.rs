@@ -1,0 +1,196 @@
+//! What the PEs of one host share: the control blocks, the heaps and everybody's doorbell.
+//!
+//! The host's leader makes it once; other processes get its descriptors, and PEs in the same process the
+//! thing itself.
+
+use std::{
+    fmt,
+    os::fd::OwnedFd,
+    sync::{Arc, OnceLock, Weak},
+    time::Duration,
+};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::{
+    Error, Result,
+    bootstrap::Shared,
+    control::Control,
+    doorbell::must_ring,
+    executor::{Executor, Failure},
+    memory::HostMap,
+    settings::FenceSide,
+};
+
+/// Shared memory and doorbells of the PEs of one host.
+#[derive(Debug)]
+pub(crate) struct Fabric {
+    pub(crate) control: Arc<Control>,
+    pub(crate) heap: Arc<HostMap>,
+    bells: Vec<Arc<Bell>>,
+}
+
+/// How one PE is woken.
+pub(crate) enum Bell {
+    /// A PE in a process of its own sleeps on this eventfd.
+    Process(OwnedFd),
+    /// A PE in this process: its watches are looked at on the spot.
+    InProcess(OnceLock<Weak<Executor>>),
+}
+
+impl Fabric {
+    /// For `n` PEs with `heap_stride` bytes of heap each, in one process or in one each.
+    pub(crate) fn new(n: usize, heap_stride: usize, in_process: bool) -> Result<Self> {
+        let bell = || {
+            if in_process {
+                return Ok(Bell::InProcess(OnceLock::new()));
+            }
+            eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+                .map(Bell::Process)
+                .map_err(|e| Error::system("eventfd", e))
+        };
+        Ok(Self {
+            control: Arc::new(Control::new(Arc::new(Control::new_map(n)?))),
+            heap: Arc::new(HostMap::new(n, heap_stride)?),
+            bells: (0..n).map(|_| bell().map(Arc::new)).collect::<Result<_>>()?,
+        })
+    }
+
+    pub(crate) fn bell(&self, pe: usize) -> &Arc<Bell> {
+        &self.bells[pe]
+    }
+
+    /// Rings at `pe` if it sleeps. Call it after the store that it is to see.
+    #[inline(always)]
+    pub(crate) fn ring(&self, pe: usize, side: FenceSide) {
+        let sleeping = &self.control.page(pe).sleeping.0;
+        if must_ring(sleeping, side) {
+            self.wake(pe);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake(&self, pe: usize) {
+        match &*self.bells[pe] {
+            bell @ Bell::Process(_) => {
+                // One ring wakes; the others of a burst find the word taken. AcqRel: no more than atomicity
+                // is needed, the order was made in `must_ring`.
+                let sleeping = &self.control.page(pe).sleeping.0;
+                if sleeping.swap(0, std::sync::atomic::Ordering::AcqRel) != 0 {
+                    bell.ring_process();
+                }
+            }
+            Bell::InProcess(executor) => {
+                if let Some(executor) = executor.get().and_then(Weak::upgrade) {
+                    executor.scan();
+                }
+            }
+        }
+    }
+
+    /// From now on looks at the watches of PEs in this process every millisecond, until the job is gone.
+    pub(crate) fn start_ticking(self: &Arc<Self>) {
+        let fabric = Arc::downgrade(self);
+        let tick = move || {
+            while let Some(fabric) = fabric.upgrade() {
+                for bell in &fabric.bells {
+                    if let Bell::InProcess(executor) = &**bell
+                        && let Some(executor) = executor.get().and_then(Weak::upgrade)
+                    {
+                        executor.scan();
+                    }
+                }
+                drop(fabric);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        if let Err(e) = std::thread::Builder::new().name("oxshmem-ticker".into()).spawn(tick) {
+            panic!("oxshmem cannot start the thread that looks for silent stores: {e}");
+        }
+    }
+
+    /// Ends all waiting of the PEs in this process.
+    pub(crate) fn fail_all(&self, failure: &Failure) {
+        for bell in &self.bells {
+            if let Bell::InProcess(executor) = &**bell
+                && let Some(executor) = executor.get().and_then(Weak::upgrade)
+            {
+                executor.fail(failure.clone());
+            }
+        }
+    }
+
+    /// Wakes every PE, whether it sleeps or not.
+    pub(crate) fn ring_all(&self) {
+        for bell in &self.bells {
+            bell.ring_process();
+        }
+    }
+}
+
+impl Bell {
+    pub(crate) fn is_in_process(&self) -> bool {
+        matches!(self, Self::InProcess(_))
+    }
+
+    /// Makes the PE's driver look around, if it may be asleep in another process or thread.
+    pub(crate) fn ring_process(&self) {
+        if let Self::Process(bell) = self {
+            // It fails when the counter is full: then it has been ringing all along.
+            let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// Another descriptor of the eventfd, if it is one.
+    pub(crate) fn try_clone(&self) -> Option<OwnedFd> {
+        match self {
+            Self::Process(bell) => bell.try_clone().ok(),
+            Self::InProcess(_) => None,
+        }
+    }
+
+    /// Names the executor behind the bell of a PE in this process.
+    pub(crate) fn attach(&self, executor: &Arc<Executor>) {
+        if let Self::InProcess(slot) = self {
+            // A PE joins once, so the slot is empty.
+            let _ = slot.set(Arc::downgrade(executor));
+        }
+    }
+}
+
+impl fmt::Debug for Bell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_in_process() { "in-process bell" } else { "eventfd bell" })
+    }
+}
+
+impl Shared for Fabric {
+    fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
+        let mut descriptors = self.control.map().to_descriptors()?;
+        descriptors.extend(self.heap.to_descriptors()?);
+        for bell in &self.bells {
+            if let Bell::Process(bell) = &**bell {
+                descriptors.push(bell.try_clone().map_err(|e| Error::system("dup of an eventfd", e))?);
+            }
+        }
+        Ok(descriptors)
+    }
+
+    fn from_descriptors(mut descriptors: Vec<OwnedFd>) -> Result<Self> {
+        if descriptors.len() < 4 {
+            return Err(Error::bootstrap(
+                "share",
+                format!("expected at least 4 descriptors, got {}", descriptors.len()),
+            ));
+        }
+        let bells = descriptors.split_off(4);
+        let heap = HostMap::from_descriptors(descriptors.split_off(2))?;
+        let control = HostMap::from_descriptors(descriptors)?;
+        Ok(Self {
+            control: Arc::new(Control::new(Arc::new(control))),
+            heap: Arc::new(heap),
+            bells: bells.into_iter().map(|bell| Arc::new(Bell::Process(bell))).collect(),
+        })
+    }
+}

@@ -1,0 +1,44 @@
+//! What every room of oxshmem stands on: how a job starts, who its PEs are, how memory of one PE is
+//! reached from another, and how a waiting PE sleeps and is woken.
+//!
+//! | module | what it offers |
+//! |---|---|
+//! | [`bootstrap`] | how PEs find each other |
+//! | [`settings`] | the environment variables |
+//! | [`memory`] | memory shared among the PEs of a host |
+//! | [`transport`] | how bytes and atomics reach another PE |
+//! | [`executor`] | who wakes the futures that wait |
+//! | [`opset`], [`flight`], [`engine`] | operations that do not finish at once |
+//! | [`pe`] | a PE that has all of these |
+
+#[cfg(not(loom))]
+pub mod bootstrap;
+#[cfg(not(loom))]
+mod control;
+mod doorbell;
+#[cfg(not(loom))]
+pub mod engine;
+mod error;
+#[cfg(not(loom))]
+pub mod executor;
+#[cfg(not(loom))]
+mod fabric;
+#[cfg(not(loom))]
+pub mod flight;
+#[cfg(not(loom))]
+pub mod memory;
+pub mod opset;
+#[cfg(not(loom))]
+pub mod pe;
+#[cfg(not(loom))]
+mod readable;
+pub mod settings;
+mod sync;
+#[cfg(not(loom))]
+pub mod transport;
+mod version;
+
+pub use error::{Error, Result};
+#[cfg(not(loom))]
+pub use pe::Pe;
+pub use version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, version_line};

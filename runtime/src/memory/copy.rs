@@ -1,0 +1,224 @@
+//! Copies into and out of memory that other PEs may write at the same time.
+//!
+//! The compiler must not assume anything about such memory, so nothing here is a plain load or store:
+//! words go through relaxed atomics, and blocks through a copy routine in assembly that the compiler
+//! cannot look into. A race gives a stale or torn value, as OpenSHMEM allows, never undefined behaviour.
+
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Copies `len` bytes from `src` to `dst`. Either side, or both, may be memory that other PEs access.
+///
+/// # Safety
+/// `src` must be readable and `dst` writable for `len` bytes until the call returns. If they overlap the
+/// bytes copied are unspecified. A side that is private must not be accessed by anyone else meanwhile.
+#[inline(always)]
+pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the caller's contract is the contract of both.
+    unsafe { if len <= 16 { copy_small(dst, src, len) } else { copy_block(dst, src, len) } }
+}
+
+/// Stores one `T` into memory that other PEs may access.
+///
+/// A `T` of 1, 2, 4 or 8 bytes that is aligned to its size is stored in one piece.
+///
+/// # Safety
+/// `dst` must be aligned to `T` and writable.
+#[inline(always)]
+pub unsafe fn store<T: Copy>(dst: *mut T, value: T) {
+    let src = (&raw const value).cast::<u8>();
+    // SAFETY: `dst` is aligned to `T`, hence, where `T` is aligned to its size, to the atomic; `value` lives on.
+    unsafe {
+        match (size_of::<T>(), align_of::<T>()) {
+            (1, _) => AtomicU8::from_ptr(dst.cast()).store(src.read(), Relaxed),
+            (2, 2) => AtomicU16::from_ptr(dst.cast()).store(src.cast::<u16>().read(), Relaxed),
+            (4, 4) => AtomicU32::from_ptr(dst.cast()).store(src.cast::<u32>().read(), Relaxed),
+            (8, 8) => AtomicU64::from_ptr(dst.cast()).store(src.cast::<u64>().read(), Relaxed),
+            (len, _) => copy(dst.cast(), src, len),
+        }
+    }
+}
+
+/// Loads one `T` from memory that other PEs may access.
+///
+/// A `T` of 1, 2, 4 or 8 bytes that is aligned to its size is loaded in one piece.
+///
+/// # Safety
+/// `src` must be aligned to `T` and readable, and any bytes must be a valid `T`.
+#[inline(always)]
+pub unsafe fn load<T: Copy>(src: *const T) -> T {
+    let mut value = std::mem::MaybeUninit::<T>::uninit();
+    let dst = value.as_mut_ptr().cast::<u8>();
+    let from = src.cast_mut();
+    // SAFETY: as in `store`; every byte of `value` is written before it is read, and any bytes are a `T`.
+    unsafe {
+        match (size_of::<T>(), align_of::<T>()) {
+            (1, _) => dst.write(AtomicU8::from_ptr(from.cast()).load(Relaxed)),
+            (2, 2) => dst.cast::<u16>().write(AtomicU16::from_ptr(from.cast()).load(Relaxed)),
+            (4, 4) => dst.cast::<u32>().write(AtomicU32::from_ptr(from.cast()).load(Relaxed)),
+            (8, 8) => dst.cast::<u64>().write(AtomicU64::from_ptr(from.cast()).load(Relaxed)),
+            (len, _) => copy(dst, src.cast(), len),
+        }
+        value.assume_init()
+    }
+}
+
+/// Sets `len` bytes to `byte`, in memory that other PEs may access.
+///
+/// # Safety
+/// `dst` must be writable for `len` bytes.
+pub unsafe fn fill(dst: *mut u8, byte: u8, len: usize) {
+    // SAFETY: an ordinary call of the C library's `memset`, from assembly for the reasons in `copy_block`.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        std::arch::asm!(
+            "call {memset}",
+            memset = sym libc::memset,
+            inout("rdi") dst => _, inout("rsi") u64::from(byte) => _, inout("rdx") len => _,
+            clobber_abi("C")
+        );
+        #[cfg(target_arch = "aarch64")]
+        std::arch::asm!(
+            "bl {memset}",
+            memset = sym libc::memset,
+            inout("x0") dst => _, inout("x1") u64::from(byte) => _, inout("x2") len => _,
+            clobber_abi("C")
+        );
+    }
+}
+
+/// Copies `count` blocks of `block` bytes, whose starts are `dst_stride` and `src_stride` bytes apart.
+///
+/// # Safety
+/// As for [`copy`], for every block.
+pub unsafe fn copy_strided(
+    dst: *mut u8,
+    dst_stride: usize,
+    src: *const u8,
+    src_stride: usize,
+    block: usize,
+    count: usize,
+) {
+    for i in 0..count {
+        // SAFETY: the caller vouches for every block.
+        unsafe { copy(dst.add(i * dst_stride), src.add(i * src_stride), block) }
+    }
+}
+
+/// Up to 16 bytes, any alignment: two loads and two stores that may overlap each other.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
+    use std::arch::asm;
+    macro_rules! pair {
+        ($a:literal, $b:literal, $class:ident, $ty:ty, $width:literal) => {{
+            let (_a, _b): ($ty, $ty);
+            asm!(
+                concat!("mov {a", $a, "}, [{src}]"),
+                concat!("mov {b", $b, "}, [{src} + {len} - ", $width, "]"),
+                concat!("mov [{dst}], {a", $a, "}"),
+                concat!("mov [{dst} + {len} - ", $width, "], {b", $b, "}"),
+                a = out($class) _a, b = out($class) _b,
+                src = in(reg) src, dst = in(reg) dst, len = in(reg) len,
+                options(nostack, preserves_flags)
+            )
+        }};
+    }
+    // SAFETY: each arm touches bytes 0..len of both sides only. Unaligned moves are fine on x86-64.
+    unsafe {
+        match len {
+            8..=16 => pair!("", "", reg, u64, "8"),
+            4..=7 => pair!(":e", ":e", reg, u32, "4"),
+            2..=3 => pair!(":x", ":x", reg, u16, "2"),
+            1 => AtomicU8::from_ptr(dst).store(AtomicU8::from_ptr(src.cast_mut()).load(Relaxed), Relaxed),
+            _ => {}
+        }
+    }
+}
+
+/// Up to 16 bytes, any alignment, byte by byte.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
+    for i in 0..len {
+        // SAFETY: `i` is inside both sides, and a byte is always aligned.
+        unsafe {
+            AtomicU8::from_ptr(dst.add(i))
+                .store(AtomicU8::from_ptr(src.cast_mut().add(i)).load(Relaxed), Relaxed)
+        }
+    }
+}
+
+/// The C library's `memcpy`, called from assembly, so that the compiler knows neither that it is a copy
+/// nor what it touches. It is the fastest copy there is on the machine, and written in assembly itself.
+#[inline(always)]
+unsafe fn copy_block(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: an ordinary call of a C function: arguments in their registers, everything that a call may
+    // clobber named, the stack aligned by the compiler (no `nostack`).
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        std::arch::asm!(
+            "call {memcpy}",
+            memcpy = sym libc::memcpy,
+            inout("rdi") dst => _, inout("rsi") src => _, inout("rdx") len => _,
+            clobber_abi("C")
+        );
+        #[cfg(target_arch = "aarch64")]
+        std::arch::asm!(
+            "bl {memcpy}",
+            memcpy = sym libc::memcpy,
+            inout("x0") dst => _, inout("x1") src => _, inout("x2") len => _,
+            clobber_abi("C")
+        );
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+compile_error!("oxshmem copies shared memory with assembly for x86-64 and aarch64 only");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_any_length_and_alignment_moves_those_bytes_and_no_others() {
+        let src: Vec<u8> = (0..400u32).map(|i| (i * 7 + 1) as u8).collect();
+        for len in (0..70).chain([127, 128, 255, 300]) {
+            for shift in 0..9 {
+                let mut dst = vec![0u8; 400];
+                // SAFETY: 20 + 8 + 300 and 8 + 300 bytes are inside both vectors.
+                unsafe { copy(dst.as_mut_ptr().add(20 + shift), src.as_ptr().add(shift), len) };
+                let mut expected = vec![0u8; 400];
+                expected[20 + shift..20 + shift + len].copy_from_slice(&src[shift..shift + len]);
+                assert_eq!(dst, expected, "{len} bytes at {shift}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_fill_sets_its_bytes_and_no_others() {
+        let mut bytes = [1u8; 100];
+        // SAFETY: 10 + 50 bytes are inside.
+        unsafe { fill(bytes.as_mut_ptr().add(10), 7, 50) };
+        assert!((0..100).all(|i| bytes[i] == if (10..60).contains(&i) { 7 } else { 1 }));
+    }
+
+    #[test]
+    fn values_of_every_size_come_back_from_a_store() {
+        fn check<T: Copy + PartialEq + std::fmt::Debug>(value: T, zero: T) {
+            let mut cell = [zero; 3];
+            // SAFETY: an element of an array of `T` is aligned and writable.
+            unsafe {
+                store(&raw mut cell[1], value);
+                assert_eq!(load(&raw const cell[1]), value);
+            }
+            assert_eq!((cell[0], cell[2]), (zero, zero));
+        }
+        check(200u8, 0);
+        check(-2i16, 0);
+        check(1.5f32, 0.0);
+        check(u64::MAX, 0);
+        check([1u8, 2, 3, 4, 5, 6, 7, 8], [0; 8]);
+        check([1u64, 2, 3, 4, 5], [0; 5]);
+        check(u128::MAX - 5, 0);
+    }
+}

@@ -1,0 +1,12 @@
+//! Memory that the PEs of one host share, and how one reaches another's.
+//!
+//! - [`HostMap`]: one memfd that holds a block of every local PE, mapped once a process.
+//! - [`Segment`]: a range of such blocks as symmetric memory: (PE, offset) to address.
+//! - [`copy`]: copies that stay defined when PEs race.
+
+pub mod copy;
+mod map;
+mod segment;
+
+pub use map::HostMap;
+pub use segment::Segment;

@@ -1,0 +1,75 @@
+//! A segment is symmetric memory: the same range of bytes on every PE, at an address that is computed.
+//!
+//! Its PEs' instances lie `stride` apart in one mapping, so the remote address is one multiplication, one
+//! addition and one bounds check away, without a table.
+
+use std::sync::Arc;
+
+use super::HostMap;
+
+/// Symmetric memory of all PEs of one host.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    /// Address of offset 0 on PE 0.
+    origin: *mut u8,
+    stride: usize,
+    len: usize,
+    n_pes: usize,
+    map: Arc<HostMap>,
+}
+
+// SAFETY: a segment is an address range kept mapped by `map`; access to what is behind it is `unsafe` or by
+// copies that tolerate races.
+unsafe impl Send for Segment {}
+// SAFETY: as above; no method changes the segment.
+unsafe impl Sync for Segment {}
+
+impl Segment {
+    /// Bytes `start..start + len` of every block of `map`.
+    ///
+    /// # Panics
+    /// If that is not inside a block.
+    pub fn new(map: Arc<HostMap>, start: usize, len: usize) -> Self {
+        assert!(
+            start.checked_add(len).is_some_and(|end| end <= map.stride()),
+            "a segment lies inside its block"
+        );
+        Self { origin: map.base().wrapping_add(start), stride: map.stride(), len, n_pes: map.count(), map }
+    }
+
+    /// Bytes on each PE.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// On how many PEs it is.
+    #[inline]
+    pub fn n_pes(&self) -> usize {
+        self.n_pes
+    }
+
+    /// The address in this process of `offset` on `pe`, if `bytes` from there on are in the segment.
+    #[inline]
+    pub fn address(&self, pe: usize, offset: usize, bytes: usize) -> Option<*mut u8> {
+        let inside = pe < self.n_pes && offset <= self.len && bytes <= self.len - offset;
+        inside.then(|| self.address_unchecked(pe, offset))
+    }
+
+    /// The same without the check: for a `pe` and `offset` that were checked before.
+    /// A wrong one gives an address outside of the segment.
+    #[inline(always)]
+    pub fn address_unchecked(&self, pe: usize, offset: usize) -> *mut u8 {
+        self.origin.wrapping_add(pe.wrapping_mul(self.stride).wrapping_add(offset))
+    }
+
+    /// The map that keeps the memory.
+    pub fn map(&self) -> &Arc<HostMap> {
+        &self.map
+    }
+}

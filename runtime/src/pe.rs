@@ -1,0 +1,283 @@
+//! A PE that has joined its job: everything that operations need to reach the others.
+
+use std::{
+    num::NonZero,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::{
+    Error, Result,
+    bootstrap::{self, Bootstrap, Placement},
+    doorbell,
+    engine::CopyEngine,
+    executor::{Executor, Failure, Patience},
+    fabric::Fabric,
+    memory::{HostMap, Segment},
+    opset::OpSet,
+    settings::{FenceSide, Settings},
+    transport::Shm,
+};
+
+/// The unit in which heaps are laid out: the largest alignment that symmetric memory keeps.
+pub const HEAP_ALIGN: usize = 1 << 30;
+
+/// One PE of a running job.
+#[derive(Debug)]
+pub struct Pe {
+    /// What [`job`](Self::job) returns. It becomes 0 when the PE leaves.
+    job: AtomicUsize,
+    me: usize,
+    n_pes: usize,
+    shm: Shm,
+    executor: Arc<Executor>,
+    fabric: Arc<Fabric>,
+    engine: CopyEngine,
+    offloaded: Arc<OpSet>,
+    settings: Settings,
+    crowded: bool,
+    fence_side: FenceSide,
+    bootstrap: BootstrapHandle,
+}
+
+struct BootstrapHandle(Arc<dyn Bootstrap>);
+
+impl std::fmt::Debug for BootstrapHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.placement().fmt(f)
+    }
+}
+
+impl Pe {
+    /// Joins the job that `bootstrap` knows. Collective over all PEs.
+    pub async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<Arc<Self>> {
+        let Placement { pe: me, n_pes, ref local, .. } = *bootstrap.placement();
+        if local.len() != n_pes {
+            return Err(Error::Unsupported {
+                what: format!(
+                    "{} of {n_pes} PEs are on other hosts, and this build has no transport there",
+                    n_pes - local.len()
+                ),
+            });
+        }
+        agree_on_settings(&*bootstrap, &settings).await?;
+
+        let in_process = bootstrap.in_process();
+        let cpus = allowed_cpus();
+        let heap_stride =
+            settings.symmetric_size.max(1).checked_next_multiple_of(HEAP_ALIGN).ok_or_else(|| {
+                Error::Unsupported {
+                    what: format!(
+                        "SHMEM_SYMMETRIC_SIZE={} is beyond any address space",
+                        settings.symmetric_size
+                    ),
+                }
+            })?;
+        let fabric = bootstrap::share(&*bootstrap, || Fabric::new(n_pes, heap_stride, in_process)).await?;
+        let fence_side = agree_on_fence(&*bootstrap, &settings, cpus).await?;
+
+        let crowded = in_process || n_pes > cpus;
+        let patience = Patience {
+            spin: if in_process { Duration::ZERO } else { settings.spin_for(n_pes, cpus) },
+            yields: settings.yield_rounds,
+        };
+        let bell = Arc::clone(fabric.bell(me));
+        let executor =
+            Arc::new(Executor::new(me, Arc::clone(&fabric.control), fence_side, Arc::clone(&bell), patience));
+        bell.attach(&executor);
+        executor.start_driver(settings.driver)?;
+        // Nobody rings before everybody's bell is attached and everybody's process registered its barrier.
+        bootstrap.barrier().await?;
+        Ok(Arc::new(Self {
+            job: AtomicUsize::new(Arc::as_ptr(&fabric).addr()),
+            me,
+            n_pes,
+            shm: Shm::new(Arc::clone(&fabric), fence_side),
+            executor,
+            fabric,
+            engine: CopyEngine::new(settings.offload_threshold),
+            offloaded: Arc::default(),
+            settings,
+            crowded,
+            fence_side,
+            bootstrap: BootstrapHandle(bootstrap),
+        }))
+    }
+
+    /// This PE's number.
+    #[inline(always)]
+    pub fn me(&self) -> usize {
+        self.me
+    }
+
+    /// How many PEs the job has.
+    #[inline(always)]
+    pub fn n_pes(&self) -> usize {
+        self.n_pes
+    }
+
+    /// A number that is the same for all PEs of this job in this process, and for no other job in it.
+    /// 0 once the PE has left: an operation that compares it with its memory's finds both mistakes at once.
+    #[inline(always)]
+    pub fn job(&self) -> usize {
+        // Relaxed: a flag for mistakes, not for synchronisation.
+        self.job.load(Ordering::Relaxed)
+    }
+
+    /// The transport to the PEs of this host.
+    #[inline(always)]
+    pub fn shm(&self) -> &Shm {
+        &self.shm
+    }
+
+    /// Who wakes this PE's waiting futures.
+    #[inline(always)]
+    pub fn executor(&self) -> &Arc<Executor> {
+        &self.executor
+    }
+
+    /// The helper for large nonblocking copies.
+    #[inline(always)]
+    pub fn engine(&self) -> &CopyEngine {
+        &self.engine
+    }
+
+    /// What the copy engine has under way for this PE, from all contexts.
+    pub fn offloaded(&self) -> &Arc<OpSet> {
+        &self.offloaded
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Whether PEs have to share processors, so that collectives should save on turns rather than on steps.
+    pub fn is_crowded(&self) -> bool {
+        self.crowded
+    }
+
+    /// Whether the PEs of this host are tasks of one process.
+    pub fn in_process(&self) -> bool {
+        self.bootstrap.0.in_process()
+    }
+
+    /// Who pays for the barrier of the doorbell's handshake.
+    pub fn fence_side(&self) -> FenceSide {
+        self.fence_side
+    }
+
+    /// Who and where this PE is.
+    pub fn placement(&self) -> &Placement {
+        self.bootstrap.0.placement()
+    }
+
+    /// The way to the other PEs that needs no symmetric memory.
+    pub fn bootstrap(&self) -> &dyn Bootstrap {
+        &*self.bootstrap.0
+    }
+
+    /// The memory of all PEs' symmetric heaps.
+    pub fn heap_map(&self) -> &Arc<HostMap> {
+        &self.fabric.heap
+    }
+
+    /// Symmetric scratch memory for the collectives of the world. Zero at the start.
+    pub fn scratch(&self) -> Segment {
+        self.fabric.control.scratch()
+    }
+
+    /// Says that stores may come that ring no doorbell, because somebody gets a raw pointer.
+    pub fn expect_silent_stores(&self) {
+        if self.executor.expect_silent_stores() {
+            if self.in_process() {
+                self.fabric.start_ticking();
+            }
+            self.fabric.ring_all();
+        }
+    }
+
+    /// An error if the world was finalized or the job cannot go on.
+    pub fn check(&self, call: &'static str) -> Result<()> {
+        if self.job() == 0 {
+            return Err(Error::Finalized { call });
+        }
+        self.executor.check_failure()
+    }
+
+    /// Leaves the job. Every PE has called the barrier before; what is still waited for will not come.
+    /// False if it has left before.
+    pub fn leave(&self) -> bool {
+        let first = self.job.swap(0, Ordering::AcqRel) != 0;
+        if first {
+            self.executor.close();
+            self.bootstrap.0.finalized();
+        }
+        first
+    }
+
+    /// Tells the PEs of this process that one of them is gone.
+    pub fn lose_peer(&self, failure: Failure) {
+        self.fabric.fail_all(&failure);
+    }
+
+    /// Whether this PE is a process of its own, or the only PE there is.
+    pub fn is_own_process(&self) -> bool {
+        !self.in_process() || self.n_pes == 1
+    }
+
+    /// Asks for the end of the job.
+    pub fn abort(&self, status: i32, why: &str) {
+        self.bootstrap.0.abort(status, why);
+        self.fabric.fail_all(&Failure::GlobalExit { pe: self.me, status });
+    }
+}
+
+impl Drop for Pe {
+    fn drop(&mut self) {
+        // A task or thread may hold the executor for as long as it is open.
+        self.executor.close();
+    }
+}
+
+/// How many processors this process may run on.
+pub fn allowed_cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+async fn agree_on_settings(bootstrap: &dyn Bootstrap, settings: &Settings) -> Result<()> {
+    let mine = settings.values_equal_on_all();
+    let lines: Vec<String> = mine.iter().map(|(_, value)| value.clone()).collect();
+    let all = bootstrap.exchange(lines.join("\n").into_bytes()).await?;
+    let me = bootstrap.placement().pe;
+    // Everybody compares with PE 0, so that all PEs name the same two.
+    let differs = |pe: usize| all[pe] != all[0];
+    let Some(pe_b) = (0..all.len()).find(|&pe| differs(pe)) else { return Ok(()) };
+    let values = |pe: usize| String::from_utf8_lossy(&all[pe]).lines().map(str::to_owned).collect::<Vec<_>>();
+    let (a, b) = (values(0), values(pe_b));
+    for (i, &(name, _)) in mine.iter().enumerate() {
+        let (a, b) = (a.get(i).cloned().unwrap_or_default(), b.get(i).cloned().unwrap_or_default());
+        if a != b {
+            return Err(Error::SettingMismatch { name, pe_a: 0, value_a: a, pe_b, value_b: b });
+        }
+    }
+    Err(Error::bootstrap("init", format!("PE {me} runs another version of oxshmem than PE {pe_b}")))
+}
+
+/// The leader decides for all: whether each process can register was asked of every PE.
+async fn agree_on_fence(bootstrap: &dyn Bootstrap, settings: &Settings, cpus: usize) -> Result<FenceSide> {
+    let able = !bootstrap.in_process() && doorbell::register_membarrier();
+    let word = |able: bool, cpus: usize| [&[u8::from(able)][..], &(cpus as u64).to_ne_bytes()].concat();
+    let all = bootstrap.exchange(word(able, cpus)).await?;
+    let able = all.iter().all(|word| word.first() == Some(&1));
+    let cpus = all
+        .iter()
+        .filter_map(|word| word.get(1..9)?.try_into().ok())
+        .map(|bytes| u64::from_ne_bytes(bytes) as usize)
+        .max()
+        .unwrap_or(cpus);
+    settings.fence_for(bootstrap.placement().local.len(), cpus, able)
+}

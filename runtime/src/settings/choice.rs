@@ -1,0 +1,118 @@
+//! Settings that take one of a few words.
+
+/// Words that stand for values of a type.
+pub(super) trait Choice: Copy + PartialEq + 'static {
+    /// Every value with its word.
+    const ALL: &'static [(&'static str, Self)];
+    /// The words, as a list for people.
+    const WORDS: &'static str;
+
+    /// Reads a word, of either case, with white space around it ignored.
+    fn read(text: &str) -> Result<Self, String> {
+        let word = text.trim_ascii();
+        let found = Self::ALL.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+        found.map(|&(_, value)| value).ok_or_else(|| format!("expected one of {}", Self::WORDS))
+    }
+}
+
+/// Defines an enum together with the word for each of its values.
+macro_rules! choice {
+    ($(#[$meta:meta])* $name:ident {
+        $(#[$first_meta:meta])* $first:ident = $first_word:literal,
+        $($(#[$value_meta:meta])* $value:ident = $word:literal,)+
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        pub enum $name { $(#[$first_meta])* $first, $($(#[$value_meta])* $value,)+ }
+
+        impl Choice for $name {
+            const ALL: &'static [(&'static str, Self)] = &[($first_word, Self::$first), $(($word, Self::$value)),+];
+            const WORDS: &'static str = concat!($first_word, $(", ", $word),+);
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(match self { Self::$first => $first_word, $(Self::$value => $word),+ })
+            }
+        }
+    };
+}
+
+choice! {
+    /// What happens when PEs call an allocation with different arguments (`SHMEM_CHECK_ALLOC`).
+    CheckAlloc {
+        /// The call fails on every PE.
+        #[default]
+        Error = "error",
+        /// The difference is reported, and the call goes on.
+        Warn = "warn",
+        /// PEs do not compare.
+        Off = "off",
+    }
+}
+
+choice! {
+    /// Who drives progress while a PE's futures wait (`SHMEM_DRIVER`).
+    Driver {
+        /// A tokio task where `init` ran in a tokio runtime, a helper thread elsewhere.
+        #[default]
+        Auto = "auto",
+        /// A task of the tokio runtime that `init` ran in.
+        Tokio = "tokio",
+        /// A helper thread.
+        Thread = "thread",
+    }
+}
+
+choice! {
+    /// Which side of the doorbell handshake pays for the fence (`SHMEM_FENCE`).
+    Fence {
+        /// The writer where local PEs outnumber CPUs or the kernel has no membarrier, the sleeper elsewhere.
+        #[default]
+        Auto = "auto",
+        /// The writer: a full fence at every store that may end a wait.
+        Writer = "writer",
+        /// The PE about to sleep: `membarrier(GLOBAL_EXPEDITED)`.
+        Membarrier = "membarrier",
+    }
+}
+
+choice! {
+    /// How PEs of a team wait for each other (`SHMEM_SYNC_ALGORITHM`).
+    SyncAlgorithm {
+        /// By team size and placement.
+        #[default]
+        Auto = "auto",
+        /// log2(n) rounds, in which PE i signals PE i + 2^round.
+        Dissemination = "dissemination",
+        /// One counter, on the team's first PE.
+        Counter = "counter",
+        /// Up a tree and down again.
+        Tree = "tree",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words_read_back<T: Choice + std::fmt::Display + std::fmt::Debug>() {
+        for &(word, value) in T::ALL {
+            assert_eq!(value.to_string(), word);
+            assert_eq!(T::read(word), Ok(value));
+            assert_eq!(T::read(&format!(" {} ", word.to_uppercase())), Ok(value));
+        }
+        for text in ["", "autox", "a", "1", "auto writer"] {
+            let why = T::read(text).unwrap_err();
+            assert!(T::ALL.iter().all(|(word, _)| why.contains(word)), "{why}");
+        }
+    }
+
+    #[test]
+    fn every_word_is_read_and_shown_and_no_other() {
+        words_read_back::<CheckAlloc>();
+        words_read_back::<Driver>();
+        words_read_back::<Fence>();
+        words_read_back::<SyncAlgorithm>();
+    }
+}

@@ -1,0 +1,21 @@
+//! The environment variables that configure oxshmem (`OpenSHMEM 1.6 §8`).
+//!
+//! [`TABLE`] has one row a variable. Reading the environment, the text of `SHMEM_INFO` and
+//! `shmem-info`, the book's page, the comparison between PEs and the hints on misspelt names all come
+//! from it, so that a new setting is one field of [`Settings`] and one row.
+
+mod choice;
+mod render;
+mod size;
+mod table;
+mod unknown;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+pub use choice::{CheckAlloc, Driver, Fence, SyncAlgorithm};
+pub use render::markdown;
+pub use table::{Setting, TABLE};
+pub use unknown::unknown;
+pub use values::{Entry, FenceSide, Origin, Settings};

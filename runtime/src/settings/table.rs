@@ -1,0 +1,198 @@
+//! The table of settings: one row a variable.
+
+use std::time::Duration;
+
+use super::{
+    Settings,
+    choice::{CheckAlloc, Choice, Driver, Fence, SyncAlgorithm},
+    size,
+};
+
+/// One environment variable: what it is called, takes and does.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// Names that are read where it is absent, though they are deprecated.
+    pub deprecated: &'static [&'static str],
+    /// What it is where nobody sets it, in the words that it takes.
+    pub default: &'static str,
+    /// What it takes.
+    pub values: &'static str,
+    /// The unit of a number, or nothing.
+    pub unit: &'static str,
+    /// What it does, in a sentence or two.
+    pub effect: &'static str,
+    /// Whether every PE of a job must have the same value.
+    pub same_on_all_pes: bool,
+    pub(super) read: Read,
+    /// The value in force, as the variable would be set to get it.
+    pub(super) show: fn(&Settings) -> String,
+}
+
+/// How a variable changes the settings.
+#[derive(Debug)]
+pub(super) enum Read {
+    /// By being there, whatever it holds.
+    Presence(fn(&mut Settings)),
+    /// By what it holds. The error says what was expected.
+    Text(fn(&mut Settings, &str) -> Result<(), String>),
+}
+
+const FLAG: &str = "any value, even an empty one, is on";
+const SIZE: &str = "a non-negative number, such as 4096, 512M or 1.5g; factors are k, m, g, t";
+
+/// Every setting, in the order in which they are shown.
+pub static TABLE: &[Setting] = &[
+    Setting {
+        name: "SHMEM_SYMMETRIC_SIZE",
+        deprecated: &["SMA_SYMMETRIC_SIZE"],
+        default: "512M",
+        values: SIZE,
+        unit: "bytes",
+        effect: "Size of the symmetric heap of each PE, rounded up to whole bytes. Memory that is never touched costs nothing.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| size::parse(text).map(|value| to.symmetric_size = value)),
+        show: |from| size::show(from.symmetric_size),
+    },
+    Setting {
+        name: "SHMEM_VERSION",
+        deprecated: &["SMA_VERSION"],
+        default: "off",
+        values: FLAG,
+        unit: "",
+        effect: "Prints the version of the library at start-up, on PE 0.",
+        same_on_all_pes: false,
+        read: Read::Presence(|to| to.version = true),
+        show: |from| on_off(from.version),
+    },
+    Setting {
+        name: "SHMEM_INFO",
+        deprecated: &["SMA_INFO"],
+        default: "off",
+        values: FLAG,
+        unit: "",
+        effect: "Prints this table with the values in force at start-up, on PE 0.",
+        same_on_all_pes: false,
+        read: Read::Presence(|to| to.info = true),
+        show: |from| on_off(from.info),
+    },
+    Setting {
+        name: "SHMEM_DEBUG",
+        deprecated: &["SMA_DEBUG"],
+        default: "off",
+        values: FLAG,
+        unit: "",
+        effect: "Turns on debugging messages, and checks of arguments that cost more than a predictable branch.",
+        same_on_all_pes: false,
+        read: Read::Presence(|to| to.debug = true),
+        show: |from| on_off(from.debug),
+    },
+    Setting {
+        name: "SHMEM_CHECK_ALLOC",
+        deprecated: &[],
+        default: "error",
+        values: CheckAlloc::WORDS,
+        unit: "",
+        effect: "Compares what the PEs ask for when they allocate, resize or free symmetric memory. \
+                 A difference fails the call, is reported, or goes unseen.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.check_alloc = value)),
+        show: |from| from.check_alloc.to_string(),
+    },
+    Setting {
+        name: "SHMEM_DRIVER",
+        deprecated: &[],
+        default: "auto",
+        values: Driver::WORDS,
+        unit: "",
+        effect: "Who drives progress while futures wait: a task of the tokio runtime that init ran in, or a helper thread. \
+                 auto takes the task where there is a runtime.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.driver = value)),
+        show: |from| from.driver.to_string(),
+    },
+    Setting {
+        name: "SHMEM_SPIN_NS",
+        deprecated: &[],
+        default: "auto",
+        values: "auto, or an integer",
+        unit: "ns",
+        effect: "How long a wait spins before it yields the CPU. auto is 2000, and 0 where the PEs of a host outnumber its CPUs.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            let nanoseconds = word_or("auto", text, |text| integer(u64::MAX, text))?;
+            to.spin = nanoseconds.map(Duration::from_nanos);
+            Ok(())
+        }),
+        show: |from| from.spin.map_or("auto".to_owned(), |spin| spin.as_nanos().to_string()),
+    },
+    Setting {
+        name: "SHMEM_YIELD_ROUNDS",
+        deprecated: &[],
+        default: "64",
+        values: "an integer",
+        unit: "yields",
+        effect: "How often a wait that has spun yields the CPU to other threads before it sleeps.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            integer(u32::MAX.into(), text).map(|value| to.yield_rounds = value as u32)
+        }),
+        show: |from| from.yield_rounds.to_string(),
+    },
+    Setting {
+        name: "SHMEM_FENCE",
+        deprecated: &[],
+        default: "auto",
+        values: Fence::WORDS,
+        unit: "",
+        effect: "Who pays for the fence between a store and the check whether its target sleeps: every writer, or the PE \
+                 that goes to sleep. auto takes the writer where the PEs of a host outnumber its CPUs.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.fence = value)),
+        show: |from| from.fence.to_string(),
+    },
+    Setting {
+        name: "SHMEM_OFFLOAD_THRESHOLD",
+        deprecated: &[],
+        default: "off",
+        values: "off, or a size such as 64k or 1M",
+        unit: "bytes",
+        effect: "From this size on a helper thread copies what nonblocking puts and gets move within a host, \
+                 so that the caller goes on at once.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            word_or("off", text, size::parse).map(|value| to.offload_threshold = value)
+        }),
+        show: |from| from.offload_threshold.map_or("off".to_owned(), size::show),
+    },
+    Setting {
+        name: "SHMEM_SYNC_ALGORITHM",
+        deprecated: &[],
+        default: "auto",
+        values: SyncAlgorithm::WORDS,
+        unit: "",
+        effect: "How sync and barrier let the PEs of a team wait for each other. auto chooses by team size and placement.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.sync_algorithm = value)),
+        show: |from| from.sync_algorithm.to_string(),
+    },
+];
+
+fn on_off(value: bool) -> String {
+    if value { "on" } else { "off" }.to_owned()
+}
+
+/// `None` for `word`, of either case, and what `read` makes of anything else.
+fn word_or<T>(word: &str, text: &str, read: fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {
+    if text.trim_ascii().eq_ignore_ascii_case(word) {
+        return Ok(None);
+    }
+    read(text).map(Some).map_err(|why| format!("{why}, or {word}"))
+}
+
+/// An integer from 0 to `largest`.
+fn integer(largest: u64, text: &str) -> Result<u64, String> {
+    let value = text.trim_ascii().parse().ok().filter(|&value| value <= largest);
+    value.ok_or_else(|| format!("expected an integer from 0 to {largest}"))
+}

@@ -1,0 +1,189 @@
+//! The values that the settings have in one PE, and where each of them came from.
+
+use std::{collections::BTreeMap, ffi::OsString, time::Duration};
+
+use super::{CheckAlloc, Driver, Fence, Setting, SyncAlgorithm, TABLE, table::Read};
+use crate::{Error, Result};
+
+/// How long a wait spins where nothing else was asked for and there is a CPU for every local PE.
+const SPIN: Duration = Duration::from_micros(2);
+
+/// What a PE was told by its environment, or by the program that starts it.
+///
+/// [`TABLE`] says what each field does. A program that makes its own takes the default, which reads no
+/// environment, and assigns fields:
+///
+/// ```
+/// use oxshmem_runtime::settings::Settings;
+///
+/// let mut settings = Settings::default();
+/// settings.symmetric_size = 64 << 20;
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Bytes in the symmetric heap of each PE: `SHMEM_SYMMETRIC_SIZE`.
+    pub symmetric_size: usize,
+    /// Whether the version is printed at start-up: `SHMEM_VERSION`.
+    pub version: bool,
+    /// Whether the settings are printed at start-up: `SHMEM_INFO`.
+    pub info: bool,
+    /// Whether debugging messages and costly checks are on: `SHMEM_DEBUG`.
+    pub debug: bool,
+    /// What happens when PEs allocate differently: `SHMEM_CHECK_ALLOC`.
+    pub check_alloc: CheckAlloc,
+    /// Who drives progress while futures wait: `SHMEM_DRIVER`.
+    pub driver: Driver,
+    /// How long a wait spins: `SHMEM_SPIN_NS`. Ask [`spin_for`](Self::spin_for) for what `None` means.
+    pub spin: Option<Duration>,
+    /// How often a wait yields before it sleeps: `SHMEM_YIELD_ROUNDS`.
+    pub yield_rounds: u32,
+    /// Who pays for the doorbell's fence: `SHMEM_FENCE`. Ask [`fence_for`](Self::fence_for) for a decision.
+    pub fence: Fence,
+    /// Bytes from which nonblocking copies are left to a helper thread, or never: `SHMEM_OFFLOAD_THRESHOLD`.
+    pub offload_threshold: Option<usize>,
+    /// How PEs of a team wait for each other: `SHMEM_SYNC_ALGORITHM`.
+    pub sync_algorithm: SyncAlgorithm,
+    /// By setting: the variable that was read, and the value shown after it.
+    read_from: BTreeMap<&'static str, (&'static str, String)>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            symmetric_size: 512 << 20,
+            version: false,
+            info: false,
+            debug: false,
+            check_alloc: CheckAlloc::default(),
+            driver: Driver::default(),
+            spin: None,
+            yield_rounds: 64,
+            fence: Fence::default(),
+            offload_threshold: None,
+            sync_algorithm: SyncAlgorithm::default(),
+            read_from: BTreeMap::new(),
+        }
+    }
+}
+
+/// Where a value came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// The variable of that name.
+    Environment,
+    /// A variable of a deprecated name.
+    Deprecated(&'static str),
+    /// The program assigned the field.
+    Program,
+}
+
+/// A setting with the value in force.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its row in the table.
+    pub setting: &'static Setting,
+    /// The value, as the variable would be set to get it.
+    pub value: String,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// Who pays for the fence of the doorbell handshake, once that is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FenceSide {
+    /// The writer, at every store that may end a wait.
+    Writer,
+    /// The PE that is about to sleep, by `membarrier(GLOBAL_EXPEDITED)`.
+    Sleeper,
+}
+
+impl Settings {
+    /// Reads the environment of this process.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] names the first variable whose value cannot be used.
+    pub fn from_env() -> Result<Self> {
+        Self::from_lookup(|name| std::env::var_os(name))
+    }
+
+    /// Reads variables through `lookup`, which returns what the variable of a name holds, if it is set.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] names the first variable, in the order of [`TABLE`], whose value cannot
+    /// be used. A variable of a deprecated name is looked at only where the other is not set.
+    pub fn from_lookup(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
+        let mut settings = Self::default();
+        for setting in TABLE {
+            let names = std::iter::once(&setting.name).chain(setting.deprecated);
+            let Some((name, value)) = names.into_iter().find_map(|&name| Some((name, lookup(name)?))) else {
+                continue;
+            };
+            match setting.read {
+                Read::Presence(set) => set(&mut settings),
+                Read::Text(set) => value
+                    .to_str()
+                    .ok_or_else(|| format!("not UTF-8; expected {}", setting.values))
+                    .and_then(|text| set(&mut settings, text))
+                    .map_err(|reason| Error::InvalidSetting {
+                        name,
+                        value: value.to_string_lossy().into_owned(),
+                        reason,
+                    })?,
+            }
+            let shown = (setting.show)(&settings);
+            settings.read_from.insert(setting.name, (name, shown));
+        }
+        Ok(settings)
+    }
+
+    /// Every setting with its value, in the order of [`TABLE`].
+    pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
+        TABLE.iter().map(|setting| {
+            let value = (setting.show)(self);
+            let origin = match self.read_from.get(setting.name) {
+                Some((_, read)) if *read != value => Origin::Program,
+                Some((name, _)) if *name == setting.name => Origin::Environment,
+                Some((name, _)) => Origin::Deprecated(name),
+                None if value != setting.default => Origin::Program,
+                None => Origin::Default,
+            };
+            Entry { setting, value, origin }
+        })
+    }
+
+    /// Names and values of the settings that must be the same on all PEs, in an order that is the same on
+    /// all PEs. Starting a job compares them and fails with [`Error::SettingMismatch`].
+    pub fn values_equal_on_all(&self) -> Vec<(&'static str, String)> {
+        let shared = self.entries().filter(|entry| entry.setting.same_on_all_pes);
+        shared.map(|entry| (entry.setting.name, entry.value)).collect()
+    }
+
+    /// How long a wait spins before it yields, with `local_pes` PEs on this host and `cpus` CPUs that they
+    /// may run on: what was asked for, or 2 µs where every PE has a CPU and nothing where not.
+    pub fn spin_for(&self, local_pes: usize, cpus: usize) -> Duration {
+        let unasked = if local_pes > cpus { Duration::ZERO } else { SPIN };
+        self.spin.unwrap_or(unasked)
+    }
+
+    /// Who pays for the doorbell's fence, with `local_pes` PEs on this host and `cpus` CPUs that they may
+    /// run on. All PEs of a host must use the answer that one of them got: their CPUs may differ.
+    /// `membarrier` is whether the kernel has `membarrier(GLOBAL_EXPEDITED)`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] where membarrier was asked for and the kernel does not have it.
+    pub fn fence_for(&self, local_pes: usize, cpus: usize, membarrier: bool) -> Result<FenceSide> {
+        match self.fence {
+            Fence::Writer => Ok(FenceSide::Writer),
+            Fence::Auto if local_pes > cpus || !membarrier => Ok(FenceSide::Writer),
+            Fence::Membarrier if !membarrier => Err(Error::InvalidSetting {
+                name: "SHMEM_FENCE",
+                value: self.fence.to_string(),
+                reason: "this kernel has no membarrier(GLOBAL_EXPEDITED); use auto or writer".to_owned(),
+            }),
+            Fence::Auto | Fence::Membarrier => Ok(FenceSide::Sleeper),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Shared memory: PEs of one host load and store each other's memory directly.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, AtomicU64, Ordering, fence},
+};
+
+use super::{Atomic, AtomicWord, Place, Signal, Transport};
+use crate::{
+    fabric::Fabric,
+    memory::copy::{copy, load, store},
+    settings::FenceSide,
+};
+
+/// The transport between the PEs of one host.
+#[derive(Debug)]
+pub struct Shm {
+    fabric: Arc<Fabric>,
+    fence_side: FenceSide,
+}
+
+impl Shm {
+    pub(crate) fn new(fabric: Arc<Fabric>, fence_side: FenceSide) -> Self {
+        Self { fabric, fence_side }
+    }
+
+    /// Wakes `pe` if it sleeps: for stores that did not go through the transport.
+    #[inline(always)]
+    pub fn ring(&self, pe: usize) {
+        self.fabric.ring(pe, self.fence_side);
+    }
+
+    /// Stores one value, in one piece if it has 1, 2, 4 or 8 bytes and is aligned to them.
+    ///
+    /// # Safety
+    /// `to` must be in bounds and aligned for a `T`.
+    #[inline(always)]
+    pub unsafe fn store<T: Copy>(&self, to: Place<'_>, value: T) {
+        // SAFETY: in bounds and aligned by the caller's word.
+        unsafe { store(to.address().cast::<T>(), value) };
+        self.ring(to.pe);
+    }
+
+    /// Loads one value, likewise.
+    ///
+    /// # Safety
+    /// `from` must be in bounds and aligned for a `T`, of which any bytes are a valid value.
+    #[inline(always)]
+    pub unsafe fn load<T: Copy>(&self, from: Place<'_>) -> T {
+        // SAFETY: passed on to the caller.
+        unsafe { load(from.address().cast::<T>()) }
+    }
+}
+
+// SAFETY: every copy and atomic below touches exactly the bytes of its arguments.
+unsafe impl Transport for Shm {
+    fn name(&self) -> &'static str {
+        "shm"
+    }
+
+    #[inline(always)]
+    unsafe fn put(&self, to: Place<'_>, from: *const u8, len: usize) {
+        // SAFETY: the caller vouches for both sides.
+        unsafe { copy(to.address(), from, len) };
+        self.ring(to.pe);
+    }
+
+    #[inline(always)]
+    unsafe fn get(&self, from: Place<'_>, to: *mut u8, len: usize) {
+        // SAFETY: the caller vouches for both sides.
+        unsafe { copy(to, from.address(), len) };
+    }
+
+    #[inline(always)]
+    unsafe fn atomic<W: AtomicWord>(&self, at: Place<'_>, operation: Atomic<W>) -> W {
+        // SAFETY: aligned and mapped by the caller's word.
+        let before = unsafe { W::apply(at.address(), operation) };
+        if !matches!(operation, Atomic::Fetch) {
+            self.ring(at.pe);
+        }
+        before
+    }
+
+    #[inline(always)]
+    unsafe fn put_signal(
+        &self,
+        to: Place<'_>,
+        from: *const u8,
+        len: usize,
+        signal: Place<'_>,
+        update: Signal,
+    ) {
+        // SAFETY: the caller vouches for data and signal.
+        let word = unsafe {
+            copy(to.address(), from, len);
+            AtomicU64::from_ptr(signal.address().cast())
+        };
+        // Release: who sees the signal sees the data.
+        match update {
+            Signal::Set(value) => word.store(value, Ordering::Release),
+            Signal::Add(value) => {
+                word.fetch_add(value, Ordering::Release);
+            }
+        }
+        self.ring(to.pe);
+    }
+
+    #[inline(always)]
+    fn fence(&self) {
+        // Release: earlier stores are visible before later ones, to every PE.
+        fence(Ordering::Release);
+    }
+
+    #[inline(always)]
+    fn quiet(&self) {
+        // SeqCst: earlier stores are visible before this PE looks at anything else.
+        fence(Ordering::SeqCst);
+    }
+}
+
+macro_rules! atomic_word {
+    ($word:ty, $atomic:ty) => {
+        impl AtomicWord for $word {
+            #[inline(always)]
+            unsafe fn apply(address: *mut u8, operation: Atomic<Self>) -> Self {
+                // SAFETY: aligned and mapped by the caller's word; PEs only ever access it atomically or by
+                // copies that tolerate races.
+                let word = unsafe { <$atomic>::from_ptr(address.cast()) };
+                // AcqRel: an atomic operation that sees another's result sees what came before that one.
+                match operation {
+                    Atomic::Fetch => word.load(Ordering::Acquire),
+                    Atomic::Set(value) => {
+                        word.store(value, Ordering::Release);
+                        value
+                    }
+                    Atomic::Swap(value) => word.swap(value, Ordering::AcqRel),
+                    Atomic::CompareSwap { cond, value } => word
+                        .compare_exchange(cond, value, Ordering::AcqRel, Ordering::Acquire)
+                        .unwrap_or_else(|before| before),
+                    Atomic::Add(value) => word.fetch_add(value, Ordering::AcqRel),
+                    Atomic::And(value) => word.fetch_and(value, Ordering::AcqRel),
+                    Atomic::Or(value) => word.fetch_or(value, Ordering::AcqRel),
+                    Atomic::Xor(value) => word.fetch_xor(value, Ordering::AcqRel),
+                }
+            }
+        }
+    };
+}
+
+atomic_word!(u32, AtomicU32);
+atomic_word!(u64, AtomicU64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Segment;
+
+    #[test]
+    fn shared_memory_passes_the_suite_of_all_transports() {
+        for side in [FenceSide::Writer, FenceSide::Sleeper] {
+            let fabric = Arc::new(Fabric::new(3, 1 << 20, true).unwrap());
+            let segment = Segment::new(Arc::clone(&fabric.heap), 4096, 1 << 19);
+            super::super::suite::check(&Shm::new(fabric, side), &segment);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Symmetric heaps and the blocks allocated from them, as this PE sees both.
+//!
+//! A collective allocation is a local one on every PE, with the same result everywhere, plus an agreement
+//! that the facade makes through a collective. So is giving memory back: a PE that drops its last handle to a
+//! block notes that here ([`SymHeap::window`]), and the next agreement frees what all PEs have noted.
+
+use std::{
+    collections::HashSet,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use oxshmem_runtime::{Error, Pe, Result, memory::Segment};
+
+use crate::{
+    domain::{HostDomain, MemoryDomain},
+    heap::{Block, Exhausted, Heap, HeapError, HeapUse, Layout, Realloc},
+};
+
+/// The variable that makes the default heap larger.
+const SIZE_SETTING: &str = "SHMEM_SYMMETRIC_SIZE";
+
+/// How many live blocks one agreement looks at.
+pub const WINDOW_BITS: usize = 512;
+
+/// A bit for each of some successive live blocks: whether this PE has no handle to it any more.
+pub type Window = [u64; WINDOW_BITS / 64];
+
+/// The default symmetric heap (`OpenSHMEM 1.6 §9.3`).
+pub struct SymHeap {
+    pe: Arc<Pe>,
+    domain: HostDomain,
+    state: Mutex<State>,
+}
+
+struct State {
+    heap: Heap,
+    /// Blocks that this PE has no handle to any more, and that are still allocated.
+    released: HashSet<u64>,
+    /// The number of the last block that the agreement before looked at.
+    cursor: u64,
+}
+
+/// A block of a symmetric heap. When the last handle to it drops, this PE gives it up.
+pub struct Allocation {
+    segment: Segment,
+    /// What [`Pe::job`] was: 0 after the job is over.
+    job: usize,
+    pe: Arc<Pe>,
+    /// None for an array without elements, which no heap knows.
+    owned: Option<(Arc<SymHeap>, Block)>,
+    offset: usize,
+    len: usize,
+}
+
+impl SymHeap {
+    /// The default heap of `pe`.
+    pub fn new(pe: Arc<Pe>) -> Arc<Self> {
+        let domain = HostDomain::heap(&pe);
+        let state = State { heap: Heap::new(domain.segment().len()), released: HashSet::new(), cursor: 0 };
+        Arc::new(Self { pe, domain, state: Mutex::new(state) })
+    }
+
+    /// Allocates locally what all PEs are allocating. With `zeroed`, this PE's bytes are 0.
+    ///
+    /// # Errors
+    /// [`Error::HeapExhausted`] and [`Error::InvalidAlignment`], the same on every PE.
+    pub fn alloc(
+        self: &Arc<Self>,
+        call: &'static str,
+        layout: Layout,
+        zeroed: bool,
+    ) -> Result<Arc<Allocation>> {
+        let block = self.state().heap.alloc(layout).map_err(|e| refusal(call, e))?;
+        if zeroed {
+            // What no block ever had is still as the kernel made it, and need not be touched.
+            let used = block.fresh_from.clamp(block.offset, block.end()) - block.offset;
+            // SAFETY: the block is in the heap's segment.
+            unsafe { self.domain.fill(self.pe.me(), block.offset, 0, used) };
+        }
+        Ok(self.allocation(block))
+    }
+
+    /// Resizes locally what all PEs are resizing, and of which each holds the only handle.
+    ///
+    /// # Errors
+    /// [`Error::HeapExhausted`], the same on every PE, with the block as it was.
+    pub fn realloc(
+        self: &Arc<Self>,
+        call: &'static str,
+        allocation: Arc<Allocation>,
+        bytes: usize,
+    ) -> Result<Arc<Allocation>, (Error, Arc<Allocation>)> {
+        let Some(offset) = allocation.owned.as_ref().map(|(_, block)| block.offset) else {
+            return Err((
+                Error::bootstrap(call, "an empty allocation cannot be resized in place"),
+                allocation,
+            ));
+        };
+        let resized = self.state().heap.realloc(offset, bytes);
+        let block = match resized {
+            Ok(Realloc::InPlace { block }) => block,
+            Ok(Realloc::Moved { from, copy, block }) => {
+                let segment = self.domain.segment();
+                let me = self.pe.me();
+                let source = segment.address_unchecked(me, from);
+                // SAFETY: both places are in the heap, and do not overlap. No PE can have been given the old
+                // place yet, since that takes another collective.
+                unsafe { self.domain.write(me, block.offset, source, copy) };
+                block
+            }
+            Err(e) => return Err((refusal(call, e), allocation)),
+        };
+        // The handle ends without giving up the block, which lives on in the new one.
+        if let Ok(mut old) = Arc::try_unwrap(allocation) {
+            old.owned = None;
+        }
+        Ok(self.allocation(block))
+    }
+
+    /// Which of the next live blocks this PE has given up. All PEs look at the same blocks.
+    pub fn window(&self) -> Window {
+        let state = self.state();
+        let mut window = Window::default();
+        for (i, (id, _)) in state.next_blocks().into_iter().enumerate() {
+            if state.released.contains(&id) {
+                window[i / 64] |= 1 << (i % 64);
+            }
+        }
+        window
+    }
+
+    /// Frees the blocks of the window that every PE has given up, and moves on to the next window. Returns
+    /// how many were freed, and whether the windows have come to the last live block.
+    pub fn reclaim(&self, given_up_by_all: &Window) -> (usize, bool) {
+        let mut state = self.state();
+        let blocks = state.next_blocks();
+        let wrapped = blocks.len() < WINDOW_BITS;
+        state.cursor = if wrapped { 0 } else { blocks.last().map_or(0, |&(id, _)| id) };
+        let mut freed = 0;
+        for (i, (id, offset)) in blocks.into_iter().enumerate() {
+            if given_up_by_all[i / 64] >> (i % 64) & 1 == 1 {
+                freed += usize::from(state.heap.free(offset).is_ok());
+                state.released.remove(&id);
+            }
+        }
+        (freed, wrapped)
+    }
+
+    /// What the heap holds. Blocks that are given up, but not by all PEs yet, count as used.
+    pub fn usage(&self) -> HeapUse {
+        self.state().heap.usage()
+    }
+
+    /// The memory that the heap is in.
+    pub fn domain(&self) -> &HostDomain {
+        &self.domain
+    }
+
+    fn allocation(self: &Arc<Self>, block: Block) -> Arc<Allocation> {
+        Arc::new(Allocation {
+            segment: self.domain.segment().clone(),
+            job: self.pe.job(),
+            pe: Arc::clone(&self.pe),
+            offset: block.offset,
+            len: block.bytes,
+            owned: Some((Arc::clone(self), block)),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Numbers and offsets of the next live blocks behind the cursor, as many as a window has bits. Fewer
+    /// only at the end.
+    fn next_blocks(&self) -> Vec<(u64, usize)> {
+        let behind = self.heap.live().skip_while(|block| block.id <= self.cursor);
+        behind.take(WINDOW_BITS).map(|block| (block.id, block.offset)).collect()
+    }
+}
+
+impl Allocation {
+    /// A range of `segment`, which belongs to nobody: scratch memory of the library.
+    pub fn unowned(pe: Arc<Pe>, segment: Segment, offset: usize, len: usize) -> Arc<Self> {
+        assert!(segment.address(0, offset, len).is_some(), "scratch memory lies inside its segment");
+        Arc::new(Self { segment, job: pe.job(), pe, owned: None, offset, len })
+    }
+
+    /// An array without elements.
+    pub fn empty(heap: &SymHeap) -> Arc<Self> {
+        Self::unowned(Arc::clone(&heap.pe), heap.domain.segment().clone(), 0, 0)
+    }
+
+    /// The symmetric memory it is in.
+    #[inline(always)]
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    /// The job it belongs to, as [`Pe::job`] numbers them.
+    #[inline(always)]
+    pub fn job(&self) -> usize {
+        self.job
+    }
+
+    /// The PE whose handle this is.
+    #[inline(always)]
+    pub fn pe(&self) -> &Arc<Pe> {
+        &self.pe
+    }
+
+    /// Bytes from the segment's start.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Bytes that were asked for.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The block in its heap.
+    pub fn block(&self) -> Option<&Block> {
+        self.owned.as_ref().map(|(_, block)| block)
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        if let Some((heap, block)) = &self.owned {
+            heap.state().released.insert(block.id);
+        }
+    }
+}
+
+impl fmt::Debug for Allocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes at offset {:#x}", self.len, self.offset)
+    }
+}
+
+impl fmt::Debug for SymHeap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.usage().fmt(f)
+    }
+}
+
+fn refusal(call: &'static str, error: HeapError) -> Error {
+    match error {
+        HeapError::Exhausted(Exhausted { asked, align, free, largest, size }) => {
+            Error::HeapExhausted { call, asked, align, free, largest, size, setting: SIZE_SETTING }
+        }
+        HeapError::InvalidAlignment { align } => Error::InvalidAlignment { call, align },
+        other => Error::bootstrap(call, other),
+    }
+}

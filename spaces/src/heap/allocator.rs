@@ -1,0 +1,228 @@
+//! The heap: what is live, what is free, and the rules by which one becomes the other.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Block, Exhausted, HeapError, LINE, Layout, Realloc,
+    free_set::{FreeSet, Place},
+};
+
+/// Hands out offsets in a segment of symmetric memory.
+///
+/// An allocation goes to the smallest free block that has room for it, the one with the lowest offset of
+/// several, and to the lowest offset in it that its alignment allows. What it leaves on either side stays
+/// free, and free neighbours are always joined. All calls take O(log n) steps in the number of blocks, but
+/// for alignments above a line where the heap is nearly exhausted.
+///
+/// The caller makes the calls collective and copies what a resized block held.
+///
+/// ```
+/// use oxshmem_spaces::heap::{Heap, Layout};
+///
+/// let mut heap = Heap::new(1 << 20);
+/// let first = heap.alloc(Layout::new(100))?;
+/// let second = heap.alloc(Layout { align: 4096, ..Layout::new(1) })?;
+/// assert_eq!((first.offset, first.size, second.offset), (0, 128, 4096));
+/// heap.free(first.offset)?;
+/// assert_eq!(heap.usage().used, 64);
+/// # Ok::<(), oxshmem_spaces::heap::HeapError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Heap {
+    size: usize,
+    free: FreeSet,
+    live: BTreeMap<usize, Block>,
+    offset_of: BTreeMap<u64, usize>,
+    next_id: u64,
+    peak_used: usize,
+    high_water: usize,
+    frees: u64,
+    reallocations: u64,
+}
+
+/// What a heap holds. Sizes are in bytes and count what blocks take, in whole lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeapUse {
+    /// All there is: `used` and `free`.
+    pub size: usize,
+    /// In live blocks.
+    pub used: usize,
+    /// In free blocks.
+    pub free: usize,
+    /// In the largest free block.
+    pub largest_free: usize,
+    /// Live blocks.
+    pub blocks: usize,
+    /// Free blocks. No two of them touch.
+    pub free_blocks: usize,
+    /// The most that was ever `used`; while a block moves, both its places count.
+    pub peak_used: usize,
+    /// Calls of `alloc` that succeeded.
+    pub allocations: u64,
+    /// Calls of `free` that succeeded.
+    pub frees: u64,
+    /// Calls of `realloc` that succeeded.
+    pub reallocations: u64,
+    /// The end of the highest block there ever was. What lies beyond was never handed out.
+    pub high_water: usize,
+}
+
+impl HeapUse {
+    /// The share of free memory that is outside of the largest free block: 0 where one allocation could
+    /// have it all, near 1 where it is in many small pieces.
+    pub fn fragmentation(&self) -> f64 {
+        if self.free == 0 { 0.0 } else { 1.0 - self.largest_free as f64 / self.free as f64 }
+    }
+}
+
+impl Heap {
+    /// An empty heap of `size` bytes, rounded down to whole lines.
+    pub fn new(size: usize) -> Self {
+        let size = size - size % LINE;
+        Self {
+            size,
+            free: FreeSet::new(size),
+            live: BTreeMap::new(),
+            offset_of: BTreeMap::new(),
+            next_id: 1,
+            peak_used: 0,
+            high_water: 0,
+            frees: 0,
+            reallocations: 0,
+        }
+    }
+
+    /// Allocates a block.
+    ///
+    /// # Errors
+    /// [`HeapError::ZeroBytes`], [`HeapError::InvalidAlignment`] or [`HeapError::Exhausted`]; the heap is
+    /// unchanged.
+    pub fn alloc(&mut self, layout: Layout) -> Result<Block, HeapError> {
+        let block = self.place(layout, self.next_id)?;
+        self.next_id += 1;
+        self.live.insert(block.offset, block);
+        self.offset_of.insert(block.id, block.offset);
+        Ok(block)
+    }
+
+    /// Frees the block that starts at `offset`, and returns what it was.
+    ///
+    /// # Errors
+    /// [`HeapError::NotAllocated`] where no live block starts there; the heap is unchanged.
+    pub fn free(&mut self, offset: usize) -> Result<Block, HeapError> {
+        let block = self.live.remove(&offset).ok_or_else(|| self.not_allocated(offset))?;
+        self.offset_of.remove(&block.id);
+        self.free.insert(block.offset, block.size);
+        self.frees += 1;
+        Ok(block)
+    }
+
+    /// Resizes the block that starts at `offset` to `new_bytes`. Its number, alignment and hints stay. It
+    /// stays where it is if it shrinks, or if what follows it is free and large enough; otherwise it moves,
+    /// which needs room for both places at once.
+    ///
+    /// # Errors
+    /// [`HeapError::NotAllocated`] where no live block starts there, [`HeapError::ZeroBytes`] or
+    /// [`HeapError::Exhausted`]; the block and the heap are unchanged.
+    pub fn realloc(&mut self, offset: usize, new_bytes: usize) -> Result<Realloc, HeapError> {
+        let old = *self.get(offset).ok_or_else(|| self.not_allocated(offset))?;
+        let layout = Layout { bytes: new_bytes, align: old.align, hints: old.hints };
+        let (Some(size), _) = layout.reservation()? else { return Err(self.exhausted(layout)) };
+        let done = if size <= old.size {
+            self.free.insert(old.offset + size, old.size - size);
+            self.resized(old, new_bytes, size)
+        } else if self.free.size_at(old.end()) >= size - old.size {
+            self.free.take(Place { free: old.end(), start: old.end() }, size - old.size);
+            self.resized(old, new_bytes, size)
+        } else {
+            let block = self.place(layout, old.id)?;
+            self.live.remove(&old.offset);
+            self.free.insert(old.offset, old.size);
+            Realloc::Moved { from: old.offset, copy: old.bytes.min(new_bytes), block }
+        };
+        let block = *done.block();
+        self.live.insert(block.offset, block);
+        self.offset_of.insert(block.id, block.offset);
+        self.reallocations += 1;
+        Ok(done)
+    }
+
+    /// The live block that starts at `offset`.
+    pub fn get(&self, offset: usize) -> Option<&Block> {
+        self.live.get(&offset)
+    }
+
+    /// The live block that the byte at `offset` belongs to.
+    pub fn containing(&self, offset: usize) -> Option<&Block> {
+        let (_, block) = self.live.range(..=offset).next_back()?;
+        (offset < block.end()).then_some(block)
+    }
+
+    /// The live blocks in the order of their numbers, which is the same on all PEs.
+    pub fn live(&self) -> impl Iterator<Item = &Block> + '_ {
+        self.offset_of.values().filter_map(|offset| self.live.get(offset))
+    }
+
+    /// What the heap holds.
+    pub fn usage(&self) -> HeapUse {
+        HeapUse {
+            size: self.size,
+            used: self.size - self.free.total(),
+            free: self.free.total(),
+            largest_free: self.free.largest(),
+            blocks: self.live.len(),
+            free_blocks: self.free.len(),
+            peak_used: self.peak_used,
+            allocations: self.next_id - 1,
+            frees: self.frees,
+            reallocations: self.reallocations,
+            high_water: self.high_water,
+        }
+    }
+
+    /// Free blocks as (offset, size), in the order of their offsets.
+    #[cfg(test)]
+    pub(super) fn free_blocks(&self) -> Vec<(usize, usize)> {
+        self.free.iter().collect()
+    }
+
+    /// Takes room for a block out of the free ones.
+    fn place(&mut self, layout: Layout, id: u64) -> Result<Block, HeapError> {
+        let (size, align) = layout.reservation()?;
+        let found = size.and_then(|size| Some((size, self.free.find(size, align)?)));
+        let (size, place) = found.ok_or_else(|| self.exhausted(layout))?;
+        self.free.take(place, size);
+        let Layout { bytes, hints, .. } = layout;
+        let fresh_from = self.reach(place.start, size);
+        Ok(Block { id, offset: place.start, bytes, size, align, hints, fresh_from })
+    }
+
+    /// A block that has got another size where it is.
+    fn resized(&mut self, old: Block, bytes: usize, size: usize) -> Realloc {
+        let fresh_from = self.reach(old.offset, size);
+        Realloc::InPlace { block: Block { bytes, size, fresh_from, ..old } }
+    }
+
+    /// Records that `size` bytes at `offset` are handed out. Returns from where on they never were before.
+    fn reach(&mut self, offset: usize, size: usize) -> usize {
+        let end = offset + size;
+        let fresh_from = self.high_water.clamp(offset, end);
+        self.high_water = self.high_water.max(end);
+        self.peak_used = self.peak_used.max(self.size - self.free.total());
+        fresh_from
+    }
+
+    fn exhausted(&self, layout: Layout) -> HeapError {
+        HeapError::Exhausted(Exhausted {
+            asked: layout.bytes,
+            align: layout.align,
+            free: self.free.total(),
+            largest: self.free.largest(),
+            size: self.size,
+        })
+    }
+
+    fn not_allocated(&self, offset: usize) -> HeapError {
+        HeapError::NotAllocated { offset, within: self.containing(offset).copied() }
+    }
+}

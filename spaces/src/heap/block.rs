@@ -1,0 +1,149 @@
+//! What is asked of a heap, and what it gives.
+
+use std::{fmt, ops::BitOr};
+
+use super::{HeapError, LINE, MAX_ALIGN};
+
+/// Two lines that adjacent-line prefetchers fetch together.
+const LINE_PAIR: usize = 2 * LINE;
+
+/// What a block of symmetric memory is for (`OpenSHMEM 1.6 §9.3.5`). A block with any hint has pairs of
+/// cache lines to itself, so that neighbours do not slow down what PEs contend for.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Hints(u32);
+
+impl Hints {
+    /// No hint.
+    pub const NONE: Self = Self(0);
+    /// Mostly remote atomics: `SHMEM_MALLOC_ATOMICS_REMOTE`.
+    pub const ATOMICS_REMOTE: Self = Self(1);
+    /// Signals: `SHMEM_MALLOC_SIGNAL_REMOTE`.
+    pub const SIGNAL_REMOTE: Self = Self(2);
+
+    const KNOWN: [(Self, &'static str); 2] =
+        [(Self::ATOMICS_REMOTE, "ATOMICS_REMOTE"), (Self::SIGNAL_REMOTE, "SIGNAL_REMOTE")];
+
+    /// The hints in a C bit array. Bits that mean nothing here are dropped, as a hint may be.
+    pub const fn from_bits(bits: i64) -> Self {
+        Self((bits & 3) as u32)
+    }
+
+    /// The hints as a C bit array.
+    pub const fn bits(self) -> i64 {
+        self.0 as i64
+    }
+
+    /// Whether all of `other` are among these.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl BitOr for Hints {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl fmt::Debug for Hints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Self::KNOWN.iter().filter(|(hint, _)| self.contains(*hint));
+        let names: Vec<_> = names.map(|&(_, name)| name).collect();
+        write!(f, "Hints({})", names.join(" | "))
+    }
+}
+
+/// What an allocation asks for. Every PE asks for the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Bytes, at least 1.
+    pub bytes: usize,
+    /// What the block's offset must be a multiple of: a power of two of at most [`MAX_ALIGN`].
+    /// Less than a [`LINE`] counts as one.
+    pub align: usize,
+    /// What the block is for.
+    pub hints: Hints,
+}
+
+impl Layout {
+    /// `bytes`, aligned for any type and without hints.
+    pub const fn new(bytes: usize) -> Self {
+        Self { bytes, align: LINE, hints: Hints::NONE }
+    }
+
+    /// The bytes to reserve and their alignment. The former is `None` where it exceeds `usize`.
+    pub(super) fn reservation(&self) -> Result<(Option<usize>, usize), HeapError> {
+        if self.bytes == 0 {
+            return Err(HeapError::ZeroBytes);
+        }
+        if !self.align.is_power_of_two() || self.align > MAX_ALIGN {
+            return Err(HeapError::InvalidAlignment { align: self.align });
+        }
+        let grain = if self.hints.is_empty() { LINE } else { LINE_PAIR };
+        Ok((self.bytes.checked_next_multiple_of(grain), self.align.max(grain)))
+    }
+}
+
+/// A live allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Its number: 1 for the first allocation of a heap, and one more for each that follows. A block keeps
+    /// it when it is resized.
+    pub id: u64,
+    /// Where it starts, in bytes from the start of the heap. A multiple of `align`.
+    pub offset: usize,
+    /// Bytes that were asked for.
+    pub bytes: usize,
+    /// Bytes that it takes: `bytes` rounded up to whole lines, or to pairs of lines where it has hints.
+    pub size: usize,
+    /// What its offset is kept a multiple of when it is resized.
+    pub align: usize,
+    /// What it is for.
+    pub hints: Hints,
+    /// The offset, from the start of the heap, from which on its bytes belonged to no block before the call
+    /// that made it this size. They are still what the mapping began as: zero. From `offset` to `end()`.
+    pub fresh_from: usize,
+}
+
+impl Block {
+    /// The offset behind its last byte, from the start of the heap.
+    pub const fn end(&self) -> usize {
+        self.offset + self.size
+    }
+}
+
+/// How a block was resized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Realloc {
+    /// It is where it was, and what it held is there still.
+    InPlace {
+        /// The block as it is now.
+        block: Block,
+    },
+    /// It is elsewhere, and the caller must copy what it held before the next call that changes the heap.
+    /// The two places do not overlap.
+    Moved {
+        /// Offset to copy from: where the block was. That place is free already.
+        from: usize,
+        /// Bytes to copy, to the new block's offset.
+        copy: usize,
+        /// The block as it is now.
+        block: Block,
+    },
+}
+
+impl Realloc {
+    /// The block as it is now.
+    pub const fn block(&self) -> &Block {
+        match self {
+            Self::InPlace { block } | Self::Moved { block, .. } => block,
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Symmetric memory: where it is, who gets which part of it, and how a Rust program holds it.
+//!
+//! | module | what it offers |
+//! |---|---|
+//! | [`SymSlice`], [`SymView`], [`SymRef`] | typed symmetric memory, owned and borrowed |
+//! | [`Element`] | what it can hold |
+//! | [`heap`] | the allocator, as arithmetic |
+//! | [`allocation`] | a symmetric heap with its blocks |
+//! | [`domain`] | kinds of memory |
+
+pub mod allocation;
+pub mod domain;
+mod element;
+pub mod heap;
+mod slice;
+
+pub use element::Element;
+pub use heap::{HeapUse, Hints};
+pub use slice::{SymRef, SymSlice, SymView, Symmetric};

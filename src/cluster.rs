@@ -1,0 +1,138 @@
+//! PEs as tasks of one process: for tests, examples and services that scale inside a process.
+
+use std::{future::Future, panic::AssertUnwindSafe, sync::Arc};
+
+use futures::FutureExt;
+use oxshmem_runtime::{Error, Pe, Result, bootstrap::Local, executor::Failure, settings::Settings};
+
+use crate::World;
+
+/// Several PEs in one process.
+///
+/// They run the same code as PEs in processes of their own, each with a heap, contexts and an executor, but
+/// share one mapping, and wake each other without the kernel.
+#[derive(Debug)]
+pub struct LocalCluster;
+
+/// How a [`LocalCluster`] is set up.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterOptions {
+    /// The settings of every PE. Those of the environment are not read.
+    pub settings: Settings,
+    /// Threads that run the PEs: as many as there are processors, but no more than PEs, if 0.
+    pub threads: usize,
+}
+
+impl LocalCluster {
+    /// Runs `program` as each of `n` PEs and returns their results in the order of their numbers.
+    ///
+    /// Blocks the calling thread, which must not be inside of an async runtime; there use
+    /// [`start`](Self::start). A PE ends in good order by [`World::finalize`].
+    ///
+    /// # Errors
+    /// The error of the PE that failed first. A PE that panics, or returns without `finalize` while others go on,
+    /// fails with [`Error::PeLost`]; the others are ended.
+    ///
+    /// ```
+    /// use oxshmem::prelude::*;
+    ///
+    /// let pes = LocalCluster::run(3, |world| async move {
+    ///     world.barrier_all().await?;
+    ///     world.finalize().await?;
+    ///     Ok(world.my_pe())
+    /// })?;
+    /// assert_eq!(pes, [0, 1, 2]);
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn run<R, F>(n: usize, program: impl Fn(World) -> F) -> Result<Vec<R>>
+    where
+        R: Send + 'static,
+        F: Future<Output = Result<R>> + Send + 'static,
+    {
+        Self::run_with(n, ClusterOptions::default(), program)
+    }
+
+    /// [`run`](Self::run) with options.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub fn run_with<R, F>(n: usize, options: ClusterOptions, program: impl Fn(World) -> F) -> Result<Vec<R>>
+    where
+        R: Send + 'static,
+        F: Future<Output = Result<R>> + Send + 'static,
+    {
+        let threads = match options.threads {
+            0 => oxshmem_runtime::pe::allowed_cpus().min(n.max(1)),
+            threads => threads,
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(threads)
+            .enable_all()
+            .build()
+            .map_err(|e| Error::system("starting a tokio runtime", e))?;
+        runtime.block_on(async {
+            let worlds = Self::start(n, options.settings).await?;
+            let mut pes = tokio::task::JoinSet::new();
+            for world in worlds {
+                let pe = program(world.clone());
+                pes.spawn(async move {
+                    let outcome = AssertUnwindSafe(pe).catch_unwind().await;
+                    (world.my_pe(), end(&world, outcome))
+                });
+            }
+            let mut results: Vec<Option<R>> = (0..n).map(|_| None).collect();
+            let mut failed = None;
+            while let Some(joined) = pes.join_next().await {
+                match joined {
+                    Ok((pe, Ok(result))) => results[pe] = Some(result),
+                    // The first is the cause; the others follow from it.
+                    Ok((_, Err(error))) => {
+                        failed.get_or_insert(error);
+                        pes.abort_all();
+                    }
+                    Err(_) => {}
+                }
+            }
+            match failed {
+                Some(error) => Err(error),
+                None => Ok(results.into_iter().flatten().collect()),
+            }
+        })
+    }
+
+    /// The worlds of `n` PEs, to be used by tasks of the caller's own runtime. PEs with real waits must
+    /// run concurrently.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the address space has no room for so many heaps.
+    pub async fn start(n: usize, settings: Settings) -> Result<Vec<World>> {
+        if n == 0 {
+            return Err(Error::Unsupported { what: "a job has at least one PE".into() });
+        }
+        let joins = Local::cluster(n).into_iter().map(|local| Pe::join(Arc::new(local), settings.clone()));
+        let pes = futures::future::try_join_all(joins).await?;
+        Ok(pes.into_iter().map(World::new).collect())
+    }
+}
+
+/// What became of a PE, told to the others if it was not in good order.
+fn end<R>(world: &World, outcome: std::thread::Result<Result<R>>) -> Result<R> {
+    let pe = world.my_pe();
+    let lost = |how: String| {
+        world.pe().lose_peer(Failure::PeLost { pe, how: how.clone() });
+        Error::PeLost { pe, how }
+    };
+    match outcome {
+        Ok(Ok(result)) if world.is_finalized() => Ok(result),
+        Ok(Ok(_)) => Err(lost("it returned without finalize".into())),
+        Ok(Err(error)) => {
+            lost(format!("it failed: {error}"));
+            Err(error)
+        }
+        Err(panic) => {
+            let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+            Err(lost(format!("it panicked: {}", text.unwrap_or_else(|| "without a message".into()))))
+        }
+    }
+}

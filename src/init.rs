@@ -1,0 +1,100 @@
+//! Becoming a PE: from `oshrun`, or alone.
+
+use std::sync::Arc;
+
+use oxshmem_runtime::{
+    Pe, Result,
+    bootstrap::{Bootstrap, Launched, Single},
+    settings::{self, Settings},
+    version_line,
+};
+
+use crate::World;
+
+/// Variables by which other launchers tell a process that it is one of many.
+const OTHER_LAUNCHERS: [(&str, &str); 5] = [
+    ("OMPI_COMM_WORLD_SIZE", "mpirun (Open MPI)"),
+    ("PMIX_RANK", "a PMIx launcher"),
+    ("PMI_SIZE", "a PMI launcher"),
+    ("PMI_RANK", "a PMI launcher"),
+    ("SLURM_NTASKS", "Slurm"),
+];
+
+/// Joins the job that this process was started in: by `oshrun`, or, without a launcher, as the only PE.
+/// Collective over all PEs (`OpenSHMEM 1.6 §9.1.1`).
+///
+/// Works in any async runtime. In a tokio runtime a task of it drives the waiting, elsewhere a helper thread;
+/// a program without any uses [`World::block_on`].
+///
+/// After [`World::finalize`] it may be called again. While a world of this process is running it is an
+/// error: clone that one.
+///
+/// # Errors
+/// [`Error::InvalidSetting`](crate::Error::InvalidSetting) and
+/// [`Error::SettingMismatch`](crate::Error::SettingMismatch) for environment variables,
+/// [`Error::AlreadyInitialized`](crate::Error::AlreadyInitialized),
+/// [`Error::Bootstrap`](crate::Error::Bootstrap) when the launcher cannot be reached.
+pub async fn init() -> Result<World> {
+    init_with(Settings::from_env()?).await
+}
+
+/// [`init`] with settings from the program instead of the environment.
+///
+/// # Errors
+/// Those of [`init`].
+pub async fn init_with(settings: Settings) -> Result<World> {
+    let bootstrap: Arc<dyn Bootstrap> = match Launched::from_env()? {
+        Some(launched) => Arc::new(launched),
+        None => {
+            warn_of_other_launchers();
+            Arc::new(Single::new())
+        }
+    };
+    join(bootstrap, settings).await
+}
+
+/// A job of one PE, whatever launcher there is.
+///
+/// # Errors
+/// Those of [`init`] that concern settings.
+pub async fn init_single(settings: Settings) -> Result<World> {
+    join(Arc::new(Single::new()), settings).await
+}
+
+async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<World> {
+    if bootstrap.placement().pe == 0 {
+        announce(&settings);
+    }
+    Ok(World::new(Pe::join(bootstrap, settings).await?))
+}
+
+/// What the user asked to be told at the start.
+fn announce(settings: &Settings) {
+    if settings.version {
+        eprintln!("{}", version_line());
+    }
+    if settings.info {
+        // There is nobody to tell that standard error is closed.
+        let _ = settings.print_info(&mut std::io::stderr().lock());
+    }
+    if settings.debug {
+        let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        for hint in settings::unknown(names) {
+            eprintln!("oxshmem: {hint}");
+        }
+    }
+}
+
+/// A program that was started n times by a launcher we do not speak would run as n jobs of one.
+fn warn_of_other_launchers() {
+    for (variable, launcher) in OTHER_LAUNCHERS {
+        if let Some(value) = std::env::var_os(variable) {
+            eprintln!(
+                "oxshmem: warning: {variable}={} says that {launcher} started this process, which oxshmem cannot \
+                 speak to yet. It runs as a job of one PE; start the program with oshrun instead.",
+                value.display()
+            );
+            return;
+        }
+    }
+}

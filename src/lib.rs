@@ -1,0 +1,61 @@
+//! oxshmem: OpenSHMEM 1.6 as an async-first Rust runtime.
+//!
+//! A job is some PEs that run the same program. Each has a *symmetric heap*, and any of them can read, write
+//! and atomically update the others' heaps without their help. Every operation starts when it is called, and
+//! returns a future that observes it; waiting for another PE is awaiting, beside sockets and timers.
+//!
+//! ```
+//! use oxshmem::prelude::*;
+//!
+//! # fn main() -> oxshmem::Result<()> {
+//! // Four PEs in this process. Under `oshrun`, `oxshmem::init().await?` gives each process its `World`.
+//! let sums = LocalCluster::run(4, |world| async move {
+//!     let (me, n) = (world.my_pe(), world.n_pes());
+//!     let total = world.alloc_zeroed::<u64>(1).await?; // one on every PE
+//!     world.context().add(total.at(0), me as u64 + 1, 0).await?; // a remote atomic on PE 0's
+//!     world.barrier_all().await?;
+//!     let sum = world.context().g(total.at(0), 0).await?;
+//!     world.finalize().await?;
+//!     Ok((n, sum))
+//! })?;
+//! assert_eq!(sums, [(4, 10); 4]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | to | see |
+//! |---|---|
+//! | start and end | [`init`], [`World`], [`LocalCluster`] |
+//! | have symmetric memory | [`World::alloc`], [`SymSlice`], [`Element`] |
+//! | communicate | [`Context`]: `put`, `get`, `fetch_add`, `put_signal`, `quiet` … |
+//! | wait for other PEs | [`Wait`], [`WaitSet`], [`World::barrier_all`] |
+//! | configure | [`settings`] |
+
+mod cluster;
+mod init;
+mod world;
+
+pub use cluster::{ClusterOptions, LocalCluster};
+pub use init::{init, init_single, init_with};
+pub use oxshmem_ops::{
+    BitwiseAmo, Cmp, Context, ContextOptions, ExtendedAmo, Private, Rejected, Serialized, Shared, Signal,
+    Sink, Source, StandardAmo, Wait,
+    operation::{Fetch, Get, Put, PutNbi, PutSignal, PutSignalNbi, Update},
+    order::Quiet,
+    wait::{Masked, WaitSet, WaitUntil},
+};
+pub use oxshmem_runtime::{Error, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, settings};
+pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Symmetric};
+pub use oxshmem_teams::{Collective, team::SyncFuture};
+pub use world::{Barrier, ThreadLevel, World};
+
+/// Plain data, for `#[derive]` on types of one's own.
+pub use bytemuck::{self, Pod, Zeroable};
+
+/// What most programs use.
+pub mod prelude {
+    pub use crate::{
+        Cmp, Context, ContextOptions, Element, Hints, LocalCluster, Signal, SymRef, SymSlice, SymView, Wait,
+        WaitSet, World,
+    };
+}

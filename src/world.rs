@@ -1,0 +1,526 @@
+//! The world: a PE's handle to its job.
+//!
+//! Here the rooms meet: a collective allocation is an agreement among the team, an allocation on every PE's
+//! heap and a sync.
+
+use std::{
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context as TaskContext, Poll},
+};
+
+use oxshmem_ops::{Context, ContextOptions, context::Sharing};
+use oxshmem_runtime::{Error, Pe, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, settings::CheckAlloc};
+use oxshmem_spaces::{
+    Element, HeapUse, Hints, SymSlice,
+    allocation::{Allocation, SymHeap, WINDOW_BITS, Window},
+    heap::Layout,
+};
+use oxshmem_teams::{
+    Collective, Team,
+    agree::{Call, Verdict, Votes, agree},
+    team::{Group, SyncFuture, sync_in},
+};
+
+/// A PE's handle to its job. Clones are the same PE; any thread may use any of them.
+#[derive(Clone)]
+pub struct World(Arc<Inner>);
+
+struct Inner {
+    pe: Arc<Pe>,
+    heap: Arc<SymHeap>,
+    team: Arc<Team>,
+    context: Context,
+}
+
+/// What a program promises about its threads (`OpenSHMEM 1.6 §9.2`).
+///
+/// Every [`World`] gives [`Multiple`](Self::Multiple): the promises that C makes at run time are types here,
+/// such as a context that is not `Send`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ThreadLevel {
+    /// One thread: `SHMEM_THREAD_SINGLE`.
+    Single,
+    /// Many, of which one calls the library: `SHMEM_THREAD_FUNNELED`.
+    Funneled,
+    /// Many, of which one at a time calls it: `SHMEM_THREAD_SERIALIZED`.
+    Serialized,
+    /// Many, all of which may call it at once: `SHMEM_THREAD_MULTIPLE`.
+    Multiple,
+}
+
+impl World {
+    pub(crate) fn new(pe: Arc<Pe>) -> Self {
+        let heap = SymHeap::new(Arc::clone(&pe));
+        let team = Team::world(&pe);
+        let context = Context::new(Arc::clone(&pe), ContextOptions::new());
+        Self(Arc::new(Inner { pe, heap, team, context }))
+    }
+
+    /// This PE's number (`OpenSHMEM 1.6 §9.1.2`).
+    #[inline(always)]
+    pub fn my_pe(&self) -> usize {
+        self.0.pe.me()
+    }
+
+    /// How many PEs the job has (`OpenSHMEM 1.6 §9.1.3`).
+    #[inline(always)]
+    pub fn n_pes(&self) -> usize {
+        self.0.pe.n_pes()
+    }
+
+    /// The host that this PE runs on.
+    pub fn host(&self) -> &str {
+        &self.0.pe.placement().host
+    }
+
+    /// Whether `pe` can be reached by operations (`OpenSHMEM 1.6 §9.1.7`).
+    pub fn pe_accessible(&self, pe: usize) -> bool {
+        pe < self.n_pes()
+    }
+
+    /// The version of the specification that is implemented, major and minor (`OpenSHMEM 1.6 §9.1.11`).
+    pub fn version(&self) -> (u32, u32) {
+        (VERSION_MAJOR, VERSION_MINOR)
+    }
+
+    /// The name of this library (`OpenSHMEM 1.6 §9.1.12`).
+    pub fn name(&self) -> &'static str {
+        VENDOR_NAME
+    }
+
+    /// The thread level in force (`OpenSHMEM 1.6 §9.2.2`): always [`ThreadLevel::Multiple`].
+    pub fn thread_level(&self) -> ThreadLevel {
+        ThreadLevel::Multiple
+    }
+
+    /// The default context: `SHMEM_CTX_DEFAULT` (`OpenSHMEM 1.6 §9.5`).
+    #[inline(always)]
+    pub fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    /// A context of its own, for as long as it is held. Local: other PEs need not do the same
+    /// (`OpenSHMEM 1.6 §9.5.1`).
+    ///
+    /// # Errors
+    /// [`Error::Finalized`].
+    pub fn create_context<M: Sharing>(&self, options: ContextOptions<M>) -> Result<Context<M>> {
+        self.0.pe.check("create_context")?;
+        Ok(Context::new(Arc::clone(&self.0.pe), options))
+    }
+
+    /// Allocates `len` elements on every PE. Their values are unspecified. Collective: every PE calls it with
+    /// the same arguments, and may use all PEs' instances when its future is ready (`OpenSHMEM 1.6 §9.3.1`).
+    ///
+    /// An array without elements involves no other PE.
+    ///
+    /// # Errors
+    /// [`Error::HeapExhausted`] on every PE alike; [`Error::CollectiveMismatch`] if PEs call it with different
+    /// arguments, unless `SHMEM_CHECK_ALLOC` says otherwise; [`Error::PeLost`], [`Error::GlobalExit`] and
+    /// [`Error::Finalized`].
+    pub async fn alloc<T: Element>(&self, len: usize) -> Result<SymSlice<T>> {
+        self.alloc_with("alloc", len, align_of::<T>(), Hints::NONE, false).await
+    }
+
+    /// [`alloc`](Self::alloc), with every byte 0 on every PE (`OpenSHMEM 1.6 §9.3.6`).
+    ///
+    /// # Errors
+    /// Those of [`alloc`](Self::alloc).
+    pub async fn alloc_zeroed<T: Element>(&self, len: usize) -> Result<SymSlice<T>> {
+        self.alloc_with("alloc_zeroed", len, align_of::<T>(), Hints::NONE, true).await
+    }
+
+    /// [`alloc`](Self::alloc), aligned to `align` bytes: a power of two of at most 1 GiB
+    /// (`OpenSHMEM 1.6 §9.3.4`).
+    ///
+    /// # Errors
+    /// Those of [`alloc`](Self::alloc), and [`Error::InvalidAlignment`].
+    pub async fn alloc_aligned<T: Element>(&self, len: usize, align: usize) -> Result<SymSlice<T>> {
+        self.alloc_with("alloc_aligned", len, align, Hints::NONE, false).await
+    }
+
+    /// [`alloc`](Self::alloc), with hints of what it is for (`OpenSHMEM 1.6 §9.3.5`).
+    ///
+    /// # Errors
+    /// Those of [`alloc`](Self::alloc).
+    pub async fn alloc_with_hints<T: Element>(&self, len: usize, hints: Hints) -> Result<SymSlice<T>> {
+        self.alloc_with("alloc_with_hints", len, align_of::<T>(), hints, false).await
+    }
+
+    async fn alloc_with<T: Element>(
+        &self,
+        name: &'static str,
+        len: usize,
+        align: usize,
+        hints: Hints,
+        zeroed: bool,
+    ) -> Result<SymSlice<T>> {
+        self.0.pe.check(name)?;
+        if !align.is_power_of_two() {
+            return Err(Error::InvalidAlignment { call: name, align });
+        }
+        let align = align.max(align_of::<T>());
+        let bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX);
+        if bytes == 0 {
+            return Ok(SymSlice::new(Allocation::empty(&self.0.heap), len));
+        }
+        let layout = Layout { bytes, align, hints };
+        let call = MemoryCall { name, bytes, align, hints, flags: u64::from(zeroed) };
+        let shared = Arc::clone(&self.0);
+        let allocation = self
+            .0
+            .team
+            .run(move |group| async move {
+                call.reclaiming(&group, &shared, || shared.heap.alloc(name, layout, zeroed)).await
+            })
+            .await?;
+        Ok(SymSlice::new(allocation, len))
+    }
+
+    /// Changes the length of `slice` to `len` elements. Those that both lengths have keep their values; new
+    /// ones are unspecified. Hints and alignment are kept. Collective (`OpenSHMEM 1.6 §9.3.3`).
+    ///
+    /// The block is resized in place, or moved, where every PE gives its only handle to the whole of it.
+    /// Where one has others, they keep the old block, and the new one is a copy. No operation on it may be
+    /// under way.
+    ///
+    /// # Errors
+    /// Those of [`alloc`](Self::alloc), with the slice given back in [`Rejected`](crate::Rejected).
+    pub async fn realloc<T: Element>(
+        &self,
+        slice: SymSlice<T>,
+        len: usize,
+    ) -> Result<SymSlice<T>, crate::Rejected<SymSlice<T>>> {
+        let name = "realloc";
+        if let Err(error) = self.0.pe.check(name) {
+            return Err(crate::Rejected { error, buffer: slice });
+        }
+        let bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX);
+        let was_empty = slice.allocation().block().is_none();
+        if bytes == 0 || was_empty {
+            let fresh = if bytes == 0 {
+                Ok(SymSlice::new(Allocation::empty(&self.0.heap), len))
+            } else {
+                self.alloc(len).await
+            };
+            return fresh.map_err(|error| crate::Rejected { error, buffer: slice });
+        }
+        let old_bytes = slice.len() * size_of::<T>();
+        let whole = slice.is_whole();
+        let (align, hints) =
+            slice.allocation().block().map_or((1, Hints::NONE), |block| (block.align, block.hints));
+        let layout = Layout { bytes, align, hints };
+        let call = MemoryCall { name, bytes, align: old_bytes, hints, flags: 2 };
+        let shared = Arc::clone(&self.0);
+        let resized = self.0.team.run(move |group| async move {
+            let sole = whole && Arc::strong_count(slice.allocation()) == 1;
+            let alone = match call.agree(&group, &shared, sole).await {
+                Ok(alone) => alone,
+                Err(error) => return Ok(Err((error, slice))),
+            };
+            if alone {
+                let resized = shared.heap.realloc(name, slice.into_allocation(), bytes);
+                let resized = match resized {
+                    Err((Error::HeapExhausted { .. }, old)) => {
+                        while !call.reclaim_some(&group, &shared).await? {}
+                        shared.heap.realloc(name, old, bytes)
+                    }
+                    other => other,
+                };
+                sync_in(&group).await?;
+                return Ok(
+                    resized.map_err(|(error, old)| (error, SymSlice::new(old, old_bytes / size_of::<T>())))
+                );
+            }
+            match call.reclaiming(&group, &shared, || shared.heap.alloc(name, layout, false)).await {
+                Ok(allocation) => {
+                    let fresh = SymSlice::<T>::new(Arc::clone(&allocation), len);
+                    let both = len.min(slice.len());
+                    fresh.slice(..both).write(&slice.slice(..both).to_vec());
+                    sync_in(&group).await?;
+                    Ok(Ok(allocation))
+                }
+                Err(error) => Ok(Err((error, slice))),
+            }
+        });
+        match resized.await {
+            Ok(Ok(allocation)) => Ok(SymSlice::new(allocation, len)),
+            Ok(Err((error, buffer))) => Err(crate::Rejected { error, buffer }),
+            Err(error) => {
+                Err(crate::Rejected { error, buffer: SymSlice::new(Allocation::empty(&self.0.heap), 0) })
+            }
+        }
+    }
+
+    /// Gives `slice` up, and frees whatever every PE has given up. Collective (`OpenSHMEM 1.6 §9.3.2`).
+    ///
+    /// The memory is free when all handles on all PEs are gone: clones that are still held keep it. The PEs
+    /// sync before it is freed, so operations that they completed before are not disturbed.
+    ///
+    /// # Errors
+    /// [`Error::CollectiveMismatch`] if PEs free different slices; [`Error::PeLost`], [`Error::GlobalExit`]
+    /// and [`Error::Finalized`].
+    pub async fn free<T: Element>(&self, slice: SymSlice<T>) -> Result<()> {
+        self.0.pe.check("free")?;
+        let Some(block) = slice.allocation().block().copied() else { return Ok(()) };
+        let call = MemoryCall {
+            name: "free",
+            bytes: block.bytes,
+            align: block.offset,
+            hints: Hints::NONE,
+            flags: 4,
+        };
+        drop(slice);
+        let shared = Arc::clone(&self.0);
+        self.0.team.run(move |group| async move { call.agree(&group, &shared, true).await.map(drop) }).await
+    }
+
+    /// Frees whatever every PE has dropped. Collective. Allocations do so too: this is for programs that
+    /// want the memory back, or the figures of [`heap_use`](Self::heap_use) exact, at a point of their choice.
+    ///
+    /// # Errors
+    /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`].
+    pub async fn reclaim(&self) -> Result<()> {
+        self.0.pe.check("reclaim")?;
+        let call = MemoryCall { name: "reclaim", bytes: 0, align: 0, hints: Hints::NONE, flags: 8 };
+        let shared = Arc::clone(&self.0);
+        let reclaim = move |group: Arc<Group>| async move {
+            while !call.reclaim_some(&group, &shared).await? {}
+            // Once more, as the first window may have begun anywhere.
+            while !call.reclaim_some(&group, &shared).await? {}
+            Ok(())
+        };
+        self.0.team.run(reclaim).await
+    }
+
+    /// What the symmetric heap holds. Blocks that were dropped, but are not reclaimed yet, count as used.
+    pub fn heap_use(&self) -> HeapUse {
+        self.0.heap.usage()
+    }
+
+    /// Completes the operations of the default context, then waits until every PE has come here
+    /// (`OpenSHMEM 1.6 §9.10.1`). The call itself says that this PE has come, unless operations are still
+    /// under way. Collective.
+    ///
+    /// # Errors
+    /// Those of [`quiet`](Context::quiet) and of [`sync_all`](Self::sync_all).
+    #[inline]
+    pub fn barrier_all(&self) -> Barrier<'_> {
+        let mut quiet = self.0.context.quiet();
+        // The sync orders what the quiet would have completed, if nothing is under way.
+        match Pin::new(&mut quiet).poll(&mut TaskContext::from_waker(std::task::Waker::noop())) {
+            Poll::Ready(Ok(())) => Barrier(Step::Sync(self.0.team.sync())),
+            Poll::Ready(Err(error)) => self.barrier_after(async move { Err(error) }),
+            Poll::Pending => self.barrier_after(quiet),
+        }
+    }
+
+    #[cold]
+    fn barrier_after(&self, quiet: impl Future<Output = Result<()>> + Send + 'static) -> Barrier<'_> {
+        Barrier(Step::Quiet(self.0.team.run(move |group| async move {
+            // Others wait for this PE whether or not its operations succeeded.
+            let completed = quiet.await;
+            sync_in(&group).await?;
+            completed
+        })))
+    }
+
+    /// Waits until every PE has come here. Completes no operations (`OpenSHMEM 1.6 §9.10.4`). The call itself
+    /// says that this PE has come. Collective.
+    ///
+    /// # Errors
+    /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`].
+    #[inline]
+    pub fn sync_all(&self) -> SyncFuture<'_> {
+        self.0.team.sync()
+    }
+
+    /// Gives the bytes of `root` to every PE: the root passes `Some`. Collective.
+    ///
+    /// # Errors
+    /// [`Error::PeOutOfRange`], [`Error::LengthMismatch`] at a root that passes `None`, and those of
+    /// [`sync_all`](Self::sync_all).
+    pub fn broadcast(&self, bytes: Option<Vec<u8>>, root: usize) -> Collective<Vec<u8>> {
+        self.0.team.broadcast(bytes, root)
+    }
+
+    /// Leaves the job: completes all operations of this PE, waits until every PE has come here, and ends the
+    /// world for all of its clones (`OpenSHMEM 1.6 §9.1.4`). Collective, and the last call of every PE.
+    ///
+    /// # Errors
+    /// [`Error::Finalized`] the second time; the errors of [`barrier_all`](Self::barrier_all).
+    pub async fn finalize(&self) -> Result<()> {
+        let pe = &self.0.pe;
+        pe.check("finalize")?;
+        let offloaded = pe.offloaded();
+        let mark = offloaded.mark();
+        std::future::poll_fn(|cx| offloaded.poll_quiet(mark, None, cx)).await?;
+        let completed = self.barrier_all().await;
+        if !matches!(completed, Err(Error::PeLost { .. } | Error::GlobalExit { .. })) {
+            pe.leave();
+        }
+        completed
+    }
+
+    /// Whether [`finalize`](Self::finalize) has ended this world.
+    pub fn is_finalized(&self) -> bool {
+        self.0.pe.job() == 0
+    }
+
+    /// Ends the whole job with `status`, from any PE, without waiting for the others
+    /// (`OpenSHMEM 1.6 §9.1.6`).
+    ///
+    /// In a process of `oshrun`, or alone, it ends the process. In a [`LocalCluster`](crate::LocalCluster)
+    /// it returns [`Error::GlobalExit`], as does whatever the other PEs wait for.
+    ///
+    /// # Errors
+    /// Always one, if it returns at all.
+    pub async fn global_exit(&self, status: i32) -> Result<()> {
+        self.0.pe.abort(status, "");
+        if self.0.pe.is_own_process() {
+            std::process::exit(status);
+        }
+        Err(Error::GlobalExit { pe: self.my_pe(), status })
+    }
+
+    /// Runs `future` to its end on this thread, which sleeps on this PE's doorbell meanwhile: for programs
+    /// without an async runtime. In one, await instead.
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.0.pe.executor().block_on(future)
+    }
+
+    /// The PE behind this world.
+    #[doc(hidden)]
+    pub fn pe(&self) -> &Arc<Pe> {
+        &self.0.pe
+    }
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PE {} of {}", self.my_pe(), self.n_pes())
+    }
+}
+
+/// A barrier: see [`World::barrier_all`]. It goes on if this is dropped.
+#[must_use = "the other PEs have come once this is awaited"]
+#[derive(Debug)]
+pub struct Barrier<'a>(Step<'a>);
+
+#[derive(Debug)]
+enum Step<'a> {
+    Sync(SyncFuture<'a>),
+    Quiet(Collective<()>),
+}
+
+impl Future for Barrier<'_> {
+    type Output = Result<()>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            Step::Sync(sync) => Pin::new(sync).poll(cx),
+            Step::Quiet(collective) => Pin::new(collective).poll(cx),
+        }
+    }
+}
+
+/// A collective call on the heap, as PEs compare it.
+#[derive(Clone, Copy)]
+struct MemoryCall {
+    name: &'static str,
+    bytes: usize,
+    align: usize,
+    hints: Hints,
+    /// Which call, one bit each.
+    flags: u64,
+}
+
+/// Votes behind the window: one bit for the caller's own question.
+const OWN_VOTE: usize = WINDOW_BITS / 64;
+
+impl MemoryCall {
+    /// Compares the call among all PEs, frees what all have given up, and returns whether all said `yes`.
+    async fn agree(&self, group: &Group, world: &Inner, yes: bool) -> Result<bool> {
+        let verdict = self.exchange(group, world, yes).await?;
+        world.heap.reclaim(&window(&verdict.votes));
+        Ok(verdict.votes[OWN_VOTE] != 0)
+    }
+
+    /// Frees one window of what all have given up; whether it was the last.
+    async fn reclaim_some(&self, group: &Group, world: &Inner) -> Result<bool> {
+        let verdict = self.exchange(group, world, true).await?;
+        Ok(world.heap.reclaim(&window(&verdict.votes)).1)
+    }
+
+    /// Allocates after an agreement. If there is no room, everything that can be reclaimed is, and then it is
+    /// tried again. The PEs are in sync at the end.
+    async fn reclaiming(
+        &self,
+        group: &Group,
+        world: &Inner,
+        alloc: impl Fn() -> Result<Arc<Allocation>>,
+    ) -> Result<Arc<Allocation>> {
+        self.agree(group, world, true).await?;
+        let mut allocation = alloc();
+        if matches!(allocation, Err(Error::HeapExhausted { .. })) {
+            // Twice, as the first pass may have begun behind the first block.
+            while !self.reclaim_some(group, world).await? {}
+            while !self.reclaim_some(group, world).await? {}
+            allocation = alloc();
+        }
+        sync_in(group).await?;
+        allocation
+    }
+
+    async fn exchange(&self, group: &Group, world: &Inner, yes: bool) -> Result<Verdict> {
+        let mut votes = Votes::default();
+        votes[..OWN_VOTE].copy_from_slice(&world.heap.window());
+        votes[OWN_VOTE] = u64::from(yes);
+        let verdict = agree(group, self.words(), votes).await?;
+        match (verdict.differing, world.pe.settings().check_alloc) {
+            (Some(calls), CheckAlloc::Error) => Err(mismatch(calls)),
+            (Some(calls), CheckAlloc::Warn) => {
+                if calls[1].0 == world.pe.me() {
+                    eprintln!("oxshmem: warning: {}", mismatch(calls));
+                }
+                Ok(verdict)
+            }
+            _ => Ok(verdict),
+        }
+    }
+
+    fn words(&self) -> Call {
+        let kind = CALLS.iter().position(|&name| name == self.name).unwrap_or(CALLS.len()) as u64;
+        [kind, self.bytes as u64, self.align as u64, self.hints.bits() as u64 | self.flags << 32]
+    }
+}
+
+/// The calls that are compared, by the numbers that travel.
+const CALLS: [&str; 7] =
+    ["alloc", "alloc_zeroed", "alloc_aligned", "alloc_with_hints", "realloc", "free", "reclaim"];
+
+fn mismatch([(pe_a, a), (pe_b, b)]: [(usize, Call); 2]) -> Error {
+    let describe = |[kind, bytes, align, hints]: Call| {
+        let name = CALLS.get(kind as usize).copied().unwrap_or("another call");
+        match name {
+            "free" => format!("free of {bytes} bytes at offset {align:#x}"),
+            "realloc" => format!("realloc from {align} to {bytes} bytes"),
+            "reclaim" => name.to_owned(),
+            _ => {
+                let hints = Hints::from_bits((hints & 0xffff_ffff) as i64);
+                let hints = if hints.is_empty() { String::new() } else { format!(" with {hints:?}") };
+                format!("{name} of {bytes} bytes aligned to {align}{hints}")
+            }
+        }
+    };
+    Error::CollectiveMismatch { pe_a, call_a: describe(a), pe_b, call_b: describe(b) }
+}
+
+fn window(votes: &Votes) -> Window {
+    let mut window = Window::default();
+    window.copy_from_slice(&votes[..OWN_VOTE]);
+    window
+}

@@ -1,0 +1,113 @@
+//! Agreement: all PEs propose, and all learn whether they proposed the same and what all said yes to.
+//!
+//! Proposals go up the tree, each PE merging those of its children with its own; the verdict comes down.
+//! It is the entry of every collective allocation: the comparison of arguments and the vote on
+//! what may be freed ride on one message up and one down.
+
+use std::sync::atomic::Ordering;
+
+use bytemuck::{Pod, Zeroable};
+use oxshmem_ops::{Cmp, Signal, Wait};
+use oxshmem_runtime::Result;
+use oxshmem_spaces::SymView;
+
+use crate::{
+    team::{Flag, Group},
+    tree::{RADIX, Tree},
+};
+
+/// Words of a call that PEs compare: which, and its arguments.
+pub type Call = [u64; 4];
+/// Bits that each PE says yes or no to.
+pub type Votes = [u64; 9];
+
+/// What a subtree has to say.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct Proposal {
+    call: Call,
+    pe: u64,
+    /// A call that differs, and its PE plus 1; 0 if none does.
+    other_call: Call,
+    other_pe: u64,
+    votes: Votes,
+}
+
+/// What all PEs learn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Two PEs that called differently, with their calls.
+    pub differing: Option<[(usize, Call); 2]>,
+    /// The bits that every PE voted for.
+    pub votes: Votes,
+}
+
+/// Bytes of one proposal in the scratch memory.
+const SLOT: usize = 256;
+const _: () = assert!(size_of::<Proposal>() <= SLOT);
+/// Where in the scratch memory proposals and the verdict arrive: behind what broadcasts use.
+const START: usize = crate::broadcast::SCRATCH_END;
+const _: () = assert!(START + (RADIX + 1) * SLOT <= crate::team::SCRATCH_BYTES);
+
+/// Proposes `call` and `votes`, inside of a [`Team::run`](crate::Team::run). Collective.
+///
+/// # Errors
+/// Those of [`Team::sync`](crate::Team::sync).
+pub async fn agree(group: &Group, call: Call, votes: Votes) -> Result<Verdict> {
+    let number = group.agreements.load(Ordering::Relaxed) + 1;
+    group.agreements.store(number, Ordering::Relaxed);
+    let tree = Tree::new(group.me(), group.n(), 0);
+    let ctx = group.context();
+
+    let mut proposal =
+        Proposal { call, pe: group.me() as u64, other_call: Call::default(), other_pe: 0, votes };
+    for child in 0..tree.children().count() {
+        group.flag(Flag::Proposal(child)).wait_until(Cmp::Ge, number).await?;
+        proposal.merge(&read(slot(group, child)));
+    }
+    if let Some((parent, place)) = tree.parent() {
+        let signal = group.flag(Flag::Proposal(place));
+        ctx.put_signal(slot(group, place), bytes(&proposal), signal, Signal::Set(number), parent).await?;
+        group.flag(Flag::Verdict).wait_until(Cmp::Ge, number).await?;
+        proposal = read(slot(group, RADIX));
+    }
+    // A child takes the verdict before it proposes again, so the slot is free.
+    for child in tree.children() {
+        let signal = group.flag(Flag::Verdict);
+        ctx.put_signal(slot(group, RADIX), bytes(&proposal), signal, Signal::Set(number), child).await?;
+    }
+    let differing = (proposal.other_pe != 0).then(|| {
+        [(proposal.pe as usize, proposal.call), (proposal.other_pe as usize - 1, proposal.other_call)]
+    });
+    Ok(Verdict { differing, votes: proposal.votes })
+}
+
+impl Proposal {
+    fn merge(&mut self, below: &Self) {
+        if self.other_pe == 0 {
+            if below.call != self.call {
+                (self.other_call, self.other_pe) = (below.call, below.pe + 1);
+            } else if below.other_pe != 0 {
+                (self.other_call, self.other_pe) = (below.other_call, below.other_pe);
+            }
+        }
+        for (vote, below) in self.votes.iter_mut().zip(below.votes) {
+            *vote &= below;
+        }
+    }
+}
+
+fn slot(group: &Group, index: usize) -> SymView<'_, u8> {
+    let start = START + index * SLOT;
+    group.scratch().slice(start..start + size_of::<Proposal>())
+}
+
+fn read(slot: SymView<'_, u8>) -> Proposal {
+    let mut proposal = Proposal::zeroed();
+    slot.read(bytemuck::bytes_of_mut(&mut proposal));
+    proposal
+}
+
+fn bytes(proposal: &Proposal) -> &[u8] {
+    bytemuck::bytes_of(proposal)
+}

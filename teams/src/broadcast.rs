@@ -1,0 +1,114 @@
+//! Broadcast of bytes that only the root knows the number of.
+//!
+//! They flow down a tree in chunks. A PE passes a chunk on as soon as it has it, and has room for two, so
+//! that sending and passing on overlap.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use oxshmem_ops::{Cmp, Signal, Wait};
+use oxshmem_runtime::{Error, Result};
+use oxshmem_spaces::SymView;
+
+use crate::{
+    team::{Collective, Flag, Group, Team},
+    tree::Tree,
+};
+
+/// Bytes of one chunk.
+const CHUNK: usize = 12 << 10;
+/// Chunks that a PE has room for.
+const SLOTS: u64 = 2;
+/// The end of what this uses of the scratch memory.
+pub(crate) const SCRATCH_END: usize = CHUNK * SLOTS as usize;
+/// Bytes before the data of the first chunk: the length of the whole.
+const HEADER: usize = size_of::<u64>();
+
+impl Team {
+    /// Gives the bytes of `root` to every PE. The root gives `Some`, all others what they like. Collective.
+    ///
+    /// # Errors
+    /// [`Error::PeOutOfRange`], on every PE alike, and those of [`sync`](Self::sync). At the root,
+    /// [`Error::LengthMismatch`] if there are no bytes to give; the others then get an empty vector.
+    pub fn broadcast(&self, bytes: Option<Vec<u8>>, root: usize) -> Collective<Vec<u8>> {
+        self.run(move |group| broadcast(group, bytes, root))
+    }
+}
+
+async fn broadcast(group: Arc<Group>, bytes: Option<Vec<u8>>, root: usize) -> Result<Vec<u8>> {
+    let (me, n) = (group.me(), group.n());
+    if root >= n {
+        return Err(Error::PeOutOfRange { call: "broadcast", pe: root, n_pes: n });
+    }
+    let missing = me == root && bytes.is_none();
+    let tree = Tree::new(me, n, root);
+    let base = group.chunks.load(Ordering::Relaxed);
+    let parent = tree.parent();
+    if let Some((parent, place)) = parent {
+        // All chunks of earlier broadcasts are taken: the parent, whoever it was then, may send.
+        group.set(Flag::Taken(place), base, parent)?;
+    }
+
+    let mut whole = match parent {
+        None => bytes.unwrap_or_default(),
+        Some(_) => Vec::new(),
+    };
+    let mut total = whole.len();
+    let mut done = 0;
+    let mut number = base;
+    let mut chunk = Vec::with_capacity(CHUNK);
+    while number == base || done < total {
+        number += 1;
+        let header = if number == base + 1 { HEADER } else { 0 };
+        chunk.clear();
+        let slot = |len: usize| slot(&group, number, len);
+        if parent.is_none() {
+            if header > 0 {
+                chunk.extend_from_slice(&(total as u64).to_ne_bytes());
+            }
+            let len = (CHUNK - header).min(total - done);
+            chunk.extend_from_slice(&whole[done..done + len]);
+        } else {
+            group.flag(Flag::Chunk).wait_until(Cmp::Ge, number).await?;
+            if header > 0 {
+                let mut len = [0; HEADER];
+                slot(HEADER).read(&mut len);
+                total = u64::from_ne_bytes(len) as usize;
+                whole.reserve_exact(total);
+            }
+            chunk.resize(header + (CHUNK - header).min(total - done), 0);
+            slot(chunk.len()).read(&mut chunk);
+        }
+        for (place, child) in tree.children().enumerate() {
+            // The chunk that had this slot before is taken.
+            group
+                .flag(Flag::Taken(place))
+                .wait_until(Cmp::Ge, base.max(number.saturating_sub(SLOTS)))
+                .await?;
+            let signal = group.flag(Flag::Chunk);
+            group
+                .context()
+                .put_signal(slot(chunk.len()), &chunk[..], signal, Signal::Set(number), child)
+                .await?;
+        }
+        if let Some((parent, place)) = parent {
+            whole.extend_from_slice(&chunk[header..]);
+            group.set(Flag::Taken(place), number, parent)?;
+        }
+        done += chunk.len() - header;
+    }
+    // Another broadcast may make another PE the child in that place, whose count must not be overtaken
+    // by an earlier child's.
+    for place in 0..tree.children().count() {
+        group.flag(Flag::Taken(place)).wait_until(Cmp::Ge, number).await?;
+    }
+    group.chunks.store(number, Ordering::Relaxed);
+    if missing {
+        return Err(Error::LengthMismatch { call: "broadcast", source_len: 0, dest_len: 0 });
+    }
+    Ok(whole)
+}
+
+fn slot(group: &Group, number: u64, len: usize) -> SymView<'_, u8> {
+    let start = (number % SLOTS) as usize * CHUNK;
+    group.scratch().slice(start..start + len)
+}

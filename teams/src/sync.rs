@@ -1,0 +1,152 @@
+//! Sync: nobody leaves before everybody has come (`OpenSHMEM 1.6 §9.10.3`).
+//!
+//! Three algorithms, all with flags that only grow, so that no flag is ever reset:
+//!
+//! - *dissemination*: log₂ n rounds, in round r PE i signals PE i + 2ʳ. The fastest where each PE has a processor.
+//! - *counter*: everybody adds to one counter, the last one releases all. Two turns on a processor a PE, which
+//!   counts where PEs share processors.
+//! - *tree*: up and down a tree of radix 4. No PE sends more than five messages, and there are 2(n − 1) in all.
+
+use std::task::{Poll, Waker};
+
+use oxshmem_ops::{Cmp, wait::WordWait};
+use oxshmem_runtime::{Pe, Result, settings::SyncAlgorithm};
+use oxshmem_spaces::SymRef;
+
+use crate::{
+    team::{Flag, Group},
+    tree::Tree,
+};
+
+/// One sync under way, from its first message to its last wait.
+#[derive(Debug)]
+pub(crate) struct Sync {
+    /// How many syncs the team began before, plus 1: what the flags come to.
+    number: u64,
+    step: Step,
+    wait: WordWait,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Waiting for the signal of this round.
+    Round(u32),
+    /// Waiting for the children in the tree.
+    Children,
+    /// Waiting to be released; then releasing the children, if there is a tree.
+    Release {
+        tree: bool,
+    },
+    Done,
+}
+
+impl Sync {
+    /// Comes to the team's sync number `number`: sends what can be sent without waiting.
+    pub(crate) fn begin(group: &Group, number: u64) -> Result<Self> {
+        let mut sync = Self { number, step: Step::Done, wait: WordWait::default() };
+        if group.n() == 1 {
+            return Ok(sync);
+        }
+        sync.step = match group.sync_algorithm() {
+            SyncAlgorithm::Counter => {
+                let before = group.fetch_add(Flag::Counter, 1, 0)?;
+                if before + 1 == number * group.n() as u64 {
+                    for pe in (0..group.n()).filter(|&pe| pe != group.me()) {
+                        group.set(Flag::Release, number, pe)?;
+                    }
+                    Step::Done
+                } else {
+                    Step::Release { tree: false }
+                }
+            }
+            SyncAlgorithm::Tree => {
+                if Tree::new(group.me(), group.n(), 0).children().next().is_some() {
+                    Step::Children
+                } else {
+                    sync.rise(group)?
+                }
+            }
+            SyncAlgorithm::Auto | SyncAlgorithm::Dissemination => {
+                group.set(Flag::Round(0), number, (group.me() + 1) % group.n())?;
+                Step::Round(0)
+            }
+        };
+        Ok(sync)
+    }
+
+    /// Goes on as far as possible. `waker` is asked for only when there is something to wait for.
+    pub(crate) fn poll(&mut self, group: &Group, waker: impl Fn() -> Waker) -> Poll<Result<()>> {
+        loop {
+            let (flag, value) = match self.step {
+                Step::Done => return Poll::Ready(Ok(())),
+                Step::Round(round) => (Flag::Round(round), self.number),
+                Step::Children => {
+                    let children = Tree::new(group.me(), group.n(), 0).children().count();
+                    (Flag::Arrived, self.number * children as u64)
+                }
+                Step::Release { .. } => (Flag::Release, self.number),
+            };
+            let word: SymRef<'_, u64> = group.flag(flag);
+            if self.wait.look(word, Cmp::Ge, value).is_none() {
+                match self.wait.watch(word, Cmp::Ge, value, &waker()) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(seen) => {
+                        self.wait.end(word);
+                        seen?;
+                    }
+                }
+            } else {
+                self.wait.end(word);
+            }
+            self.step = self.next(group)?;
+        }
+    }
+
+    /// What follows the wait that has just ended.
+    fn next(&self, group: &Group) -> Result<Step> {
+        Ok(match self.step {
+            Step::Round(round) => {
+                let round = round + 1;
+                let distance = 1usize << round;
+                if distance < group.n() {
+                    group.set(Flag::Round(round), self.number, (group.me() + distance) % group.n())?;
+                    Step::Round(round)
+                } else {
+                    Step::Done
+                }
+            }
+            Step::Children => self.rise(group)?,
+            Step::Release { tree: true } => self.fall(group)?,
+            Step::Release { tree: false } | Step::Done => Step::Done,
+        })
+    }
+
+    /// Everybody below has come: tells the parent, or, at the root, everybody.
+    fn rise(&self, group: &Group) -> Result<Step> {
+        match Tree::new(group.me(), group.n(), 0).parent() {
+            Some((parent, _)) => {
+                group.add(Flag::Arrived, 1, parent)?;
+                Ok(Step::Release { tree: true })
+            }
+            None => self.fall(group),
+        }
+    }
+
+    fn fall(&self, group: &Group) -> Result<Step> {
+        for child in Tree::new(group.me(), group.n(), 0).children() {
+            group.set(Flag::Release, self.number, child)?;
+        }
+        Ok(Step::Done)
+    }
+}
+
+/// The algorithm in force: what was asked for, or the best for so many PEs on this machine.
+pub(crate) fn choose(pe: &Pe) -> SyncAlgorithm {
+    match pe.settings().sync_algorithm {
+        SyncAlgorithm::Auto if !pe.is_crowded() => SyncAlgorithm::Dissemination,
+        // In the counter's sync the last one to come does n steps alone, which a tree would share.
+        SyncAlgorithm::Auto if pe.n_pes() <= 64 => SyncAlgorithm::Counter,
+        SyncAlgorithm::Auto => SyncAlgorithm::Tree,
+        asked => asked,
+    }
+}

@@ -1,0 +1,434 @@
+//! A team runs its collectives one after the other, in the order of their calls.
+//!
+//! A collective lives in its team's queue, not in the future that its caller holds: the future only watches. So
+//! a caller who drops it, or loses a `select!`, leaves nobody waiting: the collective goes on, woken by
+//! the executor like any other, and the next one of the team waits its turn.
+
+use std::{
+    cell::RefCell,
+    collections::VecDeque,
+    fmt,
+    future::poll_fn,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering, fence},
+    },
+    task::{Context as TaskContext, Poll, Wake, Waker},
+};
+
+use oxshmem_ops::{Context, ContextOptions};
+use oxshmem_runtime::{Error, Pe, Result, flight::Flight, settings::SyncAlgorithm};
+use oxshmem_spaces::{SymRef, SymSlice, SymView, allocation::Allocation};
+
+use crate::sync::{Sync, choose};
+
+/// Words between two flags: each is on a pair of cache lines of its own.
+const FLAG_STRIDE: usize = 16;
+/// Rounds of dissemination that 2³² PEs need.
+const ROUNDS: usize = 32;
+/// Flags before the scratch bytes.
+const FLAGS: usize = 64;
+/// Bytes of scratch that one collective may use at a time.
+pub(crate) const SCRATCH_BYTES: usize = 32 << 10;
+
+/// A word through which PEs of a team signal each other. All only grow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Flag {
+    /// Dissemination, round by round.
+    Round(u32),
+    /// The counter of a sync.
+    Counter,
+    /// The release of a sync.
+    Release,
+    /// Children that have come to a sync.
+    Arrived,
+    /// Chunks of broadcasts that have arrived.
+    Chunk,
+    /// Chunks of broadcasts that this child has taken.
+    Taken(usize),
+    /// Proposals of this child that have arrived.
+    Proposal(usize),
+    /// Verdicts that have arrived.
+    Verdict,
+}
+
+impl Flag {
+    fn index(self) -> usize {
+        match self {
+            Self::Round(round) => round as usize,
+            Self::Counter => ROUNDS,
+            Self::Release => ROUNDS + 1,
+            Self::Arrived => ROUNDS + 2,
+            Self::Chunk => ROUNDS + 3,
+            Self::Verdict => ROUNDS + 4,
+            Self::Taken(child) => ROUNDS + 8 + child,
+            Self::Proposal(child) => ROUNDS + 16 + child,
+        }
+    }
+}
+
+/// The PEs of a team, as its collectives see them.
+#[derive(Debug)]
+pub struct Group {
+    context: Context,
+    flags: SymSlice<u64>,
+    scratch: SymSlice<u8>,
+    sync_algorithm: SyncAlgorithm,
+    /// How many syncs have begun. Collectives begin under the lock of their team's queue.
+    syncs: AtomicU64,
+    /// How many chunks have been broadcast, and how many agreements made; likewise.
+    pub(crate) chunks: AtomicU64,
+    pub(crate) agreements: AtomicU64,
+    pe: Arc<Pe>,
+}
+
+impl Group {
+    /// The number of the sync that begins now.
+    #[inline(always)]
+    pub(crate) fn next_sync(&self) -> u64 {
+        // Relaxed, and no read-modify-write: the queue's lock keeps others away.
+        let number = self.syncs.load(Ordering::Relaxed) + 1;
+        self.syncs.store(number, Ordering::Relaxed);
+        number
+    }
+
+    pub(crate) fn me(&self) -> usize {
+        self.pe.me()
+    }
+
+    pub(crate) fn n(&self) -> usize {
+        self.pe.n_pes()
+    }
+
+    pub(crate) fn sync_algorithm(&self) -> SyncAlgorithm {
+        self.sync_algorithm
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// This PE's instance of a flag.
+    #[inline(always)]
+    pub(crate) fn flag(&self, flag: Flag) -> SymRef<'_, u64> {
+        self.flags.at(flag.index() * FLAG_STRIDE)
+    }
+
+    /// Bytes for the collective that is under way.
+    pub(crate) fn scratch(&self) -> SymView<'_, u8> {
+        self.scratch.view()
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&self, flag: Flag, value: u64, pe: usize) -> Result<()> {
+        now(self.context.signal_set(self.flag(flag), value, pe))
+    }
+
+    #[inline(always)]
+    pub(crate) fn add(&self, flag: Flag, value: u64, pe: usize) -> Result<()> {
+        now(self.context.signal_add(self.flag(flag), value, pe))
+    }
+
+    #[inline(always)]
+    pub(crate) fn fetch_add(&self, flag: Flag, value: u64, pe: usize) -> Result<u64> {
+        now(self.context.fetch_add(self.flag(flag), value, pe))
+    }
+}
+
+/// The outcome of an operation on the PEs of one host, which is there at the first poll.
+#[inline(always)]
+fn now<T>(mut operation: impl Future<Output = Result<T>> + Unpin) -> Result<T> {
+    match Pin::new(&mut operation).poll(&mut TaskContext::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => outcome,
+        Poll::Pending => Err(Error::bootstrap("collective", "a flag did not reach its PE at once")),
+    }
+}
+
+/// A team of PEs. For now there is one, the world (`OpenSHMEM 1.6 §9.4`).
+#[derive(Debug)]
+pub struct Team {
+    group: Arc<Group>,
+    queue: Mutex<Queue>,
+    /// Somebody wants the queue looked at, and found it locked.
+    poked: AtomicBool,
+    this: Weak<Self>,
+}
+
+/// Collectives under way, in the order of their calls.
+#[derive(Debug, Default)]
+struct Queue {
+    /// How many have ended.
+    ended: u64,
+    waiting: VecDeque<Running>,
+    /// Who to wake when something has ended.
+    watchers: Vec<Waker>,
+    failure: Option<String>,
+}
+
+enum Running {
+    /// A sync that has not had its turn yet.
+    Called,
+    Sync(Sync),
+    Task(Pin<Box<dyn Future<Output = ()> + Send>>),
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Called => "called",
+            Self::Sync(_) => "sync",
+            Self::Task(_) => "task",
+        })
+    }
+}
+
+impl Team {
+    /// The team of all PEs.
+    pub fn world(pe: &Arc<Pe>) -> Arc<Self> {
+        let segment = pe.scratch();
+        let flag_bytes = FLAGS * FLAG_STRIDE * size_of::<u64>();
+        let flags = Allocation::unowned(Arc::clone(pe), segment.clone(), 0, flag_bytes);
+        let scratch = Allocation::unowned(Arc::clone(pe), segment, flag_bytes, SCRATCH_BYTES);
+        let group = Arc::new(Group {
+            context: Context::new(Arc::clone(pe), ContextOptions::new()),
+            flags: SymSlice::new(flags, FLAGS * FLAG_STRIDE),
+            scratch: SymSlice::new(scratch, SCRATCH_BYTES),
+            sync_algorithm: choose(pe),
+            syncs: AtomicU64::new(0),
+            chunks: AtomicU64::new(0),
+            agreements: AtomicU64::new(0),
+            pe: Arc::clone(pe),
+        });
+        Arc::new_cyclic(|this| Self {
+            group,
+            queue: Mutex::default(),
+            poked: AtomicBool::new(false),
+            this: this.clone(),
+        })
+    }
+
+    /// This PE's number in the team.
+    pub fn my_pe(&self) -> usize {
+        self.group.me()
+    }
+
+    /// How many PEs the team has.
+    pub fn n_pes(&self) -> usize {
+        self.group.n()
+    }
+
+    /// Nobody's future is ready before every PE has called this (`OpenSHMEM 1.6 §9.10.3`). Completes no
+    /// operations: see `quiet`. Collective; the call itself says that this PE has come.
+    ///
+    /// # Errors
+    /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`], when it can end no more.
+    #[inline]
+    pub fn sync(&self) -> SyncFuture<'_> {
+        let ticket = {
+            let mut queue = self.lock();
+            let ticket = queue.ended + queue.waiting.len() as u64 + 1;
+            queue.waiting.push_back(Running::Called);
+            if queue.waiting.len() == 1 {
+                self.start(&mut queue);
+            }
+            ticket
+        };
+        self.heed();
+        SyncFuture { team: self, ticket }
+    }
+
+    /// Runs `collective` when its turn comes. It sees the team's group, and may [`sync`](sync_in) in it.
+    pub fn run<T, F>(&self, collective: impl FnOnce(Arc<Group>) -> F + Send + 'static) -> Collective<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        let flight = Arc::new(Flight::default());
+        let landing = Arc::clone(&flight);
+        let group = Arc::clone(&self.group);
+        let task = Box::pin(async move { landing.land(collective(group).await) });
+        {
+            let mut queue = self.lock();
+            queue.waiting.push_back(Running::Task(task));
+            if queue.waiting.len() == 1 {
+                self.advance(&mut queue);
+            }
+        }
+        self.heed();
+        Collective { flight, team: self.this.clone() }
+    }
+
+    /// Runs the queue as far as it goes.
+    fn advance(&self, queue: &mut Queue) {
+        let waker = || self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
+        loop {
+            let outcome = match queue.waiting.front_mut() {
+                None => return,
+                Some(Running::Called) => {
+                    self.start(queue);
+                    continue;
+                }
+                Some(Running::Sync(sync)) => sync.poll(&self.group, waker),
+                Some(Running::Task(task)) => {
+                    task.as_mut().poll(&mut TaskContext::from_waker(&waker())).map(Ok)
+                }
+            };
+            match outcome {
+                Poll::Pending => return,
+                Poll::Ready(outcome) => queue.end(outcome),
+            }
+        }
+    }
+
+    /// Lets the sync at the front of the queue begin.
+    fn start(&self, queue: &mut Queue) {
+        match Sync::begin(&self.group, self.group.next_sync()) {
+            Ok(sync) => queue.waiting[0] = Running::Sync(sync),
+            Err(error) => queue.end(Err(error)),
+        }
+    }
+
+    /// Looks at the queue again if somebody asked for it while it was locked. Call it after each unlocking.
+    #[inline(always)]
+    fn heed(&self) {
+        // With the fence in `look`: either we see the poke, or who poked finds the queue unlocked.
+        fence(Ordering::SeqCst);
+        if self.poked.load(Ordering::Relaxed) {
+            self.look();
+        }
+    }
+
+    /// Runs the queue, unless somebody is at it, who then does so again.
+    #[cold]
+    fn look(&self) {
+        self.poked.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        while self.poked.load(Ordering::Relaxed) {
+            let Ok(mut queue) = self.queue.try_lock() else { return };
+            self.poked.store(false, Ordering::Relaxed);
+            self.advance(&mut queue);
+            drop(queue);
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    /// The collective at the front has ended.
+    fn end(&mut self, outcome: Result<()>) {
+        if let Err(error) = outcome {
+            self.failure.get_or_insert_with(|| error.to_string());
+        }
+        self.waiting.pop_front();
+        self.ended += 1;
+        self.watchers.drain(..).for_each(Waker::wake);
+    }
+}
+
+/// Woken by the executor when a word that the front of the queue waits for has changed.
+impl Wake for Team {
+    fn wake(self: Arc<Self>) {
+        thread_local! {
+            /// Teams that this thread was asked to look at while it looked at another.
+            static WOKEN: RefCell<Option<VecDeque<Arc<Team>>>> = const { RefCell::new(None) };
+        }
+        // In one process a step of one PE wakes the next PE within this very call. Taking turns instead of
+        // nesting keeps the stack flat however many there are.
+        let first = WOKEN.with_borrow_mut(|woken| match woken {
+            Some(woken) => {
+                woken.push_back(Arc::clone(&self));
+                false
+            }
+            None => {
+                *woken = Some(VecDeque::new());
+                true
+            }
+        });
+        if !first {
+            return;
+        }
+        let mut next = Some(self);
+        while let Some(team) = next {
+            team.look();
+            next = WOKEN.with_borrow_mut(|woken| {
+                let team = woken.as_mut().and_then(VecDeque::pop_front);
+                if team.is_none() {
+                    *woken = None;
+                }
+                team
+            });
+        }
+    }
+}
+
+/// Waits inside of a [`Team::run`] for every PE to come to the same point.
+pub async fn sync_in(group: &Group) -> Result<()> {
+    let mut sync = Sync::begin(group, group.next_sync())?;
+    poll_fn(|cx| sync.poll(group, || cx.waker().clone())).await
+}
+
+/// A sync: see [`Team::sync`]. It goes on if this is dropped.
+#[must_use = "the other PEs have come once this is awaited"]
+#[derive(Debug)]
+pub struct SyncFuture<'a> {
+    team: &'a Team,
+    ticket: u64,
+}
+
+impl Future for SyncFuture<'_> {
+    type Output = Result<()>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let team = self.team;
+        let outcome = {
+            let mut queue = team.lock();
+            if queue.ended < self.ticket {
+                team.advance(&mut queue);
+            }
+            if queue.ended < self.ticket {
+                queue.watchers.push(cx.waker().clone());
+                Poll::Pending
+            } else {
+                Poll::Ready(queue.failure.clone())
+            }
+        };
+        team.heed();
+        outcome.map(|failure| match failure {
+            None => Ok(()),
+            Some(failure) => {
+                team.group.pe.check("sync")?;
+                Err(Error::bootstrap("sync", failure))
+            }
+        })
+    }
+}
+
+/// A collective: see [`Team::run`]. It goes on if this is dropped.
+#[must_use = "the other PEs have come once this is awaited"]
+pub struct Collective<T> {
+    flight: Arc<Flight<Result<T>>>,
+    team: Weak<Team>,
+}
+
+impl<T> Future for Collective<T> {
+    type Output = Result<T>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        if let Some(team) = self.team.upgrade() {
+            team.look();
+        }
+        self.flight.poll(cx)
+    }
+}
+
+impl<T> fmt::Debug for Collective<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Collective")
+    }
+}
