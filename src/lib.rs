@@ -31,6 +31,8 @@
 //! | wait for other PEs | [`Wait`], [`WaitSet`], [`World::barrier_all`] |
 //! | configure | [`settings`] |
 
+#[cfg(doctest)]
+mod book;
 mod cluster;
 mod init;
 mod world;

@@ -162,7 +162,7 @@ impl World {
             return Err(Error::InvalidAlignment { call: name, align });
         }
         let align = align.max(align_of::<T>());
-        let bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX);
+        let bytes = len.saturating_mul(size_of::<T>());
         if bytes == 0 {
             return Ok(SymSlice::new(Allocation::empty(&self.0.heap), len));
         }
@@ -197,7 +197,7 @@ impl World {
         if let Err(error) = self.0.pe.check(name) {
             return Err(crate::Rejected { error, buffer: slice });
         }
-        let bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX);
+        let bytes = len.saturating_mul(size_of::<T>());
         let was_empty = slice.allocation().block().is_none();
         if bytes == 0 || was_empty {
             let fresh = if bytes == 0 {
@@ -308,13 +308,11 @@ impl World {
     /// Those of [`quiet`](Context::quiet) and of [`sync_all`](Self::sync_all).
     #[inline]
     pub fn barrier_all(&self) -> Barrier<'_> {
-        let mut quiet = self.0.context.quiet();
-        // The sync orders what the quiet would have completed, if nothing is under way.
-        match Pin::new(&mut quiet).poll(&mut TaskContext::from_waker(std::task::Waker::noop())) {
-            Poll::Ready(Ok(())) => Barrier(Step::Sync(self.0.team.sync())),
-            Poll::Ready(Err(error)) => self.barrier_after(async move { Err(error) }),
-            Poll::Pending => self.barrier_after(quiet),
+        if self.0.context.is_idle() {
+            // Whoever has seen every PE's flag has seen what it stored before.
+            return Barrier(Step::Sync(self.0.team.sync()));
         }
+        self.barrier_after(self.0.context.quiet())
     }
 
     #[cold]

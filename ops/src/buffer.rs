@@ -6,7 +6,10 @@
 
 use std::sync::Arc;
 
-use oxshmem_spaces::{Element, SymSlice};
+use oxshmem_runtime::Error;
+use oxshmem_spaces::{Element, SymSlice, SymView};
+
+use crate::operation::Rejected;
 
 /// Something to copy elements from.
 ///
@@ -19,6 +22,20 @@ pub unsafe trait Source<T: Element>: Send + Sized {
 
     /// Whether it is one value, which is stored in one piece where its size allows.
     const SCALAR: bool = false;
+
+    /// Why an operation failed: with the source, if the caller has given it away.
+    type Failure: Into<Error> + Send;
+
+    /// What the operation's future is ready with: the source, if the caller has given it away.
+    type Back: Send;
+
+    /// Gives the source back.
+    #[doc(hidden)]
+    fn back(self) -> Self::Back;
+
+    /// Gives the source back with `error`.
+    #[doc(hidden)]
+    fn reject(self, error: Error) -> Self::Failure;
 
     /// The first element.
     fn as_ptr(&self) -> *const T;
@@ -41,6 +58,20 @@ pub unsafe trait Sink<T: Element>: Send + Sized {
     /// Whether the elements stay where they are when `self` moves, so that a copy may outlast the call.
     const STABLE: bool;
 
+    /// Why an operation failed: with the destination, if the caller has given it away.
+    type Failure: Into<Error> + Send;
+
+    /// What the operation's future is ready with: the destination, unless the caller has it still.
+    type Back: Send;
+
+    /// Gives the destination back.
+    #[doc(hidden)]
+    fn back(self) -> Self::Back;
+
+    /// Gives the destination back with `error`.
+    #[doc(hidden)]
+    fn reject(self, error: Error) -> Self::Failure;
+
     /// The first element.
     fn as_mut_ptr(&mut self) -> *mut T;
 
@@ -58,6 +89,18 @@ unsafe impl<T: Element> Source<T> for T {
     const STABLE: bool = false;
     const SCALAR: bool = true;
 
+    type Back = ();
+
+    #[inline(always)]
+    fn back(self) {}
+
+    type Failure = Error;
+
+    #[inline(always)]
+    fn reject(self, error: Error) -> Error {
+        error
+    }
+
     #[inline(always)]
     fn as_ptr(&self) -> *const T {
         self
@@ -72,6 +115,18 @@ unsafe impl<T: Element> Source<T> for T {
 // SAFETY: an array's elements are inside it.
 unsafe impl<T: Element, const N: usize> Source<T> for [T; N] {
     const STABLE: bool = false;
+
+    type Back = ();
+
+    #[inline(always)]
+    fn back(self) {}
+
+    type Failure = Error;
+
+    #[inline(always)]
+    fn reject(self, error: Error) -> Error {
+        error
+    }
 
     #[inline(always)]
     fn as_ptr(&self) -> *const T {
@@ -88,6 +143,20 @@ unsafe impl<T: Element, const N: usize> Source<T> for [T; N] {
 unsafe impl<T: Element, const N: usize> Sink<T> for [T; N] {
     const STABLE: bool = false;
 
+    type Back = Self;
+
+    #[inline(always)]
+    fn back(self) -> Self {
+        self
+    }
+
+    type Failure = Error;
+
+    #[inline(always)]
+    fn reject(self, error: Error) -> Error {
+        error
+    }
+
     #[inline(always)]
     fn as_mut_ptr(&mut self) -> *mut T {
         self.as_mut_slice().as_mut_ptr()
@@ -102,6 +171,18 @@ unsafe impl<T: Element, const N: usize> Sink<T> for [T; N] {
 // SAFETY: the borrow keeps the elements readable; not STABLE, since a forgotten future ends it early.
 unsafe impl<T: Element> Source<T> for &[T] {
     const STABLE: bool = false;
+
+    type Back = ();
+
+    #[inline(always)]
+    fn back(self) {}
+
+    type Failure = Error;
+
+    #[inline(always)]
+    fn reject(self, error: Error) -> Error {
+        error
+    }
 
     #[inline(always)]
     fn as_ptr(&self) -> *const T {
@@ -120,6 +201,19 @@ macro_rules! owned {
         unsafe impl<T: Element> Source<T> for $name {
             const STABLE: bool = true;
 
+            type Back = Self;
+
+            #[inline(always)]
+            fn back(self) -> Self {
+                self
+            }
+
+            type Failure = Rejected<Self>;
+
+            fn reject(self, error: Error) -> Rejected<Self> {
+                Rejected { error, buffer: self }
+            }
+
             #[inline(always)]
             fn as_ptr(&self) -> *const T {
                 (**self).as_ptr()
@@ -134,6 +228,19 @@ macro_rules! owned {
         // SAFETY: as above.
         unsafe impl<T: Element> Sink<T> for $name {
             const STABLE: bool = true;
+
+            type Back = Self;
+
+            #[inline(always)]
+            fn back(self) -> Self {
+                self
+            }
+
+            type Failure = Rejected<Self>;
+
+            fn reject(self, error: Error) -> Rejected<Self> {
+                Rejected { error, buffer: self }
+            }
 
             #[inline(always)]
             fn as_mut_ptr(&mut self) -> *mut T {
@@ -154,6 +261,19 @@ owned!(Vec<T>, Box<[T]>);
 unsafe impl<T: Element> Source<T> for Arc<[T]> {
     const STABLE: bool = true;
 
+    type Back = Self;
+
+    #[inline(always)]
+    fn back(self) -> Self {
+        self
+    }
+
+    type Failure = Rejected<Self>;
+
+    fn reject(self, error: Error) -> Rejected<Self> {
+        Rejected { error, buffer: self }
+    }
+
     fn as_ptr(&self) -> *const T {
         (**self).as_ptr()
     }
@@ -168,6 +288,19 @@ unsafe impl<T: Element> Source<T> for Arc<[T]> {
 unsafe impl<T: Element> Source<T> for SymSlice<T> {
     const STABLE: bool = true;
 
+    type Back = Self;
+
+    #[inline(always)]
+    fn back(self) -> Self {
+        self
+    }
+
+    type Failure = Rejected<Self>;
+
+    fn reject(self, error: Error) -> Rejected<Self> {
+        Rejected { error, buffer: self }
+    }
+
     fn as_ptr(&self) -> *const T {
         self.view().own().cast_const().cast()
     }
@@ -181,11 +314,79 @@ unsafe impl<T: Element> Source<T> for SymSlice<T> {
 unsafe impl<T: Element> Sink<T> for SymSlice<T> {
     const STABLE: bool = true;
 
+    type Back = Self;
+
+    #[inline(always)]
+    fn back(self) -> Self {
+        self
+    }
+
+    type Failure = Rejected<Self>;
+
+    fn reject(self, error: Error) -> Rejected<Self> {
+        Rejected { error, buffer: self }
+    }
+
     fn as_mut_ptr(&mut self) -> *mut T {
         self.view().own().cast()
     }
 
     fn len(&self) -> usize {
         SymSlice::len(self)
+    }
+}
+
+// SAFETY: this PE's instance, which stays mapped while it is borrowed; not STABLE, since a forgotten future ends
+// the borrow early. It is only read by copies that tolerate races with other PEs.
+unsafe impl<T: Element> Source<T> for SymView<'_, T> {
+    const STABLE: bool = false;
+
+    type Back = ();
+
+    #[inline(always)]
+    fn back(self) {}
+
+    type Failure = Error;
+
+    #[inline(always)]
+    fn reject(self, error: Error) -> Error {
+        error
+    }
+
+    #[inline(always)]
+    fn as_ptr(&self) -> *const T {
+        self.own().cast_const().cast()
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        SymView::len(self)
+    }
+}
+
+// SAFETY: as above, for copies that write.
+unsafe impl<T: Element> Sink<T> for SymView<'_, T> {
+    const STABLE: bool = false;
+
+    type Back = ();
+
+    #[inline(always)]
+    fn back(self) {}
+
+    type Failure = Error;
+
+    #[inline(always)]
+    fn reject(self, error: Error) -> Error {
+        error
+    }
+
+    #[inline(always)]
+    fn as_mut_ptr(&mut self) -> *mut T {
+        self.own().cast()
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        SymView::len(self)
     }
 }

@@ -14,9 +14,10 @@ use std::{
 
 use oxshmem_runtime::{Error, flight::Flight, opset::OpSet};
 
-/// Why an operation failed, with the buffer that it was given.
+/// Why an operation failed, with the owned buffer that it was given.
 ///
-/// `?` turns it into an [`Error`], and drops the buffer.
+/// `?` turns it into an [`Error`], and drops the buffer. Operations on values and borrowed slices, which are
+/// their caller's still, fail with a plain `Error`.
 pub struct Rejected<B> {
     /// What went wrong.
     pub error: Error,
@@ -49,6 +50,8 @@ impl<B> std::error::Error for Rejected<B> {
 }
 
 /// An operation that was initiated.
+///
+/// Two machine words where `T` has at most one, so that it stays in registers all the way to the `await`.
 pub(crate) enum Op<T, E: Into<Error>> {
     Done(T),
     Failed(Box<Unseen<E>>),
@@ -116,13 +119,13 @@ impl<E: Into<Error>> Drop for Unseen<E> {
 }
 
 macro_rules! operation {
-    ($(#[$meta:meta])* $name:ident<$param:ident> -> $output:ty, $error:ty) => {
+    ($(#[$meta:meta])* $name:ident<$param:ident $(, $failure:ident)?> -> $output:ty, $error:ty) => {
         $(#[$meta])*
-        pub struct $name<$param>(pub(crate) Op<$output, $error>);
+        pub struct $name<$param $(, $failure: Into<Error> = Rejected<$param>)?>(pub(crate) Op<$output, $error>);
 
-        impl<$param> Unpin for $name<$param> {}
+        impl<$param $(, $failure: Into<Error>)?> Unpin for $name<$param $(, $failure)?> {}
 
-        impl<$param> Future for $name<$param> {
+        impl<$param $(, $failure: Into<Error>)?> Future for $name<$param $(, $failure)?> {
             type Output = Result<$output, $error>;
 
             #[inline(always)]
@@ -131,7 +134,7 @@ macro_rules! operation {
             }
         }
 
-        impl<$param> fmt::Debug for $name<$param> {
+        impl<$param $(, $failure: Into<Error>)?> fmt::Debug for $name<$param $(, $failure)?> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, concat!(stringify!($name), "({})"), self.0.state())
             }
@@ -142,29 +145,29 @@ macro_rules! operation {
 operation! {
     /// A put. Ready with the source when that may be reused, which is its *local* completion: the data need
     /// not be visible at the target yet.
-    Put<S> -> S, Rejected<S>
+    Put<S, E> -> S, E
 }
 
 operation! {
     /// A nonblocking put. Ready with the source when the data is at the target, which is its *remote*
     /// completion.
-    PutNbi<S> -> S, Rejected<S>
+    PutNbi<S, E> -> S, E
 }
 
 operation! {
     /// A put-with-signal. Ready with the source when that may be reused, which is its *local* completion.
-    PutSignal<S> -> S, Rejected<S>
+    PutSignal<S, E> -> S, E
 }
 
 operation! {
     /// A nonblocking put-with-signal. Ready with the source when data and signal are at the target, which is
     /// its *remote* completion.
-    PutSignalNbi<S> -> S, Rejected<S>
+    PutSignalNbi<S, E> -> S, E
 }
 
 operation! {
     /// A get. Ready with the destination when the data is in it.
-    Get<B> -> B, Rejected<B>
+    Get<B, E> -> B, E
 }
 
 operation! {

@@ -51,6 +51,14 @@ impl<M: Sharing> Context<M> {
         self.outstanding(None)
     }
 
+    /// Whether nothing is under way and no error waits to be reported, so that `quiet` has only stores to
+    /// make visible, which a sync orders too.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn is_idle(&self) -> bool {
+        self.ops().is_idle()
+    }
+
     #[inline(always)]
     fn complete(&self, call: &'static str, pes: Option<&[usize]>) -> Quiet {
         trace_operation(call, 0, self.my_pe());

@@ -23,7 +23,7 @@ use oxshmem_spaces::{Element, SymRef, SymView, Symmetric};
 use crate::{
     buffer::{Sink, Source},
     context::{Context, Sharing},
-    operation::{Fetch, Get, Op, Put, PutNbi, Rejected, Update},
+    operation::{Fetch, Get, Op, Put, PutNbi, Update},
     trace::trace_operation,
 };
 
@@ -38,7 +38,7 @@ impl<M: Sharing> Context<M> {
     /// [`Error::PeOutOfRange`], [`Error::LengthMismatch`], [`Error::ForeignMemory`], [`Error::Finalized`];
     /// nothing was copied then, and [`Rejected`] gives the source back.
     #[inline(always)]
-    pub fn put<'a, D, S>(&self, dest: D, source: S, pe: usize) -> Put<S>
+    pub fn put<'a, D, S>(&self, dest: D, source: S, pe: usize) -> Put<S::Back, S::Failure>
     where
         D: Symmetric<'a>,
         S: Source<D::Element>,
@@ -54,7 +54,7 @@ impl<M: Sharing> Context<M> {
     /// # Errors
     /// Those of [`put`](Self::put). If the future is dropped, the next `quiet` returns them.
     #[inline(always)]
-    pub fn put_nbi<'a, D, S>(&self, dest: D, source: S, pe: usize) -> PutNbi<S>
+    pub fn put_nbi<'a, D, S>(&self, dest: D, source: S, pe: usize) -> PutNbi<S::Back, S::Failure>
     where
         D: Symmetric<'a>,
         S: Source<D::Element>,
@@ -81,7 +81,7 @@ impl<M: Sharing> Context<M> {
     /// # Errors
     /// Those of [`put`](Self::put); [`Rejected`] gives the buffer back.
     #[inline(always)]
-    pub fn get_into<'a, D, B>(&self, buffer: B, source: D, pe: usize) -> Get<B>
+    pub fn get_into<'a, D, B>(&self, buffer: B, source: D, pe: usize) -> Get<B::Back, B::Failure>
     where
         D: Symmetric<'a>,
         B: Sink<D::Element>,
@@ -93,7 +93,7 @@ impl<M: Sharing> Context<M> {
     /// [`put_nbi`](Self::put_nbi) (`OpenSHMEM 1.6 §9.6.2.2`). If the future is dropped, so is what it got,
     /// unless `buffer` is symmetric memory.
     #[inline(always)]
-    pub fn get_nbi<'a, D, B>(&self, buffer: B, source: D, pe: usize) -> Get<B>
+    pub fn get_nbi<'a, D, B>(&self, buffer: B, source: D, pe: usize) -> Get<B::Back, B::Failure>
     where
         D: Symmetric<'a>,
         B: Sink<D::Element>,
@@ -149,7 +149,7 @@ impl<M: Sharing> Context<M> {
         source_stride: usize,
         count: usize,
         pe: usize,
-    ) -> Put<S>
+    ) -> Put<S::Back, S::Failure>
     where
         D: Symmetric<'a>,
         S: Source<D::Element>,
@@ -178,7 +178,7 @@ impl<M: Sharing> Context<M> {
         block: usize,
         count: usize,
         pe: usize,
-    ) -> Put<S>
+    ) -> Put<S::Back, S::Failure>
     where
         D: Symmetric<'a>,
         S: Source<D::Element>,
@@ -205,7 +205,7 @@ impl<M: Sharing> Context<M> {
         source_stride: usize,
         count: usize,
         pe: usize,
-    ) -> Get<B>
+    ) -> Get<B::Back, B::Failure>
     where
         D: Symmetric<'a>,
         B: Sink<D::Element>,
@@ -234,7 +234,7 @@ impl<M: Sharing> Context<M> {
         block: usize,
         count: usize,
         pe: usize,
-    ) -> Get<B>
+    ) -> Get<B::Back, B::Failure>
     where
         D: Symmetric<'a>,
         B: Sink<D::Element>,
@@ -255,7 +255,7 @@ impl<M: Sharing> Context<M> {
         dest: SymView<'_, T>,
         source: S,
         pe: usize,
-    ) -> Op<S, Rejected<S>>
+    ) -> Op<S::Back, S::Failure>
     where
         T: Element,
         S: Source<T>,
@@ -271,9 +271,9 @@ impl<M: Sharing> Context<M> {
                         self.pe().shm().put(to, source.as_ptr().cast(), dest.len() * size_of::<T>());
                     }
                 }
-                Op::Done(source)
+                Op::Done(source.back())
             }
-            Err(error) => Op::failed(Rejected { error, buffer: source }, self.ops()),
+            Err(error) => Op::failed(source.reject(error), self.ops()),
         }
     }
 
@@ -284,7 +284,7 @@ impl<M: Sharing> Context<M> {
         mut buffer: B,
         source: SymView<'_, T>,
         pe: usize,
-    ) -> Op<B, Rejected<B>>
+    ) -> Op<B::Back, B::Failure>
     where
         T: Element,
         B: Sink<T>,
@@ -296,9 +296,9 @@ impl<M: Sharing> Context<M> {
                 unsafe {
                     self.pe().shm().get(from, buffer.as_mut_ptr().cast(), source.len() * size_of::<T>());
                 }
-                Op::Done(buffer)
+                Op::Done(buffer.back())
             }
-            Err(error) => Op::failed(Rejected { error, buffer }, self.ops()),
+            Err(error) => Op::failed(buffer.reject(error), self.ops()),
         }
     }
 
@@ -311,7 +311,7 @@ impl<M: Sharing> Context<M> {
         source: S,
         pe: usize,
         after: impl FnOnce(&oxshmem_runtime::Pe) + Send + 'static,
-    ) -> Op<S, Rejected<S>>
+    ) -> Op<S::Back, S::Failure>
     where
         T: Element,
         S: Source<T>,
@@ -319,19 +319,24 @@ impl<M: Sharing> Context<M> {
         let bytes = dest.len() * size_of::<T>();
         trace_operation(call, bytes, pe);
         if let Err(error) = self.matched(call, dest, source.len(), pe, true) {
-            return Op::failed(Rejected { error, buffer: source }, self.ops());
+            return Op::failed(source.reject(error), self.ops());
         }
         let dest = dest.to_owned();
-        self.offload(source, pe, move |pe_of, source| {
-            let place = dest.view().place(pe);
-            // SAFETY: the place was checked above and `dest` keeps it mapped; `source` has as many elements.
-            unsafe { pe_of.shm().put(place, source.as_ptr().cast(), bytes) };
-            after(pe_of);
-        })
+        self.offload(
+            source,
+            pe,
+            move |pe_of, source| {
+                let place = dest.view().place(pe);
+                // SAFETY: the place was checked above and `dest` keeps it mapped; `source` has as many elements.
+                unsafe { pe_of.shm().put(place, source.as_ptr().cast(), bytes) };
+                after(pe_of);
+            },
+            S::back,
+        )
     }
 
     #[cold]
-    fn get_later<T, B>(&self, buffer: B, source: SymView<'_, T>, pe: usize) -> Op<B, Rejected<B>>
+    fn get_later<T, B>(&self, buffer: B, source: SymView<'_, T>, pe: usize) -> Op<B::Back, B::Failure>
     where
         T: Element,
         B: Sink<T>,
@@ -339,24 +344,30 @@ impl<M: Sharing> Context<M> {
         let bytes = source.len() * size_of::<T>();
         trace_operation("get_nbi", bytes, pe);
         if let Err(error) = self.matched("get_nbi", source, buffer.len(), pe, false) {
-            return Op::failed(Rejected { error, buffer }, self.ops());
+            return Op::failed(buffer.reject(error), self.ops());
         }
         let source = source.to_owned();
-        self.offload(buffer, pe, move |pe_of, buffer| {
-            let place = source.view().place(pe);
-            // SAFETY: the place was checked above and `source` keeps it mapped; `buffer` has as many elements.
-            unsafe { pe_of.shm().get(place, buffer.as_mut_ptr().cast(), bytes) };
-        })
+        self.offload(
+            buffer,
+            pe,
+            move |pe_of, buffer| {
+                let place = source.view().place(pe);
+                // SAFETY: the place was checked above and `source` keeps it mapped; `buffer` has as many elements.
+                unsafe { pe_of.shm().get(place, buffer.as_mut_ptr().cast(), bytes) };
+            },
+            B::back,
+        )
     }
 
     /// Hands `buffer` to the copy engine, which runs `copy` on it and gives it back to the future.
-    fn offload<B: Send>(
+    fn offload<B: Send, R: Send, E: Into<Error> + Send>(
         &self,
         buffer: B,
         pe: usize,
         copy: impl FnOnce(&oxshmem_runtime::Pe, &mut B) + Send,
-    ) -> Op<B, Rejected<B>> {
-        let flight = Arc::new(Flight::default());
+        back: fn(B) -> R,
+    ) -> Op<R, E> {
+        let flight = Arc::new(Flight::<Result<R, E>>::default());
         let (ops, all) = (Arc::clone(self.ops()), Arc::clone(self.pe().offloaded()));
         let (ticket, ticket_of_all) = (ops.begin(pe), all.begin(pe));
         let landing = Arc::clone(&flight);
@@ -366,7 +377,7 @@ impl<M: Sharing> Context<M> {
             copy(&pe_of, &mut buffer);
             // Release what was copied before anybody learns that it was.
             pe_of.shm().quiet();
-            landing.land(Ok(buffer));
+            landing.land(Ok(back(buffer)));
             ops.complete(ticket);
             all.complete(ticket_of_all);
         });
@@ -400,7 +411,7 @@ impl<M: Sharing> Context<M> {
         source: S,
         blocks: Blocks,
         pe: usize,
-    ) -> Op<S, Rejected<S>>
+    ) -> Op<S::Back, S::Failure>
     where
         T: Element,
         S: Source<T>,
@@ -422,10 +433,10 @@ impl<M: Sharing> Context<M> {
                         count,
                     );
                 }
-                self.pe().shm().ring(pe);
-                Op::Done(source)
+                self.pe().shm().ring(to, (dest.len()) * size);
+                Op::Done(source.back())
             }
-            Err(error) => Op::failed(Rejected { error, buffer: source }, self.ops()),
+            Err(error) => Op::failed(source.reject(error), self.ops()),
         }
     }
 
@@ -436,7 +447,7 @@ impl<M: Sharing> Context<M> {
         source: SymView<'_, T>,
         blocks: Blocks,
         pe: usize,
-    ) -> Op<B, Rejected<B>>
+    ) -> Op<B::Back, B::Failure>
     where
         T: Element,
         B: Sink<T>,
@@ -459,9 +470,9 @@ impl<M: Sharing> Context<M> {
                         count,
                     );
                 }
-                Op::Done(buffer)
+                Op::Done(buffer.back())
             }
-            Err(error) => Op::failed(Rejected { error, buffer }, self.ops()),
+            Err(error) => Op::failed(buffer.reject(error), self.ops()),
         }
     }
 }

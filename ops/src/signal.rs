@@ -9,7 +9,7 @@ use oxshmem_spaces::{SymRef, SymView, Symmetric};
 use crate::{
     buffer::Source,
     context::{Context, Sharing},
-    operation::{Op, PutSignal, PutSignalNbi, Rejected, Update},
+    operation::{Op, PutSignal, PutSignalNbi, Update},
     trace::trace_operation,
 };
 
@@ -27,7 +27,7 @@ impl<M: Sharing> Context<M> {
         signal: SymRef<'_, u64>,
         update: Signal,
         pe: usize,
-    ) -> PutSignal<S>
+    ) -> PutSignal<S::Back, S::Failure>
     where
         D: Symmetric<'a>,
         S: Source<D::Element>,
@@ -49,7 +49,7 @@ impl<M: Sharing> Context<M> {
         signal: SymRef<'_, u64>,
         update: Signal,
         pe: usize,
-    ) -> PutSignalNbi<S>
+    ) -> PutSignalNbi<S::Back, S::Failure>
     where
         D: Symmetric<'a>,
         S: Source<D::Element>,
@@ -65,7 +65,7 @@ impl<M: Sharing> Context<M> {
                         unsafe { pe_of.shm().atomic(signal.view().place(pe), atomic(update)) };
                     })
                 }
-                Err(error) => Op::failed(Rejected { error, buffer: source }, self.ops()),
+                Err(error) => Op::failed(source.reject(error), self.ops()),
             });
         }
         PutSignalNbi(self.put_signal_now("put_signal_nbi", dest, source, signal, update, pe))
@@ -119,7 +119,7 @@ impl<M: Sharing> Context<M> {
         signal: SymRef<'_, u64>,
         update: Signal,
         pe: usize,
-    ) -> Op<S, Rejected<S>>
+    ) -> Op<S::Back, S::Failure>
     where
         T: oxshmem_spaces::Element,
         S: Source<T>,
@@ -134,9 +134,9 @@ impl<M: Sharing> Context<M> {
             Ok((to, signal)) => {
                 // SAFETY: both are in bounds and aligned on every PE; `source` has as many elements as `dest`.
                 unsafe { self.pe().shm().put_signal(to, source.as_ptr().cast(), bytes, signal, update) };
-                Op::Done(source)
+                Op::Done(source.back())
             }
-            Err(error) => Op::failed(Rejected { error, buffer: source }, self.ops()),
+            Err(error) => Op::failed(source.reject(error), self.ops()),
         }
     }
 }

@@ -24,7 +24,7 @@ use oxshmem_runtime::{
     executor::{Fired, Probe, WatchKey, Word},
     transport::{Atomic, AtomicWord},
 };
-use oxshmem_spaces::{SymRef, SymSlice, SymView, allocation::Allocation};
+use oxshmem_spaces::{SymRef, SymSlice, SymView};
 
 use crate::{amo::StandardAmo, trace::trace_operation};
 
@@ -194,7 +194,8 @@ impl WordWait {
             let address = word.as_view().own();
             Word::new(address, size_of::<T>() == 8, T::SIGNED, cmp.accepts(), value.to_bits())
         });
-        self.watch = Some(executor.register(probe, allocation, waker));
+        let extent = word.as_view().extent();
+        self.watch = Some(executor.register(probe, extent, allocation, waker));
         // What came between the last look and the registration is nobody's but ours to see.
         let seen = look(word);
         let now = if cmp.holds(seen, value) {
@@ -480,7 +481,7 @@ fn wait<'a, T: StandardAmo, R: Send>(
                 continue;
             }
             pe.check(call)?;
-            watch.begin(condition.probe(), condition.set.words.allocation(), cx.waker());
+            watch.begin(condition.probe(), condition.set.words, cx.waker());
             // What came before the watch is nobody's but ours to see.
             if satisfied(&condition).is_none() {
                 pe.check(call)?;
@@ -497,9 +498,9 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn begin(&mut self, probe: Probe, keepalive: &Arc<Allocation>, waker: &Waker) {
-        let keepalive = Arc::clone(keepalive);
-        self.key = Some(self.pe.executor().register(probe, keepalive, waker));
+    fn begin<T: StandardAmo>(&mut self, probe: Probe, words: SymView<'_, T>, waker: &Waker) {
+        let keepalive = Arc::clone(words.allocation());
+        self.key = Some(self.pe.executor().register(probe, words.extent(), keepalive, waker));
     }
 
     fn end(&mut self) {

@@ -4,11 +4,14 @@
 //! It begins with one page whose words have fixed meanings; behind it lies scratch memory for the
 //! collectives of the world, which reach it as a [`Segment`](crate::memory::Segment) like any other.
 
-use std::sync::{Arc, atomic::AtomicU32};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, AtomicUsize},
+};
 
 use crate::{
     Result,
-    memory::{HostMap, Segment},
+    memory::{HostMap, Segment, SegmentId},
 };
 
 /// Bytes of one PE's control block.
@@ -19,10 +22,22 @@ const SCRATCH: usize = 4096;
 /// The words at the start of each control block, every one on cache lines of its own.
 #[repr(C)]
 pub(crate) struct Page {
-    /// Not 0 while the PE sleeps and wants its doorbell rung.
-    pub(crate) sleeping: Line<AtomicU32>,
+    /// Whether the PE sleeps, and what for.
+    pub(crate) sleep: Line<Sleep>,
     /// In PE 0's block alone: not 0 once anybody in the job may store past the library (see `Executor`).
     pub(crate) silent_stores: Line<AtomicU32>,
+}
+
+/// What a PE that sleeps tells its writers.
+#[repr(C)]
+pub(crate) struct Sleep {
+    /// A bit for each kind of memory (`SegmentId`) that the PE, which sleeps, waits for words in. 0 while awake.
+    pub(crate) sleeping: AtomicU32,
+    /// The part of its heap that it waits for words in, as offsets: stores elsewhere in the heap need not ring.
+    /// Written before `sleeping`, or under the rules of `Executor::register`.
+    pub(crate) watched_from: AtomicUsize,
+    /// Where that part ends.
+    pub(crate) watched_to: AtomicUsize,
 }
 
 /// A value on two adjacent cache lines of its own, as processors fetch them in pairs.
@@ -32,8 +47,16 @@ pub(crate) struct Line<T>(pub(crate) T);
 /// The control blocks of all local PEs.
 #[derive(Debug)]
 pub(crate) struct Control {
+    /// What `map` says too, without a pointer in between.
+    base: *const u8,
+    n: usize,
     map: Arc<HostMap>,
 }
+
+// SAFETY: `base` is the map's, which is `Send`.
+unsafe impl Send for Control {}
+// SAFETY: as above; what is behind it is atomic.
+unsafe impl Sync for Control {}
 
 impl Control {
     pub(crate) fn new_map(n: usize) -> Result<HostMap> {
@@ -42,16 +65,16 @@ impl Control {
 
     pub(crate) fn new(map: Arc<HostMap>) -> Self {
         debug_assert_eq!(map.stride(), BLOCK);
-        Self { map }
+        Self { base: map.base(), n: map.count(), map }
     }
 
     /// The fixed words of PE `pe`.
     #[inline(always)]
     pub(crate) fn page(&self, pe: usize) -> &Page {
-        assert!(pe < self.map.count());
+        assert!(pe < self.n);
         // SAFETY: block `pe` is inside the map, which lives as long as `self`, is aligned to its 64 KiB stride,
         // was zeroed when made, which is a valid `Page` of atomics, and is only ever accessed as one.
-        unsafe { &*self.map.base().add(pe * BLOCK).cast::<Page>() }
+        unsafe { &*self.base.add(pe * BLOCK).cast::<Page>() }
     }
 
     pub(crate) fn map(&self) -> &HostMap {
@@ -60,7 +83,7 @@ impl Control {
 
     /// The scratch memory behind the pages.
     pub(crate) fn scratch(&self) -> Segment {
-        Segment::new(Arc::clone(&self.map), SCRATCH, BLOCK - SCRATCH)
+        Segment::new(SegmentId::Scratch, Arc::clone(&self.map), SCRATCH, BLOCK - SCRATCH)
     }
 }
 

@@ -30,11 +30,13 @@ impl FenceSide {
     }
 }
 
-/// The sleeper's half: says that the PE is about to sleep. Whatever was stored before a writer could
-/// see this is visible to the caller afterwards; whatever is stored later rings.
-pub(crate) fn announce_sleep(sleeping: &AtomicU32, side: FenceSide) {
-    // Relaxed: the barrier that follows orders the store before every later load.
-    sleeping.store(1, Ordering::Relaxed);
+/// The sleeper's half: says that the PE is about to sleep, and waits for words in the kinds of memory that
+/// `kinds` has bits for. Whatever was stored there before a writer could see this is visible to the caller
+/// afterwards; whatever is stored later rings.
+pub(crate) fn announce_sleep(sleeping: &AtomicU32, kinds: u32, side: FenceSide) {
+    // Release: what the sleeper wrote beside the word comes with it. The barrier that follows orders this
+    // before every later load.
+    sleeping.fetch_or(kinds, Ordering::Release);
     side.before_sleep();
 }
 
@@ -44,12 +46,13 @@ pub(crate) fn announce_awake(sleeping: &AtomicU32) {
     sleeping.store(0, Ordering::Relaxed);
 }
 
-/// The writer's half: whether the PE must be woken. Call it after the store that the PE is to see.
+/// The writer's half: whether the PE must be woken. Call it after the store, to the kind of memory with the bit
+/// `kind`, that the PE is to see.
 #[inline(always)]
-pub(crate) fn must_ring(sleeping: &AtomicU32, side: FenceSide) -> bool {
+pub(crate) fn must_ring(sleeping: &AtomicU32, kind: u32, side: FenceSide) -> bool {
     side.after_store();
     // Relaxed: ordered after our store by `after_store` and the sleeper's barrier.
-    sleeping.load(Ordering::Relaxed) != 0
+    sleeping.load(Ordering::Relaxed) & kind != 0
 }
 
 /// Registers this process for [`FenceSide::Sleeper`]. False where the kernel has no such barrier.
@@ -92,13 +95,13 @@ mod loom_tests {
                 let (word, sleeping, bell) = (word.clone(), sleeping.clone(), bell.clone());
                 thread::spawn(move || {
                     word.store(1, Ordering::Release);
-                    if must_ring(&sleeping, FenceSide::Writer) {
+                    if must_ring(&sleeping, 1, FenceSide::Writer) {
                         bell.notify();
                     }
                 })
             };
             while word.load(Ordering::Acquire) == 0 {
-                announce_sleep(&sleeping, FenceSide::Writer);
+                announce_sleep(&sleeping, 1, FenceSide::Writer);
                 if word.load(Ordering::Acquire) != 0 {
                     break;
                 }

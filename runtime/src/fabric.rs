@@ -6,7 +6,10 @@
 use std::{
     fmt,
     os::fd::OwnedFd,
-    sync::{Arc, OnceLock, Weak},
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{Ordering, fence},
+    },
     time::Duration,
 };
 
@@ -16,10 +19,8 @@ use crate::{
     Error, Result,
     bootstrap::Shared,
     control::Control,
-    doorbell::must_ring,
     executor::{Executor, Failure},
-    memory::HostMap,
-    settings::FenceSide,
+    memory::{Extent, HostMap, SegmentId},
 };
 
 /// Shared memory and doorbells of the PEs of one host.
@@ -60,24 +61,25 @@ impl Fabric {
         &self.bells[pe]
     }
 
-    /// Rings at `pe` if it sleeps. Call it after the store that it is to see.
-    #[inline(always)]
-    pub(crate) fn ring(&self, pe: usize, side: FenceSide) {
-        let sleeping = &self.control.page(pe).sleeping.0;
-        if must_ring(sleeping, side) {
-            self.wake(pe);
-        }
-    }
-
+    /// Wakes `pe`, which was seen to sleep, after a store to `stored`.
     #[cold]
     #[inline(never)]
-    fn wake(&self, pe: usize) {
+    pub(crate) fn wake(&self, pe: usize, stored: Extent) {
+        let sleep = &self.control.page(pe).sleep.0;
+        // Acquire: with `sleeping` comes the range that was set before it.
+        fence(Ordering::Acquire);
+        let Extent { segment, offset, len } = stored;
+        if segment == SegmentId::Heap
+            && (offset >= sleep.watched_to.load(Ordering::Relaxed)
+                || offset + len <= sleep.watched_from.load(Ordering::Relaxed))
+        {
+            return;
+        }
         match &*self.bells[pe] {
             bell @ Bell::Process(_) => {
-                // One ring wakes; the others of a burst find the word taken. AcqRel: no more than atomicity
-                // is needed, the order was made in `must_ring`.
-                let sleeping = &self.control.page(pe).sleeping.0;
-                if sleeping.swap(0, std::sync::atomic::Ordering::AcqRel) != 0 {
+                // One ring wakes; the others of a burst find the word taken. Relaxed: no more than atomicity is
+                // needed, the order was made in `must_ring`.
+                if sleep.sleeping.swap(0, Ordering::Relaxed) != 0 {
                     bell.ring_process();
                 }
             }

@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use rustix::thread::CpuSet;
+
 use crate::{
     Error, Result,
     bootstrap::{self, Bootstrap, Placement},
@@ -66,7 +68,6 @@ impl Pe {
         agree_on_settings(&*bootstrap, &settings).await?;
 
         let in_process = bootstrap.in_process();
-        let cpus = allowed_cpus();
         let heap_stride =
             settings.symmetric_size.max(1).checked_next_multiple_of(HEAP_ALIGN).ok_or_else(|| {
                 Error::Unsupported {
@@ -77,7 +78,8 @@ impl Pe {
                 }
             })?;
         let fabric = bootstrap::share(&*bootstrap, || Fabric::new(n_pes, heap_stride, in_process)).await?;
-        let fence_side = agree_on_fence(&*bootstrap, &settings, cpus).await?;
+        let Abilities { cpus, membarrier } = Abilities::exchange(&*bootstrap).await?;
+        let fence_side = settings.fence_for(n_pes, cpus, membarrier)?;
 
         let crowded = in_process || n_pes > cpus;
         let patience = Patience {
@@ -267,17 +269,35 @@ async fn agree_on_settings(bootstrap: &dyn Bootstrap, settings: &Settings) -> Re
     Err(Error::bootstrap("init", format!("PE {me} runs another version of oxshmem than PE {pe_b}")))
 }
 
-/// The leader decides for all: whether each process can register was asked of every PE.
-async fn agree_on_fence(bootstrap: &dyn Bootstrap, settings: &Settings, cpus: usize) -> Result<FenceSide> {
-    let able = !bootstrap.in_process() && doorbell::register_membarrier();
-    let word = |able: bool, cpus: usize| [&[u8::from(able)][..], &(cpus as u64).to_ne_bytes()].concat();
-    let all = bootstrap.exchange(word(able, cpus)).await?;
-    let able = all.iter().all(|word| word.first() == Some(&1));
-    let cpus = all
-        .iter()
-        .filter_map(|word| word.get(1..9)?.try_into().ok())
-        .map(|bytes| u64::from_ne_bytes(bytes) as usize)
-        .max()
-        .unwrap_or(cpus);
-    settings.fence_for(bootstrap.placement().local.len(), cpus, able)
+/// What the PEs of a host can do together.
+struct Abilities {
+    /// Processors that some of them may run on.
+    cpus: usize,
+    /// Whether all of them are registered for membarrier.
+    membarrier: bool,
+}
+
+impl Abilities {
+    /// Collects them. Collective; all PEs get the same.
+    async fn exchange(bootstrap: &dyn Bootstrap) -> Result<Self> {
+        let membarrier = !bootstrap.in_process() && doorbell::register_membarrier();
+        let quota = allowed_cpus() as u64;
+        let mut mine = [&[u8::from(membarrier)][..], &quota.to_ne_bytes()].concat();
+        // A PE bound to one processor must not believe that there is only that one.
+        let set =
+            rustix::thread::sched_getaffinity(None).map_err(|e| Error::system("sched_getaffinity", e))?;
+        mine.extend((0..CpuSet::MAX_CPU).map(|cpu| u8::from(set.is_set(cpu))));
+
+        let own = mine[9..].iter().filter(|&&may_run| may_run == 1).count();
+
+        let all = bootstrap.exchange(mine).await?;
+        let membarrier = all.iter().all(|word| word.first() == Some(&1));
+        let union =
+            (9..9 + CpuSet::MAX_CPU).filter(|&i| all.iter().any(|word| word.get(i) == Some(&1))).count();
+        // A control group may allow less time than processors; then each PE's quota is below its own set.
+        let limited = (quota as usize) < own;
+        let quotas = all.iter().filter_map(|word| Some(u64::from_ne_bytes(word.get(1..9)?.try_into().ok()?)));
+        let quota = quotas.max().map_or(1, |quota| quota as usize);
+        Ok(Self { cpus: if limited { quota.min(union) } else { union }.max(1), membarrier })
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use oxshmem_runtime::{
     Pe,
-    memory::{Segment, copy},
+    memory::{Segment, SegmentId, copy},
     transport::{Atomic, AtomicWord},
 };
 
@@ -61,7 +61,7 @@ impl HostDomain {
     /// The symmetric heap of the job that `pe` is in.
     pub fn heap(pe: &Pe) -> Self {
         let size = pe.settings().symmetric_size;
-        Self { segment: Segment::new(Arc::clone(pe.heap_map()), 0, size) }
+        Self { segment: Segment::new(SegmentId::Heap, Arc::clone(pe.heap_map()), 0, size) }
     }
 
     fn at(&self, pe: usize, offset: usize, len: usize) -> *mut u8 {
@@ -142,6 +142,6 @@ pub(crate) mod suite {
     #[test]
     fn host_memory_passes_the_suite_of_all_domains() {
         let map = Arc::new(oxshmem_runtime::memory::HostMap::new(2, 1 << 20).unwrap());
-        check(&HostDomain { segment: Segment::new(map, 0, 1 << 20) });
+        check(&HostDomain { segment: Segment::new(SegmentId::Heap, map, 0, 1 << 20) });
     }
 }

@@ -11,7 +11,11 @@ use std::{
     sync::Arc,
 };
 
-use oxshmem_runtime::{Error, Pe, Result, memory::copy, transport::Place};
+use oxshmem_runtime::{
+    Error, Pe, Result,
+    memory::{Extent, copy},
+    transport::Place,
+};
 
 use crate::{Element, allocation::Allocation};
 
@@ -268,6 +272,13 @@ impl<'a, T: Element> SymView<'a, T> {
         Place { segment: self.allocation.segment(), pe, offset: self.offset }
     }
 
+    /// Its bytes, on whichever PE.
+    #[doc(hidden)]
+    pub fn extent(&self) -> Extent {
+        let segment = self.allocation.segment().id();
+        Extent { segment, offset: self.offset, len: self.len * size_of::<T>() }
+    }
+
     /// The PE that allocated it, in whose process and on whose behalf it is used.
     #[doc(hidden)]
     #[inline(always)]
@@ -291,7 +302,7 @@ impl<'a, T: Element> SymView<'a, T> {
 
     fn ring_own(&self) {
         let pe = self.allocation.pe();
-        pe.shm().ring(pe.me());
+        pe.shm().ring(self.place(pe.me()), self.len * size_of::<T>());
     }
 }
 

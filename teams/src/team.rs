@@ -11,7 +11,7 @@ use std::{
     future::poll_fn,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering, fence},
     },
     task::{Context as TaskContext, Poll, Wake, Waker},
@@ -149,7 +149,10 @@ fn now<T>(mut operation: impl Future<Output = Result<T>> + Unpin) -> Result<T> {
 #[derive(Debug)]
 pub struct Team {
     group: Arc<Group>,
-    queue: Mutex<Queue>,
+    /// Held for a poll at the longest. Unlocking is a plain store, which halves the price of a sync.
+    queue: spin::mutex::SpinMutex<Queue, spin::Yield>,
+    /// Whether the other PEs are in this process, so that what we do may wake this very team on this thread.
+    in_process: bool,
     /// Somebody wants the queue looked at, and found it locked.
     poked: AtomicBool,
     this: Weak<Self>,
@@ -163,6 +166,8 @@ struct Queue {
     waiting: VecDeque<Running>,
     /// Who to wake when something has ended.
     watchers: Vec<Waker>,
+    /// Who is to be woken as soon as the queue is unlocked.
+    woken: Vec<Waker>,
     failure: Option<String>,
 }
 
@@ -202,7 +207,8 @@ impl Team {
         });
         Arc::new_cyclic(|this| Self {
             group,
-            queue: Mutex::default(),
+            queue: spin::mutex::SpinMutex::default(),
+            in_process: pe.in_process(),
             poked: AtomicBool::new(false),
             this: this.clone(),
         })
@@ -225,16 +231,14 @@ impl Team {
     /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`], when it can end no more.
     #[inline]
     pub fn sync(&self) -> SyncFuture<'_> {
-        let ticket = {
-            let mut queue = self.lock();
+        let ticket = self.with_queue(|queue| {
             let ticket = queue.ended + queue.waiting.len() as u64 + 1;
             queue.waiting.push_back(Running::Called);
             if queue.waiting.len() == 1 {
-                self.start(&mut queue);
+                self.start(queue);
             }
             ticket
-        };
-        self.heed();
+        });
         SyncFuture { team: self, ticket }
     }
 
@@ -248,14 +252,12 @@ impl Team {
         let landing = Arc::clone(&flight);
         let group = Arc::clone(&self.group);
         let task = Box::pin(async move { landing.land(collective(group).await) });
-        {
-            let mut queue = self.lock();
+        self.with_queue(|queue| {
             queue.waiting.push_back(Running::Task(task));
             if queue.waiting.len() == 1 {
-                self.advance(&mut queue);
+                self.advance(queue);
             }
-        }
-        self.heed();
+        });
         Collective { flight, team: self.this.clone() }
     }
 
@@ -289,32 +291,42 @@ impl Team {
         }
     }
 
-    /// Looks at the queue again if somebody asked for it while it was locked. Call it after each unlocking.
+    /// Locks the queue for `work`, and wakes whom it set free afterwards.
     #[inline(always)]
-    fn heed(&self) {
-        // With the fence in `look`: either we see the poke, or who poked finds the queue unlocked.
-        fence(Ordering::SeqCst);
-        if self.poked.load(Ordering::Relaxed) {
-            self.look();
+    fn with_queue<R>(&self, work: impl FnOnce(&mut Queue) -> R) -> R {
+        let mut queue = self.queue.lock();
+        let result = work(&mut queue);
+        self.unlock(queue);
+        result
+    }
+
+    #[inline(always)]
+    fn unlock(&self, mut queue: spin::mutex::SpinMutexGuard<'_, Queue>) {
+        let woken = std::mem::take(&mut queue.woken);
+        drop(queue);
+        woken.into_iter().for_each(Waker::wake);
+        if self.in_process {
+            // With the fence in `poke`: either we see the poke, or who poked finds the queue unlocked.
+            fence(Ordering::SeqCst);
+            if self.poked.load(Ordering::Relaxed) {
+                self.poke();
+            }
         }
     }
 
-    /// Runs the queue, unless somebody is at it, who then does so again.
+    /// Runs the queue, unless somebody is at it, perhaps this very thread, who then does so again.
     #[cold]
-    fn look(&self) {
+    fn poke(&self) {
         self.poked.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        while self.poked.load(Ordering::Relaxed) {
-            let Ok(mut queue) = self.queue.try_lock() else { return };
+        if !self.poked.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(mut queue) = self.queue.try_lock() {
             self.poked.store(false, Ordering::Relaxed);
             self.advance(&mut queue);
-            drop(queue);
-            fence(Ordering::SeqCst);
+            self.unlock(queue);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -326,13 +338,18 @@ impl Queue {
         }
         self.waiting.pop_front();
         self.ended += 1;
-        self.watchers.drain(..).for_each(Waker::wake);
+        self.woken.append(&mut self.watchers);
     }
 }
 
 /// Woken by the executor when a word that the front of the queue waits for has changed.
 impl Wake for Team {
     fn wake(self: Arc<Self>) {
+        if !self.in_process {
+            // The executor wakes from outside of any team's lock.
+            self.with_queue(|queue| self.advance(queue));
+            return;
+        }
         thread_local! {
             /// Teams that this thread was asked to look at while it looked at another.
             static WOKEN: RefCell<Option<VecDeque<Arc<Team>>>> = const { RefCell::new(None) };
@@ -354,7 +371,7 @@ impl Wake for Team {
         }
         let mut next = Some(self);
         while let Some(team) = next {
-            team.look();
+            team.poke();
             next = WOKEN.with_borrow_mut(|woken| {
                 let team = woken.as_mut().and_then(VecDeque::pop_front);
                 if team.is_none() {
@@ -386,10 +403,9 @@ impl Future for SyncFuture<'_> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let team = self.team;
-        let outcome = {
-            let mut queue = team.lock();
+        let outcome = team.with_queue(|queue| {
             if queue.ended < self.ticket {
-                team.advance(&mut queue);
+                team.advance(queue);
             }
             if queue.ended < self.ticket {
                 queue.watchers.push(cx.waker().clone());
@@ -397,8 +413,7 @@ impl Future for SyncFuture<'_> {
             } else {
                 Poll::Ready(queue.failure.clone())
             }
-        };
-        team.heed();
+        });
         outcome.map(|failure| match failure {
             None => Ok(()),
             Some(failure) => {
@@ -420,8 +435,13 @@ impl<T> Future for Collective<T> {
     type Output = Result<T>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        if let Some(team) = self.team.upgrade() {
-            team.look();
+        // It goes on by itself; looking once more saves a turn through the executor. Whoever has the queue
+        // locked is at it already.
+        if let Some(team) = self.team.upgrade()
+            && let Some(mut queue) = team.queue.try_lock()
+        {
+            team.advance(&mut queue);
+            team.unlock(queue);
         }
         self.flight.poll(cx)
     }

@@ -1,2 +1,99 @@
-//! The project commands.
-fn main() {}
+//! The project's own commands: what a developer or CI runs beyond plain cargo.
+//!
+//! | module | what it offers |
+//! |---|---|
+//! | [`verify`] | everything that must hold before a change goes in |
+//! | [`programs`] | the demo, the examples, installation |
+//! | [`checks`] | miri, loom, AddressSanitizer, and many repetitions |
+//! | [`book`] | the book: its links, its table of settings, its pages |
+//! | [`run`] | commands with time limits, and steps with verdicts |
+
+mod book;
+mod checks;
+mod programs;
+mod run;
+mod verify;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "xtask", bin_name = "cargo xtask", about = "The project's own commands")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Builds everything in release and counts the words of this repository on 4 PEs
+    Demo {
+        /// Files to count instead
+        files: Vec<PathBuf>,
+    },
+    /// Formatting, clippy, documentation, all tests, the examples, the book, loom, miri where installed
+    Verify {
+        /// Goes on after a step that failed, and lists what failed at the end
+        #[arg(long)]
+        keep_going: bool,
+        /// Only these steps; `list` names them
+        #[arg(long, value_delimiter = ',')]
+        only: Vec<String>,
+    },
+    /// Runs every example on 1, 2, 4 and 7 PEs
+    Examples {
+        /// Only these
+        names: Vec<String>,
+    },
+    /// Repeats the tests that start several PEs, with 16 of them, to find what fails now and then
+    Soak {
+        /// How often
+        #[arg(default_value_t = 10)]
+        times: usize,
+        /// How many PEs a test starts where it lets the environment decide
+        #[arg(long, default_value_t = 16)]
+        pes: usize,
+    },
+    /// Runs the unit tests and the tests in a LocalCluster under AddressSanitizer
+    Sanitize,
+    /// Checks the book and builds it to target/book; installs mdbook if it is missing
+    Book,
+    /// Writes the table of settings into the book
+    Settings,
+    /// Builds in release and copies the programs to PREFIX/bin
+    Install {
+        /// Where to
+        #[arg(long, value_name = "PREFIX")]
+        prefix: PathBuf,
+    },
+}
+
+fn main() -> ExitCode {
+    run::end_children_on_signals();
+    if let Err(error) = run::enter_repository() {
+        eprintln!("xtask: {error}");
+        return ExitCode::FAILURE;
+    }
+    let outcome = match Arguments::parse().command {
+        Task::Demo { files } => programs::demo(&files),
+        Task::Verify { keep_going, only } => verify::verify(keep_going, &only),
+        Task::Examples { names } => programs::examples(&names),
+        Task::Soak { times, pes } => checks::soak(times, pes),
+        Task::Sanitize => checks::sanitize(),
+        Task::Book => book::build(true),
+        Task::Settings => book::write_settings(),
+        Task::Install { prefix } => programs::install(&prefix),
+    };
+    match outcome {
+        Ok(run::Verdict::Passed) => ExitCode::SUCCESS,
+        Ok(run::Verdict::Skipped(why)) => {
+            eprintln!("xtask: skipped: {why}");
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("xtask: {failure}");
+            ExitCode::from(failure.status)
+        }
+    }
+}

@@ -313,6 +313,7 @@ async fn attend(
     report: Report,
 ) {
     let (mut inbox, mut outbox) = (Inbox::default(), Outbox::default());
+    // Whether the PE may say more, whether there is something to tell it, and whether that has to wait a little.
     let (mut open, mut sending, mut full) = (true, false, false);
     let status = loop {
         tokio::select! {

@@ -1,8 +1,8 @@
 //! `oshrun`: starts the PEs of a job, lets them meet, relays what they print, and ends them together.
 //!
-//! One thread does it all in an event loop ([`job`]). What happens to the job when a PE ends, a signal
-//! comes or time runs out is decided by plain logic without I/O ([`course`]), and so is what PEs exchange
-//! through the launcher ([`meeting`]). A second process, the [`guardian`], leads the process group that all
+//! One thread does it all in an event loop (`job`). What happens to the job when a PE ends, a signal
+//! comes or time runs out is decided by plain logic without I/O (`course`), and so is what PEs exchange
+//! through the launcher (`meeting`). A second process, the `guardian`, leads the process group that all
 //! PEs belong to and kills it should the launcher be killed.
 
 mod course;

@@ -111,10 +111,15 @@ async fn carries_large_and_unequal_messages(pe: &dyn Bootstrap) -> Result<()> {
     // Around the limits of a datagram, and 1 MiB from the first, the last and one other.
     let n = pe.placement().n_pes;
     let size = |pe: usize| match pe {
-        pe if pe == 0 || pe == n - 1 || pe == n / 2 => 1 << 20,
+        pe if pe == 0 || pe == n - 1 || pe == n / 2 => 1_usize << 20,
         pe => [0, 1, 0x7ff0, 0x8000, 0xfff0, 0x1_0001][pe % 6],
     };
-    let bytes = |pe: usize| (0..size(pe)).map(|i| (i * 31 + pe) as u8).collect::<Vec<_>>();
+    let bytes = |pe: usize| {
+        let pattern: Vec<u8> = (0..251).map(|i| (i * 31 + pe) as u8).collect();
+        let mut bytes = pattern.repeat(size(pe).div_ceil(pattern.len()));
+        bytes.truncate(size(pe));
+        bytes
+    };
     let all = pe.exchange(bytes(pe.placement().pe)).await?;
     for (other, given) in all.iter().enumerate() {
         assert!(*given == bytes(other), "{} bytes from PE {other} came out wrong", size(other));

@@ -2,7 +2,7 @@
 //!
 //! A future that is not ready checks its word a few times itself, then [registers](Executor::register) it
 //! and returns `Pending`. From there on a *driver* looks at the watched words: a tokio task, a helper
-//! thread, or the thread that is blocked in [`Executor::block_on`]; see [`driver`]. PEs that share a process
+//! thread, or the thread that is blocked in [`Executor::block_on`]. PEs that share a process
 //! need none: whoever writes into a PE's memory looks at its watched words itself.
 //!
 //! The driver polls, then yields, then announces that the PE sleeps and sleeps until its doorbell rings. A
@@ -28,9 +28,10 @@ pub use watch::{Fired, Probe, WatchKey, Word};
 use self::{driver::Driver, watch::Watches};
 use crate::{
     Error, Result,
-    control::Control,
+    control::{Control, Sleep},
     doorbell::{announce_awake, announce_sleep},
     fabric::Bell,
+    memory::{Extent, SegmentId},
     settings::FenceSide,
     sync::lock,
 };
@@ -96,6 +97,10 @@ impl Executor {
         bell: Arc<Bell>,
         patience: Patience,
     ) -> Self {
+        if bell.is_in_process() {
+            // Whoever writes looks at the watches themselves.
+            control.page(me).sleep.0.watched_to.store(usize::MAX, Ordering::Relaxed);
+        }
         Self {
             me,
             control,
@@ -154,20 +159,39 @@ impl Executor {
     pub fn register(
         self: &Arc<Self>,
         probe: Probe,
+        extent: Extent,
         keepalive: Arc<dyn Any + Send + Sync>,
         waker: &Waker,
     ) -> WatchKey {
+        let mut widened = false;
         let key = {
             let mut watches = lock(&self.watches);
-            let key = watches.insert(probe, keepalive, waker.clone());
+            let key = watches.insert(probe, extent, keepalive, waker.clone());
+            // A driver that is asleep has told the writers where its words are: this one may be elsewhere.
+            // One that falls asleep later, under this lock, counts it in.
+            let sleep = self.sleep();
+            let kinds = sleep.sleeping.load(Ordering::Relaxed);
+            if kinds != 0 {
+                widened = kinds & extent.segment.bit() == 0;
+                if extent.segment == SegmentId::Heap {
+                    let (from, to) = (&sleep.watched_from, &sleep.watched_to);
+                    widened |= from.fetch_min(extent.offset, Ordering::Relaxed) > extent.offset;
+                    let end = extent.offset + extent.len;
+                    widened |= to.fetch_max(end, Ordering::Relaxed) < end;
+                }
+            }
             // SeqCst: see `Driver::release`.
             self.unfired.fetch_add(1, Ordering::SeqCst);
             key
         };
-        if self.bell.is_in_process() {
-            // There is no driver to announce it later: from now on writers look after this PE's watches.
-            announce_sleep(self.sleeping(), self.fence_side);
-        } else if !waker.will_wake(Waker::noop()) {
+        if self.bell.is_in_process() || widened {
+            // In one process there is no driver to announce it later: from now on writers look after this PE's
+            // watches. A range that was widened must be seen by every writer whose store the caller's next
+            // look at its word may miss.
+            let kinds = if self.bell.is_in_process() { SegmentId::ALL } else { extent.segment.bit() };
+            announce_sleep(&self.sleep().sleeping, kinds, self.fence_side);
+        }
+        if !self.bell.is_in_process() && !waker.will_wake(Waker::noop()) {
             // Nobody is behind a no-op waker: its owner will poll again by itself.
             self.kick();
         }
@@ -212,7 +236,7 @@ impl Executor {
     fn settle(&self, n: usize) {
         let left = self.unfired.fetch_sub(n, Ordering::SeqCst) - n;
         if left == 0 && self.bell.is_in_process() {
-            announce_awake(self.sleeping());
+            announce_awake(&self.sleep().sleeping);
         }
     }
 
@@ -241,13 +265,24 @@ impl Executor {
         silent.then_some(Duration::from_millis(1))
     }
 
-    fn sleeping(&self) -> &std::sync::atomic::AtomicU32 {
-        &self.control.page(self.me).sleeping.0
+    fn sleep(&self) -> &Sleep {
+        &self.control.page(self.me).sleep.0
     }
 
     /// Announces sleep; true if the caller may sleep now, false if something happened in between.
     fn arm(&self) -> bool {
-        announce_sleep(self.sleeping(), self.fence_side);
+        let sleep = self.sleep();
+        let kinds = {
+            let watches = lock(&self.watches);
+            let (kinds, from, to) = watches.watched();
+            // Relaxed: `sleeping` is set after them, with Release.
+            sleep.watched_from.store(from, Ordering::Relaxed);
+            sleep.watched_to.store(to, Ordering::Relaxed);
+            // Under the lock, so that whoever registers next sees it.
+            sleep.sleeping.store(kinds, Ordering::Release);
+            kinds
+        };
+        announce_sleep(&sleep.sleeping, kinds, self.fence_side);
         let before = self.unfired.load(Ordering::Relaxed);
         self.scan();
         let may_sleep = before > 0 && self.unfired.load(Ordering::Relaxed) == before && !self.is_closed();
@@ -258,7 +293,7 @@ impl Executor {
     }
 
     fn disarm(&self) {
-        announce_awake(self.sleeping());
+        announce_awake(&self.sleep().sleeping);
     }
 
     fn is_closed(&self) -> bool {

@@ -4,6 +4,8 @@ use std::{any::Any, fmt, sync::Arc, task::Waker};
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use crate::memory::{Extent, SegmentId};
+
 /// A comparison of one word of this PE's symmetric memory with a value.
 ///
 /// Signed words and unsigned ones compare alike once their sign bit is flipped, so one form serves all.
@@ -151,6 +153,8 @@ pub(super) struct Slot {
 #[derive(Debug)]
 pub(super) struct Watch {
     probe: Probe,
+    /// Where its words are.
+    extent: Extent,
     waker: Waker,
     fired: Option<Fired>,
     /// Held for its `Drop` alone.
@@ -161,12 +165,13 @@ impl Watches {
     pub(super) fn insert(
         &mut self,
         probe: Probe,
+        extent: Extent,
         keepalive: Arc<dyn Any + Send + Sync>,
         waker: Waker,
     ) -> WatchKey {
         self.generation += 1;
         let generation = self.generation;
-        let watch = Some(Watch { probe, waker, fired: None, _keepalive: keepalive });
+        let watch = Some(Watch { probe, extent, waker, fired: None, _keepalive: keepalive });
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot] = Slot { generation, watch };
@@ -178,6 +183,19 @@ impl Watches {
             }
         };
         WatchKey { slot, generation }
+    }
+
+    /// The kinds of memory that words are waited for in, and the range of offsets of those in the heap.
+    pub(super) fn watched(&self) -> (u32, usize, usize) {
+        let open =
+            self.slots.iter().filter_map(|slot| slot.watch.as_ref()).filter(|watch| watch.fired.is_none());
+        open.map(|watch| watch.extent).fold((0, usize::MAX, 0), |(kinds, from, to), extent| {
+            let kinds = kinds | extent.segment.bit();
+            match extent.segment {
+                SegmentId::Heap => (kinds, from.min(extent.offset), to.max(extent.offset + extent.len)),
+                SegmentId::Scratch => (kinds, from, to),
+            }
+        })
     }
 
     pub(super) fn check(&mut self, key: &WatchKey, waker: &Waker) -> Option<Fired> {

@@ -104,7 +104,7 @@ pub unsafe fn copy_strided(
     }
 }
 
-/// Up to 16 bytes, any alignment: two loads and two stores that may overlap each other.
+/// Up to 16 bytes, any alignment: one load and store, or two that may overlap each other.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
@@ -123,11 +123,24 @@ unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
             )
         }};
     }
+    macro_rules! one {
+        ($a:literal, $class:ident, $ty:ty) => {{
+            let _a: $ty;
+            asm!(
+                concat!("mov {a", $a, "}, [{src}]"),
+                concat!("mov [{dst}], {a", $a, "}"),
+                a = out($class) _a, src = in(reg) src, dst = in(reg) dst,
+                options(nostack, preserves_flags)
+            )
+        }};
+    }
     // SAFETY: each arm touches bytes 0..len of both sides only. Unaligned moves are fine on x86-64.
     unsafe {
         match len {
-            8..=16 => pair!("", "", reg, u64, "8"),
-            4..=7 => pair!(":e", ":e", reg, u32, "4"),
+            8 => one!("", reg, u64),
+            4 => one!(":e", reg, u32),
+            9..=16 => pair!("", "", reg, u64, "8"),
+            5..=7 => pair!(":e", ":e", reg, u32, "4"),
             2..=3 => pair!(":x", ":x", reg, u16, "2"),
             1 => AtomicU8::from_ptr(dst).store(AtomicU8::from_ptr(src.cast_mut()).load(Relaxed), Relaxed),
             _ => {}

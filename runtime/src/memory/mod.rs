@@ -9,4 +9,4 @@ mod map;
 mod segment;
 
 pub use map::HostMap;
-pub use segment::Segment;
+pub use segment::{Extent, Segment, SegmentId};

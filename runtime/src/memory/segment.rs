@@ -7,9 +7,43 @@ use std::sync::Arc;
 
 use super::HostMap;
 
+/// Which symmetric memory a segment is. The same on all PEs. Each is a bit, so that a PE that sleeps can say
+/// with one word in which of them it waits for something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum SegmentId {
+    /// Scratch memory of the library.
+    Scratch = 1,
+    /// The default symmetric heap.
+    Heap = 2,
+}
+
+impl SegmentId {
+    /// The bits of all.
+    pub(crate) const ALL: u32 = 3;
+
+    /// Its bit.
+    #[inline(always)]
+    pub(crate) fn bit(self) -> u32 {
+        self as u32
+    }
+}
+
+/// Some bytes of a segment, on whichever PE.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// The segment.
+    pub segment: SegmentId,
+    /// The first byte.
+    pub offset: usize,
+    /// How many.
+    pub len: usize,
+}
+
 /// Symmetric memory of all PEs of one host.
 #[derive(Clone, Debug)]
 pub struct Segment {
+    id: SegmentId,
     /// Address of offset 0 on PE 0.
     origin: *mut u8,
     stride: usize,
@@ -29,12 +63,25 @@ impl Segment {
     ///
     /// # Panics
     /// If that is not inside a block.
-    pub fn new(map: Arc<HostMap>, start: usize, len: usize) -> Self {
+    pub fn new(id: SegmentId, map: Arc<HostMap>, start: usize, len: usize) -> Self {
         assert!(
             start.checked_add(len).is_some_and(|end| end <= map.stride()),
             "a segment lies inside its block"
         );
-        Self { origin: map.base().wrapping_add(start), stride: map.stride(), len, n_pes: map.count(), map }
+        Self {
+            id,
+            origin: map.base().wrapping_add(start),
+            stride: map.stride(),
+            len,
+            n_pes: map.count(),
+            map,
+        }
+    }
+
+    /// Which it is.
+    #[inline(always)]
+    pub fn id(&self) -> SegmentId {
+        self.id
     }
 
     /// Bytes on each PE.

@@ -7,27 +7,36 @@ use std::sync::{
 
 use super::{Atomic, AtomicWord, Place, Signal, Transport};
 use crate::{
+    control::Control,
+    doorbell::must_ring,
     fabric::Fabric,
-    memory::copy::{copy, load, store},
+    memory::{
+        Extent,
+        copy::{copy, load, store},
+    },
     settings::FenceSide,
 };
 
 /// The transport between the PEs of one host.
 #[derive(Debug)]
 pub struct Shm {
-    fabric: Arc<Fabric>,
+    control: Arc<Control>,
     fence_side: FenceSide,
+    fabric: Arc<Fabric>,
 }
 
 impl Shm {
     pub(crate) fn new(fabric: Arc<Fabric>, fence_side: FenceSide) -> Self {
-        Self { fabric, fence_side }
+        Self { control: Arc::clone(&fabric.control), fence_side, fabric }
     }
 
-    /// Wakes `pe` if it sleeps: for stores that did not go through the transport.
+    /// Wakes the PE of `at` if it sleeps and may wait for one of the `len` bytes there, which were just stored.
     #[inline(always)]
-    pub fn ring(&self, pe: usize) {
-        self.fabric.ring(pe, self.fence_side);
+    pub fn ring(&self, at: Place<'_>, len: usize) {
+        let sleeping = &self.control.page(at.pe).sleep.0.sleeping;
+        if must_ring(sleeping, at.segment.id().bit(), self.fence_side) {
+            self.fabric.wake(at.pe, Extent { segment: at.segment.id(), offset: at.offset, len });
+        }
     }
 
     /// Stores one value, in one piece if it has 1, 2, 4 or 8 bytes and is aligned to them.
@@ -38,7 +47,7 @@ impl Shm {
     pub unsafe fn store<T: Copy>(&self, to: Place<'_>, value: T) {
         // SAFETY: in bounds and aligned by the caller's word.
         unsafe { store(to.address().cast::<T>(), value) };
-        self.ring(to.pe);
+        self.ring(to, size_of::<T>());
     }
 
     /// Loads one value, likewise.
@@ -62,7 +71,7 @@ unsafe impl Transport for Shm {
     unsafe fn put(&self, to: Place<'_>, from: *const u8, len: usize) {
         // SAFETY: the caller vouches for both sides.
         unsafe { copy(to.address(), from, len) };
-        self.ring(to.pe);
+        self.ring(to, len);
     }
 
     #[inline(always)]
@@ -76,7 +85,7 @@ unsafe impl Transport for Shm {
         // SAFETY: aligned and mapped by the caller's word.
         let before = unsafe { W::apply(at.address(), operation) };
         if !matches!(operation, Atomic::Fetch) {
-            self.ring(at.pe);
+            self.ring(at, size_of::<W>());
         }
         before
     }
@@ -102,7 +111,14 @@ unsafe impl Transport for Shm {
                 word.fetch_add(value, Ordering::Release);
             }
         }
-        self.ring(to.pe);
+        let sleeping = &self.control.page(signal.pe).sleep.0.sleeping;
+        let kinds = to.segment.id().bit() | signal.segment.id().bit();
+        if must_ring(sleeping, kinds, self.fence_side) {
+            // Somebody may wait for the data itself.
+            self.fabric.wake(to.pe, Extent { segment: to.segment.id(), offset: to.offset, len });
+            let segment = signal.segment.id();
+            self.fabric.wake(signal.pe, Extent { segment, offset: signal.offset, len: size_of::<u64>() });
+        }
     }
 
     #[inline(always)]
@@ -153,13 +169,13 @@ atomic_word!(u64, AtomicU64);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Segment;
+    use crate::memory::{Segment, SegmentId};
 
     #[test]
     fn shared_memory_passes_the_suite_of_all_transports() {
         for side in [FenceSide::Writer, FenceSide::Sleeper] {
             let fabric = Arc::new(Fabric::new(3, 1 << 20, true).unwrap());
-            let segment = Segment::new(Arc::clone(&fabric.heap), 4096, 1 << 19);
+            let segment = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 4096, 1 << 19);
             super::super::suite::check(&Shm::new(fabric, side), &segment);
         }
     }

@@ -62,9 +62,11 @@ fn signals_follow_their_data(transport: &impl Transport, segment: &Segment) {
     const ROUNDS: u64 = 2000;
     let (data, signal) = (Place { segment, pe: 1, offset: 4096 }, Place { segment, pe: 1, offset: 256 });
     let back = Place { segment, pe: 0, offset: 256 };
-    // SAFETY (all below): offsets are in bounds and aligned; 512 words at 4096 fit.
-    unsafe { transport.atomic(signal, Atomic::Set(0u64)) };
-    unsafe { transport.atomic(back, Atomic::Set(0u64)) };
+    // SAFETY: these offsets are in bounds and aligned, and 512 words at 4096 fit; so for all below.
+    unsafe {
+        transport.atomic(signal, Atomic::Set(0u64));
+        transport.atomic(back, Atomic::Set(0u64));
+    }
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for round in 1..=ROUNDS {
@@ -91,7 +93,7 @@ fn signals_follow_their_data(transport: &impl Transport, segment: &Segment) {
 
 fn concurrent_adds_are_not_lost(transport: &impl Transport, segment: &Segment) {
     let at = Place { segment, pe: 0, offset: 512 };
-    // SAFETY (both): in bounds and aligned.
+    // SAFETY: in bounds and aligned.
     unsafe { transport.atomic(at, Atomic::Set(0u64)) };
     std::thread::scope(|scope| {
         for _ in 0..4 {

@@ -1,0 +1,72 @@
+//! shmem-perf: what operations cost, beside what the machine can do.
+//!
+//! `oshrun -np 2 --bind-to core target/release/shmem-perf [--json FILE]`
+//!
+//! Every figure has a bound measured in the same run, in turns with it: the bare store, atomic, copy or flag
+//! exchange on the same mapping. Two cores may be near each other or far, and that can change by itself, so
+//! figures that depend on it are kept apart by the bound that was seen just then. Times are medians in ns.
+
+mod raw;
+mod report;
+mod rows;
+
+use std::{fs::File, process::ExitCode};
+
+use clap::Parser;
+use oxshmem::World;
+
+use crate::report::Report;
+
+/// Measures oxshmem on this machine.
+#[derive(Parser)]
+struct Options {
+    /// Write one JSON object a line to FILE.
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    /// Measure only these parts: single, atomics, copies, pingpong, barrier, waiting, jobs, cluster.
+    #[arg(long, value_name = "PART,…", default_value = "")]
+    only: String,
+    /// Measure barriers alone, with as many PEs as there are.
+    #[arg(long)]
+    barrier: bool,
+    /// Measure for a shorter time, with more noise.
+    #[arg(long)]
+    quick: bool,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("shmem-perf: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
+    let world: World = futures::executor::block_on(oxshmem::init())?;
+    let mut report = Report::new(options.only.clone(), options.quick);
+    let measured = world.block_on(async {
+        if options.barrier {
+            rows::barriers(&world, &mut report).await
+        } else if world.n_pes() == 2 {
+            rows::all(&world, &mut report).await
+        } else {
+            Err("run it with 2 PEs: oshrun -np 2 shmem-perf (or any number with --barrier)".into())
+        }
+    });
+    if let Err(error) = measured {
+        eprintln!("shmem-perf: {error}");
+        return Ok(world.block_on(world.global_exit(1))?);
+    }
+    if world.my_pe() == 0 {
+        report.print();
+        if let Some(path) = &options.json {
+            report.write_json(File::create(path)?)?;
+        }
+    }
+    world.block_on(world.finalize())?;
+    Ok(())
+}

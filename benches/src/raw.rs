@@ -1,0 +1,40 @@
+//! The bounds: the same work by bare loads, stores, atomics and copies on the same memory.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use oxshmem::{Element, SymView};
+
+/// `pe`'s instance of a slice, as bare memory.
+///
+/// The address does not come from `SymView::ptr`, which would tell the job to expect stores that ring no
+/// doorbell, and so change what is measured after it.
+pub(crate) fn address<T: Element>(view: SymView<'_, T>, pe: usize) -> *mut u8 {
+    view.place(pe).address()
+}
+
+/// A word of it.
+pub(crate) fn word<'a>(view: SymView<'a, u64>, pe: usize) -> &'a AtomicU64 {
+    assert!(!view.is_empty() && pe < 2);
+    // SAFETY: `view` has an aligned word on each of the 2 PEs, which is mapped while it is borrowed and accessed
+    // by atomics and copies alone.
+    unsafe { AtomicU64::from_ptr(address(view, pe).cast()) }
+}
+
+/// Copies by the C library's `memcpy`.
+///
+/// # Safety
+/// As for `memcpy`.
+pub(crate) unsafe fn memcpy(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: passed on to the caller.
+    unsafe { libc::memcpy(dst.cast(), src.cast(), len) };
+    // The copy must be made, though nobody here looks at it.
+    std::hint::black_box(dst);
+}
+
+/// Spins until `word` is at least `value`.
+#[inline(always)]
+pub(crate) fn spin(word: &AtomicU64, value: u64) {
+    while word.load(Ordering::Acquire) < value {
+        std::hint::spin_loop();
+    }
+}

@@ -1,0 +1,23 @@
+//! The book and the README, so that rustdoc runs their snippets as doctests.
+
+macro_rules! pages {
+    ($($name:ident = $path:literal;)*) => {$(
+        #[doc = include_str!($path)]
+        mod $name {}
+    )*};
+}
+
+pages! {
+    readme = "../README.md";
+    introduction = "../book/src/introduction.md";
+    quickstart = "../book/src/quickstart.md";
+    model = "../book/src/model.md";
+    r#async = "../book/src/async.md";
+    memory = "../book/src/memory.md";
+    waiting = "../book/src/waiting.md";
+    collectives = "../book/src/collectives.md";
+    jobs = "../book/src/jobs.md";
+    settings = "../book/src/settings.md";
+    tuning = "../book/src/tuning.md";
+    design = "../book/src/design.md";
+}

@@ -1,0 +1,136 @@
+//! Broadcasts: bytes of any number, from any PE, in any order, whoever is late.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Job, Random, cluster, on_pes, pe_counts, settings, soon, test_name, time_limit};
+use oxshmem::{Error, Result, prelude::*};
+
+/// Lengths around the chunks that broadcasts travel in.
+const LENGTHS: [usize; 10] =
+    [0, 1, 7, (12 << 10) - 9, (12 << 10) - 8, (12 << 10) - 7, 12 << 10, (24 << 10) - 8, 100_001, 1 << 20];
+
+fn bytes(root: usize, round: usize, len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i * 31 + root * 7 + round * 13 + (i >> 8)) as u8).collect()
+}
+
+async fn every_length_and_root(world: World) -> Result<()> {
+    let me = world.my_pe();
+    for len in LENGTHS {
+        for root in 0..world.n_pes() {
+            let given = (me == root).then(|| bytes(root, len, len));
+            let got = soon("a broadcast", world.broadcast(given, root)).await?;
+            assert!(got == bytes(root, len, len), "{len} bytes of PE {root} came wrong");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn all_bytes_of_every_root_come_to_every_pe() {
+    let _limit = time_limit(90);
+    on_pes(settings(), every_length_and_root);
+}
+
+#[test]
+fn processes_get_them_too() {
+    let _limit = time_limit(60);
+    Job::new(test_name!(), 3).run(every_length_and_root);
+}
+
+/// Broadcasts by turns, without anything in between that keeps PEs in step, and PEs that are late at random.
+async fn alternate(world: World, seed: u64, lengths: &'static [usize]) -> Result<()> {
+    let (me, n) = (world.my_pe(), world.n_pes());
+    // The same on all PEs, which must agree on root and length, and one of its own for delays.
+    let (mut common, mut own) = (Random::new(seed), Random::new(seed + 100 + me as u64));
+    for round in 0..60 {
+        let root = common.below(n as u64) as usize;
+        let len = lengths[common.below(lengths.len() as u64) as usize];
+        match own.below(6) {
+            0 => tokio::time::sleep(Duration::from_micros(own.below(2000))).await,
+            1 => tokio::task::yield_now().await,
+            2 => own.spin(20_000),
+            _ => {}
+        }
+        let given = (me == root).then(|| bytes(root, round, len));
+        let got = soon(&format!("broadcast {round} from {root}"), world.broadcast(given, root)).await?;
+        assert!(got == bytes(root, round, len), "round {round}: {len} bytes of PE {root} came wrong");
+    }
+    Ok(())
+}
+
+#[test]
+fn broadcasts_of_alternating_roots_do_not_disturb_each_other() {
+    let _limit = time_limit(90);
+    for n in pe_counts().into_iter().chain([6, 17]) {
+        for (seed, lengths) in [(1, &[10, 100][..]), (2, &[60_000, 5]), (3, &[0, 13_000, 40_000])] {
+            let done = cluster(n, settings(), move |world| alternate(world, seed, lengths));
+            done.unwrap_or_else(|e| panic!("with {n} PEs: {e}"));
+        }
+    }
+}
+
+#[test]
+fn a_pe_that_is_late_for_one_broadcast_does_not_disturb_the_next() {
+    let _limit = time_limit(60);
+    for n in [6, 7, 8, 21] {
+        for late in 0..n {
+            let done = cluster(n, settings(), move |world| async move {
+                let me = world.my_pe();
+                if me == late {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                for (round, root) in [0, 1, 0, 2, 1].into_iter().enumerate() {
+                    let given = (me == root).then(|| bytes(root, round, 50_000));
+                    let got = soon("a broadcast", world.broadcast(given, root)).await?;
+                    assert!(got == bytes(root, round, 50_000), "round {round} from PE {root}");
+                }
+                Ok(())
+            });
+            done.unwrap_or_else(|e| panic!("{n} PEs, PE {late} late: {e}"));
+        }
+    }
+}
+
+#[test]
+fn broadcasts_go_with_allocations_and_barriers_in_between() {
+    let _limit = time_limit(60);
+    on_pes(settings(), |world| async move {
+        let (me, n) = (world.my_pe(), world.n_pes());
+        for round in 0..20 {
+            let root = round % n;
+            let (got, slice, barrier) = tokio::join!(
+                world.broadcast((me == root).then(|| bytes(root, round, 30_000)), root),
+                world.alloc_zeroed::<u64>(1 + round),
+                world.barrier_all(),
+            );
+            barrier?;
+            assert!(got? == bytes(root, round, 30_000));
+            let slice = slice?;
+            world.context().put(slice.at(round), 5u64, (me + 1) % n).await?;
+            world.barrier_all().await?;
+            assert_eq!(slice.at(round).load(), 5);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_root_out_of_range_or_without_bytes_is_an_error() {
+    let _limit = time_limit(60);
+    on_pes(settings(), |world| async move {
+        let (me, n) = (world.my_pe(), world.n_pes());
+        let error = world.broadcast(Some(vec![1]), n).await.unwrap_err();
+        assert!(matches!(error, Error::PeOutOfRange { pe, n_pes, .. } if pe == n && n_pes == n), "{error}");
+        let end = world.broadcast(None, 0).await;
+        if me == 0 {
+            assert!(matches!(end, Err(Error::LengthMismatch { .. })), "{end:?}");
+        } else {
+            assert_eq!(end?, Vec::<u8>::new());
+        }
+        // What others pass is ignored.
+        assert_eq!(world.broadcast(Some(vec![me as u8]), n - 1).await?, [n as u8 - 1]);
+        Ok(())
+    });
+}

@@ -1,0 +1,142 @@
+//! What the tests of several PEs share: a time limit for each, PEs as tasks of this process, and PEs as real
+//! processes under `oshrun`, for which the test program starts itself again.
+#![allow(dead_code, unused_macros, unused_imports, reason = "each test file uses some of it")]
+
+mod processes;
+mod watchdog;
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use oxshmem::{ClusterOptions, Error, LocalCluster, Result, World, settings::Settings};
+
+pub(crate) use processes::{
+    Ended, Job, PeRuntime, Running, assert_nothing_left, is_alive, kill, shared_names,
+};
+pub(crate) use watchdog::{TimeLimit, doing, time_limit};
+
+/// How many PEs the tests run with: 1, 2, 3, 4 and 7, or what `OXSHMEM_TEST_PES` lists (`"2,16"`).
+pub(crate) fn pe_counts() -> Vec<usize> {
+    match std::env::var("OXSHMEM_TEST_PES") {
+        Ok(list) => list.split([',', ' ']).filter_map(|n| n.trim().parse().ok()).collect(),
+        Err(_) => vec![1, 2, 3, 4, 7],
+    }
+}
+
+/// A small heap, so that many clusters at once stay cheap to reserve.
+pub(crate) fn settings() -> Settings {
+    let mut settings = Settings::default();
+    settings.symmetric_size = 16 << 20;
+    settings
+}
+
+/// Every nonblocking operation on an owned buffer is really under way when its call returns.
+pub(crate) fn offloading() -> Settings {
+    let mut settings = settings();
+    settings.offload_threshold = Some(1);
+    settings
+}
+
+/// Runs `body`, then `finalize`, on each of `n` PEs of a cluster, and returns what `body` did.
+pub(crate) fn cluster<R, F>(n: usize, settings: Settings, body: impl Fn(World) -> F) -> Result<Vec<R>>
+where
+    R: Send + 'static,
+    F: Future<Output = Result<R>> + Send + 'static,
+{
+    let options = ClusterOptions { settings, ..ClusterOptions::default() };
+    LocalCluster::run_with(n, options, |world| {
+        let body = body(world.clone());
+        async move {
+            doing(world.my_pe(), "the test's body");
+            let result = body.await?;
+            doing(world.my_pe(), "finalize");
+            world.finalize().await?;
+            doing(world.my_pe(), "nothing any more");
+            Ok(result)
+        }
+    })
+}
+
+/// [`cluster`] with every number of PEs.
+#[track_caller]
+pub(crate) fn on_pes<F>(settings: Settings, body: impl Fn(World) -> F)
+where
+    F: Future<Output = Result<()>> + Send + 'static,
+{
+    for n in pe_counts() {
+        if let Err(error) = cluster(n, settings.clone(), &body) {
+            panic!("with {n} PEs: {error}");
+        }
+    }
+}
+
+/// Polls `future` once, with a waker that does nothing.
+pub(crate) fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Polls `future` once with the task's own waker, and says whether it is still pending.
+pub(crate) async fn is_pending<F: Future + Unpin>(future: &mut F) -> bool {
+    std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut *future).poll(cx).is_pending())).await
+}
+
+/// What `future` comes to, or a panic that says what did not happen in time.
+pub(crate) async fn soon<F: Future>(what: &str, future: F) -> F::Output {
+    match tokio::time::timeout(Duration::from_secs(10), future).await {
+        Ok(output) => output,
+        Err(_) => panic!("{what} did not happen within 10 s"),
+    }
+}
+
+/// Why an operation was refused.
+#[track_caller]
+pub(crate) fn refused<T, E: Into<Error>>(outcome: std::result::Result<T, E>) -> Error {
+    match outcome {
+        Ok(_) => panic!("it was not refused"),
+        Err(error) => error.into(),
+    }
+}
+
+/// Numbers that look random, and are the same each time.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    /// Keeps the processor for up to so many nanoseconds.
+    pub(crate) fn spin(&mut self, up_to: u64) {
+        let end = std::time::Instant::now() + Duration::from_nanos(self.below(up_to + 1));
+        while std::time::Instant::now() < end {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// The name of the test that this is used in, by which its process PEs find it again.
+macro_rules! test_name {
+    () => {{
+        fn here() {}
+        let name = std::any::type_name_of_val(&here);
+        let name = name.strip_suffix("::here").unwrap_or(name);
+        name.split_once("::").map_or(name, |(_crate, test)| test)
+    }};
+}
+pub(crate) use test_name;

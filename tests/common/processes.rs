@@ -1,0 +1,333 @@
+//! PEs as processes: a test program that starts itself again under `oshrun`.
+//!
+//! The same test function runs in both roles. In the test it starts a [`Job`] and looks at its end; in each
+//! PE, which is told by an environment variable, the call that would start the job runs the PE's body instead.
+
+use std::{
+    fs,
+    future::Future,
+    io::Read,
+    os::unix::process::ExitStatusExt,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::{
+        Once,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use oxshmem::{Result, World};
+
+use super::watchdog::{child_ended, child_started};
+
+/// Tells a process which test's body it is to run.
+const BODY: &str = "OXSHMEM_TEST_BODY";
+/// Tells it in which runtime.
+const RUNTIME: &str = "OXSHMEM_TEST_RUNTIME";
+/// How long one job may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What the body of a process PE runs in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PeRuntime {
+    /// tokio on the main thread.
+    CurrentThread,
+    /// tokio with two workers.
+    MultiThread,
+    /// tokio that cannot watch descriptors.
+    WithoutIo,
+    /// No runtime: `futures`' executor, and the helper thread.
+    Futures,
+    /// No runtime: `World::block_on`.
+    BlockOn,
+}
+
+impl PeRuntime {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::CurrentThread, Self::MultiThread, Self::WithoutIo, Self::Futures, Self::BlockOn];
+
+    fn name(self) -> String {
+        format!("{self:?}")
+    }
+
+    fn of_this_process() -> Self {
+        let name = std::env::var(RUNTIME).unwrap_or_default();
+        Self::ALL.into_iter().find(|runtime| runtime.name() == name).unwrap_or(Self::CurrentThread)
+    }
+}
+
+/// A job to start.
+pub(crate) struct Job {
+    test: &'static str,
+    n: usize,
+    runtime: PeRuntime,
+    variables: Vec<String>,
+    launched: bool,
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A job under way. All of its processes carry a mark in their environment.
+pub(crate) struct Running {
+    child: Child,
+    mark: String,
+    outputs: Vec<JoinHandle<String>>,
+}
+
+impl Job {
+    /// `n` PEs for the test of this name: see `test_name!`.
+    pub(crate) fn new(test: &'static str, n: usize) -> Self {
+        Self { test, n, runtime: PeRuntime::CurrentThread, variables: Vec::new(), launched: true }
+    }
+
+    /// A process that no launcher started.
+    pub(crate) fn alone(test: &'static str) -> Self {
+        Self { launched: false, ..Self::new(test, 1) }
+    }
+
+    pub(crate) fn runtime(self, runtime: PeRuntime) -> Self {
+        Self { runtime, ..self }
+    }
+
+    /// Sets a variable of the PEs, `NAME=VALUE`.
+    pub(crate) fn env(mut self, variable: &str) -> Self {
+        self.variables.push(variable.to_owned());
+        self
+    }
+
+    /// Runs the job, whose PEs run `body` between `init` and `finalize`, and expects it to end well.
+    #[track_caller]
+    pub(crate) fn run<F>(self, body: impl Fn(World) -> F) -> Ended
+    where
+        F: Future<Output = Result<()>>,
+    {
+        let ended = self.end(|| pe(&body));
+        assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+        ended
+    }
+
+    /// Runs the job, whose PEs run `body` as their main function.
+    #[track_caller]
+    pub(crate) fn end(self, body: impl FnOnce()) -> Ended {
+        self.start(body).end()
+    }
+
+    /// Starts the job.
+    #[track_caller]
+    pub(crate) fn start(self, body: impl FnOnce()) -> Running {
+        if std::env::var(BODY).is_ok_and(|test| test == self.test) {
+            body();
+            std::process::exit(0);
+        }
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let mark = format!("OXSHMEM_TEST_MARK={}-{}.", std::process::id(), NUMBER.fetch_add(1, Relaxed));
+        let program = std::env::current_exe().expect("this program's path");
+        let mut command = if self.launched {
+            let mut command = Command::new(oshrun());
+            command.args(["-np", &self.n.to_string(), "--"]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        command
+            .args([self.test, "--exact", "--nocapture", "--test-threads=1"])
+            .env(BODY, self.test)
+            .env(RUNTIME, self.runtime.name())
+            .env_remove("RUST_BACKTRACE")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        for variable in self.variables.iter().chain([&mark]) {
+            let (name, value) = variable.split_once('=').expect("NAME=VALUE");
+            command.env(name, value);
+        }
+        let mut child = command.spawn().expect("oshrun starts");
+        child_started(child.id());
+        // The last is the first to be taken.
+        let stderr = collect(child.stderr.take().expect("piped"));
+        let stdout = collect(child.stdout.take().expect("piped"));
+        Running { child, mark, outputs: vec![stderr, stdout] }
+    }
+}
+
+impl Running {
+    /// Waits for the end, and checks that no process is left.
+    #[track_caller]
+    pub(crate) fn end(mut self) -> Ended {
+        let deadline = Instant::now() + LIMIT;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("our child") {
+                break status;
+            }
+            if Instant::now() > deadline {
+                let left: Vec<_> = self.left().into_iter().map(|pid| (pid, threads(pid))).collect();
+                let _ = self.child.kill();
+                let text = self.outputs.drain(..).filter_map(|output| output.join().ok());
+                panic!(
+                    "the job did not end within {LIMIT:?}; its processes' threads: {left:#?}\n{}",
+                    text.collect::<String>()
+                );
+            }
+            thread::sleep(Duration::from_millis(2));
+        };
+        self.assert_nothing_left();
+        let status = status.code().unwrap_or_else(|| 128 + status.signal().expect("a code or a signal"));
+        let mut text = || self.outputs.pop().and_then(|output| output.join().ok()).expect("read");
+        Ended { status, stdout: text(), stderr: text() }
+    }
+
+    /// The processes of the PEs, once there are `n` of them, in no order.
+    pub(crate) fn pes(&self, n: usize) -> Vec<u32> {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let exe = fs::read_link("/proc/self/exe").ok();
+            let is_pe = |pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).ok() == exe;
+            let pes: Vec<_> = self.left().into_iter().filter(is_pe).collect();
+            if pes.len() == n {
+                return pes;
+            }
+            assert!(Instant::now() < deadline, "{} of {n} PEs are there", pes.len());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The processes of the job that exist.
+    fn left(&self) -> Vec<u32> {
+        let processes = fs::read_dir("/proc").expect("procfs").filter_map(|entry| {
+            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+            let marked =
+                environment.split(|&byte| byte == 0).any(|variable| variable == self.mark.as_bytes());
+            (marked && is_alive(pid)).then_some(pid)
+        });
+        processes.collect()
+    }
+
+    /// Fails if processes of the job are there a second from now.
+    #[track_caller]
+    fn assert_nothing_left(&self) {
+        let deadline = Instant::now() + Duration::from_secs(1);
+        while Instant::now() < deadline && !self.left().is_empty() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(self.left(), [], "processes are left");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        child_ended(self.child.id());
+        // Only does something when a test fails.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The main function of a PE that runs `body` between `init` and `finalize`, in the runtime it was told.
+fn pe<F: Future<Output = Result<()>>>(body: impl Fn(World) -> F) {
+    let main = async {
+        let world = oxshmem::init().await.expect("init");
+        body(world.clone()).await.expect("the body");
+        world.finalize().await.expect("finalize");
+    };
+    match PeRuntime::of_this_process() {
+        PeRuntime::CurrentThread => {
+            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("tokio").block_on(main)
+        }
+        PeRuntime::MultiThread => tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("tokio")
+            .block_on(main),
+        PeRuntime::WithoutIo => {
+            tokio::runtime::Builder::new_current_thread().enable_time().build().expect("tokio").block_on(main)
+        }
+        PeRuntime::Futures => futures::executor::block_on(main),
+        PeRuntime::BlockOn => {
+            let world = futures::executor::block_on(oxshmem::init()).expect("init");
+            world.block_on(body(world.clone())).expect("the body");
+            world.block_on(world.finalize()).expect("finalize");
+        }
+    }
+}
+
+/// Sends a signal to a process.
+pub(crate) fn kill(pid: u32, signal: i32) {
+    // SAFETY: sending a signal touches no memory.
+    unsafe { libc::kill(pid as i32, signal) };
+}
+
+/// Fails if the job has left something where others would see it.
+#[track_caller]
+pub(crate) fn assert_nothing_left(before: &[String]) {
+    let new: Vec<_> = shared_names().into_iter().filter(|name| !before.contains(name)).collect();
+    assert_eq!(new, Vec::<String>::new(), "files are left");
+}
+
+/// What is in `/dev/shm`, and what of oxshmem is in `/tmp`.
+pub(crate) fn shared_names() -> Vec<String> {
+    let names = |folder: &str| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path().to_string_lossy().into_owned()).collect::<Vec<_>>()
+    };
+    let of_ours = |name: &String| name.contains("oxshmem") || name.contains("oshrun");
+    names("/dev/shm").into_iter().chain(names("/tmp").into_iter().filter(of_ours)).collect()
+}
+
+/// The launcher: in `OXSHMEM_BIN_DIR`, or beside this program, where it is built if it is not there.
+fn oshrun() -> PathBuf {
+    if let Some(folder) = std::env::var_os("OXSHMEM_BIN_DIR") {
+        return PathBuf::from(folder).join("oshrun");
+    }
+    // target/PROFILE/deps/this-program
+    let program = std::env::current_exe().expect("this program's path");
+    let profile = program.parent().and_then(|deps| deps.parent()).expect("a target folder");
+    let oshrun = profile.join("oshrun");
+    static BUILD: Once = Once::new();
+    BUILD.call_once(|| {
+        if oshrun.exists() {
+            return;
+        }
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "-p", "oxshmem-launch", "--bin", "oshrun", "--target-dir"]);
+        build.arg(profile.parent().expect("a target folder"));
+        if profile.ends_with("release") {
+            build.arg("--release");
+        }
+        let status = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo starts");
+        assert!(status.success(), "oshrun is not there and cannot be built");
+    });
+    oshrun
+}
+
+fn collect(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = from.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    })
+}
+
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    status.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['Z', 'X']))
+}
+
+/// Names of a process's threads, and what they wait in.
+fn threads(pid: u32) -> Vec<String> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let describe = |thread: fs::DirEntry| {
+        let read = |file| fs::read_to_string(thread.path().join(file)).unwrap_or_default();
+        format!("{} in {}", read("comm").trim_end(), read("wchan"))
+    };
+    threads.map(describe).collect()
+}

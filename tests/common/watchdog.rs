@@ -1,0 +1,70 @@
+//! Time limits: a test that hangs says what everybody was doing, and takes its process down.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Write,
+    sync::{Mutex, MutexGuard, PoisonError, mpsc},
+    thread,
+    time::Duration,
+};
+
+/// What PEs of this process said they are doing, by test and PE.
+static DOING: Mutex<BTreeMap<usize, String>> = Mutex::new(BTreeMap::new());
+/// Processes that tests have started and not waited for.
+static CHILDREN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// The time that a test has, for as long as this lives.
+#[must_use]
+pub(crate) struct TimeLimit(Option<mpsc::Sender<()>>);
+
+/// Gives the calling test so many seconds. When they are over, what all PEs and threads were doing is
+/// printed, children are killed, and the process ends: nothing less stops a thread that hangs.
+pub(crate) fn time_limit(seconds: u64) -> TimeLimit {
+    let test = thread::current().name().unwrap_or("a test").to_owned();
+    let (alive, ended) = mpsc::channel::<()>();
+    thread::Builder::new()
+        .name("time-limit".into())
+        .spawn(move || {
+            if ended.recv_timeout(Duration::from_secs(seconds)) == Err(mpsc::RecvTimeoutError::Timeout) {
+                expire(&test, seconds);
+            }
+        })
+        .expect("a thread");
+    TimeLimit(Some(alive))
+}
+
+/// Notes what a PE is doing, for the message of [`time_limit`].
+pub(crate) fn doing(pe: usize, what: &str) {
+    lock(&DOING).insert(pe, what.to_owned());
+}
+
+pub(super) fn child_started(pid: u32) {
+    lock(&CHILDREN).push(pid);
+}
+
+pub(super) fn child_ended(pid: u32) {
+    lock(&CHILDREN).retain(|&child| child != pid);
+}
+
+fn expire(test: &str, seconds: u64) {
+    let mut text = format!("\n{test} is not over after {seconds} s.\n");
+    for (pe, what) in &*lock(&DOING) {
+        text += &format!("  PE {pe}, in whichever test said so last: {what}\n");
+    }
+    for thread in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+        let read = |file| fs::read_to_string(thread.path().join(file)).unwrap_or_default();
+        text += &format!("  thread {} in {}\n", read("comm").trim_end(), read("wchan"));
+    }
+    for pid in std::mem::take(&mut *lock(&CHILDREN)) {
+        text += &format!("  killed process {pid}\n");
+        super::kill(pid, libc::SIGKILL);
+    }
+    // Not by a macro, whose output the test harness would keep.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+    std::process::exit(101);
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,92 @@
+//! The programs that users see: the demo, the examples under `oshrun`, and their installation.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
+
+/// The numbers of PEs that every example runs with.
+const PES: [usize; 4] = [1, 2, 4, 7];
+/// Seconds that one run of an example may take.
+const LIMIT: u64 = 60;
+/// What `install` copies, where it exists.
+const PROGRAMS: [&str; 3] = ["oshrun", "shmem-info", "shmem-perf"];
+
+/// Builds everything in release and runs the flagship example on 4 PEs; its status is ours.
+pub(crate) fn demo(files: &[PathBuf]) -> Outcome {
+    Job::cargo("build --release --workspace --bins --example wordcount").limit(1200).run()?;
+    let release = target_dir()?.join("release");
+    let job = Job::new(release.join("oshrun"), ["-np", "4", "--"])
+        .args([release.join("examples/wordcount")])
+        .args(files)
+        .limit(600);
+    println!("$ {}", job.line());
+    job.run()?;
+    Ok(Verdict::Passed)
+}
+
+/// Builds the examples, and runs those named, or all.
+pub(crate) fn examples(names: &[String]) -> Outcome {
+    Job::cargo("build --workspace --bins --examples").run()?;
+    run_examples(names)
+}
+
+/// Runs the examples, which are built, with several numbers of PEs.
+pub(crate) fn run_examples(names: &[String]) -> Outcome {
+    let debug = target_dir()?.join("debug");
+    let all = example_names()?;
+    if let Some(unknown) = names.iter().find(|name| !all.contains(name)) {
+        return Err(Failure::new(format!("there is no example {unknown}; there are {}", all.join(", "))));
+    }
+    for name in all.iter().filter(|name| names.is_empty() || names.contains(name)) {
+        for n in PES {
+            let (n, limit) = (n.to_string(), (LIMIT - 5).to_string());
+            // oshrun's own limit comes first, because it says more.
+            let job = Job::new(debug.join("oshrun"), ["--timeout", &limit, "-np", &n, "--"])
+                .args([debug.join("examples").join(name)])
+                .limit(LIMIT);
+            println!("--- {name} on {n} PEs");
+            let begin = Instant::now();
+            job.run()?;
+            println!("--- {name} on {n} PEs: {:.2} s", begin.elapsed().as_secs_f64());
+        }
+    }
+    Ok(Verdict::Passed)
+}
+
+/// The programs in `examples/`: each file, and each folder with a `main.rs`.
+fn example_names() -> Result<Vec<String>, Failure> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir("examples")? {
+        let path = entry?.path();
+        let is_program = path.extension().is_some_and(|it| it == "rs") || path.join("main.rs").is_file();
+        if is_program && let Some(stem) = path.file_stem() {
+            names.push(stem.to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Copies the programs to `prefix`/bin.
+pub(crate) fn install(prefix: &Path) -> Outcome {
+    Job::cargo("build --release --workspace --bins").limit(1200).run()?;
+    let (from, to) = (target_dir()?.join("release"), prefix.join("bin"));
+    fs::create_dir_all(&to).map_err(|e| Failure::new(format!("{}: {e}", to.display())))?;
+    for program in PROGRAMS {
+        let (source, dest) = (from.join(program), to.join(program));
+        if !source.is_file() {
+            continue;
+        }
+        // Beside it first, as a program that runs cannot be written over.
+        let fresh = to.join(format!(".{program}.new"));
+        fs::copy(&source, &fresh)
+            .and_then(|_| fs::rename(&fresh, &dest))
+            .map_err(|e| Failure::new(format!("{}: {e}", dest.display())))?;
+        println!("{}", dest.display());
+    }
+    Ok(Verdict::Passed)
+}

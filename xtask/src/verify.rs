@@ -1,0 +1,70 @@
+//! `cargo verify`: everything that must hold before a change goes in, in the order in which it is found fastest.
+
+use std::env;
+
+use crate::{
+    book, checks, programs,
+    run::{Failure, Job, Outcome, Step, Verdict, steps, target_dir},
+};
+
+/// Every step with its name.
+const STEPS: &[Step] = &[
+    ("tools", tools),
+    ("format", || done(Job::cargo("fmt --all --check").run())),
+    ("clippy", || done(Job::cargo("clippy --workspace --all-targets -- -D warnings").run())),
+    ("doc", doc),
+    ("build", || done(Job::cargo("build --workspace --bins --examples").run())),
+    ("test", test),
+    ("examples", || programs::run_examples(&[])),
+    ("settings", book::settings_are_current),
+    ("book", || book::build(false)),
+    ("loom", checks::loom),
+    ("miri", checks::miri),
+];
+
+/// Runs all steps, or those that are named.
+pub(crate) fn verify(keep_going: bool, only: &[String]) -> Outcome {
+    let names = || STEPS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" ");
+    if only.iter().any(|name| name == "list") {
+        println!("{}", names());
+        return Ok(Verdict::Passed);
+    }
+    if let Some(unknown) = only.iter().find(|name| STEPS.iter().all(|(step, _)| step != name)) {
+        return Err(Failure::new(format!("there is no step {unknown}; the steps are {}", names())));
+    }
+    let chosen = STEPS.iter().filter(|(step, _)| only.is_empty() || only.iter().any(|name| name == step));
+    steps(&chosen.copied().collect::<Vec<_>>(), keep_going)
+}
+
+/// The parts of the toolchain that the other steps need; rustup is asked for those that are missing.
+fn tools() -> Outcome {
+    for (command, component) in [("fmt --version", "rustfmt"), ("clippy --version", "clippy")] {
+        if Job::cargo(command).works() {
+            continue;
+        }
+        println!("installing {component}");
+        let installed = Job::new("rustup", ["component", "add", component]).limit(300).run();
+        if installed.is_err() || !Job::cargo(command).works() {
+            return Err(Failure::new(format!("{component} is missing: rustup component add {component}")));
+        }
+    }
+    if !Job::new("cc", ["--version"]).works() {
+        return Err(Failure::new("no C compiler named cc, which Rust links with: install gcc or clang"));
+    }
+    Ok(Verdict::Passed)
+}
+
+fn doc() -> Outcome {
+    let flags = env::var("RUSTDOCFLAGS").unwrap_or_default();
+    done(Job::cargo("doc --workspace --no-deps").env("RUSTDOCFLAGS", format!("{flags} -Dwarnings")).run())
+}
+
+/// Unit tests, tests with several PEs and doctests. Tests find the programs they start by `OXSHMEM_BIN_DIR`.
+fn test() -> Outcome {
+    let programs = target_dir()?.join("debug");
+    done(Job::cargo("test --workspace --no-fail-fast").env("OXSHMEM_BIN_DIR", programs).limit(900).run())
+}
+
+fn done(outcome: Result<(), Failure>) -> Outcome {
+    outcome.map(|()| Verdict::Passed)
+}
