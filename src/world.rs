@@ -5,11 +5,13 @@
 
 use std::{
     fmt,
+    future::poll_fn,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     task::{Context as TaskContext, Poll},
 };
 
+use futures::{FutureExt, TryFutureExt, future::Shared};
 use oxshmem_ops::{Context, ContextOptions, context::Sharing};
 use oxshmem_runtime::{Error, Pe, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, settings::CheckAlloc};
 use oxshmem_spaces::{
@@ -32,7 +34,11 @@ struct Inner {
     heap: Arc<SymHeap>,
     team: Arc<Team>,
     context: Context,
+    /// The `finalize` that was begun.
+    ending: Mutex<Option<Shared<Ending>>>,
 }
+
+type Ending = Pin<Box<dyn Future<Output = Result<(), Arc<Error>>> + Send>>;
 
 /// What a program promises about its threads (`OpenSHMEM 1.6 §9.2`).
 ///
@@ -55,7 +61,7 @@ impl World {
         let heap = SymHeap::new(Arc::clone(&pe));
         let team = Team::world(&pe);
         let context = Context::new(Arc::clone(&pe), ContextOptions::new());
-        Self(Arc::new(Inner { pe, heap, team, context }))
+        Self(Arc::new(Inner { pe, heap, team, context, ending: Mutex::new(None) }))
     }
 
     /// This PE's number (`OpenSHMEM 1.6 §9.1.2`).
@@ -347,19 +353,33 @@ impl World {
     /// Leaves the job: completes all operations of this PE, waits until every PE has come here, and ends the
     /// world for all of its clones (`OpenSHMEM 1.6 §9.1.4`). Collective, and the last call of every PE.
     ///
+    /// It goes on if its future is dropped; who calls it again then awaits the same end.
+    ///
     /// # Errors
-    /// [`Error::Finalized`] the second time; the errors of [`barrier_all`](Self::barrier_all).
+    /// [`Error::Finalized`] once the world has ended; the errors of [`barrier_all`](Self::barrier_all).
     pub async fn finalize(&self) -> Result<()> {
-        let pe = &self.0.pe;
-        pe.check("finalize")?;
-        let offloaded = pe.offloaded();
-        let mark = offloaded.mark();
-        std::future::poll_fn(|cx| offloaded.poll_quiet(mark, None, cx)).await?;
-        let completed = self.barrier_all().await;
-        if !matches!(completed, Err(Error::PeLost { .. } | Error::GlobalExit { .. })) {
+        self.0.pe.check("finalize")?;
+        let ending = {
+            let mut ending = self.0.ending.lock().unwrap_or_else(PoisonError::into_inner);
+            ending.get_or_insert_with(|| self.leave().shared()).clone()
+        };
+        let ended = ending.await;
+        ended.map_err(|e| Arc::try_unwrap(e).unwrap_or_else(|e| Error::bootstrap("finalize", e)))
+    }
+
+    fn leave(&self) -> Ending {
+        let quiet = self.0.context.quiet();
+        let pe = Arc::clone(&self.0.pe);
+        let left = self.0.team.run(move |group| async move {
+            // Others wait for this PE whether or not its operations succeeded.
+            let completed = quiet.await;
+            let mark = pe.offloaded().mark();
+            poll_fn(|cx| pe.offloaded().poll_quiet(mark, None, cx)).await?;
+            sync_in(&group).await?;
             pe.leave();
-        }
-        completed
+            completed
+        });
+        Box::pin(left.map_err(Arc::new))
     }
 
     /// Whether [`finalize`](Self::finalize) has ended this world.
@@ -377,7 +397,7 @@ impl World {
     /// Always one, if it returns at all.
     pub async fn global_exit(&self, status: i32) -> Result<()> {
         self.0.pe.abort(status, "");
-        if self.0.pe.is_own_process() {
+        if self.0.pe.owns_process() {
             std::process::exit(status);
         }
         Err(Error::GlobalExit { pe: self.my_pe(), status })

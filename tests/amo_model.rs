@@ -195,7 +195,7 @@ async fn hammer(world: World) -> Result<()> {
         assert!(tickets.is_sorted() && tickets.len() as u64 == ROUNDS);
         assert_eq!(seen[1], ROUNDS * n * (n + 1) / 2);
         assert_eq!(seen[2], n * ROUNDS * (ROUNDS - 1) / 2 + ROUNDS * n * (n - 1) / 2);
-        assert_eq!(seen[3], if ROUNDS % 2 == 0 { 0 } else { (1 << n) - 1 });
+        assert_eq!(seen[3], if ROUNDS.is_multiple_of(2) { 0 } else { (1 << n) - 1 });
         assert_eq!(seen[4], (1 << (n + 7)) - 1);
         assert_eq!(seen[5] + seen[6], n * (n + 1) / 2);
         world.barrier_all().await?;

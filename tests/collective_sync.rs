@@ -161,7 +161,10 @@ fn collectives_that_all_pes_let_go_of_hinder_none_that_follow() {
                 let slice = soon("an allocation", world.alloc::<u64>(5)).await?;
                 world.free(slice).await?;
                 world.reclaim().await?;
-                assert_eq!(world.heap_use().used, 0);
+                // A forgotten allocation is a forgotten handle, which keeps its memory.
+                if !matches!(way, LetGo::PollOnceAndForget) {
+                    assert_eq!(world.heap_use().used, 0);
+                }
                 Ok(())
             });
             done.unwrap_or_else(|e| panic!("{n} PEs, {way:?}: {e}"));

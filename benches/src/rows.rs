@@ -4,7 +4,7 @@ use std::{
     error::Error,
     hint::black_box,
     process::{Command, Stdio},
-    sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
+    sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
     time::{Duration, Instant},
 };
 
@@ -176,9 +176,33 @@ async fn atomics(world: &World, report: &mut Report, words: &SymSlice<u64>) -> O
             ctx.compare_swap(at, i, i + 1, 1)
         );
         row!("swap", |i| bare.swap(i, AcqRel), ctx.swap(at, i, 1));
-        row!("fetch", |_i| bare.load(Acquire), ctx.fetch(at, 1));
+        // What is fetched says where to fetch next: the time until the value is there, not the rate at which
+        // loads of an unchanging word can be begun.
+        let (mut next, mut next_bare) = (0u64, 0u64);
+        let remote = |i: u64| word(words.slice(i as usize & 1023..), 1);
+        let (reference, value) = in_turns!(
+            rounds,
+            REPEAT,
+            for _ in 0..REPEAT {
+                next_bare = remote(next_bare).load(Acquire);
+            },
+            for _ in 0..REPEAT {
+                next = ctx.fetch(words.at(next as usize & 1023), 1).await?;
+            }
+        );
+        black_box((next, next_bare));
+        report.push(Row {
+            name: "fetch".into(),
+            bytes: 8,
+            pes: 2,
+            value,
+            unit: "ns",
+            reference,
+            placement: "",
+        });
         row!("add", |i| bare.fetch_add(i, AcqRel), ctx.add(at, i, 1));
-        row!("set", |i| bare.store(i, Release), ctx.set(at, i, 1));
+        // The atomic store of C and Rust by default, sequentially consistent.
+        row!("set", |i| bare.store(i, SeqCst), ctx.set(at, i, 1));
     }
     world.barrier_all().await?;
     Ok(())

@@ -123,7 +123,7 @@ async fn report(
     let mut top: Vec<_> = counts.iter().collect();
     top.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
     for (word, count) in top.into_iter().take(options.top) {
-        println!("{count:>10}  {word}");
+        println!("{count:>10}  {word:.60}");
     }
     println!(
         "{n} PEs: {:.3} s, {} words/s; one PE with a hash map of its own: {} words/s",

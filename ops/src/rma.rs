@@ -31,12 +31,13 @@ impl<M: Sharing> Context<M> {
     /// Copies `source` to `dest` on `pe` (`OpenSHMEM 1.6 §9.6.1.1`).
     ///
     /// `source` is a value, an array, a borrowed slice, an owned buffer or symmetric memory of this PE, with as
-    /// many elements as `dest`. The future is ready with it when it may be reused; [`quiet`](Self::quiet)
-    /// completes the put at the target.
+    /// many elements as `dest`. The future is ready when it may be reused, with the buffer if that was given
+    /// away; [`quiet`](Self::quiet) completes the put at the target.
     ///
     /// # Errors
     /// [`Error::PeOutOfRange`], [`Error::LengthMismatch`], [`Error::ForeignMemory`], [`Error::Finalized`];
-    /// nothing was copied then, and [`Rejected`] gives the source back.
+    /// nothing was copied then, and
+    /// [`Rejected`](crate::Rejected) gives an owned source back.
     #[inline(always)]
     pub fn put<'a, D, S>(&self, dest: D, source: S, pe: usize) -> Put<S::Back, S::Failure>
     where
@@ -76,10 +77,11 @@ impl<M: Sharing> Context<M> {
         Get(self.get_now("get", buffer, source, pe))
     }
 
-    /// Copies `source` on `pe` to `buffer`, which has as many elements. Ready with the buffer.
+    /// Copies `source` on `pe` to `buffer`, which has as many elements. Ready with the buffer, if it was given
+    /// away: a [`SymView`] of this PE's memory is its caller's still.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put); [`Rejected`] gives the buffer back.
+    /// Those of [`put`](Self::put); [`Rejected`](crate::Rejected) gives the buffer back.
     #[inline(always)]
     pub fn get_into<'a, D, B>(&self, buffer: B, source: D, pe: usize) -> Get<B::Back, B::Failure>
     where

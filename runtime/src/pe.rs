@@ -226,9 +226,9 @@ impl Pe {
         self.fabric.fail_all(&failure);
     }
 
-    /// Whether this PE is a process of its own, or the only PE there is.
-    pub fn is_own_process(&self) -> bool {
-        !self.in_process() || self.n_pes == 1
+    /// Whether `global_exit` may end this process.
+    pub fn owns_process(&self) -> bool {
+        self.bootstrap.0.owns_process()
     }
 
     /// Asks for the end of the job.

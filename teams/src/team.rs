@@ -251,7 +251,13 @@ impl Team {
         let flight = Arc::new(Flight::default());
         let landing = Arc::clone(&flight);
         let group = Arc::clone(&self.group);
-        let task = Box::pin(async move { landing.land(collective(group).await) });
+        let task = Box::pin(async move {
+            let outcome = match group.pe.check("a collective") {
+                Ok(()) => collective(group).await,
+                Err(error) => Err(error),
+            };
+            landing.land(outcome);
+        });
         self.with_queue(|queue| {
             queue.waiting.push_back(Running::Task(task));
             if queue.waiting.len() == 1 {
@@ -285,7 +291,9 @@ impl Team {
 
     /// Lets the sync at the front of the queue begin.
     fn start(&self, queue: &mut Queue) {
-        match Sync::begin(&self.group, self.group.next_sync()) {
+        let begun =
+            self.group.pe.check("sync").and_then(|()| Sync::begin(&self.group, self.group.next_sync()));
+        match begun {
             Ok(sync) => queue.waiting[0] = Running::Sync(sync),
             Err(error) => queue.end(Err(error)),
         }

@@ -184,6 +184,11 @@ impl Running {
         Ended { status, stdout: text(), stderr: text() }
     }
 
+    /// Kills `oshrun` itself.
+    pub(crate) fn kill_launcher(&self) {
+        kill(self.child.id(), libc::SIGKILL);
+    }
+
     /// The processes of the PEs, once there are `n` of them, in no order.
     pub(crate) fn pes(&self, n: usize) -> Vec<u32> {
         let deadline = Instant::now() + Duration::from_secs(20);

@@ -44,7 +44,8 @@ pub struct Launched {
     /// The next ticket. Locked while a message is being sent, so that its parts stay together.
     sending: Mutex<u64>,
     inbox: tokio::sync::Mutex<Inbox>,
-    _claim: Claim,
+    /// Until this PE has left the job: whoever still holds a handle to it must not keep the next one out.
+    claim: Mutex<Option<Claim>>,
 }
 
 /// What has arrived.
@@ -80,7 +81,7 @@ impl Launched {
             // Tickets start at the time, so that an answer to one who was here before is not taken for ours.
             sending: Mutex::new(nanoseconds()),
             inbox: tokio::sync::Mutex::default(),
-            _claim: claim,
+            claim: Mutex::new(Some(claim)),
         };
         launched.send("init", Message::new(Kind::Hello))?;
         Ok(Some(launched))
@@ -166,6 +167,7 @@ impl Bootstrap for Launched {
     fn finalized(&self) {
         // Should the launcher be gone, nobody is left who wants to know.
         let _ = self.send("finalize", Message::new(Kind::Finalized));
+        drop(self.claim.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     fn abort(&self, status: i32, why: &str) {

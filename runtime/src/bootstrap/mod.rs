@@ -80,6 +80,11 @@ pub trait Bootstrap: Send + Sync + 'static {
     /// Whether the PEs of this host live in one process.
     fn in_process(&self) -> bool;
 
+    /// Whether `global_exit` may end this process: no other PE lives in it, and no caller counts on it to go on.
+    fn owns_process(&self) -> bool {
+        !self.in_process()
+    }
+
     /// Hands what the host's leader offers to all PEs of the host, the leader included. Collective over
     /// the host; the leader gives `Some`, the others `None`. Descriptors reach processes of the same
     /// user only.

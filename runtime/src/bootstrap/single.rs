@@ -40,6 +40,10 @@ impl Bootstrap for Single {
         true
     }
 
+    fn owns_process(&self) -> bool {
+        true
+    }
+
     async fn share_raw(&self, offer: Option<Offer>) -> Result<Offer> {
         offer.ok_or_else(|| Error::bootstrap("share", "the host's leader offers nothing"))
     }

@@ -1,6 +1,7 @@
 //! Waiting without an async runtime: the calling thread polls the future, and drives while it waits.
 
 use std::{
+    cell::Cell,
     pin::pin,
     sync::{
         Arc,
@@ -20,9 +21,11 @@ impl Executor {
     /// work, if no other thread is at it, and sleeps on the PE's doorbell.
     pub fn block_on<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
         let mut future = pin!(future);
-        // The role before each poll, so that a watch registered in it does not start a helper thread.
-        let mut role = self.try_role();
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        let polled = {
+            let _will_drive = WillDrive::on_this_thread();
+            future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+        };
+        if let Poll::Ready(output) = polled {
             return output;
         }
         let signal = Arc::new(Signal {
@@ -34,19 +37,51 @@ impl Executor {
         let mut cx = Context::from_waker(&waker);
         loop {
             signal.set.store(false, Ordering::SeqCst);
-            role = role.or_else(|| self.try_role());
-            if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+            let polled = {
+                let _will_drive = WillDrive::on_this_thread();
+                future.as_mut().poll(&mut cx)
+            };
+            if let Poll::Ready(output) = polled {
+                // What it registered and left behind is somebody else's to look after now.
+                self.kick_if_needed();
                 return output;
             }
-            if role.is_some() {
-                self.drive_blocking(|| signal.is_set());
+            match self.try_role() {
+                Some(_role) => self.drive_blocking(|| signal.is_set()),
+                // Whoever has the role wakes us.
+                None => {}
             }
-            role = None;
             while !signal.is_set() {
                 thread::park();
             }
         }
     }
+}
+
+thread_local! {
+    /// Whether this thread is in a poll after which it drives by itself, so that what it registers meanwhile
+    /// needs no helper.
+    static WILL_DRIVE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Marks a poll in `block_on`.
+struct WillDrive(bool);
+
+impl WillDrive {
+    fn on_this_thread() -> Self {
+        Self(WILL_DRIVE.replace(true))
+    }
+}
+
+impl Drop for WillDrive {
+    fn drop(&mut self) {
+        WILL_DRIVE.set(self.0);
+    }
+}
+
+/// Whether this thread is about to drive.
+pub(super) fn will_drive() -> bool {
+    WILL_DRIVE.get()
 }
 
 /// Wakes a thread that may sleep in `park` or on the PE's doorbell.

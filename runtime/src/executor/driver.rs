@@ -16,7 +16,7 @@ use std::{
 
 use tokio::{io::unix::AsyncFd, sync::Notify};
 
-use super::Executor;
+use super::{Executor, block_on::will_drive};
 use crate::{
     Result,
     fabric::Bell,
@@ -59,9 +59,7 @@ impl Drop for Role<'_> {
         // SeqCst, as are the counting of watches and the look at `driving` in `kick`: of a new watch and
         // our leaving, one side sees the other, so no watch is left alone.
         self.0.driver.driving.store(false, Ordering::SeqCst);
-        if self.0.unfired.load(Ordering::SeqCst) > 0 {
-            self.0.kick();
-        }
+        self.0.kick_if_needed();
     }
 }
 
@@ -98,7 +96,7 @@ impl Executor {
     /// Sees to it that somebody looks after the watches.
     pub(super) fn kick(self: &Arc<Self>) {
         // SeqCst: see `Role::drop`.
-        if self.driver.driving.load(Ordering::SeqCst) {
+        if self.driver.driving.load(Ordering::SeqCst) || will_drive() {
             return;
         }
         match self.driver.kind.load(Ordering::Acquire) {
@@ -124,6 +122,13 @@ impl Executor {
         }
     }
 
+    /// The same, if there is anything to look after.
+    pub(super) fn kick_if_needed(self: &Arc<Self>) {
+        if self.unfired.load(Ordering::SeqCst) > 0 {
+            self.kick();
+        }
+    }
+
     /// The role, if nobody has it.
     pub(super) fn try_role(self: &Arc<Self>) -> Option<Role<'_>> {
         let driving = &self.driver.driving;
@@ -136,10 +141,14 @@ impl Executor {
         let Bell::Process(bell) = &*self.bell else { return };
         let done = || stop() || self.unfired.load(Ordering::SeqCst) == 0 || self.is_closed();
         loop {
-            for _ in 0..self.patience.yields.max(1) {
+            let mut rounds = self.rounds();
+            loop {
                 self.scan();
                 if done() {
                     return;
+                }
+                if !rounds.next() {
+                    break;
                 }
                 rustix::thread::sched_yield();
             }
@@ -209,10 +218,14 @@ async fn task(guard: TaskGuard, bell: AsyncFd<Open>) {
 async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<AsyncFd<Open>>) {
     let crowded = executor.patience.spin.is_zero();
     loop {
-        for _ in 0..executor.patience.yields.max(1) {
+        let mut rounds = executor.rounds();
+        loop {
             executor.scan();
             if executor.unfired.load(Ordering::SeqCst) == 0 || executor.is_closed() {
                 return;
+            }
+            if !rounds.next() {
+                break;
             }
             if crowded {
                 rustix::thread::sched_yield();

@@ -258,6 +258,15 @@ impl Executor {
         self.control.page(0).silent_stores.0.swap(1, Ordering::AcqRel) == 0
     }
 
+    /// Counts the rounds in which a driver looks around before it sleeps.
+    fn rounds(&self) -> Rounds {
+        Rounds {
+            left: self.patience.yields,
+            until: None,
+            linger: Duration::from_micros(self.patience.yields.into()),
+        }
+    }
+
     /// How long a driver may sleep at most.
     fn sleep_limit(&self) -> Option<Duration> {
         // Acquire: pairs with the swap above.
@@ -315,5 +324,26 @@ impl Executor {
         woken.into_iter().for_each(Waker::wake);
         self.driver.notify();
         self.bell.ring_process();
+    }
+}
+
+/// A driver's rounds before it sleeps: as many as were asked for, and for a microsecond each at least.
+///
+/// Waking takes tens of microseconds. Two PEs that answer each other, of which one has gone to sleep once,
+/// would never stop sleeping if their patience were shorter than that.
+struct Rounds {
+    left: u32,
+    linger: Duration,
+    until: Option<Instant>,
+}
+
+impl Rounds {
+    /// Whether there is another round.
+    fn next(&mut self) -> bool {
+        let now = Instant::now();
+        let until = *self.until.get_or_insert(now + self.linger);
+        let more = self.left > 0 || now < until;
+        self.left = self.left.saturating_sub(1);
+        more
     }
 }

@@ -11,7 +11,7 @@ mod table;
 mod unknown;
 mod values;
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;
 
 pub use choice::{CheckAlloc, Driver, Fence, SyncAlgorithm};

@@ -123,7 +123,7 @@ fn double(fraction: &mut [u8]) -> u8 {
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use proptest::prelude::*;
 

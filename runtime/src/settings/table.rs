@@ -133,7 +133,9 @@ pub static TABLE: &[Setting] = &[
         default: "64",
         values: "an integer",
         unit: "yields",
-        effect: "How often a wait that has spun yields the CPU to other threads before it sleeps.",
+        effect: "How often a wait that has spun yields the CPU to other threads before it sleeps, for at least a \
+                 microsecond each. Less than waking takes (tens of microseconds) makes PEs that answer each other \
+                 sleep at every turn.",
         same_on_all_pes: false,
         read: Read::Text(|to, text| {
             integer(u32::MAX.into(), text).map(|value| to.yield_rounds = value as u32)

@@ -57,7 +57,7 @@ fn distance(a: &str, b: &str) -> usize {
     last[b.len()]
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use proptest::prelude::*;
 

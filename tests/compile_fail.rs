@@ -1,0 +1,7 @@
+//! What must not compile, each with the compiler's words beside it in `tests/ui/`.
+
+#[test]
+fn misuse_of_contexts_buffers_and_symmetric_memory_does_not_compile() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/*.rs");
+}
