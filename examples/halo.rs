@@ -22,7 +22,7 @@ use oxshmem::prelude::*;
 /// Temperature at the upper edge of the plate. It is 0 at the others, and inside at first.
 const HOT: f64 = 100.0;
 /// Rows that are computed before the exchange gets a chance to go on.
-const ROWS_AT_ONCE: usize = 16;
+const ROWS_AT_ONCE: usize = 64;
 /// The neighbours, as indices.
 const ABOVE: usize = 0;
 const BELOW: usize = 1;

@@ -1,6 +1,10 @@
 //! PEs as tasks of one process: for tests, examples and services that scale inside a process.
 
-use std::{future::Future, panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    future::Future,
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use futures::FutureExt;
 use oxshmem_runtime::{Error, Pe, Result, bootstrap::Local, executor::Failure, settings::Settings};
@@ -72,28 +76,26 @@ impl LocalCluster {
             .map_err(|e| Error::system("starting a tokio runtime", e))?;
         runtime.block_on(async {
             let worlds = Self::start(n, options.settings).await?;
+            // The first is the cause; the others follow from it.
+            let failed = Arc::new(Mutex::new(None));
             let mut pes = tokio::task::JoinSet::new();
             for world in worlds {
                 let pe = program(world.clone());
+                let failed = Arc::clone(&failed);
                 pes.spawn(async move {
                     let outcome = AssertUnwindSafe(pe).catch_unwind().await;
-                    (world.my_pe(), end(&world, outcome))
+                    (world.my_pe(), end(&world, outcome, &failed))
                 });
             }
             let mut results: Vec<Option<R>> = (0..n).map(|_| None).collect();
-            let mut failed = None;
             while let Some(joined) = pes.join_next().await {
                 match joined {
-                    Ok((pe, Ok(result))) => results[pe] = Some(result),
-                    // The first is the cause; the others follow from it.
-                    Ok((_, Err(error))) => {
-                        failed.get_or_insert(error);
-                        pes.abort_all();
-                    }
+                    Ok((pe, Some(result))) => results[pe] = Some(result),
+                    Ok((_, None)) => pes.abort_all(),
                     Err(_) => {}
                 }
             }
-            match failed {
+            match failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 Some(error) => Err(error),
                 None => Ok(results.into_iter().flatten().collect()),
             }
@@ -115,24 +117,35 @@ impl LocalCluster {
     }
 }
 
-/// What became of a PE, told to the others if it was not in good order.
-fn end<R>(world: &World, outcome: std::thread::Result<Result<R>>) -> Result<R> {
+/// What became of a PE. If it did not end in good order the error is kept, if it is the first, and the others
+/// are told.
+fn end<R>(
+    world: &World,
+    outcome: std::thread::Result<Result<R>>,
+    failed: &Mutex<Option<Error>>,
+) -> Option<R> {
     let pe = world.my_pe();
-    let lost = |how: String| {
-        world.pe().lose_peer(Failure::PeLost { pe, how: how.clone() });
-        Error::PeLost { pe, how }
-    };
-    match outcome {
-        Ok(Ok(result)) if world.is_finalized() => Ok(result),
-        Ok(Ok(_)) => Err(lost("it returned without finalize".into())),
+    let lost = |how: String| (Error::PeLost { pe, how: how.clone() }, how);
+    let (error, how) = match outcome {
+        Ok(Ok(result)) if world.is_finalized() => return Some(result),
+        Ok(Ok(_)) => lost("it returned without finalize".into()),
         Ok(Err(error)) => {
-            lost(format!("it failed: {error}"));
-            Err(error)
+            let how = format!("it failed: {error}");
+            (error, how)
         }
         Err(panic) => {
             let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-            Err(lost(format!("it panicked: {}", text.unwrap_or_else(|| "without a message".into()))))
+            lost(format!("it panicked: {}", text.unwrap_or_else(|| "without a message".into())))
         }
+    };
+    // A PE that fails because another is gone has nothing new to tell.
+    let consequence =
+        matches!(error, Error::PeLost { pe: other, .. } | Error::GlobalExit { pe: other, .. } if other != pe);
+    // Before the others can fail because of it.
+    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    if !consequence {
+        world.pe().lose_peer(Failure::PeLost { pe, how });
     }
+    None
 }

@@ -230,7 +230,7 @@ impl World {
                 let resized = shared.heap.realloc(name, slice.into_allocation(), bytes);
                 let resized = match resized {
                     Err((Error::HeapExhausted { .. }, old)) => {
-                        while !call.reclaim_some(&group, &shared).await? {}
+                        call.reclaim_all(&group, &shared).await?;
                         shared.heap.realloc(name, old, bytes)
                     }
                     other => other,
@@ -280,7 +280,15 @@ impl World {
         };
         drop(slice);
         let shared = Arc::clone(&self.0);
-        self.0.team.run(move |group| async move { call.agree(&group, &shared, true).await.map(drop) }).await
+        let free = move |group: Arc<Group>| async move {
+            call.agree(&group, &shared, true).await?;
+            if shared.heap.usage().blocks > WINDOW_BITS {
+                // The agreement has looked at some blocks only, perhaps not at this one.
+                call.reclaim_all(&group, &shared).await?;
+            }
+            Ok(())
+        };
+        self.0.team.run(free).await
     }
 
     /// Frees whatever every PE has dropped. Collective. Allocations do so too: this is for programs that
@@ -292,12 +300,7 @@ impl World {
         self.0.pe.check("reclaim")?;
         let call = MemoryCall { name: "reclaim", bytes: 0, align: 0, hints: Hints::NONE, flags: 8 };
         let shared = Arc::clone(&self.0);
-        let reclaim = move |group: Arc<Group>| async move {
-            while !call.reclaim_some(&group, &shared).await? {}
-            // Once more, as the first window may have begun anywhere.
-            while !call.reclaim_some(&group, &shared).await? {}
-            Ok(())
-        };
+        let reclaim = move |group: Arc<Group>| async move { call.reclaim_all(&group, &shared).await };
         self.0.team.run(reclaim).await
     }
 
@@ -363,8 +366,10 @@ impl World {
             let mut ending = self.0.ending.lock().unwrap_or_else(PoisonError::into_inner);
             ending.get_or_insert_with(|| self.leave().shared()).clone()
         };
-        let ended = ending.await;
-        ended.map_err(|e| Arc::try_unwrap(e).unwrap_or_else(|e| Error::bootstrap("finalize", e)))
+        ending.await.map_err(|e| match self.0.pe.executor().check_failure() {
+            Err(failure) => failure,
+            Ok(()) => Error::bootstrap("finalize", e),
+        })
     }
 
     fn leave(&self) -> Ending {
@@ -473,6 +478,15 @@ impl MemoryCall {
         Ok(world.heap.reclaim(&window(&verdict.votes)).1)
     }
 
+    /// Frees all that all have given up.
+    async fn reclaim_all(&self, group: &Group, world: &Inner) -> Result<()> {
+        // Twice, as the first pass may begin behind the first block.
+        for _ in 0..2 {
+            while !self.reclaim_some(group, world).await? {}
+        }
+        Ok(())
+    }
+
     /// Allocates after an agreement. If there is no room, everything that can be reclaimed is, and then it is
     /// tried again. The PEs are in sync at the end.
     async fn reclaiming(
@@ -483,21 +497,28 @@ impl MemoryCall {
     ) -> Result<Arc<Allocation>> {
         self.agree(group, world, true).await?;
         let mut allocation = alloc();
-        if matches!(allocation, Err(Error::HeapExhausted { .. })) {
-            // Twice, as the first pass may have begun behind the first block.
-            while !self.reclaim_some(group, world).await? {}
-            while !self.reclaim_some(group, world).await? {}
-            allocation = alloc();
+        let exhausted = matches!(allocation, Err(Error::HeapExhausted { .. }));
+        let any_exhausted = match world.pe.settings().check_alloc {
+            // The same call on the same heap has the same outcome everywhere.
+            CheckAlloc::Error => exhausted,
+            CheckAlloc::Warn | CheckAlloc::Off => {
+                let verdict = self.vote(group, world, !exhausted).await?;
+                world.heap.reclaim(&window(&verdict.votes));
+                verdict.votes[OWN_VOTE] == 0
+            }
+        };
+        if any_exhausted {
+            self.reclaim_all(group, world).await?;
+            if exhausted {
+                allocation = alloc();
+            }
         }
         sync_in(group).await?;
         allocation
     }
 
     async fn exchange(&self, group: &Group, world: &Inner, yes: bool) -> Result<Verdict> {
-        let mut votes = Votes::default();
-        votes[..OWN_VOTE].copy_from_slice(&world.heap.window());
-        votes[OWN_VOTE] = u64::from(yes);
-        let verdict = agree(group, self.words(), votes).await?;
+        let verdict = self.vote(group, world, yes).await?;
         match (verdict.differing, world.pe.settings().check_alloc) {
             (Some(calls), CheckAlloc::Error) => Err(mismatch(calls)),
             (Some(calls), CheckAlloc::Warn) => {
@@ -508,6 +529,14 @@ impl MemoryCall {
             }
             _ => Ok(verdict),
         }
+    }
+
+    /// The exchange without the comparison.
+    async fn vote(&self, group: &Group, world: &Inner, yes: bool) -> Result<Verdict> {
+        let mut votes = Votes::default();
+        votes[..OWN_VOTE].copy_from_slice(&world.heap.window());
+        votes[OWN_VOTE] = u64::from(yes);
+        agree(group, self.words(), votes).await
     }
 
     fn words(&self) -> Call {

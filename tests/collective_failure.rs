@@ -2,9 +2,12 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 
-use common::{pe_counts, soon, time_limit};
+use common::{pe_counts, time_limit};
 use oxshmem::{Error, LocalCluster, Result, prelude::*};
 
 /// What PE 1 does instead of its part.
@@ -50,36 +53,33 @@ fn whatever_others_are_in_when_a_pe_goes_away_ends_with_its_text() {
                 [In::Barrier, In::Broadcast, In::Alloc, In::Wait, In::WaitAny, In::Finalize, In::Sleep]
             {
                 let started = Instant::now();
-                let job = LocalCluster::run(n, |world| async move {
-                    let words = world.alloc_zeroed::<u64>(4).await?;
-                    if world.my_pe() == 1 {
-                        tokio::time::sleep(Duration::from_millis(2)).await;
-                        match end {
-                            End::Panic => std::panic::panic_any("the disk is full".to_owned()),
-                            End::Return => return Ok(()),
-                            End::Fail => return Err(Error::Unsupported { what: "no such file".into() }),
+                // What the other PEs saw, since their panics would only be further PEs that are lost.
+                let seen = Arc::new(Mutex::new(Vec::new()));
+                let job = LocalCluster::run(n, |world| {
+                    let seen = Arc::clone(&seen);
+                    async move {
+                        let words = world.alloc_zeroed::<u64>(4).await?;
+                        if world.my_pe() == 1 {
+                            tokio::time::sleep(Duration::from_millis(2)).await;
+                            match end {
+                                End::Panic => std::panic::panic_any("the disk is full".to_owned()),
+                                End::Return => return Ok(()),
+                                End::Fail => return Err(Error::Unsupported { what: "no such file".into() }),
+                            }
                         }
-                    }
-                    let ended = soon("the end", async {
-                        match what {
+                        let ended = match what {
                             In::Wait => words.at(0).wait_until(Cmp::Eq, 1).await.map(drop),
                             In::WaitAny => words.wait_until_any(Cmp::Eq, 1).await.map(drop),
                             what => be_in(&world, what).await,
-                        }
-                    })
-                    .await;
-                    let error = ended.expect_err("the wait cannot end well");
-                    let text = match end {
-                        End::Panic => "the disk is full",
-                        End::Return => "without finalize",
-                        End::Fail => "no such file",
-                    };
-                    assert!(matches!(&error, Error::PeLost { pe: 1, how } if how.contains(text)), "{error}");
-                    // So does all that follows.
-                    assert!(matches!(world.barrier_all().await, Err(Error::PeLost { pe: 1, .. })));
-                    assert!(matches!(world.alloc::<u8>(1).await, Err(Error::PeLost { pe: 1, .. })));
-                    assert!(matches!(words.at(0).wait_until(Cmp::Eq, 1).await, Err(Error::PeLost { .. })));
-                    Err(error)
+                        };
+                        // The runtime may end this task at any await from here on: the cluster is over.
+                        let note = |call, outcome| seen.lock().unwrap().push((call, outcome));
+                        note("the call", ended);
+                        note("a barrier", world.barrier_all().await);
+                        note("an allocation", world.alloc::<u8>(1).await.map(drop));
+                        note("a wait", words.at(0).wait_until(Cmp::Eq, 1).await.map(drop));
+                        world.barrier_all().await
+                    }
                 });
                 let error = job.expect_err("the job failed");
                 let text = match end {
@@ -88,6 +88,10 @@ fn whatever_others_are_in_when_a_pe_goes_away_ends_with_its_text() {
                     End::Fail => "no such file",
                 };
                 assert!(error.to_string().contains(text), "{what:?} {end:?}: {error}");
+                for (call, seen) in &*seen.lock().unwrap() {
+                    let is_lost = matches!(seen, Err(Error::PeLost { pe: 1, how }) if how.contains(text));
+                    assert!(is_lost, "{n} PEs in {what:?}, then {call}, when PE 1 did {end:?}: {seen:?}");
+                }
                 assert!(started.elapsed() < Duration::from_secs(5), "{what:?} {end:?}");
             }
         }

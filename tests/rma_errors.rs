@@ -137,7 +137,7 @@ fn memory_of_another_job_is_refused() {
                 let own = world.alloc_zeroed::<u64>(8).await?;
                 let check = |error: Error| assert!(matches!(error, Error::ForeignMemory { .. }), "{error}");
                 check(ctx.put(&foreign, vec![1; 8], 0).await.unwrap_err().error);
-                check(ctx.get(&foreign, 0).await.unwrap_err().error);
+                check(ctx.get(&foreign, 0).await.unwrap_err());
                 check(ctx.p(foreign.at(0), 1, 0).await.unwrap_err());
                 check(ctx.add(foreign.at(0), 1, 0).await.unwrap_err());
                 check(ctx.put_signal(&own, [1; 8], foreign.at(0), Signal::Set(1), 0).await.unwrap_err());

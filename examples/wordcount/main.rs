@@ -1,7 +1,7 @@
 //! Counts the words of files in one hash table that is spread over the symmetric memory of all PEs.
 //!
 //! Every PE reads its share of the bytes, whatever the number of files, and counts each word where the table
-//! keeps it, which is on any PE: [`table`] says how that is correct without a lock. At the end PE 0 counts the same
+//! keeps it, which is on any PE: `table.rs` says how that is correct without a lock. At the end PE 0 counts the same
 //! files by itself, and the two results must be equal.
 //!
 //! ```text

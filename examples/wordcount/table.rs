@@ -153,9 +153,7 @@ impl WordTable {
         let ctx = self.world.context();
         let length = ctx.get_into([0; LENGTH], self.texts.slice(start..start + LENGTH), pe).await?;
         let start = start + LENGTH;
-        ctx.get(self.texts.slice(start..start + u32::from_le_bytes(length) as usize), pe)
-            .await
-            .map_err(Into::into)
+        ctx.get(self.texts.slice(start..start + u32::from_le_bytes(length) as usize), pe).await
     }
 
     fn place(&self, entry: Entry) -> (usize, usize) {

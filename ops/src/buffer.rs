@@ -78,6 +78,11 @@ pub unsafe trait Sink<T: Element>: Send + Sized {
     /// How many elements.
     fn len(&self) -> usize;
 
+    /// The elements have been written: whoever waits for them must see it.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn arrived(&self) {}
+
     /// Whether there are none.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -331,6 +336,10 @@ unsafe impl<T: Element> Sink<T> for SymSlice<T> {
         self.view().own().cast()
     }
 
+    fn arrived(&self) {
+        self.view().ring_own();
+    }
+
     fn len(&self) -> usize {
         SymSlice::len(self)
     }
@@ -386,7 +395,43 @@ unsafe impl<T: Element> Sink<T> for SymView<'_, T> {
     }
 
     #[inline(always)]
+    fn arrived(&self) {
+        self.ring_own();
+    }
+
+    #[inline(always)]
     fn len(&self) -> usize {
         SymView::len(self)
+    }
+}
+
+/// A vector made for a get, which nobody wants back if that fails.
+pub(crate) struct Fresh<T>(pub(crate) Vec<T>);
+
+// SAFETY: as for the vector inside.
+unsafe impl<T: Element> Sink<T> for Fresh<T> {
+    const STABLE: bool = true;
+
+    type Back = Vec<T>;
+
+    #[inline(always)]
+    fn back(self) -> Vec<T> {
+        self.0
+    }
+
+    type Failure = Error;
+
+    fn reject(self, error: Error) -> Error {
+        error
+    }
+
+    #[inline(always)]
+    fn as_mut_ptr(&mut self) -> *mut T {
+        self.0.as_mut_ptr()
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.0.len()
     }
 }

@@ -43,6 +43,9 @@ impl<M: Sharing> Context<M> {
 
     /// Orders the operations on this context per PE: those issued before are delivered to a PE before those
     /// issued after (`OpenSHMEM 1.6 §9.12.1`). The order holds for what is issued once the future is ready.
+    ///
+    /// # Errors
+    /// Those of [`quiet`](Self::quiet).
     #[inline(always)]
     pub fn fence(&self) -> Quiet {
         // On shared memory puts are stores, so that a nostore context has no less to order.

@@ -21,7 +21,7 @@ use oxshmem_runtime::{
 use oxshmem_spaces::{Element, SymRef, SymView, Symmetric};
 
 use crate::{
-    buffer::{Sink, Source},
+    buffer::{Fresh, Sink, Source},
     context::{Context, Sharing},
     operation::{Fetch, Get, Op, Put, PutNbi, Update},
     trace::trace_operation,
@@ -71,9 +71,9 @@ impl<M: Sharing> Context<M> {
     ///
     /// # Errors
     /// [`Error::PeOutOfRange`], [`Error::ForeignMemory`], [`Error::Finalized`].
-    pub fn get<'a, D: Symmetric<'a>>(&self, source: D, pe: usize) -> Get<Vec<D::Element>> {
+    pub fn get<'a, D: Symmetric<'a>>(&self, source: D, pe: usize) -> Get<Vec<D::Element>, Error> {
         let source = source.view();
-        let buffer = bytemuck::allocation::zeroed_vec(source.len());
+        let buffer = Fresh(bytemuck::allocation::zeroed_vec(source.len()));
         Get(self.get_now("get", buffer, source, pe))
     }
 
@@ -298,6 +298,7 @@ impl<M: Sharing> Context<M> {
                 unsafe {
                     self.pe().shm().get(from, buffer.as_mut_ptr().cast(), source.len() * size_of::<T>());
                 }
+                buffer.arrived();
                 Op::Done(buffer.back())
             }
             Err(error) => Op::failed(buffer.reject(error), self.ops()),
@@ -356,6 +357,7 @@ impl<M: Sharing> Context<M> {
                 let place = source.view().place(pe);
                 // SAFETY: the place was checked above and `source` keeps it mapped; `buffer` has as many elements.
                 unsafe { pe_of.shm().get(place, buffer.as_mut_ptr().cast(), bytes) };
+                buffer.arrived();
             },
             B::back,
         )
@@ -418,7 +420,7 @@ impl<M: Sharing> Context<M> {
         T: Element,
         S: Source<T>,
     {
-        trace_operation(call, blocks.block * blocks.count * size_of::<T>(), pe);
+        trace_operation(call, blocks.block.saturating_mul(blocks.count).saturating_mul(size_of::<T>()), pe);
         let checked = blocks.check(call, dest.len(), source.len()).and_then(|()| self.target(call, dest, pe));
         match checked {
             Ok(to) => {
@@ -454,7 +456,7 @@ impl<M: Sharing> Context<M> {
         T: Element,
         B: Sink<T>,
     {
-        trace_operation(call, blocks.block * blocks.count * size_of::<T>(), pe);
+        trace_operation(call, blocks.block.saturating_mul(blocks.count).saturating_mul(size_of::<T>()), pe);
         let checked =
             blocks.check(call, buffer.len(), source.len()).and_then(|()| self.target(call, source, pe));
         match checked {
@@ -472,6 +474,7 @@ impl<M: Sharing> Context<M> {
                         count,
                     );
                 }
+                buffer.arrived();
                 Op::Done(buffer.back())
             }
             Err(error) => Op::failed(buffer.reject(error), self.ops()),

@@ -245,7 +245,7 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
         cmp: Cmp,
         value: T,
     ) -> impl Future<Output = Result<()>> + Send + use<'a, Self, T> {
-        wait(Condition::new(self.set(), cmp, Values::Same(value)), "wait_until_all", Condition::all)
+        wait(Condition::new(self.set(), cmp, Values::Same(value)), "wait_until_all", true, Condition::all)
     }
 
     /// Waits until some word compares to `value`, and names one that does (`OpenSHMEM 1.6 §9.11.3`).
@@ -255,7 +255,7 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
         cmp: Cmp,
         value: T,
     ) -> impl Future<Output = Result<Option<usize>>> + Send + use<'a, Self, T> {
-        wait(Condition::new(self.set(), cmp, Values::Same(value)), "wait_until_any", Condition::any)
+        wait(Condition::new(self.set(), cmp, Values::Same(value)), "wait_until_any", false, Condition::any)
     }
 
     /// Waits until some words compare to `value`, and names all that do (`OpenSHMEM 1.6 §9.11.4`).
@@ -264,7 +264,7 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
         cmp: Cmp,
         value: T,
     ) -> impl Future<Output = Result<Vec<usize>>> + Send + use<'a, Self, T> {
-        wait(Condition::new(self.set(), cmp, Values::Same(value)), "wait_until_some", Condition::some)
+        wait(Condition::new(self.set(), cmp, Values::Same(value)), "wait_until_some", false, Condition::some)
     }
 
     /// [`wait_until_all`](Self::wait_until_all) with a value for each word (`OpenSHMEM 1.6 §9.11.5`).
@@ -277,7 +277,12 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
         cmp: Cmp,
         values: &'a [T],
     ) -> impl Future<Output = Result<()>> + Send + use<'a, Self, T> {
-        wait(Condition::new(self.set(), cmp, Values::Each(values)), "wait_until_all_vector", Condition::all)
+        wait(
+            Condition::new(self.set(), cmp, Values::Each(values)),
+            "wait_until_all_vector",
+            true,
+            Condition::all,
+        )
     }
 
     /// [`wait_until_any`](Self::wait_until_any) with a value for each word (`OpenSHMEM 1.6 §9.11.6`).
@@ -287,7 +292,12 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
         cmp: Cmp,
         values: &'a [T],
     ) -> impl Future<Output = Result<Option<usize>>> + Send + use<'a, Self, T> {
-        wait(Condition::new(self.set(), cmp, Values::Each(values)), "wait_until_any_vector", Condition::any)
+        wait(
+            Condition::new(self.set(), cmp, Values::Each(values)),
+            "wait_until_any_vector",
+            false,
+            Condition::any,
+        )
     }
 
     /// [`wait_until_some`](Self::wait_until_some) with a value for each word (`OpenSHMEM 1.6 §9.11.7`).
@@ -297,7 +307,12 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
         cmp: Cmp,
         values: &'a [T],
     ) -> impl Future<Output = Result<Vec<usize>>> + Send + use<'a, Self, T> {
-        wait(Condition::new(self.set(), cmp, Values::Each(values)), "wait_until_some_vector", Condition::some)
+        wait(
+            Condition::new(self.set(), cmp, Values::Each(values)),
+            "wait_until_some_vector",
+            false,
+            Condition::some,
+        )
     }
 
     /// Whether every word compares to `value` now (`OpenSHMEM 1.6 §9.11.9`). So does each of an empty set.
@@ -426,8 +441,9 @@ impl<'a, T: StandardAmo> Condition<'a, T> {
         (!empty).then_some(satisfied)
     }
 
-    /// Something that any thread can look at: whether one more of the words that do not compare now does.
-    fn probe(&self) -> Probe {
+    /// Something that any thread can look at: whether all words compare, or, if not `all` are asked for, whether
+    /// one more of those that do not compare now does.
+    fn probe(&self, all: bool) -> Probe {
         let mut open: Vec<Word> = Vec::new();
         for i in (0..self.len()).filter(|&i| self.includes(i)) {
             let word = self.set.words.at(i);
@@ -436,6 +452,14 @@ impl<'a, T: StandardAmo> Condition<'a, T> {
                 let bits = self.value(i).to_bits();
                 Word::new(word.as_view().own(), size_of::<T>() == 8, T::SIGNED, self.cmp.accepts(), bits)
             });
+        }
+        if all {
+            // Words are done with in turn, so that n of them cost n looks in all, not n at every wake.
+            let mut done = 0;
+            return Probe::Custom(Box::new(move || {
+                done += open[done..].iter().take_while(|word| word.holds()).count();
+                done == open.len()
+            }));
         }
         // Words that compare already do not end the wait by themselves, unless they stop and start again.
         let mut before: Vec<bool> = open.iter().map(Word::holds).collect();
@@ -455,6 +479,7 @@ impl<'a, T: StandardAmo> Condition<'a, T> {
 fn wait<'a, T: StandardAmo, R: Send>(
     condition: Condition<'a, T>,
     call: &'static str,
+    all: bool,
     satisfied: fn(&Condition<'a, T>) -> Option<R>,
 ) -> impl Future<Output = Result<R>> + Send + use<'a, T, R> {
     let pe = condition.set.words.pe();
@@ -481,7 +506,7 @@ fn wait<'a, T: StandardAmo, R: Send>(
                 continue;
             }
             pe.check(call)?;
-            watch.begin(condition.probe(), condition.set.words, cx.waker());
+            watch.begin(condition.probe(all), condition.set.words, cx.waker());
             // What came before the watch is nobody's but ours to see.
             if satisfied(&condition).is_none() {
                 pe.check(call)?;

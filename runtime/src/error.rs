@@ -10,7 +10,9 @@ use std::{fmt, io};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a call failed.
-#[derive(Debug, thiserror::Error)]
+///
+/// Its `Debug` form is its text, because that is what a program prints whose `main` returns it.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An environment variable holds something that cannot be used.
@@ -228,5 +230,11 @@ impl Error {
     /// Something that went wrong between a PE and its launcher.
     pub fn bootstrap(call: &'static str, detail: impl fmt::Display) -> Self {
         Self::Bootstrap { call, detail: detail.to_string() }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }

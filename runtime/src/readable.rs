@@ -1,6 +1,9 @@
 //! Descriptors as tokio knows them, where there is a tokio runtime that can watch them.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::{
+    os::fd::{AsFd, AsRawFd, OwnedFd, RawFd},
+    sync::{Mutex, PoisonError},
+};
 
 use tokio::io::{Interest, unix::AsyncFd};
 
@@ -20,11 +23,23 @@ impl AsFd for Open {
     }
 }
 
-/// Has the current tokio runtime watch `fd` for something to read. `None` outside of a runtime, and in
-/// one whose I/O is disabled, which tokio tells by nothing but a panic.
+/// Has the current tokio runtime watch `fd` for something to read. `None` outside of a runtime, and in one whose
+/// I/O is disabled.
+///
+/// Tokio tells the latter by nothing but a panic, whose message appears on standard error. So that it appears
+/// once, the runtime is remembered.
 pub(crate) fn watch(fd: OwnedFd) -> Option<AsyncFd<Open>> {
-    tokio::runtime::Handle::try_current().ok()?;
+    static WITHOUT_IO: Mutex<Option<tokio::runtime::Id>> = Mutex::new(None);
+    let runtime = tokio::runtime::Handle::try_current().ok()?.id();
+    let mut without_io = WITHOUT_IO.lock().unwrap_or_else(PoisonError::into_inner);
+    if *without_io == Some(runtime) {
+        return None;
+    }
     // SAFETY: an `Open` owns its descriptor and never gives it away.
     let register = || unsafe { AsyncFd::register_with_interest(Open(fd), Interest::READABLE).ok() };
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(register)).ok().flatten()
+    let registered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(register));
+    if registered.is_err() {
+        *without_io = Some(runtime);
+    }
+    registered.ok().flatten()
 }

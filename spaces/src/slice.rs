@@ -139,11 +139,11 @@ impl<'a, T: Element> SymView<'a, T> {
     pub fn slice(self, range: impl RangeBounds<usize>) -> SymView<'a, T> {
         let start = match range.start_bound() {
             Bound::Included(&start) => start,
-            Bound::Excluded(&start) => start + 1,
+            Bound::Excluded(&start) => start.saturating_add(1),
             Bound::Unbounded => 0,
         };
         let end = match range.end_bound() {
-            Bound::Included(&end) => end + 1,
+            Bound::Included(&end) => end.saturating_add(1),
             Bound::Excluded(&end) => end,
             Bound::Unbounded => self.len,
         };
@@ -300,7 +300,10 @@ impl<'a, T: Element> SymView<'a, T> {
         self.allocation.segment().address_unchecked(self.allocation.pe().me(), self.offset)
     }
 
-    fn ring_own(&self) {
+    /// Wakes this PE's waiters after a store to its own instance.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn ring_own(&self) {
         let pe = self.allocation.pe();
         pe.shm().ring(self.place(pe.me()), self.len * size_of::<T>());
     }

@@ -10,7 +10,7 @@ use oxshmem_runtime::{Error, Result};
 use oxshmem_spaces::SymView;
 
 use crate::{
-    team::{Collective, Flag, Group, Team},
+    team::{Collective, Flag, Group, Team, sync_in},
     tree::Tree,
 };
 
@@ -40,6 +40,11 @@ async fn broadcast(group: Arc<Group>, bytes: Option<Vec<u8>>, root: usize) -> Re
         return Err(Error::PeOutOfRange { call: "broadcast", pe: root, n_pes: n });
     }
     let missing = me == root && bytes.is_none();
+    // Another root makes another tree, in which other PEs write the same flags of the same parents: nobody may
+    // begin with it before everybody has ended with the one before.
+    if group.last_root.swap(root, Ordering::Relaxed) != root {
+        sync_in(&group).await?;
+    }
     let tree = Tree::new(me, n, root);
     let base = group.chunks.load(Ordering::Relaxed);
     let parent = tree.parent();
@@ -95,11 +100,6 @@ async fn broadcast(group: Arc<Group>, bytes: Option<Vec<u8>>, root: usize) -> Re
             group.set(Flag::Taken(place), number, parent)?;
         }
         done += chunk.len() - header;
-    }
-    // Another broadcast may make another PE the child in that place, whose count must not be overtaken
-    // by an earlier child's.
-    for place in 0..tree.children().count() {
-        group.flag(Flag::Taken(place)).wait_until(Cmp::Ge, number).await?;
     }
     group.chunks.store(number, Ordering::Relaxed);
     if missing {

@@ -74,6 +74,16 @@ impl Sync {
         Ok(sync)
     }
 
+    /// Whether this PE has something to send after its next wait, so that others depend on its going on.
+    pub(crate) fn owes(&self, group: &Group) -> bool {
+        match self.step {
+            Step::Round(round) => (2usize << round) < group.n(),
+            Step::Children => true,
+            Step::Release { tree } => tree && Tree::new(group.me(), group.n(), 0).children().next().is_some(),
+            Step::Done => false,
+        }
+    }
+
     /// Goes on as far as possible. `waker` is asked for only when there is something to wait for.
     pub(crate) fn poll(&mut self, group: &Group, waker: impl Fn() -> Waker) -> Poll<Result<()>> {
         loop {

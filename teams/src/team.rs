@@ -12,7 +12,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering, fence},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
     },
     task::{Context as TaskContext, Poll, Wake, Waker},
 };
@@ -80,6 +80,8 @@ pub struct Group {
     /// How many chunks have been broadcast, and how many agreements made; likewise.
     pub(crate) chunks: AtomicU64,
     pub(crate) agreements: AtomicU64,
+    /// Whose broadcast was the last.
+    pub(crate) last_root: AtomicUsize,
     pe: Arc<Pe>,
 }
 
@@ -164,8 +166,8 @@ struct Queue {
     /// How many have ended.
     ended: u64,
     waiting: VecDeque<Running>,
-    /// Who to wake when something has ended.
-    watchers: Vec<Waker>,
+    /// Who to wake when something has ended, by the number of their collective.
+    watchers: Vec<(u64, Waker)>,
     /// Who is to be woken as soon as the queue is unlocked.
     woken: Vec<Waker>,
     failure: Option<String>,
@@ -203,6 +205,7 @@ impl Team {
             syncs: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
             agreements: AtomicU64::new(0),
+            last_root: AtomicUsize::new(0),
             pe: Arc::clone(pe),
         });
         Arc::new_cyclic(|this| Self {
@@ -236,6 +239,10 @@ impl Team {
             queue.waiting.push_back(Running::Called);
             if queue.waiting.len() == 1 {
                 self.start(queue);
+                // Others depend on what this PE sends later, even if nobody ever polls the future.
+                if matches!(queue.waiting.front(), Some(Running::Sync(sync)) if sync.owes(&self.group)) {
+                    self.advance(queue);
+                }
             }
             ticket
         });
@@ -346,7 +353,7 @@ impl Queue {
         }
         self.waiting.pop_front();
         self.ended += 1;
-        self.woken.append(&mut self.watchers);
+        self.woken.extend(self.watchers.drain(..).map(|(_, waker)| waker));
     }
 }
 
@@ -416,7 +423,10 @@ impl Future for SyncFuture<'_> {
                 team.advance(queue);
             }
             if queue.ended < self.ticket {
-                queue.watchers.push(cx.waker().clone());
+                match queue.watchers.iter_mut().find(|(ticket, _)| *ticket == self.ticket) {
+                    Some((_, waker)) => waker.clone_from(cx.waker()),
+                    None => queue.watchers.push((self.ticket, cx.waker().clone())),
+                }
                 Poll::Pending
             } else {
                 Poll::Ready(queue.failure.clone())

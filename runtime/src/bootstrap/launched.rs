@@ -7,7 +7,6 @@ use std::{
     collections::HashMap,
     io,
     os::fd::{AsFd, BorrowedFd},
-    panic::catch_unwind,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -22,14 +21,13 @@ use rustix::{
     net::sockopt::set_socket_passcred,
     time::{ClockId, clock_gettime},
 };
-use tokio::io::{Interest, unix::AsyncFd};
 
 use super::{
     Bootstrap, Offer, Placement,
     job::{JOB_VARIABLE, Job},
     wire::{self, Kind, Message},
 };
-use crate::{Error, Result};
+use crate::{Error, Result, readable};
 
 /// One PE of a job that `oshrun` started.
 ///
@@ -120,7 +118,7 @@ impl Launched {
                 },
                 Ok(None) => return Err(launcher_gone(call)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    readable(self.socket).await.map_err(|error| Error::system(call, error))?
+                    arrival(self.socket).await.map_err(|error| Error::system(call, error))?
                 }
                 Err(error) => return Err(failed(call, format!("from oshrun: {error}"))),
             }
@@ -216,14 +214,10 @@ fn adopt(job: &Job) -> Result<BorrowedFd<'static>> {
 }
 
 /// Returns when there may be something to read.
-async fn readable(socket: BorrowedFd<'static>) -> io::Result<()> {
-    // Made anew each time, because successive calls may run in different runtimes. A runtime can only be
-    // asked whether it has I/O by trying, which panics if it has not.
-    // SAFETY: the descriptor stays open for the life of the process.
-    let watch = || unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) };
-    let in_runtime = tokio::runtime::Handle::try_current().is_ok();
-    if in_runtime && let Ok(watch) = catch_unwind(watch) {
-        return watch?.readable().await.map(drop);
+async fn arrival(socket: BorrowedFd<'static>) -> io::Result<()> {
+    // Made anew each time, because successive calls may run in different runtimes.
+    if let Some(watch) = readable::watch(socket.try_clone_to_owned()?) {
+        return watch.readable().await.map(drop);
     }
     let mut polled = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN)];
     rustix::io::retry_on_intr(|| poll(&mut polled, None))?;

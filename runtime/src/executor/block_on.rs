@@ -2,7 +2,7 @@
 
 use std::{
     cell::Cell,
-    pin::pin,
+    pin::{Pin, pin},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -21,11 +21,8 @@ impl Executor {
     /// work, if no other thread is at it, and sleeps on the PE's doorbell.
     pub fn block_on<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
         let mut future = pin!(future);
-        let polled = {
-            let _will_drive = WillDrive::on_this_thread();
-            future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
-        };
-        if let Poll::Ready(output) = polled {
+        if let Poll::Ready(output) = self.poll_once(future.as_mut(), &mut Context::from_waker(Waker::noop()))
+        {
             return output;
         }
         let signal = Arc::new(Signal {
@@ -37,24 +34,28 @@ impl Executor {
         let mut cx = Context::from_waker(&waker);
         loop {
             signal.set.store(false, Ordering::SeqCst);
-            let polled = {
-                let _will_drive = WillDrive::on_this_thread();
-                future.as_mut().poll(&mut cx)
-            };
-            if let Poll::Ready(output) = polled {
-                // What it registered and left behind is somebody else's to look after now.
-                self.kick_if_needed();
+            if let Poll::Ready(output) = self.poll_once(future.as_mut(), &mut cx) {
                 return output;
             }
-            match self.try_role() {
-                Some(_role) => self.drive_blocking(|| signal.is_set()),
-                // Whoever has the role wakes us.
-                None => {}
+            {
+                let _guest = self.guest();
+                self.drive_blocking(|| signal.is_set());
             }
             while !signal.is_set() {
                 thread::park();
             }
         }
+    }
+}
+
+impl Executor {
+    fn poll_once<F: Future>(self: &Arc<Self>, future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let will_drive = WillDrive::on_this_thread(self);
+        let polled = future.poll(cx);
+        if polled.is_ready() && self.unfired.load(Ordering::SeqCst) > 0 {
+            will_drive.not_after_all();
+        }
+        polled
     }
 }
 
@@ -65,17 +66,29 @@ thread_local! {
 }
 
 /// Marks a poll in `block_on`.
-struct WillDrive(bool);
+struct WillDrive<'a> {
+    executor: &'a Arc<Executor>,
+    outer: bool,
+}
 
-impl WillDrive {
-    fn on_this_thread() -> Self {
-        Self(WILL_DRIVE.replace(true))
+impl<'a> WillDrive<'a> {
+    fn on_this_thread(executor: &'a Arc<Executor>) -> Self {
+        Self { executor, outer: WILL_DRIVE.replace(true) }
+    }
+
+    /// The future is ready, so that this thread drives no more. What the poll registered and left behind is
+    /// somebody else's to look after.
+    fn not_after_all(self) {
+        let executor = self.executor;
+        drop(self);
+        // As when a guest leaves.
+        drop(executor.guest());
     }
 }
 
-impl Drop for WillDrive {
+impl Drop for WillDrive<'_> {
     fn drop(&mut self) {
-        WILL_DRIVE.set(self.0);
+        WILL_DRIVE.set(self.outer);
     }
 }
 

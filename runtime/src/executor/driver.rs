@@ -1,14 +1,16 @@
 //! Drivers: whoever looks at the watched words while the futures that wait for them are pending.
 //!
-//! At most one at a time has the *role*: a tokio task where `init` ran in a tokio runtime, a helper thread
-//! where it did not, or a thread in [`block_on`](super::Executor::block_on), which saves the helper. Task and
-//! helper do nothing until a watch is registered and nobody has the role.
+//! In the background that is a tokio task where `init` ran in a tokio runtime, and a helper thread where it did
+//! not. A thread in [`block_on`](super::Executor::block_on) is a *guest*: it looks after all watches while it has
+//! nothing else to do, which saves the helper, and a turn through it. The background driver does nothing until
+//! a watch is registered and there is no guest. A runtime may stand still with its task asleep in it, so
+//! guests never wait for the background driver; when the last one leaves, it wakes it.
 
 use std::{
     os::fd::OwnedFd,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU8, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
     },
     thread::{self, Thread},
     time::Duration,
@@ -32,7 +34,9 @@ const HELPER: u8 = 2;
 #[derive(Debug, Default)]
 pub(super) struct Driver {
     kind: AtomicU8,
+    /// Whether the background driver is at work.
     driving: AtomicBool,
+    guests: AtomicUsize,
     task: Arc<Notify>,
     helper: Mutex<Option<Thread>>,
 }
@@ -51,15 +55,33 @@ impl Driver {
     }
 }
 
-/// The right, and the duty, to look after the watches.
-pub(super) struct Role<'a>(&'a Arc<Executor>);
+/// The background driver at work.
+struct Shift<'a>(&'a Executor);
 
-impl Drop for Role<'_> {
+impl Drop for Shift<'_> {
     fn drop(&mut self) {
-        // SeqCst, as are the counting of watches and the look at `driving` in `kick`: of a new watch and
-        // our leaving, one side sees the other, so no watch is left alone.
-        self.0.driver.driving.store(false, Ordering::SeqCst);
-        self.0.kick_if_needed();
+        let driver = &self.0.driver;
+        driver.driving.store(false, Ordering::SeqCst);
+        // SeqCst: a watch that came while `driving` was still set kicked nobody, and is seen here.
+        if self.0.unfired.load(Ordering::SeqCst) > 0 && driver.guests.load(Ordering::SeqCst) == 0 {
+            driver.notify();
+        }
+    }
+}
+
+/// A thread that drives while it waits in `block_on`.
+pub(super) struct Guest<'a>(&'a Arc<Executor>);
+
+impl Drop for Guest<'_> {
+    fn drop(&mut self) {
+        // SeqCst, as are the counting of watches and the look at `guests` in `kick`: of a new watch and our
+        // leaving, one side sees the other, so no watch is left alone.
+        self.0.driver.guests.fetch_sub(1, Ordering::SeqCst);
+        if self.0.unfired.load(Ordering::SeqCst) > 0 {
+            self.0.kick();
+            // The background driver may be asleep, unannounced since our own waking.
+            self.0.bell.ring_process();
+        }
     }
 }
 
@@ -95,8 +117,11 @@ impl Executor {
 
     /// Sees to it that somebody looks after the watches.
     pub(super) fn kick(self: &Arc<Self>) {
-        // SeqCst: see `Role::drop`.
-        if self.driver.driving.load(Ordering::SeqCst) || will_drive() {
+        // SeqCst: see `Guest::drop` and `Executor::shift`.
+        if self.driver.guests.load(Ordering::SeqCst) > 0
+            || self.driver.driving.load(Ordering::SeqCst)
+            || will_drive()
+        {
             return;
         }
         match self.driver.kind.load(Ordering::Acquire) {
@@ -122,18 +147,21 @@ impl Executor {
         }
     }
 
-    /// The same, if there is anything to look after.
-    pub(super) fn kick_if_needed(self: &Arc<Self>) {
-        if self.unfired.load(Ordering::SeqCst) > 0 {
-            self.kick();
-        }
+    /// Begins the background driver's work, if there is any.
+    fn shift(&self) -> Option<Shift<'_>> {
+        self.driver.driving.store(true, Ordering::SeqCst);
+        let shift = Shift(self);
+        // SeqCst: a watch that was registered before `driving` was set is seen here; one registered after the
+        // work has ended sees that it has.
+        let needed =
+            self.unfired.load(Ordering::SeqCst) > 0 && self.driver.guests.load(Ordering::SeqCst) == 0;
+        needed.then_some(shift)
     }
 
-    /// The role, if nobody has it.
-    pub(super) fn try_role(self: &Arc<Self>) -> Option<Role<'_>> {
-        let driving = &self.driver.driving;
-        let taken = driving.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst);
-        taken.is_ok().then(|| Role(self))
+    /// Makes this thread a driver, beside the others.
+    pub(super) fn guest(self: &Arc<Self>) -> Guest<'_> {
+        self.driver.guests.fetch_add(1, Ordering::SeqCst);
+        Guest(self)
     }
 
     /// Drives on this thread until `stop` or until nothing is watched any more.
@@ -176,13 +204,10 @@ fn sleep_on(bell: &OwnedFd, limit: Option<Duration>) {
 /// The helper thread.
 fn help(executor: &Arc<Executor>) {
     while !executor.is_closed() {
-        if executor.unfired.load(Ordering::SeqCst) > 0
-            && let Some(_role) = executor.try_role()
-        {
-            executor.drive_blocking(|| false);
-        } else {
-            // Whoever has the role kicks us when it leaves with watches left.
-            thread::park();
+        match executor.shift() {
+            Some(_shift) => executor.drive_blocking(|| executor.driver.guests.load(Ordering::SeqCst) > 0),
+            // Whoever registers a watch, or stops being a guest with watches left, kicks us.
+            None => thread::park(),
         }
     }
 }
@@ -205,12 +230,9 @@ async fn task(guard: TaskGuard, bell: AsyncFd<Open>) {
     let executor = &guard.0;
     let mut timer = None;
     while !executor.is_closed() {
-        if executor.unfired.load(Ordering::SeqCst) > 0
-            && let Some(_role) = executor.try_role()
-        {
-            drive(executor, &bell, &mut timer).await;
-        } else {
-            executor.driver.task.notified().await;
+        match executor.shift() {
+            Some(_shift) => drive(executor, &bell, &mut timer).await,
+            None => executor.driver.task.notified().await,
         }
     }
 }
@@ -221,7 +243,8 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
         let mut rounds = executor.rounds();
         loop {
             executor.scan();
-            if executor.unfired.load(Ordering::SeqCst) == 0 || executor.is_closed() {
+            let guests = executor.driver.guests.load(Ordering::SeqCst) > 0;
+            if guests || executor.unfired.load(Ordering::SeqCst) == 0 || executor.is_closed() {
                 return;
             }
             if !rounds.next() {

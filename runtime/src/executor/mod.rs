@@ -137,14 +137,15 @@ impl Executor {
         }
     }
 
-    /// Where PEs outnumber processors, spinning only keeps the awaited PE from running: some offers of the
-    /// processor instead. In one process the awaited PE may be a task of this very thread, so not even that.
+    /// Where PEs outnumber processors, spinning only keeps the awaited PE from running: an offer of the
+    /// processor or two instead. The rest is the driver's, since other futures of this task may have something
+    /// to do. In one process the awaited PE may be a task of this very thread, so not even that.
     #[cold]
     fn yield_until(&self, mut ready: impl FnMut() -> bool) -> bool {
         if self.bell.is_in_process() {
             return false;
         }
-        for _ in 0..self.patience.yields {
+        for _ in 0..self.patience.yields.min(2) {
             rustix::thread::sched_yield();
             if ready() {
                 return true;
@@ -182,14 +183,16 @@ impl Executor {
             }
             // SeqCst: see `Driver::release`.
             self.unfired.fetch_add(1, Ordering::SeqCst);
+            if self.bell.is_in_process() {
+                // There is no driver to announce it later: from now on writers look after this PE's watches.
+                // Under the lock, so that who fires the last watch announces the end after this.
+                announce_sleep(&self.sleep().sleeping, SegmentId::ALL, self.fence_side);
+            }
             key
         };
-        if self.bell.is_in_process() || widened {
-            // In one process there is no driver to announce it later: from now on writers look after this PE's
-            // watches. A range that was widened must be seen by every writer whose store the caller's next
-            // look at its word may miss.
-            let kinds = if self.bell.is_in_process() { SegmentId::ALL } else { extent.segment.bit() };
-            announce_sleep(&self.sleep().sleeping, kinds, self.fence_side);
+        if widened {
+            // Must be seen by every writer whose store the caller's next look at its word may miss.
+            announce_sleep(&self.sleep().sleeping, extent.segment.bit(), self.fence_side);
         }
         if !self.bell.is_in_process() && !waker.will_wake(Waker::noop()) {
             // Nobody is behind a no-op waker: its owner will poll again by itself.
@@ -281,18 +284,17 @@ impl Executor {
     /// Announces sleep; true if the caller may sleep now, false if something happened in between.
     fn arm(&self) -> bool {
         let sleep = self.sleep();
-        let kinds = {
+        let (kinds, before) = {
             let watches = lock(&self.watches);
             let (kinds, from, to) = watches.watched();
             // Relaxed: `sleeping` is set after them, with Release.
             sleep.watched_from.store(from, Ordering::Relaxed);
             sleep.watched_to.store(to, Ordering::Relaxed);
-            // Under the lock, so that whoever registers next sees it.
+            // Under the lock: who registers later sees that we sleep, and for what.
             sleep.sleeping.store(kinds, Ordering::Release);
-            kinds
+            (kinds, self.unfired.load(Ordering::Relaxed))
         };
         announce_sleep(&sleep.sleeping, kinds, self.fence_side);
-        let before = self.unfired.load(Ordering::Relaxed);
         self.scan();
         let may_sleep = before > 0 && self.unfired.load(Ordering::Relaxed) == before && !self.is_closed();
         if !may_sleep {
