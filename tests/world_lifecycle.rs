@@ -89,7 +89,7 @@ fn whatever_is_called_after_finalize_says_so() {
                 check("p", ctx.p(slice.at(0), 1, 0).await);
                 check("g", ctx.g(slice.at(0), 0).await.map(drop));
                 check("put", ctx.put(slice.slice(..1), vec![1], 0).await.map(drop).map_err(Error::from));
-                check("get", ctx.get(&slice, 0).await.map(drop).map_err(Error::from));
+                check("get", ctx.get(&slice, 0).await.map(drop));
                 check("fetch_add", ctx.fetch_add(slice.at(0), 1, 0).await.map(drop));
                 check("signal_set", ctx.signal_set(slice.at(0), 1, 0).await);
             }
