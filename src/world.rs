@@ -178,7 +178,7 @@ impl World {
         let allocation = self
             .0
             .team
-            .run(move |group| async move {
+            .run(name, move |group| async move {
                 call.reclaiming(&group, &shared, || shared.heap.alloc(name, layout, zeroed)).await
             })
             .await?;
@@ -220,7 +220,7 @@ impl World {
         let layout = Layout { bytes, align, hints };
         let call = MemoryCall { name, bytes, align: old_bytes, hints, flags: 2 };
         let shared = Arc::clone(&self.0);
-        let resized = self.0.team.run(move |group| async move {
+        let resized = self.0.team.run(name, move |group| async move {
             let sole = whole && Arc::strong_count(slice.allocation()) == 1;
             let alone = match call.agree(&group, &shared, sole).await {
                 Ok(alone) => alone,
@@ -288,7 +288,7 @@ impl World {
             }
             Ok(())
         };
-        self.0.team.run(free).await
+        self.0.team.run("free", free).await
     }
 
     /// Frees whatever every PE has dropped. Collective. Allocations do so too: this is for programs that
@@ -301,7 +301,7 @@ impl World {
         let call = MemoryCall { name: "reclaim", bytes: 0, align: 0, hints: Hints::NONE, flags: 8 };
         let shared = Arc::clone(&self.0);
         let reclaim = move |group: Arc<Group>| async move { call.reclaim_all(&group, &shared).await };
-        self.0.team.run(reclaim).await
+        self.0.team.run("reclaim", reclaim).await
     }
 
     /// What the symmetric heap holds. Blocks that were dropped, but are not reclaimed yet, count as used.
@@ -326,7 +326,7 @@ impl World {
 
     #[cold]
     fn barrier_after(&self, quiet: impl Future<Output = Result<()>> + Send + 'static) -> Barrier<'_> {
-        Barrier(Step::Quiet(self.0.team.run(move |group| async move {
+        Barrier(Step::Quiet(self.0.team.run("barrier_all", move |group| async move {
             // Others wait for this PE whether or not its operations succeeded.
             let completed = quiet.await;
             sync_in(&group).await?;
@@ -375,7 +375,7 @@ impl World {
     fn leave(&self) -> Ending {
         let quiet = self.0.context.quiet();
         let pe = Arc::clone(&self.0.pe);
-        let left = self.0.team.run(move |group| async move {
+        let left = self.0.team.run("finalize", move |group| async move {
             // Others wait for this PE whether or not its operations succeeded.
             let completed = quiet.await;
             let mark = pe.offloaded().mark();

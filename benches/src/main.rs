@@ -6,6 +6,8 @@
 //! exchange on the same mapping. Two cores may be near each other or far, and that can change by itself, so
 //! figures that depend on it are kept apart by the bound that was seen just then. Times are medians in ns.
 
+mod jobs;
+mod latency;
 mod raw;
 mod report;
 mod rows;
@@ -45,12 +47,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
+/// What a measurement returns.
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+fn run(options: &Options) -> Outcome {
     let world: World = futures::executor::block_on(oxshmem::init())?;
     let mut report = Report::new(options.only.clone(), options.quick);
     let measured = world.block_on(async {
         if options.barrier {
-            rows::barriers(&world, &mut report).await
+            jobs::barriers(&world, &mut report).await
         } else if world.n_pes() == 2 {
             rows::all(&world, &mut report).await
         } else {

@@ -85,3 +85,24 @@ pub(crate) fn median(samples: &mut [f64]) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples.get(samples.len() / 2).copied().unwrap_or(f64::NAN)
 }
+
+/// Runs `bound` and `measured` in turns, after a warm-up, and returns the median of each, in ns per repetition.
+macro_rules! in_turns {
+    ($rounds:expr, $repeat:expr, $bound:expr, $measured:expr) => {{
+        let (mut bounds, mut values) = (Vec::new(), Vec::new());
+        for round in 0..$rounds + 2 {
+            let start = std::time::Instant::now();
+            $bound;
+            let bound = start.elapsed();
+            let start = std::time::Instant::now();
+            $measured;
+            let value = start.elapsed();
+            if round >= 2 {
+                bounds.push(bound.as_nanos() as f64 / $repeat as f64);
+                values.push(value.as_nanos() as f64 / $repeat as f64);
+            }
+        }
+        ($crate::report::median(&mut bounds), $crate::report::median(&mut values))
+    }};
+}
+pub(crate) use in_turns;

@@ -195,6 +195,7 @@ impl WordWait {
             Word::new(address, size_of::<T>() == 8, T::SIGNED, cmp.accepts(), value.to_bits())
         });
         let extent = word.as_view().extent();
+        tracing::trace!(target: "oxshmem", call = "wait_until", "not yet: leaves it to the driver");
         self.watch = Some(executor.register(probe, extent, allocation, waker));
         // What came between the last look and the registration is nobody's but ours to see.
         let seen = look(word);

@@ -30,7 +30,7 @@ impl Team {
     /// [`Error::PeOutOfRange`], on every PE alike, and those of [`sync`](Self::sync). At the root,
     /// [`Error::LengthMismatch`] if there are no bytes to give; the others then get an empty vector.
     pub fn broadcast(&self, bytes: Option<Vec<u8>>, root: usize) -> Collective<Vec<u8>> {
-        self.run(move |group| broadcast(group, bytes, root))
+        self.run("broadcast", move |group| broadcast(group, bytes, root))
     }
 }
 

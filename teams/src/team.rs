@@ -21,6 +21,8 @@ use oxshmem_ops::{Context, ContextOptions};
 use oxshmem_runtime::{Error, Pe, Result, flight::Flight, settings::SyncAlgorithm};
 use oxshmem_spaces::{SymRef, SymSlice, SymView, allocation::Allocation};
 
+use tracing::Instrument;
+
 use crate::sync::{Sync, choose};
 
 /// Words between two flags: each is on a pair of cache lines of its own.
@@ -234,6 +236,7 @@ impl Team {
     /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`], when it can end no more.
     #[inline]
     pub fn sync(&self) -> SyncFuture<'_> {
+        tracing::trace!(target: "oxshmem", call = "sync");
         let ticket = self.with_queue(|queue| {
             let ticket = queue.ended + queue.waiting.len() as u64 + 1;
             queue.waiting.push_back(Running::Called);
@@ -249,8 +252,12 @@ impl Team {
         SyncFuture { team: self, ticket }
     }
 
-    /// Runs `collective` when its turn comes. It sees the team's group, and may [`sync`](sync_in) in it.
-    pub fn run<T, F>(&self, collective: impl FnOnce(Arc<Group>) -> F + Send + 'static) -> Collective<T>
+    /// Runs `collective`, which `call` names to those who trace, when its turn comes. It sees the team's group, and may [`sync`](sync_in) in it.
+    pub fn run<T, F>(
+        &self,
+        call: &'static str,
+        collective: impl FnOnce(Arc<Group>) -> F + Send + 'static,
+    ) -> Collective<T>
     where
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send + 'static,
@@ -258,13 +265,15 @@ impl Team {
         let flight = Arc::new(Flight::default());
         let landing = Arc::clone(&flight);
         let group = Arc::clone(&self.group);
-        let task = Box::pin(async move {
+        let task = async move {
             let outcome = match group.pe.check("a collective") {
                 Ok(()) => collective(group).await,
                 Err(error) => Err(error),
             };
             landing.land(outcome);
-        });
+        };
+        // One span from its turn to its end; nothing while nobody listens at TRACE.
+        let task = Box::pin(task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call)));
         self.with_queue(|queue| {
             queue.waiting.push_back(Running::Task(task));
             if queue.waiting.len() == 1 {
