@@ -15,10 +15,31 @@ use crate::World;
 ///
 /// They run the same code as PEs in processes of their own, each with a heap, contexts and an executor, but
 /// share one mapping, and wake each other without the kernel.
+///
+/// ```
+/// use oxshmem::prelude::*;
+///
+/// let sums = LocalCluster::run(4, |world| async move {
+///     let sum = world.alloc_zeroed::<u64>(1).await?;
+///     world.context().add(sum.at(0), world.my_pe() as u64, 0).await?; // on PE 0
+///     world.finalize().await?;
+///     Ok(sum.at(0).load())
+/// })?;
+/// assert_eq!(sums, [6, 0, 0, 0]);
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct LocalCluster;
 
 /// How a [`LocalCluster`] is set up.
+///
+/// ```
+/// use oxshmem::ClusterOptions;
+///
+/// let mut options = ClusterOptions { threads: 1, ..ClusterOptions::default() };
+/// options.settings.symmetric_size = 1 << 20;
+/// assert_eq!(options.settings.symmetric_size, 1 << 20);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ClusterOptions {
     /// The settings of every PE. Those of the environment are not read.
@@ -60,6 +81,18 @@ impl LocalCluster {
     ///
     /// # Errors
     /// Those of [`run`](Self::run).
+    ///
+    /// ```
+    /// use oxshmem::{ClusterOptions, prelude::*};
+    ///
+    /// let options = ClusterOptions { threads: 1, ..ClusterOptions::default() };
+    /// let sizes = LocalCluster::run_with(100, options, |world| async move {
+    ///     world.finalize().await?;
+    ///     Ok(world.n_pes())
+    /// })?;
+    /// assert_eq!(sizes, [100; 100]);
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn run_with<R, F>(n: usize, options: ClusterOptions, program: impl Fn(World) -> F) -> Result<Vec<R>>
     where
         R: Send + 'static,
@@ -107,6 +140,20 @@ impl LocalCluster {
     ///
     /// # Errors
     /// [`Error::Unsupported`] if the address space has no room for so many heaps.
+    ///
+    /// ```
+    /// use oxshmem::{prelude::*, settings::Settings};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let mut worlds = LocalCluster::start(2, Settings::default()).await?.into_iter();
+    /// let (a, b) = (worlds.next().unwrap(), worlds.next().unwrap());
+    /// tokio::try_join!(a.barrier_all(), b.barrier_all())?;
+    /// tokio::try_join!(a.finalize(), b.finalize())?;
+    /// assert!(a.is_finalized() && b.is_finalized());
+    /// # Ok::<(), oxshmem::Error>(())
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub async fn start(n: usize, settings: Settings) -> Result<Vec<World>> {
         if n == 0 {
             return Err(Error::Unsupported { what: "a job has at least one PE".into() });

@@ -34,6 +34,15 @@ const OTHER_LAUNCHERS: [(&str, &str); 5] = [
 /// [`Error::SettingMismatch`](crate::Error::SettingMismatch) for environment variables,
 /// [`Error::AlreadyInitialized`](crate::Error::AlreadyInitialized),
 /// [`Error::Bootstrap`](crate::Error::Bootstrap) when the launcher cannot be reached.
+///
+/// ```
+/// #[tokio::main]
+/// async fn main() -> oxshmem::Result<()> {
+///     let world = oxshmem::init().await?;
+///     assert!(world.my_pe() < world.n_pes()); // PE 0 of 1, unless `oshrun` starts this
+///     world.finalize().await
+/// }
+/// ```
 pub async fn init() -> Result<World> {
     init_with(Settings::from_env()?).await
 }
@@ -42,6 +51,19 @@ pub async fn init() -> Result<World> {
 ///
 /// # Errors
 /// Those of [`init`].
+///
+/// ```
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// use oxshmem::settings::Settings;
+///
+/// let mut settings = Settings::from_env()?;
+/// settings.symmetric_size = 1 << 20;
+/// let world = oxshmem::init_with(settings).await?;
+/// assert_eq!(world.heap_use().size, 1 << 20);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub async fn init_with(settings: Settings) -> Result<World> {
     let bootstrap: Arc<dyn Bootstrap> = match Launched::from_env()? {
         Some(launched) => Arc::new(launched),
@@ -57,6 +79,17 @@ pub async fn init_with(settings: Settings) -> Result<World> {
 ///
 /// # Errors
 /// Those of [`init`] that concern settings.
+///
+/// ```
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// use oxshmem::settings::Settings;
+///
+/// let world = oxshmem::init_single(Settings::default()).await?;
+/// assert_eq!((world.my_pe(), world.n_pes()), (0, 1));
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub async fn init_single(settings: Settings) -> Result<World> {
     join(Arc::new(Single::new()), settings).await
 }

@@ -26,6 +26,18 @@ use oxshmem_teams::{
 };
 
 /// A PE's handle to its job. Clones are the same PE; any thread may use any of them.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let twin = world.clone();
+/// let task = tokio::spawn(async move { twin.my_pe() });
+/// assert_eq!(task.await.unwrap(), world.my_pe());
+/// assert_eq!(format!("{world:?}"), format!("PE {} of 2", world.my_pe()));
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct World(Arc<Inner>);
 
@@ -44,6 +56,12 @@ type Ending = Pin<Box<dyn Future<Output = Result<(), Arc<Error>>> + Send>>;
 ///
 /// Every [`World`] gives [`Multiple`](Self::Multiple): the promises that C makes at run time are types here,
 /// such as a context that is not `Send`.
+///
+/// ```
+/// use oxshmem::ThreadLevel;
+///
+/// assert!(ThreadLevel::Single < ThreadLevel::Funneled && ThreadLevel::Serialized < ThreadLevel::Multiple);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ThreadLevel {
     /// One thread: `SHMEM_THREAD_SINGLE`.
@@ -65,43 +83,125 @@ impl World {
     }
 
     /// This PE's number (`OpenSHMEM 1.6 §9.1.2`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let to = (world.my_pe() + 1) % world.n_pes();
+    /// let from = world.alloc::<u64>(1).await?;
+    /// world.context().p(from.at(0), world.my_pe() as u64, to).await?;
+    /// world.barrier_all().await?;
+    /// assert_eq!(from.at(0).load() as usize, (world.my_pe() + 2) % 3);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn my_pe(&self) -> usize {
         self.0.pe.me()
     }
 
     /// How many PEs the job has (`OpenSHMEM 1.6 §9.1.3`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// assert_eq!(world.n_pes(), 3);
+    /// assert!(world.my_pe() < world.n_pes());
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn n_pes(&self) -> usize {
         self.0.pe.n_pes()
     }
 
     /// The host that this PE runs on.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// assert!(!world.host().is_empty());
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn host(&self) -> &str {
         &self.0.pe.placement().host
     }
 
     /// Whether `pe` can be reached by operations (`OpenSHMEM 1.6 §9.1.7`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// assert!(world.pe_accessible(1));
+    /// assert!(!world.pe_accessible(2));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn pe_accessible(&self, pe: usize) -> bool {
         pe < self.n_pes()
     }
 
     /// The version of the specification that is implemented, major and minor (`OpenSHMEM 1.6 §9.1.11`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// assert_eq!(world.version(), (1, 6));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn version(&self) -> (u32, u32) {
         (VERSION_MAJOR, VERSION_MINOR)
     }
 
     /// The name of this library (`OpenSHMEM 1.6 §9.1.12`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// assert!(world.name().starts_with("oxshmem "));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn name(&self) -> &'static str {
         VENDOR_NAME
     }
 
     /// The thread level in force (`OpenSHMEM 1.6 §9.2.2`): always [`ThreadLevel::Multiple`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// assert_eq!(world.thread_level(), oxshmem::ThreadLevel::Multiple);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn thread_level(&self) -> ThreadLevel {
         ThreadLevel::Multiple
     }
 
     /// The default context: `SHMEM_CTX_DEFAULT` (`OpenSHMEM 1.6 §9.5`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let counter = world.alloc_zeroed::<u64>(1).await?;
+    /// world.context().inc(counter.at(0), 0).await?; // on PE 0
+    /// world.barrier_all().await?;
+    /// assert_eq!(world.context().g(counter.at(0), 0).await?, 2);
+    /// # world.barrier_all().await?;
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn context(&self) -> &Context {
         &self.0.context
@@ -112,6 +212,20 @@ impl World {
     ///
     /// # Errors
     /// [`Error::Finalized`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc::<u64>(4).await?;
+    /// let ctx = world.create_context(ContextOptions::new().serialized())?;
+    /// let put = ctx.put_nbi(&words, vec![7; 4], 0);
+    /// ctx.quiet().await?; // of this context alone
+    /// assert_eq!(words.view().to_vec(), [7; 4]);
+    /// # put.await?;
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn create_context<M: Sharing>(&self, options: ContextOptions<M>) -> Result<Context<M>> {
         self.0.pe.check("create_context")?;
         Ok(Context::new(Arc::clone(&self.0.pe), options))
@@ -126,6 +240,21 @@ impl World {
     /// [`Error::HeapExhausted`] on every PE alike; [`Error::CollectiveMismatch`] if PEs call it with different
     /// arguments, unless `SHMEM_CHECK_ALLOC` says otherwise; [`Error::PeLost`], [`Error::GlobalExit`] and
     /// [`Error::Finalized`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let grid = world.alloc::<f64>(100).await?;
+    /// assert_eq!(grid.len(), 100);
+    /// grid.view().fill(1.5); // this PE's
+    /// world.barrier_all().await?;
+    /// world.context().p(grid.at(0), 2.5, 1 - world.my_pe()).await?; // the other's
+    /// world.barrier_all().await?;
+    /// assert_eq!(grid.slice(..2).to_vec(), [2.5, 1.5]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub async fn alloc<T: Element>(&self, len: usize) -> Result<SymSlice<T>> {
         self.alloc_with("alloc", len, align_of::<T>(), Hints::NONE, false).await
     }
@@ -134,6 +263,16 @@ impl World {
     ///
     /// # Errors
     /// Those of [`alloc`](Self::alloc).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let counters = world.alloc_zeroed::<u32>(8).await?;
+    /// assert_eq!(counters.view().to_vec(), [0; 8]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub async fn alloc_zeroed<T: Element>(&self, len: usize) -> Result<SymSlice<T>> {
         self.alloc_with("alloc_zeroed", len, align_of::<T>(), Hints::NONE, true).await
     }
@@ -143,6 +282,17 @@ impl World {
     ///
     /// # Errors
     /// Those of [`alloc`](Self::alloc), and [`Error::InvalidAlignment`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let page = world.alloc_aligned::<u8>(100, 4096).await?;
+    /// let address = page.view().ptr(0).map(|ptr| ptr.addr());
+    /// assert_eq!(address.map(|address| address % 4096), Some(0));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub async fn alloc_aligned<T: Element>(&self, len: usize, align: usize) -> Result<SymSlice<T>> {
         self.alloc_with("alloc_aligned", len, align, Hints::NONE, false).await
     }
@@ -151,6 +301,17 @@ impl World {
     ///
     /// # Errors
     /// Those of [`alloc`](Self::alloc).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let hints = Hints::ATOMICS_REMOTE | Hints::SIGNAL_REMOTE;
+    /// let flag = world.alloc_with_hints::<u64>(1, hints).await?;
+    /// assert_eq!(flag.len(), 1);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub async fn alloc_with_hints<T: Element>(&self, len: usize, hints: Hints) -> Result<SymSlice<T>> {
         self.alloc_with("alloc_with_hints", len, align_of::<T>(), hints, false).await
     }
@@ -194,6 +355,19 @@ impl World {
     ///
     /// # Errors
     /// Those of [`alloc`](Self::alloc), with the slice given back in [`Rejected`](crate::Rejected).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let mut list = world.alloc::<u32>(3).await?;
+    /// list.view().write(&[1, 2, 3]);
+    /// list = world.realloc(list, 1000).await?;
+    /// assert_eq!(list.len(), 1000);
+    /// assert_eq!(list.slice(..3).to_vec(), [1, 2, 3]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub async fn realloc<T: Element>(
         &self,
         slice: SymSlice<T>,
@@ -268,6 +442,18 @@ impl World {
     /// # Errors
     /// [`Error::CollectiveMismatch`] if PEs free different slices; [`Error::PeLost`], [`Error::GlobalExit`]
     /// and [`Error::Finalized`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let before = world.heap_use().used;
+    /// let buffer = world.alloc::<u8>(1 << 20).await?;
+    /// world.free(buffer).await?;
+    /// assert_eq!(world.heap_use().used, before);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub async fn free<T: Element>(&self, slice: SymSlice<T>) -> Result<()> {
         self.0.pe.check("free")?;
         let Some(block) = slice.allocation().block().copied() else { return Ok(()) };
@@ -296,6 +482,19 @@ impl World {
     ///
     /// # Errors
     /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let buffer = world.alloc::<u8>(1 << 20).await?;
+    /// drop(buffer); // tells nobody
+    /// assert_eq!(world.heap_use().used, 1 << 20);
+    /// world.reclaim().await?;
+    /// assert_eq!(world.heap_use().used, 0);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub async fn reclaim(&self) -> Result<()> {
         self.0.pe.check("reclaim")?;
         let call = MemoryCall { name: "reclaim", bytes: 0, align: 0, hints: Hints::NONE, flags: 8 };
@@ -305,6 +504,18 @@ impl World {
     }
 
     /// What the symmetric heap holds. Blocks that were dropped, but are not reclaimed yet, count as used.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc::<u64>(100).await?;
+    /// let heap = world.heap_use();
+    /// assert_eq!((heap.blocks, heap.used), (1, 832)); // in whole lines of 64 bytes
+    /// assert_eq!(heap.used + heap.free, heap.size);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn heap_use(&self) -> HeapUse {
         self.0.heap.usage()
     }
@@ -315,6 +526,20 @@ impl World {
     ///
     /// # Errors
     /// Those of [`quiet`](Context::quiet) and of [`sync_all`](Self::sync_all).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let words = world.alloc::<u64>(2).await?;
+    /// let me = world.my_pe();
+    /// let put = world.context().put_nbi(words.slice(me..=me), vec![me as u64 + 1], 1 - me);
+    /// world.barrier_all().await?; // every PE's puts have arrived
+    /// assert_eq!(words.at(1 - me).load(), 2 - me as u64);
+    /// # put.await?;
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline]
     pub fn barrier_all(&self) -> Barrier<'_> {
         if self.0.context.is_idle() {
@@ -339,6 +564,18 @@ impl World {
     ///
     /// # Errors
     /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let sync = world.sync_all(); // this PE has come
+    /// let sum: u64 = (0..1000).sum(); // while the others come
+    /// sync.await?;
+    /// assert_eq!(sum, 499_500);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline]
     pub fn sync_all(&self) -> SyncFuture<'_> {
         self.0.team.sync()
@@ -349,6 +586,16 @@ impl World {
     /// # Errors
     /// [`Error::PeOutOfRange`], [`Error::LengthMismatch`] at a root that passes `None`, and those of
     /// [`sync_all`](Self::sync_all).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let bytes = (world.my_pe() == 1).then(|| b"from PE 1".to_vec());
+    /// assert_eq!(world.broadcast(bytes, 1).await?, b"from PE 1");
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn broadcast(&self, bytes: Option<Vec<u8>>, root: usize) -> Collective<Vec<u8>> {
         self.0.team.broadcast(bytes, root)
     }
@@ -360,6 +607,17 @@ impl World {
     ///
     /// # Errors
     /// [`Error::Finalized`] once the world has ended; the errors of [`barrier_all`](Self::barrier_all).
+    ///
+    /// ```
+    /// use oxshmem::{Error, prelude::*};
+    ///
+    /// LocalCluster::run(2, |world| async move {
+    ///     world.finalize().await?;
+    ///     assert!(matches!(world.barrier_all().await, Err(Error::Finalized { .. })));
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub async fn finalize(&self) -> Result<()> {
         self.0.pe.check("finalize")?;
         let ending = {
@@ -388,6 +646,17 @@ impl World {
     }
 
     /// Whether [`finalize`](Self::finalize) has ended this world.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// let ends = LocalCluster::run(2, |world| async move {
+    ///     let before = world.is_finalized();
+    ///     world.finalize().await?;
+    ///     Ok((before, world.is_finalized()))
+    /// })?;
+    /// assert_eq!(ends, [(false, true); 2]);
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn is_finalized(&self) -> bool {
         self.0.pe.job() == 0
     }
@@ -400,6 +669,18 @@ impl World {
     ///
     /// # Errors
     /// Always one, if it returns at all.
+    ///
+    /// ```
+    /// use oxshmem::{Error, prelude::*};
+    ///
+    /// let ended = LocalCluster::run(2, |world| async move {
+    ///     if world.my_pe() == 1 {
+    ///         world.global_exit(3).await?;
+    ///     }
+    ///     world.barrier_all().await // PE 1 never comes
+    /// });
+    /// assert!(matches!(ended, Err(Error::GlobalExit { pe: 1, status: 3 })));
+    /// ```
     pub async fn global_exit(&self, status: i32) -> Result<()> {
         self.0.pe.abort(status, "");
         if self.0.pe.owns_process() {
@@ -410,6 +691,18 @@ impl World {
 
     /// Runs `future` to its end on this thread, which sleeps on this PE's doorbell meanwhile: for programs
     /// without an async runtime. In one, await instead.
+    ///
+    /// ```
+    /// use oxshmem::settings::Settings;
+    ///
+    /// # let start = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # let world = start.block_on(oxshmem::init_single(Settings::default()))?;
+    /// # drop(start);
+    /// let words = world.block_on(world.alloc::<u64>(4))?;
+    /// assert_eq!(words.len(), 4);
+    /// world.block_on(world.finalize())?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.0.pe.executor().block_on(future)
     }
@@ -428,6 +721,17 @@ impl fmt::Debug for World {
 }
 
 /// A barrier: see [`World::barrier_all`]. It goes on if this is dropped.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let barrier = world.barrier_all();
+/// drop(barrier); // this PE has come nevertheless
+/// world.barrier_all().await?;
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 #[must_use = "the other PEs have come once this is awaited"]
 #[derive(Debug)]
 pub struct Barrier<'a>(Step<'a>);

@@ -81,7 +81,12 @@ fn a_pe_that_ends_before_init_fails_those_that_wait_for_it() {
 fn global_exit_is_the_status_and_says_why() {
     let ended = line("-np 3 pe one-aborts 1 5 enough");
     assert_eq!((ended.status, ended.stderr.as_str()), (5, "oshrun: PE 1 called global_exit(5): enough\n"));
-    assert_eq!(ended.stdout, "flushed late", "who called it ends by itself");
+    // Another PE may learn of it, and say so, before it is ended.
+    assert!(
+        ended.stdout.lines().any(|line| line == "flushed late"),
+        "who called it ends by itself: {}",
+        ended.stdout
+    );
 }
 
 #[test]

@@ -18,6 +18,23 @@ use crate::{
 };
 
 /// Types that can be fetched, set and swapped atomically: table 7 of the specification.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// use oxshmem::{ExtendedAmo, SymRef};
+///
+/// async fn reset<T: ExtendedAmo>(ctx: &Context, at: SymRef<'_, T>, to: T) -> oxshmem::Result<T> {
+///     ctx.swap(at, to, ctx.my_pe()).await
+/// }
+///
+/// let word = world.alloc_zeroed::<f64>(1).await?;
+/// assert_eq!(reset(world.context(), word.at(0), 0.5).await?, 0.0);
+/// assert_eq!(word.at(0).load(), 0.5);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub trait ExtendedAmo: Element {
     /// The word with the type's bits.
     #[doc(hidden)]
@@ -31,6 +48,23 @@ pub trait ExtendedAmo: Element {
 }
 
 /// Types that can also be compared, added to and waited for: table 6 of the specification.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// use oxshmem::{StandardAmo, SymRef};
+///
+/// async fn count<T: StandardAmo>(ctx: &Context, at: SymRef<'_, T>) -> oxshmem::Result<T> {
+///     ctx.inc(at, ctx.my_pe()).await?;
+///     ctx.fetch(at, ctx.my_pe()).await
+/// }
+///
+/// assert_eq!(count(world.context(), world.alloc_zeroed::<i32>(1).await?.at(0)).await?, 1);
+/// assert_eq!(count(world.context(), world.alloc_zeroed::<usize>(1).await?.at(0)).await?, 1);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub trait StandardAmo: ExtendedAmo + Ord {
     /// The type's 1.
     #[doc(hidden)]
@@ -47,6 +81,23 @@ pub trait StandardAmo: ExtendedAmo + Ord {
 }
 
 /// Types that take bitwise operations: table 8 of the specification.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// use oxshmem::{BitwiseAmo, SymRef};
+///
+/// async fn mark<T: BitwiseAmo>(ctx: &Context, at: SymRef<'_, T>, bits: T) -> oxshmem::Result<T> {
+///     ctx.fetch_or(at, bits, ctx.my_pe()).await
+/// }
+///
+/// let word = world.alloc_zeroed::<u32>(1).await?;
+/// assert_eq!(mark(world.context(), word.at(0), 0b101).await?, 0);
+/// assert_eq!(word.at(0).load(), 0b101);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub trait BitwiseAmo: StandardAmo {}
 
 macro_rules! extended {
@@ -111,8 +162,14 @@ impl BitwiseAmo for u64 {}
 compile_error!("oxshmem needs 64-bit addresses");
 
 /// Operations that return the value before: blocking and nonblocking form of each.
+///
+/// A row ends with its example: the word before, the arguments, the word after.
 macro_rules! fetching {
-    ($($(#[$meta:meta])* $name:ident, $name_nbi:ident: $types:ident ($($arg:ident),*) $section:literal => $operation:expr;)*) => {
+    ($(
+        $(#[$meta:meta])*
+        $name:ident, $name_nbi:ident: $types:ident ($($arg:ident),*) $section:literal => $operation:expr,
+        $start:literal ($($with:literal),*) $end:literal;
+    )*) => {
         impl<M: Sharing> Context<M> {$(
             $(#[$meta])*
             /// (`OpenSHMEM 1.6
@@ -123,6 +180,23 @@ macro_rules! fetching {
             /// [`PeOutOfRange`](oxshmem_runtime::Error::PeOutOfRange),
             /// [`ForeignMemory`](oxshmem_runtime::Error::ForeignMemory),
             /// [`Finalized`](oxshmem_runtime::Error::Finalized).
+            ///
+            /// ```
+            /// # use oxshmem::prelude::*;
+            /// # LocalCluster::run(2, |world| async move {
+            /// let word = world.alloc_zeroed::<u64>(1).await?;
+            /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+            #[doc = concat!("ctx.set(word.at(0), ", stringify!($start), ", next).await?;")]
+            #[doc = concat!(
+                "let before = ctx.", stringify!($name),
+                "(word.at(0), ", $(stringify!($with), ", ",)* "next).await?;"
+            )]
+            #[doc = concat!("assert_eq!(before, ", stringify!($start), ");")]
+            #[doc = concat!("assert_eq!(ctx.fetch(word.at(0), next).await?, ", stringify!($end), ");")]
+            /// # world.finalize().await
+            /// # })?;
+            /// # Ok::<(), oxshmem::Error>(())
+            /// ```
             #[inline(always)]
             pub fn $name<T: $types>(&self, at: SymRef<'_, T>, $($arg: T,)* pe: usize) -> Fetch<T> {
                 self.fetch_word(stringify!($name), at, $operation($($arg.to_word()),*), pe)
@@ -131,6 +205,24 @@ macro_rules! fetching {
             /// The nonblocking form of
             #[doc = concat!("[`", stringify!($name), "`](Self::", stringify!($name), "):")]
             /// it may be dropped, and is unordered with others until [`fence`](Self::fence).
+            ///
+            /// ```
+            /// # use oxshmem::prelude::*;
+            /// # LocalCluster::run(2, |world| async move {
+            /// let word = world.alloc_zeroed::<u64>(1).await?;
+            /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+            #[doc = concat!("ctx.set(word.at(0), ", stringify!($start), ", next).await?;")]
+            #[doc = concat!(
+                "let before = ctx.", stringify!($name_nbi),
+                "(word.at(0), ", $(stringify!($with), ", ",)* "next);"
+            )]
+            /// ctx.quiet().await?; // completes it, awaited or not
+            #[doc = concat!("assert_eq!(ctx.fetch(word.at(0), next).await?, ", stringify!($end), ");")]
+            #[doc = concat!("assert_eq!(before.await?, ", stringify!($start), ");")]
+            /// # world.finalize().await
+            /// # })?;
+            /// # Ok::<(), oxshmem::Error>(())
+            /// ```
             #[inline(always)]
             pub fn $name_nbi<T: $types>(&self, at: SymRef<'_, T>, $($arg: T,)* pe: usize) -> Fetch<T> {
                 self.fetch_word(stringify!($name_nbi), at, $operation($($arg.to_word()),*), pe)
@@ -140,8 +232,14 @@ macro_rules! fetching {
 }
 
 /// Operations that return nothing.
+///
+/// A row ends with its example, as above.
 macro_rules! updating {
-    ($($(#[$meta:meta])* $name:ident: $types:ident ($($arg:ident),*) $section:literal => $operation:expr;)*) => {
+    ($(
+        $(#[$meta:meta])*
+        $name:ident: $types:ident ($($arg:ident),*) $section:literal => $operation:expr,
+        $start:literal ($($with:literal),*) $end:literal;
+    )*) => {
         impl<M: Sharing> Context<M> {$(
             $(#[$meta])*
             /// (`OpenSHMEM 1.6
@@ -152,6 +250,22 @@ macro_rules! updating {
             /// [`PeOutOfRange`](oxshmem_runtime::Error::PeOutOfRange),
             /// [`ForeignMemory`](oxshmem_runtime::Error::ForeignMemory),
             /// [`Finalized`](oxshmem_runtime::Error::Finalized).
+            ///
+            /// ```
+            /// # use oxshmem::prelude::*;
+            /// # LocalCluster::run(2, |world| async move {
+            /// let word = world.alloc_zeroed::<u64>(1).await?;
+            /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+            #[doc = concat!("ctx.set(word.at(0), ", stringify!($start), ", next).await?;")]
+            #[doc = concat!(
+                "ctx.", stringify!($name), "(word.at(0), ", $(stringify!($with), ", ",)* "next).await?;"
+            )]
+            /// ctx.quiet().await?;
+            #[doc = concat!("assert_eq!(ctx.fetch(word.at(0), next).await?, ", stringify!($end), ");")]
+            /// # world.finalize().await
+            /// # })?;
+            /// # Ok::<(), oxshmem::Error>(())
+            /// ```
             #[inline(always)]
             pub fn $name<T: $types>(&self, at: SymRef<'_, T>, $($arg: T,)* pe: usize) -> Update {
                 self.update_word(stringify!($name), at, $operation($($arg.to_word()),*), pe)
@@ -162,32 +276,45 @@ macro_rules! updating {
 
 fetching! {
     /// Fetches the value of `at` on `pe`
-    fetch, fetch_nbi: ExtendedAmo () "9.7.1.1" => || Atomic::Fetch;
+    fetch, fetch_nbi: ExtendedAmo () "9.7.1.1" => || Atomic::Fetch,
+        5 () 5;
     /// Stores `value` at `at` on `pe`, and fetches what was there
-    swap, swap_nbi: ExtendedAmo (value) "9.7.1.4" => Atomic::Swap;
+    swap, swap_nbi: ExtendedAmo (value) "9.7.1.4" => Atomic::Swap,
+        5 (7) 7;
     /// Stores `value` at `at` on `pe` if `cond` is there, and fetches what was
-    compare_swap, compare_swap_nbi: StandardAmo (cond, value) "9.7.1.3" => |cond, value| Atomic::CompareSwap { cond, value };
+    compare_swap, compare_swap_nbi: StandardAmo (cond, value) "9.7.1.3" =>
+        |cond, value| Atomic::CompareSwap { cond, value },
+        5 (5, 7) 7;
     /// Adds `value`, wrapping, to `at` on `pe`
-    fetch_add, fetch_add_nbi: StandardAmo (value) "9.7.1.7" => Atomic::Add;
+    fetch_add, fetch_add_nbi: StandardAmo (value) "9.7.1.7" => Atomic::Add,
+        5 (3) 8;
     /// Bitwise and of `value` into `at` on `pe`
-    fetch_and, fetch_and_nbi: BitwiseAmo (value) "9.7.1.9" => Atomic::And;
+    fetch_and, fetch_and_nbi: BitwiseAmo (value) "9.7.1.9" => Atomic::And,
+        0b110 (0b011) 0b010;
     /// Bitwise or of `value` into `at` on `pe`
-    fetch_or, fetch_or_nbi: BitwiseAmo (value) "9.7.1.11" => Atomic::Or;
+    fetch_or, fetch_or_nbi: BitwiseAmo (value) "9.7.1.11" => Atomic::Or,
+        0b110 (0b011) 0b111;
     /// Bitwise exclusive or of `value` into `at` on `pe`
-    fetch_xor, fetch_xor_nbi: BitwiseAmo (value) "9.7.1.13" => Atomic::Xor;
+    fetch_xor, fetch_xor_nbi: BitwiseAmo (value) "9.7.1.13" => Atomic::Xor,
+        0b110 (0b011) 0b101;
 }
 
 updating! {
     /// Stores `value` at `at` on `pe`
-    set: ExtendedAmo (value) "9.7.1.2" => Atomic::Set;
+    set: ExtendedAmo (value) "9.7.1.2" => Atomic::Set,
+        5 (7) 7;
     /// Adds `value`, wrapping, to `at` on `pe`
-    add: StandardAmo (value) "9.7.1.8" => Atomic::Add;
+    add: StandardAmo (value) "9.7.1.8" => Atomic::Add,
+        5 (3) 8;
     /// Bitwise and of `value` into `at` on `pe`
-    and: BitwiseAmo (value) "9.7.1.10" => Atomic::And;
+    and: BitwiseAmo (value) "9.7.1.10" => Atomic::And,
+        0b110 (0b011) 0b010;
     /// Bitwise or of `value` into `at` on `pe`
-    or: BitwiseAmo (value) "9.7.1.12" => Atomic::Or;
+    or: BitwiseAmo (value) "9.7.1.12" => Atomic::Or,
+        0b110 (0b011) 0b111;
     /// Bitwise exclusive or of `value` into `at` on `pe`
-    xor: BitwiseAmo (value) "9.7.1.14" => Atomic::Xor;
+    xor: BitwiseAmo (value) "9.7.1.14" => Atomic::Xor,
+        0b110 (0b011) 0b101;
 }
 
 impl<M: Sharing> Context<M> {
@@ -195,12 +322,38 @@ impl<M: Sharing> Context<M> {
     ///
     /// # Errors
     /// Those of [`fetch_add`](Self::fetch_add).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let word = world.alloc_zeroed::<u64>(1).await?;
+    /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+    /// assert_eq!(ctx.fetch_inc(word.at(0), next).await?, 0);
+    /// assert_eq!(ctx.fetch_inc(word.at(0), next).await?, 1);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn fetch_inc<T: StandardAmo>(&self, at: SymRef<'_, T>, pe: usize) -> Fetch<T> {
         self.fetch_word("fetch_inc", at, Atomic::Add(T::ONE.to_word()), pe)
     }
 
     /// The nonblocking form of [`fetch_inc`](Self::fetch_inc).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let word = world.alloc_zeroed::<u64>(1).await?;
+    /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+    /// let first = ctx.fetch_inc_nbi(word.at(0), next);
+    /// ctx.quiet().await?; // completes it
+    /// assert_eq!(ctx.fetch(word.at(0), next).await?, 1);
+    /// assert_eq!(first.await?, 0);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn fetch_inc_nbi<T: StandardAmo>(&self, at: SymRef<'_, T>, pe: usize) -> Fetch<T> {
         self.fetch_word("fetch_inc_nbi", at, Atomic::Add(T::ONE.to_word()), pe)
@@ -210,6 +363,19 @@ impl<M: Sharing> Context<M> {
     ///
     /// # Errors
     /// Those of [`add`](Self::add).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let word = world.alloc_zeroed::<u64>(1).await?;
+    /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+    /// ctx.inc(word.at(0), next).await?;
+    /// ctx.quiet().await?;
+    /// assert_eq!(ctx.fetch(word.at(0), next).await?, 1);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn inc<T: StandardAmo>(&self, at: SymRef<'_, T>, pe: usize) -> Update {
         self.update_word("inc", at, Atomic::Add(T::ONE.to_word()), pe)

@@ -16,6 +16,23 @@ use crate::operation::Rejected;
 /// # Safety
 /// `as_ptr` must be readable for `len` elements for as long as `self` is neither moved nor mutated. If
 /// [`STABLE`](Self::STABLE), also while it is moved, and `Self` must be `'static`.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(1, |world| async move {
+/// let data = world.alloc_zeroed::<u32>(2).await?;
+/// let ctx = world.context();
+/// ctx.put(data.at(0), 7, 0).await?; // a value
+/// ctx.put(&data, [1, 2], 0).await?; // an array
+/// ctx.put(&data, [3, 4, 5][..2].as_ref(), 0).await?; // a slice
+/// let vec: Vec<u32> = ctx.put(&data, vec![5, 6], 0).await?; // a vector, which comes back
+/// assert_eq!(data.view().to_vec(), vec);
+/// ctx.put(data.slice(..1), data.slice(1..), 0).await?; // symmetric memory of this PE
+/// assert_eq!(data.view().to_vec(), [6, 6]);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub unsafe trait Source<T: Element>: Send + Sized {
     /// Whether the elements stay where they are when `self` moves, so that a copy may outlast the call.
     const STABLE: bool;
@@ -54,6 +71,22 @@ pub unsafe trait Source<T: Element>: Send + Sized {
 /// # Safety
 /// `as_mut_ptr` must be writable for `len` elements for as long as `self` is neither moved nor accessed. If
 /// [`STABLE`](Self::STABLE), also while it is moved, and `Self` must be `'static`.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(1, |world| async move {
+/// let data = world.alloc_zeroed::<u32>(2).await?;
+/// let copy = world.alloc_zeroed::<u32>(2).await?;
+/// let ctx = world.context();
+/// data.view().write(&[1, 2]);
+/// assert_eq!(ctx.get_into([0; 2], &data, 0).await?, [1, 2]); // an array
+/// assert_eq!(ctx.get_into(vec![0; 2], &data, 0).await?, [1, 2]); // a vector, which comes back
+/// ctx.get_into(copy.view(), &data, 0).await?; // symmetric memory of this PE
+/// assert_eq!(copy.view().to_vec(), [1, 2]);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub unsafe trait Sink<T: Element>: Send + Sized {
     /// Whether the elements stay where they are when `self` moves, so that a copy may outlast the call.
     const STABLE: bool;

@@ -13,6 +13,22 @@ use oxshmem_spaces::{Element, SymView};
 /// `M` says which threads may use it: any at any time ([`Shared`], the default), one at a time
 /// ([`Serialized`]: `Send`, not `Sync`) or only the one that made it ([`Private`]: not even `Send`).
 ///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let word = world.alloc_zeroed::<u64>(1).await?;
+/// let ctx = world.create_context(ContextOptions::new())?; // besides `world.context()`
+/// let adding = tokio::spawn(async move {
+///     ctx.add(word.at(0), 1, 0).await?;
+///     ctx.quiet().await?; // waits for nothing of other contexts
+///     ctx.g(word.at(0), 0).await
+/// });
+/// assert!(adding.await.unwrap()? >= 1);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+///
 /// ```compile_fail
 /// fn on_another_thread(ctx: oxshmem_ops::Context<oxshmem_ops::Private>) {
 ///     std::thread::spawn(move || drop(ctx));
@@ -26,6 +42,20 @@ pub struct Context<M: Sharing = Shared> {
 }
 
 /// Which threads may use a context.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(1, |world| async move {
+/// use oxshmem::{Private, Serialized, Shared};
+/// use oxshmem_ops::context::Sharing;
+///
+/// assert_eq!([Shared::NAME, Serialized::NAME, Private::NAME], ["shared", "serialized", "private"]);
+/// let ctx = world.create_context(ContextOptions::new().serialized())?;
+/// assert!(format!("{ctx:?}").contains(Serialized::NAME));
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub trait Sharing: sealed::Sealed {
     /// A type that is `Send` and `Sync` just as the context shall be.
     #[doc(hidden)]
@@ -35,14 +65,64 @@ pub trait Sharing: sealed::Sealed {
 }
 
 /// Any thread, at any time.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// use oxshmem::Shared;
+///
+/// let ctx: Context<Shared> = world.create_context(ContextOptions::new())?;
+/// let word = world.alloc_zeroed::<u64>(1).await?;
+/// let inc = || world.block_on(ctx.inc(word.at(0), world.my_pe()));
+/// std::thread::scope(|threads| {
+///     let other = threads.spawn(inc);
+///     inc().and(other.join().unwrap())
+/// })?;
+/// assert_eq!(word.at(0).load(), 2);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 #[derive(Debug)]
 pub enum Shared {}
 
 /// One thread at a time: `SHMEM_CTX_SERIALIZED`.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// use oxshmem::Serialized;
+///
+/// let ctx: Context<Serialized> = world.create_context(ContextOptions::new().serialized())?;
+/// let word = world.alloc_zeroed::<u64>(1).await?;
+/// tokio::spawn(async move {
+///     ctx.inc(word.at(0), 0).await // another task has it now
+/// }).await.unwrap()?;
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 #[derive(Debug)]
 pub enum Serialized {}
 
 /// The thread that made it: `SHMEM_CTX_PRIVATE`.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(1, |world| async move {
+/// use oxshmem::Private;
+///
+/// let word = world.alloc_zeroed::<u64>(1).await?;
+/// {
+///     let ctx: Context<Private> = world.create_context(ContextOptions::new().private())?;
+///     // Not held across an `await` of this task, which might go on in another thread.
+///     world.block_on(ctx.p(word.at(0), 3, 0))?;
+/// }
+/// assert_eq!(word.at(0).load(), 3);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 #[derive(Debug)]
 pub enum Private {}
 
@@ -71,11 +151,18 @@ mod sealed {
 /// What a context is made for (`OpenSHMEM 1.6 §9.5.1`).
 ///
 /// ```
-/// use oxshmem_ops::ContextOptions;
-///
-/// let any_thread = ContextOptions::new();
-/// let one_thread = ContextOptions::new().nostore().private();
-/// # let _ = (any_thread, one_thread);
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let any_thread = world.create_context(ContextOptions::new())?;
+/// let one_thread = world.create_context(ContextOptions::new().nostore().serialized())?;
+/// let next = (world.my_pe() + 1) % world.n_pes();
+/// let words = world.alloc_zeroed::<u64>(2).await?;
+/// any_thread.p(words.at(0), 1, next).await?;
+/// one_thread.p(words.at(1), 2, next).await?;
+/// assert_eq!(any_thread.get(&words, next).await?, [1, 2]);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
 /// ```
 pub struct ContextOptions<M: Sharing = Shared> {
     nostore: bool,
@@ -84,16 +171,55 @@ pub struct ContextOptions<M: Sharing = Shared> {
 
 impl ContextOptions {
     /// For any thread, ordering stores too.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let ctx = world.create_context(ContextOptions::new())?;
+    /// let word = world.alloc_zeroed::<u64>(1).await?;
+    /// ctx.p(word.at(0), 1, world.my_pe()).await?;
+    /// assert_eq!(word.at(0).load(), 1);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn new() -> Self {
         Self { nostore: false, sharing: PhantomData }
     }
 
     /// For one thread at a time: `SHMEM_CTX_SERIALIZED`. The context is `Send` and not `Sync`.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let ctx = world.create_context(ContextOptions::new().serialized())?;
+    /// let word = world.alloc_zeroed::<u64>(1).await?;
+    /// let pe = world.my_pe();
+    /// let inc = tokio::spawn(async move { ctx.fetch_inc(word.at(0), pe).await });
+    /// assert_eq!(inc.await.unwrap()?, 0);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn serialized(self) -> ContextOptions<Serialized> {
         ContextOptions { nostore: self.nostore, sharing: PhantomData }
     }
 
     /// For the thread that makes it: `SHMEM_CTX_PRIVATE`. The context is neither `Send` nor `Sync`.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let word = world.alloc_zeroed::<u64>(1).await?;
+    /// let before = {
+    ///     let ctx = world.create_context(ContextOptions::new().private())?;
+    ///     world.block_on(ctx.fetch_inc(word.at(0), 0))?
+    /// };
+    /// assert_eq!((before, word.at(0).load()), (0, 1));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn private(self) -> ContextOptions<Private> {
         ContextOptions { nostore: self.nostore, sharing: PhantomData }
     }
@@ -107,6 +233,20 @@ impl Default for ContextOptions {
 
 impl<M: Sharing> ContextOptions<M> {
     /// `quiet` and `fence` need not order this PE's own stores to symmetric memory: `SHMEM_CTX_NOSTORE`.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let ctx = world.create_context(ContextOptions::new().nostore())?;
+    /// let data = world.alloc_zeroed::<u64>(4).await?;
+    /// let next = (world.my_pe() + 1) % world.n_pes();
+    /// ctx.put(&data, [1, 2, 3, 4], next).await?;
+    /// ctx.quiet().await?; // orders what the context did, not what this PE stores by itself
+    /// assert_eq!(ctx.get(&data, next).await?, [1, 2, 3, 4]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn nostore(self) -> Self {
         Self { nostore: true, ..self }
     }
@@ -127,12 +267,36 @@ impl<M: Sharing> Context<M> {
     }
 
     /// How many PEs it reaches: operations take PE numbers below this.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let ctx = world.context();
+    /// assert_eq!(ctx.n_pes(), 2);
+    /// let word = world.alloc_zeroed::<u64>(1).await?;
+    /// assert!(ctx.p(word.at(0), 1, ctx.n_pes()).await.is_err());
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn n_pes(&self) -> usize {
         self.pe.n_pes()
     }
 
     /// The number of the PE that it belongs to.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let ctx = world.create_context(ContextOptions::new())?;
+    /// let word = world.alloc_zeroed::<u64>(1).await?;
+    /// ctx.p(word.at(0), 1, ctx.my_pe()).await?; // this PE's own
+    /// assert_eq!((ctx.my_pe(), word.at(0).load()), (world.my_pe(), 1));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn my_pe(&self) -> usize {
         self.pe.me()
@@ -140,6 +304,20 @@ impl<M: Sharing> Context<M> {
 
     /// Completes every operation on the context, then ends it (`OpenSHMEM 1.6 §9.5.3`). Dropping a context
     /// does not wait: its operations complete by themselves, at the latest in `finalize`.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let ctx = world.create_context(ContextOptions::new())?;
+    /// let data = world.alloc_zeroed::<u64>(4).await?;
+    /// let next = (world.my_pe() + 1) % world.n_pes();
+    /// drop(ctx.put_nbi(&data, vec![1, 2, 3, 4], next));
+    /// ctx.destroy().await?; // the put is complete
+    /// assert_eq!(world.context().get(&data, next).await?, [1, 2, 3, 4]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub async fn destroy(self) -> Result<()> {
         self.quiet().await
     }

@@ -18,6 +18,23 @@ use oxshmem_runtime::{Error, flight::Flight, opset::OpSet};
 ///
 /// `?` turns it into an [`Error`], and drops the buffer. Operations on values and borrowed slices, which are
 /// their caller's still, fail with a plain `Error`.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// use oxshmem::{Error, Rejected};
+///
+/// let data = world.alloc_zeroed::<u64>(2).await?;
+/// match world.context().put(&data, vec![1, 2, 3], 0).await {
+///     Err(Rejected { error: Error::LengthMismatch { source_len: 3, dest_len: 2, .. }, buffer }) => {
+///         assert_eq!(buffer, [1, 2, 3]);
+///     }
+///     other => panic!("three elements do not go into two: {other:?}"),
+/// }
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub struct Rejected<B> {
     /// What went wrong.
     pub error: Error,
@@ -145,38 +162,137 @@ macro_rules! operation {
 operation! {
     /// A put. Ready with the source when that may be reused, which is its *local* completion: the data need
     /// not be visible at the target yet.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let data = world.alloc_zeroed::<u64>(4).await?;
+    /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+    /// let put = ctx.put(&data, vec![1, 2, 3, 4], next);
+    /// let source = put.await?; // may be reused; the data is on its way
+    /// ctx.quiet().await?; // there
+    /// assert_eq!(ctx.get(&data, next).await?, source);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     Put<S, E> -> S, E
 }
 
 operation! {
     /// A nonblocking put. Ready with the source when the data is at the target, which is its *remote*
     /// completion.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let data = world.alloc_zeroed::<u64>(4).await?;
+    /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+    /// let put = ctx.put_nbi(&data, vec![1, 2, 3, 4], next);
+    /// let source = put.await?; // there
+    /// assert_eq!(ctx.get(&data, next).await?, source);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     PutNbi<S, E> -> S, E
 }
 
 operation! {
     /// A put-with-signal. Ready with the source when that may be reused, which is its *local* completion.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let (data, signal) = (world.alloc_zeroed::<u64>(2).await?, world.alloc_zeroed::<u64>(1).await?);
+    /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+    /// let put = ctx.put_signal(&data, vec![1, 2], signal.at(0), Signal::Set(1), next);
+    /// assert_eq!(put.await?, [1, 2]); // the vector
+    /// signal.at(0).wait_until(Cmp::Eq, 1).await?; // from the PE before
+    /// assert_eq!(data.view().to_vec(), [1, 2]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     PutSignal<S, E> -> S, E
 }
 
 operation! {
     /// A nonblocking put-with-signal. Ready with the source when data and signal are at the target, which is
     /// its *remote* completion.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let (data, signal) = (world.alloc_zeroed::<u64>(2).await?, world.alloc_zeroed::<u64>(1).await?);
+    /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+    /// let put = ctx.put_signal_nbi(&data, vec![1, 2], signal.at(0), Signal::Set(1), next);
+    /// put.await?; // data and signal are there
+    /// assert_eq!(ctx.g(signal.at(0), next).await?, 1);
+    /// assert_eq!(ctx.get(&data, next).await?, [1, 2]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     PutSignalNbi<S, E> -> S, E
 }
 
 operation! {
     /// A get. Ready with the destination when the data is in it.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let data = world.alloc_zeroed::<u64>(4).await?;
+    /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+    /// data.view().fill(world.my_pe() as u64);
+    /// world.barrier_all().await?;
+    /// let (a, b) = (ctx.get(data.slice(..2), next), ctx.get_into([0; 2], data.slice(2..), next));
+    /// // Both are under way, and may be awaited in any order.
+    /// assert_eq!((b.await?, a.await?), ([next as u64; 2], vec![next as u64; 2]));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     Get<B, E> -> B, E
 }
 
 operation! {
     /// An atomic operation that fetches. Ready with the value before it.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let tickets = world.alloc_zeroed::<u64>(1).await?;
+    /// let take = world.context().fetch_add(tickets.at(0), 1, 0);
+    /// let mine = take.await?; // nobody else has it
+    /// assert!(mine < 3);
+    /// world.barrier_all().await?;
+    /// assert_eq!(world.context().g(tickets.at(0), 0).await?, 3);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     Fetch<T> -> T, Error
 }
 
 /// A store, a signal or an atomic operation that fetches nothing. Ready at its *local* completion: the value
 /// is on its way, but need not be visible at the target yet.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let word = world.alloc_zeroed::<u64>(1).await?;
+/// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+/// let add = ctx.add(word.at(0), 2, next);
+/// add.await?; // issued
+/// ctx.quiet().await?; // there
+/// assert_eq!(ctx.g(word.at(0), next).await?, 2);
+/// assert!(ctx.add(word.at(0), 2, 5).await.is_err()); // there is no PE 5
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub struct Update(pub(crate) Op<(), Error>);
 
 impl Future for Update {

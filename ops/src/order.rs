@@ -25,6 +25,22 @@ impl<M: Sharing> Context<M> {
     ///
     /// # Errors
     /// The oldest error of an operation whose future was dropped unseen; the next `quiet` has the next.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let data = world.alloc_zeroed::<u64>(4).await?;
+    /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+    /// drop(ctx.put_nbi(&data, vec![1, 2, 3, 4], next)); // nobody awaits it
+    /// ctx.quiet().await?;
+    /// assert_eq!(ctx.get(&data, next).await?, [1, 2, 3, 4]); // but it is there
+    ///
+    /// drop(ctx.put(&data, [1, 2, 3], next)); // too short: an error that nobody has seen
+    /// assert!(matches!(ctx.quiet().await, Err(oxshmem::Error::LengthMismatch { .. })));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn quiet(&self) -> Quiet {
         self.complete("quiet", None)
@@ -34,6 +50,20 @@ impl<M: Sharing> Context<M> {
     ///
     /// # Errors
     /// Those of `quiet`, and [`Error::PeOutOfRange`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let data = world.alloc_zeroed::<u64>(4).await?;
+    /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+    /// drop(ctx.put_nbi(&data, vec![1, 2, 3, 4], next));
+    /// ctx.pe_quiet(&[next]).await?; // not those on other PEs
+    /// assert_eq!(ctx.g(data.at(3), next).await?, 4);
+    /// assert!(ctx.pe_quiet(&[2]).await.is_err()); // there is no such PE
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn pe_quiet(&self, pes: &[usize]) -> Quiet {
         if let Some(&pe) = pes.iter().find(|&&pe| pe >= self.n_pes()) {
             return Quiet(State::Failed(Error::PeOutOfRange { call: "pe_quiet", pe, n_pes: self.n_pes() }));
@@ -46,6 +76,21 @@ impl<M: Sharing> Context<M> {
     ///
     /// # Errors
     /// Those of [`quiet`](Self::quiet).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let words = world.alloc_zeroed::<u64>(2).await?;
+    /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+    /// ctx.p(words.at(0), 1, next).await?;
+    /// ctx.fence().await?;
+    /// ctx.p(words.at(1), 1, next).await?; // who sees this sees the other
+    /// words.at(1).wait_until(Cmp::Eq, 1).await?;
+    /// assert_eq!(words.at(0).load(), 1);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn fence(&self) -> Quiet {
         // On shared memory puts are stores, so that a nostore context has no less to order.
@@ -83,6 +128,21 @@ impl<M: Sharing> Context<M> {
 }
 
 /// Ready when the operations concerned have completed, or are ordered.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let data = world.alloc_zeroed::<u64>(4).await?;
+/// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+/// let put = ctx.put_nbi(data.slice(..2), vec![1, 2], next);
+/// let quiet = ctx.quiet(); // concerns the first put, not the second
+/// drop(ctx.put_nbi(data.slice(2..), vec![3, 4], next));
+/// quiet.await?;
+/// assert_eq!(ctx.get(data.slice(..2), next).await?, put.await?);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 #[must_use = "the operations are complete once this is awaited"]
 pub struct Quiet(State);
 

@@ -19,6 +19,21 @@ impl<M: Sharing> Context<M> {
     ///
     /// # Errors
     /// Those of [`put`](Self::put).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let (data, signal) = (world.alloc_zeroed::<f64>(2).await?, world.alloc_zeroed::<u64>(1).await?);
+    /// if world.my_pe() == 0 {
+    ///     world.context().put_signal(&data, [0.5, 1.5], signal.at(0), Signal::Set(1), 1).await?;
+    /// } else {
+    ///     signal.at(0).wait_until(Cmp::Eq, 1).await?;
+    ///     assert_eq!(data.view().to_vec(), [0.5, 1.5]);
+    /// }
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn put_signal<'a, D, S>(
         &self,
@@ -41,6 +56,22 @@ impl<M: Sharing> Context<M> {
     ///
     /// # Errors
     /// Those of [`put_nbi`](Self::put_nbi).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let (data, signal) = (world.alloc_zeroed::<f64>(2).await?, world.alloc_zeroed::<u64>(1).await?);
+    /// if world.my_pe() == 0 {
+    ///     let put = world.context().put_signal_nbi(&data, vec![0.5, 1.5], signal.at(0), Signal::Add(1), 1);
+    ///     assert_eq!(put.await?, [0.5, 1.5]); // the vector, to be used again
+    /// } else {
+    ///     signal.at(0).wait_until(Cmp::Gt, 0).await?;
+    ///     assert_eq!(data.view().to_vec(), [0.5, 1.5]);
+    /// }
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn put_signal_nbi<'a, D, S>(
         &self,
@@ -75,6 +106,21 @@ impl<M: Sharing> Context<M> {
     ///
     /// # Errors
     /// Those of [`put`](Self::put).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let signal = world.alloc_zeroed::<u64>(1).await?;
+    /// world.context().signal_add(signal.at(0), 2, 0).await?;
+    /// if world.my_pe() == 0 {
+    ///     // One from each PE.
+    ///     signal.at(0).wait_until(Cmp::Eq, 2 * world.n_pes() as u64).await?;
+    ///     assert_eq!(world.context().signal_fetch(signal.at(0)), 6);
+    /// }
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn signal_add(&self, signal: SymRef<'_, u64>, value: u64, pe: usize) -> Update {
         self.signal("signal_add", signal, Signal::Add(value), pe)
@@ -84,12 +130,37 @@ impl<M: Sharing> Context<M> {
     ///
     /// # Errors
     /// Those of [`put`](Self::put).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let signal = world.alloc_zeroed::<u64>(1).await?;
+    /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+    /// ctx.signal_set(signal.at(0), 9, next).await?;
+    /// assert_eq!(signal.at(0).wait_until(Cmp::Ne, 0).await?, 9);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn signal_set(&self, signal: SymRef<'_, u64>, value: u64, pe: usize) -> Update {
         self.signal("signal_set", signal, Signal::Set(value), pe)
     }
 
     /// The value of `signal` on this PE (`OpenSHMEM 1.6 §9.8.5`). What was put before it is visible.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let signal = world.alloc_zeroed::<u64>(1).await?;
+    /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+    /// ctx.signal_set(signal.at(0), 9, next).await?;
+    /// world.barrier_all().await?;
+    /// assert_eq!(ctx.signal_fetch(signal.at(0)), 9);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn signal_fetch(&self, signal: SymRef<'_, u64>) -> u64 {
         let place = signal.as_view().place(signal.as_view().pe().me());

@@ -29,6 +29,19 @@ use oxshmem_spaces::{SymRef, SymSlice, SymView};
 use crate::{amo::StandardAmo, trace::trace_operation};
 
 /// A comparison of a word with a value (`OpenSHMEM 1.6 §9.11`, table 13).
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let stock = world.alloc_zeroed::<i32>(1).await?; // one on every PE
+/// let next = (world.my_pe() + 1) % world.n_pes();
+/// world.context().add(stock.at(0), 3, next).await?;
+/// stock.at(0).wait_until(Cmp::Gt, 2).await?;
+/// assert!(stock.at(0).test(Cmp::Le, 3));
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cmp {
     /// Equal: `SHMEM_CMP_EQ`.
@@ -47,6 +60,13 @@ pub enum Cmp {
 
 impl Cmp {
     /// Whether `word` compares so to `value`.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// assert!(Cmp::Ge.holds(2, 2));
+    /// assert!(!Cmp::Gt.holds(2, 2));
+    /// assert!(Cmp::Lt.holds(-1, 0)); // signed types compare as such
+    /// ```
     #[inline(always)]
     pub fn holds<T: Ord>(self, word: T, value: T) -> bool {
         match self {
@@ -73,6 +93,21 @@ impl Cmp {
 }
 
 /// Waiting for one word of this PE.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let flag = world.alloc_zeroed::<u64>(1).await?;
+/// if world.my_pe() == 0 {
+///     world.context().p(flag.at(0), 7, 1).await?;
+/// } else {
+///     assert_eq!(flag.at(0).wait_until(Cmp::Ne, 0).await?, 7);
+///     assert!(flag.at(0).test(Cmp::Eq, 7));
+/// }
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub trait Wait<'a, T: StandardAmo> {
     /// Waits until the word compares to `value` (`OpenSHMEM 1.6 §9.11.1`, §9.11.15). Ready with the value that
     /// satisfied it. Everything its writer put before, with a fence or as put-with-signal, is visible then.
@@ -80,9 +115,43 @@ pub trait Wait<'a, T: StandardAmo> {
     /// # Errors
     /// [`GlobalExit`](oxshmem_runtime::Error::GlobalExit), [`PeLost`](oxshmem_runtime::Error::PeLost) and
     /// [`Finalized`](oxshmem_runtime::Error::Finalized), when the word can change no more.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let data = world.alloc_zeroed::<u64>(3).await?;
+    /// let flag = world.alloc_zeroed::<i32>(1).await?;
+    /// if world.my_pe() == 0 {
+    ///     world.context().put(&data, [1, 2, 3], 1).await?;
+    ///     world.context().fence().await?;
+    ///     world.context().p(flag.at(0), 5, 1).await?;
+    /// } else {
+    ///     assert_eq!(flag.at(0).wait_until(Cmp::Ge, 1).await?, 5);
+    ///     assert_eq!(data.view().to_vec(), [1, 2, 3]); // put before the flag, so here by now
+    /// }
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     fn wait_until(self, cmp: Cmp, value: T) -> WaitUntil<'a, T>;
 
     /// Whether the word compares to `value` now (`OpenSHMEM 1.6 §9.11.8`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let count = world.alloc_zeroed::<u32>(1).await?;
+    /// for pe in 0..world.n_pes() {
+    ///     world.context().inc(count.at(0), pe).await?;
+    /// }
+    /// while !count.at(0).test(Cmp::Eq, 2) {
+    ///     tokio::task::yield_now().await; // other work
+    /// }
+    /// assert_eq!(count.at(0).load(), 2);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     fn test(self, cmp: Cmp, value: T) -> bool;
 }
 
@@ -100,6 +169,21 @@ impl<'a, T: StandardAmo> Wait<'a, T> for SymRef<'a, T> {
 }
 
 /// A wait for one word: see [`Wait::wait_until`].
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(1, |world| async move {
+/// # use std::time::Duration;
+/// let flag = world.alloc_zeroed::<u64>(1).await?;
+/// let wait = flag.at(0).wait_until(Cmp::Eq, 1);
+/// // Nobody sets it: the time runs out, and the wait is dropped.
+/// assert!(tokio::time::timeout(Duration::from_millis(1), wait).await.is_err());
+/// world.context().p(flag.at(0), 1, 0).await?;
+/// assert_eq!(flag.at(0).wait_until(Cmp::Eq, 1).await?, 1);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 #[must_use = "nothing waits unless this is awaited"]
 pub struct WaitUntil<'a, T: StandardAmo> {
     word: SymRef<'a, T>,
@@ -224,6 +308,21 @@ impl WordWait {
 ///
 /// An empty set is satisfied at once: `all` is ready, `any` has `None` (where C has `SIZE_MAX`), `some` an
 /// empty list.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(3, |world| async move {
+/// let here = world.alloc_zeroed::<u64>(world.n_pes()).await?;
+/// for pe in 0..world.n_pes() {
+///     world.context().p(here.at(world.my_pe()), 1, pe).await?;
+/// }
+/// here.wait_until_all(Cmp::Eq, 1).await?; // a slice
+/// assert!(here.slice(1..).test_all(Cmp::Eq, 1)); // a part of one
+/// assert_eq!(here.slice(..0).wait_until_any(Cmp::Eq, 1).await?, None); // an empty set
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub trait WaitSet<'a, T: StandardAmo>: Sized {
     /// The words and the mask.
     #[doc(hidden)]
@@ -233,6 +332,19 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
     ///
     /// # Panics
     /// If `status` is not as long as the slice.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let flags = world.alloc_zeroed::<u64>(3).await?;
+    /// world.context().put(&flags, [1, 0, 1], 0).await?;
+    /// let status = [0, 1, 0]; // without the one in the middle
+    /// flags.excluding(&status).wait_until_all(Cmp::Eq, 1).await?;
+    /// assert_eq!(flags.excluding(&[1, 0, 0]).test_some(Cmp::Eq, 1), [2]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[track_caller]
     fn excluding(self, status: &'a [i32]) -> Masked<'a, T> {
         let set = self.set();
@@ -241,6 +353,20 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
     }
 
     /// Waits until every word compares to `value` (`OpenSHMEM 1.6 §9.11.2`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let here = world.alloc_zeroed::<u32>(world.n_pes()).await?;
+    /// for pe in 0..world.n_pes() {
+    ///     world.context().p(here.at(world.my_pe()), 1, pe).await?;
+    /// }
+    /// here.wait_until_all(Cmp::Ne, 0).await?;
+    /// assert_eq!(here.view().to_vec(), [1, 1, 1]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     fn wait_until_all(
         self,
         cmp: Cmp,
@@ -251,6 +377,24 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
 
     /// Waits until some word compares to `value`, and names one that does (`OpenSHMEM 1.6 §9.11.3`).
     /// Repeated calls come to every word that does: none is starved.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let done = world.alloc_zeroed::<u64>(2).await?;
+    /// if world.my_pe() > 0 {
+    ///     world.context().p(done.at(world.my_pe() - 1), 1, 0).await?;
+    /// } else {
+    ///     let mut status = [0, 0];
+    ///     while let Some(i) = done.excluding(&status).wait_until_any(Cmp::Eq, 1).await? {
+    ///         status[i] = 1; // seen: not to be waited for again
+    ///     }
+    ///     assert_eq!(status, [1, 1]);
+    /// }
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     fn wait_until_any(
         self,
         cmp: Cmp,
@@ -260,6 +404,23 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
     }
 
     /// Waits until some words compare to `value`, and names all that do (`OpenSHMEM 1.6 §9.11.4`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let done = world.alloc_zeroed::<u64>(2).await?;
+    /// if world.my_pe() > 0 {
+    ///     world.context().p(done.at(world.my_pe() - 1), 1, 0).await?;
+    /// } else {
+    ///     let first = done.wait_until_some(Cmp::Eq, 1).await?;
+    ///     assert!(!first.is_empty()); // one of them, or both
+    ///     done.wait_until_all(Cmp::Eq, 1).await?;
+    ///     assert_eq!(done.wait_until_some(Cmp::Eq, 1).await?, [0, 1]);
+    /// }
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     fn wait_until_some(
         self,
         cmp: Cmp,
@@ -272,6 +433,20 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
     ///
     /// # Panics
     /// If `values` is not as long as the slice; so for the other vector forms.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let ids = world.alloc_zeroed::<u32>(world.n_pes()).await?;
+    /// for pe in 0..world.n_pes() {
+    ///     world.context().p(ids.at(world.my_pe()), 10 + world.my_pe() as u32, pe).await?;
+    /// }
+    /// ids.wait_until_all_vector(Cmp::Eq, &[10, 11]).await?;
+    /// assert_eq!(ids.view().to_vec(), [10, 11]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[track_caller]
     fn wait_until_all_vector(
         self,
@@ -287,6 +462,18 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
     }
 
     /// [`wait_until_any`](Self::wait_until_any) with a value for each word (`OpenSHMEM 1.6 §9.11.6`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let levels = world.alloc_zeroed::<i64>(2).await?;
+    /// let next = (world.my_pe() + 1) % world.n_pes();
+    /// world.context().p(levels.at(1), 5, next).await?;
+    /// assert_eq!(levels.wait_until_any_vector(Cmp::Ge, &[1, 5]).await?, Some(1));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[track_caller]
     fn wait_until_any_vector(
         self,
@@ -302,6 +489,18 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
     }
 
     /// [`wait_until_some`](Self::wait_until_some) with a value for each word (`OpenSHMEM 1.6 §9.11.7`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let levels = world.alloc_zeroed::<i64>(2).await?;
+    /// let next = (world.my_pe() + 1) % world.n_pes();
+    /// world.context().p(levels.at(1), 5, next).await?;
+    /// assert_eq!(levels.wait_until_some_vector(Cmp::Ge, &[1, 5]).await?, [1]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[track_caller]
     fn wait_until_some_vector(
         self,
@@ -317,33 +516,106 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
     }
 
     /// Whether every word compares to `value` now (`OpenSHMEM 1.6 §9.11.9`). So does each of an empty set.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let words = world.alloc_zeroed::<i64>(3).await?;
+    /// words.view().write(&[1, 2, 3]); // this PE's
+    /// assert!(words.test_all(Cmp::Gt, 0));
+    /// assert!(!words.test_all(Cmp::Gt, 1));
+    /// assert!(words.slice(..0).test_all(Cmp::Gt, 9));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     fn test_all(self, cmp: Cmp, value: T) -> bool {
         Condition::new(self.set(), cmp, Values::Same(value)).all().is_some()
     }
 
     /// A word that compares to `value` now, if one does (`OpenSHMEM 1.6 §9.11.10`). None is starved.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let words = world.alloc_zeroed::<i64>(3).await?;
+    /// words.view().write(&[1, 2, 3]); // this PE's
+    /// assert_eq!(words.test_any(Cmp::Gt, 2), Some(2));
+    /// assert_eq!(words.test_any(Cmp::Gt, 3), None);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     fn test_any(self, cmp: Cmp, value: T) -> Option<usize> {
         Condition::new(self.set(), cmp, Values::Same(value)).any().flatten()
     }
 
     /// The words that compare to `value` now (`OpenSHMEM 1.6 §9.11.11`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let words = world.alloc_zeroed::<i64>(3).await?;
+    /// words.view().write(&[1, 2, 3]); // this PE's
+    /// assert_eq!(words.test_some(Cmp::Ne, 2), [0, 2]);
+    /// assert!(words.test_some(Cmp::Lt, 0).is_empty());
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     fn test_some(self, cmp: Cmp, value: T) -> Vec<usize> {
         Condition::new(self.set(), cmp, Values::Same(value)).some().unwrap_or_default()
     }
 
     /// [`test_all`](Self::test_all) with a value for each word (`OpenSHMEM 1.6 §9.11.12`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let words = world.alloc_zeroed::<i64>(3).await?;
+    /// words.view().write(&[1, 2, 3]); // this PE's
+    /// assert!(words.test_all_vector(Cmp::Eq, &[1, 2, 3]));
+    /// assert!(!words.test_all_vector(Cmp::Eq, &[1, 2, 4]));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[track_caller]
     fn test_all_vector(self, cmp: Cmp, values: &'a [T]) -> bool {
         Condition::new(self.set(), cmp, Values::Each(values)).all().is_some()
     }
 
     /// [`test_any`](Self::test_any) with a value for each word (`OpenSHMEM 1.6 §9.11.13`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let words = world.alloc_zeroed::<i64>(3).await?;
+    /// words.view().write(&[1, 2, 3]); // this PE's
+    /// assert_eq!(words.test_any_vector(Cmp::Eq, &[0, 2, 0]), Some(1));
+    /// assert_eq!(words.test_any_vector(Cmp::Eq, &[0, 0, 0]), None);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[track_caller]
     fn test_any_vector(self, cmp: Cmp, values: &'a [T]) -> Option<usize> {
         Condition::new(self.set(), cmp, Values::Each(values)).any().flatten()
     }
 
     /// [`test_some`](Self::test_some) with a value for each word (`OpenSHMEM 1.6 §9.11.14`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let words = world.alloc_zeroed::<i64>(3).await?;
+    /// words.view().write(&[1, 2, 3]); // this PE's
+    /// assert_eq!(words.test_some_vector(Cmp::Ge, &[1, 9, 1]), [0, 2]);
+    /// assert!(words.test_some_vector(Cmp::Ge, &[9, 9, 9]).is_empty());
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[track_caller]
     fn test_some_vector(self, cmp: Cmp, values: &'a [T]) -> Vec<usize> {
         Condition::new(self.set(), cmp, Values::Each(values)).some().unwrap_or_default()
@@ -351,6 +623,20 @@ pub trait WaitSet<'a, T: StandardAmo>: Sized {
 }
 
 /// A slice of words, some of which may be excluded from waiting.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(1, |world| async move {
+/// # use oxshmem::Masked;
+/// let flags = world.alloc_zeroed::<u64>(3).await?;
+/// flags.at(2).store(1);
+/// let rest: Masked<u64> = flags.excluding(&[1, 1, 0]); // only the last
+/// rest.wait_until_all(Cmp::Eq, 1).await?;
+/// assert!(rest.test_all(Cmp::Eq, 1) && !flags.test_all(Cmp::Eq, 1));
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Masked<'a, T> {
     words: SymView<'a, T>,

@@ -12,6 +12,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a call failed.
 ///
 /// Its `Debug` form is its text, because that is what a program prints whose `main` returns it.
+///
+/// ```
+/// use oxshmem_runtime::Error;
+///
+/// let error = Error::PeOutOfRange { call: "put", pe: 4, n_pes: 4 };
+/// assert_eq!(error.to_string(), "put: PE 4 is out of range, this job has PEs 0 to 3");
+/// assert_eq!(format!("{error:?}"), error.to_string());
+/// ```
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -10,6 +10,16 @@ use std::{
 };
 
 /// An operation under way whose outcome is a `T`.
+///
+/// ```
+/// use std::task::{Context, Poll, Waker};
+/// use oxshmem_runtime::flight::Flight;
+///
+/// let (flight, mut cx) = (Flight::default(), Context::from_waker(Waker::noop()));
+/// assert_eq!(flight.poll(&mut cx), Poll::Pending);
+/// flight.land(vec![1, 2, 3]); // the buffer is free again
+/// assert_eq!(flight.poll(&mut cx), Poll::Ready(vec![1, 2, 3]));
+/// ```
 #[derive(Debug)]
 pub struct Flight<T>(Mutex<State<T>>);
 

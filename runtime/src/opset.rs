@@ -12,6 +12,19 @@ use crate::{
 };
 
 /// Operations under way, in the order of their beginning.
+///
+/// ```
+/// use std::task::{Context, Poll, Waker};
+/// use oxshmem_runtime::opset::OpSet;
+///
+/// let (set, mut cx) = (OpSet::default(), Context::from_waker(Waker::noop()));
+/// let put = set.begin(1); // an operation on PE 1
+/// let mark = set.mark();
+/// assert!(set.poll_quiet(mark, None, &mut cx).is_pending());
+/// assert!(set.poll_quiet(mark, Some(&[0]), &mut cx).is_ready()); // nothing on PE 0
+/// set.complete(put);
+/// assert!(matches!(set.poll_quiet(mark, None, &mut cx), Poll::Ready(Ok(()))));
+/// ```
 #[derive(Debug, Default)]
 pub struct OpSet {
     /// Operations under way plus errors not reported yet: 0 means that `quiet` has nothing to do.

@@ -11,6 +11,28 @@ use bytemuck::Pod;
 /// fn needs<T: oxshmem_spaces::Element>() {}
 /// needs::<bool>();
 /// ```
+///
+/// A type of one's own is one by `#[derive]`:
+///
+/// ```
+/// use oxshmem::{Pod, Zeroable, prelude::*};
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+/// #[bytemuck(crate = "oxshmem::bytemuck")]
+/// #[repr(C)]
+/// struct Point {
+///     x: f64,
+///     y: f64,
+/// }
+///
+/// # LocalCluster::run(2, |world| async move {
+/// let origin = world.alloc::<Point>(1).await?;
+/// origin.at(0).store(Point { x: 1.0, y: 2.0 });
+/// assert_eq!(origin.at(0).load().y, 2.0);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub trait Element: Pod + Send + Sync {}
 
 impl<T: Pod + Send + Sync> Element for T {}

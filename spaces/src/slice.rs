@@ -24,6 +24,20 @@ use crate::{Element, allocation::Allocation};
 /// Clones are handles to the same memory. It is given back when all handles on all PEs are dropped, by
 /// the next collective allocation; dropping itself never communicates and never waits. See the book's
 /// chapter on memory safety.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let words = world.alloc::<u64>(8).await?;
+/// words.view().fill(world.my_pe() as u64); // this PE's instance
+/// world.barrier_all().await?;
+/// let others = world.context().get(&words, 1 - world.my_pe()).await?;
+/// assert_eq!(others, [1 - world.my_pe() as u64; 8]);
+/// # world.barrier_all().await?;
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub struct SymSlice<T> {
     allocation: Arc<Allocation>,
     /// Bytes from the start of the segment.
@@ -33,6 +47,19 @@ pub struct SymSlice<T> {
 }
 
 /// A borrowed part of a [`SymSlice`]: what operations take. Free to copy.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(1, |world| async move {
+/// let words = world.alloc::<u64>(8).await?;
+/// words.view().fill(0);
+/// let middle = words.slice(2..4);
+/// world.context().put(middle, [7, 8], 0).await?;
+/// assert_eq!(words.slice(1..5).to_vec(), [0, 7, 8, 0]);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub struct SymView<'a, T> {
     allocation: &'a Arc<Allocation>,
     offset: usize,
@@ -41,9 +68,36 @@ pub struct SymView<'a, T> {
 }
 
 /// One element of a [`SymSlice`]: what atomics, signals and waits take. Free to copy.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(1, |world| async move {
+/// let counter = world.alloc_zeroed::<u64>(1).await?;
+/// let counter = counter.at(0);
+/// assert_eq!(world.context().fetch_add(counter, 5, 0).await?, 0);
+/// assert_eq!(counter.load(), 5);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub struct SymRef<'a, T>(SymView<'a, T>);
 
 /// Whatever names symmetric memory: `&SymSlice<T>`, [`SymView<T>`](SymView) and [`SymRef<T>`](SymRef).
+///
+/// ```
+/// use oxshmem::Symmetric;
+///
+/// fn elements<'a>(memory: impl Symmetric<'a>) -> usize {
+///     memory.view().len()
+/// }
+///
+/// # oxshmem::LocalCluster::run(1, |world| async move {
+/// let words = world.alloc::<u64>(8).await?;
+/// assert_eq!((elements(&words), elements(words.slice(1..3)), elements(words.at(0))), (8, 2, 1));
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub trait Symmetric<'a> {
     /// What the memory holds.
     type Element: Element;
@@ -63,17 +117,47 @@ impl<T: Element> SymSlice<T> {
     }
 
     /// How many elements each PE has.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// assert_eq!(world.alloc::<u64>(8).await?.len(), 8); // on each PE
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there are no elements.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// assert!(world.alloc::<u64>(0).await?.is_empty());
+    /// assert!(!world.alloc::<u64>(1).await?.is_empty());
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// All of it, borrowed.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc::<u64>(2).await?;
+    /// words.view().write(&[3, 4]);
+    /// assert_eq!(words.view().to_vec(), [3, 4]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn view(&self) -> SymView<'_, T> {
         SymView { allocation: &self.allocation, offset: self.offset, len: self.len, elements: PhantomData }
@@ -83,6 +167,17 @@ impl<T: Element> SymSlice<T> {
     ///
     /// # Panics
     /// If the range is not inside, as slices do.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc_zeroed::<u64>(8).await?;
+    /// words.slice(6..).fill(1);
+    /// assert_eq!(words.slice(5..=7).to_vec(), [0, 1, 1]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> SymView<'_, T> {
@@ -93,6 +188,17 @@ impl<T: Element> SymSlice<T> {
     ///
     /// # Panics
     /// If `index` is not below the length.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc::<u64>(8).await?;
+    /// words.at(3).store(9);
+    /// assert_eq!(words.at(3).load(), 9);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     #[track_caller]
     pub fn at(&self, index: usize) -> SymRef<'_, T> {
@@ -120,12 +226,32 @@ impl<T: Element> SymSlice<T> {
 
 impl<'a, T: Element> SymView<'a, T> {
     /// How many elements.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc::<u64>(8).await?;
+    /// assert_eq!(words.slice(2..7).len(), 5);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there are no elements.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc::<u64>(8).await?;
+    /// assert!(words.slice(3..3).is_empty());
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -134,6 +260,17 @@ impl<'a, T: Element> SymView<'a, T> {
     ///
     /// # Panics
     /// If the range is not inside, as slices do.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc::<u64>(4).await?;
+    /// words.view().write(&[0, 10, 20, 30]);
+    /// assert_eq!(words.slice(1..).slice(..2).to_vec(), [10, 20]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     #[track_caller]
     pub fn slice(self, range: impl RangeBounds<usize>) -> SymView<'a, T> {
@@ -157,6 +294,17 @@ impl<'a, T: Element> SymView<'a, T> {
     ///
     /// # Panics
     /// If `index` is not below the length.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc::<u64>(4).await?;
+    /// words.view().write(&[0, 10, 20, 30]);
+    /// assert_eq!(words.slice(2..).at(1).load(), 30);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     #[track_caller]
     pub fn at(self, index: usize) -> SymRef<'a, T> {
@@ -167,6 +315,18 @@ impl<'a, T: Element> SymView<'a, T> {
     }
 
     /// An owned handle to the same memory.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc_zeroed::<u64>(8).await?;
+    /// let tail = words.slice(6..).to_owned();
+    /// drop(words); // `tail` keeps the memory
+    /// assert_eq!(tail.view().to_vec(), [0, 0]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn to_owned(self) -> SymSlice<T> {
         SymSlice {
             allocation: Arc::clone(self.allocation),
@@ -180,6 +340,19 @@ impl<'a, T: Element> SymView<'a, T> {
     ///
     /// # Errors
     /// [`Error::Misaligned`] if the bytes do not divide into such elements, or are not aligned to them.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc::<u32>(2).await?;
+    /// words.view().write(&[u32::from_ne_bytes([1, 2, 3, 4]), 0]);
+    /// let bytes = words.view().cast::<u8>()?;
+    /// assert_eq!(bytes.slice(..4).to_vec(), [1, 2, 3, 4]);
+    /// assert!(bytes.slice(1..5).cast::<u32>().is_err()); // not aligned
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn cast<U: Element>(self) -> Result<SymView<'a, U>> {
         let bytes = self.len * size_of::<T>();
         let (size, align) = (size_of::<U>(), align_of::<U>());
@@ -195,6 +368,17 @@ impl<'a, T: Element> SymView<'a, T> {
     }
 
     /// Copies this PE's instance to a vector.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc::<u64>(3).await?;
+    /// words.view().fill(6);
+    /// assert_eq!(words.view().to_vec(), vec![6; 3]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn to_vec(self) -> Vec<T> {
         let mut elements = vec![T::zeroed(); self.len];
         self.read(&mut elements);
@@ -205,6 +389,19 @@ impl<'a, T: Element> SymView<'a, T> {
     ///
     /// # Panics
     /// If the lengths differ.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc::<u64>(3).await?;
+    /// words.view().fill(6);
+    /// let mut two = [0; 2];
+    /// words.slice(1..).read(&mut two);
+    /// assert_eq!(two, [6, 6]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[track_caller]
     pub fn read(self, to: &mut [T]) {
         assert_eq!(self.len, to.len(), "a symmetric slice is read into a slice of its own length");
@@ -216,6 +413,17 @@ impl<'a, T: Element> SymView<'a, T> {
     ///
     /// # Panics
     /// If the lengths differ.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc::<u64>(3).await?;
+    /// words.view().write(&[1, 2, 3]);
+    /// assert_eq!(words.view().to_vec(), [1, 2, 3]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[track_caller]
     pub fn write(self, from: &[T]) {
         assert_eq!(self.len, from.len(), "a symmetric slice is written from a slice of its own length");
@@ -225,6 +433,17 @@ impl<'a, T: Element> SymView<'a, T> {
     }
 
     /// Sets every element of this PE's instance.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc::<f32>(3).await?;
+    /// words.view().fill(0.5);
+    /// assert_eq!(words.view().to_vec(), [0.5; 3]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn fill(self, value: T) {
         for i in 0..self.len {
             // SAFETY: element `i` is in this PE's instance, and aligned.
@@ -238,6 +457,21 @@ impl<'a, T: Element> SymView<'a, T> {
     /// # Safety
     /// While the slice lives, nobody may write this PE's instance: no other PE and no other thread or task.
     /// A barrier before and after is the usual way to see to that.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let words = world.alloc::<u64>(3).await?;
+    /// words.view().write(&[1, 2, 3]);
+    /// world.barrier_all().await?;
+    /// // SAFETY: no PE writes before the next barrier.
+    /// let sum: u64 = unsafe { words.view().as_slice() }.iter().sum();
+    /// world.barrier_all().await?;
+    /// assert_eq!(sum, 6);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub unsafe fn as_slice(self) -> &'a [T] {
         // SAFETY: mapped and aligned for as long as the allocation, which 'a borrows; the caller keeps writers away.
         unsafe { std::slice::from_raw_parts(self.own().cast(), self.len) }
@@ -247,6 +481,21 @@ impl<'a, T: Element> SymView<'a, T> {
     ///
     /// # Safety
     /// While the slice lives, nobody else may read or write this PE's instance.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let words = world.alloc::<u64>(3).await?;
+    /// words.view().write(&[3, 1, 2]);
+    /// world.barrier_all().await?;
+    /// // SAFETY: no other PE reads or writes before the next barrier.
+    /// unsafe { words.view().as_mut_slice() }.sort();
+    /// world.barrier_all().await?;
+    /// assert_eq!(words.view().to_vec(), [1, 2, 3]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn as_mut_slice(self) -> &'a mut [T] {
         // SAFETY: as in `as_slice`; the caller keeps everybody else away.
@@ -258,6 +507,21 @@ impl<'a, T: Element> SymView<'a, T> {
     ///
     /// Accesses through it are unsynchronised. Stores ring no doorbell, so from the first call on the PEs of
     /// this job sleep for a millisecond at most, which costs waiting PEs some CPU time.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let word = world.alloc_zeroed::<u64>(1).await?;
+    /// if let Some(there) = word.view().ptr(1 - world.my_pe()) {
+    ///     // SAFETY: an element on the other PE, which does not access it before the barrier.
+    ///     unsafe { there.write(5) };
+    /// }
+    /// world.barrier_all().await?;
+    /// assert_eq!(word.at(0).load(), 5);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn ptr(self, pe: usize) -> Option<*mut T> {
         let bytes = self.len * size_of::<T>();
         let address = self.allocation.segment().address(pe, self.offset, bytes)?;
@@ -311,6 +575,17 @@ impl<'a, T: Element> SymView<'a, T> {
 
 impl<'a, T: Element> SymRef<'a, T> {
     /// This PE's value.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let word = world.alloc_zeroed::<u64>(1).await?;
+    /// world.context().p(word.at(0), 3, 0).await?;
+    /// assert_eq!(word.at(0).load(), 3);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn load(self) -> T {
         // SAFETY: this PE's instance is mapped and aligned, and any bytes are a `T`.
@@ -318,6 +593,19 @@ impl<'a, T: Element> SymRef<'a, T> {
     }
 
     /// Sets this PE's value, and wakes its waiters.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let flag = world.alloc_zeroed::<u64>(1).await?;
+    /// let twin = flag.clone();
+    /// let waiter = tokio::spawn(async move { twin.at(0).wait_until(Cmp::Ne, 0).await });
+    /// flag.at(0).store(7);
+    /// assert_eq!(waiter.await.unwrap()?, 7);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn store(self, value: T) {
         // SAFETY: as in `load`.
@@ -326,6 +614,16 @@ impl<'a, T: Element> SymRef<'a, T> {
     }
 
     /// The element as a slice of one.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc_zeroed::<u64>(4).await?;
+    /// assert_eq!(words.at(2).as_view().len(), 1);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline(always)]
     pub fn as_view(self) -> SymView<'a, T> {
         self.0

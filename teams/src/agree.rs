@@ -53,6 +53,29 @@ const _: () = assert!(START + (RADIX + 1) * SLOT <= crate::team::SCRATCH_BYTES);
 ///
 /// # Errors
 /// Those of [`Team::sync`](crate::Team::sync).
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+/// # use oxshmem_teams::Team;
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
+/// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
+/// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
+/// use oxshmem_teams::agree::agree;
+///
+/// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
+/// let a = a.run("choose", |group| async move { agree(&group, [1, 64, 8, 0], [0b011; 9]).await });
+/// let b = b.run("choose", |group| async move { agree(&group, [1, 80, 8, 0], [0b110; 9]).await });
+/// let (verdict, same) = tokio::try_join!(a, b)?;
+/// assert_eq!(verdict, same);
+/// assert_eq!(verdict.differing, Some([(0, [1, 64, 8, 0]), (1, [1, 80, 8, 0])]));
+/// assert_eq!(verdict.votes, [0b010; 9]);
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # })?;
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// ```
 pub async fn agree(group: &Group, call: Call, votes: Votes) -> Result<Verdict> {
     let number = group.agreements.load(Ordering::Relaxed) + 1;
     group.agreements.store(number, Ordering::Relaxed);

@@ -29,6 +29,23 @@ impl Team {
     /// # Errors
     /// [`Error::PeOutOfRange`], on every PE alike, and those of [`sync`](Self::sync). At the root,
     /// [`Error::LengthMismatch`] if there are no bytes to give; the others then get an empty vector.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+    /// # use oxshmem_teams::Team;
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
+    /// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
+    /// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
+    /// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
+    /// let (got_a, got_b) = tokio::try_join!(a.broadcast(None, 1), b.broadcast(Some(vec![1, 2, 3]), 1))?;
+    /// assert_eq!((got_a, got_b), (vec![1, 2, 3], vec![1, 2, 3]));
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # })?;
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
     pub fn broadcast(&self, bytes: Option<Vec<u8>>, root: usize) -> Collective<Vec<u8>> {
         self.run("broadcast", move |group| broadcast(group, bytes, root))
     }

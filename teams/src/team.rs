@@ -150,6 +150,23 @@ fn now<T>(mut operation: impl Future<Output = Result<T>> + Unpin) -> Result<T> {
 }
 
 /// A team of PEs. For now there is one, the world (`OpenSHMEM 1.6 §9.4`).
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+/// # use oxshmem_teams::Team;
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
+/// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
+/// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
+/// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
+/// assert_eq!((a.my_pe(), b.my_pe(), b.n_pes()), (0, 1, 2));
+/// tokio::try_join!(a.sync(), b.sync())?;
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # })?;
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Team {
     group: Arc<Group>,
@@ -234,6 +251,24 @@ impl Team {
     ///
     /// # Errors
     /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`], when it can end no more.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+    /// # use oxshmem_teams::Team;
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
+    /// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
+    /// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
+    /// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
+    /// let sync = a.sync(); // PE 0 has come
+    /// b.sync().await?;
+    /// sync.await?;
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # })?;
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
     #[inline]
     pub fn sync(&self) -> SyncFuture<'_> {
         tracing::trace!(target: "oxshmem", call = "sync");
@@ -252,7 +287,32 @@ impl Team {
         SyncFuture { team: self, ticket }
     }
 
-    /// Runs `collective`, which `call` names to those who trace, when its turn comes. It sees the team's group, and may [`sync`](sync_in) in it.
+    /// Runs `collective`, which `call` names to those who trace, when its turn comes. It sees the team's
+    /// group, and may [`sync`](sync_in) in it.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+    /// # use oxshmem_teams::Team;
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
+    /// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
+    /// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
+    /// use oxshmem_teams::team::sync_in;
+    ///
+    /// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
+    /// let [a, b] = [a, b].map(|team| {
+    ///     team.run("meet", |group| async move {
+    ///         sync_in(&group).await?;
+    ///         Ok("met")
+    ///     })
+    /// });
+    /// assert_eq!(tokio::try_join!(a, b)?, ("met", "met"));
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # })?;
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
     pub fn run<T, F>(
         &self,
         call: &'static str,
@@ -408,6 +468,26 @@ impl Wake for Team {
 }
 
 /// Waits inside of a [`Team::run`] for every PE to come to the same point.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+/// # use oxshmem_teams::Team;
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
+/// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
+/// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
+/// use oxshmem_teams::team::sync_in;
+///
+/// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
+/// let a = a.run("meet", |group| async move { sync_in(&group).await });
+/// let b = b.run("meet", |group| async move { sync_in(&group).await });
+/// assert!(tokio::try_join!(a, b).is_ok());
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # })?;
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// ```
 pub async fn sync_in(group: &Group) -> Result<()> {
     let mut sync = Sync::begin(group, group.next_sync())?;
     poll_fn(|cx| sync.poll(group, || cx.waker().clone())).await

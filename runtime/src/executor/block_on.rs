@@ -19,6 +19,21 @@ impl Executor {
     ///
     /// A future that is ready at once costs its poll and little more. Otherwise this thread does the driver's
     /// work, if no other thread is at it, and sleeps on the PE's doorbell.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use oxshmem_runtime::{Pe, bootstrap::Single, settings::Settings};
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default()))?;
+    /// # drop(runtime);
+    /// let answer = pe.executor().block_on(async {
+    ///     let (send, receive) = tokio::sync::oneshot::channel();
+    ///     std::thread::spawn(move || send.send(42));
+    ///     receive.await // woken by the other thread
+    /// });
+    /// assert_eq!(answer, Ok(42));
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
     pub fn block_on<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
         let mut future = pin!(future);
         if let Poll::Ready(output) = self.poll_once(future.as_mut(), &mut Context::from_waker(Waker::noop()))
@@ -37,12 +52,14 @@ impl Executor {
             if let Poll::Ready(output) = self.poll_once(future.as_mut(), &mut cx) {
                 return output;
             }
-            {
-                let _guest = self.guest();
-                self.drive_blocking(|| signal.is_set());
-            }
             while !signal.is_set() {
-                thread::park();
+                if let Some(_role) = self.try_role() {
+                    self.drive_blocking(|| signal.is_set());
+                }
+                if !signal.is_set() {
+                    // There is nothing to drive, or another thread does.
+                    self.park();
+                }
             }
         }
     }
@@ -81,8 +98,7 @@ impl<'a> WillDrive<'a> {
     fn not_after_all(self) {
         let executor = self.executor;
         drop(self);
-        // As when a guest leaves.
-        drop(executor.guest());
+        executor.kick();
     }
 }
 

@@ -1,16 +1,16 @@
 //! Drivers: whoever looks at the watched words while the futures that wait for them are pending.
 //!
 //! In the background that is a tokio task where `init` ran in a tokio runtime, and a helper thread where it did
-//! not. A thread in [`block_on`](super::Executor::block_on) is a *guest*: it looks after all watches while it has
-//! nothing else to do, which saves the helper, and a turn through it. The background driver does nothing until
-//! a watch is registered and there is no guest. A runtime may stand still with its task asleep in it, so
-//! guests never wait for the background driver; when the last one leaves, it wakes it.
+//! not. A thread that waits in [`block_on`](super::Executor::block_on) drives too, which saves the helper and a
+//! turn through it. Of all threads one at a time has the [`Role`], so that no two sleep on one bell. The task may be
+//! at work beside it: its runtime may stand still with the task asleep in it, so no thread ever waits for it.
+//! It leaves as soon as it sees that a thread has the role, and is woken when that gives it up.
 
 use std::{
     os::fd::OwnedFd,
     sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU8, Ordering},
     },
     thread::{self, Thread},
     time::Duration,
@@ -34,9 +34,12 @@ const HELPER: u8 = 2;
 #[derive(Debug, Default)]
 pub(super) struct Driver {
     kind: AtomicU8,
-    /// Whether the background driver is at work.
-    driving: AtomicBool,
-    guests: AtomicUsize,
+    /// Whether a thread drives.
+    role: AtomicBool,
+    /// Whether the task is at work.
+    task_works: AtomicBool,
+    /// Threads in `block_on` that found the role taken.
+    parked: Mutex<Vec<Thread>>,
     task: Arc<Notify>,
     helper: Mutex<Option<Thread>>,
 }
@@ -50,37 +53,46 @@ impl Driver {
         }
     }
 
-    fn helper(&self) -> std::sync::MutexGuard<'_, Option<Thread>> {
-        self.helper.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn helper(&self) -> MutexGuard<'_, Option<Thread>> {
+        self.helper.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn parked(&self) -> MutexGuard<'_, Vec<Thread>> {
+        self.parked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The background driver at work.
+/// A thread's right, and duty, to look after the watches.
+pub(super) struct Role<'a>(&'a Arc<Executor>);
+
+impl Drop for Role<'_> {
+    fn drop(&mut self) {
+        let executor = self.0;
+        let driver = &executor.driver;
+        // SeqCst, as are the counting of watches and the looks at `role`: of a new watch and our leaving, one side
+        // sees the other, so no watch is left alone.
+        driver.role.store(false, Ordering::SeqCst);
+        if driver.task_works.load(Ordering::SeqCst) {
+            // It may be asleep, and no longer announced, since we announced our own waking.
+            executor.bell.ring_process();
+        }
+        if executor.unfired.load(Ordering::SeqCst) > 0 {
+            executor.kick();
+        }
+        driver.parked().drain(..).for_each(|thread| thread.unpark());
+    }
+}
+
+/// The task at work.
 struct Shift<'a>(&'a Executor);
 
 impl Drop for Shift<'_> {
     fn drop(&mut self) {
         let driver = &self.0.driver;
-        driver.driving.store(false, Ordering::SeqCst);
-        // SeqCst: a watch that came while `driving` was still set kicked nobody, and is seen here.
-        if self.0.unfired.load(Ordering::SeqCst) > 0 && driver.guests.load(Ordering::SeqCst) == 0 {
+        driver.task_works.store(false, Ordering::SeqCst);
+        // SeqCst: a watch that came while the task still worked kicked nobody, and is seen here.
+        if self.0.unfired.load(Ordering::SeqCst) > 0 && !driver.role.load(Ordering::SeqCst) {
             driver.notify();
-        }
-    }
-}
-
-/// A thread that drives while it waits in `block_on`.
-pub(super) struct Guest<'a>(&'a Arc<Executor>);
-
-impl Drop for Guest<'_> {
-    fn drop(&mut self) {
-        // SeqCst, as are the counting of watches and the look at `guests` in `kick`: of a new watch and our
-        // leaving, one side sees the other, so no watch is left alone.
-        self.0.driver.guests.fetch_sub(1, Ordering::SeqCst);
-        if self.0.unfired.load(Ordering::SeqCst) > 0 {
-            self.0.kick();
-            // The background driver may be asleep, unannounced since our own waking.
-            self.0.bell.ring_process();
         }
     }
 }
@@ -117,11 +129,9 @@ impl Executor {
 
     /// Sees to it that somebody looks after the watches.
     pub(super) fn kick(self: &Arc<Self>) {
-        // SeqCst: see `Guest::drop` and `Executor::shift`.
-        if self.driver.guests.load(Ordering::SeqCst) > 0
-            || self.driver.driving.load(Ordering::SeqCst)
-            || will_drive()
-        {
+        // SeqCst: see `Role::drop` and `Shift::drop`.
+        let driver = &self.driver;
+        if driver.role.load(Ordering::SeqCst) || driver.task_works.load(Ordering::SeqCst) || will_drive() {
             return;
         }
         match self.driver.kind.load(Ordering::Acquire) {
@@ -147,21 +157,32 @@ impl Executor {
         }
     }
 
-    /// Begins the background driver's work, if there is any.
-    fn shift(&self) -> Option<Shift<'_>> {
-        self.driver.driving.store(true, Ordering::SeqCst);
-        let shift = Shift(self);
-        // SeqCst: a watch that was registered before `driving` was set is seen here; one registered after the
-        // work has ended sees that it has.
-        let needed =
-            self.unfired.load(Ordering::SeqCst) > 0 && self.driver.guests.load(Ordering::SeqCst) == 0;
-        needed.then_some(shift)
+    /// The role, if no thread has it.
+    pub(super) fn try_role(self: &Arc<Self>) -> Option<Role<'_>> {
+        let role = &self.driver.role;
+        let taken = role.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst);
+        taken.is_ok().then(|| Role(self))
     }
 
-    /// Makes this thread a driver, beside the others.
-    pub(super) fn guest(self: &Arc<Self>) -> Guest<'_> {
-        self.driver.guests.fetch_add(1, Ordering::SeqCst);
-        Guest(self)
+    /// Parks this thread until it is unparked, or until whoever has the role gives it up.
+    pub(super) fn park(&self) {
+        if self.bell.is_in_process() {
+            // There is nothing to drive: whoever writes wakes.
+            return thread::park();
+        }
+        self.driver.parked().push(thread::current());
+        // SeqCst: a role that was given up before we were on the list unparks nobody.
+        if self.driver.role.load(Ordering::SeqCst) || self.unfired.load(Ordering::SeqCst) == 0 {
+            thread::park();
+        }
+    }
+
+    /// Begins the task's work, if there is any.
+    fn shift(&self) -> Option<Shift<'_>> {
+        self.driver.task_works.store(true, Ordering::SeqCst);
+        let shift = Shift(self);
+        let needed = self.unfired.load(Ordering::SeqCst) > 0 && !self.driver.role.load(Ordering::SeqCst);
+        needed.then_some(shift)
     }
 
     /// Drives on this thread until `stop` or until nothing is watched any more.
@@ -204,9 +225,10 @@ fn sleep_on(bell: &OwnedFd, limit: Option<Duration>) {
 /// The helper thread.
 fn help(executor: &Arc<Executor>) {
     while !executor.is_closed() {
-        match executor.shift() {
-            Some(_shift) => executor.drive_blocking(|| executor.driver.guests.load(Ordering::SeqCst) > 0),
-            // Whoever registers a watch, or stops being a guest with watches left, kicks us.
+        let role = if executor.unfired.load(Ordering::SeqCst) > 0 { executor.try_role() } else { None };
+        match role {
+            Some(_role) => executor.drive_blocking(|| false),
+            // Whoever registers a watch, or gives the role up with watches left, kicks us.
             None => thread::park(),
         }
     }
@@ -243,8 +265,8 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
         let mut rounds = executor.rounds();
         loop {
             executor.scan();
-            let guests = executor.driver.guests.load(Ordering::SeqCst) > 0;
-            if guests || executor.unfired.load(Ordering::SeqCst) == 0 || executor.is_closed() {
+            let role = executor.driver.role.load(Ordering::SeqCst);
+            if role || executor.unfired.load(Ordering::SeqCst) == 0 || executor.is_closed() {
                 return;
             }
             if !rounds.next() {
@@ -270,6 +292,10 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
                 }
             }
             executor.disarm();
+        }
+        if executor.driver.role.load(Ordering::SeqCst) {
+            // A thread that sleeps by now believes itself announced, which we may just have undone.
+            executor.bell.ring_process();
         }
     }
 }

@@ -181,7 +181,7 @@ impl Executor {
                     widened |= to.fetch_max(end, Ordering::Relaxed) < end;
                 }
             }
-            // SeqCst: see `Driver::release`.
+            // SeqCst: see `Role::drop`.
             self.unfired.fetch_add(1, Ordering::SeqCst);
             if self.bell.is_in_process() {
                 // There is no driver to announce it later: from now on writers look after this PE's watches.

@@ -11,6 +11,14 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Rel
 /// # Safety
 /// `src` must be readable and `dst` writable for `len` bytes until the call returns. If they overlap the
 /// bytes copied are unspecified. A side that is private must not be accessed by anyone else meanwhile.
+///
+/// ```
+/// # use oxshmem_runtime::memory::copy;
+/// let (from, mut to) = ([1u8, 2, 3], [0u8; 3]);
+/// // SAFETY: both arrays have 3 bytes.
+/// unsafe { copy::copy(to.as_mut_ptr(), from.as_ptr(), 3) };
+/// assert_eq!(to, from);
+/// ```
 #[inline(always)]
 pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller's contract is the contract of both.
@@ -32,6 +40,14 @@ pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
 ///
 /// # Safety
 /// `dst` must be aligned to `T` and writable.
+///
+/// ```
+/// # use oxshmem_runtime::memory::copy;
+/// let mut word = 0u64;
+/// // SAFETY: a `u64` is aligned and writable.
+/// unsafe { copy::store(&raw mut word, 7) };
+/// assert_eq!(word, 7);
+/// ```
 #[inline(always)]
 pub unsafe fn store<T: Copy>(dst: *mut T, value: T) {
     let src = (&raw const value).cast::<u8>();
@@ -53,6 +69,13 @@ pub unsafe fn store<T: Copy>(dst: *mut T, value: T) {
 ///
 /// # Safety
 /// `src` must be aligned to `T` and readable, and any bytes must be a valid `T`.
+///
+/// ```
+/// # use oxshmem_runtime::memory::copy;
+/// let word = 7u64;
+/// // SAFETY: a `u64` is aligned and readable, and any bytes are one.
+/// assert_eq!(unsafe { copy::load(&raw const word) }, 7);
+/// ```
 #[inline(always)]
 pub unsafe fn load<T: Copy>(src: *const T) -> T {
     let mut value = std::mem::MaybeUninit::<T>::uninit();
@@ -75,6 +98,14 @@ pub unsafe fn load<T: Copy>(src: *const T) -> T {
 ///
 /// # Safety
 /// `dst` must be writable for `len` bytes.
+///
+/// ```
+/// # use oxshmem_runtime::memory::copy;
+/// let mut bytes = [0u8; 4];
+/// // SAFETY: 3 of 4 bytes.
+/// unsafe { copy::fill(bytes.as_mut_ptr(), 9, 3) };
+/// assert_eq!(bytes, [9, 9, 9, 0]);
+/// ```
 pub unsafe fn fill(dst: *mut u8, byte: u8, len: usize) {
     // SAFETY: an ordinary call of the C library's `memset`, from assembly for the reasons in `copy_block`.
     unsafe {
@@ -99,6 +130,14 @@ pub unsafe fn fill(dst: *mut u8, byte: u8, len: usize) {
 ///
 /// # Safety
 /// As for [`copy`], for every block.
+///
+/// ```
+/// # use oxshmem_runtime::memory::copy;
+/// let (from, mut to) = ([1u8, 2, 0, 3, 4, 0], [0u8; 4]);
+/// // SAFETY: 2 blocks of 2 bytes end inside both arrays.
+/// unsafe { copy::copy_strided(to.as_mut_ptr(), 2, from.as_ptr(), 3, 2, 2) };
+/// assert_eq!(to, [1, 2, 3, 4]);
+/// ```
 pub unsafe fn copy_strided(
     dst: *mut u8,
     dst_stride: usize,

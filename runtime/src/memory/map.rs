@@ -19,6 +19,17 @@ use crate::{Error, Result, bootstrap::Shared};
 const BASE_ALIGN: usize = 1 << 30;
 
 /// `count` blocks of `stride` bytes in shared memory, mapped by this process.
+///
+/// ```
+/// use oxshmem_runtime::memory::{HostMap, copy};
+///
+/// let map = HostMap::new(3, 1 << 16)?; // a block for each of 3 PEs
+/// assert_eq!((map.count(), map.stride()), (3, 1 << 16));
+/// let block_2 = map.base().wrapping_add(2 * map.stride());
+/// // SAFETY: the block is inside the map, and any bytes are a `u64`.
+/// assert_eq!(unsafe { copy::load(block_2.cast::<u64>()) }, 0);
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct HostMap {
     base: NonNull<u8>,

@@ -41,6 +41,17 @@ pub struct Extent {
 }
 
 /// Symmetric memory of all PEs of one host.
+///
+/// ```
+/// use std::sync::Arc;
+/// use oxshmem_runtime::memory::{HostMap, Segment, SegmentId};
+///
+/// let map = Arc::new(HostMap::new(2, 1 << 16)?);
+/// let segment = Segment::new(SegmentId::Heap, Arc::clone(&map), 4096, 1024);
+/// assert_eq!((segment.n_pes(), segment.len()), (2, 1024));
+/// assert_eq!(segment.address(1, 8, 8), Some(map.base().wrapping_add((1 << 16) + 4096 + 8)));
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Segment {
     id: SegmentId,
@@ -102,6 +113,18 @@ impl Segment {
     }
 
     /// The address in this process of `offset` on `pe`, if `bytes` from there on are in the segment.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use oxshmem_runtime::memory::{HostMap, Segment, SegmentId};
+    ///
+    /// let map = Arc::new(HostMap::new(2, 1 << 16)?);
+    /// let segment = Segment::new(SegmentId::Heap, map, 0, 1024);
+    /// assert!(segment.address(1, 1016, 8).is_some());
+    /// assert!(segment.address(1, 1017, 8).is_none());
+    /// assert!(segment.address(2, 0, 8).is_none());
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
     #[inline]
     pub fn address(&self, pe: usize, offset: usize, bytes: usize) -> Option<*mut u8> {
         let inside = pe < self.n_pes && offset <= self.len && bytes <= self.len - offset;

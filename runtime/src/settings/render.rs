@@ -16,6 +16,14 @@ impl Settings {
     ///
     /// # Errors
     /// What writing to `out` returns.
+    ///
+    /// ```
+    /// # use oxshmem_runtime::settings::*;
+    /// let mut text = Vec::new();
+    /// Settings::default().print_info(&mut text)?;
+    /// assert!(text.starts_with(b"SHMEM_SYMMETRIC_SIZE"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn print_info(&self, out: &mut impl Write) -> io::Result<()> {
         let entries: Vec<Entry> = self.entries().collect();
         let width = |cell: fn(&Entry) -> usize| entries.iter().map(cell).max().unwrap_or(0);
@@ -32,6 +40,11 @@ impl Settings {
 }
 
 /// The table for the book: a row a variable, without values in force.
+///
+/// ```
+/// # use oxshmem_runtime::settings::*;
+/// assert!(markdown().starts_with("| variable | default |"));
+/// ```
 pub fn markdown() -> String {
     let mut page = String::from(
         "| variable | default | unit | takes | effect | same on all PEs |\n|---|---|---|---|---|---|\n",

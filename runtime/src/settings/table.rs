@@ -43,6 +43,12 @@ const FLAG: &str = "any value, even an empty one, is on";
 const SIZE: &str = "a non-negative number, such as 4096, 512M or 1.5g; factors are k, m, g, t";
 
 /// Every setting, in the order in which they are shown.
+///
+/// ```
+/// # use oxshmem_runtime::settings::*;
+/// let size = TABLE.iter().find(|setting| setting.name == "SHMEM_SYMMETRIC_SIZE").unwrap();
+/// assert_eq!((size.default, size.unit), ("512M", "bytes"));
+/// ```
 pub static TABLE: &[Setting] = &[
     Setting {
         name: "SHMEM_SYMMETRIC_SIZE",

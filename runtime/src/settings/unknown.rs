@@ -4,6 +4,13 @@ use super::TABLE;
 
 /// What to say of each of `names` that begins as a setting does and is not one: a sentence a name, in the
 /// order of the names, with the setting that was probably meant. `SHMEM_DEBUG` prints them.
+///
+/// ```
+/// # use oxshmem_runtime::settings::*;
+/// let hints = unknown(["SHMEM_DEBUGG", "PATH"]);
+/// assert_eq!(hints.len(), 1);
+/// assert!(hints[0].contains("SHMEM_DEBUG"));
+/// ```
 pub fn unknown<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Vec<String> {
     let mut wrong: Vec<S> = names.into_iter().filter(|name| looks_like_setting(name.as_ref())).collect();
     wrong.sort_by(|a, b| a.as_ref().cmp(b.as_ref()));

@@ -105,6 +105,14 @@ impl Settings {
     ///
     /// # Errors
     /// [`Error::InvalidSetting`] names the first variable whose value cannot be used.
+    ///
+    /// ```
+    /// # use oxshmem_runtime::settings::*;
+    /// let mut settings = Settings::from_env()?;
+    /// settings.symmetric_size *= 2; // of what the user asked for
+    /// # assert!(settings.symmetric_size.is_multiple_of(2));
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
     pub fn from_env() -> Result<Self> {
         Self::from_lookup(|name| std::env::var_os(name))
     }
@@ -114,6 +122,13 @@ impl Settings {
     /// # Errors
     /// [`Error::InvalidSetting`] names the first variable, in the order of [`TABLE`], whose value cannot
     /// be used. A variable of a deprecated name is looked at only where the other is not set.
+    ///
+    /// ```
+    /// # use oxshmem_runtime::settings::*;
+    /// let settings = Settings::from_lookup(|name| (name == "SHMEM_SYMMETRIC_SIZE").then(|| "1.5g".into()))?;
+    /// assert_eq!(settings.symmetric_size, 3 << 29);
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
     pub fn from_lookup(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
         let mut settings = Self::default();
         for setting in TABLE {
@@ -140,6 +155,14 @@ impl Settings {
     }
 
     /// Every setting with its value, in the order of [`TABLE`].
+    ///
+    /// ```
+    /// # use oxshmem_runtime::settings::*;
+    /// let mut settings = Settings::default();
+    /// settings.yield_rounds = 1;
+    /// let changed = settings.entries().find(|entry| entry.origin == Origin::Program).unwrap();
+    /// assert_eq!((changed.setting.name, changed.value.as_str()), ("SHMEM_YIELD_ROUNDS", "1"));
+    /// ```
     pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
         TABLE.iter().map(|setting| {
             let value = (setting.show)(self);
@@ -156,6 +179,12 @@ impl Settings {
 
     /// Names and values of the settings that must be the same on all PEs, in an order that is the same on
     /// all PEs. Starting a job compares them and fails with [`Error::SettingMismatch`].
+    ///
+    /// ```
+    /// # use oxshmem_runtime::settings::*;
+    /// let compared = Settings::default().values_equal_on_all();
+    /// assert!(compared.contains(&("SHMEM_SYMMETRIC_SIZE", "512M".to_owned())));
+    /// ```
     pub fn values_equal_on_all(&self) -> Vec<(&'static str, String)> {
         let shared = self.entries().filter(|entry| entry.setting.same_on_all_pes);
         shared.map(|entry| (entry.setting.name, entry.value)).collect()
@@ -163,6 +192,13 @@ impl Settings {
 
     /// How long a wait spins before it yields, with `local_pes` PEs on this host and `cpus` CPUs that they
     /// may run on: what was asked for, or 2 µs where every PE has a CPU and nothing where not.
+    ///
+    /// ```
+    /// # use oxshmem_runtime::settings::*;
+    /// let settings = Settings::default();
+    /// assert!(settings.spin_for(4, 8) > settings.spin_for(8, 4));
+    /// assert!(settings.spin_for(8, 4).is_zero());
+    /// ```
     pub fn spin_for(&self, local_pes: usize, cpus: usize) -> Duration {
         let unasked = if local_pes > cpus { Duration::ZERO } else { SPIN };
         self.spin.unwrap_or(unasked)
@@ -174,6 +210,14 @@ impl Settings {
     ///
     /// # Errors
     /// [`Error::InvalidSetting`] where membarrier was asked for and the kernel does not have it.
+    ///
+    /// ```
+    /// # use oxshmem_runtime::settings::*;
+    /// let settings = Settings::default();
+    /// assert_eq!(settings.fence_for(4, 8, true)?, FenceSide::Sleeper);
+    /// assert_eq!(settings.fence_for(8, 4, true)?, FenceSide::Writer);
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
     pub fn fence_for(&self, local_pes: usize, cpus: usize, membarrier: bool) -> Result<FenceSide> {
         match self.fence {
             Fence::Writer => Ok(FenceSide::Writer),

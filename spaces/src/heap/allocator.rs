@@ -41,6 +41,16 @@ pub struct Heap {
 }
 
 /// What a heap holds. Sizes are in bytes and count what blocks take, in whole lines.
+///
+/// ```
+/// # use oxshmem_spaces::heap::*;
+/// let mut heap = Heap::new(1 << 20);
+/// heap.alloc(Layout::new(100))?;
+/// let usage = heap.usage();
+/// assert_eq!((usage.blocks, usage.used), (1, 128)); // in whole lines
+/// assert_eq!(usage.used + usage.free, usage.size);
+/// # Ok::<(), HeapError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeapUse {
     /// All there is: `used` and `free`.
@@ -70,6 +80,17 @@ pub struct HeapUse {
 impl HeapUse {
     /// The share of free memory that is outside of the largest free block: 0 where one allocation could
     /// have it all, near 1 where it is in many small pieces.
+    ///
+    /// ```
+    /// # use oxshmem_spaces::heap::*;
+    /// let mut heap = Heap::new(4096);
+    /// let first = heap.alloc(Layout::new(1024))?;
+    /// heap.alloc(Layout::new(2048))?;
+    /// assert_eq!(heap.usage().fragmentation(), 0.0);
+    /// heap.free(first.offset)?;
+    /// assert_eq!(heap.usage().fragmentation(), 0.5); // two blocks of 1024 bytes
+    /// # Ok::<(), HeapError>(())
+    /// ```
     pub fn fragmentation(&self) -> f64 {
         if self.free == 0 { 0.0 } else { 1.0 - self.largest_free as f64 / self.free as f64 }
     }
@@ -77,6 +98,11 @@ impl HeapUse {
 
 impl Heap {
     /// An empty heap of `size` bytes, rounded down to whole lines.
+    ///
+    /// ```
+    /// # use oxshmem_spaces::heap::*;
+    /// assert_eq!(Heap::new(1000).usage().size, 960);
+    /// ```
     pub fn new(size: usize) -> Self {
         let size = size - size % LINE;
         Self {
@@ -97,6 +123,15 @@ impl Heap {
     /// # Errors
     /// [`HeapError::ZeroBytes`], [`HeapError::InvalidAlignment`] or [`HeapError::Exhausted`]; the heap is
     /// unchanged.
+    ///
+    /// ```
+    /// # use oxshmem_spaces::heap::*;
+    /// let mut heap = Heap::new(256);
+    /// assert_eq!(heap.alloc(Layout::new(100))?.offset, 0);
+    /// assert_eq!(heap.alloc(Layout::new(100))?.offset, 128);
+    /// assert!(matches!(heap.alloc(Layout::new(1)), Err(HeapError::Exhausted(_))));
+    /// # Ok::<(), HeapError>(())
+    /// ```
     pub fn alloc(&mut self, layout: Layout) -> Result<Block, HeapError> {
         let block = self.place(layout, self.next_id)?;
         self.next_id += 1;
@@ -109,6 +144,15 @@ impl Heap {
     ///
     /// # Errors
     /// [`HeapError::NotAllocated`] where no live block starts there; the heap is unchanged.
+    ///
+    /// ```
+    /// # use oxshmem_spaces::heap::*;
+    /// let mut heap = Heap::new(256);
+    /// let block = heap.alloc(Layout::new(100))?;
+    /// assert_eq!(heap.free(block.offset)?, block);
+    /// assert!(matches!(heap.free(block.offset), Err(HeapError::NotAllocated { .. })));
+    /// # Ok::<(), HeapError>(())
+    /// ```
     pub fn free(&mut self, offset: usize) -> Result<Block, HeapError> {
         let block = self.live.remove(&offset).ok_or_else(|| self.not_allocated(offset))?;
         self.offset_of.remove(&block.id);
@@ -124,6 +168,16 @@ impl Heap {
     /// # Errors
     /// [`HeapError::NotAllocated`] where no live block starts there, [`HeapError::ZeroBytes`] or
     /// [`HeapError::Exhausted`]; the block and the heap are unchanged.
+    ///
+    /// ```
+    /// # use oxshmem_spaces::heap::*;
+    /// let mut heap = Heap::new(1 << 20);
+    /// let block = heap.alloc(Layout::new(100))?;
+    /// assert!(matches!(heap.realloc(block.offset, 1000)?, Realloc::InPlace { .. }));
+    /// heap.alloc(Layout::new(100))?; // behind it
+    /// assert!(matches!(heap.realloc(block.offset, 2000)?, Realloc::Moved { from: 0, copy: 1000, .. }));
+    /// # Ok::<(), HeapError>(())
+    /// ```
     pub fn realloc(&mut self, offset: usize, new_bytes: usize) -> Result<Realloc, HeapError> {
         let old = *self.get(offset).ok_or_else(|| self.not_allocated(offset))?;
         let layout = Layout { bytes: new_bytes, align: old.align, hints: old.hints };
@@ -148,22 +202,58 @@ impl Heap {
     }
 
     /// The live block that starts at `offset`.
+    ///
+    /// ```
+    /// # use oxshmem_spaces::heap::*;
+    /// let mut heap = Heap::new(1 << 20);
+    /// let block = heap.alloc(Layout::new(100))?;
+    /// assert_eq!((heap.get(block.offset), heap.get(64)), (Some(&block), None));
+    /// # Ok::<(), HeapError>(())
+    /// ```
     pub fn get(&self, offset: usize) -> Option<&Block> {
         self.live.get(&offset)
     }
 
     /// The live block that the byte at `offset` belongs to.
+    ///
+    /// ```
+    /// # use oxshmem_spaces::heap::*;
+    /// let mut heap = Heap::new(1 << 20);
+    /// let block = heap.alloc(Layout::new(100))?;
+    /// assert_eq!((heap.containing(64), heap.containing(128)), (Some(&block), None));
+    /// # Ok::<(), HeapError>(())
+    /// ```
     pub fn containing(&self, offset: usize) -> Option<&Block> {
         let (_, block) = self.live.range(..=offset).next_back()?;
         (offset < block.end()).then_some(block)
     }
 
     /// The live blocks in the order of their numbers, which is the same on all PEs.
+    ///
+    /// ```
+    /// # use oxshmem_spaces::heap::*;
+    /// let mut heap = Heap::new(1 << 20);
+    /// let first = heap.alloc(Layout::new(100))?;
+    /// heap.alloc(Layout::new(100))?;
+    /// heap.free(first.offset)?;
+    /// heap.alloc(Layout::new(100))?; // where the first was
+    /// assert!(heap.live().map(|block| block.id).eq([2, 3]));
+    /// # Ok::<(), HeapError>(())
+    /// ```
     pub fn live(&self) -> impl Iterator<Item = &Block> + '_ {
         self.offset_of.values().filter_map(|offset| self.live.get(offset))
     }
 
     /// What the heap holds.
+    ///
+    /// ```
+    /// # use oxshmem_spaces::heap::*;
+    /// let mut heap = Heap::new(1 << 20);
+    /// let block = heap.alloc(Layout::new(64))?;
+    /// heap.free(block.offset)?;
+    /// assert_eq!((heap.usage().used, heap.usage().peak_used), (0, 64));
+    /// # Ok::<(), HeapError>(())
+    /// ```
     pub fn usage(&self) -> HeapUse {
         HeapUse {
             size: self.size,

@@ -5,6 +5,13 @@ use std::{error::Error, fmt};
 use super::{Block, MAX_ALIGN};
 
 /// Why a heap refuses a call. The heap is as it was before.
+///
+/// ```
+/// # use oxshmem_spaces::heap::*;
+/// let error = Heap::new(1 << 20).free(64).unwrap_err();
+/// assert_eq!(error, HeapError::NotAllocated { offset: 64, within: None });
+/// assert!(error.to_string().starts_with("nothing is allocated at offset 64"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HeapError {
