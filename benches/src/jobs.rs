@@ -6,6 +6,7 @@ use std::{
 };
 
 use oxshmem::{LocalCluster, World};
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::{
     Outcome,
@@ -47,6 +48,10 @@ pub(crate) async fn barriers(world: &World, report: &mut Report) -> Outcome {
 
 /// Jobs of their own: barriers of more PEs, and what starting costs.
 pub(crate) fn jobs(report: &mut Report) -> Outcome {
+    // This PE may be bound to one core, which its own jobs must not inherit. The kernel leaves out what is not there.
+    let mut all = CpuSet::new();
+    (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
+    sched_setaffinity(None, &all)?;
     let own = std::env::current_exe()?;
     let oshrun = own.with_file_name("oshrun");
     let folder = tempfile()?;

@@ -295,6 +295,12 @@ impl WordWait {
         Poll::Ready(now)
     }
 
+    /// Whether there is no watch to end.
+    #[inline(always)]
+    pub fn is_unwatched(&self) -> bool {
+        self.watch.is_none()
+    }
+
     /// Ends the watch, if there is one.
     #[inline(always)]
     pub fn end<T: StandardAmo>(&mut self, word: SymRef<'_, T>) {

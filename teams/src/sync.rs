@@ -9,7 +9,7 @@
 
 use std::task::{Poll, Waker};
 
-use oxshmem_ops::{Cmp, wait::WordWait};
+use oxshmem_ops::{Cmp, Wait, wait::WordWait};
 use oxshmem_runtime::{Pe, Result, settings::SyncAlgorithm};
 use oxshmem_spaces::SymRef;
 
@@ -82,6 +82,21 @@ impl Sync {
             Step::Release { tree } => tree && Tree::new(group.me(), group.n(), 0).children().next().is_some(),
             Step::Done => false,
         }
+    }
+
+    /// What it waits for now.
+    pub(crate) fn waits_for(&self) -> Option<(Flag, u64)> {
+        match self.step {
+            Step::Round(round) => Some((Flag::Round(round), self.number)),
+            Step::Release { .. } => Some((Flag::Release, self.number)),
+            Step::Children | Step::Done => None,
+        }
+    }
+
+    /// Whether its last wait is over, nothing watches for it, and nothing is to be sent after it.
+    pub(crate) fn is_over(&self, group: &Group) -> bool {
+        let over = |(flag, value)| group.flag(flag).test(Cmp::Ge, value);
+        self.wait.is_unwatched() && !self.owes(group) && self.waits_for().is_none_or(over)
     }
 
     /// Goes on as far as possible. `waker` is asked for only when there is something to wait for.

@@ -17,7 +17,7 @@ use std::{
     task::{Context as TaskContext, Poll, Wake, Waker},
 };
 
-use oxshmem_ops::{Context, ContextOptions};
+use oxshmem_ops::{Cmp, Context, ContextOptions, Wait};
 use oxshmem_runtime::{Error, Pe, Result, flight::Flight, settings::SyncAlgorithm};
 use oxshmem_spaces::{SymRef, SymSlice, SymView, allocation::Allocation};
 
@@ -272,19 +272,32 @@ impl Team {
     #[inline]
     pub fn sync(&self) -> SyncFuture<'_> {
         tracing::trace!(target: "oxshmem", call = "sync");
-        let ticket = self.with_queue(|queue| {
-            let ticket = queue.ended + queue.waiting.len() as u64 + 1;
-            queue.waiting.push_back(Running::Called);
+        let (ticket, last_wait) = self.with_queue(|queue| {
+            // The sync before is still there if its future has seen the end of it by itself.
+            if queue.waiting.len() == 1
+                && matches!(queue.waiting.front(), Some(Running::Sync(sync)) if sync.is_over(&self.group))
+            {
+                queue.waiting[0] = Running::Called;
+                queue.ended += 1;
+            } else {
+                queue.waiting.push_back(Running::Called);
+            }
+            let ticket = queue.ended + queue.waiting.len() as u64;
+            let mut last_wait = None;
             if queue.waiting.len() == 1 {
                 self.start(queue);
-                // Others depend on what this PE sends later, even if nobody ever polls the future.
-                if matches!(queue.waiting.front(), Some(Running::Sync(sync)) if sync.owes(&self.group)) {
-                    self.advance(queue);
+                if let Some(Running::Sync(sync)) = queue.waiting.front() {
+                    if sync.owes(&self.group) {
+                        // Others depend on what this PE sends later, even if nobody ever polls the future.
+                        self.advance(queue);
+                    } else {
+                        last_wait = sync.waits_for();
+                    }
                 }
             }
-            ticket
+            (ticket, last_wait)
         });
-        SyncFuture { team: self, ticket }
+        SyncFuture { team: self, ticket, last_wait }
     }
 
     /// Runs `collective`, which `call` names to those who trace, when its turn comes. It sees the team's
@@ -336,9 +349,7 @@ impl Team {
         let task = Box::pin(task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call)));
         self.with_queue(|queue| {
             queue.waiting.push_back(Running::Task(task));
-            if queue.waiting.len() == 1 {
-                self.advance(queue);
-            }
+            self.advance(queue);
         });
         Collective { flight, team: self.this.clone() }
     }
@@ -499,6 +510,8 @@ pub async fn sync_in(group: &Group) -> Result<()> {
 pub struct SyncFuture<'a> {
     team: &'a Team,
     ticket: u64,
+    /// The flag, and what it must come to, that is all this sync still waits for: looked at without the queue.
+    last_wait: Option<(Flag, u64)>,
 }
 
 impl Future for SyncFuture<'_> {
@@ -507,6 +520,13 @@ impl Future for SyncFuture<'_> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let team = self.team;
+        if let Some((flag, value)) = self.last_wait {
+            let flag = team.group.flag(flag);
+            if flag.test(Cmp::Ge, value) || team.group.pe.executor().spin_until(|| flag.test(Cmp::Ge, value))
+            {
+                return Poll::Ready(Ok(()));
+            }
+        }
         let outcome = team.with_queue(|queue| {
             if queue.ended < self.ticket {
                 team.advance(queue);
