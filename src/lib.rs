@@ -35,6 +35,7 @@
 mod book;
 mod cluster;
 mod init;
+mod memory;
 mod world;
 
 pub use cluster::{ClusterOptions, LocalCluster};
