@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// One sync under way, from its first message to its last wait.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Sync {
     /// How many syncs the team began before, plus 1: what the flags come to.
     number: u64,
@@ -27,27 +27,30 @@ pub(crate) struct Sync {
     wait: WordWait,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 enum Step {
     /// Waiting for the signal of this round.
     Round(u32),
     /// Waiting for the children in the tree.
     Children,
     /// Waiting to be released; then releasing the children, if there is a tree.
-    Release {
-        tree: bool,
-    },
+    Release { tree: bool },
+    /// It is over.
+    #[default]
     Done,
 }
 
 impl Sync {
-    /// Comes to the team's sync number `number`: sends what can be sent without waiting.
-    pub(crate) fn begin(group: &Group, number: u64) -> Result<Self> {
-        let mut sync = Self { number, step: Step::Done, wait: WordWait::default() };
+    /// Comes to the team's next sync: sends what can be sent without waiting. Before that the sync is done.
+    #[inline]
+    pub(crate) fn begin(&mut self, group: &Group) -> Result<()> {
+        let number = group.next_sync();
+        self.number = number;
+        self.step = Step::Done;
         if group.n() == 1 {
-            return Ok(sync);
+            return Ok(());
         }
-        sync.step = match group.sync_algorithm() {
+        self.step = match group.sync_algorithm() {
             SyncAlgorithm::Counter => {
                 let before = group.fetch_add(Flag::Counter, 1, 0)?;
                 if before + 1 == number * group.n() as u64 {
@@ -63,7 +66,7 @@ impl Sync {
                 if Tree::new(group.me(), group.n(), 0).children().next().is_some() {
                     Step::Children
                 } else {
-                    sync.rise(group)?
+                    self.rise(group)?
                 }
             }
             SyncAlgorithm::Auto | SyncAlgorithm::Dissemination => {
@@ -71,7 +74,7 @@ impl Sync {
                 Step::Round(0)
             }
         };
-        Ok(sync)
+        Ok(())
     }
 
     /// Whether this PE has something to send after its next wait, so that others depend on its going on.

@@ -56,6 +56,7 @@ pub(crate) enum Flag {
 }
 
 impl Flag {
+    #[inline(always)]
     fn index(self) -> usize {
         match self {
             Self::Round(round) => round as usize,
@@ -174,9 +175,38 @@ pub struct Team {
     queue: spin::mutex::SpinMutex<Queue, spin::Yield>,
     /// Whether the other PEs are in this process, so that what we do may wake this very team on this thread.
     in_process: bool,
+    last_wait: LastWait,
     /// Somebody wants the queue looked at, and found it locked.
     poked: AtomicBool,
     this: Weak<Self>,
+}
+
+/// What the youngest sync waits for, if that is the last thing it does: its future looks at it without the queue.
+///
+/// Whoever reads while another thread begins the next sync may see that one's value, which is larger, and so
+/// come too late but never too early.
+#[derive(Debug, Default)]
+struct LastWait {
+    ticket: AtomicU64,
+    flag: AtomicUsize,
+    value: AtomicU64,
+}
+
+impl LastWait {
+    #[inline(always)]
+    fn set(&self, ticket: u64, flag: Flag, value: u64) {
+        self.flag.store(flag.index() * FLAG_STRIDE, Ordering::Relaxed);
+        self.value.store(value, Ordering::Relaxed);
+        // Release: with the ticket come its flag and value, or later ones.
+        self.ticket.store(ticket, Ordering::Release);
+    }
+
+    /// The flag's place and what it must come to, for the sync with that ticket.
+    #[inline(always)]
+    fn get(&self, ticket: u64) -> Option<(usize, u64)> {
+        let same = self.ticket.load(Ordering::Acquire) == ticket;
+        same.then(|| (self.flag.load(Ordering::Relaxed), self.value.load(Ordering::Relaxed)))
+    }
 }
 
 /// Collectives under way, in the order of their calls.
@@ -231,6 +261,7 @@ impl Team {
             group,
             queue: spin::mutex::SpinMutex::default(),
             in_process: pe.in_process(),
+            last_wait: LastWait::default(),
             poked: AtomicBool::new(false),
             this: this.clone(),
         })
@@ -272,32 +303,40 @@ impl Team {
     #[inline]
     pub fn sync(&self) -> SyncFuture<'_> {
         tracing::trace!(target: "oxshmem", call = "sync");
-        let (ticket, last_wait) = self.with_queue(|queue| {
-            // The sync before is still there if its future has seen the end of it by itself.
-            if queue.waiting.len() == 1
-                && matches!(queue.waiting.front(), Some(Running::Sync(sync)) if sync.is_over(&self.group))
-            {
-                queue.waiting[0] = Running::Called;
-                queue.ended += 1;
-            } else {
-                queue.waiting.push_back(Running::Called);
+        let ticket = self.with_queue(|queue| {
+            let alone = queue.waiting.len() == 1;
+            // The sync before is still there if its future has seen the end of it by itself. It is used again in
+            // place: moving it about would cost more than all the rest.
+            let begun = match queue.waiting.front_mut() {
+                Some(Running::Sync(sync)) if alone && sync.is_over(&self.group) => {
+                    queue.ended += 1;
+                    self.group.pe.check("sync").and_then(|()| sync.begin(&self.group))
+                }
+                _ => {
+                    queue.waiting.push_back(Running::Called);
+                    if alone || queue.waiting.len() > 1 {
+                        return queue.ended + queue.waiting.len() as u64;
+                    }
+                    self.start(queue);
+                    Ok(())
+                }
+            };
+            if let Err(error) = begun {
+                queue.end(Err(error));
+                return queue.ended;
             }
             let ticket = queue.ended + queue.waiting.len() as u64;
-            let mut last_wait = None;
-            if queue.waiting.len() == 1 {
-                self.start(queue);
-                if let Some(Running::Sync(sync)) = queue.waiting.front() {
-                    if sync.owes(&self.group) {
-                        // Others depend on what this PE sends later, even if nobody ever polls the future.
-                        self.advance(queue);
-                    } else {
-                        last_wait = sync.waits_for();
-                    }
+            if let Some(Running::Sync(sync)) = queue.waiting.front() {
+                if sync.owes(&self.group) {
+                    // Others depend on what this PE sends later, even if nobody ever polls the future.
+                    self.advance(queue);
+                } else if let Some((flag, value)) = sync.waits_for() {
+                    self.last_wait.set(ticket, flag, value);
                 }
             }
-            (ticket, last_wait)
+            ticket
         });
-        SyncFuture { team: self, ticket, last_wait }
+        SyncFuture { team: self, ticket }
     }
 
     /// Runs `collective`, which `call` names to those who trace, when its turn comes. It sees the team's
@@ -378,10 +417,9 @@ impl Team {
 
     /// Lets the sync at the front of the queue begin.
     fn start(&self, queue: &mut Queue) {
-        let begun =
-            self.group.pe.check("sync").and_then(|()| Sync::begin(&self.group, self.group.next_sync()));
-        match begun {
-            Ok(sync) => queue.waiting[0] = Running::Sync(sync),
+        let mut sync = Sync::default();
+        match self.group.pe.check("sync").and_then(|()| sync.begin(&self.group)) {
+            Ok(()) => queue.waiting[0] = Running::Sync(sync),
             Err(error) => queue.end(Err(error)),
         }
     }
@@ -500,7 +538,8 @@ impl Wake for Team {
 /// # Ok::<(), oxshmem_runtime::Error>(())
 /// ```
 pub async fn sync_in(group: &Group) -> Result<()> {
-    let mut sync = Sync::begin(group, group.next_sync())?;
+    let mut sync = Sync::default();
+    sync.begin(group)?;
     poll_fn(|cx| sync.poll(group, || cx.waker().clone())).await
 }
 
@@ -510,8 +549,6 @@ pub async fn sync_in(group: &Group) -> Result<()> {
 pub struct SyncFuture<'a> {
     team: &'a Team,
     ticket: u64,
-    /// The flag, and what it must come to, that is all this sync still waits for: looked at without the queue.
-    last_wait: Option<(Flag, u64)>,
 }
 
 impl Future for SyncFuture<'_> {
@@ -520,8 +557,8 @@ impl Future for SyncFuture<'_> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let team = self.team;
-        if let Some((flag, value)) = self.last_wait {
-            let flag = team.group.flag(flag);
+        if let Some((flag, value)) = team.last_wait.get(self.ticket) {
+            let flag = team.group.flags.at(flag);
             if flag.test(Cmp::Ge, value) || team.group.pe.executor().spin_until(|| flag.test(Cmp::Ge, value))
             {
                 return Poll::Ready(Ok(()));
