@@ -97,10 +97,12 @@ fn every_operation(
     ready(ctx.fence());
     ready(ctx.quiet());
     ready(ctx.pe_quiet(&[pe]));
-    word.store(7);
-    word.load();
-    ready(word.wait_until(Cmp::Eq, 7));
-    word.test(Cmp::Ne, 7);
+    // A word that no other PE writes.
+    let own = slice.at(60);
+    own.store(7);
+    own.load();
+    ready(own.wait_until(Cmp::Eq, 7));
+    own.test(Cmp::Ne, 7);
     slice.view().fill(7);
     slice.slice(..4).test_all(Cmp::Eq, 7);
     slice.test_any(Cmp::Eq, 7);
