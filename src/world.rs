@@ -552,12 +552,12 @@ impl World {
 
     #[cold]
     fn barrier_after(&self, quiet: impl Future<Output = Result<()>> + Send + 'static) -> Barrier<'_> {
-        Barrier(Step::Quiet(self.0.team.run("barrier_all", move |group| async move {
+        Barrier(Step::Quiet(Box::new(self.0.team.run("barrier_all", move |group| async move {
             // Others wait for this PE whether or not its operations succeeded.
             let completed = quiet.await;
             sync_in(&group).await?;
             completed
-        })))
+        }))))
     }
 
     /// Waits until every PE has come here. Completes no operations (`OpenSHMEM 1.6 §9.10.4`). The call itself
@@ -740,7 +740,8 @@ pub struct Barrier<'a>(Step<'a>);
 #[derive(Debug)]
 enum Step<'a> {
     Sync(SyncFuture<'a>),
-    Quiet(Collective<()>),
+    /// Boxed, so that the usual case is two registers wide.
+    Quiet(Box<Collective<()>>),
 }
 
 impl Future for Barrier<'_> {
@@ -750,7 +751,7 @@ impl Future for Barrier<'_> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
             Step::Sync(sync) => Pin::new(sync).poll(cx),
-            Step::Quiet(collective) => Pin::new(collective).poll(cx),
+            Step::Quiet(collective) => Pin::new(&mut **collective).poll(cx),
         }
     }
 }

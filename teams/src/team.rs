@@ -435,9 +435,13 @@ impl Team {
 
     #[inline(always)]
     fn unlock(&self, mut queue: spin::mutex::SpinMutexGuard<'_, Queue>) {
-        let woken = std::mem::take(&mut queue.woken);
-        drop(queue);
-        woken.into_iter().for_each(Waker::wake);
+        if queue.woken.is_empty() {
+            drop(queue);
+        } else {
+            let woken = std::mem::take(&mut queue.woken);
+            drop(queue);
+            woken.into_iter().for_each(Waker::wake);
+        }
         if self.in_process {
             // With the fence in `poke`: either we see the poke, or who poked finds the queue unlocked.
             fence(Ordering::SeqCst);
