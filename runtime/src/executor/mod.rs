@@ -36,6 +36,9 @@ use crate::{
     sync::lock,
 };
 
+/// Looks at memory, of about a nanosecond each, before a spinning wait begins to pause between them.
+const EAGER_LOOKS: usize = 128;
+
 /// How patient a wait is before it sleeps.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
@@ -120,6 +123,12 @@ impl Executor {
     pub fn spin_until(&self, mut ready: impl FnMut() -> bool) -> bool {
         if self.patience.spin.is_zero() {
             return self.yield_until(ready);
+        }
+        // What comes within a cache line's way or two is not worth a pause, which takes as long as half of that.
+        for _ in 0..EAGER_LOOKS {
+            if ready() {
+                return true;
+            }
         }
         let mut deadline = None;
         loop {
