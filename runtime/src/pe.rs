@@ -280,24 +280,33 @@ struct Abilities {
 impl Abilities {
     /// Collects them. Collective; all PEs get the same.
     async fn exchange(bootstrap: &dyn Bootstrap) -> Result<Self> {
-        let membarrier = !bootstrap.in_process() && doorbell::register_membarrier();
-        let quota = allowed_cpus() as u64;
-        let mut mine = [&[u8::from(membarrier)][..], &quota.to_ne_bytes()].concat();
+        let quota = allowed_cpus();
+        if bootstrap.in_process() {
+            return Ok(Self { cpus: quota, membarrier: false });
+        }
+        let membarrier = doorbell::register_membarrier();
         // A PE bound to one processor must not believe that there is only that one.
         let set =
             rustix::thread::sched_getaffinity(None).map_err(|e| Error::system("sched_getaffinity", e))?;
-        mine.extend((0..CpuSet::MAX_CPU).map(|cpu| u8::from(set.is_set(cpu))));
+        let mut mine = [0u64; CpuSet::MAX_CPU / 64];
+        for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)) {
+            mine[cpu / 64] |= 1 << (cpu % 64);
+        }
+        let words = [u64::from(membarrier), quota as u64].into_iter().chain(mine);
+        let all = bootstrap.exchange(words.flat_map(u64::to_le_bytes).collect()).await?;
 
-        let own = mine[9..].iter().filter(|&&may_run| may_run == 1).count();
-
-        let all = bootstrap.exchange(mine).await?;
-        let membarrier = all.iter().all(|word| word.first() == Some(&1));
-        let union =
-            (9..9 + CpuSet::MAX_CPU).filter(|&i| all.iter().any(|word| word.get(i) == Some(&1))).count();
+        let (mut membarrier, mut quotas, mut union) = (true, 0, [0u64; CpuSet::MAX_CPU / 64]);
+        for theirs in all.iter() {
+            let mut words =
+                theirs.chunks_exact(8).map(|word| word.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)));
+            membarrier &= words.next() == Some(1);
+            quotas = quotas.max(words.next().unwrap_or(0) as usize);
+            union.iter_mut().zip(words).for_each(|(union, word)| *union |= word);
+        }
+        let count = |mask: &[u64]| mask.iter().map(|word| word.count_ones() as usize).sum::<usize>();
         // A control group may allow less time than processors; then each PE's quota is below its own set.
-        let limited = (quota as usize) < own;
-        let quotas = all.iter().filter_map(|word| Some(u64::from_ne_bytes(word.get(1..9)?.try_into().ok()?)));
-        let quota = quotas.max().map_or(1, |quota| quota as usize);
+        let limited = quota < count(&mine);
+        let (quota, union) = (quotas, count(&union));
         Ok(Self { cpus: if limited { quota.min(union) } else { union }.max(1), membarrier })
     }
 }
