@@ -16,7 +16,9 @@ pages! {
     memory = "../book/src/memory.md";
     waiting = "../book/src/waiting.md";
     collectives = "../book/src/collectives.md";
+    locks = "../book/src/locks.md";
     jobs = "../book/src/jobs.md";
+    diagnosis = "../book/src/diagnosis.md";
     settings = "../book/src/settings.md";
     tuning = "../book/src/tuning.md";
     design = "../book/src/design.md";

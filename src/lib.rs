@@ -29,6 +29,7 @@
 //! | have symmetric memory | [`World::alloc`], [`SymSlice`], [`Element`] |
 //! | communicate | [`Context`]: `put`, `get`, `fetch_add`, `put_signal`, `quiet` … |
 //! | wait for other PEs | [`Wait`], [`WaitSet`], [`World::barrier_all`] |
+//! | take turns | [`Lock`] |
 //! | configure | [`settings`] |
 
 #[cfg(doctest)]
@@ -41,15 +42,18 @@ mod world;
 pub use cluster::{ClusterOptions, LocalCluster};
 pub use init::{init, init_single, init_with};
 pub use oxshmem_ops::{
-    BitwiseAmo, Cmp, Context, ContextOptions, ExtendedAmo, Private, Rejected, Serialized, Shared, Signal,
-    Sink, Source, StandardAmo, Wait,
+    BitwiseAmo, Cmp, Context, ContextOptions, ExtendedAmo, Lock, LockGuard, Private, Rejected, Serialized,
+    Shared, Signal, Sink, Source, StandardAmo, Wait,
+    lock::{Locking, TryLocking},
     operation::{Fetch, Get, Put, PutNbi, PutSignal, PutSignalNbi, Update},
     order::Quiet,
     wait::{Masked, WaitSet, WaitUntil},
 };
 pub use oxshmem_runtime::{Error, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, settings};
 pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Symmetric};
-pub use oxshmem_teams::{Collective, team::SyncFuture};
+pub use oxshmem_teams::{
+    Arithmetic, Bitwise, Collective, Complex, InTeam, LongDouble, Ordered, Outcome, Team, TeamConfig,
+};
 pub use world::{Barrier, ThreadLevel, World};
 
 /// Plain data, for `#[derive]` on types of one's own.
@@ -58,7 +62,7 @@ pub use bytemuck::{self, Pod, Zeroable};
 /// What most programs use.
 pub mod prelude {
     pub use crate::{
-        Cmp, Context, ContextOptions, Element, Hints, LocalCluster, Signal, SymRef, SymSlice, SymView, Wait,
-        WaitSet, World,
+        Cmp, Context, ContextOptions, Element, Hints, InTeam, LocalCluster, Lock, LockGuard, Signal, SymRef,
+        SymSlice, SymView, Team, TeamConfig, Wait, WaitSet, World,
     };
 }

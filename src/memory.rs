@@ -11,8 +11,9 @@ use oxshmem_spaces::{
     allocation::{Allocation, WINDOW_BITS, Window},
 };
 use oxshmem_teams::{
+    Group,
     agree::{Call, Verdict, Votes, agree},
-    team::{Group, sync_in},
+    sync::sync_in,
 };
 
 use crate::world::Inner;
@@ -101,7 +102,7 @@ impl MemoryCall {
     /// The exchange without the comparison.
     async fn vote(&self, group: &Group, world: &Inner, yes: bool) -> Result<Verdict> {
         let mut votes = Votes::default();
-        votes[..OWN_VOTE].copy_from_slice(&world.heap.window());
+        votes[..OWN_VOTE].copy_from_slice(&world.heap.window(&world.team.blocks_in_use_elsewhere()));
         votes[OWN_VOTE] = u64::from(yes);
         agree(group, self.words(), votes).await
     }

@@ -19,10 +19,7 @@ use oxshmem_spaces::{
     allocation::{Allocation, SymHeap, WINDOW_BITS},
     heap::Layout,
 };
-use oxshmem_teams::{
-    Collective, Team,
-    team::{Group, SyncFuture, sync_in},
-};
+use oxshmem_teams::{Collective, Group, Outcome, Team, sync::sync_in};
 
 use crate::memory::MemoryCall;
 
@@ -45,7 +42,8 @@ pub struct World(Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) pe: Arc<Pe>,
     pub(crate) heap: Arc<SymHeap>,
-    team: Arc<Team>,
+    pub(crate) team: Team,
+    shared: Team,
     context: Context,
     /// The `finalize` that was begun.
     ending: Mutex<Option<Shared<Ending>>>,
@@ -78,9 +76,9 @@ pub enum ThreadLevel {
 impl World {
     pub(crate) fn new(pe: Arc<Pe>) -> Self {
         let heap = SymHeap::new(Arc::clone(&pe));
-        let team = Team::world(&pe);
+        let [team, shared] = Team::predefined(&pe);
         let context = Context::new(Arc::clone(&pe), ContextOptions::new());
-        Self(Arc::new(Inner { pe, heap, team, context, ending: Mutex::new(None) }))
+        Self(Arc::new(Inner { pe, heap, team, shared, context, ending: Mutex::new(None) }))
     }
 
     /// This PE's number (`OpenSHMEM 1.6 §9.1.2`).
@@ -208,6 +206,40 @@ impl World {
         &self.0.context
     }
 
+    /// The team of all PEs: `SHMEM_TEAM_WORLD` (`OpenSHMEM 1.6 §9.4`). Splits and collectives begin here.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(4, |world| async move {
+    /// let max = world.alloc::<f64>(1).await?;
+    /// max.at(0).store(world.my_pe() as f64);
+    /// world.team().max_reduce(&max, &max).await?;
+    /// assert_eq!(max.at(0).load(), 3.0);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn team(&self) -> &Team {
+        &self.0.team
+    }
+
+    /// The team of the PEs that can load and store each other's heaps, those of this host: `SHMEM_TEAM_SHARED`
+    /// (`OpenSHMEM 1.6 §9.4`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(4, |world| async move {
+    /// assert_eq!(world.team_shared().n_pes(), 4); // all on one host
+    /// world.team_shared().sync().await?;
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn team_shared(&self) -> &Team {
+        &self.0.shared
+    }
+
     /// A context of its own, for as long as it is held. Local: other PEs need not do the same
     /// (`OpenSHMEM 1.6 §9.5.1`).
     ///
@@ -229,7 +261,7 @@ impl World {
     /// ```
     pub fn create_context<M: Sharing>(&self, options: ContextOptions<M>) -> Result<Context<M>> {
         self.0.pe.check("create_context")?;
-        Ok(Context::new(Arc::clone(&self.0.pe), options))
+        self.0.team.create_context(options)
     }
 
     /// Allocates `len` elements on every PE. Their values are unspecified. Collective: every PE calls it with
@@ -396,7 +428,10 @@ impl World {
         let call = MemoryCall { name, bytes, align: old_bytes, hints, flags: 2 };
         let shared = Arc::clone(&self.0);
         let resized = self.0.team.run(name, move |group| async move {
-            let sole = whole && Arc::strong_count(slice.allocation()) == 1;
+            let used = shared.team.blocks_in_use_elsewhere();
+            let sole = whole
+                && Arc::strong_count(slice.allocation()) == 1
+                && slice.allocation().block().is_none_or(|block| !used.contains(&block.id));
             let alone = match call.agree(&group, &shared, sole).await {
                 Ok(alone) => alone,
                 Err(error) => return Ok(Err((error, slice))),
@@ -578,7 +613,7 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     #[inline]
-    pub fn sync_all(&self) -> SyncFuture<'_> {
+    pub fn sync_all(&self) -> Collective<'_> {
         self.0.team.sync()
     }
 
@@ -592,13 +627,13 @@ impl World {
     /// # use oxshmem::prelude::*;
     /// # LocalCluster::run(3, |world| async move {
     /// let bytes = (world.my_pe() == 1).then(|| b"from PE 1".to_vec());
-    /// assert_eq!(world.broadcast(bytes, 1).await?, b"from PE 1");
+    /// assert_eq!(world.broadcast_bytes(bytes, 1).await?, b"from PE 1");
     /// # world.finalize().await
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub fn broadcast(&self, bytes: Option<Vec<u8>>, root: usize) -> Collective<Vec<u8>> {
-        self.0.team.broadcast(bytes, root)
+    pub fn broadcast_bytes(&self, bytes: Option<Vec<u8>>, root: usize) -> Outcome<Vec<u8>> {
+        self.0.team.broadcast_bytes(bytes, root)
     }
 
     /// Leaves the job: completes all operations of this PE, waits until every PE has come here, and ends the
@@ -634,9 +669,10 @@ impl World {
     fn leave(&self) -> Ending {
         let quiet = self.0.context.quiet();
         let pe = Arc::clone(&self.0.pe);
+        let others = self.0.team.others_idle();
         let left = self.0.team.run("finalize", move |group| async move {
             // Others wait for this PE whether or not its operations succeeded.
-            let completed = quiet.await;
+            let completed = others.await.and(quiet.await);
             let mark = pe.offloaded().mark();
             poll_fn(|cx| pe.offloaded().poll_quiet(mark, None, cx)).await?;
             sync_in(&group).await?;
@@ -739,9 +775,9 @@ pub struct Barrier<'a>(Step<'a>);
 
 #[derive(Debug)]
 enum Step<'a> {
-    Sync(SyncFuture<'a>),
+    Sync(Collective<'a>),
     /// Boxed, so that the usual case is two registers wide.
-    Quiet(Box<Collective<()>>),
+    Quiet(Box<Outcome<()>>),
 }
 
 impl Future for Barrier<'_> {

@@ -154,7 +154,7 @@ async fn waits(world: World, way: LetGo) -> Result<()> {
         way.of(world.barrier_all()).await;
         way.of(world.sync_all()).await;
         let given = (me == 0).then(|| vec![round as u8; 20_000]);
-        way.of(world.broadcast(given, 0)).await;
+        way.of(world.broadcast_bytes(given, 0)).await;
         soon("a barrier", world.barrier_all()).await?;
         world.context().p(words.at(0), round, right).await?;
         assert_eq!(soon("a wait", words.at(0).wait_until(Cmp::Ge, round)).await?, round);

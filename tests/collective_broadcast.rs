@@ -20,7 +20,7 @@ async fn every_length_and_root(world: World) -> Result<()> {
     for len in LENGTHS {
         for root in 0..world.n_pes() {
             let given = (me == root).then(|| bytes(root, len, len));
-            let got = soon("a broadcast", world.broadcast(given, root)).await?;
+            let got = soon("a broadcast", world.broadcast_bytes(given, root)).await?;
             assert!(got == bytes(root, len, len), "{len} bytes of PE {root} came wrong");
         }
     }
@@ -54,7 +54,7 @@ async fn alternate(world: World, seed: u64, lengths: &'static [usize]) -> Result
             _ => {}
         }
         let given = (me == root).then(|| bytes(root, round, len));
-        let got = soon(&format!("broadcast {round} from {root}"), world.broadcast(given, root)).await?;
+        let got = soon(&format!("broadcast {round} from {root}"), world.broadcast_bytes(given, root)).await?;
         assert!(got == bytes(root, round, len), "round {round}: {len} bytes of PE {root} came wrong");
     }
     Ok(())
@@ -83,7 +83,7 @@ fn a_pe_that_is_late_for_one_broadcast_does_not_disturb_the_next() {
                 }
                 for (round, root) in [0, 1, 0, 2, 1].into_iter().enumerate() {
                     let given = (me == root).then(|| bytes(root, round, 50_000));
-                    let got = soon("a broadcast", world.broadcast(given, root)).await?;
+                    let got = soon("a broadcast", world.broadcast_bytes(given, root)).await?;
                     assert!(got == bytes(root, round, 50_000), "round {round} from PE {root}");
                 }
                 Ok(())
@@ -101,7 +101,7 @@ fn broadcasts_go_with_allocations_and_barriers_in_between() {
         for round in 0..20 {
             let root = round % n;
             let (got, slice, barrier) = tokio::join!(
-                world.broadcast((me == root).then(|| bytes(root, round, 30_000)), root),
+                world.broadcast_bytes((me == root).then(|| bytes(root, round, 30_000)), root),
                 world.alloc_zeroed::<u64>(1 + round),
                 world.barrier_all(),
             );
@@ -121,16 +121,16 @@ fn a_root_out_of_range_or_without_bytes_is_an_error() {
     let _limit = time_limit(60);
     on_pes(settings(), |world| async move {
         let (me, n) = (world.my_pe(), world.n_pes());
-        let error = world.broadcast(Some(vec![1]), n).await.unwrap_err();
+        let error = world.broadcast_bytes(Some(vec![1]), n).await.unwrap_err();
         assert!(matches!(error, Error::PeOutOfRange { pe, n_pes, .. } if pe == n && n_pes == n), "{error}");
-        let end = world.broadcast(None, 0).await;
+        let end = world.broadcast_bytes(None, 0).await;
         if me == 0 {
             assert!(matches!(end, Err(Error::LengthMismatch { .. })), "{end:?}");
         } else {
             assert_eq!(end?, Vec::<u8>::new());
         }
         // What others pass is ignored.
-        assert_eq!(world.broadcast(Some(vec![me as u8]), n - 1).await?, [n as u8 - 1]);
+        assert_eq!(world.broadcast_bytes(Some(vec![me as u8]), n - 1).await?, [n as u8 - 1]);
         Ok(())
     });
 }

@@ -33,7 +33,7 @@ enum In {
 async fn be_in(world: &World, what: In) -> Result<()> {
     match what {
         In::Barrier => world.barrier_all().await,
-        In::Broadcast => world.broadcast(None, 1).await.map(drop),
+        In::Broadcast => world.broadcast_bytes(None, 1).await.map(drop),
         In::Alloc => world.alloc::<u64>(10).await.map(drop),
         In::Finalize => world.finalize().await,
         In::Sleep => {

@@ -151,10 +151,10 @@ fn collectives_that_all_pes_let_go_of_hinder_none_that_follow() {
                 for round in 0..20 {
                     way.of(world.sync_all());
                     way.of(world.barrier_all());
-                    way.of(world.broadcast(Some(vec![round; 20_000]), round as usize % n));
+                    way.of(world.broadcast_bytes(Some(vec![round; 20_000]), round as usize % n));
                     way.of(Box::pin(world.alloc_zeroed::<u64>(1000)));
                     way.of(Box::pin(world.reclaim()));
-                    let bytes = world.broadcast((world.my_pe() == 0).then(|| vec![round + 1; 10]), 0);
+                    let bytes = world.broadcast_bytes((world.my_pe() == 0).then(|| vec![round + 1; 10]), 0);
                     assert_eq!(soon("a broadcast", bytes).await?, vec![round + 1; 10]);
                     soon("a barrier", world.barrier_all()).await?;
                 }

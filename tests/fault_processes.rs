@@ -46,7 +46,7 @@ fn a_pe_that_is_killed_takes_those_that_wait_with_it_within_a_second() {
                     match std::env::var("WAIT_IN").unwrap().as_str() {
                         "wait" => word.at(0).wait_until(Cmp::Eq, 1).await.map(drop),
                         "barrier" => world.barrier_all().await,
-                        "broadcast" => world.broadcast(None, 1).await.map(drop),
+                        "broadcast" => world.broadcast_bytes(None, 1).await.map(drop),
                         _ => world.alloc::<u8>(1).await.map(drop),
                     }
                 };

@@ -49,8 +49,8 @@ fn a_pe_out_of_range_is_refused_and_the_buffer_comes_back() {
                 check("inc", ctx.inc(slice.at(0), pe).await.unwrap_err());
                 check("signal_add", ctx.signal_add(signal, 1, pe).await.unwrap_err());
                 check("pe_quiet", ctx.pe_quiet(&[0, pe]).await.unwrap_err());
-                let broadcast = world.broadcast(Some(vec![1]), pe).await.unwrap_err();
-                check("broadcast", broadcast);
+                let broadcast = world.broadcast_bytes(Some(vec![1]), pe).await.unwrap_err();
+                check("broadcast_bytes", broadcast);
             }
             world.barrier_all().await?;
             assert_eq!(slice.view().to_vec(), [0; 4]);

@@ -2,9 +2,9 @@
 //! this compiles is the test.
 
 use oxshmem::{
-    Barrier, Collective, Context, ContextOptions, Error, Fetch, Get, HeapUse, Hints, Private, Put, PutNbi,
-    PutSignal, PutSignalNbi, Quiet, Rejected, Serialized, Shared, SymRef, SymSlice, SymView, SyncFuture,
-    Update, WaitUntil, World, settings::Settings,
+    Barrier, Collective, Context, ContextOptions, Error, Fetch, Get, HeapUse, Hints, Outcome, Private, Put,
+    PutNbi, PutSignal, PutSignalNbi, Quiet, Rejected, Serialized, Shared, SymRef, SymSlice, SymView, Update,
+    WaitUntil, World, settings::Settings,
 };
 
 fn is_send<T: Send>() {}
@@ -80,10 +80,10 @@ fn futures_of_waits_and_collectives_go_to_every_thread_and_need_no_pin() {
     is_unpin::<WaitUntil<'static, u64>>();
     is_send::<Barrier<'static>>();
     is_unpin::<Barrier<'static>>();
-    is_send::<SyncFuture<'static>>();
-    is_unpin::<SyncFuture<'static>>();
-    is_send::<Collective<Vec<u8>>>();
-    is_unpin::<Collective<Vec<u8>>>();
+    is_send::<Collective<'static>>();
+    is_unpin::<Collective<'static>>();
+    is_send::<Outcome<Vec<u8>>>();
+    is_unpin::<Outcome<Vec<u8>>>();
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn every_kind_of_operation_is_an_event_and_every_collective_a_span() {
         words.at(5).wait_until(Cmp::Ge, 1).await?;
         ctx.quiet().await?;
         world.barrier_all().await?;
-        world.broadcast(Some(vec![1]), 0).await?;
+        world.broadcast_bytes(Some(vec![1]), 0).await?;
         world.finalize().await
     })
     .unwrap();
@@ -50,7 +50,7 @@ fn every_kind_of_operation_is_an_event_and_every_collective_a_span() {
     for call in ["p", "put", "get", "fetch_add", "put_signal", "wait_until", "quiet", "sync"] {
         assert!(text.contains(&format!("oxshmem: call=\"{call}\"")), "no event for {call}: {text}");
     }
-    for call in ["alloc_zeroed", "broadcast", "finalize"] {
+    for call in ["alloc_zeroed", "broadcast_bytes", "finalize"] {
         assert!(text.contains(&format!("collective{{call=\"{call}\"}}")), "no span for {call}: {text}");
     }
 }

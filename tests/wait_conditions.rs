@@ -375,7 +375,7 @@ fn a_waker_may_poll_its_future_at_once() {
                         world.barrier_all().await.unwrap();
                         ended.fetch_add(1, Relaxed);
                     }
-                    world.broadcast(Some(vec![1]), 0).await.unwrap();
+                    world.broadcast_bytes(Some(vec![1]), 0).await.unwrap();
                     ended.fetch_add(1, Relaxed);
                 }
             };

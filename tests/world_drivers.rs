@@ -26,7 +26,7 @@ async fn ring(world: World) -> oxshmem::Result<()> {
         }
     }
     world.barrier_all().await?;
-    let bytes = world.broadcast((me == 0).then(|| vec![7; 30_000]), 0).await?;
+    let bytes = world.broadcast_bytes((me == 0).then(|| vec![7; 30_000]), 0).await?;
     assert_eq!(bytes, vec![7; 30_000]);
     Ok(())
 }

@@ -119,7 +119,7 @@ fn collectives_after_finalize_say_so() {
             };
             check("barrier_all", common::soon("a barrier after finalize", world.barrier_all()).await);
             check("sync_all", common::soon("a sync after finalize", world.sync_all()).await);
-            let broadcast = world.broadcast(Some(vec![1]), 0);
+            let broadcast = world.broadcast_bytes(Some(vec![1]), 0);
             check("broadcast", common::soon("a broadcast after finalize", broadcast).await.map(drop));
             assert_eq!(wrong, Vec::<String>::new());
             Ok(())

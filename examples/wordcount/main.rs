@@ -62,7 +62,7 @@ async fn run(world: &World, options: Options) -> Result<(), Box<dyn Error>> {
 
     // PE 0 looks which files there are, so that all PEs divide the same list.
     let plan = if me == 0 { Some(Plan::of(&options.files)?.encode()) } else { None };
-    let plan = Plan::decode(&world.broadcast(plan, 0).await?)?;
+    let plan = Plan::decode(&world.broadcast_bytes(plan, 0).await?)?;
 
     // About one word in sixteen bytes is new in small files, far fewer in large ones.
     let slots = options.slots.unwrap_or_else(|| (plan.bytes() / 16).clamp(1 << 14, 1 << 22) as usize);

@@ -216,6 +216,19 @@ fn a_timeout_ends_the_job_with_status_124() {
 }
 
 #[test]
+fn a_timeout_names_those_who_have_not_come_to_init() {
+    let program = common::program();
+    let script = format!("{PE} [ $pe = 1 ] && exec sleep 100; exec {} one-exits 9 0", program.display());
+    let ended = oshrun(["-np", "3", "--timeout", "1.5", "/bin/sh", "-c", &script]);
+    assert_eq!(ended.status, 124);
+    let cells = |row: &'_ str| row.split("  ").map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let rows: Vec<_> = ended.stderr.lines().skip(2).map(cells).collect();
+    let says = |row: usize, text: &str| rows[row].iter().any(|cell| cell == text);
+    assert_eq!((rows.len(), &*rows[0][1], &*rows[1][1]), (2, "0,2", "1"), "{}", ended.stderr);
+    assert!(says(0, "init") && says(1, "not in init yet"), "{}", ended.stderr);
+}
+
+#[test]
 fn starting_a_job_costs_little() {
     let quickest = (0..10).map(|_| {
         let started = Instant::now();

@@ -3,10 +3,21 @@
 //! Each context has an op set of its own, so that `quiet` and `fence` on one wait for nothing that was issued
 //! on another. The options that C gives as flags are types here where they are promises about threads.
 
-use std::{cell::Cell, fmt, marker::PhantomData, sync::Arc};
+use std::{
+    any::Any,
+    cell::Cell,
+    fmt,
+    marker::PhantomData,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use oxshmem_runtime::{Error, Pe, Result, opset::OpSet, transport::Place};
 use oxshmem_spaces::{Element, SymView};
+
+use crate::members::Members;
 
 /// A stream of operations on symmetric memory, with an order and a completion of its own.
 ///
@@ -36,9 +47,49 @@ use oxshmem_spaces::{Element, SymView};
 /// ```
 pub struct Context<M: Sharing = Shared> {
     pe: Arc<Pe>,
+    reach: Arc<Reach>,
     ops: Arc<OpSet>,
     nostore: bool,
     sharing: PhantomData<M::Marker>,
+}
+
+/// Which PEs a context reaches.
+struct Reach {
+    /// Operations take PE numbers below this: the team's size, and 0 once the team is destroyed.
+    n: AtomicUsize,
+    members: Members,
+    /// This PE's number among them.
+    me: usize,
+    /// The team that the context was made from, for whoever made it.
+    team: Arc<dyn Any + Send + Sync>,
+}
+
+/// What a team knows of a context that was made from it: enough to complete and to end it.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct ContextHandle {
+    reach: Weak<Reach>,
+    ops: Weak<OpSet>,
+}
+
+impl ContextHandle {
+    /// Whether the context is still there.
+    pub fn is_alive(&self) -> bool {
+        self.reach.strong_count() > 0
+    }
+
+    /// From now on the context reaches nobody. What is under way on it stays to be completed.
+    pub fn end(&self) -> Option<Arc<OpSet>> {
+        // Relaxed: a flag for mistakes, not for synchronisation.
+        self.reach.upgrade()?.n.store(0, Ordering::Relaxed);
+        self.ops.upgrade()
+    }
+}
+
+impl fmt::Debug for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.members.fmt(f)
+    }
 }
 
 /// Which threads may use a context.
@@ -262,11 +313,49 @@ impl<M: Sharing> Copy for ContextOptions<M> {}
 
 impl<M: Sharing> Context<M> {
     /// A context of `pe` over all PEs of its job.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use oxshmem_runtime::{Pe, bootstrap::Single, settings::Settings};
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default()))?;
+    /// use oxshmem_ops::{Context, ContextOptions};
+    ///
+    /// let ctx = Context::new(pe, ContextOptions::new()); // `World::create_context` does this
+    /// assert_eq!((ctx.my_pe(), ctx.n_pes()), (0, 1));
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
     pub fn new(pe: Arc<Pe>, options: ContextOptions<M>) -> Self {
-        Self { pe, ops: Arc::default(), nostore: options.nostore, sharing: PhantomData }
+        let (members, me) = (Members::world(pe.n_pes()), pe.me());
+        Self::over(pe, members, me, Arc::new(()), options)
     }
 
-    /// How many PEs it reaches: operations take PE numbers below this.
+    /// A context over the PEs of a team, of which this is number `me`. Its operations take numbers in the team.
+    #[doc(hidden)]
+    pub fn over(
+        pe: Arc<Pe>,
+        members: Members,
+        me: usize,
+        team: Arc<dyn Any + Send + Sync>,
+        options: ContextOptions<M>,
+    ) -> Self {
+        let reach = Arc::new(Reach { n: AtomicUsize::new(members.n()), members, me, team });
+        Self { pe, reach, ops: Arc::default(), nostore: options.nostore, sharing: PhantomData }
+    }
+
+    /// The team's handle to it.
+    #[doc(hidden)]
+    pub fn handle(&self) -> ContextHandle {
+        ContextHandle { reach: Arc::downgrade(&self.reach), ops: Arc::downgrade(&self.ops) }
+    }
+
+    /// What [`over`](Self::over) was given.
+    #[doc(hidden)]
+    pub fn made_from(&self) -> &Arc<dyn Any + Send + Sync> {
+        &self.reach.team
+    }
+
+    /// How many PEs it reaches, those of its team: operations take PE numbers below this.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -281,10 +370,10 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn n_pes(&self) -> usize {
-        self.pe.n_pes()
+        self.reach.n.load(Ordering::Relaxed)
     }
 
-    /// The number of the PE that it belongs to.
+    /// The number of the PE that it belongs to, in its team.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -299,7 +388,13 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn my_pe(&self) -> usize {
-        self.pe.me()
+        self.reach.me
+    }
+
+    /// The number in the world of the PE that is `pe` here, if it reaches that.
+    #[inline(always)]
+    pub(crate) fn world_pe(&self, pe: usize) -> usize {
+        self.reach.members.world_pe(pe)
     }
 
     /// Completes every operation on the context, then ends it (`OpenSHMEM 1.6 §9.5.3`). Dropping a context
@@ -340,8 +435,8 @@ impl<M: Sharing> Context<M> {
         view: SymView<'a, T>,
         pe: usize,
     ) -> Result<Place<'a>> {
-        if pe < self.pe.n_pes() && view.allocation().job() == self.pe.job() {
-            Ok(view.place(pe))
+        if pe < self.n_pes() && view.allocation().job() == self.pe.job() {
+            Ok(view.place(self.world_pe(pe)))
         } else {
             Err(self.misdirected(call, pe))
         }
@@ -350,9 +445,10 @@ impl<M: Sharing> Context<M> {
     #[cold]
     #[inline(never)]
     fn misdirected(&self, call: &'static str, pe: usize) -> Error {
-        let n_pes = self.pe.n_pes();
+        let n_pes = self.n_pes();
         match self.pe.check(call) {
             Err(error) => error,
+            Ok(()) if n_pes == 0 => Error::TeamDestroyed { call },
             Ok(()) if pe >= n_pes => Error::PeOutOfRange { call, pe, n_pes },
             Ok(()) => Error::ForeignMemory { call },
         }

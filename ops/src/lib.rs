@@ -6,17 +6,21 @@
 //! | module | OpenSHMEM 1.6 |
 //! |---|---|
 //! | [`context`] | §9.5 communication contexts |
+//! | [`members`] | §9.4 PE numbers of a team |
 //! | [`rma`] | §9.6 put, get and their strided forms |
 //! | [`amo`] | §9.7 atomics |
 //! | [`signal`] | §9.8 put-with-signal and signals |
 //! | [`order`] | §9.12 fence and quiet |
 //! | [`wait`] | §9.11 wait and test |
+//! | [`lock`] | §9.13 locks |
 //! | [`buffer`] | what operations copy from and to |
 //! | [`operation`] | their futures |
 
 pub mod amo;
 pub mod buffer;
 pub mod context;
+pub mod lock;
+pub mod members;
 pub mod operation;
 pub mod order;
 pub mod rma;
@@ -27,6 +31,8 @@ pub mod wait;
 pub use amo::{BitwiseAmo, ExtendedAmo, StandardAmo};
 pub use buffer::{Sink, Source};
 pub use context::{Context, ContextOptions, Private, Serialized, Shared};
+pub use lock::{Lock, LockGuard};
+pub use members::Members;
 pub use operation::Rejected;
 pub use oxshmem_runtime::transport::Signal;
 pub use wait::{Cmp, Wait};

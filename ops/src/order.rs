@@ -8,7 +8,8 @@ use std::{
 };
 
 use oxshmem_runtime::{
-    Error, Result,
+    Error, Pe, Result,
+    activity::{Activity, Board, Call, Entry},
     opset::{Mark, OpSet},
     transport::Transport,
 };
@@ -43,7 +44,7 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn quiet(&self) -> Quiet {
-        self.complete("quiet", None)
+        self.complete(Call::Quiet, None)
     }
 
     /// [`quiet`](Self::quiet) for the operations on `pes` (`OpenSHMEM 1.6 §9.12.3`).
@@ -68,7 +69,7 @@ impl<M: Sharing> Context<M> {
         if let Some(&pe) = pes.iter().find(|&&pe| pe >= self.n_pes()) {
             return Quiet(State::Failed(Error::PeOutOfRange { call: "pe_quiet", pe, n_pes: self.n_pes() }));
         }
-        self.complete("pe_quiet", Some(pes))
+        self.complete(Call::PeQuiet, Some(pes))
     }
 
     /// Orders the operations on this context per PE: those issued before are delivered to a PE before those
@@ -96,7 +97,7 @@ impl<M: Sharing> Context<M> {
         // On shared memory puts are stores, so that a nostore context has no less to order.
         self.pe().shm().fence();
         // An operation that another thread performs is ordered by its completion.
-        self.outstanding(None)
+        self.outstanding(Call::Fence, None)
     }
 
     /// Whether nothing is under way and no error waits to be reported, so that `quiet` has only stores to
@@ -108,22 +109,15 @@ impl<M: Sharing> Context<M> {
     }
 
     #[inline(always)]
-    fn complete(&self, call: &'static str, pes: Option<&[usize]>) -> Quiet {
-        trace_operation(call, 0, self.my_pe());
+    fn complete(&self, call: Call, pes: Option<&[usize]>) -> Quiet {
+        trace_operation(call.name(), 0, self.my_pe());
         self.pe().shm().quiet();
-        self.outstanding(pes)
+        self.outstanding(call, pes)
     }
 
     #[inline(always)]
-    fn outstanding(&self, pes: Option<&[usize]>) -> Quiet {
-        if self.ops().is_idle() {
-            return Quiet(State::Done);
-        }
-        Quiet(State::Waiting {
-            ops: Arc::clone(self.ops()),
-            mark: self.ops().mark(),
-            pes: pes.map(<[usize]>::to_vec),
-        })
+    fn outstanding(&self, call: Call, pes: Option<&[usize]>) -> Quiet {
+        Quiet::waiting(call, self.pe(), self.ops(), pes)
     }
 }
 
@@ -149,7 +143,64 @@ pub struct Quiet(State);
 enum State {
     Done,
     Failed(Error),
-    Waiting { ops: Arc<OpSet>, mark: Mark, pes: Option<Vec<usize>> },
+    /// Apart, so that a `quiet` that has nothing to wait for, which is most, moves little.
+    Waiting(Box<Waiting>),
+}
+
+struct Waiting {
+    ops: Arc<OpSet>,
+    mark: Mark,
+    pes: Option<Vec<usize>>,
+    told: Told,
+}
+
+/// What the PE's board is told once this waits.
+enum Told {
+    NotYet(Call, Arc<Board>),
+    Entered(#[expect(dead_code, reason = "held for its end")] Entry),
+}
+
+impl Quiet {
+    /// What [`Context::quiet`] returns, for who holds the parts of a context.
+    pub(crate) fn of(pe: &Pe, ops: &Arc<OpSet>) -> Self {
+        pe.shm().quiet();
+        Self::waiting(Call::Quiet, pe, ops, None)
+    }
+
+    #[inline(always)]
+    fn waiting(call: Call, pe: &Pe, ops: &Arc<OpSet>, pes: Option<&[usize]>) -> Self {
+        if ops.is_idle() {
+            return Self(State::Done);
+        }
+        Self(State::Waiting(Waiting::new(call, pe, ops, pes)))
+    }
+}
+
+impl Waiting {
+    #[cold]
+    #[inline(never)]
+    fn new(call: Call, pe: &Pe, ops: &Arc<OpSet>, pes: Option<&[usize]>) -> Box<Self> {
+        Box::new(Self {
+            ops: Arc::clone(ops),
+            mark: ops.mark(),
+            pes: pes.map(<[usize]>::to_vec),
+            told: Told::NotYet(call, Arc::clone(pe.board())),
+        })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<()>> {
+        let Self { ops, mark, pes, told } = self;
+        let polled = ops.poll_quiet(*mark, pes.as_deref(), cx);
+        if polled.is_pending()
+            && let Told::NotYet(call, board) = told
+        {
+            let under_way = ops.under_way(*mark, pes.as_deref());
+            *told = Told::Entered(board.enter(&Activity::outstanding(*call, under_way)));
+        }
+        polled
+    }
 }
 
 impl Future for Quiet {
@@ -159,10 +210,10 @@ impl Future for Quiet {
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
             State::Done => Poll::Ready(Ok(())),
-            State::Waiting { ops, mark, pes } => ops.poll_quiet(*mark, pes.as_deref(), cx),
+            State::Waiting(waiting) => waiting.poll(cx),
             State::Failed(_) => match std::mem::replace(&mut self.0, State::Done) {
                 State::Failed(error) => Poll::Ready(Err(error)),
-                State::Done | State::Waiting { .. } => Poll::Ready(Ok(())),
+                State::Done | State::Waiting(_) => Poll::Ready(Ok(())),
             },
         }
     }
@@ -173,7 +224,37 @@ impl fmt::Debug for Quiet {
         f.write_str(match self.0 {
             State::Done => "Quiet(done)",
             State::Failed(_) => "Quiet(failed)",
-            State::Waiting { .. } => "Quiet(waiting)",
+            State::Waiting(_) => "Quiet(waiting)",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{pin::pin, task::Waker};
+
+    use oxshmem_runtime::{bootstrap::Single, settings::Settings};
+
+    use super::*;
+    use crate::ContextOptions;
+
+    #[test]
+    fn what_waits_for_operations_is_on_the_board_for_as_long() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default())).unwrap();
+        let ctx = Context::<crate::context::Shared>::new(Arc::clone(&pe), ContextOptions::new());
+        let mut cx = TaskContext::from_waker(Waker::noop());
+        let operation = ctx.ops().begin(0);
+        let told = || pe.board().seen().iter().map(|seen| seen.activity.to_string()).collect::<Vec<_>>();
+        for (quiet, name) in
+            [(ctx.quiet(), "quiet"), (ctx.pe_quiet(&[0]), "pe_quiet"), (ctx.fence(), "fence")]
+        {
+            let mut quiet = pin!(quiet);
+            assert!(told().is_empty(), "nothing is said before it waits");
+            assert!(quiet.as_mut().poll(&mut cx).is_pending() && quiet.as_mut().poll(&mut cx).is_pending());
+            assert_eq!(told(), [format!("{name}(1 operation under way)")]);
+        }
+        ctx.ops().complete(operation);
+        assert!(told().is_empty());
     }
 }

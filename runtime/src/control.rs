@@ -11,13 +11,16 @@ use std::sync::{
 
 use crate::{
     Result,
+    activity::BoardWords,
     memory::{HostMap, Segment, SegmentId},
 };
 
+/// Where in the block the scratch memory begins: behind the fixed words.
+const SCRATCH: usize = 64 << 10;
+/// Bytes of scratch memory: what the teams share among themselves. Memory that is never touched costs nothing.
+const SCRATCH_BYTES: usize = 64 << 20;
 /// Bytes of one PE's control block.
-pub(crate) const BLOCK: usize = 64 << 10;
-/// Where in the block the scratch memory begins: behind the page of fixed words.
-const SCRATCH: usize = 4096;
+pub(crate) const BLOCK: usize = SCRATCH + SCRATCH_BYTES;
 
 /// The words at the start of each control block, every one on cache lines of its own.
 #[repr(C)]
@@ -26,6 +29,8 @@ pub(crate) struct Page {
     pub(crate) sleep: Line<Sleep>,
     /// In PE 0's block alone: not 0 once anybody in the job may store past the library (see `Executor`).
     pub(crate) silent_stores: Line<AtomicU32>,
+    /// What the PE waits for, to be read by anybody.
+    pub(crate) board: Line<BoardWords>,
 }
 
 /// What a PE that sleeps tells its writers.
@@ -59,6 +64,9 @@ unsafe impl Send for Control {}
 unsafe impl Sync for Control {}
 
 impl Control {
+    /// Where in a block the board is.
+    pub(crate) const BOARD: usize = std::mem::offset_of!(Page, board);
+
     pub(crate) fn new_map(n: usize) -> Result<HostMap> {
         HostMap::new(n, BLOCK)
     }
@@ -83,7 +91,7 @@ impl Control {
 
     /// The scratch memory behind the pages.
     pub(crate) fn scratch(&self) -> Segment {
-        Segment::new(SegmentId::Scratch, Arc::clone(&self.map), SCRATCH, BLOCK - SCRATCH)
+        Segment::new(SegmentId::Scratch, Arc::clone(&self.map), SCRATCH, SCRATCH_BYTES)
     }
 }
 

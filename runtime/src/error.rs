@@ -62,6 +62,58 @@ pub enum Error {
         n_pes: usize,
     },
 
+    /// A triplet that does not name PEs of the parent team.
+    #[error(
+        "{call}: start {start}, stride {stride} and size {size} do not name PEs of a team of {n_pes}; \
+         start + stride * i must be 0 to {} for every i below the size, and a stride of 0 takes a size of 1", .n_pes - 1
+    )]
+    InvalidTriplet {
+        /// The operation.
+        call: &'static str,
+        /// The first PE.
+        start: usize,
+        /// The distance between PEs.
+        stride: isize,
+        /// How many.
+        size: usize,
+        /// PEs of the parent team.
+        n_pes: usize,
+    },
+
+    /// A two-dimensional split whose first dimension is empty.
+    #[error("{call}: xrange must be at least 1")]
+    InvalidRange {
+        /// The operation.
+        call: &'static str,
+    },
+
+    /// All teams that a PE can be in at a time exist already.
+    #[error(
+        "{call}: some PE of the team is in {limit} teams already, and in no more at a time; destroy some"
+    )]
+    TeamsExhausted {
+        /// The operation.
+        call: &'static str,
+        /// How many teams a PE can be in.
+        limit: usize,
+    },
+
+    /// A team was used after it was destroyed, or a context that was made from it.
+    #[error("{call}: the team was destroyed before; split it again")]
+    TeamDestroyed {
+        /// The operation.
+        call: &'static str,
+    },
+
+    /// A predefined team cannot be destroyed.
+    #[error("{call}: the {team} team is predefined and lasts as long as the job")]
+    TeamPredefined {
+        /// The operation.
+        call: &'static str,
+        /// Which team.
+        team: &'static str,
+    },
+
     /// The two buffers of one operation differ in length.
     #[error("{call}: source and destination differ in length: {source_len} and {dest_len} elements")]
     LengthMismatch {
@@ -169,6 +221,19 @@ pub enum Error {
         pe_b: usize,
         /// What that one called.
         call_b: String,
+    },
+
+    /// A PE cleared a lock that it had not set.
+    #[error("{call}: PE {pe} does not hold the lock at offset {offset:#x}: {why}")]
+    LockNotHeld {
+        /// The operation.
+        call: &'static str,
+        /// The PE that called it.
+        pe: usize,
+        /// Offset of the lock in its segment.
+        offset: usize,
+        /// What is the case instead.
+        why: &'static str,
     },
 
     /// The launcher could not be reached, or answered what it should not.

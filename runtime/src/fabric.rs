@@ -17,6 +17,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::{
     Error, Result,
+    activity::Watchdog,
     bootstrap::Shared,
     control::Control,
     executor::{Executor, Failure},
@@ -29,6 +30,8 @@ pub(crate) struct Fabric {
     pub(crate) control: Arc<Control>,
     pub(crate) heap: Arc<HostMap>,
     bells: Vec<Arc<Bell>>,
+    /// Of the PEs of this process; the first of them to join decides whether there is one.
+    pub(crate) watchdog: OnceLock<Option<Arc<Watchdog>>>,
 }
 
 /// How one PE is woken.
@@ -54,6 +57,7 @@ impl Fabric {
             control: Arc::new(Control::new(Arc::new(Control::new_map(n)?))),
             heap: Arc::new(HostMap::new(n, heap_stride)?),
             bells: (0..n).map(|_| bell().map(Arc::new)).collect::<Result<_>>()?,
+            watchdog: OnceLock::new(),
         })
     }
 
@@ -131,6 +135,14 @@ impl Fabric {
     }
 }
 
+impl Drop for Fabric {
+    fn drop(&mut self) {
+        if let Some(Some(watchdog)) = self.watchdog.get() {
+            watchdog.unpark();
+        }
+    }
+}
+
 impl Bell {
     pub(crate) fn is_in_process(&self) -> bool {
         matches!(self, Self::InProcess(_))
@@ -193,6 +205,7 @@ impl Shared for Fabric {
             control: Arc::new(Control::new(Arc::new(control))),
             heap: Arc::new(heap),
             bells: bells.into_iter().map(|bell| Arc::new(Bell::Process(bell))).collect(),
+            watchdog: OnceLock::new(),
         })
     }
 }

@@ -9,8 +9,11 @@
 //! | [`transport`] | how bytes and atomics reach another PE |
 //! | [`executor`] | who wakes the futures that wait |
 //! | [`opset`], [`flight`], [`engine`] | operations that do not finish at once |
+//! | [`activity`] | what each PE is stuck in, for people |
 //! | [`pe`] | a PE that has all of these |
 
+#[cfg(not(loom))]
+pub mod activity;
 #[cfg(not(loom))]
 pub mod bootstrap;
 #[cfg(not(loom))]

@@ -97,6 +97,12 @@ impl OpSet {
         Mark(lock(&self.inner).next)
     }
 
+    /// How many operations that began before `mark`, on one of `pes` if given, are under way.
+    pub fn under_way(&self, mark: Mark, pes: Option<&[usize]>) -> usize {
+        let concerns = |op: &&Live| op.number < mark.0 && pes.is_none_or(|pes| pes.contains(&op.pe));
+        lock(&self.inner).live.iter().filter(concerns).count()
+    }
+
     /// Ready when every operation that began before `mark`, on one of `pes` if given, has completed. An
     /// error that waits to be reported is returned instead, the oldest first.
     pub fn poll_quiet(&self, mark: Mark, pes: Option<&[usize]>, cx: &mut Context<'_>) -> Poll<Result<()>> {
@@ -134,6 +140,7 @@ mod tests {
         let mark = set.mark();
         let b = set.begin(1);
         assert!(poll(&set, mark, None).is_pending());
+        assert_eq!((set.under_way(mark, None), set.under_way(mark, Some(&[0]))), (1, 0));
         set.complete(a);
         assert!(matches!(poll(&set, mark, None), Poll::Ready(Ok(()))));
         assert!(poll(&set, set.mark(), None).is_pending());

@@ -1,9 +1,11 @@
 //! A PE that has joined its job: everything that operations need to reach the others.
 
 use std::{
+    any::{Any, TypeId},
+    collections::HashMap,
     num::NonZero,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -13,6 +15,7 @@ use rustix::thread::CpuSet;
 
 use crate::{
     Error, Result,
+    activity::{Board, Boards, Table, Watchdog, table_of},
     bootstrap::{self, Bootstrap, Placement},
     doorbell,
     engine::CopyEngine,
@@ -37,12 +40,14 @@ pub struct Pe {
     shm: Shm,
     executor: Arc<Executor>,
     fabric: Arc<Fabric>,
+    board: Arc<Board>,
     engine: CopyEngine,
     offloaded: Arc<OpSet>,
     settings: Settings,
     crowded: bool,
     fence_side: FenceSide,
     bootstrap: BootstrapHandle,
+    kept: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
 struct BootstrapHandle(Arc<dyn Bootstrap>);
@@ -90,6 +95,11 @@ impl Pe {
         let executor =
             Arc::new(Executor::new(me, Arc::clone(&fabric.control), fence_side, Arc::clone(&bell), patience));
         bell.attach(&executor);
+        let watchdog = fabric.watchdog.get_or_init(|| {
+            let limit = settings.hang_limit()?;
+            Some(Watchdog::new(limit, &fabric, &bootstrap))
+        });
+        let board = Board::new(Arc::clone(&fabric.control), me, watchdog.clone());
         executor.start_driver(settings.driver)?;
         // Nobody rings before everybody's bell is attached and everybody's process registered its barrier.
         bootstrap.barrier().await?;
@@ -100,12 +110,14 @@ impl Pe {
             shm: Shm::new(Arc::clone(&fabric), fence_side),
             executor,
             fabric,
+            board: Arc::new(board),
             engine: CopyEngine::new(settings.offload_threshold),
             offloaded: Arc::default(),
             settings,
             crowded,
             fence_side,
             bootstrap: BootstrapHandle(bootstrap),
+            kept: Mutex::default(),
         }))
     }
 
@@ -139,6 +151,18 @@ impl Pe {
     #[inline(always)]
     pub fn executor(&self) -> &Arc<Executor> {
         &self.executor
+    }
+
+    /// Where this PE says what it is stuck in.
+    #[inline(always)]
+    pub fn board(&self) -> &Arc<Board> {
+        &self.board
+    }
+
+    /// What the PEs of this host are stuck in.
+    pub fn table(&self) -> Table {
+        let boards = Boards::of(&self.fabric);
+        boards.map(|boards| table_of(&boards.read(), &boards, &self.placement().host)).unwrap_or_default()
     }
 
     /// The helper for large nonblocking copies.
@@ -192,6 +216,17 @@ impl Pe {
         self.fabric.control.scratch()
     }
 
+    /// What the rooms above keep once a PE: one value of each type, made when it is first asked for. It must not
+    /// hold the PE itself.
+    pub fn kept<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = kept.entry(TypeId::of::<T>()).or_insert_with(|| Arc::<T>::default());
+        match Arc::clone(value).downcast() {
+            Ok(value) => value,
+            Err(_) => unreachable!("a value is kept under its own type"),
+        }
+    }
+
     /// Says that stores may come that ring no doorbell, because somebody gets a raw pointer.
     pub fn expect_silent_stores(&self) {
         if self.executor.expect_silent_stores() {
@@ -215,6 +250,7 @@ impl Pe {
     pub fn leave(&self) -> bool {
         let first = self.job.swap(0, Ordering::AcqRel) != 0;
         if first {
+            self.board.leave();
             self.executor.close();
             self.bootstrap.0.finalized();
         }

@@ -118,12 +118,12 @@ impl SymHeap {
         Ok(self.allocation(block))
     }
 
-    /// Which of the next live blocks this PE has given up. All PEs look at the same blocks.
-    pub fn window(&self) -> Window {
+    /// Which of the next live blocks this PE has given up, and not `in_use`. All PEs look at the same blocks.
+    pub fn window(&self, in_use: &[u64]) -> Window {
         let state = self.state();
         let mut window = Window::default();
         for (i, (id, _)) in state.next_blocks().into_iter().enumerate() {
-            if state.released.contains(&id) {
+            if state.released.contains(&id) && !in_use.contains(&id) {
                 window[i / 64] |= 1 << (i % 64);
             }
         }

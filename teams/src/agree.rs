@@ -4,15 +4,14 @@
 //! It is the entry of every collective allocation: the comparison of arguments and the vote on
 //! what may be freed ride on one message up and one down.
 
-use std::sync::atomic::Ordering;
+use std::{future::poll_fn, sync::atomic::Ordering};
 
 use bytemuck::{Pod, Zeroable};
-use oxshmem_ops::{Cmp, Signal, Wait};
 use oxshmem_runtime::Result;
-use oxshmem_spaces::SymView;
 
 use crate::{
-    team::{Flag, Group},
+    group::{Flag, Group, NumberWait},
+    span::Span,
     tree::{RADIX, Tree},
 };
 
@@ -47,7 +46,7 @@ const SLOT: usize = 256;
 const _: () = assert!(size_of::<Proposal>() <= SLOT);
 /// Where in the scratch memory proposals and the verdict arrive: behind what broadcasts use.
 const START: usize = crate::broadcast::SCRATCH_END;
-const _: () = assert!(START + (RADIX + 1) * SLOT <= crate::team::SCRATCH_BYTES);
+const _: () = assert!(START + (RADIX + 1) * SLOT <= crate::scratch::GENERAL - 64);
 
 /// Proposes `call` and `votes`, inside of a [`Team::run`](crate::Team::run). Collective.
 ///
@@ -80,24 +79,21 @@ pub async fn agree(group: &Group, call: Call, votes: Votes) -> Result<Verdict> {
     let number = group.agreements.load(Ordering::Relaxed) + 1;
     group.agreements.store(number, Ordering::Relaxed);
     let tree = Tree::new(group.me(), group.n(), 0);
-    let ctx = group.context();
 
     let mut proposal =
         Proposal { call, pe: group.me() as u64, other_call: Call::default(), other_pe: 0, votes };
     for child in 0..tree.children().count() {
-        group.flag(Flag::Proposal(child)).wait_until(Cmp::Ge, number).await?;
-        proposal.merge(&read(slot(group, child)));
+        wait(group, Flag::Proposal(child), number).await?;
+        proposal.merge(&read(group, slot(group, child)));
     }
     if let Some((parent, place)) = tree.parent() {
-        let signal = group.flag(Flag::Proposal(place));
-        ctx.put_signal(slot(group, place), bytes(&proposal), signal, Signal::Set(number), parent).await?;
-        group.flag(Flag::Verdict).wait_until(Cmp::Ge, number).await?;
-        proposal = read(slot(group, RADIX));
+        group.put_bytes(slot(group, place), bytes(&proposal), Flag::Proposal(place), number, parent)?;
+        wait(group, Flag::Verdict, number).await?;
+        proposal = read(group, slot(group, RADIX));
     }
     // A child takes the verdict before it proposes again, so the slot is free.
     for child in tree.children() {
-        let signal = group.flag(Flag::Verdict);
-        ctx.put_signal(slot(group, RADIX), bytes(&proposal), signal, Signal::Set(number), child).await?;
+        group.put_bytes(slot(group, RADIX), bytes(&proposal), Flag::Verdict, number, child)?;
     }
     let differing = (proposal.other_pe != 0).then(|| {
         [(proposal.pe as usize, proposal.call), (proposal.other_pe as usize - 1, proposal.other_call)]
@@ -120,14 +116,18 @@ impl Proposal {
     }
 }
 
-fn slot(group: &Group, index: usize) -> SymView<'_, u8> {
-    let start = START + index * SLOT;
-    group.scratch().slice(start..start + size_of::<Proposal>())
+async fn wait(group: &Group, flag: Flag, number: u64) -> Result<()> {
+    let mut wait = NumberWait::default();
+    poll_fn(|cx| wait.poll(group, group.flag(flag), number, || cx.waker().clone())).await
 }
 
-fn read(slot: SymView<'_, u8>) -> Proposal {
+fn slot(group: &Group, index: usize) -> Span {
+    group.general(START + index * SLOT, size_of::<Proposal>())
+}
+
+fn read(group: &Group, slot: Span) -> Proposal {
     let mut proposal = Proposal::zeroed();
-    slot.read(bytemuck::bytes_of_mut(&mut proposal));
+    group.memory.read(slot, bytemuck::bytes_of_mut(&mut proposal));
     proposal
 }
 

@@ -3,19 +3,24 @@
 //! They flow down a tree in chunks. A PE passes a chunk on as soon as it has it, and has room for two, so
 //! that sending and passing on overlap.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    future::poll_fn,
+    sync::{Arc, atomic::Ordering},
+};
 
-use oxshmem_ops::{Cmp, Signal, Wait};
 use oxshmem_runtime::{Error, Result};
-use oxshmem_spaces::SymView;
 
 use crate::{
-    team::{Collective, Flag, Group, Team, sync_in},
+    group::{Flag, Group, NumberWait},
+    queue::Outcome,
+    span::Span,
+    sync::sync_in,
+    team::Team,
     tree::Tree,
 };
 
 /// Bytes of one chunk.
-const CHUNK: usize = 12 << 10;
+const CHUNK: usize = 8 << 10;
 /// Chunks that a PE has room for.
 const SLOTS: u64 = 2;
 /// The end of what this uses of the scratch memory.
@@ -40,21 +45,21 @@ impl Team {
     /// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
     /// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
     /// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
-    /// let (got_a, got_b) = tokio::try_join!(a.broadcast(None, 1), b.broadcast(Some(vec![1, 2, 3]), 1))?;
+    /// let (got_a, got_b) = tokio::try_join!(a.broadcast_bytes(None, 1), b.broadcast_bytes(Some(vec![1, 2, 3]), 1))?;
     /// assert_eq!((got_a, got_b), (vec![1, 2, 3], vec![1, 2, 3]));
     /// # Ok::<(), oxshmem_runtime::Error>(())
     /// # })?;
     /// # Ok::<(), oxshmem_runtime::Error>(())
     /// ```
-    pub fn broadcast(&self, bytes: Option<Vec<u8>>, root: usize) -> Collective<Vec<u8>> {
-        self.run("broadcast", move |group| broadcast(group, bytes, root))
+    pub fn broadcast_bytes(&self, bytes: Option<Vec<u8>>, root: usize) -> Outcome<Vec<u8>> {
+        self.run("broadcast_bytes", move |group| broadcast(group, bytes, root))
     }
 }
 
 async fn broadcast(group: Arc<Group>, bytes: Option<Vec<u8>>, root: usize) -> Result<Vec<u8>> {
     let (me, n) = (group.me(), group.n());
     if root >= n {
-        return Err(Error::PeOutOfRange { call: "broadcast", pe: root, n_pes: n });
+        return Err(Error::PeOutOfRange { call: "broadcast_bytes", pe: root, n_pes: n });
     }
     let missing = me == root && bytes.is_none();
     // Another root makes another tree, in which other PEs write the same flags of the same parents: nobody may
@@ -67,7 +72,7 @@ async fn broadcast(group: Arc<Group>, bytes: Option<Vec<u8>>, root: usize) -> Re
     let parent = tree.parent();
     if let Some((parent, place)) = parent {
         // All chunks of earlier broadcasts are taken: the parent, whoever it was then, may send.
-        group.set(Flag::Taken(place), base, parent)?;
+        group.set(Flag::ChunkTaken(place), base, parent)?;
     }
 
     let mut whole = match parent {
@@ -90,42 +95,39 @@ async fn broadcast(group: Arc<Group>, bytes: Option<Vec<u8>>, root: usize) -> Re
             let len = (CHUNK - header).min(total - done);
             chunk.extend_from_slice(&whole[done..done + len]);
         } else {
-            group.flag(Flag::Chunk).wait_until(Cmp::Ge, number).await?;
+            wait(&group, Flag::Chunk, number).await?;
             if header > 0 {
                 let mut len = [0; HEADER];
-                slot(HEADER).read(&mut len);
+                group.memory.read(slot(HEADER), &mut len);
                 total = u64::from_ne_bytes(len) as usize;
                 whole.reserve_exact(total);
             }
             chunk.resize(header + (CHUNK - header).min(total - done), 0);
-            slot(chunk.len()).read(&mut chunk);
+            group.memory.read(slot(chunk.len()), &mut chunk);
         }
         for (place, child) in tree.children().enumerate() {
             // The chunk that had this slot before is taken.
-            group
-                .flag(Flag::Taken(place))
-                .wait_until(Cmp::Ge, base.max(number.saturating_sub(SLOTS)))
-                .await?;
-            let signal = group.flag(Flag::Chunk);
-            group
-                .context()
-                .put_signal(slot(chunk.len()), &chunk[..], signal, Signal::Set(number), child)
-                .await?;
+            wait(&group, Flag::ChunkTaken(place), base.max(number.saturating_sub(SLOTS))).await?;
+            group.put_bytes(slot(chunk.len()), &chunk, Flag::Chunk, number, child)?;
         }
         if let Some((parent, place)) = parent {
             whole.extend_from_slice(&chunk[header..]);
-            group.set(Flag::Taken(place), number, parent)?;
+            group.set(Flag::ChunkTaken(place), number, parent)?;
         }
         done += chunk.len() - header;
     }
     group.chunks.store(number, Ordering::Relaxed);
     if missing {
-        return Err(Error::LengthMismatch { call: "broadcast", source_len: 0, dest_len: 0 });
+        return Err(Error::LengthMismatch { call: "broadcast_bytes", source_len: 0, dest_len: 0 });
     }
     Ok(whole)
 }
 
-fn slot(group: &Group, number: u64, len: usize) -> SymView<'_, u8> {
-    let start = (number % SLOTS) as usize * CHUNK;
-    group.scratch().slice(start..start + len)
+async fn wait(group: &Group, flag: Flag, number: u64) -> Result<()> {
+    let mut wait = NumberWait::default();
+    poll_fn(|cx| wait.poll(group, group.flag(flag), number, || cx.waker().clone())).await
+}
+
+fn slot(group: &Group, number: u64, len: usize) -> Span {
+    group.general((number % SLOTS) as usize * CHUNK, len)
 }

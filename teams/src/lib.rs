@@ -1,19 +1,40 @@
 //! Teams and their collectives: what all PEs do together.
 //!
-//! Collectives are state machines and async functions over the operations of `oxshmem-ops`, so they run on every
-//! transport. A team runs its collectives in the order of their calls, whether or not anybody still awaits them.
+//! Collectives are state machines and async functions over the operations of `oxshmem-ops` and the scratch memory of
+//! their team. A team runs its collectives in the order of their calls, whether or not anybody still awaits them.
 //!
 //! | module | OpenSHMEM 1.6 |
 //! |---|---|
-//! | [`team`] | §9.4: for now the world team |
+//! | [`team`] | §9.4 teams: splits, PE numbers, contexts, the end of a team |
+//! | [`collectives`] | §9.10 broadcast, collect, all-to-all, reductions and scans |
 //! | [`mod@sync`] | §9.10.3 sync, and the sync in §9.10.1 barrier |
-//! | [`broadcast`] | bytes from one PE to all |
+//! | [`reduction`] | the element types and arithmetic of §9.10.9 and §9.10.10 |
+//! | [`broadcast`] | bytes from one PE to all, of a length that only that PE knows |
 //! | [`agree`] | what a collective allocation agrees on |
+//!
+//! Below them: `queue` has the order of collectives and their futures, `choice` the table of algorithms, `exchange`
+//! what is small, `stream` what comes from one, `direct` what is large, `messages` what is large without shared memory, `group` the messages, `scratch` and `span` the memory.
 
 pub mod agree;
 pub mod broadcast;
+mod choice;
+pub mod collectives;
+mod direct;
+mod exchange;
+mod group;
+mod messages;
+mod queue;
+pub mod reduction;
+mod registry;
+mod scratch;
+mod signature;
+mod span;
+mod stream;
 pub mod sync;
 pub mod team;
 mod tree;
 
-pub use team::{Collective, Team};
+pub use group::Group;
+pub use queue::{Collective, Outcome};
+pub use reduction::{Arithmetic, Bitwise, Complex, LongDouble, Ordered};
+pub use team::{InTeam, Team, TeamConfig};

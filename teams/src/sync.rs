@@ -7,14 +7,15 @@
 //!   counts where PEs share processors.
 //! - *tree*: up and down a tree of radix 4. No PE sends more than five messages, and there are 2(n − 1) in all.
 
-use std::task::{Poll, Waker};
+use std::{
+    future::poll_fn,
+    task::{Poll, Waker},
+};
 
-use oxshmem_ops::{Cmp, Wait, wait::WordWait};
-use oxshmem_runtime::{Pe, Result, settings::SyncAlgorithm};
-use oxshmem_spaces::SymRef;
+use oxshmem_runtime::{Result, settings::SyncAlgorithm};
 
 use crate::{
-    team::{Flag, Group},
+    group::{Flag, Group, NumberWait},
     tree::Tree,
 };
 
@@ -24,7 +25,7 @@ pub(crate) struct Sync {
     /// How many syncs the team began before, plus 1: what the flags come to.
     number: u64,
     step: Step,
-    wait: WordWait,
+    wait: NumberWait,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,13 +36,15 @@ enum Step {
     Children,
     /// Waiting to be released; then releasing the children, if there is a tree.
     Release { tree: bool },
-    /// It is over.
+    /// It has not begun.
     #[default]
+    Called,
+    /// It is over.
     Done,
 }
 
 impl Sync {
-    /// Comes to the team's next sync: sends what can be sent without waiting. Before that the sync is done.
+    /// Comes to the team's next sync: sends what can be sent without waiting.
     #[inline]
     pub(crate) fn begin(&mut self, group: &Group) -> Result<()> {
         let number = group.next_sync();
@@ -50,7 +53,7 @@ impl Sync {
         if group.n() == 1 {
             return Ok(());
         }
-        self.step = match group.sync_algorithm() {
+        self.step = match group.choices.sync {
             SyncAlgorithm::Counter => {
                 let before = group.fetch_add(Flag::Counter, 1, 0)?;
                 if before + 1 == number * group.n() as u64 {
@@ -81,7 +84,7 @@ impl Sync {
     pub(crate) fn owes(&self, group: &Group) -> bool {
         match self.step {
             Step::Round(round) => (2usize << round) < group.n(),
-            Step::Children => true,
+            Step::Called | Step::Children => true,
             Step::Release { tree } => tree && Tree::new(group.me(), group.n(), 0).children().next().is_some(),
             Step::Done => false,
         }
@@ -92,13 +95,13 @@ impl Sync {
         match self.step {
             Step::Round(round) => Some((Flag::Round(round), self.number)),
             Step::Release { .. } => Some((Flag::Release, self.number)),
-            Step::Children | Step::Done => None,
+            Step::Called | Step::Children | Step::Done => None,
         }
     }
 
     /// Whether its last wait is over, nothing watches for it, and nothing is to be sent after it.
     pub(crate) fn is_over(&self, group: &Group) -> bool {
-        let over = |(flag, value)| group.flag(flag).test(Cmp::Ge, value);
+        let over = |(flag, value)| group.has_come(group.flag(flag), value);
         self.wait.is_unwatched() && !self.owes(group) && self.waits_for().is_none_or(over)
     }
 
@@ -107,6 +110,10 @@ impl Sync {
         loop {
             let (flag, value) = match self.step {
                 Step::Done => return Poll::Ready(Ok(())),
+                Step::Called => {
+                    self.begin(group)?;
+                    continue;
+                }
                 Step::Round(round) => (Flag::Round(round), self.number),
                 Step::Children => {
                     let children = Tree::new(group.me(), group.n(), 0).children().count();
@@ -114,17 +121,9 @@ impl Sync {
                 }
                 Step::Release { .. } => (Flag::Release, self.number),
             };
-            let word: SymRef<'_, u64> = group.flag(flag);
-            if self.wait.look(word, Cmp::Ge, value).is_none() {
-                match self.wait.watch(word, Cmp::Ge, value, &waker()) {
-                    Poll::Pending => return Poll::Pending,
-                    Poll::Ready(seen) => {
-                        self.wait.end(word);
-                        seen?;
-                    }
-                }
-            } else {
-                self.wait.end(word);
+            match self.wait.poll(group, group.flag(flag), value, &waker) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(came) => came?,
             }
             self.step = self.next(group)?;
         }
@@ -145,7 +144,7 @@ impl Sync {
             }
             Step::Children => self.rise(group)?,
             Step::Release { tree: true } => self.fall(group)?,
-            Step::Release { tree: false } | Step::Done => Step::Done,
+            Step::Release { tree: false } | Step::Called | Step::Done => Step::Done,
         })
     }
 
@@ -168,13 +167,29 @@ impl Sync {
     }
 }
 
-/// The algorithm in force: what was asked for, or the best for so many PEs on this machine.
-pub(crate) fn choose(pe: &Pe) -> SyncAlgorithm {
-    match pe.settings().sync_algorithm {
-        SyncAlgorithm::Auto if !pe.is_crowded() => SyncAlgorithm::Dissemination,
-        // In the counter's sync the last one to come does n steps alone, which a tree would share.
-        SyncAlgorithm::Auto if pe.n_pes() <= 64 => SyncAlgorithm::Counter,
-        SyncAlgorithm::Auto => SyncAlgorithm::Tree,
-        asked => asked,
-    }
+/// Waits inside of a [`Team::run`] for every PE to come to the same point.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+/// # use oxshmem_teams::Team;
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
+/// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
+/// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
+/// use oxshmem_teams::sync::sync_in;
+///
+/// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
+/// let a = a.run("meet", |group| async move { sync_in(&group).await });
+/// let b = b.run("meet", |group| async move { sync_in(&group).await });
+/// assert!(tokio::try_join!(a, b).is_ok());
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # })?;
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// ```
+pub async fn sync_in(group: &Group) -> Result<()> {
+    let mut sync = Sync::default();
+    sync.begin(group)?;
+    poll_fn(|cx| sync.poll(group, || cx.waker().clone())).await
 }

@@ -1,287 +1,101 @@
-//! A team runs its collectives one after the other, in the order of their calls.
-//!
-//! A collective lives in its team's queue, not in the future that its caller holds: the future only watches. So
-//! a caller who drops it, or loses a `select!`, leaves nobody waiting: the collective goes on, woken by
-//! the executor like any other, and the next one of the team waits its turn.
+//! Teams: subsets of the PEs, with numbers of their own and collectives among themselves (`OpenSHMEM 1.6 §9.4`).
 
 use std::{
-    cell::RefCell,
-    collections::VecDeque,
+    any::Any,
     fmt,
-    future::poll_fn,
-    pin::Pin,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
-    },
-    task::{Context as TaskContext, Poll, Wake, Waker},
+    sync::{Arc, PoisonError},
 };
 
-use oxshmem_ops::{Cmp, Context, ContextOptions, Wait};
-use oxshmem_runtime::{Error, Pe, Result, flight::Flight, settings::SyncAlgorithm};
-use oxshmem_spaces::{SymRef, SymSlice, SymView, allocation::Allocation};
+use oxshmem_ops::{
+    Context, ContextOptions, Members,
+    context::{ContextHandle, Sharing},
+};
+use oxshmem_runtime::{
+    Error, Pe, Result,
+    activity::{Activity, Call},
+};
 
-use tracing::Instrument;
+use crate::{
+    agree::{Call as Arguments, Votes, agree},
+    group::Group,
+    queue::{Collective, Core, Outcome},
+    registry::{Places, Registry},
+    scratch::{NUMBERS, TEAMS},
+    sync::sync_in,
+};
 
-use crate::sync::{Sync, choose};
-
-/// Words between two flags: each is on a pair of cache lines of its own.
-const FLAG_STRIDE: usize = 16;
-/// Rounds of dissemination that 2³² PEs need.
-const ROUNDS: usize = 32;
-/// Flags before the scratch bytes.
-const FLAGS: usize = 64;
-/// Bytes of scratch that one collective may use at a time.
-pub(crate) const SCRATCH_BYTES: usize = 32 << 10;
-
-/// A word through which PEs of a team signal each other. All only grow.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Flag {
-    /// Dissemination, round by round.
-    Round(u32),
-    /// The counter of a sync.
-    Counter,
-    /// The release of a sync.
-    Release,
-    /// Children that have come to a sync.
-    Arrived,
-    /// Chunks of broadcasts that have arrived.
-    Chunk,
-    /// Chunks of broadcasts that this child has taken.
-    Taken(usize),
-    /// Proposals of this child that have arrived.
-    Proposal(usize),
-    /// Verdicts that have arrived.
-    Verdict,
-}
-
-impl Flag {
-    #[inline(always)]
-    fn index(self) -> usize {
-        match self {
-            Self::Round(round) => round as usize,
-            Self::Counter => ROUNDS,
-            Self::Release => ROUNDS + 1,
-            Self::Arrived => ROUNDS + 2,
-            Self::Chunk => ROUNDS + 3,
-            Self::Verdict => ROUNDS + 4,
-            Self::Taken(child) => ROUNDS + 8 + child,
-            Self::Proposal(child) => ROUNDS + 16 + child,
-        }
-    }
-}
-
-/// The PEs of a team, as its collectives see them.
-#[derive(Debug)]
-pub struct Group {
-    context: Context,
-    flags: SymSlice<u64>,
-    scratch: SymSlice<u8>,
-    sync_algorithm: SyncAlgorithm,
-    /// How many syncs have begun. Collectives begin under the lock of their team's queue.
-    syncs: AtomicU64,
-    /// How many chunks have been broadcast, and how many agreements made; likewise.
-    pub(crate) chunks: AtomicU64,
-    pub(crate) agreements: AtomicU64,
-    /// Whose broadcast was the last.
-    pub(crate) last_root: AtomicUsize,
-    pe: Arc<Pe>,
-}
-
-impl Group {
-    /// The number of the sync that begins now.
-    #[inline(always)]
-    pub(crate) fn next_sync(&self) -> u64 {
-        // Relaxed, and no read-modify-write: the queue's lock keeps others away.
-        let number = self.syncs.load(Ordering::Relaxed) + 1;
-        self.syncs.store(number, Ordering::Relaxed);
-        number
-    }
-
-    pub(crate) fn me(&self) -> usize {
-        self.pe.me()
-    }
-
-    pub(crate) fn n(&self) -> usize {
-        self.pe.n_pes()
-    }
-
-    pub(crate) fn sync_algorithm(&self) -> SyncAlgorithm {
-        self.sync_algorithm
-    }
-
-    pub(crate) fn context(&self) -> &Context {
-        &self.context
-    }
-
-    /// This PE's instance of a flag.
-    #[inline(always)]
-    pub(crate) fn flag(&self, flag: Flag) -> SymRef<'_, u64> {
-        self.flags.at(flag.index() * FLAG_STRIDE)
-    }
-
-    /// Bytes for the collective that is under way.
-    pub(crate) fn scratch(&self) -> SymView<'_, u8> {
-        self.scratch.view()
-    }
-
-    #[inline(always)]
-    pub(crate) fn set(&self, flag: Flag, value: u64, pe: usize) -> Result<()> {
-        now(self.context.signal_set(self.flag(flag), value, pe))
-    }
-
-    #[inline(always)]
-    pub(crate) fn add(&self, flag: Flag, value: u64, pe: usize) -> Result<()> {
-        now(self.context.signal_add(self.flag(flag), value, pe))
-    }
-
-    #[inline(always)]
-    pub(crate) fn fetch_add(&self, flag: Flag, value: u64, pe: usize) -> Result<u64> {
-        now(self.context.fetch_add(self.flag(flag), value, pe))
-    }
-}
-
-/// The outcome of an operation on the PEs of one host, which is there at the first poll.
-#[inline(always)]
-fn now<T>(mut operation: impl Future<Output = Result<T>> + Unpin) -> Result<T> {
-    match Pin::new(&mut operation).poll(&mut TaskContext::from_waker(Waker::noop())) {
-        Poll::Ready(outcome) => outcome,
-        Poll::Pending => Err(Error::bootstrap("collective", "a flag did not reach its PE at once")),
-    }
-}
-
-/// A team of PEs. For now there is one, the world (`OpenSHMEM 1.6 §9.4`).
+/// A team of PEs. Clones are the same team; any thread may use any of them.
+///
+/// Two collectives of a team run in the order of their calls, which must be the same on all its PEs. Those
+/// of different teams may be under way at once.
+///
+/// When a PE drops its last handle to a team that was split off, it leaves it, as the others must do after
+/// their last collective too; [`destroy`](Self::destroy) does the same and can be awaited.
 ///
 /// ```
-/// # use std::sync::Arc;
-/// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
-/// # use oxshmem_teams::Team;
-/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-/// # runtime.block_on(async {
-/// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
-/// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
-/// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
-/// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
-/// assert_eq!((a.my_pe(), b.my_pe(), b.n_pes()), (0, 1, 2));
-/// tokio::try_join!(a.sync(), b.sync())?;
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(5, |world| async move {
+/// let team = world.team().split_strided(0, 2, 3).await?; // PEs 0, 2 and 4
+/// assert_eq!(team.is_some(), world.my_pe() % 2 == 0);
+/// if let Some(evens) = team {
+///     assert_eq!((evens.my_pe(), evens.n_pes()), (world.my_pe() / 2, 3));
+///     evens.sync().await?;
+///     evens.destroy().await?;
+/// }
+/// # world.finalize().await
 /// # })?;
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone)]
 pub struct Team {
-    group: Arc<Group>,
-    /// Held for a poll at the longest. Unlocking is a plain store, which halves the price of a sync.
-    queue: spin::mutex::SpinMutex<Queue, spin::Yield>,
-    /// Whether the other PEs are in this process, so that what we do may wake this very team on this thread.
-    in_process: bool,
-    last_wait: LastWait,
-    /// Somebody wants the queue looked at, and found it locked.
-    poked: AtomicBool,
-    this: Weak<Self>,
+    core: Arc<Core>,
+    _handle: Arc<Handle>,
 }
 
-/// What the youngest sync waits for, if that is the last thing it does: its future looks at it without the queue.
+/// What all clones of a [`Team`] on a PE share, and only they.
+struct Handle(Arc<Core>);
+
+/// What a team is made for (`OpenSHMEM 1.6 §9.4.3`).
 ///
-/// Whoever reads while another thread begins the next sync may see that one's value, which is larger, and so
-/// come too late but never too early.
-#[derive(Debug, Default)]
-struct LastWait {
-    ticket: AtomicU64,
-    flag: AtomicUsize,
-    value: AtomicU64,
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let config = TeamConfig { num_contexts: 2 };
+/// let team = world.team().split_strided_with(0, 1, 2, config).await?.expect("both PEs are in it");
+/// assert_eq!(team.config().num_contexts, 2);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TeamConfig {
+    /// How many contexts are going to exist at a time. Contexts cost so little that this is not a limit.
+    pub num_contexts: usize,
 }
 
-impl LastWait {
-    #[inline(always)]
-    fn set(&self, ticket: u64, flag: Flag, value: u64) {
-        self.flag.store(flag.index() * FLAG_STRIDE, Ordering::Relaxed);
-        self.value.store(value, Ordering::Relaxed);
-        // Release: with the ticket come its flag and value, or later ones.
-        self.ticket.store(ticket, Ordering::Release);
-    }
-
-    /// The flag's place and what it must come to, for the sync with that ticket.
-    #[inline(always)]
-    fn get(&self, ticket: u64) -> Option<(usize, u64)> {
-        let same = self.ticket.load(Ordering::Acquire) == ticket;
-        same.then(|| (self.flag.load(Ordering::Relaxed), self.value.load(Ordering::Relaxed)))
-    }
-}
-
-/// Collectives under way, in the order of their calls.
-#[derive(Debug, Default)]
-struct Queue {
-    /// How many have ended.
-    ended: u64,
-    waiting: VecDeque<Running>,
-    /// Who to wake when something has ended, by the number of their collective.
-    watchers: Vec<(u64, Waker)>,
-    /// Who is to be woken as soon as the queue is unlocked.
-    woken: Vec<Waker>,
-    failure: Option<String>,
-}
-
-enum Running {
-    /// A sync that has not had its turn yet.
-    Called,
-    Sync(Sync),
-    Task(Pin<Box<dyn Future<Output = ()> + Send>>),
-}
-
-impl fmt::Debug for Running {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Called => "called",
-            Self::Sync(_) => "sync",
-            Self::Task(_) => "task",
-        })
-    }
-}
+/// The place of the world's scratch memory.
+const WORLD: usize = 0;
+/// The place of that of the PEs of one host.
+const SHARED: usize = 1;
 
 impl Team {
-    /// The team of all PEs.
-    pub fn world(pe: &Arc<Pe>) -> Arc<Self> {
-        let segment = pe.scratch();
-        let flag_bytes = FLAGS * FLAG_STRIDE * size_of::<u64>();
-        let flags = Allocation::unowned(Arc::clone(pe), segment.clone(), 0, flag_bytes);
-        let scratch = Allocation::unowned(Arc::clone(pe), segment, flag_bytes, SCRATCH_BYTES);
-        let group = Arc::new(Group {
-            context: Context::new(Arc::clone(pe), ContextOptions::new()),
-            flags: SymSlice::new(flags, FLAGS * FLAG_STRIDE),
-            scratch: SymSlice::new(scratch, SCRATCH_BYTES),
-            sync_algorithm: choose(pe),
-            syncs: AtomicU64::new(0),
-            chunks: AtomicU64::new(0),
-            agreements: AtomicU64::new(0),
-            last_root: AtomicUsize::new(0),
-            pe: Arc::clone(pe),
-        });
-        Arc::new_cyclic(|this| Self {
-            group,
-            queue: spin::mutex::SpinMutex::default(),
-            in_process: pe.in_process(),
-            last_wait: LastWait::default(),
-            poked: AtomicBool::new(false),
-            this: this.clone(),
-        })
+    /// The team of all PEs, `SHMEM_TEAM_WORLD`, and that of those on this PE's host, `SHMEM_TEAM_SHARED`: they
+    /// can load and store each other's heaps.
+    #[doc(hidden)]
+    pub fn predefined(pe: &Arc<Pe>) -> [Self; 2] {
+        let registry = Arc::new(Registry::default());
+        let local = Members::listed(&pe.placement().local);
+        let make = |members: Members, place: usize, name: &'static str| {
+            registry.take(place);
+            // Every PE is a member of both.
+            let me = members.pe_of(pe.me()).unwrap_or_default();
+            let group = Group::new(pe, members, me, place, place as u64);
+            Self::new(Core::new(group, place, Some(name), TeamConfig::default(), &registry))
+        };
+        [make(Members::world(pe.n_pes()), WORLD, "world"), make(local, SHARED, "shared")]
     }
 
-    /// This PE's number in the team.
-    pub fn my_pe(&self) -> usize {
-        self.group.me()
-    }
-
-    /// How many PEs the team has.
-    pub fn n_pes(&self) -> usize {
-        self.group.n()
-    }
-
-    /// Nobody's future is ready before every PE has called this (`OpenSHMEM 1.6 §9.10.3`). Completes no
-    /// operations: see `quiet`. Collective; the call itself says that this PE has come.
-    ///
-    /// # Errors
-    /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`], when it can end no more.
+    /// The team of all PEs. Once a PE: a second one would begin to count anew. `World::team` has it.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -293,330 +107,494 @@ impl Team {
     /// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
     /// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
     /// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
-    /// let sync = a.sync(); // PE 0 has come
-    /// b.sync().await?;
-    /// sync.await?;
+    /// assert_eq!((a.my_pe(), b.my_pe(), b.n_pes()), (0, 1, 2));
+    /// tokio::try_join!(a.sync(), b.sync())?;
     /// # Ok::<(), oxshmem_runtime::Error>(())
     /// # })?;
     /// # Ok::<(), oxshmem_runtime::Error>(())
     /// ```
+    pub fn world(pe: &Arc<Pe>) -> Self {
+        let [world, _] = Self::predefined(pe);
+        world
+    }
+
+    fn new(core: Arc<Core>) -> Self {
+        Self { _handle: Arc::new(Handle(Arc::clone(&core))), core }
+    }
+
+    pub(crate) fn core(&self) -> &Core {
+        &self.core
+    }
+
+    /// This PE's number in the team (`OpenSHMEM 1.6 §9.4.1`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// assert_eq!(world.team().my_pe(), world.my_pe());
+    /// let reversed = world.team().split_strided(2, -1, 3).await?.expect("all PEs are in it");
+    /// assert_eq!(reversed.my_pe(), 2 - world.my_pe());
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     #[inline]
-    pub fn sync(&self) -> SyncFuture<'_> {
-        tracing::trace!(target: "oxshmem", call = "sync");
-        let ticket = self.with_queue(|queue| {
-            let alone = queue.waiting.len() == 1;
-            // The sync before is still there if its future has seen the end of it by itself. It is used again in
-            // place: moving it about would cost more than all the rest.
-            let begun = match queue.waiting.front_mut() {
-                Some(Running::Sync(sync)) if alone && sync.is_over(&self.group) => {
-                    queue.ended += 1;
-                    self.group.pe.check("sync").and_then(|()| sync.begin(&self.group))
-                }
-                _ => {
-                    queue.waiting.push_back(Running::Called);
-                    if alone || queue.waiting.len() > 1 {
-                        return queue.ended + queue.waiting.len() as u64;
-                    }
-                    self.start(queue);
-                    Ok(())
-                }
-            };
-            if let Err(error) = begun {
-                queue.end(Err(error));
-                return queue.ended;
-            }
-            let ticket = queue.ended + queue.waiting.len() as u64;
-            if let Some(Running::Sync(sync)) = queue.waiting.front() {
-                if sync.owes(&self.group) {
-                    // Others depend on what this PE sends later, even if nobody ever polls the future.
-                    self.advance(queue);
-                } else if let Some((flag, value)) = sync.waits_for() {
-                    self.last_wait.set(ticket, flag, value);
-                }
-            }
-            ticket
-        });
-        SyncFuture { team: self, ticket }
+    pub fn my_pe(&self) -> usize {
+        self.core.group.me()
+    }
+
+    /// How many PEs the team has (`OpenSHMEM 1.6 §9.4.2`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// assert_eq!(world.team().n_pes(), 3);
+    /// assert_eq!(world.team_shared().n_pes(), 3); // they all are on this host
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    #[inline]
+    pub fn n_pes(&self) -> usize {
+        self.core.group.n()
+    }
+
+    /// What it was made for (`OpenSHMEM 1.6 §9.4.4`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// assert_eq!(world.team().config(), TeamConfig::default());
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn config(&self) -> TeamConfig {
+        self.core.config
+    }
+
+    /// The number in `dest` of the PE that is `pe` here, if it is in both (`OpenSHMEM 1.6 §9.4.5`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(6, |world| async move {
+    /// if let Some(odds) = world.team().split_strided(1, 2, 3).await? {
+    ///     assert_eq!(odds.translate_pe(2, world.team()), Some(5));
+    ///     assert_eq!(world.team().translate_pe(3, &odds), Some(1));
+    ///     assert_eq!(world.team().translate_pe(2, &odds), None);
+    /// }
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn translate_pe(&self, pe: usize, dest: &Self) -> Option<usize> {
+        let members = &self.core.group.members;
+        dest.core.group.members.pe_of((pe < members.n()).then(|| members.world_pe(pe))?)
+    }
+
+    /// The number in the world of the PE that is `pe` here.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(4, |world| async move {
+    /// let reversed = world.team().split_strided(3, -1, 4).await?.expect("all PEs are in it");
+    /// assert_eq!((reversed.world_pe(0), reversed.world_pe(4)), (Some(3), None));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn world_pe(&self, pe: usize) -> Option<usize> {
+        let members = &self.core.group.members;
+        (pe < members.n()).then(|| members.world_pe(pe))
+    }
+
+    /// A context whose operations take PE numbers of this team. Local: other PEs need not do the same
+    /// (`OpenSHMEM 1.6 §9.5.2`).
+    ///
+    /// # Errors
+    /// [`Error::TeamDestroyed`] and [`Error::Finalized`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(4, |world| async move {
+    /// let word = world.alloc_zeroed::<u64>(1).await?;
+    /// if let Some(odds) = world.team().split_strided(1, 2, 2).await? {
+    ///     let ctx = odds.create_context(ContextOptions::new())?;
+    ///     ctx.inc(word.at(0), 1).await?; // on PE 3 of the world
+    ///     assert_eq!(ctx.team(), Some(odds));
+    /// }
+    /// world.barrier_all().await?;
+    /// assert_eq!(word.at(0).load(), if world.my_pe() == 3 { 2 } else { 0 });
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn create_context<M: Sharing>(&self, options: ContextOptions<M>) -> Result<Context<M>> {
+        self.core.check("create_context")?;
+        let group = &self.core.group;
+        let team: Arc<dyn Any + Send + Sync> = Arc::new(self.clone());
+        let context = Context::over(Arc::clone(group.pe()), group.members.clone(), group.me(), team, options);
+        let mut contexts = self.core.contexts.lock().unwrap_or_else(PoisonError::into_inner);
+        contexts.retain(ContextHandle::is_alive);
+        contexts.push(context.handle());
+        Ok(context)
+    }
+
+    /// Nobody's future is ready before every PE of the team has called this (`OpenSHMEM 1.6 §9.10.3`). Completes no
+    /// operations: see `quiet`. Collective; the call itself says that this PE has come.
+    ///
+    /// # Errors
+    /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`], when it can end no more;
+    /// [`Error::TeamDestroyed`]; [`Error::CollectiveMismatch`] if PEs called different things before.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let sync = world.team().sync(); // this PE has come
+    /// sync.await?; // the other one too
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    #[inline]
+    pub fn sync(&self) -> Collective<'_> {
+        self.core.sync()
     }
 
     /// Runs `collective`, which `call` names to those who trace, when its turn comes. It sees the team's
     /// group, and may [`sync`](sync_in) in it.
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
-    /// # use oxshmem_teams::Team;
-    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    /// # runtime.block_on(async {
-    /// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
-    /// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
-    /// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
-    /// use oxshmem_teams::team::sync_in;
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// use oxshmem_teams::sync::sync_in;
     ///
-    /// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
-    /// let [a, b] = [a, b].map(|team| {
-    ///     team.run("meet", |group| async move {
-    ///         sync_in(&group).await?;
-    ///         Ok("met")
-    ///     })
+    /// let met = world.team().run("meet", |group| async move {
+    ///     sync_in(&group).await?;
+    ///     Ok("met")
     /// });
-    /// assert_eq!(tokio::try_join!(a, b)?, ("met", "met"));
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// assert_eq!(met.await?, "met");
+    /// # world.finalize().await
     /// # })?;
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn run<T, F>(
         &self,
         call: &'static str,
         collective: impl FnOnce(Arc<Group>) -> F + Send + 'static,
-    ) -> Collective<T>
+    ) -> Outcome<T>
     where
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send + 'static,
     {
-        let flight = Arc::new(Flight::default());
-        let landing = Arc::clone(&flight);
-        let group = Arc::clone(&self.group);
-        let task = async move {
-            let outcome = match group.pe.check("a collective") {
-                Ok(()) => collective(group).await,
-                Err(error) => Err(error),
-            };
-            landing.land(outcome);
-        };
-        // One span from its turn to its end; nothing while nobody listens at TRACE.
-        let task = Box::pin(task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call)));
-        self.with_queue(|queue| {
-            queue.waiting.push_back(Running::Task(task));
-            self.advance(queue);
+        self.core.run(call, Activity::new(Call::collective(call)), collective)
+    }
+
+    /// How many messages this PE has sent in collectives of the team.
+    #[doc(hidden)]
+    pub fn messages_sent(&self) -> u64 {
+        self.core.group.sent()
+    }
+
+    /// The blocks of the heap that collectives of this PE's other teams use without owning them.
+    #[doc(hidden)]
+    pub fn blocks_in_use_elsewhere(&self) -> Vec<u64> {
+        self.others().into_iter().flat_map(|team| team.blocks_in_use()).collect()
+    }
+
+    /// Ready when the collectives of this PE's other teams have ended.
+    #[doc(hidden)]
+    pub fn others_idle(&self) -> impl Future<Output = Result<()>> + Send + use<> {
+        let others = self.others();
+        async move {
+            for team in others {
+                team.idle().await?;
+            }
+            Ok(())
+        }
+    }
+
+    fn others(&self) -> Vec<Arc<Core>> {
+        let teams = self.core.registry.teams().into_iter();
+        teams.filter(|team| !Arc::ptr_eq(team, &self.core)).collect()
+    }
+
+    /// The PEs `start`, `start + stride`, … of this team as a new one: `size` of them, in this order. Collective
+    /// over this team; PEs that are not among them get none (`OpenSHMEM 1.6 §9.4.6`).
+    ///
+    /// # Errors
+    /// On all PEs of this team alike: [`Error::InvalidTriplet`], [`Error::CollectiveMismatch`] if they call it
+    /// with different arguments, and [`Error::TeamsExhausted`]; and those of [`sync`](Self::sync).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(7, |world| async move {
+    /// let threes = world.team().split_strided(6, -3, 3).await?; // PEs 6, 3 and 0
+    /// assert_eq!(threes.map(|team| team.my_pe()), [Some(2), None, None, Some(1), None, None, Some(0)][world.my_pe()]);
+    ///
+    /// assert!(world.team().split_strided(6, 3, 3).await.is_err()); // there are no PEs 9 and 12
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub async fn split_strided(&self, start: usize, stride: isize, size: usize) -> Result<Option<Self>> {
+        self.split_strided_with(start, stride, size, TeamConfig::default()).await
+    }
+
+    /// [`split_strided`](Self::split_strided), with what the team is for.
+    ///
+    /// # Errors
+    /// Those of `split_strided`.
+    pub async fn split_strided_with(
+        &self,
+        start: usize,
+        stride: isize,
+        size: usize,
+        config: TeamConfig,
+    ) -> Result<Option<Self>> {
+        let call = "split_strided";
+        let words = [STRIDED, start as u64, stride as u64, size as u64];
+        let activity = Activity::new(Call::TeamSplit).split(start, stride, size);
+        let n_pes = self.n_pes();
+        let last = size.checked_sub(1).and_then(|last| isize::try_from(last).ok());
+        let last = last.and_then(|last| start.checked_add_signed(last.checked_mul(stride)?));
+        let valid = start < n_pes && last.is_some_and(|last| last < n_pes) && (stride != 0 || size == 1);
+        let member = valid.then(|| self.core.group.members.strided(start, stride, size));
+        let invalid = move || Error::InvalidTriplet { call, start, stride, size, n_pes };
+        let [team] = self.split(call, words, activity, [member.map(|team| (team, config))], invalid).await?;
+        Ok(team)
+    }
+
+    /// Two teams for each PE, from its place in a plane: those in its row, `xrange` PEs of this team in succession,
+    /// and those in its column. The last row may be shorter. Collective over this team
+    /// (`OpenSHMEM 1.6 §9.4.7`).
+    ///
+    /// # Errors
+    /// On all PEs of this team alike: [`Error::InvalidRange`] if `xrange` is 0, and those of
+    /// [`split_strided`](Self::split_strided).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(8, |world| async move {
+    /// let (row, column) = world.team().split_2d(3).await?;
+    /// // 0 1 2
+    /// // 3 4 5
+    /// // 6 7
+    /// assert_eq!((row.my_pe(), column.my_pe()), (world.my_pe() % 3, world.my_pe() / 3));
+    /// assert_eq!(row.n_pes(), if world.my_pe() < 6 { 3 } else { 2 });
+    /// assert_eq!(column.n_pes(), if row.my_pe() < 2 { 3 } else { 2 });
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub async fn split_2d(&self, xrange: usize) -> Result<(Self, Self)> {
+        self.split_2d_with(xrange, TeamConfig::default(), TeamConfig::default()).await
+    }
+
+    /// [`split_2d`](Self::split_2d), with what the teams are for.
+    ///
+    /// # Errors
+    /// Those of `split_2d`.
+    pub async fn split_2d_with(
+        &self,
+        xrange: usize,
+        x_config: TeamConfig,
+        y_config: TeamConfig,
+    ) -> Result<(Self, Self)> {
+        let call = "split_2d";
+        let (me, n) = (self.my_pe(), self.n_pes());
+        let members = (xrange > 0).then(|| {
+            let xrange = xrange.min(n);
+            let (x, y) = (me % xrange, me / xrange);
+            let parent = &self.core.group.members;
+            let row = parent.strided(y * xrange, 1, xrange.min(n - y * xrange));
+            (row, parent.strided(x, xrange as isize, (n - x).div_ceil(xrange)))
         });
-        Collective { flight, team: self.this.clone() }
+        let (row, column) = members.unzip();
+        let teams = [row.map(|row| (row, x_config)), column.map(|column| (column, y_config))];
+        let words = [PLANE, xrange as u64, 0, 0];
+        let activity = Activity::new(Call::TeamSplit);
+        match self.split(call, words, activity, teams, move || Error::InvalidRange { call }).await? {
+            [Some(row), Some(column)] => Ok((row, column)),
+            // Every PE is in a row and in a column.
+            _ => Err(Error::InvalidRange { call }),
+        }
     }
 
-    /// Runs the queue as far as it goes.
-    fn advance(&self, queue: &mut Queue) {
-        let waker = || self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
-        loop {
-            let outcome = match queue.waiting.front_mut() {
-                None => return,
-                Some(Running::Called) => {
-                    self.start(queue);
-                    continue;
-                }
-                Some(Running::Sync(sync)) => sync.poll(&self.group, waker),
-                Some(Running::Task(task)) => {
-                    task.as_mut().poll(&mut TaskContext::from_waker(&waker())).map(Ok)
-                }
-            };
-            match outcome {
-                Poll::Pending => return,
-                Poll::Ready(outcome) => queue.end(outcome),
+    /// Makes `teams` of some PEs of this one. Those that this PE is not in have none. `invalid` is the error if the
+    /// arguments, in `words`, name no team at all.
+    async fn split<const N: usize>(
+        &self,
+        call: &'static str,
+        words: Arguments,
+        activity: Activity,
+        teams: [Option<(Members, TeamConfig)>; N],
+        invalid: impl Fn() -> Error + Send + 'static,
+    ) -> Result<[Option<Self>; N]> {
+        let registry = Arc::clone(&self.core.registry);
+        let made = self.core.run(call, activity, move |group| async move {
+            let mut votes = Votes::default();
+            votes[..TEAMS / 64].copy_from_slice(&registry.free());
+            let verdict = agree(&group, words, votes).await?;
+            if let Some([(pe_a, a), (pe_b, b)]) = verdict.differing {
+                return Err(Error::CollectiveMismatch {
+                    pe_a,
+                    call_a: describe(a),
+                    pe_b,
+                    call_b: describe(b),
+                });
             }
-        }
-    }
-
-    /// Lets the sync at the front of the queue begin.
-    fn start(&self, queue: &mut Queue) {
-        let mut sync = Sync::default();
-        match self.group.pe.check("sync").and_then(|()| sync.begin(&self.group)) {
-            Ok(()) => queue.waiting[0] = Running::Sync(sync),
-            Err(error) => queue.end(Err(error)),
-        }
-    }
-
-    /// Locks the queue for `work`, and wakes whom it set free afterwards.
-    #[inline(always)]
-    fn with_queue<R>(&self, work: impl FnOnce(&mut Queue) -> R) -> R {
-        let mut queue = self.queue.lock();
-        let result = work(&mut queue);
-        self.unlock(queue);
-        result
-    }
-
-    #[inline(always)]
-    fn unlock(&self, mut queue: spin::mutex::SpinMutexGuard<'_, Queue>) {
-        if queue.woken.is_empty() {
-            drop(queue);
-        } else {
-            let woken = std::mem::take(&mut queue.woken);
-            drop(queue);
-            woken.into_iter().for_each(Waker::wake);
-        }
-        if self.in_process {
-            // With the fence in `poke`: either we see the poke, or who poked finds the queue unlocked.
-            fence(Ordering::SeqCst);
-            if self.poked.load(Ordering::Relaxed) {
-                self.poke();
+            if teams.iter().any(Option::is_none) {
+                return Err(invalid());
             }
-        }
-    }
-
-    /// Runs the queue, unless somebody is at it, perhaps this very thread, who then does so again.
-    #[cold]
-    fn poke(&self) {
-        self.poked.store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        if !self.poked.load(Ordering::Relaxed) {
-            return;
-        }
-        if let Some(mut queue) = self.queue.try_lock() {
-            self.poked.store(false, Ordering::Relaxed);
-            self.advance(&mut queue);
-            self.unlock(queue);
-        }
-    }
-}
-
-impl Queue {
-    /// The collective at the front has ended.
-    fn end(&mut self, outcome: Result<()>) {
-        if let Err(error) = outcome {
-            self.failure.get_or_insert_with(|| error.to_string());
-        }
-        self.waiting.pop_front();
-        self.ended += 1;
-        self.woken.extend(self.watchers.drain(..).map(|(_, waker)| waker));
-    }
-}
-
-/// Woken by the executor when a word that the front of the queue waits for has changed.
-impl Wake for Team {
-    fn wake(self: Arc<Self>) {
-        if !self.in_process {
-            // The executor wakes from outside of any team's lock.
-            self.with_queue(|queue| self.advance(queue));
-            return;
-        }
-        thread_local! {
-            /// Teams that this thread was asked to look at while it looked at another.
-            static WOKEN: RefCell<Option<VecDeque<Arc<Team>>>> = const { RefCell::new(None) };
-        }
-        // In one process a step of one PE wakes the next PE within this very call. Taking turns instead of
-        // nesting keeps the stack flat however many there are.
-        let first = WOKEN.with_borrow_mut(|woken| match woken {
-            Some(woken) => {
-                woken.push_back(Arc::clone(&self));
-                false
-            }
-            None => {
-                *woken = Some(VecDeque::new());
-                true
-            }
-        });
-        if !first {
-            return;
-        }
-        let mut next = Some(self);
-        while let Some(team) = next {
-            team.poke();
-            next = WOKEN.with_borrow_mut(|woken| {
-                let team = woken.as_mut().and_then(VecDeque::pop_front);
-                if team.is_none() {
-                    *woken = None;
-                }
-                team
-            });
-        }
-    }
-}
-
-/// Waits inside of a [`Team::run`] for every PE to come to the same point.
-///
-/// ```
-/// # use std::sync::Arc;
-/// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
-/// # use oxshmem_teams::Team;
-/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-/// # runtime.block_on(async {
-/// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
-/// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
-/// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
-/// use oxshmem_teams::team::sync_in;
-///
-/// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
-/// let a = a.run("meet", |group| async move { sync_in(&group).await });
-/// let b = b.run("meet", |group| async move { sync_in(&group).await });
-/// assert!(tokio::try_join!(a, b).is_ok());
-/// # Ok::<(), oxshmem_runtime::Error>(())
-/// # })?;
-/// # Ok::<(), oxshmem_runtime::Error>(())
-/// ```
-pub async fn sync_in(group: &Group) -> Result<()> {
-    let mut sync = Sync::default();
-    sync.begin(group)?;
-    poll_fn(|cx| sync.poll(group, || cx.waker().clone())).await
-}
-
-/// A sync: see [`Team::sync`]. It goes on if this is dropped.
-#[must_use = "the other PEs have come once this is awaited"]
-#[derive(Debug)]
-pub struct SyncFuture<'a> {
-    team: &'a Team,
-    ticket: u64,
-}
-
-impl Future for SyncFuture<'_> {
-    type Output = Result<()>;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        let team = self.team;
-        if let Some((flag, value)) = team.last_wait.get(self.ticket) {
-            let flag = team.group.flags.at(flag);
-            if flag.test(Cmp::Ge, value) || team.group.pe.executor().spin_until(|| flag.test(Cmp::Ge, value))
+            let places: Option<Vec<usize>> = lowest(&verdict.votes, N);
+            let Some(places) = places else { return Err(Error::TeamsExhausted { call, limit: TEAMS }) };
+            let split = registry.next_split();
+            let pe = group.pe();
+            let mut made = [const { None }; N];
+            for ((made, place), (members, config)) in
+                made.iter_mut().zip(places).zip(teams.into_iter().flatten())
             {
-                return Poll::Ready(Ok(()));
-            }
-        }
-        let outcome = team.with_queue(|queue| {
-            if queue.ended < self.ticket {
-                team.advance(queue);
-            }
-            if queue.ended < self.ticket {
-                match queue.watchers.iter_mut().find(|(ticket, _)| *ticket == self.ticket) {
-                    Some((_, waker)) => waker.clone_from(cx.waker()),
-                    None => queue.watchers.push((self.ticket, cx.waker().clone())),
+                let Some(me) = members.pe_of(pe.me()) else { continue };
+                let first = members.world_pe(0) as u64;
+                let again = registry.take(place);
+                let id = (first << 40 | split << 16) & !0xffff | place as u64;
+                let new = Group::new(pe, members, me, place, id);
+                if again {
+                    // What the team that was here before has left behind. Nobody writes here any more.
+                    new.memory.clear(new.scratch(NUMBERS.start, NUMBERS.len()));
                 }
-                Poll::Pending
-            } else {
-                Poll::Ready(queue.failure.clone())
+                *made = Some((new, place, config));
             }
+            // Before anybody sends to a PE, that PE has cleared the place.
+            sync_in(&group).await?;
+            Ok(made)
         });
-        outcome.map(|failure| match failure {
-            None => Ok(()),
-            Some(failure) => {
-                team.group.pe.check("sync")?;
-                Err(Error::bootstrap("sync", failure))
-            }
+        let registry = &self.core.registry;
+        let team = |(group, place, config)| Self::new(Core::new(group, place, None, config, registry));
+        Ok(made.await?.map(|made| made.map(team)))
+    }
+
+    /// Ends the team: waits for its collectives and completes its contexts, which cannot be used any more; nor can
+    /// the team, on this PE, from the call on. Collective over the team (`OpenSHMEM 1.6 §9.4.8`).
+    ///
+    /// # Errors
+    /// [`Error::TeamPredefined`], [`Error::TeamDestroyed`] the second time, errors of operations on
+    /// its contexts that nobody has seen, and those of [`sync`](Self::sync).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let (row, column) = world.team().split_2d(2).await?;
+    /// let twin = row.clone();
+    /// row.destroy().await?;
+    /// assert!(twin.sync().await.is_err());
+    /// column.sync().await?; // another team
+    /// assert!(world.team().destroy().await.is_err()); // the world stays
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub async fn destroy(&self) -> Result<()> {
+        let call = "destroy";
+        if let Some(team) = self.core.predefined {
+            return Err(Error::TeamPredefined { call, team });
+        }
+        self.core.check(call)?;
+        if !self.core.set_destroyed() {
+            return Err(Error::TeamDestroyed { call });
+        }
+        let contexts =
+            std::mem::take(&mut *self.core.contexts.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut completed = Ok(());
+        for ops in contexts.iter().filter_map(ContextHandle::end) {
+            let mark = ops.mark();
+            let quiet = std::future::poll_fn(|cx| ops.poll_quiet(mark, None, cx)).await;
+            completed = completed.and(quiet);
+        }
+        // Even if an operation has failed: the others wait.
+        self.core.leave().await?;
+        completed
+    }
+}
+
+impl Core {
+    /// The last collective of a team: afterwards its scratch memory may be another's.
+    fn leave(&self) -> Collective<'_> {
+        let (group, registry, place) = (Arc::clone(&self.group), Arc::clone(&self.registry), self.place);
+        self.task(Activity::new(Call::TeamDestroy), async move {
+            let left = sync_in(&group).await;
+            registry.give_back(place);
+            left
         })
     }
 }
 
-/// A collective: see [`Team::run`]. It goes on if this is dropped.
-#[must_use = "the other PEs have come once this is awaited"]
-pub struct Collective<T> {
-    flight: Arc<Flight<Result<T>>>,
-    team: Weak<Team>,
-}
-
-impl<T> Future for Collective<T> {
-    type Output = Result<T>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        // It goes on by itself; looking once more saves a turn through the executor. Whoever has the queue
-        // locked is at it already.
-        if let Some(team) = self.team.upgrade()
-            && let Some(mut queue) = team.queue.try_lock()
-        {
-            team.advance(&mut queue);
-            team.unlock(queue);
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if self.0.predefined.is_none() && self.0.check("destroy").is_ok() && self.0.set_destroyed() {
+            // It goes on by itself.
+            drop(self.0.leave());
         }
-        self.flight.poll(cx)
     }
 }
 
-impl<T> fmt::Debug for Collective<T> {
+/// The numbers that calls travel by.
+const STRIDED: u64 = 1 << 32;
+const PLANE: u64 = 2 << 32;
+
+/// A split, for people.
+fn describe([kind, a, b, c]: Arguments) -> String {
+    match kind {
+        STRIDED => format!("split_strided with start {a}, stride {} and size {c}", b as i64),
+        PLANE => format!("split_2d with xrange {a}"),
+        _ => "another call".to_owned(),
+    }
+}
+
+/// The `n` lowest places that everybody has voted for.
+fn lowest(votes: &Votes, n: usize) -> Option<Vec<usize>> {
+    let mut free = Places::default();
+    free.copy_from_slice(&votes[..TEAMS / 64]);
+    let places = (0..TEAMS).filter(|place| free[place / 64] >> (place % 64) & 1 == 1);
+    let places: Vec<usize> = places.take(n).collect();
+    (places.len() == n).then_some(places)
+}
+
+/// A context's way back to its team.
+pub trait InTeam {
+    /// The team that the context was made from; none for a context of the world, or one whose team is destroyed
+    /// (`OpenSHMEM 1.6 §9.5.4`).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let ctx = world.team_shared().create_context(ContextOptions::new())?;
+    /// assert_eq!(ctx.team().as_ref(), Some(world.team_shared()));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    fn team(&self) -> Option<Team>;
+}
+
+impl<M: Sharing> InTeam for Context<M> {
+    fn team(&self) -> Option<Team> {
+        self.made_from().downcast_ref::<Team>().filter(|team| team.core.check("team").is_ok()).cloned()
+    }
+}
+
+impl PartialEq for Team {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.core, &other.core)
+    }
+}
+
+impl Eq for Team {}
+
+impl fmt::Debug for Team {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Collective")
+        let name = self.core.predefined.map(|name| format!("{name}, ")).unwrap_or_default();
+        write!(f, "Team({name}PE {} of {})", self.my_pe(), self.n_pes())
     }
 }

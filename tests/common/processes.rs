@@ -64,6 +64,7 @@ pub(crate) struct Job {
     n: usize,
     runtime: PeRuntime,
     variables: Vec<String>,
+    launcher_args: Vec<String>,
     launched: bool,
 }
 
@@ -85,7 +86,8 @@ pub(crate) struct Running {
 impl Job {
     /// `n` PEs for the test of this name: see `test_name!`.
     pub(crate) fn new(test: &'static str, n: usize) -> Self {
-        Self { test, n, runtime: PeRuntime::CurrentThread, variables: Vec::new(), launched: true }
+        let (variables, launcher_args) = (Vec::new(), Vec::new());
+        Self { test, n, runtime: PeRuntime::CurrentThread, variables, launcher_args, launched: true }
     }
 
     /// A process that no launcher started.
@@ -100,6 +102,12 @@ impl Job {
     /// Sets a variable of the PEs, `NAME=VALUE`.
     pub(crate) fn env(mut self, variable: &str) -> Self {
         self.variables.push(variable.to_owned());
+        self
+    }
+
+    /// Gives `oshrun` arguments.
+    pub(crate) fn launcher_args(mut self, args: &[&str]) -> Self {
+        self.launcher_args.extend(args.iter().map(|arg| arg.to_string()));
         self
     }
 
@@ -132,7 +140,7 @@ impl Job {
         let program = std::env::current_exe().expect("this program's path");
         let mut command = if self.launched {
             let mut command = Command::new(oshrun());
-            command.args(["-np", &self.n.to_string(), "--"]).arg(program);
+            command.args(["-np", &self.n.to_string()]).args(&self.launcher_args).arg("--").arg(program);
             command
         } else {
             Command::new(program)

@@ -8,7 +8,10 @@ use std::time::Duration;
 use oxshmem_runtime::bootstrap::wire::{Kind, Message};
 use rustix::process::Signal;
 
-use super::pe::{Exit, signal_name};
+use super::{
+    diagnosis::Known,
+    pe::{Exit, signal_name},
+};
 
 /// How long PEs have between SIGTERM and SIGKILL once the job has failed.
 pub(super) const TO_END: Duration = Duration::from_millis(300);
@@ -31,6 +34,19 @@ pub(super) enum Step {
 pub(super) struct Verdict {
     pub(super) status: u8,
     pub(super) message: Option<String>,
+    /// Whom the message is about.
+    pub(super) about: About,
+}
+
+/// Whom a message is about, which decides whose doings are told along with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum About {
+    /// This PE: what every other was in is told.
+    Pe(usize),
+    /// The job: what all PEs were in is told.
+    All,
+    /// Something else.
+    Nobody,
 }
 
 /// The job so far.
@@ -48,6 +64,8 @@ pub(super) struct Course {
 struct Member {
     pid: u32,
     alive: bool,
+    /// How it ended.
+    exit: Option<Exit>,
     /// Between init and finalize.
     inside: bool,
     inits: u32,
@@ -65,7 +83,7 @@ enum Phase {
 impl Course {
     /// A job on `host` whose PEs run as the processes `pids`.
     pub(super) fn new(host: &str, pids: impl Iterator<Item = u32>) -> Self {
-        let member = |pid| Member { pid, alive: true, inside: false, inits: 0 };
+        let member = |pid| Member { pid, alive: true, exit: None, inside: false, inits: 0 };
         let pes: Vec<_> = pids.map(member).collect();
         let (alive, host) = (pes.len(), host.to_owned());
         Self { host, pes, alive, phase: Phase::Running, verdict: None, notice: None }
@@ -78,7 +96,28 @@ impl Course {
 
     /// The verdict: without one, all is well.
     pub(super) fn verdict(self) -> Verdict {
-        self.verdict.unwrap_or(Verdict { status: 0, message: None })
+        self.verdict.unwrap_or(Verdict { status: 0, message: None, about: About::Nobody })
+    }
+
+    /// The verdict so far.
+    pub(super) fn verdict_so_far(&self) -> Option<&Verdict> {
+        self.verdict.as_ref()
+    }
+
+    /// What the launcher knows of PE `pe` without its help.
+    pub(super) fn known(&self, pe: usize) -> Known {
+        let Member { exit, inside, inits, .. } = self.pes[pe];
+        match exit {
+            Some(exit) => Known::Outside(exit.to_string()),
+            None if inside => Known::Inside,
+            None if inits > 0 => Known::Outside("finalized".to_owned()),
+            None => Known::Outside("not in init yet".to_owned()),
+        }
+    }
+
+    /// The processes of all PEs.
+    pub(super) fn pids(&self) -> Vec<u32> {
+        self.pes.iter().map(|member| member.pid).collect()
     }
 
     /// What the PEs that still run are to be told, once.
@@ -106,12 +145,12 @@ impl Course {
         // With status 0 this is a way to end well, of which nobody needs to be told.
         let message = (status != 0).then(|| format!("PE {pe} called global_exit({status}){why}"));
         let notice = Message::new(Kind::GlobalExit).ticket(pe as u64).value(status);
-        self.end(status_byte, message, Some(notice), Some(pe))
+        self.end(Verdict { status: status_byte, message, about: About::Pe(pe) }, Some(notice), Some(pe))
     }
 
     /// PE `pe`'s process has ended.
     pub(super) fn exited(&mut self, pe: usize, exit: Exit) -> Option<Step> {
-        self.pes[pe].alive = false;
+        (self.pes[pe].alive, self.pes[pe].exit) = (false, Some(exit));
         self.alive -= 1;
         match self.phase {
             Phase::Ending => None,
@@ -122,7 +161,7 @@ impl Course {
                 };
                 if status != 0 && self.verdict.is_none() {
                     let message = Some(format!("the job was ended by {}", signal_name(signal.as_raw())));
-                    self.verdict = Some(Verdict { status, message });
+                    self.verdict = Some(Verdict { status, message, about: About::Nobody });
                 }
                 None
             }
@@ -156,13 +195,14 @@ impl Course {
     /// The time that the job was given has run out.
     pub(super) fn timed_out(&mut self, limit: Duration) -> Option<Step> {
         let message = format!("the job was ended because it took longer than {} s", limit.as_secs_f64());
-        self.end(124, Some(message), None, None)
+        self.end(Verdict { status: 124, message: Some(message), about: About::All }, None, None)
     }
 
     /// The guardian has ended.
     pub(super) fn unguarded(&mut self, pid: i32, exit: Exit) -> Option<Step> {
         let message = format!("the guardian process (pid {pid}) {exit}; the job was ended");
-        self.end(exit.code().max(1), Some(message), None, None)
+        let verdict = Verdict { status: exit.code().max(1), message: Some(message), about: About::Nobody };
+        self.end(verdict, None, None)
     }
 
     /// The launcher cannot go on serving PE `pe`.
@@ -174,22 +214,16 @@ impl Course {
         let message =
             format!("PE {pe} (pid {}, host {}) {how}; the job was ended", self.pes[pe].pid, self.host);
         let notice = Message::new(Kind::Lost).ticket(pe as u64).with_body(how.into()).ok();
-        self.end(status, Some(message), notice, None)
+        self.end(Verdict { status, message: Some(message), about: About::Pe(pe) }, notice, None)
     }
 
-    fn end(
-        &mut self,
-        status: u8,
-        message: Option<String>,
-        notice: Option<Message>,
-        spare: Option<usize>,
-    ) -> Option<Step> {
+    fn end(&mut self, verdict: Verdict, notice: Option<Message>, spare: Option<usize>) -> Option<Step> {
         if self.phase == Phase::Ending {
             return None;
         }
         self.phase = Phase::Ending;
         // After a forwarded signal there may be a verdict already, and the first one counts.
-        self.verdict.get_or_insert(Verdict { status, message });
+        self.verdict.get_or_insert(verdict);
         self.notice = notice;
         Some(Step::Terminate { spare })
     }
@@ -225,7 +259,20 @@ mod tests {
             assert_eq!(course.exited(pe, Exit::Status(0)), None);
         }
         assert!(!course.goes_on());
-        assert_eq!(course.verdict(), Verdict { status: 0, message: None });
+        assert_eq!(course.verdict(), Verdict { status: 0, message: None, about: About::Nobody });
+    }
+
+    #[test]
+    fn what_is_known_of_a_pe_follows_its_life() {
+        let mut course = course(1);
+        let outside = |what: &str| Known::Outside(what.to_owned());
+        assert_eq!(course.known(0), outside("not in init yet"));
+        course.hello(0);
+        assert_eq!(course.known(0), Known::Inside);
+        course.finalized(0);
+        assert_eq!(course.known(0), outside("finalized"));
+        course.exited(0, Exit::Status(0));
+        assert_eq!(course.known(0), outside("exited with status 0"));
     }
 
     #[test]

@@ -26,6 +26,7 @@ use tokio::{
 
 use super::{
     course::{Course, Step, TO_END, TO_HEED, Verdict},
+    diagnosis::Diagnosis,
     guardian::Guardian,
     meeting::{Mail, Meeting},
     options::Options,
@@ -70,6 +71,10 @@ pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdic
                 job.course.timed_out(options.timeout.unwrap_or_default())
             }
             () = at(job.kill_at) => Some(Step::Kill),
+            () = at(job.diagnosis.due()) => {
+                job.hang();
+                None
+            }
             ended = &mut unguarded, if guarded => {
                 guarded = false;
                 let exit = ended.unwrap_or(Exit::Status(1));
@@ -90,6 +95,9 @@ struct Job<'a> {
     guardian: &'a Guardian,
     course: Course,
     meeting: Meeting,
+    diagnosis: Diagnosis,
+    /// What PEs were in when the verdict was made.
+    last_seen: String,
     to_pes: Vec<mpsc::UnboundedSender<Order>>,
     events: mpsc::UnboundedReceiver<(usize, Event)>,
     output: Arc<Output>,
@@ -143,8 +151,21 @@ impl<'a> Job<'a> {
             tokio::spawn(attend(child, socket, orders, report));
         }
         let meeting = Meeting::new(options.n_pes, options.hosts);
-        let (kill_at, hasten) = (None, false);
-        Ok(Self { guardian, course, meeting, to_pes, events, output, relays, over, kill_at, hasten })
+        let diagnosis = Diagnosis::new(host, options.n_pes, options.hosts);
+        Ok(Self {
+            guardian,
+            course,
+            meeting,
+            diagnosis,
+            last_seen: String::new(),
+            to_pes,
+            events,
+            output,
+            relays,
+            over,
+            kill_at: None,
+            hasten: false,
+        })
     }
 
     /// Takes note of what happened.
@@ -152,13 +173,25 @@ impl<'a> Job<'a> {
         let message = match event {
             Event::Message(message) => message,
             Event::Broken(error) => return self.course.failed(pe, &error.to_string()),
-            Event::Exited(exit) => return self.course.exited(pe, exit),
+            Event::Exited(exit) => {
+                let step = self.course.exited(pe, exit);
+                self.diagnosis.left(pe, |pe| self.course.known(pe));
+                return step;
+            }
         };
         let ticket = message.ticket;
         let mail = match message.kind {
-            Kind::Hello => return self.course.hello(pe),
+            Kind::Hello => {
+                self.diagnosis.hello(pe);
+                return self.course.hello(pe);
+            }
+            Kind::Stuck => {
+                self.diagnosis.stuck(Instant::now());
+                return None;
+            }
             Kind::Finalized => {
                 self.course.finalized(pe);
+                self.diagnosis.left(pe, |pe| self.course.known(pe));
                 return None;
             }
             Kind::Abort => {
@@ -166,7 +199,10 @@ impl<'a> Job<'a> {
                 return self.course.aborted(pe, status, &String::from_utf8_lossy(&why));
             }
             Kind::Exchange => message.into_body().and_then(|body| self.meeting.exchange(pe, ticket, body)),
-            Kind::Offer => Ok(self.meeting.offer(pe, message)),
+            Kind::Offer => {
+                self.diagnosis.offer(pe, message.descriptors());
+                Ok(self.meeting.offer(pe, message))
+            }
             Kind::Fetch => Ok(self.meeting.fetch(pe, ticket)),
             Kind::Exchanged | Kind::Offered | Kind::GlobalExit | Kind::Lost => {
                 Err(io::ErrorKind::InvalidData.into())
@@ -192,8 +228,27 @@ impl<'a> Job<'a> {
         let _ = self.to_pes[pe].send(order);
     }
 
+    /// Prints what the PEs of a job that seems to be stuck are in.
+    fn hang(&mut self) {
+        let known = |pe| self.course.known(pe);
+        let text = self.diagnosis.hang(&self.course.pids(), known, Instant::now());
+        // A job that is being ended hangs no more.
+        if let Some(text) = text.filter(|_| self.course.verdict_so_far().is_none()) {
+            let output = Arc::clone(&self.output);
+            // Beside the loop, because whoever reads the output may be slow.
+            self.relays.spawn(async move { output.tell(text.as_bytes()).await });
+        }
+    }
+
     /// Does what the course asks for.
     fn take(&mut self, step: Step) {
+        if let (Step::Terminate { .. }, Some(verdict)) = (step, self.course.verdict_so_far())
+            && verdict.message.is_some()
+        {
+            // Before the others hear of it, and turn to something else.
+            let known = |pe| self.course.known(pe);
+            self.last_seen = self.diagnosis.end(&self.course.pids(), known, verdict.about);
+        }
         if let Some(notice) = self.course.take_notice() {
             self.deliver((0..self.to_pes.len()).map(|pe| (pe, notice.clone())).collect());
         }
@@ -229,7 +284,10 @@ impl<'a> Job<'a> {
     async fn finish(mut self, signals: &mut mpsc::UnboundedReceiver<Signal>) -> Verdict {
         self.over.send_replace(true);
         let limit = self.hasten.then(|| Instant::now() + TO_READ);
-        let verdict = self.course.verdict();
+        let mut verdict = self.course.verdict();
+        if let Some(message) = &mut verdict.message {
+            *message += &self.last_seen;
+        }
         let written = async {
             while self.relays.join_next().await.is_some() {}
             if verdict.message.is_some() {

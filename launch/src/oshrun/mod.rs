@@ -2,10 +2,11 @@
 //!
 //! One thread does it all in an event loop (`job`). What happens to the job when a PE ends, a signal
 //! comes or time runs out is decided by plain logic without I/O (`course`), and so is what PEs exchange
-//! through the launcher (`meeting`). A second process, the `guardian`, leads the process group that all
+//! through the launcher (`meeting`). What PEs are in, when one is stuck or gone, is read off their memory (`diagnosis`). A second process, the `guardian`, leads the process group that all
 //! PEs belong to and kills it should the launcher be killed.
 
 mod course;
+mod diagnosis;
 mod guardian;
 mod job;
 mod meeting;

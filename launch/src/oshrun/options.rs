@@ -69,7 +69,7 @@ struct Arguments {
     #[arg(long)]
     tag_output: bool,
 
-    /// Ends the job after so many seconds
+    /// Ends the job after so many seconds, and says what all PEs are in
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
 

@@ -38,6 +38,11 @@ impl Output {
 
     /// Ends a last line without an end, so that a message on standard error starts a new one.
     pub(super) async fn end_line(&self) {
+        self.tell(b"").await;
+    }
+
+    /// Writes lines of the launcher's own to standard error, on a line of their own.
+    pub(super) async fn tell(&self, lines: &[u8]) {
         let mut streams = self.streams.lock().await;
         let unfinished = streams.1.unfinished.is_some()
             || streams.0.unfinished.is_some() && is_same_file(io::stdout(), io::stderr());
@@ -45,6 +50,7 @@ impl Output {
             streams.1.unfinished = None;
             streams.1.write(0, b"\n").await;
         }
+        streams.1.write(0, lines).await;
     }
 
     async fn write(&self, stream: Stream, from: usize, lines: &[u8]) {

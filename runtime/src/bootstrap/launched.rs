@@ -168,6 +168,10 @@ impl Bootstrap for Launched {
         drop(self.claim.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
+    fn stuck(&self) -> bool {
+        self.send("diagnosis", Message::new(Kind::Stuck)).is_ok()
+    }
+
     fn abort(&self, status: i32, why: &str) {
         let why = why.chars().take(1000).collect::<String>().into_bytes();
         let message = Message::new(Kind::Abort).value(status).with_body(why);

@@ -93,6 +93,12 @@ pub trait Bootstrap: Send + Sync + 'static {
     /// Says that this PE has left the job in good order, so that its process may end.
     fn finalized(&self);
 
+    /// Tells the launcher that a PE of this process seems to be stuck. True if it prints what all PEs of the job are
+    /// stuck in, which else the process itself does for those that it knows of.
+    fn stuck(&self) -> bool {
+        false
+    }
+
     /// Asks for the end of the whole job with `status`, and says why. PEs in other processes are ended
     /// by the launcher; this one goes on until then.
     fn abort(&self, status: i32, why: &str);

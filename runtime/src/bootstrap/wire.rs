@@ -52,6 +52,8 @@ pub enum Kind {
     Finalized,
     /// PE: asks for the end of the job (value: status; body: why).
     Abort,
+    /// PE: it has waited for longer than it should (no parts).
+    Stuck,
     /// Launcher: everybody's contributions (the ticket of the exchange; body, see [`pack`]).
     Exchanged,
     /// Launcher: what the leader offered (the ticket of the fetch; descriptors).
@@ -65,7 +67,7 @@ pub enum Kind {
 impl Kind {
     fn from_byte(byte: u8) -> Option<Self> {
         use Kind::*;
-        [Hello, Exchange, Offer, Fetch, Finalized, Abort, Exchanged, Offered, GlobalExit, Lost]
+        [Hello, Exchange, Offer, Fetch, Finalized, Abort, Stuck, Exchanged, Offered, GlobalExit, Lost]
             .into_iter()
             .find(|&kind| kind as u8 == byte)
     }
@@ -137,6 +139,11 @@ impl Message {
         let mut body = vec![0; file.metadata()?.len() as usize];
         file.read_exact_at(&mut body, 0)?;
         Ok(body)
+    }
+
+    /// The descriptors.
+    pub fn descriptors(&self) -> &[OwnedFd] {
+        &self.descriptors
     }
 
     /// Takes the descriptors out, or copies them if there are clones of this message.

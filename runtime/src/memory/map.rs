@@ -4,7 +4,7 @@
 //! pages exist only once somebody touches them, so that blocks of terabytes cost nothing.
 
 use std::{
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     ptr::{self, NonNull},
 };
 
@@ -115,6 +115,23 @@ impl HostMap {
     pub fn count(&self) -> usize {
         self.count
     }
+
+    /// What is mapped.
+    pub(crate) fn memory(&self) -> BorrowedFd<'_> {
+        self.memory.as_fd()
+    }
+
+    /// Count and stride of the map whose second descriptor this is.
+    pub(crate) fn shape(shape: BorrowedFd<'_>) -> Result<(usize, usize)> {
+        let mut bytes = [[0; size_of::<usize>()]; 2];
+        let n =
+            rustix::io::pread(shape, bytes.as_flattened_mut(), 0).map_err(|e| Error::system("pread", e))?;
+        if n != size_of_val(&bytes) {
+            return Err(Error::bootstrap("share", "a map arrived without its shape"));
+        }
+        let [count, stride] = bytes.map(usize::from_ne_bytes);
+        Ok((count, stride))
+    }
 }
 
 impl Drop for HostMap {
@@ -140,13 +157,7 @@ impl Shared for HostMap {
         let [memory, shape] = <[OwnedFd; 2]>::try_from(descriptors).map_err(|got| {
             Error::bootstrap("share", format!("expected 2 descriptors of a map, got {}", got.len()))
         })?;
-        let mut bytes = [[0; size_of::<usize>()]; 2];
-        let n =
-            rustix::io::pread(&shape, bytes.as_flattened_mut(), 0).map_err(|e| Error::system("pread", e))?;
-        if n != size_of_val(&bytes) {
-            return Err(Error::bootstrap("share", "a map arrived without its shape"));
-        }
-        let [count, stride] = bytes.map(usize::from_ne_bytes);
+        let (count, stride) = Self::shape(shape.as_fd())?;
         Self::map(memory, count, stride)
     }
 }

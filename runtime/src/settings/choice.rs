@@ -92,6 +92,95 @@ choice! {
     }
 }
 
+choice! {
+    /// How values are combined among the PEs of a team (`SHMEM_REDUCE_ALGORITHM`).
+    ReduceAlgorithm {
+        /// By size, team size and placement.
+        #[default]
+        Auto = "auto",
+        /// Every PE sends its vector to every other one.
+        Flat = "flat",
+        /// Vectors go to the team's first PE, and the last one to come combines them.
+        Central = "central",
+        /// log2(n) rounds, in which pairs of PEs exchange what they have so far.
+        Doubling = "doubling",
+        /// Up a tree and down again.
+        Tree = "tree",
+        /// Each PE combines one chunk of all vectors where they lie, and writes it to all PEs.
+        Direct = "direct",
+        /// Chunks go around a ring twice: combined, then handed out.
+        Ring = "ring",
+    }
+}
+
+choice! {
+    /// How the bytes of one PE come to all (`SHMEM_BROADCAST_ALGORITHM`).
+    BroadcastAlgorithm {
+        /// By size, team size and placement.
+        #[default]
+        Auto = "auto",
+        /// Down a tree.
+        Tree = "tree",
+        /// Every PE reads the root's memory.
+        Direct = "direct",
+        /// The root gives each PE a part, and the parts go around a ring.
+        Scatter = "scatter",
+    }
+}
+
+choice! {
+    /// How `collect` and `fcollect` bring everybody's blocks to everybody (`SHMEM_COLLECT_ALGORITHM`).
+    CollectAlgorithm {
+        /// By size, team size and placement.
+        #[default]
+        Auto = "auto",
+        /// Every PE sends its block to every other one, through scratch memory.
+        Flat = "flat",
+        /// Blocks go to the team's first PE, where all read them.
+        Central = "central",
+        /// Every PE writes its block into the destination of every other one.
+        Direct = "direct",
+        /// Blocks go around a ring.
+        Ring = "ring",
+        /// log2(n) rounds, in which PEs send all blocks they have.
+        Bruck = "bruck",
+    }
+}
+
+choice! {
+    /// How `alltoall` and `alltoalls` exchange blocks (`SHMEM_ALLTOALL_ALGORITHM`).
+    AlltoallAlgorithm {
+        /// By size, team size and placement.
+        #[default]
+        Auto = "auto",
+        /// Every PE sends each block to its PE, through scratch memory.
+        Flat = "flat",
+        /// Blocks go to the team's first PE, where each reads its own.
+        Central = "central",
+        /// Every PE writes its blocks into the destinations.
+        Direct = "direct",
+        /// n rounds, in each of which every PE sends one block and receives one.
+        Pairwise = "pairwise",
+    }
+}
+
+choice! {
+    /// How prefix sums are computed (`SHMEM_SCAN_ALGORITHM`).
+    ScanAlgorithm {
+        /// By size, team size and placement.
+        #[default]
+        Auto = "auto",
+        /// Every PE sends its vector to every other one.
+        Flat = "flat",
+        /// Vectors go to the team's first PE, where each PE reads those before it.
+        Central = "central",
+        /// log2(n) rounds, in which PE i sends to PE i + 2^round.
+        Doubling = "doubling",
+        /// Each PE computes one chunk of everybody's sums where the vectors lie.
+        Direct = "direct",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,5 +203,10 @@ mod tests {
         words_read_back::<Driver>();
         words_read_back::<Fence>();
         words_read_back::<SyncAlgorithm>();
+        words_read_back::<ReduceAlgorithm>();
+        words_read_back::<BroadcastAlgorithm>();
+        words_read_back::<CollectAlgorithm>();
+        words_read_back::<AlltoallAlgorithm>();
+        words_read_back::<ScanAlgorithm>();
     }
 }

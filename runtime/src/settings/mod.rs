@@ -14,7 +14,10 @@ mod values;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-pub use choice::{CheckAlloc, Driver, Fence, SyncAlgorithm};
+pub use choice::{
+    AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, Driver, Fence, ReduceAlgorithm,
+    ScanAlgorithm, SyncAlgorithm,
+};
 pub use render::markdown;
 pub use table::{Setting, TABLE};
 pub use unknown::unknown;

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use super::{
     Settings,
-    choice::{CheckAlloc, Choice, Driver, Fence, SyncAlgorithm},
+    choice::{
+        AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, Choice, CollectAlgorithm, Driver, Fence,
+        ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
+    },
     size,
 };
 
@@ -41,6 +44,8 @@ pub(super) enum Read {
 
 const FLAG: &str = "any value, even an empty one, is on";
 const SIZE: &str = "a non-negative number, such as 4096, 512M or 1.5g; factors are k, m, g, t";
+/// A hundred years.
+const MOST_SECONDS: u64 = 3_155_760_000;
 
 /// Every setting, in the order in which they are shown.
 ///
@@ -89,10 +94,27 @@ pub static TABLE: &[Setting] = &[
         default: "off",
         values: FLAG,
         unit: "",
-        effect: "Turns on debugging messages, and checks of arguments that cost more than a predictable branch.",
+        effect: "Turns on debugging messages, and checks of arguments that cost more than a predictable branch. \
+                 Makes a SHMEM_HANG_TIMEOUT that is not 0 one of 1.",
         same_on_all_pes: false,
         read: Read::Presence(|to| to.debug = true),
         show: |from| on_off(from.debug),
+    },
+    Setting {
+        name: "SHMEM_HANG_TIMEOUT",
+        deprecated: &[],
+        default: "60",
+        values: "an integer; 0 is off",
+        unit: "s",
+        effect: "How long a PE waits in one call before it says so, once, with what it waits for and what all other PEs \
+                 are in. The call goes on waiting.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            let seconds = integer(MOST_SECONDS, text)?;
+            to.hang_timeout = (seconds > 0).then_some(Duration::from_secs(seconds));
+            Ok(())
+        }),
+        show: |from| from.hang_timeout.map_or(0, |limit| limit.as_secs()).to_string(),
     },
     Setting {
         name: "SHMEM_CHECK_ALLOC",
@@ -184,6 +206,66 @@ pub static TABLE: &[Setting] = &[
         same_on_all_pes: true,
         read: Read::Text(|to, text| Choice::read(text).map(|value| to.sync_algorithm = value)),
         show: |from| from.sync_algorithm.to_string(),
+    },
+    Setting {
+        name: "SHMEM_REDUCE_ALGORITHM",
+        deprecated: &[],
+        default: "auto",
+        values: ReduceAlgorithm::WORDS,
+        unit: "",
+        effect: "How reductions combine the values of a team's PEs. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
+                 gives way to one that can.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.reduce_algorithm = value)),
+        show: |from| from.reduce_algorithm.to_string(),
+    },
+    Setting {
+        name: "SHMEM_BROADCAST_ALGORITHM",
+        deprecated: &[],
+        default: "auto",
+        values: BroadcastAlgorithm::WORDS,
+        unit: "",
+        effect: "How broadcast brings the root's values to the team's PEs. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
+                 gives way to one that can.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.broadcast_algorithm = value)),
+        show: |from| from.broadcast_algorithm.to_string(),
+    },
+    Setting {
+        name: "SHMEM_COLLECT_ALGORITHM",
+        deprecated: &[],
+        default: "auto",
+        values: CollectAlgorithm::WORDS,
+        unit: "",
+        effect: "How collect and fcollect bring everybody's blocks to everybody. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
+                 gives way to one that can.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.collect_algorithm = value)),
+        show: |from| from.collect_algorithm.to_string(),
+    },
+    Setting {
+        name: "SHMEM_ALLTOALL_ALGORITHM",
+        deprecated: &[],
+        default: "auto",
+        values: AlltoallAlgorithm::WORDS,
+        unit: "",
+        effect: "How alltoall and alltoalls exchange blocks. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
+                 gives way to one that can.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.alltoall_algorithm = value)),
+        show: |from| from.alltoall_algorithm.to_string(),
+    },
+    Setting {
+        name: "SHMEM_SCAN_ALGORITHM",
+        deprecated: &[],
+        default: "auto",
+        values: ScanAlgorithm::WORDS,
+        unit: "",
+        effect: "How inclusive and exclusive scans compute prefix sums. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
+                 gives way to one that can.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.scan_algorithm = value)),
+        show: |from| from.scan_algorithm.to_string(),
     },
 ];
 

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
-use super::{CheckAlloc, Driver, Fence, Setting, SyncAlgorithm, TABLE, table::Read};
+use super::{
+    AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, Driver, Fence, ReduceAlgorithm,
+    ScanAlgorithm, Setting, SyncAlgorithm, TABLE, table::Read,
+};
 use crate::{Error, Result};
 
 /// How long a wait spins where nothing else was asked for and there is a CPU for every local PE.
@@ -30,6 +33,9 @@ pub struct Settings {
     pub info: bool,
     /// Whether debugging messages and costly checks are on: `SHMEM_DEBUG`.
     pub debug: bool,
+    /// How long a PE waits in one call before it says so, if ever: `SHMEM_HANG_TIMEOUT`. Ask
+    /// [`hang_limit`](Self::hang_limit) for what it comes to.
+    pub hang_timeout: Option<Duration>,
     /// What happens when PEs allocate differently: `SHMEM_CHECK_ALLOC`.
     pub check_alloc: CheckAlloc,
     /// Who drives progress while futures wait: `SHMEM_DRIVER`.
@@ -44,6 +50,16 @@ pub struct Settings {
     pub offload_threshold: Option<usize>,
     /// How PEs of a team wait for each other: `SHMEM_SYNC_ALGORITHM`.
     pub sync_algorithm: SyncAlgorithm,
+    /// `SHMEM_REDUCE_ALGORITHM`.
+    pub reduce_algorithm: ReduceAlgorithm,
+    /// `SHMEM_BROADCAST_ALGORITHM`.
+    pub broadcast_algorithm: BroadcastAlgorithm,
+    /// `SHMEM_COLLECT_ALGORITHM`.
+    pub collect_algorithm: CollectAlgorithm,
+    /// `SHMEM_ALLTOALL_ALGORITHM`.
+    pub alltoall_algorithm: AlltoallAlgorithm,
+    /// `SHMEM_SCAN_ALGORITHM`.
+    pub scan_algorithm: ScanAlgorithm,
     /// By setting: the variable that was read, and the value shown after it.
     read_from: BTreeMap<&'static str, (&'static str, String)>,
 }
@@ -55,6 +71,7 @@ impl Default for Settings {
             version: false,
             info: false,
             debug: false,
+            hang_timeout: Some(Duration::from_secs(60)),
             check_alloc: CheckAlloc::default(),
             driver: Driver::default(),
             spin: None,
@@ -62,6 +79,11 @@ impl Default for Settings {
             fence: Fence::default(),
             offload_threshold: None,
             sync_algorithm: SyncAlgorithm::default(),
+            reduce_algorithm: ReduceAlgorithm::default(),
+            broadcast_algorithm: BroadcastAlgorithm::default(),
+            collect_algorithm: CollectAlgorithm::default(),
+            alltoall_algorithm: AlltoallAlgorithm::default(),
+            scan_algorithm: ScanAlgorithm::default(),
             read_from: BTreeMap::new(),
         }
     }
@@ -188,6 +210,23 @@ impl Settings {
     pub fn values_equal_on_all(&self) -> Vec<(&'static str, String)> {
         let shared = self.entries().filter(|entry| entry.setting.same_on_all_pes);
         shared.map(|entry| (entry.setting.name, entry.value)).collect()
+    }
+
+    /// How long a PE waits in one call before it says so: what was asked for, or a second for who debugs.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use oxshmem_runtime::settings::*;
+    /// let mut settings = Settings::default();
+    /// assert_eq!(settings.hang_limit(), Some(Duration::from_secs(60)));
+    /// settings.debug = true;
+    /// assert_eq!(settings.hang_limit(), Some(Duration::from_secs(1)));
+    /// settings.hang_timeout = None;
+    /// assert_eq!(settings.hang_limit(), None);
+    /// ```
+    pub fn hang_limit(&self) -> Option<Duration> {
+        let limit = self.hang_timeout?;
+        Some(if self.debug { limit.min(Duration::from_secs(1)) } else { limit })
     }
 
     /// How long a wait spins before it yields, with `local_pes` PEs on this host and `cpus` CPUs that they

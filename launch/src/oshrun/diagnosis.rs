@@ -1,0 +1,205 @@
+//! What the PEs are in, read off the boards in their shared memory, for messages about jobs that hang or die.
+//!
+//! The launcher relays the descriptors of that memory from each host's leader to the other PEs, and keeps two of
+//! them. It asks no PE, which may be stuck or gone.
+
+use std::{collections::HashMap, os::fd::OwnedFd, time::Duration};
+
+use oxshmem_runtime::{
+    activity::{Boards, PeBoard, Table},
+    bootstrap::job::host_of,
+};
+use tokio::time::Instant;
+
+use super::course::About;
+
+/// How long after the first report of a PE that is stuck the table is made, so that others' reports are in it.
+const TO_GATHER: Duration = Duration::from_millis(200);
+/// How long there is no further table after one.
+const TO_REST: Duration = Duration::from_secs(10);
+
+/// The boards of a job.
+pub(super) struct Diagnosis {
+    n_pes: usize,
+    hosts: Vec<Host>,
+    /// When the next table is to be printed.
+    due: Option<Instant>,
+    /// When the last one was, and what it said.
+    told: Option<(Instant, Table)>,
+}
+
+struct Host {
+    name: String,
+    boards: Option<Boards>,
+}
+
+/// What the launcher itself knows of a PE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Its board says more, if it has one yet.
+    Inside,
+    /// It takes no part in the job, but is in this state.
+    Outside(String),
+}
+
+impl Diagnosis {
+    pub(super) fn new(host: &str, n_pes: usize, hosts: usize) -> Self {
+        let name = |i| if hosts == 1 { host.to_owned() } else { format!("{host}#{i}") };
+        let hosts = (0..hosts).map(|i| Host { name: name(i), boards: None }).collect();
+        Self { n_pes, hosts, due: None, told: None }
+    }
+
+    /// PE `pe` begins: what its host shared before is of a job that is over.
+    pub(super) fn hello(&mut self, pe: usize) {
+        if pe == 0 || self.host_of(pe) != self.host_of(pe - 1) {
+            let host = self.host_of(pe);
+            self.hosts[host].boards = None;
+        }
+    }
+
+    /// PE `pe` shares memory with the PEs of its host. The boards are in what it shares first.
+    pub(super) fn offer(&mut self, pe: usize, descriptors: &[OwnedFd]) {
+        let host = self.host_of(pe);
+        let boards = &mut self.hosts[host].boards;
+        if boards.is_none() {
+            *boards = Boards::from_offer(descriptors);
+        }
+    }
+
+    /// PE `pe` has left or ended. The memory of a host goes with the last of its PEs, and we must not keep it.
+    pub(super) fn left(&mut self, pe: usize, known: impl Fn(usize) -> Known) {
+        let host = self.host_of(pe);
+        let mut pes = (0..self.n_pes).filter(|&pe| self.host_of(pe) == host);
+        if self.hosts[host].boards.is_some() && pes.all(|pe| known(pe) != Known::Inside) {
+            self.hosts[host].boards = None;
+        }
+    }
+
+    /// A PE has said that it seems to be stuck.
+    pub(super) fn stuck(&mut self, now: Instant) {
+        let rested = self.told.as_ref().map_or(now, |&(told, _)| told + TO_REST);
+        self.due.get_or_insert((now + TO_GATHER).max(rested));
+    }
+
+    /// When [`hang`](Self::hang) is to be called.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// The message about a job that hangs, if there is something new to say.
+    pub(super) fn hang(
+        &mut self,
+        pids: &[u32],
+        known: impl Fn(usize) -> Known,
+        now: Instant,
+    ) -> Option<String> {
+        self.due = None;
+        let table = self.table(pids, known, About::All)?;
+        if self.told.as_ref().is_some_and(|(_, told)| told.says_the_same_as(&table)) {
+            return None;
+        }
+        let mut text = String::new();
+        for mismatch in table.mismatches() {
+            text += &format!("oshrun: {mismatch}\n");
+        }
+        text += &format!("oshrun: the job may be stuck, its PEs are in:\n{table}");
+        self.told = Some((now, table));
+        Some(text)
+    }
+
+    /// What the PEs are in, below the message about a job that ends. Nothing where no PE is in anything.
+    pub(super) fn end(&self, pids: &[u32], known: impl Fn(usize) -> Known, about: About) -> String {
+        let Some(table) = self.table(pids, known, about) else { return String::new() };
+        let mismatches: String = table.mismatches().iter().map(|line| format!("  {line}\n")).collect();
+        format!("\n{mismatches}{table}").trim_end().to_owned()
+    }
+
+    fn table(&self, pids: &[u32], known: impl Fn(usize) -> Known, about: About) -> Option<Table> {
+        if about == About::Nobody {
+            return None;
+        }
+        let mut table = Table::default();
+        let mut anything = false;
+        let read = |host: &Host| {
+            let boards = host.boards.iter().flat_map(Boards::read);
+            boards.map(|board| (board.pe, board)).collect::<HashMap<usize, PeBoard>>()
+        };
+        let read: Vec<_> = self.hosts.iter().map(read).collect();
+        for pe in (0..self.n_pes).filter(|&pe| About::Pe(pe) != about) {
+            let host = self.host_of(pe);
+            let Host { name, boards } = &self.hosts[host];
+            match (known(pe), read[host].get(&pe)) {
+                (Known::Outside(what), _) => table.say(pe, name, pids[pe], &what),
+                (Known::Inside, Some(board)) => {
+                    table.add(name, board, boards.as_ref());
+                    anything = true;
+                }
+                (Known::Inside, None) => {
+                    table.say(pe, name, pids[pe], "init");
+                    // Where a PE dies early there is nothing special in others' being in init.
+                    anything |= about == About::All;
+                }
+            }
+        }
+        anything.then_some(table)
+    }
+
+    fn host_of(&self, pe: usize) -> usize {
+        host_of(pe, self.n_pes, self.hosts.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, io, os::fd::AsFd};
+
+    use super::*;
+
+    /// Descriptors such as a leader offers: two files with a shape each.
+    fn offer() -> io::Result<Vec<OwnedFd>> {
+        let (read, _write) = io::pipe()?;
+        (0..4).map(|_| read.as_fd().try_clone_to_owned()).collect()
+    }
+
+    #[test]
+    fn reports_make_one_table_and_the_next_one_waits() {
+        let mut diagnosis = Diagnosis::new("node1", 2, 1);
+        let start = Instant::now();
+        assert_eq!(diagnosis.due(), None);
+        diagnosis.stuck(start);
+        diagnosis.stuck(start + TO_GATHER / 2);
+        assert_eq!(diagnosis.due(), Some(start + TO_GATHER));
+        // Everybody is in init: a table of all says so, once.
+        let text = diagnosis.hang(&[7, 8], |_| Known::Inside, start + TO_GATHER).expect("something to say");
+        assert!(text.starts_with("oshrun: the job may be stuck, its PEs are in:\n  PE "), "{text}");
+        assert!(text.ends_with("  0,1  node1  7,8  init\n"), "{text}");
+        diagnosis.stuck(start + TO_REST / 2);
+        assert_eq!(diagnosis.due(), Some(start + TO_GATHER + TO_REST));
+        assert_eq!(diagnosis.hang(&[7, 8], |_| Known::Inside, start + 2 * TO_REST), None);
+        assert_eq!(diagnosis.due(), None);
+    }
+
+    #[test]
+    fn nothing_is_told_of_pes_that_are_in_nothing() {
+        let diagnosis = Diagnosis::new("node1", 3, 2);
+        let outside = |_| Known::Outside("finalized".to_owned());
+        assert_eq!(diagnosis.end(&[1, 2, 3], outside, About::All), "");
+        assert_eq!(diagnosis.end(&[1, 2, 3], |_| Known::Inside, About::Pe(1)), "");
+        assert_eq!(diagnosis.end(&[1, 2, 3], |_| Known::Inside, About::Nobody), "");
+        let text = diagnosis.end(&[1, 2, 3], |_| Known::Inside, About::All);
+        assert!(text.contains("node1#0") && text.contains("node1#1"), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_board_is_not_kept() {
+        let mut diagnosis = Diagnosis::new("node1", 2, 1);
+        diagnosis.offer(0, &offer().expect("descriptors"));
+        assert!(diagnosis.hosts[0].boards.is_none());
+        let asked = Cell::new(0);
+        diagnosis.left(1, |_| {
+            asked.set(asked.get() + 1);
+            Known::Inside
+        });
+        assert_eq!(asked.get(), 0, "there is nothing to let go of");
+    }
+}

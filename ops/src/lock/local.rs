@@ -1,0 +1,502 @@
+//! One lock as one PE sees it: which of its tasks want it, which has it, and the machine that moves the PE through
+//! the queue.
+//!
+//! A PE has one node in the queue, so its tasks wait in a queue of their own before it. The machine is a coroutine
+//! that makes one move at a time (enter, try, leave) for whoever is first. It belongs to no task: whoever has
+//! given it something to do polls it, and where it waits, the executor wakes it like any waiter. So a task may go
+//! away at any time. If the PE gets the lock for nobody it passes it on, and no drop ever waits.
+
+use std::{
+    cell::RefCell,
+    collections::{HashMap, VecDeque},
+    fmt,
+    future::poll_fn,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context as TaskContext, Poll, Wake, Waker},
+};
+
+use oxshmem_runtime::{
+    Error, Pe, Result,
+    activity::{Activity, Call},
+    opset::OpSet,
+};
+use oxshmem_spaces::{SymRef, SymSlice};
+
+use super::queue::{self, MINE, Words};
+use crate::{
+    Cmp, Context, ContextOptions, Wait,
+    order::Quiet,
+    wait::{WordWait, wait_in},
+};
+
+/// The locks that a PE has handles to, by segment and offset, so that all handles to a lock share its state.
+#[derive(Debug, Default)]
+struct Registry(Mutex<HashMap<(u32, usize), Weak<Local>>>);
+
+impl Registry {
+    fn locks(&self) -> MutexGuard<'_, HashMap<(u32, usize), Weak<Local>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One lock, on one PE.
+pub(super) struct Local {
+    seat: Arc<Seat>,
+    machine: Mutex<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// How often the machine was asked to look around since somebody began to poll it. Who makes it 1 polls.
+    pokes: AtomicUsize,
+    registry: Arc<Registry>,
+    key: (u32, usize),
+}
+
+/// What the machine works on.
+struct Seat {
+    context: Context,
+    /// The lock's word: `tail` and `node`.
+    halves: SymSlice<u32>,
+    home: usize,
+    pe: Arc<Pe>,
+    state: Mutex<State>,
+}
+
+struct State {
+    place: Place,
+    waiters: VecDeque<Waiter>,
+    last_ticket: u64,
+    /// The lock is to be left, after this.
+    release: Option<Option<Completion>>,
+    /// How often it was left.
+    left: u64,
+    leaving: Vec<Waker>,
+    failure: Option<String>,
+}
+
+/// Where the PE is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Out,
+    /// On its way in or out.
+    Moving,
+    In(Holder),
+}
+
+/// Who in this PE has the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holder {
+    /// The request of this ticket, or the guard that came of it.
+    Ticket(u64),
+    /// Who called `set` or `test`.
+    Set,
+}
+
+struct Waiter {
+    ticket: u64,
+    /// Does not wait if another PE has the lock.
+    tries: bool,
+    waker: Waker,
+}
+
+/// What is to be completed before the lock is left.
+pub(super) struct Completion {
+    pub(super) quiet: Quiet,
+    pub(super) ops: Arc<OpSet>,
+}
+
+enum Move {
+    Enter,
+    Try,
+    Leave(Option<Completion>),
+}
+
+/// How a move ended.
+enum Moved {
+    In,
+    Refused,
+    Out,
+}
+
+impl Local {
+    /// The state of the lock at `word`, which is one for all handles of this PE.
+    pub(super) fn of(word: SymRef<'_, u64>) -> Result<Arc<Self>> {
+        let view = word.as_view();
+        let (pe, extent) = (view.pe(), view.extent());
+        let halves = view.cast::<u32>()?.to_owned();
+        let registry = pe.kept::<Registry>();
+        let key = (extent.segment as u32, extent.offset);
+        let mut locks = registry.locks();
+        if let Some(local) = locks.get(&key).and_then(Weak::upgrade) {
+            return Ok(local);
+        }
+        let seat = Arc::new(Seat {
+            context: Context::new(Arc::clone(pe), ContextOptions::new()),
+            home: home(extent.offset, pe.n_pes()),
+            pe: Arc::clone(pe),
+            state: Mutex::new(State::new(halves.at(1).test(Cmp::Ge, MINE))),
+            halves,
+        });
+        let local = Arc::new(Self {
+            machine: Mutex::new(Box::pin(Arc::clone(&seat).serve())),
+            seat,
+            pokes: AtomicUsize::new(0),
+            registry: Arc::clone(&registry),
+            key,
+        });
+        locks.insert(key, Arc::downgrade(&local));
+        drop(locks);
+        Ok(local)
+    }
+
+    pub(super) fn pe(&self) -> &Arc<Pe> {
+        &self.seat.pe
+    }
+
+    pub(super) fn home(&self) -> usize {
+        self.seat.home
+    }
+
+    pub(super) fn offset(&self) -> usize {
+        self.key.1
+    }
+
+    /// Queues up a request, or refuses one that only tries and would have to wait.
+    pub(super) fn request(self: &Arc<Self>, tries: bool) -> Option<u64> {
+        let ticket = {
+            let mut state = self.seat.state();
+            if tries && (state.place != Place::Out || !state.waiters.is_empty()) {
+                return None;
+            }
+            state.last_ticket += 1;
+            let ticket = state.last_ticket;
+            state.waiters.push_back(Waiter { ticket, tries, waker: Waker::noop().clone() });
+            ticket
+        };
+        self.poke();
+        Some(ticket)
+    }
+
+    /// Whether a request has got the lock; `None` until that is decided.
+    pub(super) fn outcome(&self, ticket: u64, call: &'static str, waker: &Waker) -> Option<Result<bool>> {
+        let mut state = self.seat.state();
+        if state.place == Place::In(Holder::Ticket(ticket)) {
+            return Some(Ok(true));
+        }
+        match state.waiters.iter_mut().find(|waiter| waiter.ticket == ticket) {
+            Some(waiter) => {
+                waiter.waker.clone_from(waker);
+                None
+            }
+            None => Some(state.check(&self.seat.pe, call).map(|()| false)),
+        }
+    }
+
+    /// Ends a request that nobody awaits any more. If it has got the lock, that goes on to the next.
+    pub(super) fn abandon(self: &Arc<Self>, ticket: u64) {
+        {
+            let mut state = self.seat.state();
+            let waiting = state.waiters.len();
+            state.waiters.retain(|waiter| waiter.ticket != ticket);
+            if state.waiters.len() < waiting {
+                return;
+            }
+        }
+        self.release(Holder::Ticket(ticket), None);
+    }
+
+    /// Gives the lock from one holder of this PE to another.
+    pub(super) fn hand_over(&self, from: Holder, to: Holder) {
+        let mut state = self.seat.state();
+        if state.place == Place::In(from) {
+            state.place = Place::In(to);
+        }
+    }
+
+    /// Who has the lock in this PE.
+    pub(super) fn holder(&self) -> Option<Holder> {
+        match self.seat.state().place {
+            Place::In(holder) => Some(holder),
+            Place::Out | Place::Moving => None,
+        }
+    }
+
+    /// Leaves the lock once `first` is over, if `holder` has it. Returns what to ask [`left`](Self::left) for.
+    pub(super) fn release(self: &Arc<Self>, holder: Holder, first: Option<Completion>) -> Option<u64> {
+        let number = {
+            let mut state = self.seat.state();
+            if state.place != Place::In(holder) {
+                return None;
+            }
+            state.place = Place::Moving;
+            state.release = Some(first);
+            state.left + 1
+        };
+        self.poke();
+        Some(number)
+    }
+
+    /// Ready when the lock has been left so many times.
+    pub(super) async fn left(&self, number: u64) -> Result<()> {
+        poll_fn(|cx| {
+            let mut state = self.seat.state();
+            if state.left >= number {
+                return Poll::Ready(Ok(()));
+            }
+            if let Err(error) = state.check(&self.seat.pe, "unlock") {
+                return Poll::Ready(Err(error));
+            }
+            state.leaving.push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Has the machine do what there is to do, on this thread unless another is at it.
+    pub(super) fn poke(self: &Arc<Self>) {
+        // AcqRel: whoever polls sees what was asked for before.
+        if self.pokes.fetch_add(1, Ordering::AcqRel) != 0 {
+            return;
+        }
+        let waker = Waker::from(Arc::clone(self));
+        let mut seen = 1;
+        loop {
+            {
+                // Nobody waits for this lock: only who made `pokes` 1 comes here.
+                let mut machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
+                // It never ends.
+                let _ = machine.as_mut().poll(&mut TaskContext::from_waker(&waker));
+            }
+            match self.pokes.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return,
+                Err(more) => seen = more,
+            }
+        }
+    }
+}
+
+impl Wake for Local {
+    fn wake(self: Arc<Self>) {
+        thread_local! {
+            static WOKEN: RefCell<Option<VecDeque<Arc<Local>>>> = const { RefCell::new(None) };
+        }
+        // In one process a PE that passes the lock on wakes the next within this very call, and that one may pass it
+        // on at once. Taking turns instead of nesting keeps the stack flat however many there are.
+        let first = WOKEN.with_borrow_mut(|woken| match woken {
+            Some(woken) => {
+                woken.push_back(Arc::clone(&self));
+                false
+            }
+            None => {
+                *woken = Some(VecDeque::new());
+                true
+            }
+        });
+        let mut next = first.then_some(self);
+        while let Some(local) = next {
+            local.poke();
+            next = WOKEN.with_borrow_mut(|woken| {
+                let local = woken.as_mut().and_then(VecDeque::pop_front);
+                if local.is_none() {
+                    *woken = None;
+                }
+                local
+            });
+        }
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        let mut locks = self.registry.locks();
+        // Another may have taken its place.
+        if locks.get(&self.key).is_some_and(|local| local.strong_count() == 0) {
+            locks.remove(&self.key);
+        }
+    }
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.seat.state();
+        let waiting = state.waiters.len();
+        write!(f, "lock at offset {:#x}: {:?}, {waiting} waiting", self.key.1, state.place)
+    }
+}
+
+impl Seat {
+    /// The machine.
+    async fn serve(self: Arc<Self>) {
+        loop {
+            let moved = match self.next_move().await {
+                Ok(Move::Enter) => queue::enter(&*self).await.map(|()| Moved::In),
+                Ok(Move::Try) => {
+                    queue::try_enter(&*self).await.map(|got| if got { Moved::In } else { Moved::Refused })
+                }
+                Ok(Move::Leave(first)) => {
+                    if let Some(Completion { quiet, ops }) = first
+                        && let Err(error) = quiet.await
+                    {
+                        // Nobody is there to be told, and others wait for the lock whether or not all went well.
+                        ops.report_later(error);
+                    }
+                    queue::leave(&*self).await.map(|()| Moved::Out)
+                }
+                Err(error) => Err(error),
+            };
+            self.arrive(moved);
+        }
+    }
+
+    /// What to do next. Who adds something to do pokes, so nobody is woken for it.
+    async fn next_move(&self) -> Result<Move> {
+        let node = self.halves.at(1);
+        let mut end = WordWait::default();
+        let next = poll_fn(|cx| {
+            let waiting = {
+                let mut state = self.state();
+                if state.failure.is_some() {
+                    return Poll::Pending;
+                }
+                if let Some(first) = state.release.take() {
+                    return Poll::Ready(Ok(Move::Leave(first)));
+                }
+                match state.waiters.front() {
+                    None => false,
+                    Some(first) if state.place == Place::Out => {
+                        let next = if first.tries { Move::Try } else { Move::Enter };
+                        state.place = Place::Moving;
+                        return Poll::Ready(Ok(next));
+                    }
+                    Some(_) => true,
+                }
+            };
+            if waiting {
+                // For a task that holds the lock in this PE, so no word will change. But the job may end.
+                end.watch(node, Cmp::Eq, u32::MAX, cx.waker()).map(|ended| ended.map(|_| Move::Leave(None)))
+            } else {
+                end.end(node);
+                Poll::Pending
+            }
+        })
+        .await;
+        end.end(node);
+        next
+    }
+
+    /// A move has ended.
+    fn arrive(&self, moved: Result<Moved>) {
+        let woken: Vec<Waker> = {
+            let mut state = self.state();
+            match moved {
+                Ok(Moved::In) => match state.waiters.pop_front() {
+                    Some(waiter) => {
+                        state.place = Place::In(Holder::Ticket(waiter.ticket));
+                        vec![waiter.waker]
+                    }
+                    // All have gone away.
+                    None => {
+                        state.release = Some(None);
+                        Vec::new()
+                    }
+                },
+                Ok(Moved::Refused) => {
+                    state.place = Place::Out;
+                    // It may have gone away, and another have come.
+                    let tried = state.waiters.front().is_some_and(|first| first.tries);
+                    let refused = if tried { state.waiters.pop_front() } else { None };
+                    refused.map(|waiter| waiter.waker).into_iter().collect()
+                }
+                Ok(Moved::Out) => {
+                    state.place = Place::Out;
+                    state.left += 1;
+                    std::mem::take(&mut state.leaving)
+                }
+                Err(error) => {
+                    state.failure = Some(error.to_string());
+                    let waiters = std::mem::take(&mut state.waiters);
+                    let leaving = std::mem::take(&mut state.leaving);
+                    waiters.into_iter().map(|waiter| waiter.waker).chain(leaving).collect()
+                }
+            }
+        };
+        woken.into_iter().for_each(Waker::wake);
+    }
+
+    fn tail(&self) -> SymRef<'_, u32> {
+        self.halves.at(0)
+    }
+
+    fn node(&self) -> SymRef<'_, u32> {
+        self.halves.at(1)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn new(held: bool) -> Self {
+        Self {
+            place: if held { Place::In(Holder::Set) } else { Place::Out },
+            waiters: VecDeque::new(),
+            last_ticket: 0,
+            release: None,
+            left: 0,
+            leaving: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// An error if the lock can be waited for no more.
+    fn check(&self, pe: &Pe, call: &'static str) -> Result<()> {
+        match &self.failure {
+            None => Ok(()),
+            Some(failure) => {
+                pe.check(call)?;
+                Err(Error::bootstrap(call, failure))
+            }
+        }
+    }
+}
+
+impl Words for Seat {
+    fn name(&self) -> u32 {
+        self.pe.me() as u32 + 1
+    }
+
+    async fn swap_tail(&self, name: u32) -> Result<u32> {
+        self.context.swap(self.tail(), name, self.home).await
+    }
+
+    async fn compare_swap_tail(&self, cond: u32, name: u32) -> Result<u32> {
+        self.context.compare_swap(self.tail(), cond, name, self.home).await
+    }
+
+    async fn or_node(&self, bits: u32, name: u32) -> Result<()> {
+        self.context.or(self.node(), bits, (name as usize).wrapping_sub(1)).await
+    }
+
+    async fn fetch_node(&self) -> Result<u32> {
+        self.context.fetch(self.node(), self.pe.me()).await
+    }
+
+    async fn clear_node(&self) -> Result<()> {
+        self.context.set(self.node(), 0, self.pe.me()).await
+    }
+
+    async fn wait_node(&self, cmp: Cmp, value: u32) -> Result<u32> {
+        let call = if cmp == Cmp::Ge { Call::SetLock } else { Call::ClearLock };
+        let activity = Activity::lock(call, self.tail().as_view().extent().offset, None);
+        wait_in(activity, self.node(), cmp, value).await
+    }
+}
+
+/// The PE that keeps the tail of the lock at this offset: another for each, whatever the distance between them.
+fn home(offset: usize, n_pes: usize) -> usize {
+    // Multiplicative hashing: the upper bits depend on all of the word's number.
+    let hash = (offset as u64 / 8).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((u128::from(hash) * n_pes as u128) >> 64) as usize
+}

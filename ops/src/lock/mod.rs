@@ -1,0 +1,477 @@
+//! Locks among PEs: set, test and clear (`OpenSHMEM 1.6 §9.13`).
+//!
+//! A lock is one symmetric `u64`, zero on every PE at the start, and PEs get it in the order of their coming. They
+//! stand in a queue in which each knows its successor only, and each waits on its own instance of the word:
+//!
+//! | bytes | name | on | what |
+//! |---|---|---|---|
+//! | 0 to 3 | `tail` | the lock's home PE | who is last in the queue |
+//! | 4 to 7 | `node` | each PE | who is next, and bit 31: the lock is yours |
+//!
+//! Both halves are `u32`s wherever they are touched, so it does not matter in which order a machine keeps the bytes
+//! of a `u64`. The home PE follows from the lock's offset, so that many locks have many homes. Where nobody
+//! competes, setting and clearing are one atomic each on the home PE, and some on the PE's own node.
+//!
+//! | module | |
+//! |---|---|
+//! | `queue` | the protocol among PEs |
+//! | `local` | the tasks of one PE that share its place in the queue |
+
+mod local;
+mod queue;
+
+use std::{
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context as TaskContext, Poll},
+};
+
+use oxshmem_runtime::{Error, Result, opset::OpSet};
+use oxshmem_spaces::SymRef;
+
+use self::local::{Completion, Holder, Local};
+use crate::{context::Context, order::Quiet, trace::trace_operation};
+
+/// A lock that one task of one PE at a time can have.
+///
+/// The word is a symmetric `u64` that is 0 on all PEs before the first use, and touched by nothing else. Each PE makes
+/// a handle of its own; handles are cheap to clone, and all those of a PE to one word are the same lock.
+///
+/// *Order.* PEs get the lock in the order in which they called [`lock`](Self::lock) or [`set`](Self::set). Several
+/// tasks of one PE share the PE's place: the first of them gets the lock with it, and for the next the PE queues up
+/// again. A task that goes away leaves the place to the next one of its PE, or, if there is none, passes the
+/// lock on as soon as it comes. A task that has the lock and asks for it again waits for itself.
+///
+/// *Memory.* Whoever gets the lock sees what its holders before put and stored: leaving a lock quiets the context that
+/// the handle was made with. Operations on other contexts are completed by a `quiet` of one's own.
+///
+/// A waiting task sleeps. All calls fail once the world is finalized or the job has lost a PE.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(4, |world| async move {
+/// let word = world.alloc_zeroed::<u64>(1).await?;
+/// let total = world.alloc_zeroed::<u64>(1).await?;
+/// let lock = Lock::new(world.context(), word.at(0))?;
+/// for _ in 0..10 {
+///     let guard = lock.lock().await?;
+///     let before = world.context().g(total.at(0), 0).await?; // get and put are two operations,
+///     world.context().p(total.at(0), before + 1, 0).await?;
+///     guard.unlock().await?; // but nobody comes in between
+/// }
+/// world.barrier_all().await?;
+/// assert_eq!(world.context().g(total.at(0), 0).await?, 40);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Lock {
+    local: Arc<Local>,
+    /// What leaving it quiets.
+    ops: Arc<OpSet>,
+}
+
+impl Lock {
+    /// The lock at `word`. Not collective. What a holder has issued on `ctx`, usually the default context, is
+    /// complete before the next holder comes.
+    ///
+    /// # Errors
+    /// [`Error::ForeignMemory`] if the word is not of the context's PE; [`Error::Finalized`] and the other ends of a
+    /// job.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let words = world.alloc_zeroed::<u64>(100).await?; // a hundred locks
+    /// let seventh = Lock::new(world.context(), words.at(7))?;
+    /// let eighth = Lock::new(world.context(), words.at(8))?;
+    /// let _both = (seventh.lock().await?, eighth.lock().await?);
+    /// # drop(_both);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn new(ctx: &Context, word: SymRef<'_, u64>) -> Result<Self> {
+        ctx.pe().check("Lock::new")?;
+        if !Arc::ptr_eq(ctx.pe(), word.as_view().pe()) {
+            return Err(Error::ForeignMemory { call: "Lock::new" });
+        }
+        Ok(Self { local: Local::of(word)?, ops: Arc::clone(ctx.ops()) })
+    }
+
+    /// Gets the lock: `shmem_set_lock`. The call itself queues up, and its future is ready with a guard when the
+    /// lock is this task's. Dropping the future gives the place up.
+    ///
+    /// # Errors
+    /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// # let word = world.alloc_zeroed::<u64>(1).await?;
+    /// let lock = Lock::new(world.context(), word.at(0))?;
+    /// let patience = std::time::Duration::from_millis(1);
+    /// match tokio::time::timeout(patience, lock.lock()).await {
+    ///     Ok(guard) => drop(guard?),
+    ///     Err(_) => println!("another PE has it for longer"),
+    /// }
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    #[inline]
+    pub fn lock(&self) -> Locking {
+        Locking(self.request("lock", false))
+    }
+
+    /// Gets the lock if no PE and no task has it or waits for it: `shmem_test_lock`. Otherwise `None`. No fairness:
+    /// who only tries is never in the queue.
+    ///
+    /// # Errors
+    /// Those of [`lock`](Self::lock).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// # let word = world.alloc_zeroed::<u64>(1).await?;
+    /// let lock = Lock::new(world.context(), word.at(0))?;
+    /// let guard = lock.try_lock().await?.expect("nobody has it");
+    /// assert!(lock.try_lock().await?.is_none());
+    /// guard.unlock().await?;
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    #[inline]
+    pub fn try_lock(&self) -> TryLocking {
+        TryLocking(self.request("try_lock", true))
+    }
+
+    /// Sets the lock, without a guard: `shmem_set_lock`. It stays set until [`clear`](Self::clear), whatever
+    /// becomes of the handle. If the future is dropped before it is ready, the lock is not set.
+    ///
+    /// # Errors
+    /// Those of [`lock`](Self::lock).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// # let word = world.alloc_zeroed::<u64>(1).await?;
+    /// Lock::new(world.context(), word.at(0))?.set().await?;
+    /// Lock::new(world.context(), word.at(0))?.clear().await?; // in another place of the program
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub async fn set(&self) -> Result<()> {
+        self.lock().await.map(LockGuard::keep)
+    }
+
+    /// Sets the lock if no PE and no task has it or waits for it, without a guard: `shmem_test_lock`. True if it is
+    /// set now; C returns the opposite.
+    ///
+    /// # Errors
+    /// Those of [`lock`](Self::lock).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// # let word = world.alloc_zeroed::<u64>(1).await?;
+    /// let lock = Lock::new(world.context(), word.at(0))?;
+    /// while !lock.test().await? {
+    ///     tokio::task::yield_now().await; // something else to do
+    /// }
+    /// lock.clear().await?;
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub async fn test(&self) -> Result<bool> {
+        Ok(self.try_lock().await?.map(LockGuard::keep).is_some())
+    }
+
+    /// Clears a lock that this PE has set with [`set`](Self::set) or [`test`](Self::test): `shmem_clear_lock`.
+    /// Quiets the context first. If the future is dropped while it does that, the lock is still set.
+    ///
+    /// # Errors
+    /// [`Error::LockNotHeld`]; the errors of [`quiet`](Context::quiet), with which the lock is cleared nevertheless;
+    /// those of [`lock`](Self::lock).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// # let word = world.alloc_zeroed::<u64>(1).await?;
+    /// let lock = Lock::new(world.context(), word.at(0))?;
+    /// let error = lock.clear().await.unwrap_err();
+    /// assert!(matches!(error, oxshmem::Error::LockNotHeld { .. }));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub async fn clear(&self) -> Result<()> {
+        self.local.pe().check("clear")?;
+        let why = match self.local.holder() {
+            Some(Holder::Set) => {
+                let completed = Quiet::of(self.local.pe(), &self.ops).await;
+                match self.local.release(Holder::Set, None) {
+                    Some(number) => {
+                        self.local.left(number).await?;
+                        return completed;
+                    }
+                    None => "another task has cleared it at the same time",
+                }
+            }
+            Some(Holder::Ticket(_)) => "a guard in this PE does; drop that instead",
+            None => "set it first",
+        };
+        let (pe, offset) = (self.local.pe().me(), self.local.offset());
+        Err(Error::LockNotHeld { call: "clear", pe, offset, why })
+    }
+
+    fn request(&self, call: &'static str, tries: bool) -> Request {
+        trace_operation(call, size_of::<u64>(), self.local.home());
+        let stage = match self.local.pe().check(call) {
+            Err(error) => Stage::Failed(error),
+            Ok(()) => match self.local.request(tries) {
+                Some(ticket) => Stage::Queued(LockGuard { lock: self.clone(), ticket }),
+                None => Stage::Over,
+            },
+        };
+        Request { call, stage }
+    }
+}
+
+impl fmt::Debug for Lock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.local.fmt(f)
+    }
+}
+
+/// A request for a lock.
+struct Request {
+    call: &'static str,
+    stage: Stage,
+}
+
+enum Stage {
+    /// What will be the guard.
+    Queued(LockGuard),
+    Failed(Error),
+    /// Refused, or given to its caller.
+    Over,
+}
+
+impl Request {
+    fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<Option<LockGuard>>> {
+        let guard = match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Queued(guard) => guard,
+            Stage::Failed(error) => return Poll::Ready(Err(error)),
+            Stage::Over => return Poll::Ready(Ok(None)),
+        };
+        let local = &guard.lock.local;
+        let mut outcome = local.outcome(guard.ticket, self.call, cx.waker());
+        if outcome.is_none() {
+            // It goes on by itself; looking once more saves a turn through the executor.
+            local.poke();
+            outcome = local.outcome(guard.ticket, self.call, cx.waker());
+        }
+        match outcome {
+            Some(Ok(true)) => Poll::Ready(Ok(Some(guard))),
+            Some(refused) => {
+                guard.defuse();
+                Poll::Ready(refused.map(|_| None))
+            }
+            None => {
+                self.stage = Stage::Queued(guard);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        if let Stage::Queued(guard) = std::mem::replace(&mut self.stage, Stage::Over) {
+            guard.lock.local.abandon(guard.ticket);
+            guard.defuse();
+        }
+    }
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.stage {
+            Stage::Queued(guard) => write!(f, "{} (under way) of {:?}", self.call, guard.lock),
+            Stage::Failed(_) => write!(f, "{} (failed)", self.call),
+            Stage::Over => write!(f, "{} (over)", self.call),
+        }
+    }
+}
+
+/// A task's wait for a [`Lock`]. Dropping it gives the place up; forgetting it keeps the lock set once it comes.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(1, |world| async move {
+/// # let word = world.alloc_zeroed::<u64>(1).await?;
+/// let lock = Lock::new(world.context(), word.at(0))?;
+/// let (first, second) = (lock.lock(), lock.lock()); // both are in the queue now
+/// drop(first);
+/// let guard = second.await?;
+/// # drop(guard);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+#[must_use = "a lock is held while its guard lives"]
+#[derive(Debug)]
+pub struct Locking(Request);
+
+impl Future for Locking {
+    type Output = Result<LockGuard>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        self.0.poll(cx).map(|outcome| match outcome? {
+            Some(guard) => Ok(guard),
+            None => panic!("a lock's future was polled after it had completed"),
+        })
+    }
+}
+
+/// A task's try to get a [`Lock`].
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(1, |world| async move {
+/// # let word = world.alloc_zeroed::<u64>(1).await?;
+/// let lock = Lock::new(world.context(), word.at(0))?;
+/// let trying = lock.try_lock();
+/// if let Some(guard) = trying.await? {
+///     guard.unlock().await?;
+/// }
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+#[must_use = "a lock is held while its guard lives"]
+#[derive(Debug)]
+pub struct TryLocking(Request);
+
+impl Future for TryLocking {
+    type Output = Result<Option<LockGuard>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        self.0.poll(cx)
+    }
+}
+
+/// Has a [`Lock`] until it is dropped.
+///
+/// Dropping it never waits: the context's `quiet`, and a successor that is just coming, are waited for by the lock
+/// itself, and then the next holder gets it. [`unlock`](Self::unlock) is the same for who wants to know
+/// when that is over, or whether `quiet` found errors. A guard that is forgotten leaves the lock set for good.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// # let word = world.alloc_zeroed::<u64>(1).await?;
+/// let log = world.alloc_zeroed::<u64>(8).await?;
+/// let lock = Lock::new(world.context(), word.at(0))?;
+/// {
+///     let _guard = lock.lock().await?;
+///     world.context().put_nbi(&log, vec![world.my_pe() as u64; 8], 0);
+/// } // the next holder finds all of it
+/// let guard = lock.lock().await?;
+/// let seen = world.context().get(&log, 0).await?;
+/// assert!(seen.iter().all(|&pe| pe == seen[0]));
+/// drop(guard);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+#[must_use = "a lock is held while its guard lives"]
+pub struct LockGuard {
+    lock: Lock,
+    /// 0 once it holds nothing.
+    ticket: u64,
+}
+
+impl LockGuard {
+    /// Quiets the context, gives the lock to the next, and returns when that is done: `shmem_clear_lock`. Goes on
+    /// if the future is dropped.
+    ///
+    /// # Errors
+    /// Those of [`quiet`](Context::quiet), with which the lock is cleared nevertheless, and of
+    /// [`lock`](Lock::lock).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// # let word = world.alloc_zeroed::<u64>(1).await?;
+    /// let lock = Lock::new(world.context(), word.at(0))?;
+    /// let guard = lock.lock().await?;
+    /// guard.unlock().await?;
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub async fn unlock(mut self) -> Result<()> {
+        let completed = Quiet::of(self.lock.local.pe(), &self.lock.ops).await;
+        let holder = Holder::Ticket(std::mem::take(&mut self.ticket));
+        if let Some(number) = self.lock.local.release(holder, None) {
+            self.lock.local.left(number).await?;
+        }
+        completed
+    }
+
+    /// The lock that it holds.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// # let word = world.alloc_zeroed::<u64>(1).await?;
+    /// let guard = Lock::new(world.context(), word.at(0))?.lock().await?;
+    /// let lock = guard.lock().clone();
+    /// drop(guard);
+    /// let again = lock.lock().await?;
+    /// # drop(again);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn lock(&self) -> &Lock {
+        &self.lock
+    }
+
+    /// The lock stays set without it.
+    fn keep(self) {
+        self.lock.local.hand_over(Holder::Ticket(self.ticket), Holder::Set);
+        self.defuse();
+    }
+
+    /// It holds nothing, and its end is no release.
+    fn defuse(mut self) {
+        self.ticket = 0;
+    }
+}
+
+impl Drop for LockGuard {
+    fn drop(&mut self) {
+        if self.ticket != 0 {
+            let local = &self.lock.local;
+            let quiet = Quiet::of(local.pe(), &self.lock.ops);
+            local.release(
+                Holder::Ticket(self.ticket),
+                Some(Completion { quiet, ops: Arc::clone(&self.lock.ops) }),
+            );
+        }
+    }
+}
+
+impl fmt::Debug for LockGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "guard of {:?}", self.lock)
+    }
+}

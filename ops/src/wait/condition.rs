@@ -1,0 +1,206 @@
+//! What the words of a set are compared to, and the wait for it.
+
+use std::{
+    future::poll_fn,
+    sync::Arc,
+    task::{Poll, Waker},
+};
+
+use oxshmem_runtime::{
+    Pe, Result,
+    activity::{Call, Place},
+    executor::{Fired, Probe, WatchKey, Word},
+};
+
+use super::{
+    Cmp, ended,
+    set::Masked,
+    word::{look, tell, unwatch},
+};
+use crate::{amo::StandardAmo, trace::trace_operation};
+
+#[derive(Clone, Copy)]
+pub(super) enum Values<'a, T> {
+    Same(T),
+    Each(&'a [T]),
+}
+
+/// A wait set with what its words are compared to.
+#[derive(Clone, Copy)]
+pub(super) struct Condition<'a, T> {
+    set: Masked<'a, T>,
+    cmp: Cmp,
+    values: Values<'a, T>,
+}
+
+impl<'a, T: StandardAmo> Condition<'a, T> {
+    #[track_caller]
+    pub(super) fn new(set: Masked<'a, T>, cmp: Cmp, values: Values<'a, T>) -> Self {
+        if let Values::Each(values) = values {
+            assert_eq!(values.len(), set.words.len(), "a vector form has one value for each word");
+        }
+        Self { set, cmp, values }
+    }
+
+    fn len(&self) -> usize {
+        self.set.words.len()
+    }
+
+    fn includes(&self, i: usize) -> bool {
+        self.set.status.is_none_or(|status| status[i] == 0)
+    }
+
+    fn value(&self, i: usize) -> T {
+        match self.values {
+            Values::Same(value) => value,
+            Values::Each(values) => values[i],
+        }
+    }
+
+    fn holds(&self, i: usize) -> bool {
+        self.cmp.holds(look(self.set.words.at(i)), self.value(i))
+    }
+
+    pub(super) fn all(&self) -> Option<()> {
+        (0..self.len()).all(|i| !self.includes(i) || self.holds(i)).then_some(())
+    }
+
+    pub(super) fn any(&self) -> Option<Option<usize>> {
+        let len = self.len();
+        if !(0..len).any(|i| self.includes(i)) {
+            return Some(None);
+        }
+        let first = turn(len);
+        (first..len).chain(0..first).find(|&i| self.includes(i) && self.holds(i)).map(Some)
+    }
+
+    pub(super) fn some(&self) -> Option<Vec<usize>> {
+        let satisfied: Vec<_> = (0..self.len()).filter(|&i| self.includes(i) && self.holds(i)).collect();
+        let empty = satisfied.is_empty() && (0..self.len()).any(|i| self.includes(i));
+        (!empty).then_some(satisfied)
+    }
+
+    /// Something that any thread can look at: whether all words compare, or, if not `all` are asked for, whether
+    /// one more of those that do not compare now does.
+    fn probe(&self, all: bool) -> Probe {
+        let mut open: Vec<Word> = Vec::new();
+        for i in (0..self.len()).filter(|&i| self.includes(i)) {
+            let word = self.set.words.at(i);
+            // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the words mapped.
+            open.push(unsafe {
+                let bits = self.value(i).to_bits();
+                Word::new(word.as_view().own(), size_of::<T>() == 8, T::SIGNED, self.cmp.accepts(), bits)
+            });
+        }
+        if all {
+            // Words are done with in turn, so that n of them cost n looks in all, not n at every wake.
+            let mut done = 0;
+            return Probe::Custom(Box::new(move || {
+                done += open[done..].iter().take_while(|word| word.holds()).count();
+                done == open.len()
+            }));
+        }
+        // Words that compare already do not end the wait by themselves, unless they stop and start again.
+        let mut before: Vec<bool> = open.iter().map(Word::holds).collect();
+        Probe::Custom(Box::new(move || {
+            let mut changed = false;
+            for (word, before) in open.iter().zip(&mut before) {
+                let holds = word.holds();
+                changed |= holds && !*before;
+                *before = holds;
+            }
+            changed
+        }))
+    }
+}
+
+/// Waits until `satisfied` finds something in `condition`.
+pub(super) fn wait<'a, T: StandardAmo, R: Send>(
+    condition: Condition<'a, T>,
+    what: Call,
+    all: bool,
+    satisfied: fn(&Condition<'a, T>) -> Option<R>,
+) -> impl Future<Output = Result<R>> + Send + use<'a, T, R> {
+    let (pe, call) = (condition.set.words.pe(), what.name());
+    trace_operation(call, condition.len() * size_of::<T>(), pe.me());
+    let mut watch = Watch { pe, key: None };
+    let mut spun = false;
+    poll_fn(move |cx| {
+        loop {
+            if let Some(result) = satisfied(&condition) {
+                watch.end();
+                return Poll::Ready(Ok(result));
+            }
+            if let Some((key, _)) = &watch.key {
+                match pe.executor().check(key, cx.waker()) {
+                    None => return Poll::Pending,
+                    Some(Fired::Ended) => return Poll::Ready(Err(ended(pe))),
+                    // One more word compares than when the watch was made: look again, and watch again.
+                    Some(Fired::Satisfied(_)) => watch.end(),
+                }
+                continue;
+            }
+            if !std::mem::replace(&mut spun, true) {
+                pe.executor().spin_until(|| satisfied(&condition).is_some());
+                continue;
+            }
+            pe.check(call)?;
+            watch.begin(what, &condition, all, cx.waker());
+            // What came before the watch is nobody's but ours to see.
+            if satisfied(&condition).is_none() {
+                pe.check(call)?;
+                return Poll::Pending;
+            }
+        }
+    })
+}
+
+/// A watch that ends with its future.
+struct Watch<'a> {
+    pe: &'a Arc<Pe>,
+    key: Option<(WatchKey, Place)>,
+}
+
+impl Watch<'_> {
+    fn begin<T: StandardAmo>(&mut self, call: Call, condition: &Condition<'_, T>, all: bool, waker: &Waker) {
+        let (words, probe) = (condition.set.words, condition.probe(all));
+        let mut included = (0..condition.len()).filter(|&i| condition.includes(i));
+        let place = match (included.next(), included.count(), condition.values) {
+            (Some(only), 0, _) => {
+                let word = words.at(only).as_view().extent();
+                tell(self.pe, call, word, condition.cmp, 1, Some(condition.value(only)))
+            }
+            (_, more, Values::Same(value)) => {
+                tell(self.pe, call, words.extent(), condition.cmp, more + 1, Some(value))
+            }
+            (_, more, Values::Each(_)) => {
+                tell::<T>(self.pe, call, words.extent(), condition.cmp, more + 1, None)
+            }
+        };
+        let keepalive = Arc::clone(words.allocation());
+        self.key = Some((self.pe.executor().register(probe, words.extent(), keepalive, waker), place));
+    }
+
+    fn end(&mut self) {
+        if let Some(watch) = self.key.take() {
+            unwatch(self.pe, watch);
+        }
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Where `any` starts to look: elsewhere each time, so that it comes to every word.
+fn turn(len: usize) -> usize {
+    thread_local! {
+        static TURN: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    }
+    // A multiplicative walk, so that callers who alternate between sets do not share a pattern with it.
+    let turn = TURN.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+    TURN.set(turn);
+    ((u128::from(turn) * len as u128) >> 64) as usize
+}

@@ -1,0 +1,254 @@
+//! Waiting for one word: a look, a moment of spinning, then a watch that the executor looks after. Meanwhile the PE's
+//! board says what is waited for, for the diagnosis of hangs.
+
+use std::{
+    future::poll_fn,
+    sync::Arc,
+    task::{Poll, Waker},
+};
+
+use oxshmem_runtime::{
+    Pe, Result,
+    activity::{Activity, Awaited, Call, Place},
+    executor::{Fired, Probe, WatchKey, Word},
+    memory::{Extent, SegmentId},
+    transport::{Atomic, AtomicWord},
+};
+use oxshmem_spaces::SymRef;
+
+use super::{Cmp, ended};
+use crate::amo::StandardAmo;
+
+/// The state of a wait for one word, apart from the word: for state machines that have many waits in
+/// turn. [`end`](Self::end) it before it is dropped or used for another word.
+#[derive(Debug, Default)]
+#[doc(hidden)]
+pub struct WordWait {
+    /// Plain data, so that who never waited has nothing to drop.
+    watch: Option<(WatchKey, Place)>,
+}
+
+impl WordWait {
+    /// The word's value if it compares now, or, the first time, if it comes to while this PE may spin.
+    #[inline(always)]
+    pub fn look<T: StandardAmo>(&mut self, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
+        let seen = look(word);
+        if cmp.holds(seen, value) {
+            return Some(seen);
+        }
+        if self.watch.is_some() {
+            return None;
+        }
+        Self::spin(word, cmp, value)
+    }
+
+    #[inline(never)]
+    fn spin<T: StandardAmo>(word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
+        let mut seen = None;
+        word.as_view().pe().executor().spin_until(|| {
+            seen = Some(look(word)).filter(|&seen| cmp.holds(seen, value));
+            seen.is_some()
+        });
+        seen
+    }
+
+    /// Has `waker` woken when the word compares, after [`look`](Self::look) has found that it does not. Whoever uses
+    /// this says on the PE's board what it is for.
+    #[cold]
+    #[inline(never)]
+    pub fn watch<T: StandardAmo>(
+        &mut self,
+        word: SymRef<'_, T>,
+        cmp: Cmp,
+        value: T,
+        waker: &Waker,
+    ) -> Poll<Result<T>> {
+        self.watch_as(word, cmp, value, waker, || Place::NONE)
+    }
+
+    /// [`watch`](Self::watch) for a user's own wait, which is on the PE's board meanwhile.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn watch_told<T: StandardAmo>(
+        &mut self,
+        word: SymRef<'_, T>,
+        cmp: Cmp,
+        value: T,
+        waker: &Waker,
+    ) -> Poll<Result<T>> {
+        let view = word.as_view();
+        let tell = || tell(view.pe(), Call::WaitUntil, view.extent(), cmp, 1, Some(value));
+        self.watch_as(word, cmp, value, waker, tell)
+    }
+
+    /// [`watch`](Self::watch), which is on the PE's board at the place that `tell` returns.
+    fn watch_as<T: StandardAmo>(
+        &mut self,
+        word: SymRef<'_, T>,
+        cmp: Cmp,
+        value: T,
+        waker: &Waker,
+        tell: impl FnOnce() -> Place,
+    ) -> Poll<Result<T>> {
+        let pe = word.as_view().pe();
+        let executor = pe.executor();
+        if let Some((key, _)) = &self.watch {
+            return match executor.check(key, waker) {
+                None => Poll::Pending,
+                Some(Fired::Satisfied(bits)) => Poll::Ready(Ok(T::from_bits(bits))),
+                Some(Fired::Ended) => Poll::Ready(Err(ended(pe))),
+            };
+        }
+        pe.check("wait_until")?;
+        let allocation = Arc::clone(word.as_view().allocation());
+        // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the word mapped.
+        let probe = Probe::Word(unsafe {
+            let address = word.as_view().own();
+            Word::new(address, size_of::<T>() == 8, T::SIGNED, cmp.accepts(), value.to_bits())
+        });
+        let extent = word.as_view().extent();
+        tracing::trace!(target: "oxshmem", call = "wait_until", "not yet: leaves it to the driver");
+        let place = tell();
+        self.watch = Some((executor.register(probe, extent, allocation, waker), place));
+        // What came between the last look and the registration is nobody's but ours to see.
+        let seen = look(word);
+        let now = if cmp.holds(seen, value) {
+            Ok(seen)
+        } else {
+            match pe.check("wait_until") {
+                Ok(()) => return Poll::Pending,
+                Err(error) => Err(error),
+            }
+        };
+        self.end(word);
+        Poll::Ready(now)
+    }
+
+    /// Whether there is no watch to end.
+    #[inline(always)]
+    pub fn is_unwatched(&self) -> bool {
+        self.watch.is_none()
+    }
+
+    /// Ends the watch, if there is one.
+    #[inline(always)]
+    pub fn end<T: StandardAmo>(&mut self, word: SymRef<'_, T>) {
+        if let Some(watch) = self.watch.take() {
+            unwatch(word.as_view().pe(), watch);
+        }
+    }
+}
+
+/// Waits like [`Wait::wait_until`] as a part of the call that `activity` is, which is what the PE's board says.
+#[doc(hidden)]
+pub async fn wait_in<T: StandardAmo>(
+    activity: Activity,
+    word: SymRef<'_, T>,
+    cmp: Cmp,
+    value: T,
+) -> Result<T> {
+    let mut wait = Waiting { word, wait: WordWait::default() };
+    poll_fn(|cx| match wait.wait.look(word, cmp, value) {
+        Some(seen) => Poll::Ready(Ok(seen)),
+        None => {
+            let tell = || word.as_view().pe().board().put(&activity);
+            wait.wait.watch_as(word, cmp, value, cx.waker(), tell)
+        }
+    })
+    .await
+}
+
+/// Ends its watch with itself.
+struct Waiting<'a, T: StandardAmo> {
+    word: SymRef<'a, T>,
+    wait: WordWait,
+}
+
+impl<T: StandardAmo> Drop for Waiting<'_, T> {
+    fn drop(&mut self) {
+        self.wait.end(self.word);
+    }
+}
+
+#[cold]
+#[inline(never)]
+pub(super) fn unwatch(pe: &Pe, (key, place): (WatchKey, Place)) {
+    pe.executor().unregister(key);
+    pe.board().take(place);
+}
+
+/// Says on the PE's board what is waited for, unless it is a word of the library, whose user says more.
+pub(super) fn tell<T: StandardAmo>(
+    pe: &Pe,
+    call: Call,
+    words: Extent,
+    cmp: Cmp,
+    count: usize,
+    value: Option<T>,
+) -> Place {
+    if words.segment == SegmentId::Scratch {
+        return Place::NONE;
+    }
+    let (wide, signed, accepts) = (size_of::<T>() == 8, T::SIGNED, cmp.accepts());
+    let value = value.map(T::to_bits);
+    pe.board().put(&Activity::wait(call, Awaited { words, count, wide, signed, accepts, value }))
+}
+
+/// This PE's value of a word, with all that its writer made visible before.
+#[inline(always)]
+pub(super) fn look<T: StandardAmo>(word: SymRef<'_, T>) -> T {
+    // SAFETY: a `SymRef` is one aligned element of the word's size, mapped while it is borrowed.
+    T::from_word(unsafe { T::Word::apply(word.as_view().own(), Atomic::Fetch) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        pin::{Pin, pin},
+        task::Context,
+    };
+
+    use oxshmem_runtime::{bootstrap::Single, memory::Segment, settings::Settings};
+    use oxshmem_spaces::{SymSlice, allocation::Allocation};
+
+    use super::*;
+    use crate::wait::{Wait, WaitSet};
+
+    #[test]
+    fn a_wait_is_on_the_board_while_it_waits_unless_it_is_the_librarys_own() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default())).unwrap();
+        let words = |segment| SymSlice::<i32>::new(Allocation::unowned(Arc::clone(&pe), segment, 64, 64), 16);
+        let heap = words(Segment::new(SegmentId::Heap, Arc::clone(pe.heap_map()), 0, 4096));
+        let scratch = words(pe.scratch());
+        let told = || pe.board().seen().iter().map(|seen| seen.activity.to_string()).collect::<Vec<_>>();
+        let pends = |future: Pin<&mut dyn Future<Output = ()>>| {
+            assert!(future.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            told()
+        };
+
+        let mut wait = pin!(async { _ = heap.at(1).wait_until(Cmp::Gt, 5).await });
+        assert!(told().is_empty());
+        assert_eq!(pends(wait.as_mut()), ["wait_until(i32 at heap offset 0x44 > 5)"]);
+        assert_eq!(pends(wait.as_mut()).len(), 1);
+        heap.at(1).store(6);
+        assert!(wait.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+        assert!(told().is_empty());
+        {
+            let mut dropped =
+                pin!(async { _ = heap.excluding(&[1; 16][..]).wait_until_all(Cmp::Eq, 0).await });
+            assert!(dropped.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+            let mut status = [1; 16];
+            status[3] = 0;
+            let mut one = pin!(async { _ = heap.excluding(&status).wait_until_any(Cmp::Lt, -1).await });
+            assert_eq!(pends(one.as_mut()), ["wait_until_any(i32 at heap offset 0x4c < -1)"]);
+        }
+        assert!(told().is_empty(), "who is dropped waits no more");
+
+        let mut own = pin!(async { _ = scratch.at(0).wait_until(Cmp::Ne, 0).await });
+        assert!(pends(own.as_mut()).is_empty());
+        let lock = Activity::lock(Call::SetLock, 64, Some(3));
+        let mut part = pin!(async { _ = wait_in(lock, heap.at(0), Cmp::Ne, 0).await });
+        assert_eq!(pends(part.as_mut()), [lock.to_string()]);
+    }
+}

@@ -1,0 +1,124 @@
+//! The calls that a PE can be stuck in: one row each.
+
+/// What kind of call it is, which decides what its arguments mean and who is compared with whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    /// Waits for words of this PE: see [`Activity::wait`](super::Activity::wait).
+    Wait,
+    /// Waits for operations of this PE: see [`Activity::outstanding`](super::Activity::outstanding).
+    Order,
+    /// Waits for other PEs to let go: see [`Activity::lock`](super::Activity::lock).
+    Lock,
+    /// All PEs of a team make it: see [`Activity::collective`](super::Activity::collective).
+    Collective,
+    /// Anything else.
+    Other,
+}
+
+macro_rules! calls {
+    ($($call:ident = $code:literal, $name:literal, $family:ident;)+) => {
+        /// A call, by the specification's name. The codes are what PEs and `oshrun` of one build agree on.
+        ///
+        /// ```
+        /// use oxshmem_runtime::activity::Call;
+        ///
+        /// assert_eq!(Call::Broadcast.name(), "broadcast");
+        /// assert!(Call::Broadcast.is_collective() && !Call::Quiet.is_collective());
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Call {
+            $(#[doc = concat!("`", $name, "`")] $call = $code,)+
+        }
+
+        impl Call {
+            /// Every call.
+            pub const ALL: &'static [Self] = &[$(Self::$call),+];
+
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$call => $name),+ }
+            }
+
+            pub(super) fn family(self) -> Family {
+                match self { $(Self::$call => Family::$family),+ }
+            }
+
+            pub(super) fn from_code(code: u64) -> Option<Self> {
+                match code { $($code => Some(Self::$call),)+ _ => None }
+            }
+        }
+    };
+}
+
+calls! {
+    WaitUntil = 1, "wait_until", Wait;
+    WaitUntilAll = 2, "wait_until_all", Wait;
+    WaitUntilAny = 3, "wait_until_any", Wait;
+    WaitUntilSome = 4, "wait_until_some", Wait;
+    WaitUntilAllVector = 5, "wait_until_all_vector", Wait;
+    WaitUntilAnyVector = 6, "wait_until_any_vector", Wait;
+    WaitUntilSomeVector = 7, "wait_until_some_vector", Wait;
+    Quiet = 16, "quiet", Order;
+    PeQuiet = 17, "pe_quiet", Order;
+    Fence = 18, "fence", Order;
+    SetLock = 24, "set_lock", Lock;
+    ClearLock = 25, "clear_lock", Lock;
+    Sync = 32, "sync", Collective;
+    Barrier = 33, "barrier", Collective;
+    Broadcast = 34, "broadcast", Collective;
+    Collect = 35, "collect", Collective;
+    Fcollect = 36, "fcollect", Collective;
+    Alltoall = 37, "alltoall", Collective;
+    Alltoalls = 38, "alltoalls", Collective;
+    AndReduce = 48, "and_reduce", Collective;
+    OrReduce = 49, "or_reduce", Collective;
+    XorReduce = 50, "xor_reduce", Collective;
+    MinReduce = 51, "min_reduce", Collective;
+    MaxReduce = 52, "max_reduce", Collective;
+    SumReduce = 53, "sum_reduce", Collective;
+    ProdReduce = 54, "prod_reduce", Collective;
+    SumInscan = 55, "sum_inscan", Collective;
+    SumExscan = 56, "sum_exscan", Collective;
+    TeamSplit = 64, "team_split", Collective;
+    TeamDestroy = 65, "team_destroy", Collective;
+    Alloc = 66, "alloc", Collective;
+    Free = 67, "free", Collective;
+    Finalize = 68, "finalize", Collective;
+    OtherCollective = 127, "a collective", Collective;
+    Other = 128, "a call", Other;
+}
+
+impl Call {
+    /// Whether all PEs of a team make it together.
+    pub fn is_collective(self) -> bool {
+        self.family() == Family::Collective
+    }
+
+    /// The collective of that name; [`OtherCollective`](Self::OtherCollective) where there is none in the table.
+    ///
+    /// ```
+    /// use oxshmem_runtime::activity::Call;
+    ///
+    /// assert_eq!(Call::collective("sum_reduce"), Call::SumReduce);
+    /// assert_eq!(Call::collective("quiet"), Call::OtherCollective);
+    /// ```
+    pub fn collective(name: &str) -> Self {
+        let named = |call: &Self| call.name() == name && call.is_collective();
+        Self::ALL.iter().copied().find(named).unwrap_or(Self::OtherCollective)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_read_back_and_no_two_calls_share_a_name() {
+        for (i, &call) in Call::ALL.iter().enumerate() {
+            assert_eq!(Call::from_code(call as u64), Some(call));
+            assert!(Call::ALL[..i].iter().all(|other| other.name() != call.name()), "{call:?}");
+        }
+        assert_eq!(Call::from_code(0), None);
+    }
+}

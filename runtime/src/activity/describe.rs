@@ -1,0 +1,187 @@
+//! Activities in words.
+
+use std::{fmt, time::Duration};
+
+use super::{Activity, Call, call::Family};
+use crate::memory::SegmentId;
+
+impl Activity {
+    /// The call, as in `sync #41`.
+    pub fn name(&self) -> String {
+        match self.number {
+            0 => self.call.name().to_owned(),
+            number => format!("{} #{number}", self.call.name()),
+        }
+    }
+
+    /// Where it is, as in `on team 2`; nothing unless it is a collective.
+    pub fn place(&self) -> String {
+        match (self.call.family(), self.team) {
+            (Family::Collective, 0) => "on the world team".to_owned(),
+            (Family::Collective, team) => format!("on team {team}"),
+            _ => String::new(),
+        }
+    }
+
+    /// What it was given, as in `u64 at heap offset 0x40 >= 3, now 2`, where `now` has the word's present bits.
+    pub fn arguments(&self, now: Option<u64>) -> String {
+        match self.call.family() {
+            Family::Wait => self.awaited(now),
+            Family::Order => match self.args[0] {
+                0 => String::new(),
+                1 => "1 operation under way".to_owned(),
+                n => format!("{n} operations under way"),
+            },
+            Family::Lock => {
+                let [offset, holder, ..] = self.args;
+                let lock = format!("lock at heap offset {offset:#x}");
+                if holder == 0 { lock } else { format!("{lock}, which PE {} has", holder - 1) }
+            }
+            Family::Collective => self.collective_arguments(),
+            Family::Other => String::new(),
+        }
+    }
+
+    /// The offset in the heap of the one word that it waits for, and its size, if it waits for one with a value.
+    pub(super) fn word(&self) -> Option<(u64, usize)> {
+        let [offset, _, shape, count] = self.args;
+        let one = self.call.family() == Family::Wait && count == 1 && shape >> 5 & 1 == 1;
+        let heap = shape >> 32 == u64::from(SegmentId::Heap.bit());
+        (one && heap).then_some((offset, if shape >> 3 & 1 == 1 { 8 } else { 4 }))
+    }
+
+    fn awaited(&self, now: Option<u64>) -> String {
+        let [offset, value, shape, count] = self.args;
+        let bit = |at: u32| shape >> at & 1 == 1;
+        let (wide, signed) = (bit(3), bit(4));
+        let segment = if shape >> 32 == u64::from(SegmentId::Heap.bit()) { "heap " } else { "" };
+        let kind = format!("{}{}", if signed { 'i' } else { 'u' }, if wide { 64 } else { 32 });
+        let comparison = match [bit(0), bit(1), bit(2)] {
+            [false, true, false] => "==",
+            [true, false, true] => "!=",
+            [true, false, false] => "<",
+            [true, true, false] => "<=",
+            [false, false, true] => ">",
+            _ => ">=",
+        };
+        let show = |bits: u64| match (wide, signed) {
+            (true, true) => (bits as i64).to_string(),
+            (true, false) => bits.to_string(),
+            (false, true) => (bits as u32 as i32).to_string(),
+            (false, false) => (bits as u32).to_string(),
+        };
+        let value = if bit(5) { show(value) } else { "values of their own".to_owned() };
+        let words = match count {
+            1 => kind,
+            count => format!("{count} {kind}"),
+        };
+        let now = now.map(|bits| format!(", now {}", show(bits))).unwrap_or_default();
+        format!("{words} at {segment}offset {offset:#x} {comparison} {value}{now}")
+    }
+
+    fn collective_arguments(&self) -> String {
+        let [a, b, c, _] = self.args;
+        if self.call == Call::TeamSplit && c > 0 {
+            return format!("start {a}, stride {}, size {c}", b as i64);
+        }
+        let elements = match (a, b) {
+            (0, 0) => String::new(),
+            (n, 1) => format!("{n} bytes"),
+            (1, size) => format!("1 element of {size} bytes"),
+            (n, size) => format!("{n} elements of {size} bytes"),
+        };
+        match (elements.is_empty(), c) {
+            (_, 0) => elements,
+            (true, root) => format!("from PE {}", root - 1),
+            (false, root) => format!("{elements} from PE {}", root - 1),
+        }
+    }
+
+    /// All of it in one sentence's part.
+    pub fn sentence(&self, now: Option<u64>) -> String {
+        let mut text = self.name();
+        let (place, arguments) = (self.place(), self.arguments(now));
+        if !place.is_empty() {
+            text += &format!(" {place}");
+        }
+        match (place.is_empty(), arguments.is_empty()) {
+            (_, true) => {}
+            (true, false) => text += &format!("({arguments})"),
+            (false, false) => text += &format!(" ({arguments})"),
+        }
+        text
+    }
+}
+
+impl fmt::Display for Activity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence(None))
+    }
+}
+
+/// A duration as people say it: `0.3 s`, `75 s`, `12 min`, `3.5 h`.
+pub(super) fn span(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        ..9.95 => format!("{seconds:.1} s"),
+        ..119.5 => format!("{seconds:.0} s"),
+        ..7170.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{activity::Awaited, memory::Extent};
+
+    const GE: [bool; 3] = [false, true, true];
+
+    fn wait(call: Call, count: usize, signed: bool, wide: bool, value: Option<u64>) -> Activity {
+        let words = Extent { segment: SegmentId::Heap, offset: 0x40, len: 8 * count };
+        Activity::wait(call, Awaited { words, count, wide, signed, accepts: GE, value })
+    }
+
+    #[test]
+    fn a_wait_says_word_comparison_and_both_values() {
+        let u64s = wait(Call::WaitUntil, 1, false, true, Some(3));
+        assert_eq!(u64s.sentence(Some(2)), "wait_until(u64 at heap offset 0x40 >= 3, now 2)");
+        assert_eq!(u64s.word(), Some((0x40, 8)));
+        let i32s = wait(Call::WaitUntil, 1, true, false, Some(-3i32 as u32 as u64));
+        assert_eq!(i32s.sentence(Some(0xffff_fff0)), "wait_until(i32 at heap offset 0x40 >= -3, now -16)");
+        let many = wait(Call::WaitUntilAllVector, 5, true, true, None);
+        assert_eq!(
+            many.to_string(),
+            "wait_until_all_vector(5 i64 at heap offset 0x40 >= values of their own)"
+        );
+        assert_eq!(many.word(), None);
+    }
+
+    #[test]
+    fn collectives_say_their_number_team_and_arguments() {
+        let sync = Activity::collective(Call::Sync, 0, 41);
+        assert_eq!(sync.to_string(), "sync #41 on the world team");
+        let reduce = Activity::collective(Call::SumReduce, 3, 2).elements(1, 4);
+        assert_eq!(reduce.to_string(), "sum_reduce #2 on team 3 (1 element of 4 bytes)");
+        let broadcast = Activity::collective(Call::Broadcast, 3, 2).elements(7, 1).root(4);
+        assert_eq!(broadcast.to_string(), "broadcast #2 on team 3 (7 bytes from PE 4)");
+        let split = Activity::collective(Call::TeamSplit, 0, 1).split(1, -1, 4);
+        assert_eq!(split.to_string(), "team_split #1 on the world team (start 1, stride -1, size 4)");
+    }
+
+    #[test]
+    fn locks_and_quiets_say_what_they_wait_for() {
+        assert_eq!(
+            Activity::lock(Call::SetLock, 64, Some(2)).to_string(),
+            "set_lock(lock at heap offset 0x40, which PE 2 has)"
+        );
+        assert_eq!(Activity::outstanding(Call::Quiet, 3).to_string(), "quiet(3 operations under way)");
+        assert_eq!(Activity::new(Call::Fence).to_string(), "fence");
+    }
+
+    #[test]
+    fn spans_are_short() {
+        let shown = [300, 9_970, 119_000, 3_600_000, 36_000_000].map(|ms| span(Duration::from_millis(ms)));
+        assert_eq!(shown, ["0.3 s", "10 s", "119 s", "60 min", "10.0 h"]);
+    }
+}

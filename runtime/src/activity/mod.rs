@@ -1,0 +1,307 @@
+//! What a PE is stuck in, written where others can read it.
+//!
+//! Each PE has a [`Board`] in its control block: some slots of plain words. An operation that has spun in vain and
+//! leaves its waiting to the executor [enters](Board::enter) what it waits for, and takes it off the board when
+//! that is over; one that finishes before never comes near it. Whoever maps or holds the control memory reads the
+//! boards of all PEs of the host ([`Boards`]): the process's own watchdog, which speaks up when an entry grows
+//! old, and `oshrun`, which prints the [`Table`] of all PEs.
+//!
+//! A slot's first word counts its changes, so that a reader can tell an entry that changed under its eyes, and
+//! takes it for gone.
+
+mod call;
+mod describe;
+mod read;
+mod table;
+mod watchdog;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering, fence},
+};
+
+use rustix::time::{ClockId, clock_gettime};
+
+pub use call::Call;
+pub use read::{Boards, PeBoard, Seen, Standing};
+pub use table::{Row, Table, list};
+pub(crate) use watchdog::{Watchdog, table_of};
+
+use crate::{control::Control, memory::Extent};
+
+/// How many operations of a PE are told apart. Of more it is only known how many there are.
+pub const SLOTS: usize = 12;
+/// Words of a slot: state, call, since, team, number, and four arguments.
+const SLOT: usize = 9;
+/// Words before the slots.
+const HEAD: usize = 4;
+/// Words of a board.
+pub(crate) const WORDS: usize = HEAD + SLOTS * SLOT;
+
+/// Says that a board is one, and in which form. To be changed with the form, or with the meaning of arguments.
+const FORM: u64 = 0x6f78_7368_6d65_6d01;
+
+// The words of the head.
+const FORM_WORD: usize = 0;
+/// The PE's number, and that of its process.
+const PE_WORD: usize = 1;
+const STANDING_WORD: usize = 2;
+/// Operations that found no slot.
+const MORE_WORD: usize = 3;
+
+// The states of a slot, in the lowest bits of its first word; the others count.
+const FREE: u64 = 0;
+const WRITING: u64 = 1;
+const ENTERED: u64 = 2;
+const STATES: u64 = 4;
+
+/// The words of a board, in the control block of its PE.
+#[repr(transparent)]
+pub(crate) struct BoardWords([AtomicU64; WORDS]);
+
+impl BoardWords {
+    /// Whether an operation is entered, or about to be.
+    fn is_anything_entered(&self) -> bool {
+        let joined = self.0[STANDING_WORD].load(Ordering::Relaxed) == Standing::Joined as u64;
+        let slots = self.0[HEAD..].iter().step_by(SLOT);
+        // SeqCst: see `Board::put`.
+        joined && slots.into_iter().any(|state| state.load(Ordering::SeqCst) % STATES != FREE)
+    }
+}
+
+/// What an operation waits for. Collectives of a team have the team's number, which is the same on all its PEs (0:
+/// the world), and their own among the team's collectives.
+///
+/// ```
+/// use oxshmem_runtime::activity::{Activity, Call};
+///
+/// let broadcast = Activity::collective(Call::Broadcast, 2, 41).elements(1024, 8).root(0);
+/// assert_eq!(broadcast.to_string(), "broadcast #41 on team 2 (1024 elements of 8 bytes from PE 0)");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Activity {
+    /// The call that the user made.
+    pub call: Call,
+    /// The team, if the call is a collective.
+    pub team: u64,
+    /// Which of the team's collectives it is, counted from 1. 0: not said.
+    pub number: u64,
+    /// What the call was given; use the functions below to write it.
+    pub args: [u64; 4],
+}
+
+/// The words that a wait is about, for [`Activity::wait`].
+#[derive(Clone, Copy, Debug)]
+pub struct Awaited {
+    /// Where they are.
+    pub words: Extent,
+    /// How many.
+    pub count: usize,
+    /// Whether they have 8 bytes, not 4.
+    pub wide: bool,
+    /// Whether they are signed.
+    pub signed: bool,
+    /// How each must compare to `value`: `[less, equal, greater]`, each true if it ends the wait.
+    pub accepts: [bool; 3],
+    /// The bits of the value; `None` if each word has one of its own.
+    pub value: Option<u64>,
+}
+
+impl Activity {
+    /// A call of which nothing more is said.
+    pub fn new(call: Call) -> Self {
+        Self { call, team: 0, number: 0, args: [0; 4] }
+    }
+
+    /// A collective of a team.
+    pub fn collective(call: Call, team: u64, number: u64) -> Self {
+        Self { call, team, number, args: [0; 4] }
+    }
+
+    /// Says how many elements a collective is about, and how many bytes each has.
+    pub fn elements(mut self, count: usize, size: usize) -> Self {
+        [self.args[0], self.args[1]] = [count as u64, size as u64];
+        self
+    }
+
+    /// Says which PE of the team a collective starts from.
+    pub fn root(mut self, pe: usize) -> Self {
+        self.args[2] = pe as u64 + 1;
+        self
+    }
+
+    /// Says which PEs of its parent a new team is made of.
+    pub fn split(mut self, start: usize, stride: isize, size: usize) -> Self {
+        [self.args[0], self.args[1], self.args[2]] = [start as u64, stride as i64 as u64, size as u64];
+        self
+    }
+
+    /// A wait for words of this PE.
+    pub fn wait(call: Call, words: Awaited) -> Self {
+        let bit = |on: bool, at: u32| u64::from(on) << at;
+        let [less, equal, greater] = words.accepts;
+        let shape = bit(less, 0)
+            | bit(equal, 1)
+            | bit(greater, 2)
+            | bit(words.wide, 3)
+            | bit(words.signed, 4)
+            | bit(words.value.is_some(), 5)
+            | u64::from(words.words.segment.bit()) << 32;
+        let args = [words.words.offset as u64, words.value.unwrap_or(0), shape, words.count as u64];
+        Self { args, ..Self::new(call) }
+    }
+
+    /// A `quiet` or `fence` that waits for `under_way` operations.
+    pub fn outstanding(call: Call, under_way: usize) -> Self {
+        Self { args: [under_way as u64, 0, 0, 0], ..Self::new(call) }
+    }
+
+    /// A wait for a lock, the word at `offset` of the symmetric heap, which PE `holder` has, if that is known.
+    pub fn lock(call: Call, offset: usize, holder: Option<usize>) -> Self {
+        let args = [offset as u64, holder.map_or(0, |pe| pe as u64 + 1), 0, 0];
+        Self { args, ..Self::new(call) }
+    }
+}
+
+/// Where a PE says what it waits for.
+///
+/// Entering costs about as much as a lock that is free: it is for operations that are about to sleep.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use oxshmem_runtime::{Pe, bootstrap::Single, settings::Settings};
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default()))?;
+/// use oxshmem_runtime::activity::{Activity, Call};
+///
+/// let entry = pe.board().enter(&Activity::collective(Call::Sync, 0, 7));
+/// assert_eq!(pe.board().seen()[0].activity.to_string(), "sync #7 on the world team");
+/// drop(entry); // it is over
+/// assert!(pe.board().seen().is_empty());
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Board {
+    control: Arc<Control>,
+    me: usize,
+    watchdog: Option<Arc<Watchdog>>,
+}
+
+/// The place of an entry. It does not end by itself: see [`Entry`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "an entry that nobody takes off stays"]
+pub struct Place(u8);
+
+/// Says that there was no slot, but that it counts.
+const MORE: Place = Place(u8::MAX);
+
+impl Place {
+    /// No entry.
+    pub const NONE: Self = Self(u8::MAX - 1);
+}
+
+impl Board {
+    /// The board of PE `me`, of which `watchdog` is told.
+    pub(crate) fn new(control: Arc<Control>, me: usize, watchdog: Option<Arc<Watchdog>>) -> Self {
+        let words = &control.page(me).board.0.0;
+        words[PE_WORD].store(me as u64 | u64::from(std::process::id()) << 32, Ordering::Relaxed);
+        words[STANDING_WORD].store(Standing::Joined as u64, Ordering::Relaxed);
+        // Release: who sees the form sees the rest of the head.
+        words[FORM_WORD].store(FORM, Ordering::Release);
+        Self { control, me, watchdog }
+    }
+
+    /// Enters what this PE waits for, until the entry is dropped.
+    pub fn enter(self: &Arc<Self>, activity: &Activity) -> Entry {
+        Entry { place: self.put(activity), board: Arc::clone(self) }
+    }
+
+    /// [`enter`](Self::enter), for those who [`take`](Self::take) the entry off again themselves.
+    pub fn put(&self, activity: &Activity) -> Place {
+        let place = match (0..SLOTS).find(|&slot| self.try_put(slot, activity)) {
+            Some(slot) => Place(slot as u8),
+            None => {
+                self.words()[MORE_WORD].fetch_add(1, Ordering::SeqCst);
+                MORE
+            }
+        };
+        if let Some(watchdog) = &self.watchdog {
+            // Either we see that it sleeps, or it sees the slot taken: both sides are SeqCst.
+            watchdog.notice();
+        }
+        place
+    }
+
+    /// Takes an entry off.
+    pub fn take(&self, place: Place) {
+        match place {
+            Place::NONE => {}
+            MORE => _ = self.words()[MORE_WORD].fetch_sub(1, Ordering::Relaxed),
+            Place(slot) => {
+                let state = &self.slot(slot.into())[0];
+                // Relaxed: nobody else changes the slot while it is ours.
+                let entered = state.load(Ordering::Relaxed);
+                state.store(entered - ENTERED + STATES, Ordering::Release);
+            }
+        }
+    }
+
+    /// What is on this board now.
+    pub fn seen(&self) -> Vec<Seen> {
+        read::in_memory(&self.control, self.me).map(|board| board.seen).unwrap_or_default()
+    }
+
+    /// The PE has left the job: whatever is still entered is nobody's any more.
+    pub(crate) fn leave(&self) {
+        self.words()[STANDING_WORD].store(Standing::Finalized as u64, Ordering::Relaxed);
+    }
+
+    fn try_put(&self, slot: usize, activity: &Activity) -> bool {
+        let [state, words @ ..] = self.slot(slot) else { return false };
+        let free = state.load(Ordering::Relaxed);
+        if free % STATES != FREE
+            || state.compare_exchange(free, free + WRITING, Ordering::SeqCst, Ordering::Relaxed).is_err()
+        {
+            return false;
+        }
+        // Who sees one of the words below also sees that the slot is being written.
+        fence(Ordering::Release);
+        let Activity { call, team, number, args: [a, b, c, d] } = *activity;
+        for (word, value) in words.iter().zip([call as u64, now(), team, number, a, b, c, d]) {
+            word.store(value, Ordering::Relaxed);
+        }
+        // Release: who sees the slot entered sees what was entered.
+        state.store(free + ENTERED, Ordering::Release);
+        true
+    }
+
+    fn words(&self) -> &[AtomicU64; WORDS] {
+        &self.control.page(self.me).board.0.0
+    }
+
+    fn slot(&self, slot: usize) -> &[AtomicU64] {
+        &self.words()[HEAD + slot * SLOT..][..SLOT]
+    }
+}
+
+/// An entry on a [`Board`], until it is dropped.
+#[derive(Debug)]
+#[must_use = "the entry is gone when this is dropped"]
+pub struct Entry {
+    board: Arc<Board>,
+    place: Place,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.board.take(self.place);
+    }
+}
+
+/// Nanoseconds of the clock that all processes of the host share. To some milliseconds, as reading it exactly costs
+/// several times as much.
+fn now() -> u64 {
+    let now = clock_gettime(ClockId::MonotonicCoarse);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

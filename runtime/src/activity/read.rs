@@ -1,0 +1,254 @@
+//! Reading boards, of whichever process, while their PEs write them.
+
+use std::{
+    os::fd::{AsFd, OwnedFd},
+    sync::atomic::{Ordering, fence},
+    time::Duration,
+};
+
+use super::{
+    Activity, Call, ENTERED, FORM, FORM_WORD, HEAD, MORE_WORD, PE_WORD, SLOT, STANDING_WORD, STATES, WORDS,
+    now,
+};
+use crate::{control::Control, fabric::Fabric, memory::HostMap};
+
+/// Whether a PE takes part in its job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It has joined, and not left.
+    Joined = 1,
+    /// It has called `finalize`.
+    Finalized = 2,
+}
+
+/// An entry of a board.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// What is waited for.
+    pub activity: Activity,
+    /// For how long.
+    pub age: Duration,
+    /// Slot and state, which no other entry of this board will ever have.
+    pub(super) id: (usize, u64),
+}
+
+/// The board of a PE, as it was seen.
+#[derive(Clone, Debug)]
+pub struct PeBoard {
+    /// Whose it is.
+    pub pe: usize,
+    /// Its process.
+    pub pid: u32,
+    /// Whether that PE takes part.
+    pub standing: Standing,
+    /// What it waits for, the oldest first. Nothing once it has left.
+    pub seen: Vec<Seen>,
+    /// How many more operations wait, which found no slot.
+    pub more: u64,
+}
+
+/// The boards of the PEs of one host, as any process reads them that has the descriptors of their memory.
+///
+/// Reading is by `pread`, so that `oshrun` needs no mapping, and no trust in what PEs write.
+#[derive(Debug)]
+pub struct Boards {
+    control: Memory,
+    heap: Memory,
+}
+
+impl Boards {
+    /// From what a host's leader offers to the other PEs; `None` if that is something else.
+    pub fn from_offer(descriptors: &[OwnedFd]) -> Option<Self> {
+        let [control, control_shape, heap, heap_shape, ..] = descriptors else { return None };
+        Some(Self { control: Memory::open(control, control_shape)?, heap: Memory::open(heap, heap_shape)? })
+    }
+
+    /// Those of the fabric's PEs.
+    pub(crate) fn of(fabric: &Fabric) -> Option<Self> {
+        let memory = |map: &HostMap| {
+            let (count, stride) = (map.count(), map.stride());
+            Some(Memory { fd: map.memory().try_clone_to_owned().ok()?, count, stride })
+        };
+        Some(Self { control: memory(fabric.control.map())?, heap: memory(&fabric.heap)? })
+    }
+
+    /// All of them that there are.
+    pub fn read(&self) -> Vec<PeBoard> {
+        (0..self.control.count).filter_map(|block| self.read_block(block)).collect()
+    }
+
+    /// The present bits of the one word that PE `pe` waits for, where it waits for one.
+    pub fn value(&self, pe: usize, activity: &Activity) -> Option<u64> {
+        let (offset, size) = activity.word()?;
+        let mut bytes = [0; 8];
+        self.heap.read(pe, offset as usize, &mut bytes[..size])?;
+        let [a, b, c, d, ..] = bytes;
+        Some(if size == 8 { u64::from_ne_bytes(bytes) } else { u32::from_ne_bytes([a, b, c, d]).into() })
+    }
+
+    fn read_block(&self, block: usize) -> Option<PeBoard> {
+        decode(|words: &mut [u64; WORDS]| {
+            let mut bytes = [[0; 8]; WORDS];
+            self.control.read(block, Control::BOARD, bytes.as_flattened_mut())?;
+            *words = bytes.map(u64::from_ne_bytes);
+            Some(())
+        })
+    }
+}
+
+/// The board of PE `pe`.
+pub(super) fn in_memory(control: &Control, pe: usize) -> Option<PeBoard> {
+    let board = &control.page(pe).board.0.0;
+    decode(|words: &mut [u64; WORDS]| {
+        // Relaxed: `decode` has the fences.
+        words.iter_mut().zip(board).for_each(|(to, from)| *to = from.load(Ordering::Relaxed));
+        Some(())
+    })
+}
+
+/// Makes sense of a board that `copy` copies. What changes meanwhile is left out.
+fn decode(copy: impl Fn(&mut [u64; WORDS]) -> Option<()>) -> Option<PeBoard> {
+    let (mut before, mut words, mut after) = ([0; WORDS], [0; WORDS], [0; WORDS]);
+    copy(&mut before)?;
+    // With the writer's release: what we copy next belongs to the states just copied, or to later ones. And the
+    // states copied last are no older than the words.
+    fence(Ordering::Acquire);
+    copy(&mut words)?;
+    fence(Ordering::Acquire);
+    copy(&mut after)?;
+    if words[FORM_WORD] != FORM {
+        return None;
+    }
+    let standing =
+        if words[STANDING_WORD] == Standing::Joined as u64 { Standing::Joined } else { Standing::Finalized };
+    let (mut seen, mut more, now) = (Vec::new(), 0, now());
+    if standing == Standing::Joined {
+        more = words[MORE_WORD];
+        let slots = words[HEAD..].chunks_exact(SLOT).enumerate();
+        seen.extend(slots.filter_map(|(slot, words)| {
+            let &[_, call, since, team, number, ref args @ ..] = words else { return None };
+            let state = before[HEAD + slot * SLOT];
+            let whole = state % STATES == ENTERED && after[HEAD + slot * SLOT] == state;
+            let call = Call::from_code(call).filter(|_| whole)?;
+            let activity = Activity { call, team, number, args: args.try_into().ok()? };
+            Some(Seen { activity, age: Duration::from_nanos(now.saturating_sub(since)), id: (slot, state) })
+        }));
+        seen.sort_by_key(|seen| std::cmp::Reverse(seen.age));
+    }
+    let (pe, pid) = (words[PE_WORD] as u32 as usize, (words[PE_WORD] >> 32) as u32);
+    Some(PeBoard { pe, pid, standing, seen, more })
+}
+
+/// Shared memory of a host's PEs, a block for each.
+#[derive(Debug)]
+struct Memory {
+    fd: OwnedFd,
+    count: usize,
+    stride: usize,
+}
+
+impl Memory {
+    fn open(memory: &OwnedFd, shape: &OwnedFd) -> Option<Self> {
+        let (count, stride) = HostMap::shape(shape.as_fd()).ok()?;
+        Some(Self { fd: memory.try_clone().ok()?, count, stride })
+    }
+
+    fn read(&self, block: usize, offset: usize, bytes: &mut [u8]) -> Option<()> {
+        let inside = block < self.count && offset.checked_add(bytes.len())? <= self.stride;
+        let at = block.checked_mul(self.stride)?.checked_add(offset)?;
+        let len = bytes.len();
+        (inside && rustix::io::pread(&self.fd, bytes, at as u64) == Ok(len)).then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    };
+
+    use super::{super::*, *};
+
+    fn control(n: usize) -> Arc<Control> {
+        Arc::new(Control::new(Arc::new(Control::new_map(n).unwrap())))
+    }
+
+    #[test]
+    fn entries_come_and_go_and_those_without_a_slot_are_counted() {
+        let control = control(2);
+        let board = Arc::new(Board::new(Arc::clone(&control), 1, None));
+        assert!(in_memory(&control, 0).is_none(), "PE 0 has not joined");
+        let entries: Vec<_> =
+            (1..=SLOTS as u64 + 2).map(|n| board.enter(&Activity::collective(Call::Sync, 0, n))).collect();
+        let read = in_memory(&control, 1).unwrap();
+        assert_eq!((read.pe, read.seen.len(), read.more), (1, SLOTS, 2));
+        drop(entries);
+        let read = in_memory(&control, 1).unwrap();
+        assert_eq!((read.seen.len(), read.more, read.standing), (0, 0, Standing::Joined));
+        let place = board.put(&Activity::new(Call::Quiet));
+        board.leave();
+        assert!(board.seen().is_empty(), "who has left waits for nothing");
+        board.take(place);
+        board.take(Place::NONE);
+    }
+
+    #[test]
+    fn an_entry_that_changes_while_it_is_read_is_never_seen_in_parts() {
+        let control = control(1);
+        let board = Arc::new(Board::new(Arc::clone(&control), 0, None));
+        let over = Arc::new(AtomicBool::new(false));
+        let writers: Vec<_> = (0..2u64)
+            .map(|writer| {
+                let (board, over) = (Arc::clone(&board), Arc::clone(&over));
+                std::thread::spawn(move || {
+                    let mut n = writer;
+                    while !over.load(Ordering::Relaxed) {
+                        n += 2;
+                        let mut activity = Activity::collective(Call::Sync, n, n);
+                        activity.args = [n; 4];
+                        drop(board.enter(&activity));
+                    }
+                })
+            })
+            .collect();
+        let mut whole = 0;
+        let deadline = std::time::Instant::now() + Duration::from_secs(5);
+        for _ in 0..200_000 {
+            for Seen { activity, .. } in in_memory(&control, 0).unwrap().seen {
+                assert_eq!((activity.team, activity.args), (activity.number, [activity.number; 4]));
+                whole += 1;
+            }
+            if std::time::Instant::now() > deadline {
+                break;
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        assert!(whole > 0, "some entries are seen");
+        assert!(board.seen().is_empty());
+    }
+
+    #[test]
+    fn another_process_reads_the_same_by_descriptor_and_refuses_what_is_no_board() {
+        use crate::bootstrap::Shared;
+        let fabric = Fabric::new(2, 1 << 16, true).unwrap();
+        let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, None));
+        let offer = fabric.to_descriptors().unwrap();
+        let boards = Boards::from_offer(&offer).unwrap();
+        let words = crate::memory::Extent { segment: crate::memory::SegmentId::Heap, offset: 64, len: 4 };
+        let accepts = [false, false, true];
+        let awaited = Awaited { words, count: 1, wide: false, signed: true, accepts, value: Some(3) };
+        let _entry = board.enter(&Activity::wait(Call::WaitUntil, awaited));
+        // SAFETY: the word is inside PE 1's block of the heap.
+        unsafe { crate::memory::copy::store(fabric.heap.base().add((1 << 16) + 64).cast(), -7i32) };
+        let [pe] = &boards.read()[..] else { panic!("one PE has joined") };
+        let value = boards.value(1, &pe.seen[0].activity);
+        assert_eq!(pe.seen[0].activity.sentence(value), "wait_until(i32 at heap offset 0x40 > 3, now -7)");
+        assert!(Boards::from_offer(&offer[..3]).is_none());
+        let mut outside = pe.seen[0].activity;
+        outside.args[0] = u64::MAX - 2;
+        assert_eq!(boards.value(1, &outside), None);
+        assert_eq!(boards.value(2, &pe.seen[0].activity), None);
+    }
+}

@@ -1,0 +1,354 @@
+//! The table of all PEs, for people: who is in what, for how long, with which arguments.
+
+use std::{collections::BTreeMap, fmt, time::Duration};
+
+use super::{Boards, Call, PeBoard, Seen, Standing, describe::span};
+
+/// The most rows that are printed.
+const MOST_ROWS: usize = 64;
+/// The most ranges of PEs in a row.
+const MOST_RANGES: usize = 8;
+
+/// What one PE does, or one of the things that it does at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The PE.
+    pub pe: usize,
+    /// Its host.
+    pub host: String,
+    /// Its process.
+    pub pid: u32,
+    /// What it is in.
+    pub call: String,
+    /// For how long, if that is known.
+    pub age: Option<Duration>,
+    /// With which arguments.
+    pub arguments: String,
+}
+
+/// What the PEs of a job are in. Rows that say the same of several PEs are printed as one.
+///
+/// ```
+/// use oxshmem_runtime::activity::{Row, Table};
+///
+/// let mut table = Table::default();
+/// for pe in 0..3 {
+///     table.say(pe, "node1", 4242 + pe as u32, "computing");
+/// }
+/// assert_eq!(
+///     table.to_string(),
+///     "  PE   host   pid        in         for  arguments\n  \
+///        0-2  node1  4242-4244  computing\n"
+/// );
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    rows: Vec<Row>,
+    /// Of the collectives, by team and number.
+    collectives: BTreeMap<(u64, u64), Vec<(usize, Seen)>>,
+}
+
+impl Table {
+    /// Says that a PE is in no call, but in something else.
+    pub fn say(&mut self, pe: usize, host: &str, pid: u32, what: &str) {
+        let (host, call) = (host.to_owned(), what.to_owned());
+        self.rows.push(Row { pe, host, pid, call, age: None, arguments: String::new() });
+    }
+
+    /// Adds what a PE's board says, with the values of words that `boards` can see.
+    pub fn add(&mut self, host: &str, board: &PeBoard, boards: Option<&Boards>) {
+        let &PeBoard { pe, pid, .. } = board;
+        match board.standing {
+            Standing::Finalized => return self.say(pe, host, pid, "finalized"),
+            Standing::Joined if board.seen.is_empty() && board.more == 0 => {
+                return self.say(pe, host, pid, "computing");
+            }
+            Standing::Joined => {}
+        }
+        for seen in &board.seen {
+            let activity = &seen.activity;
+            let value = boards.and_then(|boards| boards.value(pe, activity));
+            let parts = [activity.place(), activity.arguments(value)];
+            let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            self.rows.push(Row {
+                pe,
+                host: host.to_owned(),
+                pid,
+                call: activity.name(),
+                age: Some(seen.age),
+                arguments: parts.join(", "),
+            });
+            if activity.call.is_collective() && activity.number > 0 {
+                self.collectives.entry((activity.team, activity.number)).or_default().push((pe, *seen));
+            }
+        }
+        if board.more > 0 {
+            self.say(pe, host, pid, &format!("{} more calls", board.more));
+        }
+    }
+
+    /// Whether nobody is in it.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Whether it says the same as `other` but for how long things have taken.
+    pub fn says_the_same_as(&self, other: &Self) -> bool {
+        let timeless = |row: &Row| Row { age: None, ..row.clone() };
+        self.rows.iter().map(timeless).eq(other.rows.iter().map(timeless))
+    }
+
+    /// One sentence for each collective of a team to which its PEs have come with different calls.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
+    /// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
+    /// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
+    /// use oxshmem_runtime::activity::{Activity, Call};
+    ///
+    /// let _a = a.board().enter(&Activity::collective(Call::Broadcast, 2, 41));
+    /// let _b = b.board().enter(&Activity::collective(Call::Sync, 2, 41));
+    /// assert_eq!(
+    ///     a.table().mismatches(),
+    ///     ["PE 0 is in broadcast #41 on team 2 while PE 1 is in sync #41: all PEs of a team must call \
+    ///       the same collectives in the same order"]
+    /// );
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # })?;
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
+    pub fn mismatches(&self) -> Vec<String> {
+        self.collectives.values().filter_map(|pes| mismatch(pes)).collect()
+    }
+
+    /// The rows that are printed, and the PEs and ages of each.
+    fn merged(&self) -> Vec<Merged<'_>> {
+        let mut merged: Vec<Merged<'_>> = Vec::new();
+        let mut places: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
+        for row in &self.rows {
+            let place = *places.entry((&row.host, &row.call, &row.arguments)).or_insert(merged.len());
+            if place == merged.len() {
+                merged.push(Merged {
+                    row,
+                    pes: Vec::new(),
+                    pids: Vec::new(),
+                    ages: row.age.map(|age| (age, age)),
+                });
+            }
+            let one = &mut merged[place];
+            one.pes.push(row.pe);
+            one.pids.push(row.pid as usize);
+            if let (Some((least, most)), Some(age)) = (&mut one.ages, row.age) {
+                (*least, *most) = ((*least).min(age), (*most).max(age));
+            }
+        }
+        merged.sort_by_key(|one| one.pes.iter().min().copied());
+        merged
+    }
+}
+
+struct Merged<'a> {
+    row: &'a Row,
+    pes: Vec<usize>,
+    pids: Vec<usize>,
+    ages: Option<(Duration, Duration)>,
+}
+
+impl Merged<'_> {
+    fn cells(&self) -> [String; 6] {
+        let age = self.ages.map_or(String::new(), |(least, most)| match (span(least), span(most)) {
+            (least, most) if least == most => most,
+            (least, most) => format!("{least} to {most}"),
+        });
+        let (host, call) = (self.row.host.clone(), self.row.call.clone());
+        [list(&self.pes), host, list(&self.pids), call, age, self.row.arguments.clone()]
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let merged = self.merged();
+        let head = ["PE", "host", "pid", "in", "for", "arguments"].map(str::to_owned);
+        let shown = merged.iter().take(MOST_ROWS).map(Merged::cells);
+        let lines: Vec<_> = std::iter::once(head).chain(shown).collect();
+        let width =
+            |column: usize| lines.iter().map(|cells| cells[column].chars().count()).max().unwrap_or(0);
+        let widths: [usize; 6] = std::array::from_fn(width);
+        for cells in &lines {
+            let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+            writeln!(f, "  {}", padded.collect::<Vec<_>>().join("  ").trim_end())?;
+        }
+        if merged.len() > MOST_ROWS {
+            writeln!(f, "  and {} more rows", merged.len() - MOST_ROWS)?;
+        }
+        Ok(())
+    }
+}
+
+/// What `pes`, who are in one collective of one team, disagree on.
+fn mismatch(pes: &[(usize, Seen)]) -> Option<String> {
+    let (_, first) = pes.first()?;
+    let same_call = pes.iter().all(|(_, seen)| seen.activity.call == first.activity.call);
+    // PEs contribute as much as they like to a collect; an `alloc` that differs is reported by itself.
+    let may_differ = matches!(first.activity.call, Call::Collect | Call::Alloc);
+    if same_call && (may_differ || pes.iter().all(|(_, seen)| seen.activity.args == first.activity.args)) {
+        return None;
+    }
+    let mut camps: Vec<(String, Vec<usize>)> = Vec::new();
+    for (pe, Seen { activity, .. }) in pes {
+        let call = if same_call {
+            format!("{} ({})", activity.name(), activity.arguments(None))
+        } else {
+            activity.name()
+        };
+        match camps.iter_mut().find(|(camp, _)| *camp == call) {
+            Some((_, members)) => members.push(*pe),
+            None => camps.push((call, vec![*pe])),
+        }
+    }
+    // Whoever differs from most others is the one to look at.
+    camps.sort_by_key(|(_, members)| members.len());
+    let mut text = String::new();
+    for (i, (call, members)) in camps.iter().enumerate() {
+        let joint = ["", " while ", " and "][i.min(2)];
+        let place = if i == 0 { format!(" {}", first.activity.place()) } else { String::new() };
+        text += &format!("{joint}{} in {call}{place}", subject(members, "is", "are"));
+    }
+    let rule = if same_call {
+        "all PEs of a team must give a collective the same arguments"
+    } else {
+        "all PEs of a team must call the same collectives in the same order"
+    };
+    Some(format!("{text}: {rule}"))
+}
+
+/// `PE 3 is`, or `PEs 0-2,5 are`.
+pub(super) fn subject(pes: &[usize], one: &str, many: &str) -> String {
+    match pes {
+        [pe] => format!("PE {pe} {one}"),
+        pes => format!("PEs {} {many}", list(pes)),
+    }
+}
+
+/// Numbers as ranges: `0-2,5`. Of very many ranges only the first, and how many numbers there are.
+///
+/// ```
+/// assert_eq!(oxshmem_runtime::activity::list(&[5, 0, 2, 1]), "0-2,5");
+/// ```
+pub fn list(numbers: &[usize]) -> String {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for &number in &sorted {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let show = |&(first, last): &(usize, usize)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first},{last}"),
+        _ => format!("{first}-{last}"),
+    };
+    let shown: Vec<_> = ranges.iter().take(MOST_RANGES).map(show).collect();
+    if ranges.len() > MOST_RANGES {
+        return format!("{},… ({} in all)", shown.join(","), sorted.len());
+    }
+    shown.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::activity::Activity;
+
+    fn board(pe: usize, activities: &[Activity]) -> PeBoard {
+        let seen = |(slot, &activity): (usize, &Activity)| {
+            let age = Duration::from_millis(60_000 + 1000 * pe as u64);
+            Seen { activity, age, id: (slot, 2) }
+        };
+        let seen = activities.iter().enumerate().map(seen).collect();
+        PeBoard { pe, pid: 100 + pe as u32, standing: Standing::Joined, seen, more: 0 }
+    }
+
+    fn table(boards: &[PeBoard]) -> Table {
+        let mut table = Table::default();
+        for board in boards {
+            table.add("node1", board, None);
+        }
+        table
+    }
+
+    #[test]
+    fn pes_that_do_the_same_share_a_row() {
+        let sync = Activity::collective(Call::Sync, 2, 41);
+        let broadcast = Activity::collective(Call::Broadcast, 2, 41).elements(8, 4).root(1);
+        let mut all = vec![board(0, &[sync]), board(1, &[sync]), board(2, &[sync])];
+        all.extend([board(3, &[broadcast]), board(4, &[])]);
+        let text = table(&all).to_string();
+        assert_eq!(
+            text,
+            "  PE   host   pid      in             for           arguments\n  \
+               0-2  node1  100-102  sync #41       60 s to 62 s  on team 2\n  \
+               3    node1  103      broadcast #41  63 s          on team 2, 8 elements of 4 bytes from PE 1\n  \
+               4    node1  104      computing\n"
+        );
+        assert_eq!(
+            table(&all).mismatches(),
+            [
+                "PE 3 is in broadcast #41 on team 2 while PEs 0-2 are in sync #41: all PEs of a team must call the same \
+              collectives in the same order"
+            ]
+        );
+    }
+
+    #[test]
+    fn collectives_of_other_numbers_and_teams_are_not_compared() {
+        let all = [
+            board(0, &[Activity::collective(Call::Sync, 2, 40)]),
+            board(1, &[Activity::collective(Call::Broadcast, 2, 41)]),
+            board(2, &[Activity::collective(Call::Barrier, 3, 41)]),
+            board(3, &[Activity::collective(Call::Collect, 4, 1).elements(1, 8)]),
+            board(4, &[Activity::collective(Call::Collect, 4, 1).elements(2, 8)]),
+        ];
+        assert_eq!(table(&all).mismatches(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_collective_with_different_roots_is_a_mismatch_too() {
+        let from = |root| Activity::collective(Call::Broadcast, 0, 7).elements(1, 8).root(root);
+        let all = [board(0, &[from(0)]), board(1, &[from(0)]), board(2, &[from(2)])];
+        assert_eq!(
+            table(&all).mismatches(),
+            [
+                "PE 2 is in broadcast #7 (1 element of 8 bytes from PE 2) on the world team while PEs 0,1 are in \
+              broadcast #7 (1 element of 8 bytes from PE 0): all PEs of a team must give a collective the same arguments"
+            ]
+        );
+    }
+
+    #[test]
+    fn tables_that_differ_in_ages_alone_say_the_same() {
+        let (a, mut b) = (board(0, &[Activity::new(Call::Quiet)]), board(0, &[Activity::new(Call::Quiet)]));
+        b.seen[0].age *= 2;
+        let table_of_a = table(&[a]);
+        assert!(table_of_a.says_the_same_as(&table(&[b])));
+        assert!(!table_of_a.says_the_same_as(&table(&[board(0, &[])])));
+    }
+
+    #[test]
+    fn a_large_table_is_cut() {
+        let all: Vec<_> =
+            (0..100).map(|pe| board(pe, &[Activity::lock(Call::SetLock, 8 * pe, None)])).collect();
+        let text = table(&all).to_string();
+        assert_eq!(text.lines().count(), 1 + MOST_ROWS + 1);
+        assert!(text.ends_with("  and 36 more rows\n"), "{text}");
+        let odd: Vec<_> = (0..100).map(|i| 2 * i + 1).collect();
+        assert_eq!(list(&odd), "1,3,5,7,9,11,13,15,… (100 in all)");
+    }
+}

@@ -1,0 +1,246 @@
+//! The watchdog: says what a PE of this process is stuck in, once, after `SHMEM_HANG_TIMEOUT`.
+//!
+//! One thread for all PEs of a job in this process. It is started by the first entry on a board, sleeps until
+//! the oldest entry would be old enough to speak of, and without limit while there is none. So who enters
+//! something only has to wake it when it sleeps without limit, and a program that never waits has no such thread.
+
+use std::{
+    collections::HashSet,
+    io::Write,
+    sync::{
+        Arc, Mutex, Weak,
+        atomic::{AtomicU8, Ordering},
+    },
+    thread::{self, Thread},
+    time::Duration,
+};
+
+use super::{Boards, Seen, Standing, Table, describe::span, read::in_memory, table::subject};
+use crate::{bootstrap::Bootstrap, fabric::Fabric, sync::lock};
+
+/// There is no thread yet.
+const NONE: u8 = 0;
+/// It sleeps until somebody enters something.
+const ASLEEP: u8 = 1;
+/// It will look at the boards by itself.
+const AWAKE: u8 = 2;
+
+/// Watches over the boards of some PEs.
+#[derive(Debug)]
+pub(crate) struct Watchdog {
+    /// How long a wait may take before it is spoken of.
+    limit: Duration,
+    /// The PEs of this process.
+    pes: Arc<[usize]>,
+    host: String,
+    fabric: Weak<Fabric>,
+    reporter: Reporter,
+    state: AtomicU8,
+    thread: Mutex<Option<Thread>>,
+    this: Weak<Self>,
+}
+
+/// Who prints the table of all PEs.
+struct Reporter(Weak<dyn Bootstrap>);
+
+impl std::fmt::Debug for Reporter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Reporter")
+    }
+}
+
+impl Watchdog {
+    /// For all PEs of a process that `bootstrap`, which is one of them, is in.
+    pub(crate) fn new(limit: Duration, fabric: &Arc<Fabric>, bootstrap: &Arc<dyn Bootstrap>) -> Arc<Self> {
+        let placement = bootstrap.placement();
+        let pes =
+            if bootstrap.in_process() { Arc::clone(&placement.local) } else { Arc::new([placement.pe]) };
+        Arc::new_cyclic(|this| Self {
+            limit,
+            pes,
+            host: placement.host.clone(),
+            fabric: Arc::downgrade(fabric),
+            reporter: Reporter(Arc::downgrade(bootstrap)),
+            state: AtomicU8::new(NONE),
+            thread: Mutex::default(),
+            this: this.clone(),
+        })
+    }
+
+    /// Something has been entered.
+    #[inline]
+    pub(super) fn notice(&self) {
+        // SeqCst: see `Board::put`.
+        if self.state.load(Ordering::SeqCst) != AWAKE {
+            self.wake();
+        }
+    }
+
+    #[cold]
+    fn wake(&self) {
+        match self.state.swap(AWAKE, Ordering::SeqCst) {
+            NONE => {
+                if let Some(watchdog) = self.this.upgrade() {
+                    // Without a thread there is no diagnosis, which nothing else depends on.
+                    let _ =
+                        thread::Builder::new().name("oxshmem-watchdog".into()).spawn(move || watchdog.run());
+                }
+            }
+            ASLEEP => self.unpark(),
+            _ => {}
+        }
+    }
+
+    /// Ends the thread, once the fabric is gone.
+    pub(crate) fn unpark(&self) {
+        if let Some(thread) = &*lock(&self.thread) {
+            thread.unpark();
+        }
+    }
+
+    fn run(&self) {
+        // Before the first look at the fabric: who drops that later finds the thread to wake.
+        *lock(&self.thread) = Some(thread::current());
+        let mut told = Told::default();
+        while let Some(fabric) = self.fabric.upgrade() {
+            let look = self.look(&fabric, &mut told);
+            // Not held while printing or asleep, so that memory goes when the PEs go.
+            drop(fabric);
+            match look {
+                Look::Quiet => {
+                    self.state.store(ASLEEP, Ordering::SeqCst);
+                    let Some(fabric) = self.fabric.upgrade() else { return };
+                    let entered = self.is_anything_entered(&fabric);
+                    drop(fabric);
+                    if entered {
+                        self.state.store(AWAKE, Ordering::SeqCst);
+                    } else {
+                        thread::park();
+                    }
+                }
+                Look::Until(time) => thread::park_timeout(time.max(Duration::from_millis(10))),
+                Look::Stuck(stuck) => self.report(stuck, &mut told),
+            }
+        }
+    }
+
+    fn is_anything_entered(&self, fabric: &Fabric) -> bool {
+        self.pes.iter().any(|&pe| fabric.control.page(pe).board.0.is_anything_entered())
+    }
+
+    /// Looks at all boards.
+    fn look(&self, fabric: &Fabric, told: &mut Told) -> Look {
+        let (mut present, mut stuck, mut next) = (HashSet::new(), Vec::new(), None::<Duration>);
+        // What is nearly due is reported along with what is due.
+        let nearly = self.limit.saturating_sub((self.limit / 10).max(Duration::from_millis(250)));
+        let mut due = false;
+        for &pe in &*self.pes {
+            let Some(board) = in_memory(&fabric.control, pe) else { continue };
+            for seen in board.seen {
+                let id = (pe, seen.id);
+                present.insert(id);
+                if told.entries.contains(&id) {
+                    continue;
+                }
+                due |= seen.age >= self.limit;
+                if seen.age >= nearly {
+                    stuck.push((pe, seen));
+                }
+                let left = self.limit.saturating_sub(seen.age);
+                next = Some(next.map_or(left, |next| next.min(left)));
+            }
+        }
+        told.entries.retain(|id| present.contains(id));
+        if due {
+            told.entries.extend(stuck.iter().map(|(pe, seen)| (*pe, seen.id)));
+            return Look::Stuck(Stuck { entries: stuck, boards: Boards::of(fabric) });
+        }
+        // Beside what has been told, something new is due no sooner than that.
+        match next.or_else(|| self.is_anything_entered(fabric).then_some(self.limit)) {
+            Some(time) => Look::Until(time),
+            None => Look::Quiet,
+        }
+    }
+
+    /// Says what is stuck, and sees to it that the table is printed.
+    fn report(&self, stuck: Stuck, told: &mut Told) {
+        let Stuck { entries, boards } = stuck;
+        let mut lines: Vec<(String, Vec<usize>, Duration)> = Vec::new();
+        for (pe, Seen { activity, age, .. }) in entries {
+            let value = boards.as_ref().and_then(|boards| boards.value(pe, &activity));
+            let sentence = activity.sentence(value);
+            match lines.iter_mut().find(|(line, ..)| *line == sentence) {
+                Some((_, pes, least)) => {
+                    pes.push(pe);
+                    *least = age.min(*least);
+                }
+                None => lines.push((sentence, vec![pe], age)),
+            }
+        }
+        let mut text = String::new();
+        for (sentence, pes, age) in &lines {
+            let (who, host) = (subject(pes, "", ""), &self.host);
+            let have = if pes.len() == 1 { "has" } else { "have" };
+            text += &format!("oxshmem: {}on host {host} {have} waited {} in {sentence}\n", who, span(*age));
+        }
+        let bootstrap = self.reporter.0.upgrade();
+        let launcher_tells = bootstrap.as_ref().is_some_and(|bootstrap| bootstrap.stuck());
+        if !launcher_tells && let Some(boards) = &boards {
+            text += &self.table(boards, told);
+        }
+        // In one piece, and not by a macro that panics if nobody reads it.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    /// The table of all PEs and what is wrong with it, unless it would say the same as the last time.
+    fn table(&self, boards: &Boards, told: &mut Told) -> String {
+        let all = boards.read();
+        let others_wait = |pe: &super::PeBoard| {
+            pe.standing == Standing::Joined && pe.seen.iter().any(|seen| seen.age >= self.limit)
+        };
+        // Of several processes, the one of the first PE that is stuck prints it.
+        let first = all.iter().find(|pe| others_wait(pe)).map(|pe| pe.pe);
+        let table = table_of(&all, boards, &self.host);
+        if all.len() < 2
+            || first.is_none_or(|pe| !self.pes.contains(&pe))
+            || table.says_the_same_as(&told.table)
+        {
+            return String::new();
+        }
+        let mismatches: String = table.mismatches().iter().map(|line| format!("oxshmem: {line}\n")).collect();
+        let text = format!("{mismatches}oxshmem: the PEs of this host:\n{table}");
+        told.table = table;
+        text
+    }
+}
+
+/// The table of the PEs of one host.
+pub(crate) fn table_of(all: &[super::PeBoard], boards: &Boards, host: &str) -> Table {
+    let mut table = Table::default();
+    for board in all {
+        table.add(host, board, Some(boards));
+    }
+    table
+}
+
+/// What has been reported.
+#[derive(Default)]
+struct Told {
+    entries: HashSet<(usize, (usize, u64))>,
+    table: Table,
+}
+
+/// What a look at the boards comes to.
+enum Look {
+    /// Nothing is entered.
+    Quiet,
+    /// There is nothing to report before so much time has passed.
+    Until(Duration),
+    /// Something is to be reported.
+    Stuck(Stuck),
+}
+
+struct Stuck {
+    entries: Vec<(usize, Seen)>,
+    boards: Option<Boards>,
+}

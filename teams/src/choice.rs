@@ -1,0 +1,281 @@
+//! Which algorithm a collective takes: by size, team size and placement, unless a setting says.
+//!
+//! | | few PEs, one processor each | PEs share processors | many PEs |
+//! |---|---|---|---|
+//! | sync | dissemination | counter | dissemination, or tree |
+//! | small reduce | flat | central | doubling, or tree |
+//! | small scan | flat | central | doubling, or direct |
+//! | small fcollect, collect, alltoall | flat | central | direct |
+//! | broadcast of up to 4 KiB | tree, which is flat for few | tree | tree |
+//! | everything larger | direct | direct | direct |
+//!
+//! *Many* is more than 8 where each PE has a processor, and more than 64 where they share. *Small* is what fits
+//! into the scratch memory that PEs have for each other: 4 KiB for 2 PEs, less for more.
+
+use oxshmem_runtime::{
+    Pe,
+    settings::{
+        AlltoallAlgorithm, BroadcastAlgorithm, CollectAlgorithm, ReduceAlgorithm, ScanAlgorithm,
+        SyncAlgorithm,
+    },
+};
+
+use crate::{
+    messages::MOST_FOR_BRUCK,
+    scratch::{SLOTS, STREAM_BULK, bulk_bytes},
+};
+
+/// The most PEs that send to each other, all to all.
+const FLAT: usize = 8;
+/// The most PEs that meet at one of them.
+const CENTRAL: usize = 64;
+
+/// How PEs exchange what fits into the slots of their scratch memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Every PE sends to every other one.
+    Flat,
+    /// All write to the team's first PE, and the last one to come releases them.
+    Central,
+    /// Up a tree and down again.
+    Tree,
+    /// log₂ n rounds of pairs.
+    Doubling,
+}
+
+impl Mode {
+    /// How many slots of one PE it takes, for `n` PEs.
+    pub(crate) fn slots(self, n: usize) -> usize {
+        match self {
+            Self::Flat => n,
+            // One more for the result.
+            Self::Central => n + 1,
+            Self::Tree => crate::tree::RADIX + 1,
+            Self::Doubling => rounds(n) as usize + 2,
+        }
+    }
+
+    /// The most bytes that one PE can give in one exchange.
+    pub(crate) fn capacity(self, n: usize) -> usize {
+        bulk_bytes(self.slots(n))
+    }
+}
+
+/// The least number of rounds in which `n` PEs hear of each other.
+pub(crate) fn rounds(n: usize) -> u32 {
+    n.next_power_of_two().trailing_zeros()
+}
+
+/// How a collective is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plan {
+    /// By exchanges of at most as many bytes a PE.
+    Exchange(Mode, usize),
+    /// In the memory of the PEs, which all are on this host.
+    Direct,
+    /// By messages around a ring.
+    Ring,
+    /// By messages of growing size.
+    Bruck,
+    /// By a message to and from each PE in turn.
+    Pairwise,
+}
+
+/// How a broadcast is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spread {
+    /// Down a tree, through scratch memory.
+    Tree,
+    /// By reading the root's memory.
+    Direct,
+    /// In parts that go around a ring.
+    Scatter,
+}
+
+fn meeting(n: usize, crowded: bool) -> Mode {
+    match crowded {
+        false if n <= FLAT => Mode::Flat,
+        false => Mode::Doubling,
+        true if n <= CENTRAL => Mode::Central,
+        true => Mode::Tree,
+    }
+}
+
+/// The choices of one team.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choices {
+    n: usize,
+    /// How the PEs meet before or after they reach into each other's memory.
+    pub(crate) meeting: Mode,
+    /// The most bytes that a PE can give then.
+    capacity: usize,
+    pub(crate) sync: SyncAlgorithm,
+    broadcast: BroadcastAlgorithm,
+    reduce: ReduceAlgorithm,
+    collect: CollectAlgorithm,
+    alltoall: AlltoallAlgorithm,
+    scan: ScanAlgorithm,
+}
+
+impl Choices {
+    /// For a team of `n` PEs of `pe`'s job.
+    pub(crate) fn new(pe: &Pe, n: usize) -> Self {
+        let settings = pe.settings();
+        let crowded = pe.is_crowded();
+        let sync = match settings.sync_algorithm {
+            SyncAlgorithm::Auto if !crowded => SyncAlgorithm::Dissemination,
+            // In the counter's sync the last one to come does n steps alone, which a tree would share.
+            SyncAlgorithm::Auto if n <= CENTRAL => SyncAlgorithm::Counter,
+            SyncAlgorithm::Auto => SyncAlgorithm::Tree,
+            asked => asked,
+        };
+        let meeting = meeting(n, crowded);
+        Self {
+            n,
+            meeting,
+            capacity: meeting.capacity(n),
+            sync,
+            broadcast: settings.broadcast_algorithm,
+            reduce: settings.reduce_algorithm,
+            collect: settings.collect_algorithm,
+            alltoall: settings.alltoall_algorithm,
+            scan: settings.scan_algorithm,
+        }
+    }
+
+    /// What is asked for or chosen, as long as the slots suffice.
+    fn flat_or_central(&self, flat: bool, central: bool) -> Option<Mode> {
+        let mode = match (flat, central) {
+            (true, _) => Mode::Flat,
+            (_, true) => Mode::Central,
+            _ => self.meeting,
+        };
+        (mode.slots(self.n) <= SLOTS && matches!(mode, Mode::Flat | Mode::Central)).then_some(mode)
+    }
+
+    /// A reduction of `bytes`.
+    #[inline]
+    pub(crate) fn reduce(&self, bytes: usize) -> Plan {
+        let mode = match self.reduce {
+            ReduceAlgorithm::Auto => {
+                let fits = bytes <= self.capacity;
+                return if fits { Plan::Exchange(self.meeting, self.capacity) } else { Plan::Direct };
+            }
+            ReduceAlgorithm::Direct => return Plan::Direct,
+            ReduceAlgorithm::Ring => return Plan::Ring,
+            ReduceAlgorithm::Flat if Mode::Flat.slots(self.n) <= SLOTS => Mode::Flat,
+            ReduceAlgorithm::Central if Mode::Central.slots(self.n) <= SLOTS => Mode::Central,
+            ReduceAlgorithm::Tree | ReduceAlgorithm::Central => Mode::Tree,
+            ReduceAlgorithm::Doubling | ReduceAlgorithm::Flat => Mode::Doubling,
+        };
+        Plan::Exchange(mode, mode.capacity(self.n))
+    }
+
+    /// A scan of `bytes`.
+    #[inline]
+    pub(crate) fn scan(&self, bytes: usize) -> Plan {
+        let (flat, central) = (self.scan == ScanAlgorithm::Flat, self.scan == ScanAlgorithm::Central);
+        let plan = |mode: Mode| Plan::Exchange(mode, mode.capacity(self.n));
+        match (self.scan, self.meeting) {
+            (ScanAlgorithm::Direct, _) => Plan::Direct,
+            (ScanAlgorithm::Doubling, _) => plan(Mode::Doubling),
+            (ScanAlgorithm::Auto, _) if bytes > self.capacity => Plan::Direct,
+            (ScanAlgorithm::Auto, Mode::Doubling) => plan(Mode::Doubling),
+            _ => self.flat_or_central(flat, central).map_or(Plan::Direct, plan),
+        }
+    }
+
+    /// How PEs learn of each other's blocks, if the slots suffice for so many.
+    pub(crate) fn gathering(&self) -> Option<Mode> {
+        let (flat, central) =
+            (self.collect == CollectAlgorithm::Flat, self.collect == CollectAlgorithm::Central);
+        self.flat_or_central(flat, central)
+    }
+
+    /// A `collect` or `fcollect` to which no PE gives more than `bytes`.
+    #[inline]
+    pub(crate) fn collect(&self, bytes: usize) -> Plan {
+        let (flat, central) =
+            (self.collect == CollectAlgorithm::Flat, self.collect == CollectAlgorithm::Central);
+        match self.collect {
+            CollectAlgorithm::Direct => return Plan::Direct,
+            CollectAlgorithm::Ring => return Plan::Ring,
+            CollectAlgorithm::Bruck if self.n <= MOST_FOR_BRUCK => return Plan::Bruck,
+            _ => {}
+        }
+        match self.flat_or_central(flat, central) {
+            Some(mode) if bytes <= mode.capacity(self.n) => Plan::Exchange(mode, mode.capacity(self.n)),
+            _ => Plan::Direct,
+        }
+    }
+
+    /// An `alltoall` of blocks of `bytes`.
+    #[inline]
+    pub(crate) fn alltoall(&self, bytes: usize) -> Plan {
+        let (flat, central) =
+            (self.alltoall == AlltoallAlgorithm::Flat, self.alltoall == AlltoallAlgorithm::Central);
+        match self.alltoall {
+            AlltoallAlgorithm::Direct => return Plan::Direct,
+            AlltoallAlgorithm::Pairwise => return Plan::Pairwise,
+            _ => {}
+        }
+        let Some(mode) = self.flat_or_central(flat, central) else { return Plan::Direct };
+        // What goes over one PE's memory are blocks for all.
+        let blocks = if mode == Mode::Central { self.n } else { 1 };
+        let capacity = mode.capacity(self.n) / blocks;
+        if bytes <= capacity { Plan::Exchange(mode, capacity) } else { Plan::Direct }
+    }
+
+    /// A broadcast of `bytes`.
+    #[inline]
+    pub(crate) fn broadcast(&self, bytes: usize) -> Spread {
+        match self.broadcast {
+            BroadcastAlgorithm::Auto if bytes <= STREAM_BULK => Spread::Tree,
+            BroadcastAlgorithm::Auto | BroadcastAlgorithm::Direct => Spread::Direct,
+            BroadcastAlgorithm::Scatter => Spread::Scatter,
+            BroadcastAlgorithm::Tree => Spread::Tree,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_reach_everybody() {
+        assert_eq!([1, 2, 3, 4, 5, 8, 9, 1024].map(rounds), [0, 1, 2, 2, 3, 3, 4, 10]);
+    }
+
+    #[test]
+    fn every_mode_fits_into_the_slots_that_it_is_chosen_for() {
+        for crowded in [false, true] {
+            for n in 2..300 {
+                let choices = Choices {
+                    n,
+                    meeting: meeting(n, crowded),
+                    capacity: meeting(n, crowded).capacity(n),
+                    sync: SyncAlgorithm::Tree,
+                    broadcast: BroadcastAlgorithm::Auto,
+                    reduce: ReduceAlgorithm::Auto,
+                    collect: CollectAlgorithm::Auto,
+                    alltoall: AlltoallAlgorithm::Auto,
+                    scan: ScanAlgorithm::Auto,
+                };
+                let plans = [0, 8, 100, 500, 5000].map(|bytes| {
+                    [
+                        choices.reduce(bytes),
+                        choices.scan(bytes),
+                        choices.collect(bytes),
+                        choices.alltoall(bytes),
+                    ]
+                });
+                for plan in plans.into_iter().flatten() {
+                    if let Plan::Exchange(mode, capacity) = plan {
+                        assert!(mode.slots(n) <= SLOTS && capacity <= mode.capacity(n));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,564 @@
+//! The collectives of a team on symmetric memory (`OpenSHMEM 1.6 §9.10`).
+//!
+//! Every one begins when it is called, and is over on this PE when its future is ready: the destination has
+//! its result, and the source may be changed. Every PE of the team calls it, with slices of the same length. Before any
+//! PE calls it, the destinations of all must be ready to be written.
+
+use std::{future::poll_fn, sync::Arc};
+
+use oxshmem_runtime::{Error, Result};
+use oxshmem_spaces::{Element, SymView, Symmetric, allocation::Allocation};
+
+use crate::{
+    choice::{Mode, Plan, Spread},
+    direct,
+    exchange::{Buffers, Deal, Exchange},
+    group::Group,
+    messages,
+    queue::{Collective, Core},
+    reduction::{Arithmetic, Bitwise, Kernel, Ordered},
+    scratch::STREAM_BULK,
+    signature::{Call, Signature, reduce_name},
+    span::Span,
+    stream::Stream,
+    team::Team,
+};
+
+/// Defines the reductions, which differ in name only.
+macro_rules! reductions {
+    ($($name:ident: $class:ident, $kernel:ident, $what:literal, [$a:literal, $b:literal] = $total:literal;)*) => {$(
+        #[doc = concat!("`dest` becomes the ", $what, " of all PEs' `source`, element by element. They may be the same \
+                         slice. Collective (`OpenSHMEM 1.6 §9.10.9`).")]
+        ///
+        /// # Errors
+        /// [`Error::LengthMismatch`]; [`Error::CollectiveMismatch`] if PEs differ in length, type or call;
+        /// [`Error::ForeignMemory`], and those of [`sync`](Self::sync).
+        ///
+        /// ```
+        /// # use oxshmem::prelude::*;
+        /// # LocalCluster::run(2, |world| async move {
+        /// let (value, all) = (world.alloc::<u32>(1).await?, world.alloc::<u32>(1).await?);
+        #[doc = concat!("value.at(0).store([", stringify!($a), ", ", stringify!($b), "][world.my_pe()]);")]
+        #[doc = concat!("world.team().", stringify!($name), "(&all, &value).await?;")]
+        #[doc = concat!("assert_eq!(all.at(0).load(), ", stringify!($total), ");")]
+        /// # world.finalize().await
+        /// # })?;
+        /// # Ok::<(), oxshmem::Error>(())
+        /// ```
+        #[inline]
+        pub fn $name<'a, T: $class>(
+            &'a self,
+            dest: impl Symmetric<'a, Element = T>,
+            source: impl Symmetric<'a, Element = T>,
+        ) -> Collective<'a> {
+            self.reduce(Kernel::$kernel::<T>(), dest.view(), source.view())
+        }
+    )*};
+}
+
+impl Team {
+    reductions! {
+        and_reduce: Bitwise, and, "bitwise and", [6, 3] = 2;
+        or_reduce: Bitwise, or, "bitwise or", [6, 3] = 7;
+        xor_reduce: Bitwise, xor, "bitwise exclusive or", [6, 3] = 5;
+        min_reduce: Ordered, min, "minimum", [6, 3] = 3;
+        max_reduce: Ordered, max, "maximum", [6, 3] = 6;
+        sum_reduce: Arithmetic, sum, "sum", [6, 3] = 9;
+        prod_reduce: Arithmetic, prod, "product", [6, 3] = 18;
+    }
+
+    /// `dest` becomes the sum of the `source` of the PEs up to this one, element by element. They may be the same
+    /// slice. Collective (`OpenSHMEM 1.6 §9.10.10`).
+    ///
+    /// # Errors
+    /// Those of [`sum_reduce`](Self::sum_reduce).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let counts = world.alloc::<u64>(1).await?;
+    /// counts.at(0).store(10);
+    /// world.team().sum_inscan(&counts, &counts).await?;
+    /// assert_eq!(counts.at(0).load(), [10, 20, 30][world.my_pe()]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    #[inline]
+    pub fn sum_inscan<'a, T: Arithmetic>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+    ) -> Collective<'a> {
+        self.scan(Call::SumInscan, Kernel::sum::<T>(), dest.view(), source.view())
+    }
+
+    /// `dest` becomes the sum of the `source` of the PEs before this one, element by element, which on PE 0 is 0.
+    /// They may be the same slice. Collective (`OpenSHMEM 1.6 §9.10.10`).
+    ///
+    /// # Errors
+    /// Those of [`sum_reduce`](Self::sum_reduce).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let (count, start) = (world.alloc::<u64>(1).await?, world.alloc::<u64>(1).await?);
+    /// count.at(0).store(10);
+    /// world.team().sum_exscan(&start, &count).await?; // where this PE's part begins
+    /// assert_eq!(start.at(0).load(), [0, 10, 20][world.my_pe()]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    #[inline]
+    pub fn sum_exscan<'a, T: Arithmetic>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+    ) -> Collective<'a> {
+        self.scan(Call::SumExscan, Kernel::sum::<T>(), dest.view(), source.view())
+    }
+
+    /// `dest` on every PE, the root too, becomes the `source` of PE `root`. Collective (`OpenSHMEM 1.6 §9.10.7`).
+    ///
+    /// # Errors
+    /// [`Error::PeOutOfRange`] and those of [`sum_reduce`](Self::sum_reduce).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let seed = world.alloc::<u64>(2).await?;
+    /// seed.view().fill(world.my_pe() as u64);
+    /// world.team().broadcast(&seed, &seed, 2).await?;
+    /// assert_eq!(seed.view().to_vec(), [2, 2]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn broadcast<'a, T: Element>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+        root: usize,
+    ) -> Collective<'a> {
+        let call = Operands::new(self.core(), "broadcast", dest.view(), source.view());
+        let checked = call.equal().and_then(|()| match root < self.n_pes() {
+            true => Ok(()),
+            false => Err(Error::PeOutOfRange { call: "broadcast", pe: root, n_pes: self.n_pes() }),
+        });
+        if let Err(error) = checked {
+            return Collective::failed(error);
+        }
+        let signature = Signature::sized(Call::Broadcast, size_of::<T>(), call.elements, root);
+        let Operands { core, source, dest, .. } = call;
+        let bytes = source.len();
+        match core.group.choices.broadcast(bytes) {
+            Spread::Tree if bytes <= STREAM_BULK => {
+                core.stream(Stream::new(signature, root, source, dest), call.memory)
+            }
+            spread => call.task(signature, move |group| async move {
+                match spread {
+                    Spread::Tree => in_messages(&group, signature, root, [source, dest]).await,
+                    Spread::Direct => direct::broadcast(&group, signature, root, source, dest).await,
+                    Spread::Scatter => messages::scatter(&group, signature, root, source, dest).await,
+                }
+            }),
+        }
+    }
+
+    /// `dest` becomes everybody's `source`, one behind the other in the order of the PEs. All have the same length.
+    /// Collective (`OpenSHMEM 1.6 §9.10.8`).
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if `dest` is not as long as all together; otherwise those of
+    /// [`sum_reduce`](Self::sum_reduce).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let (mine, all) = (world.alloc::<u32>(2).await?, world.alloc::<u32>(6).await?);
+    /// mine.view().fill(world.my_pe() as u32);
+    /// world.team().fcollect(&all, &mine).await?;
+    /// assert_eq!(all.view().to_vec(), [0, 0, 1, 1, 2, 2]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn fcollect<'a, T: Element>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+    ) -> Collective<'a> {
+        let call = Operands::new(self.core(), "fcollect", dest.view(), source.view());
+        if let Err(error) = call.times(self.n_pes()) {
+            return Collective::failed(error);
+        }
+        let size = size_of::<T>();
+        let signature = Signature::sized(Call::Fcollect, size, call.elements, 0);
+        let Operands { core, source, dest, .. } = call;
+        match core.group.choices.collect(source.len()) {
+            Plan::Exchange(mode, _) => core
+                .exchange(Exchange::new(mode, Deal::Collect { size }, signature, source, dest), call.memory),
+            plan => call.task(signature, move |group| async move {
+                match plan {
+                    Plan::Ring => messages::ring_collect(&group, signature, source, dest).await,
+                    Plan::Bruck => messages::bruck(&group, signature, source, dest).await,
+                    _ => direct::collect(&group, signature, source, dest, group.me() * source.len()).await,
+                }
+            }),
+        }
+    }
+
+    /// `dest` becomes everybody's `source`, one behind the other in the order of the PEs. Lengths may differ, and be 0.
+    /// What is left of `dest` stays as it is. Collective (`OpenSHMEM 1.6 §9.10.8`).
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if `dest` is shorter than all together; otherwise those of
+    /// [`sum_reduce`](Self::sum_reduce), where lengths may differ.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let (mine, all) = (world.alloc::<u32>(3).await?, world.alloc::<u32>(3).await?);
+    /// mine.view().fill(world.my_pe() as u32);
+    /// world.team().collect(&all, mine.slice(..world.my_pe())).await?; // 0, 1 and 2 elements
+    /// assert_eq!(all.view().to_vec(), [1, 2, 2]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn collect<'a, T: Element>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+    ) -> Collective<'a> {
+        let call = Operands::new(self.core(), "collect", dest.view(), source.view());
+        if let Err(error) = call.ours() {
+            return Collective::failed(error);
+        }
+        let size = size_of::<T>();
+        let signature = Signature::sized(Call::Collect, size, call.elements, 0);
+        let Operands { source, dest, .. } = call;
+        call.task(signature, move |group| async move {
+            // The lengths, and with them what is short.
+            let mode = group.choices.gathering();
+            let lengths = match mode {
+                Some(mode) => {
+                    let deal = Deal::Collect { size };
+                    let exchange =
+                        exchange(&group, Exchange::new(mode, deal, signature, source, dest)).await?;
+                    let lengths = exchange.lengths(&group, size);
+                    if !exchange.is_too_long(&group, &lengths) {
+                        return Ok(());
+                    }
+                    lengths
+                }
+                None => direct::lengths(&group, signature, source.len()).await?,
+            };
+            let start = lengths[..group.me()].iter().sum();
+            direct::collect(&group, signature, source, dest, start).await
+        })
+    }
+
+    /// Block `i` of `source` becomes block `me` of `dest` on PE `i`; a block is as long as all PEs' have in
+    /// common, an n-th of the slices. Collective (`OpenSHMEM 1.6 §9.10.5`).
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if the slices differ in length, or do not divide into blocks; otherwise those of
+    /// [`sum_reduce`](Self::sum_reduce).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let (to, from) = (world.alloc::<u32>(3).await?, world.alloc::<u32>(3).await?);
+    /// to.view().write(&[0, 1, 2].map(|pe| 10 * world.my_pe() as u32 + pe));
+    /// world.team().alltoall(&from, &to).await?;
+    /// assert_eq!(from.view().to_vec(), [0, 10, 20].map(|pe| pe + world.my_pe() as u32));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn alltoall<'a, T: Element>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+    ) -> Collective<'a> {
+        let call = Operands::new(self.core(), "alltoall", dest.view(), source.view());
+        let n = self.n_pes();
+        if let Err(error) = call.equal().and_then(|()| call.divisible(n)) {
+            return Collective::failed(error);
+        }
+        let signature = Signature::sized(Call::Alltoall, size_of::<T>(), call.elements / n, 0);
+        let Operands { core, source, dest, .. } = call;
+        match core.group.choices.alltoall(source.len() / n) {
+            Plan::Exchange(mode, _) => {
+                core.exchange(Exchange::new(mode, Deal::Alltoall, signature, source, dest), call.memory)
+            }
+            plan => call.task(signature, move |group| async move {
+                match plan {
+                    Plan::Pairwise => messages::pairwise(&group, signature, source, dest).await,
+                    _ => direct::alltoall(&group, signature, source, dest).await,
+                }
+            }),
+        }
+    }
+
+    /// [`alltoall`](Self::alltoall) of blocks of `nelems` elements, which lie `sst` elements apart in `source` and
+    /// `dst` apart in `dest`. Collective (`OpenSHMEM 1.6 §9.10.6`).
+    ///
+    /// # Errors
+    /// [`Error::InvalidStride`] if a stride is 0, [`Error::StrideOutOfRange`] if a slice is too short; otherwise
+    /// those of [`sum_reduce`](Self::sum_reduce).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let (to, from) = (world.alloc::<u32>(8).await?, world.alloc_zeroed::<u32>(4).await?);
+    /// to.view().write(&[1, 0, 2, 0, 3, 0, 4, 0]); // for PE 0: 1 and 2, for PE 1: 3 and 4
+    /// world.team().alltoalls(&from, &to, 1, 2, 2).await?;
+    /// assert_eq!(from.view().to_vec(), [[1, 2, 1, 2], [3, 4, 3, 4]][world.my_pe()]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn alltoalls<'a, T: Element>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+        dst: usize,
+        sst: usize,
+        nelems: usize,
+    ) -> Collective<'a> {
+        let call = Operands::new(self.core(), "alltoalls", dest.view(), source.view());
+        let (n, size) = (self.n_pes(), size_of::<T>());
+        if let Err(error) = call.strided([dst, sst], n * nelems, size) {
+            return Collective::failed(error);
+        }
+        let strides = dst & 0xffff | (sst & 0xffff) << 16;
+        let signature = Signature::sized(Call::Alltoalls, size, nelems, strides);
+        let Operands { core, source, dest, .. } = call;
+        match core.group.choices.alltoall(nelems * size) {
+            Plan::Exchange(mode, _) => {
+                let deal = Deal::Alltoalls { size, dst, sst };
+                core.exchange(Exchange::new(mode, deal, signature, source, dest), call.memory)
+            }
+            _ => call.task(signature, move |group| async move {
+                direct::alltoalls(&group, signature, source, dest, [size, dst, sst]).await
+            }),
+        }
+    }
+
+    #[inline]
+    fn reduce<'a, T: Element>(
+        &'a self,
+        kernel: Kernel,
+        dest: SymView<'a, T>,
+        source: SymView<'a, T>,
+    ) -> Collective<'a> {
+        let call = Operands::new(self.core(), reduce_name(kernel.op()), dest, source);
+        if let Err(error) = call.equal() {
+            return Collective::failed(error);
+        }
+        let signature = Signature::of_kernel(Call::Reduce, &kernel, call.elements);
+        let Operands { core, source, dest, .. } = call;
+        match core.group.choices.reduce(source.len()) {
+            Plan::Exchange(mode, capacity) if source.len() <= capacity => {
+                core.exchange(Exchange::new(mode, Deal::Reduce(kernel), signature, source, dest), call.memory)
+            }
+            Plan::Exchange(mode, capacity) => call.task(signature, move |group| async move {
+                in_parts(&group, mode, Deal::Reduce(kernel), signature, [source, dest], capacity).await
+            }),
+            // In place, what goes around the ring would meet what it is to be combined with.
+            Plan::Ring if source != dest => call.task(signature, move |group| async move {
+                messages::ring_reduce(&group, signature, kernel, source, dest).await
+            }),
+            Plan::Ring => {
+                let capacity = Mode::Doubling.capacity(core.group.n());
+                call.task(signature, move |group| async move {
+                    let deal = Deal::Reduce(kernel);
+                    in_parts(&group, Mode::Doubling, deal, signature, [source, dest], capacity).await
+                })
+            }
+            _ => call.task(signature, move |group| async move {
+                direct::reduce(&group, signature, kernel, source, dest).await
+            }),
+        }
+    }
+
+    #[inline]
+    fn scan<'a, T: Element>(
+        &'a self,
+        call: Call,
+        kernel: Kernel,
+        dest: SymView<'a, T>,
+        source: SymView<'a, T>,
+    ) -> Collective<'a> {
+        let inclusive = call == Call::SumInscan;
+        let name = if inclusive { "sum_inscan" } else { "sum_exscan" };
+        let operands = Operands::new(self.core(), name, dest, source);
+        if let Err(error) = operands.equal() {
+            return Collective::failed(error);
+        }
+        let signature = Signature::of_kernel(call, &kernel, operands.elements);
+        let Operands { core, source, dest, .. } = operands;
+        let deal = Deal::Scan { kernel, inclusive };
+        match core.group.choices.scan(source.len()) {
+            Plan::Exchange(mode, capacity) if source.len() <= capacity => {
+                core.exchange(Exchange::new(mode, deal, signature, source, dest), operands.memory)
+            }
+            Plan::Exchange(mode, capacity) => operands.task(signature, move |group| async move {
+                in_parts(&group, mode, deal, signature, [source, dest], capacity).await
+            }),
+            _ => operands.task(signature, move |group| async move {
+                direct::scan(&group, signature, kernel, inclusive, source, dest).await
+            }),
+        }
+    }
+}
+
+/// One exchange inside of a task.
+async fn exchange(group: &Group, mut exchange: Exchange) -> Result<Exchange> {
+    let mut buffers = Buffers::default();
+    poll_fn(|cx| exchange.poll(group, &mut buffers, || cx.waker().clone())).await?;
+    Ok(exchange)
+}
+
+/// A reduction or scan in exchanges of at most `capacity` bytes.
+async fn in_parts(
+    group: &Group,
+    mode: Mode,
+    deal: Deal,
+    signature: Signature,
+    [source, dest]: [Span; 2],
+    capacity: usize,
+) -> Result<()> {
+    // Whole elements: their sizes divide it.
+    let step = capacity / 64 * 64;
+    for start in (0..source.len()).step_by(step) {
+        let part = start..(start + step).min(source.len());
+        let (source, dest) = (source.part(part.clone()), dest.part(part));
+        exchange(group, Exchange::new(mode, deal, signature, source, dest)).await?;
+    }
+    Ok(())
+}
+
+/// A message down the tree at a time.
+async fn in_messages(
+    group: &Group,
+    signature: Signature,
+    root: usize,
+    [source, dest]: [Span; 2],
+) -> Result<()> {
+    for start in (0..source.len()).step_by(STREAM_BULK) {
+        let part = start..(start + STREAM_BULK).min(source.len());
+        let mut message = Stream::new(signature, root, source.part(part.clone()), dest.part(part));
+        poll_fn(|cx| message.poll(group, || cx.waker().clone())).await?;
+    }
+    Ok(())
+}
+
+/// What a collective was called with.
+#[derive(Clone, Copy)]
+struct Operands<'a> {
+    core: &'a Core,
+    call: &'static str,
+    dest: Span,
+    source: Span,
+    memory: [&'a Arc<Allocation>; 2],
+    /// Elements of the destination and of the source.
+    dest_elements: usize,
+    elements: usize,
+}
+
+impl<'a> Operands<'a> {
+    #[inline(always)]
+    fn new<T: Element>(
+        core: &'a Core,
+        call: &'static str,
+        dest: SymView<'a, T>,
+        source: SymView<'a, T>,
+    ) -> Self {
+        tracing::trace!(target: "oxshmem", call, elements = source.len());
+        let memory = [dest.allocation(), source.allocation()];
+        let (dest_elements, elements) = (dest.len(), source.len());
+        Self { core, call, dest: Span::of(dest), source: Span::of(source), memory, dest_elements, elements }
+    }
+
+    /// An error if the team is no more, or memory is another job's.
+    #[inline(always)]
+    fn ours(&self) -> Result<()> {
+        self.core.check(self.call)?;
+        let job = self.core.group.pe().job();
+        if self.memory.iter().all(|memory| memory.job() == job) {
+            Ok(())
+        } else {
+            Err(Error::ForeignMemory { call: self.call })
+        }
+    }
+
+    /// An error also if source and destination differ in length.
+    #[inline(always)]
+    fn equal(&self) -> Result<()> {
+        self.times(1)
+    }
+
+    /// An error also if the destination is not `n` times as long as the source.
+    #[inline(always)]
+    fn times(&self, n: usize) -> Result<()> {
+        self.ours()?;
+        if self.elements.checked_mul(n) == Some(self.dest_elements) { Ok(()) } else { Err(self.mismatch(n)) }
+    }
+
+    #[cold]
+    fn mismatch(&self, n: usize) -> Error {
+        let (source_len, dest_len) = (self.elements.saturating_mul(n), self.dest_elements);
+        Error::LengthMismatch { call: self.call, source_len, dest_len }
+    }
+
+    /// An error if the source does not divide into `n` blocks.
+    fn divisible(&self, n: usize) -> Result<()> {
+        if self.elements.is_multiple_of(n) {
+            return Ok(());
+        }
+        let source_len = self.elements.next_multiple_of(n);
+        Err(Error::LengthMismatch { call: self.call, source_len, dest_len: self.dest_elements })
+    }
+
+    /// An error if a stride is 0, or `count` elements with the strides are not in the slices.
+    fn strided(&self, [dst, sst]: [usize; 2], count: usize, size: usize) -> Result<()> {
+        self.ours()?;
+        for (what, value) in [("dst", dst), ("sst", sst)] {
+            if value == 0 {
+                return Err(Error::InvalidStride { call: self.call, what, value });
+            }
+        }
+        debug_assert!(size > 0);
+        for (what, stride, len) in
+            [("the destination", dst, self.dest_elements), ("the source", sst, self.elements)]
+        {
+            let needed = count.checked_sub(1).map_or(0, |last| last.saturating_mul(stride).saturating_add(1));
+            if needed > len {
+                return Err(Error::StrideOutOfRange { call: self.call, what, needed, len });
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves the collective to a task, which owns its memory.
+    fn task<F>(
+        self,
+        signature: Signature,
+        task: impl FnOnce(Arc<Group>) -> F + Send + 'static,
+    ) -> Collective<'a>
+    where
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        let group = Arc::clone(&self.core.group);
+        let memory = self.memory.map(Arc::clone);
+        self.core.task(signature.activity(), async move {
+            let outcome = task(group).await;
+            drop(memory);
+            outcome
+        })
+    }
+}

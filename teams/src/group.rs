@@ -1,0 +1,419 @@
+//! The PEs of a team, as its collectives see them: numbers, memory, and the messages between them.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    task::{Context as TaskContext, Poll, Waker},
+};
+
+use oxshmem_ops::{Cmp, Context, ContextOptions, Members, Signal, Wait, wait::WordWait};
+use oxshmem_runtime::{Error, Pe, Result};
+use oxshmem_spaces::{SymRef, SymSlice, allocation::Allocation};
+
+use crate::{
+    choice::Choices,
+    scratch::{self, LINE, SLOTS, STREAM, TEAM_BYTES},
+    signature::Signature,
+    span::{Memory, Span},
+    tree::RADIX,
+};
+
+/// A word through which PEs of a team signal each other. All only grow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Flag {
+    /// Dissemination, round by round.
+    Round(u32),
+    /// The counter of a sync.
+    Counter,
+    /// The release of a sync.
+    Release,
+    /// Children that have come to a sync.
+    Arrived,
+    /// PEs that have come to an exchange.
+    Gathered,
+    /// The release of an exchange.
+    Scattered,
+    /// PEs that have read the memory of this one, in broadcasts.
+    Taken,
+    /// Verdicts that have arrived.
+    Verdict,
+    /// Chunks of byte broadcasts that have arrived.
+    Chunk,
+    /// Chunks of byte broadcasts that this child has taken.
+    ChunkTaken(usize),
+    /// Proposals of this child that have arrived.
+    Proposal(usize),
+    /// Messages of the ring and of the other algorithms that pass messages, by their lane.
+    Lane(usize),
+}
+
+/// Rounds of dissemination that 2³² PEs need.
+const ROUNDS: usize = 32;
+/// Lanes for algorithms that pass messages.
+pub(crate) const LANES: usize = 16;
+
+impl Flag {
+    #[inline(always)]
+    fn index(self) -> usize {
+        match self {
+            Self::Round(round) => round as usize,
+            Self::Counter => ROUNDS,
+            Self::Release => ROUNDS + 1,
+            Self::Arrived => ROUNDS + 2,
+            Self::Gathered => ROUNDS + 3,
+            Self::Scattered => ROUNDS + 4,
+            Self::Taken => ROUNDS + 5,
+            Self::Verdict => ROUNDS + 6,
+            Self::Chunk => ROUNDS + 7,
+            Self::ChunkTaken(child) => ROUNDS + 8 + child,
+            Self::Proposal(child) => ROUNDS + 8 + RADIX + child,
+            Self::Lane(lane) => ROUNDS + 8 + 2 * RADIX + lane,
+        }
+    }
+
+    /// The index of the word among those of the team's scratch memory.
+    #[inline(always)]
+    pub(crate) fn word(self) -> usize {
+        scratch::flag(self.index()) / size_of::<u64>()
+    }
+}
+
+const _: () = assert!(ROUNDS + 8 + 2 * RADIX + LANES <= scratch::FLAGS);
+
+/// What a number becomes at least when PEs have found that they called different things. Others may add to it.
+const POISON: u64 = 1 << 63;
+/// Where in the general scratch memory it says who called what.
+const RECORD_AT: usize = scratch::GENERAL - size_of::<Record>();
+
+/// Two PEs and their calls: PE, signature; PE, signature.
+type Record = [u64; 6];
+
+/// The PEs of a team, as its collectives see them.
+///
+/// Collectives run one at a time, under the lock of their team's queue, so that the counters here are read and
+/// written without read-modify-write instructions.
+#[derive(Debug)]
+pub struct Group {
+    pe: Arc<Pe>,
+    context: Context,
+    pub(crate) members: Members,
+    me: usize,
+    n: usize,
+    /// The team's scratch memory, as words and as a span.
+    words: SymSlice<u64>,
+    scratch: Span,
+    pub(crate) memory: Memory,
+    pub(crate) choices: Choices,
+    /// What names the team to its PEs: the same on all of them.
+    pub(crate) id: u64,
+    /// How many syncs have begun.
+    syncs: AtomicU64,
+    /// How many exchanges.
+    exchanges: AtomicU64,
+    /// How many messages the stream has carried, and how many of them since every PE was known to have taken all.
+    streamed: AtomicU64,
+    unsynced: AtomicU64,
+    /// How many PEs have been awaited in all by broadcasts of this PE.
+    taken: AtomicU64,
+    /// How many chunks have been broadcast, and how many agreements made.
+    pub(crate) chunks: AtomicU64,
+    pub(crate) agreements: AtomicU64,
+    /// How many messages each lane has carried to this PE.
+    lanes: [AtomicU64; LANES],
+    /// Whose byte broadcast was the last.
+    pub(crate) last_root: AtomicUsize,
+    /// How many messages this PE has sent.
+    sent: AtomicU64,
+}
+
+impl Group {
+    /// The team of `members` with its scratch memory at `place`, which holds no number but 0 on any of them.
+    pub(crate) fn new(pe: &Arc<Pe>, members: Members, me: usize, place: usize, id: u64) -> Self {
+        let range = place * TEAM_BYTES..(place + 1) * TEAM_BYTES;
+        let allocation = Allocation::unowned(Arc::clone(pe), pe.scratch(), range.start, TEAM_BYTES);
+        let memory = Memory::new(pe);
+        let context = Context::over(Arc::clone(pe), members.clone(), me, Arc::new(()), ContextOptions::new());
+        Self {
+            context,
+            n: members.n(),
+            choices: Choices::new(pe, members.n()),
+            members,
+            me,
+            words: SymSlice::new(allocation, TEAM_BYTES / size_of::<u64>()),
+            scratch: memory.scratch(range),
+            memory,
+            id,
+            syncs: AtomicU64::new(0),
+            exchanges: AtomicU64::new(0),
+            streamed: AtomicU64::new(0),
+            unsynced: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+            chunks: AtomicU64::new(0),
+            agreements: AtomicU64::new(0),
+            lanes: Default::default(),
+            last_root: AtomicUsize::new(0),
+            sent: AtomicU64::new(0),
+            pe: Arc::clone(pe),
+        }
+    }
+
+    /// The PE that this is a part of.
+    pub(crate) fn pe(&self) -> &Arc<Pe> {
+        &self.pe
+    }
+
+    #[inline(always)]
+    pub(crate) fn me(&self) -> usize {
+        self.me
+    }
+
+    #[inline(always)]
+    pub(crate) fn n(&self) -> usize {
+        self.n
+    }
+
+    /// The number in the world of a PE of the team.
+    #[inline(always)]
+    pub(crate) fn world_pe(&self, pe: usize) -> usize {
+        self.members.world_pe(pe)
+    }
+
+    /// The number of the sync that begins now.
+    #[inline(always)]
+    pub(crate) fn next_sync(&self) -> u64 {
+        self.everybody_came();
+        next(&self.syncs)
+    }
+
+    /// The number of the exchange that begins now.
+    #[inline(always)]
+    pub(crate) fn next_exchange(&self) -> u64 {
+        self.everybody_came();
+        next(&self.exchanges)
+    }
+
+    /// Collectives that run now end on no PE before all have begun them, and so ended all before.
+    #[inline(always)]
+    fn everybody_came(&self) {
+        self.unsynced.store(0, Ordering::Relaxed);
+    }
+
+    /// The number of the stream's next message, if there is room for it. Otherwise PEs must sync first.
+    #[inline(always)]
+    pub(crate) fn next_in_stream(&self) -> Option<u64> {
+        if self.unsynced.load(Ordering::Relaxed) >= STREAM as u64 {
+            return None;
+        }
+        next(&self.unsynced);
+        Some(next(&self.streamed))
+    }
+
+    /// This PE's instance of a flag.
+    #[inline(always)]
+    pub(crate) fn flag(&self, flag: Flag) -> SymRef<'_, u64> {
+        self.words.at(flag.word())
+    }
+
+    /// This PE's instance of the word at a place of the scratch memory.
+    #[inline(always)]
+    pub(crate) fn word(&self, place: usize) -> SymRef<'_, u64> {
+        self.words.at(place / size_of::<u64>())
+    }
+
+    /// Bytes of the team's scratch memory.
+    #[inline(always)]
+    pub(crate) fn scratch(&self, place: usize, len: usize) -> Span {
+        self.scratch.part(place..place + len)
+    }
+
+    /// Bytes of the scratch memory that is for collectives which order their accesses themselves.
+    pub(crate) fn general(&self, start: usize, len: usize) -> Span {
+        assert!(start + len <= RECORD_AT);
+        let range = scratch::general(start..start + len);
+        self.scratch.part(range)
+    }
+
+    /// What the count of a lane comes to with so many more messages.
+    pub(crate) fn expect(&self, lane: usize, count: u64) -> u64 {
+        let number = self.lanes[lane].load(Ordering::Relaxed) + count;
+        self.lanes[lane].store(number, Ordering::Relaxed);
+        number
+    }
+
+    /// What the flag [`Taken`](Flag::Taken) comes to when so many PEs have read this one's memory once more.
+    pub(crate) fn expect_taken(&self, others: u64) -> u64 {
+        let taken = self.taken.load(Ordering::Relaxed) + others;
+        self.taken.store(taken, Ordering::Relaxed);
+        taken
+    }
+
+    /// How many messages this PE has sent in collectives of the team.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    pub(crate) fn count_message(&self) {
+        next(&self.sent);
+    }
+
+    /// Sets a flag of a PE.
+    #[inline(always)]
+    pub(crate) fn set(&self, flag: Flag, value: u64, pe: usize) -> Result<()> {
+        self.set_word(self.flag(flag), value, pe)
+    }
+
+    /// Sets a word of a PE. All that was written to it before is visible first.
+    #[inline(always)]
+    pub(crate) fn set_word(&self, word: SymRef<'_, u64>, value: u64, pe: usize) -> Result<()> {
+        self.count_message();
+        under_way(self.context.signal_set(word, value, pe))
+    }
+
+    /// Adds to a flag of a PE.
+    #[inline(always)]
+    pub(crate) fn add(&self, flag: Flag, value: u64, pe: usize) -> Result<()> {
+        self.count_message();
+        under_way(self.context.signal_add(self.flag(flag), value, pe))
+    }
+
+    /// Adds to a flag of a PE of this host, and returns what it was.
+    #[inline(always)]
+    pub(crate) fn fetch_add(&self, flag: Flag, value: u64, pe: usize) -> Result<u64> {
+        self.count_message();
+        let mut operation = self.context.fetch_add(self.flag(flag), value, pe);
+        match Pin::new(&mut operation).poll(&mut TaskContext::from_waker(Waker::noop())) {
+            Poll::Ready(before) => before,
+            Poll::Pending => Err(Error::bootstrap("collective", "a counter is not on this host")),
+        }
+    }
+
+    /// Puts `words` behind the number of the slot at `place` of a PE, then sets the number.
+    #[inline(always)]
+    pub(crate) fn send(&self, place: usize, number: u64, words: &[u64], pe: usize) -> Result<()> {
+        self.count_message();
+        let slot = place / size_of::<u64>();
+        let dest = self.words.slice(slot + 1..slot + 1 + words.len());
+        under_way(self.context.put_signal(dest, words, self.words.at(slot), Signal::Set(number), pe))
+    }
+
+    /// Puts private bytes to a place of a PE's scratch memory, then sets a flag there.
+    pub(crate) fn put_bytes(&self, to: Span, bytes: &[u8], flag: Flag, value: u64, pe: usize) -> Result<()> {
+        self.memory.write_to(to, self.world_pe(pe), bytes);
+        self.set(flag, value, pe)
+    }
+
+    /// Whether `word` has come to `number`, and is not poisoned.
+    #[inline(always)]
+    pub(crate) fn has_come(&self, word: SymRef<'_, u64>, number: u64) -> bool {
+        word.test(Cmp::Ge, number) && word.load() < POISON
+    }
+
+    /// Says on all PEs that two of them called different things; whoever waits on the team ends with an error.
+    #[cold]
+    pub(crate) fn differ(&self, pe: usize, theirs: Signature, mine: Signature) -> Error {
+        let ([a, b], [c, d]) = (mine.words(), theirs.words());
+        let mut calls = [[self.me as u64, a, b], [pe as u64, c, d]];
+        calls.sort_unstable();
+        let record: Record = bytemuck::cast(calls);
+        self.poison(&record);
+        mismatch(&record)
+    }
+
+    /// The word is poisoned: the error that its poisoner has found. Passes it on.
+    #[cold]
+    pub(crate) fn poisoned(&self) -> Error {
+        let mut record: Record = [0; 6];
+        self.memory.read(self.record(), bytemuck::bytes_of_mut(&mut record));
+        self.poison(&record);
+        mismatch(&record)
+    }
+
+    fn record(&self) -> Span {
+        let range = scratch::general(RECORD_AT..RECORD_AT + size_of::<Record>());
+        self.scratch.part(range)
+    }
+
+    /// Sets all numbers that a PE may wait for to what nobody else sets them to.
+    fn poison(&self, record: &Record) {
+        for pe in 0..self.n {
+            self.memory.write_to(self.record(), self.world_pe(pe), bytemuck::bytes_of(record));
+            let flags = (0..scratch::FLAGS).map(scratch::flag);
+            let slots = [0, 1].into_iter().flat_map(|half| (0..SLOTS).map(move |i| scratch::slot(half, i)));
+            let stream = (0..STREAM as u64).map(scratch::stream);
+            for place in flags.chain(slots).chain(stream) {
+                // A PE that cannot be reached is past waiting.
+                let _: Result<()> = under_way(self.context.signal_set(self.word(place), POISON, pe));
+            }
+        }
+    }
+}
+
+fn mismatch(record: &Record) -> Error {
+    let [pe_a, a, b, pe_b, c, d] = *record;
+    Error::CollectiveMismatch {
+        pe_a: pe_a as usize,
+        call_a: Signature::from_words([a, b]).to_string(),
+        pe_b: pe_b as usize,
+        call_b: Signature::from_words([c, d]).to_string(),
+    }
+}
+
+/// One more than the counter was. Collectives run one at a time, so there is no need to lock the bus.
+#[inline(always)]
+fn next(counter: &AtomicU64) -> u64 {
+    let number = counter.load(Ordering::Relaxed) + 1;
+    counter.store(number, Ordering::Relaxed);
+    number
+}
+
+/// Whether the operation could begin. If it has not ended yet it goes on by itself.
+#[inline(always)]
+fn under_way<T, F: Future<Output = Result<T>> + Unpin>(mut operation: F) -> Result<()> {
+    match Pin::new(&mut operation).poll(&mut TaskContext::from_waker(Waker::noop())) {
+        Poll::Ready(Err(error)) => Err(error),
+        Poll::Ready(Ok(_)) | Poll::Pending => Ok(()),
+    }
+}
+
+/// A wait for one number of the scratch memory after the other.
+#[derive(Debug, Default)]
+pub(crate) struct NumberWait(WordWait);
+
+impl NumberWait {
+    /// Ready when `word` has come to `number`. The first look may spin. Asks for the waker only if there is
+    /// something to wait for.
+    #[inline]
+    pub(crate) fn poll(
+        &mut self,
+        group: &Group,
+        word: SymRef<'_, u64>,
+        number: u64,
+        waker: impl FnOnce() -> Waker,
+    ) -> Poll<Result<()>> {
+        let seen = match self.0.look(word, Cmp::Ge, number) {
+            Some(seen) => seen,
+            None => match self.0.watch(word, Cmp::Ge, number, &waker()) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(seen)) => seen,
+                Poll::Ready(Err(error)) => {
+                    self.0.end(word);
+                    return Poll::Ready(Err(error));
+                }
+            },
+        };
+        self.0.end(word);
+        Poll::Ready(if seen >= POISON { Err(group.poisoned()) } else { Ok(()) })
+    }
+
+    /// Whether nothing is watched.
+    #[inline(always)]
+    pub(crate) fn is_unwatched(&self) -> bool {
+        self.0.is_unwatched()
+    }
+}
+
+const _: () = assert!(LINE.is_multiple_of(size_of::<u64>()));

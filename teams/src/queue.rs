@@ -1,0 +1,694 @@
+//! A team runs its collectives one after the other, in the order of their calls.
+//!
+//! A collective lives in its team's queue, not in the future that its caller holds: the future only watches. So
+//! a caller who drops it, or loses a `select!`, leaves nobody waiting: the collective goes on, woken by
+//! the executor like any other, and the next one of the team waits its turn.
+//!
+//! The one at the front does not own the memory it works on, since that would cost two locked instructions a slice.
+//! Its future borrows the memory; should that be forgotten, [`Core::blocks_in_use`] keeps what it uses from
+//! being allocated to others. Those that wait behind it own theirs.
+
+use std::{
+    cell::RefCell,
+    collections::VecDeque,
+    fmt,
+    marker::PhantomData,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, Weak,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
+    },
+    task::{Context as TaskContext, Poll, Wake, Waker},
+};
+
+use oxshmem_ops::context::ContextHandle;
+use oxshmem_runtime::{
+    Error, Result,
+    activity::{Activity, Call, Place},
+    flight::Flight,
+};
+use oxshmem_spaces::allocation::Allocation;
+
+use tracing::Instrument;
+
+use crate::{
+    exchange::{Buffers, Exchange},
+    group::Group,
+    registry::Registry,
+    stream::Stream,
+    sync::Sync,
+    team::TeamConfig,
+};
+
+/// What all handles of a team on one PE share.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) group: Arc<Group>,
+    /// Held for a poll at the longest. Unlocking is a plain store, which halves the price of a sync.
+    queue: spin::mutex::SpinMutex<Queue, spin::Yield>,
+    /// Whether the other PEs are in this process, so that what we do may wake this very team on this thread.
+    in_process: bool,
+    last_wait: LastWait,
+    /// Somebody wants the queue looked at, and found it locked.
+    poked: AtomicBool,
+    /// The thread that polls a task at the front, as [`this_thread`] names it: what the task does may wake this team.
+    polled_by: AtomicUsize,
+    pub(crate) registry: Arc<Registry>,
+    /// The place of its scratch memory.
+    pub(crate) place: usize,
+    /// The name of a predefined team.
+    pub(crate) predefined: Option<&'static str>,
+    pub(crate) config: TeamConfig,
+    pub(crate) contexts: Mutex<Vec<ContextHandle>>,
+    destroyed: AtomicBool,
+    this: Weak<Self>,
+}
+
+/// What the youngest collective waits for, if that is the last thing it does: its future looks at it without the
+/// queue.
+///
+/// Whoever reads while another thread begins the next one may see that one's value, which is larger, and so
+/// come too late but never too early.
+#[derive(Debug, Default)]
+struct LastWait {
+    ticket: AtomicU64,
+    place: AtomicUsize,
+    value: AtomicU64,
+}
+
+impl LastWait {
+    #[inline(always)]
+    fn set(&self, ticket: u64, place: usize, value: u64) {
+        self.place.store(place, Ordering::Relaxed);
+        self.value.store(value, Ordering::Relaxed);
+        // Release: with the ticket come its place and value, or later ones.
+        self.ticket.store(ticket, Ordering::Release);
+    }
+
+    /// The word's place and what it must come to, for the collective with that ticket.
+    #[inline(always)]
+    fn get(&self, ticket: u64) -> Option<(usize, u64)> {
+        let same = self.ticket.load(Ordering::Acquire) == ticket;
+        same.then(|| (self.place.load(Ordering::Relaxed), self.value.load(Ordering::Relaxed)))
+    }
+}
+
+/// Set in the place of a [`LastWait`] after which something is left to do.
+const UNFINISHED: usize = 1;
+
+/// Collectives under way, in the order of their calls.
+#[derive(Debug, Default)]
+struct Queue {
+    /// How many have ended.
+    ended: u64,
+    waiting: VecDeque<Running>,
+    /// Who to wake when something has ended, by the number of their collective.
+    watchers: Vec<(u64, Waker)>,
+    /// Who is to be woken as soon as the queue is unlocked.
+    woken: Vec<Waker>,
+    buffers: Buffers,
+    /// Where it says what the one at the front waits for.
+    noted: Option<Place>,
+    /// Errors of collectives that have ended, for their futures.
+    failures: Vec<(u64, Error)>,
+    /// PEs called different things from this one on: the two calls.
+    broken: Option<(u64, [(usize, String); 2])>,
+}
+
+/// A collective, waiting for its turn or under way.
+enum Running {
+    Sync(Sync),
+    Exchange(Exchange, Use),
+    Stream(Stream, Use),
+    Task(Pin<Box<dyn Future<Output = Result<()>> + Send>>, Activity),
+}
+
+/// The memory that a collective works on.
+#[derive(Debug, Default)]
+pub(crate) struct Use {
+    /// The blocks of the heap that it is in, by their numbers plus 1.
+    blocks: [u64; 2],
+    /// Set where the caller does not lend it for long enough.
+    owned: Option<Box<Memory>>,
+}
+
+/// The destination and the source of a collective.
+pub(crate) type Memory = [Arc<Allocation>; 2];
+
+impl Use {
+    #[inline(always)]
+    fn of(memory: [&Arc<Allocation>; 2]) -> Self {
+        Self { blocks: memory.map(|memory| memory.block().map_or(0, |block| block.id + 1)), owned: None }
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sync(_) => "sync",
+            Self::Exchange(..) => "exchange",
+            Self::Stream(..) => "stream",
+            Self::Task(..) => "task",
+        })
+    }
+}
+
+impl Running {
+    /// Begins; true if it has ended with that.
+    #[inline(always)]
+    fn begin(&mut self, group: &Group, buffers: &mut Buffers) -> Result<()> {
+        match self {
+            Self::Sync(sync) => sync.begin(group),
+            Self::Exchange(exchange, _) => exchange.begin(group, buffers),
+            Self::Stream(stream, _) => stream.begin(group),
+            Self::Task(..) => Ok(()),
+        }
+    }
+
+    /// Whether others depend on its going on, even if nobody ever polls the future.
+    #[inline(always)]
+    fn owes(&self, group: &Group) -> bool {
+        match self {
+            Self::Sync(sync) => sync.owes(group),
+            Self::Exchange(exchange, _) => exchange.owes(),
+            Self::Stream(stream, _) => stream.owes(group),
+            Self::Task(..) => true,
+        }
+    }
+
+    /// What it waits for last, if nothing is to be sent after it.
+    #[inline(always)]
+    fn last_wait(&self, group: &Group) -> Option<(usize, u64)> {
+        let unfinished = |(place, value)| (place | UNFINISHED, value);
+        match self {
+            Self::Sync(sync) => sync.waits_for().map(|(flag, value)| (flag.word() * size_of::<u64>(), value)),
+            Self::Exchange(exchange, _) => exchange.last_wait(group).map(unfinished),
+            Self::Stream(stream, _) => stream.last_wait(group).map(unfinished),
+            Self::Task(..) => None,
+        }
+    }
+
+    /// What to tell those who ask what this PE is in.
+    fn activity(&self, group: &Group, number: u64) -> Activity {
+        let activity = match self {
+            Self::Sync(_) => Activity::new(Call::Sync),
+            Self::Exchange(exchange, _) => exchange.signature().activity(),
+            Self::Stream(stream, _) => stream.signature().activity(),
+            Self::Task(_, activity) => *activity,
+        };
+        let mut named = Activity::collective(activity.call, group.id, number);
+        named.args = activity.args;
+        named
+    }
+}
+
+impl Core {
+    pub(crate) fn new(
+        group: Group,
+        place: usize,
+        predefined: Option<&'static str>,
+        config: TeamConfig,
+        registry: &Arc<Registry>,
+    ) -> Arc<Self> {
+        let core = Arc::new_cyclic(|this| Self {
+            in_process: group.pe().in_process(),
+            group: Arc::new(group),
+            queue: spin::mutex::SpinMutex::default(),
+            last_wait: LastWait::default(),
+            poked: AtomicBool::new(false),
+            polled_by: AtomicUsize::new(0),
+            registry: Arc::clone(registry),
+            place,
+            predefined,
+            config,
+            contexts: Mutex::default(),
+            destroyed: AtomicBool::new(false),
+            this: this.clone(),
+        });
+        registry.add(&core);
+        core
+    }
+
+    /// An error if the team is no more, or the job cannot go on.
+    #[inline(always)]
+    pub(crate) fn check(&self, call: &'static str) -> Result<()> {
+        // Relaxed: a flag for mistakes, not for synchronisation.
+        if self.destroyed.load(Ordering::Relaxed) {
+            return Err(Error::TeamDestroyed { call });
+        }
+        self.group.pe().check(call)
+    }
+
+    /// From now on the team is no more. False if it was not before.
+    pub(crate) fn set_destroyed(&self) -> bool {
+        !self.destroyed.swap(true, Ordering::Relaxed)
+    }
+
+    /// A sync.
+    #[inline]
+    pub(crate) fn sync(&self) -> Collective<'_> {
+        tracing::trace!(target: "oxshmem", call = "sync");
+        if let Err(error) = self.check("sync") {
+            return Collective::failed(error);
+        }
+        let ticket = self.with_queue(|queue| {
+            // The sync before is still there if its future has seen the end of it by itself. It is used again in
+            // place: moving it about would cost more than all the rest.
+            if queue.waiting.len() == 1
+                && let Some(Running::Sync(sync)) = queue.waiting.front_mut()
+                && sync.is_over(&self.group)
+            {
+                queue.ended += 1;
+                let begun = sync.begin(&self.group);
+                return self.begun(queue, begun);
+            }
+            self.push(queue, Running::Sync(Sync::default()))
+        });
+        Collective::new(self, ticket)
+    }
+
+    /// An exchange in `memory`.
+    #[inline]
+    pub(crate) fn exchange<'a>(
+        &'a self,
+        exchange: Exchange,
+        memory: [&'a Arc<Allocation>; 2],
+    ) -> Collective<'a> {
+        let ticket = self.with_queue(|queue| {
+            self.retire(queue);
+            let used = queue.lend(memory);
+            self.push(queue, Running::Exchange(exchange, used))
+        });
+        Collective::new(self, ticket)
+    }
+
+    /// A message from a root to all, in `memory`.
+    #[inline]
+    pub(crate) fn stream<'a>(&'a self, stream: Stream, memory: [&'a Arc<Allocation>; 2]) -> Collective<'a> {
+        let ticket = self.with_queue(|queue| {
+            self.retire(queue);
+            let used = queue.lend(memory);
+            self.push(queue, Running::Stream(stream, used))
+        });
+        Collective::new(self, ticket)
+    }
+
+    /// Any other collective. It owns what it works on.
+    pub(crate) fn task(
+        &self,
+        activity: Activity,
+        task: impl Future<Output = Result<()>> + Send + 'static,
+    ) -> Collective<'_> {
+        let ticket = self.with_queue(|queue| {
+            self.retire(queue);
+            self.push(queue, Running::Task(Box::pin(task), activity))
+        });
+        Collective::new(self, ticket)
+    }
+
+    /// Any other collective with a result, which `call` names to those who trace.
+    pub(crate) fn run<T, F>(
+        &self,
+        call: &'static str,
+        activity: Activity,
+        collective: impl FnOnce(Arc<Group>) -> F + Send + 'static,
+    ) -> Outcome<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        let flight = Arc::new(Flight::default());
+        if let Err(error) = self.check(call) {
+            flight.land(Err(error));
+            return Outcome { flight, core: self.this.clone() };
+        }
+        let landing = Arc::clone(&flight);
+        let group = Arc::clone(&self.group);
+        let task = async move {
+            let outcome = match group.pe().check(call) {
+                Ok(()) => collective(group).await,
+                Err(error) => Err(error),
+            };
+            landing.land(outcome);
+            Ok(())
+        };
+        // One span from its turn to its end; nothing while nobody listens at TRACE.
+        let task = task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call));
+        drop(self.task(activity, task));
+        Outcome { flight, core: self.this.clone() }
+    }
+
+    /// The blocks of the heap, by number, that the collective at the front uses without owning them.
+    pub(crate) fn blocks_in_use(&self) -> Vec<u64> {
+        let queue = self.queue.lock();
+        let blocks = match queue.waiting.front() {
+            Some(Running::Exchange(_, used) | Running::Stream(_, used)) => used.blocks,
+            _ => return Vec::new(),
+        };
+        self.unlock(queue);
+        blocks.into_iter().filter_map(|block| block.checked_sub(1)).collect()
+    }
+
+    /// Ready when everything that was called on this team before has ended.
+    pub(crate) fn idle(&self) -> Collective<'_> {
+        let ticket = self.with_queue(|queue| {
+            self.retire(queue);
+            queue.ended + queue.waiting.len() as u64
+        });
+        Collective::new(self, ticket)
+    }
+
+    /// Removes a sync whose future has seen the end of it.
+    #[inline(always)]
+    fn retire(&self, queue: &mut Queue) {
+        if queue.waiting.len() == 1
+            && let Some(Running::Sync(sync)) = queue.waiting.front()
+            && sync.is_over(&self.group)
+        {
+            queue.waiting.clear();
+            queue.ended += 1;
+        }
+    }
+
+    /// Appends a collective, and begins it if it is its turn. Returns its ticket, or 0 if it has ended well.
+    #[inline(always)]
+    fn push(&self, queue: &mut Queue, running: Running) -> u64 {
+        queue.waiting.push_back(running);
+        if queue.waiting.len() > 1 {
+            let ticket = queue.ended + queue.waiting.len() as u64;
+            self.advance(queue);
+            return ticket;
+        }
+        let begun = match queue.waiting.front_mut() {
+            Some(front) => front.begin(&self.group, &mut queue.buffers),
+            None => Ok(()),
+        };
+        self.begun(queue, begun)
+    }
+
+    /// The only collective has begun. Returns its ticket, or 0 if it has ended well.
+    #[inline(always)]
+    fn begun(&self, queue: &mut Queue, begun: Result<()>) -> u64 {
+        let ticket = queue.ended + 1;
+        if let Err(error) = begun {
+            queue.end(&self.group, Err(error));
+            return ticket;
+        }
+        let Some(front) = queue.waiting.front() else { return ticket };
+        if let Some((place, value)) = front.last_wait(&self.group)
+            && !front.owes(&self.group)
+        {
+            self.last_wait.set(ticket, place, value);
+            return ticket;
+        }
+        // It has ended, or others depend on what this PE sends later, even if nobody ever polls the future.
+        self.advance(queue);
+        let well = queue.ended >= ticket && queue.failures.is_empty() && queue.broken.is_none();
+        if well { 0 } else { ticket }
+    }
+
+    /// Runs the queue as far as it goes.
+    fn advance(&self, queue: &mut Queue) {
+        let waker = || self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
+        loop {
+            let Queue { waiting, buffers, .. } = queue;
+            let outcome = match waiting.front_mut() {
+                None => return,
+                Some(Running::Sync(sync)) => sync.poll(&self.group, waker),
+                Some(Running::Exchange(exchange, _)) => exchange.poll(&self.group, buffers, waker),
+                Some(Running::Stream(stream, _)) => stream.poll(&self.group, waker),
+                Some(Running::Task(task, _)) => {
+                    // Relaxed: only this thread looks for its own name.
+                    self.polled_by.store(this_thread(), Ordering::Relaxed);
+                    let outcome = task.as_mut().poll(&mut TaskContext::from_waker(&waker()));
+                    self.polled_by.store(0, Ordering::Relaxed);
+                    if !self.in_process && self.poked.swap(false, Ordering::Relaxed) && outcome.is_pending() {
+                        continue;
+                    }
+                    outcome
+                }
+            };
+            match outcome {
+                Poll::Pending => return self.note(queue),
+                Poll::Ready(outcome) => queue.end(&self.group, outcome),
+            }
+        }
+    }
+
+    /// The collective at the front waits for others: says so, if it has not.
+    fn note(&self, queue: &mut Queue) {
+        if queue.noted.is_none()
+            && let Some(front) = queue.waiting.front()
+        {
+            let activity = front.activity(&self.group, queue.ended + 1);
+            queue.noted = Some(self.group.pe().board().put(&activity));
+        }
+    }
+
+    /// Locks the queue for `work`, and wakes whom it set free afterwards.
+    #[inline(always)]
+    fn with_queue<R>(&self, work: impl FnOnce(&mut Queue) -> R) -> R {
+        let mut queue = self.queue.lock();
+        let result = work(&mut queue);
+        self.unlock(queue);
+        result
+    }
+
+    #[inline(always)]
+    fn unlock(&self, mut queue: spin::mutex::SpinMutexGuard<'_, Queue>) {
+        if queue.woken.is_empty() {
+            drop(queue);
+        } else {
+            let woken = std::mem::take(&mut queue.woken);
+            drop(queue);
+            woken.into_iter().for_each(Waker::wake);
+        }
+        if self.in_process {
+            // With the fence in `poke`: either we see the poke, or who poked finds the queue unlocked.
+            fence(Ordering::SeqCst);
+            if self.poked.load(Ordering::Relaxed) {
+                self.poke();
+            }
+        }
+    }
+
+    /// Runs the queue, unless somebody is at it, perhaps this very thread, who then does so again.
+    #[cold]
+    fn poke(&self) {
+        self.poked.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if !self.poked.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(mut queue) = self.queue.try_lock() {
+            self.poked.store(false, Ordering::Relaxed);
+            self.advance(&mut queue);
+            self.unlock(queue);
+        }
+    }
+}
+
+impl Queue {
+    /// What a collective that is called now uses of `memory`: the one whose turn it is only borrows it.
+    #[inline(always)]
+    fn lend(&self, memory: [&Arc<Allocation>; 2]) -> Use {
+        let mut used = Use::of(memory);
+        if !self.waiting.is_empty() {
+            used.owned = Some(Box::new(memory.map(Arc::clone)));
+        }
+        used
+    }
+
+    /// The collective at the front has ended.
+    fn end(&mut self, group: &Group, outcome: Result<()>) {
+        self.waiting.pop_front();
+        if let Some(place) = self.noted.take() {
+            group.pe().board().take(place);
+        }
+        self.ended += 1;
+        match outcome {
+            Ok(()) => {}
+            Err(Error::CollectiveMismatch { pe_a, call_a, pe_b, call_b }) => {
+                self.broken.get_or_insert((self.ended, [(pe_a, call_a), (pe_b, call_b)]));
+            }
+            Err(error) => self.failures.push((self.ended, error)),
+        }
+        self.woken.extend(self.watchers.drain(..).map(|(_, waker)| waker));
+    }
+
+    /// The outcome of a collective that has ended.
+    fn outcome(&mut self, ticket: u64) -> Result<()> {
+        if let Some(at) = self.failures.iter().position(|&(failed, _)| failed == ticket) {
+            return Err(self.failures.swap_remove(at).1);
+        }
+        match &self.broken {
+            Some((since, [(pe_a, call_a), (pe_b, call_b)])) if ticket >= *since => {
+                let (pe_a, call_a, pe_b, call_b) = (*pe_a, call_a.clone(), *pe_b, call_b.clone());
+                Err(Error::CollectiveMismatch { pe_a, call_a, pe_b, call_b })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Woken by the executor when a word that the front of the queue waits for has changed.
+impl Wake for Core {
+    fn wake(self: Arc<Self>) {
+        if !self.in_process {
+            if self.polled_by.load(Ordering::Relaxed) == this_thread() {
+                // From inside of the task at the front, which is looked at again right after.
+                self.poked.store(true, Ordering::Relaxed);
+            } else {
+                self.with_queue(|queue| self.advance(queue));
+            }
+            return;
+        }
+        thread_local! {
+            /// Teams that this thread was asked to look at while it looked at another.
+            static WOKEN: RefCell<Option<VecDeque<Arc<Core>>>> = const { RefCell::new(None) };
+        }
+        // In one process a step of one PE wakes the next PE within this very call. Taking turns instead of
+        // nesting keeps the stack flat however many there are.
+        let first = WOKEN.with_borrow_mut(|woken| match woken {
+            Some(woken) => {
+                woken.push_back(Arc::clone(&self));
+                false
+            }
+            None => {
+                *woken = Some(VecDeque::new());
+                true
+            }
+        });
+        if !first {
+            return;
+        }
+        let mut next = Some(self);
+        while let Some(core) = next {
+            core.poke();
+            next = WOKEN.with_borrow_mut(|woken| {
+                let core = woken.as_mut().and_then(VecDeque::pop_front);
+                if core.is_none() {
+                    *woken = None;
+                }
+                core
+            });
+        }
+    }
+}
+
+/// A number that no other living thread has.
+fn this_thread() -> usize {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| std::ptr::from_ref(here).addr())
+}
+
+/// A collective that was called. It goes on if this is dropped.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let sum = world.alloc::<u64>(1).await?;
+/// sum.at(0).store(world.my_pe() as u64 + 1);
+/// let team = world.team();
+/// let summing = team.sum_reduce(&sum, &sum); // this PE has given its value
+/// summing.await?; // and has the sum
+/// assert_eq!(sum.at(0).load(), 3);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+#[must_use = "the result is there once this is awaited"]
+pub struct Collective<'a>(State<'a>);
+
+enum State<'a> {
+    /// The ticket of a collective in the queue; 0 is one that has ended well.
+    Called(&'a Core, u64, PhantomData<&'a mut ()>),
+    Failed(Option<Box<Error>>),
+}
+
+impl<'a> Collective<'a> {
+    #[inline(always)]
+    fn new(core: &'a Core, ticket: u64) -> Self {
+        Self(State::Called(core, ticket, PhantomData))
+    }
+
+    #[cold]
+    pub(crate) fn failed(error: Error) -> Self {
+        Self(State::Failed(Some(Box::new(error))))
+    }
+}
+
+impl Future for Collective<'_> {
+    type Output = Result<()>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let (core, ticket) = match &mut self.0 {
+            State::Called(_, 0, _) => return Poll::Ready(Ok(())),
+            State::Called(core, ticket, _) => (*core, *ticket),
+            State::Failed(error) => {
+                return Poll::Ready(error.take().map_or(Ok(()), |error| Err(*error)));
+            }
+        };
+        if let Some((place, value)) = core.last_wait.get(ticket) {
+            let word = core.group.word(place & !UNFINISHED);
+            let came = core.group.has_come(word, value)
+                || core.group.pe().executor().spin_until(|| core.group.has_come(word, value));
+            if came && place & UNFINISHED == 0 {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        core.with_queue(|queue| {
+            if queue.ended < ticket {
+                core.advance(queue);
+            }
+            if queue.ended >= ticket {
+                return Poll::Ready(queue.outcome(ticket));
+            }
+            match queue.watchers.iter_mut().find(|(watched, _)| *watched == ticket) {
+                Some((_, waker)) => waker.clone_from(cx.waker()),
+                None => queue.watchers.push((ticket, cx.waker().clone())),
+            }
+            Poll::Pending
+        })
+    }
+}
+
+impl fmt::Debug for Collective<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            State::Called(_, 0, _) => f.write_str("Collective(ended)"),
+            State::Called(_, ticket, _) => write!(f, "Collective({ticket})"),
+            State::Failed(error) => write!(f, "Collective({error:?})"),
+        }
+    }
+}
+
+/// A collective with a result: see [`Team::run`](crate::Team::run). It goes on if this is dropped.
+#[must_use = "the other PEs have come once this is awaited"]
+pub struct Outcome<T> {
+    flight: Arc<Flight<Result<T>>>,
+    core: Weak<Core>,
+}
+
+impl<T> Future for Outcome<T> {
+    type Output = Result<T>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        // It goes on by itself; looking once more saves a turn through the executor. Whoever has the queue
+        // locked is at it already.
+        if let Some(core) = self.core.upgrade()
+            && let Some(mut queue) = core.queue.try_lock()
+        {
+            core.advance(&mut queue);
+            core.unlock(queue);
+        }
+        self.flight.poll(cx)
+    }
+}
+
+impl<T> fmt::Debug for Outcome<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Outcome")
+    }
+}

@@ -1,0 +1,429 @@
+//! Kernels that read and write symmetric memory directly, while other PEs may access it.
+//!
+//! A loop in Rust over such memory would be a data race. These are loops in assembly, in which the compiler sees
+//! neither loads nor stores, so that a race only makes elements stale or torn, as [`copy`] does. They exist where
+//! one vector instruction is the whole operation, and save the way through private memory: they are faster by a
+//! third in the second-level cache, and several times as fast from main memory.
+
+use std::arch::asm;
+
+use oxshmem_runtime::memory::copy;
+
+use super::{
+    ElementType, ReduceOp,
+    kernel::Fused,
+    kernels::{Level, tail},
+};
+
+/// The fused kernel at a level that this processor has, if there is one.
+pub(super) fn at(level: Level, element: ElementType, op: ReduceOp) -> Option<Fused> {
+    match level {
+        Level::Baseline => None,
+        Level::Avx2 => avx2(element, op),
+        Level::Avx512 => avx512(element, op),
+    }
+}
+
+/// A row is an operation, the types of one size that share an instruction for it, and the instruction.
+macro_rules! table {
+    ($level:ident, $loop:ident, $fold:ident: $($op:ident: $($element:ident)|* => $instruction:literal;)*) => {
+        fn $level(element: ElementType, op: ReduceOp) -> Option<Fused> {
+            use ElementType::*;
+            match (element, op) {
+                $(($($element)|*, ReduceOp::$op) => Some({
+                    const ELEMENT: ElementType = [$($element),*][0];
+                    unsafe fn two(out: *mut u8, a: *const u8, b: *const u8, n: usize) {
+                        // SAFETY: the caller's contract, that of `Kernel::fused`, is the loop's.
+                        unsafe { $loop!($instruction, ELEMENT, ReduceOp::$op, out, a, b, n) }
+                    }
+                    unsafe fn many(out: *mut u8, sources: *const *const u8, count: usize, n: usize) {
+                        // SAFETY: the caller's contract, that of `Kernel::fold`, is the loop's.
+                        unsafe { $fold!($instruction, ELEMENT, ReduceOp::$op, out, sources, count, n) }
+                    }
+                    Fused { two, many }
+                }),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+/// 256 bytes at a time, then 64, then what is left under a mask, outside of which nothing is touched. Registers
+/// above 15 leave nothing to clean up.
+macro_rules! loop_avx512 {
+    ($instruction:literal, $element:expr, $op:expr, $out:ident, $a:ident, $b:ident, $n:ident) => {
+        asm!(
+            "sub {len}, 256",
+            "jb 3f",
+            "2:",
+            "vmovdqu64 zmm16, [{a} + {at}]",
+            "vmovdqu64 zmm17, [{a} + {at} + 64]",
+            "vmovdqu64 zmm18, [{a} + {at} + 128]",
+            "vmovdqu64 zmm19, [{a} + {at} + 192]",
+            concat!($instruction, " zmm16, zmm16, [{b} + {at}]"),
+            concat!($instruction, " zmm17, zmm17, [{b} + {at} + 64]"),
+            concat!($instruction, " zmm18, zmm18, [{b} + {at} + 128]"),
+            concat!($instruction, " zmm19, zmm19, [{b} + {at} + 192]"),
+            "vmovdqu64 [{out} + {at}], zmm16",
+            "vmovdqu64 [{out} + {at} + 64], zmm17",
+            "vmovdqu64 [{out} + {at} + 128], zmm18",
+            "vmovdqu64 [{out} + {at} + 192], zmm19",
+            "add {at}, 256",
+            "sub {len}, 256",
+            "jae 2b",
+            "3:",
+            "add {len}, 192",
+            "jnc 5f",
+            "4:",
+            "vmovdqu64 zmm16, [{a} + {at}]",
+            concat!($instruction, " zmm16, zmm16, [{b} + {at}]"),
+            "vmovdqu64 [{out} + {at}], zmm16",
+            "add {at}, 64",
+            "sub {len}, 64",
+            "jae 4b",
+            "5:",
+            "add {len}, 64",
+            "jz 6f",
+            "mov {mask}, -1",
+            "bzhi {mask}, {mask}, {len}",
+            "kmovq k1, {mask}",
+            "vmovdqu8 zmm16 {{k1}} {{z}}, [{a} + {at}]",
+            "vmovdqu8 zmm17 {{k1}} {{z}}, [{b} + {at}]",
+            concat!($instruction, " zmm16, zmm16, zmm17"),
+            "vmovdqu8 [{out} + {at}] {{k1}}, zmm16",
+            "6:",
+            out = in(reg) $out, a = in(reg) $a, b = in(reg) $b,
+            at = inout(reg) 0usize => _, len = inout(reg) $n * $element.size() => _, mask = out(reg) _,
+            out("zmm16") _, out("zmm17") _, out("zmm18") _, out("zmm19") _, out("k1") _,
+            options(nostack)
+        )
+    };
+}
+
+/// 512 bytes of all sources at a time, then 64 or what is left under a mask. The result is in registers until all
+/// sources are in it, so that `out` may be any of them.
+macro_rules! fold_avx512 {
+    ($instruction:literal, $element:expr, $op:expr, $out:ident, $sources:ident, $count:ident, $n:ident) => {
+        asm!(
+            "sub {len}, 512",
+            "jb 4f",
+            "2:",
+            "mov {source}, [{sources}]",
+            "vmovdqu64 zmm16, [{source} + {at}]",
+            "vmovdqu64 zmm17, [{source} + {at} + 64]",
+            "vmovdqu64 zmm18, [{source} + {at} + 128]",
+            "vmovdqu64 zmm19, [{source} + {at} + 192]",
+            "vmovdqu64 zmm20, [{source} + {at} + 256]",
+            "vmovdqu64 zmm21, [{source} + {at} + 320]",
+            "vmovdqu64 zmm22, [{source} + {at} + 384]",
+            "vmovdqu64 zmm23, [{source} + {at} + 448]",
+            "mov {next}, 1",
+            "3:",
+            "mov {source}, [{sources} + 8 * {next}]",
+            concat!($instruction, " zmm16, zmm16, [{source} + {at}]"),
+            concat!($instruction, " zmm17, zmm17, [{source} + {at} + 64]"),
+            concat!($instruction, " zmm18, zmm18, [{source} + {at} + 128]"),
+            concat!($instruction, " zmm19, zmm19, [{source} + {at} + 192]"),
+            concat!($instruction, " zmm20, zmm20, [{source} + {at} + 256]"),
+            concat!($instruction, " zmm21, zmm21, [{source} + {at} + 320]"),
+            concat!($instruction, " zmm22, zmm22, [{source} + {at} + 384]"),
+            concat!($instruction, " zmm23, zmm23, [{source} + {at} + 448]"),
+            "inc {next}",
+            "cmp {next}, {count}",
+            "jb 3b",
+            "vmovdqu64 [{out} + {at}], zmm16",
+            "vmovdqu64 [{out} + {at} + 64], zmm17",
+            "vmovdqu64 [{out} + {at} + 128], zmm18",
+            "vmovdqu64 [{out} + {at} + 192], zmm19",
+            "vmovdqu64 [{out} + {at} + 256], zmm20",
+            "vmovdqu64 [{out} + {at} + 320], zmm21",
+            "vmovdqu64 [{out} + {at} + 384], zmm22",
+            "vmovdqu64 [{out} + {at} + 448], zmm23",
+            "add {at}, 512",
+            "sub {len}, 512",
+            "jae 2b",
+            "4:",
+            "add {len}, 512",
+            "jz 8f",
+            "5:",
+            "mov {mask}, -1",
+            "cmp {len}, 64",
+            "jae 6f",
+            "bzhi {mask}, {mask}, {len}",
+            "6:",
+            "kmovq k1, {mask}",
+            "mov {source}, [{sources}]",
+            "vmovdqu8 zmm16 {{k1}} {{z}}, [{source} + {at}]",
+            "mov {next}, 1",
+            "7:",
+            "mov {source}, [{sources} + 8 * {next}]",
+            "vmovdqu8 zmm17 {{k1}} {{z}}, [{source} + {at}]",
+            concat!($instruction, " zmm16, zmm16, zmm17"),
+            "inc {next}",
+            "cmp {next}, {count}",
+            "jb 7b",
+            "vmovdqu8 [{out} + {at}] {{k1}}, zmm16",
+            "add {at}, 64",
+            "sub {len}, 64",
+            "ja 5b",
+            "8:",
+            out = in(reg) $out, sources = in(reg) $sources, count = in(reg) $count,
+            at = inout(reg) 0usize => _, len = inout(reg) $n * $element.size() => _,
+            source = out(reg) _, next = out(reg) _, mask = out(reg) _,
+            out("zmm16") _, out("zmm17") _, out("zmm18") _, out("zmm19") _,
+            out("zmm20") _, out("zmm21") _, out("zmm22") _, out("zmm23") _, out("k1") _,
+            options(nostack)
+        )
+    };
+}
+
+/// 128 bytes at a time, then 32; fewer go through private memory.
+macro_rules! loop_avx2 {
+    ($instruction:literal, $element:expr, $op:expr, $out:ident, $a:ident, $b:ident, $n:ident) => {{
+        let len = $n * $element.size();
+        let whole = len & !31;
+        if whole > 0 {
+            asm!(
+                "sub {len}, 128",
+                "jb 3f",
+                "2:",
+                "vmovdqu ymm0, [{a} + {at}]",
+                "vmovdqu ymm1, [{a} + {at} + 32]",
+                "vmovdqu ymm2, [{a} + {at} + 64]",
+                "vmovdqu ymm3, [{a} + {at} + 96]",
+                concat!($instruction, " ymm0, ymm0, [{b} + {at}]"),
+                concat!($instruction, " ymm1, ymm1, [{b} + {at} + 32]"),
+                concat!($instruction, " ymm2, ymm2, [{b} + {at} + 64]"),
+                concat!($instruction, " ymm3, ymm3, [{b} + {at} + 96]"),
+                "vmovdqu [{out} + {at}], ymm0",
+                "vmovdqu [{out} + {at} + 32], ymm1",
+                "vmovdqu [{out} + {at} + 64], ymm2",
+                "vmovdqu [{out} + {at} + 96], ymm3",
+                "add {at}, 128",
+                "sub {len}, 128",
+                "jae 2b",
+                "3:",
+                "add {len}, 128",
+                "jz 5f",
+                "4:",
+                "vmovdqu ymm0, [{a} + {at}]",
+                concat!($instruction, " ymm0, ymm0, [{b} + {at}]"),
+                "vmovdqu [{out} + {at}], ymm0",
+                "add {at}, 32",
+                "sub {len}, 32",
+                "jnz 4b",
+                "5:",
+                "vzeroupper",
+                out = in(reg) $out, a = in(reg) $a, b = in(reg) $b,
+                at = inout(reg) 0usize => _, len = inout(reg) whole => _,
+                out("ymm0") _, out("ymm1") _, out("ymm2") _, out("ymm3") _,
+                out("ymm4") _, out("ymm5") _, out("ymm6") _, out("ymm7") _,
+                out("ymm8") _, out("ymm9") _, out("ymm10") _, out("ymm11") _,
+                out("ymm12") _, out("ymm13") _, out("ymm14") _, out("ymm15") _,
+                options(nostack)
+            );
+        }
+        if whole < len {
+            rest($element, $op, $out, &[$a, $b], whole, len)
+        }
+    }};
+}
+
+/// 256 bytes of all sources at a time, then 32; fewer go through private memory.
+macro_rules! fold_avx2 {
+    ($instruction:literal, $element:expr, $op:expr, $out:ident, $sources:ident, $count:ident, $n:ident) => {{
+        let len = $n * $element.size();
+        let whole = len & !31;
+        if whole > 0 {
+            asm!(
+                "sub {len}, 256",
+                "jb 4f",
+                "2:",
+                "mov {source}, [{sources}]",
+                "vmovdqu ymm0, [{source} + {at}]",
+                "vmovdqu ymm1, [{source} + {at} + 32]",
+                "vmovdqu ymm2, [{source} + {at} + 64]",
+                "vmovdqu ymm3, [{source} + {at} + 96]",
+                "vmovdqu ymm4, [{source} + {at} + 128]",
+                "vmovdqu ymm5, [{source} + {at} + 160]",
+                "vmovdqu ymm6, [{source} + {at} + 192]",
+                "vmovdqu ymm7, [{source} + {at} + 224]",
+                "mov {next}, 1",
+                "3:",
+                "mov {source}, [{sources} + 8 * {next}]",
+                concat!($instruction, " ymm0, ymm0, [{source} + {at}]"),
+                concat!($instruction, " ymm1, ymm1, [{source} + {at} + 32]"),
+                concat!($instruction, " ymm2, ymm2, [{source} + {at} + 64]"),
+                concat!($instruction, " ymm3, ymm3, [{source} + {at} + 96]"),
+                concat!($instruction, " ymm4, ymm4, [{source} + {at} + 128]"),
+                concat!($instruction, " ymm5, ymm5, [{source} + {at} + 160]"),
+                concat!($instruction, " ymm6, ymm6, [{source} + {at} + 192]"),
+                concat!($instruction, " ymm7, ymm7, [{source} + {at} + 224]"),
+                "inc {next}",
+                "cmp {next}, {count}",
+                "jb 3b",
+                "vmovdqu [{out} + {at}], ymm0",
+                "vmovdqu [{out} + {at} + 32], ymm1",
+                "vmovdqu [{out} + {at} + 64], ymm2",
+                "vmovdqu [{out} + {at} + 96], ymm3",
+                "vmovdqu [{out} + {at} + 128], ymm4",
+                "vmovdqu [{out} + {at} + 160], ymm5",
+                "vmovdqu [{out} + {at} + 192], ymm6",
+                "vmovdqu [{out} + {at} + 224], ymm7",
+                "add {at}, 256",
+                "sub {len}, 256",
+                "jae 2b",
+                "4:",
+                "add {len}, 256",
+                "jz 7f",
+                "5:",
+                "mov {source}, [{sources}]",
+                "vmovdqu ymm0, [{source} + {at}]",
+                "mov {next}, 1",
+                "6:",
+                "mov {source}, [{sources} + 8 * {next}]",
+                concat!($instruction, " ymm0, ymm0, [{source} + {at}]"),
+                "inc {next}",
+                "cmp {next}, {count}",
+                "jb 6b",
+                "vmovdqu [{out} + {at}], ymm0",
+                "add {at}, 32",
+                "sub {len}, 32",
+                "jnz 5b",
+                "7:",
+                "vzeroupper",
+                out = in(reg) $out, sources = in(reg) $sources, count = in(reg) $count,
+                at = inout(reg) 0usize => _, len = inout(reg) whole => _,
+                source = out(reg) _, next = out(reg) _,
+                out("ymm0") _, out("ymm1") _, out("ymm2") _, out("ymm3") _,
+                out("ymm4") _, out("ymm5") _, out("ymm6") _, out("ymm7") _,
+                out("ymm8") _, out("ymm9") _, out("ymm10") _, out("ymm11") _,
+                out("ymm12") _, out("ymm13") _, out("ymm14") _, out("ymm15") _,
+                options(nostack)
+            );
+        }
+        if whole < len {
+            rest($element, $op, $out, std::slice::from_raw_parts($sources, $count), whole, len)
+        }
+    }};
+}
+
+/// The last bytes, from `start` to `end`: whole elements, fewer than 32 bytes.
+///
+/// # Safety
+/// As for `Kernel::fold`.
+#[inline(never)]
+unsafe fn rest(
+    element: ElementType,
+    op: ReduceOp,
+    out: *mut u8,
+    sources: &[*const u8],
+    start: usize,
+    end: usize,
+) {
+    #[repr(align(16))]
+    struct Private([u8; 32]);
+    let (mut acc, mut x) = (Private([0; 32]), Private([0; 32]));
+    let (into, len) = (tail(element, op), end - start);
+    // SAFETY: `len` bytes of each, which fit into the private ones.
+    unsafe {
+        copy::copy(acc.0.as_mut_ptr(), sources[0].add(start), len);
+        for source in &sources[1..] {
+            copy::copy(x.0.as_mut_ptr(), source.add(start), len);
+            into(acc.0.as_mut_ptr(), acc.0.as_ptr(), x.0.as_ptr(), len / element.size());
+        }
+        copy::copy(out.add(start), acc.0.as_ptr(), len);
+    }
+}
+
+// `vminpd` and its like are C's `a < b ? a : b`: the second operand if either is NaN, or both are zero.
+table! { avx512, loop_avx512, fold_avx512:
+    And: I8 | U8 => "vpandq";
+    And: I16 | U16 => "vpandq";
+    And: I32 | U32 => "vpandq";
+    And: I64 | U64 => "vpandq";
+    Or: I8 | U8 => "vporq";
+    Or: I16 | U16 => "vporq";
+    Or: I32 | U32 => "vporq";
+    Or: I64 | U64 => "vporq";
+    Xor: I8 | U8 => "vpxorq";
+    Xor: I16 | U16 => "vpxorq";
+    Xor: I32 | U32 => "vpxorq";
+    Xor: I64 | U64 => "vpxorq";
+    Sum: I8 | U8 => "vpaddb";
+    Sum: I16 | U16 => "vpaddw";
+    Sum: I32 | U32 => "vpaddd";
+    Sum: I64 | U64 => "vpaddq";
+    Prod: I16 | U16 => "vpmullw";
+    Prod: I32 | U32 => "vpmulld";
+    Prod: I64 | U64 => "vpmullq";
+    Min: I8 => "vpminsb";
+    Min: U8 => "vpminub";
+    Min: I16 => "vpminsw";
+    Min: U16 => "vpminuw";
+    Min: I32 => "vpminsd";
+    Min: U32 => "vpminud";
+    Min: I64 => "vpminsq";
+    Min: U64 => "vpminuq";
+    Max: I8 => "vpmaxsb";
+    Max: U8 => "vpmaxub";
+    Max: I16 => "vpmaxsw";
+    Max: U16 => "vpmaxuw";
+    Max: I32 => "vpmaxsd";
+    Max: U32 => "vpmaxud";
+    Max: I64 => "vpmaxsq";
+    Max: U64 => "vpmaxuq";
+    Sum: F32 => "vaddps";
+    Prod: F32 => "vmulps";
+    Min: F32 => "vminps";
+    Max: F32 => "vmaxps";
+    Sum: F64 => "vaddpd";
+    Prod: F64 => "vmulpd";
+    Min: F64 => "vminpd";
+    Max: F64 => "vmaxpd";
+    Sum: ComplexF32 => "vaddps";
+    Sum: ComplexF64 => "vaddpd";
+}
+
+table! { avx2, loop_avx2, fold_avx2:
+    And: I8 | U8 => "vpand";
+    And: I16 | U16 => "vpand";
+    And: I32 | U32 => "vpand";
+    And: I64 | U64 => "vpand";
+    Or: I8 | U8 => "vpor";
+    Or: I16 | U16 => "vpor";
+    Or: I32 | U32 => "vpor";
+    Or: I64 | U64 => "vpor";
+    Xor: I8 | U8 => "vpxor";
+    Xor: I16 | U16 => "vpxor";
+    Xor: I32 | U32 => "vpxor";
+    Xor: I64 | U64 => "vpxor";
+    Sum: I8 | U8 => "vpaddb";
+    Sum: I16 | U16 => "vpaddw";
+    Sum: I32 | U32 => "vpaddd";
+    Sum: I64 | U64 => "vpaddq";
+    Prod: I16 | U16 => "vpmullw";
+    Prod: I32 | U32 => "vpmulld";
+    Min: I8 => "vpminsb";
+    Min: U8 => "vpminub";
+    Min: I16 => "vpminsw";
+    Min: U16 => "vpminuw";
+    Min: I32 => "vpminsd";
+    Min: U32 => "vpminud";
+    Max: I8 => "vpmaxsb";
+    Max: U8 => "vpmaxub";
+    Max: I16 => "vpmaxsw";
+    Max: U16 => "vpmaxuw";
+    Max: I32 => "vpmaxsd";
+    Max: U32 => "vpmaxud";
+    Sum: F32 => "vaddps";
+    Prod: F32 => "vmulps";
+    Min: F32 => "vminps";
+    Max: F32 => "vmaxps";
+    Sum: F64 => "vaddpd";
+    Prod: F64 => "vmulpd";
+    Min: F64 => "vminpd";
+    Max: F64 => "vmaxpd";
+    Sum: ComplexF32 => "vaddps";
+    Sum: ComplexF64 => "vaddpd";
+}

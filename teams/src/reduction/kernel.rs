@@ -1,0 +1,329 @@
+//! A reduction's arithmetic without its types: what the collectives work with.
+
+use std::{fmt, mem::MaybeUninit};
+
+use oxshmem_runtime::memory::copy;
+
+use super::{Arithmetic, Bitwise, ElementType, Ordered, ReduceOp, Reducible, kernels};
+
+/// One operation on vectors of one type, as functions on bytes, in the form that suits this processor.
+///
+/// ```
+/// use oxshmem_teams::reduction::Kernel;
+///
+/// let kernel = Kernel::sum::<f64>();
+/// assert_eq!(kernel.to_string(), "sum of f64");
+/// assert_eq!(kernel.size(), 8);
+///
+/// let mut totals = [1.0, 2.0];
+/// kernel.combine_slices(&mut totals, &[0.5, 0.5]);
+/// assert_eq!(totals, [1.5, 2.5]);
+/// ```
+#[derive(Clone, Copy)]
+pub struct Kernel {
+    pub(super) element: ElementType,
+    pub(super) op: ReduceOp,
+    pub(super) into: Combine,
+    pub(super) fused: Option<Fused>,
+}
+
+/// Bytes that go through private memory at once, few enough for the first-level cache.
+const BLOCK: usize = 4096;
+
+/// The kernels that work on memory that other PEs may access.
+#[derive(Clone, Copy)]
+pub(super) struct Fused {
+    /// What [`Kernel::fused`] returns.
+    pub(super) two: Combine,
+    /// [`Kernel::fold`] of at least two sources: the output, the sources, how many, elements of each.
+    pub(super) many: unsafe fn(*mut u8, *const *const u8, usize, usize),
+}
+
+/// `out[i] = a[i] op b[i]` for all `i` below the last argument.
+pub type Combine = unsafe fn(out: *mut u8, a: *const u8, b: *const u8, n: usize);
+
+macro_rules! constructors {
+    ($($name:ident: $class:ident => $op:ident;)*) => {$(
+        #[doc = concat!("The [`", stringify!($op), "`](ReduceOp::", stringify!($op), ") of `T`s.")]
+        ///
+        /// ```
+        /// use oxshmem_teams::reduction::Kernel;
+        ///
+        #[doc = concat!("assert_eq!(Kernel::", stringify!($name), "::<u32>().to_string(), \"",
+            stringify!($name), " of u32\");")]
+        /// ```
+        #[inline]
+        pub fn $name<T: $class>() -> Self {
+            Self::of(T::TYPE, ReduceOp::$op).expect("the trait says that the type has the operation")
+        }
+    )*};
+}
+
+impl Kernel {
+    constructors! {
+        and: Bitwise => And;
+        or: Bitwise => Or;
+        xor: Bitwise => Xor;
+        min: Ordered => Min;
+        max: Ordered => Max;
+        sum: Arithmetic => Sum;
+        prod: Arithmetic => Prod;
+    }
+
+    /// The kernel for an operation on a type, if the type [has](ElementType::takes) it.
+    ///
+    /// ```
+    /// use oxshmem_teams::reduction::{ElementType, Kernel, ReduceOp};
+    ///
+    /// assert!(Kernel::of(ElementType::I32, ReduceOp::And).is_some());
+    /// assert!(Kernel::of(ElementType::F32, ReduceOp::And).is_none());
+    /// ```
+    #[inline]
+    pub fn of(element: ElementType, op: ReduceOp) -> Option<Self> {
+        kernels::at(kernels::Level::detect(), element, op)
+    }
+
+    /// The kernel with this [`code`](Self::code), which may come from another PE.
+    ///
+    /// ```
+    /// use oxshmem_teams::reduction::Kernel;
+    ///
+    /// let theirs = Kernel::from_code(Kernel::prod::<i16>().code());
+    /// assert_eq!(theirs.map(|kernel| kernel.to_string()).as_deref(), Some("prod of i16"));
+    /// assert!(Kernel::from_code(255).is_none());
+    /// ```
+    pub fn from_code(code: u8) -> Option<Self> {
+        let ops = ReduceOp::ALL.len();
+        let element = *ElementType::ALL.get(usize::from(code) / ops)?;
+        Self::of(element, ReduceOp::ALL[usize::from(code) % ops])
+    }
+
+    /// A number below 128 that is equal on two PEs exactly if type and operation are.
+    ///
+    /// ```
+    /// use oxshmem_teams::reduction::Kernel;
+    ///
+    /// assert_eq!(Kernel::sum::<usize>().code(), Kernel::sum::<u64>().code());
+    /// assert_ne!(Kernel::sum::<u64>().code(), Kernel::sum::<i64>().code());
+    /// assert_ne!(Kernel::sum::<u64>().code(), Kernel::max::<u64>().code());
+    /// ```
+    #[inline]
+    pub const fn code(&self) -> u8 {
+        self.element as u8 * ReduceOp::ALL.len() as u8 + self.op as u8
+    }
+
+    /// The type of the elements.
+    ///
+    /// ```
+    /// use oxshmem_teams::reduction::{ElementType, Kernel};
+    ///
+    /// assert_eq!(Kernel::max::<f32>().element(), ElementType::F32);
+    /// ```
+    #[inline]
+    pub const fn element(&self) -> ElementType {
+        self.element
+    }
+
+    /// The operation.
+    ///
+    /// ```
+    /// use oxshmem_teams::reduction::{Kernel, ReduceOp};
+    ///
+    /// assert_eq!(Kernel::max::<f32>().op(), ReduceOp::Max);
+    /// ```
+    #[inline]
+    pub const fn op(&self) -> ReduceOp {
+        self.op
+    }
+
+    /// Bytes of an element.
+    ///
+    /// ```
+    /// assert_eq!(oxshmem_teams::reduction::Kernel::max::<f32>().size(), 4);
+    /// ```
+    #[inline]
+    pub const fn size(&self) -> usize {
+        self.element.size()
+    }
+
+    /// `acc[i] = acc[i] op x[i]` for `n` elements.
+    ///
+    /// # Safety
+    /// `acc` must be writable and `x` readable for `n` elements, initialized, and aligned as the element is.
+    /// They must not overlap, except that they may be equal. Nobody else may access them meanwhile: this is for
+    /// private memory.
+    ///
+    /// ```
+    /// use oxshmem_teams::reduction::Kernel;
+    ///
+    /// let (mut acc, x) = ([1u16, 2], [10u16, 20]);
+    /// // SAFETY: two aligned arrays of two elements.
+    /// unsafe { Kernel::sum::<u16>().combine(acc.as_mut_ptr().cast(), x.as_ptr().cast(), 2) };
+    /// assert_eq!(acc, [11, 22]);
+    /// ```
+    #[inline]
+    pub unsafe fn combine(&self, acc: *mut u8, x: *const u8, n: usize) {
+        // SAFETY: the caller's contract is the function's.
+        unsafe { (self.into)(acc, acc, x, n) }
+    }
+
+    /// `out[i] = a[i] op b[i]` for `n` elements.
+    ///
+    /// # Safety
+    /// As for [`combine`](Self::combine), of all three; any of them may be equal.
+    ///
+    /// ```
+    /// use oxshmem_teams::reduction::Kernel;
+    ///
+    /// let (mut out, a, b) = ([0u16; 2], [1u16, 2], [10u16, 20]);
+    /// // SAFETY: three aligned arrays of two elements.
+    /// unsafe {
+    ///     Kernel::sum::<u16>().combine_into(out.as_mut_ptr().cast(), a.as_ptr().cast(), b.as_ptr().cast(), 2)
+    /// };
+    /// assert_eq!(out, [11, 22]);
+    /// ```
+    #[inline]
+    pub unsafe fn combine_into(&self, out: *mut u8, a: *const u8, b: *const u8, n: usize) {
+        // SAFETY: the caller's contract is the function's.
+        unsafe { (self.into)(out, a, b, n) }
+    }
+
+    /// [`combine_into`](Self::combine_into) for memory that other PEs may access meanwhile, where there is one
+    /// that is faster than a copy to private memory first. A race gives stale or torn elements.
+    ///
+    /// # Safety
+    /// Of the function: `out` must be writable, `a` and `b` readable for `n` elements and aligned as the
+    /// element is. They must not overlap, except that any of them may be equal.
+    ///
+    /// ```
+    /// use oxshmem_teams::reduction::Kernel;
+    ///
+    /// if let Some(fused) = Kernel::sum::<f64>().fused() {
+    ///     let (mut out, a, b) = ([0.0; 2], [1.0, 2.0], [0.5, 0.5]);
+    ///     // SAFETY: three aligned arrays of two elements.
+    ///     unsafe { fused(out.as_mut_ptr().cast(), a.as_ptr().cast(), b.as_ptr().cast(), 2) };
+    ///     assert_eq!(out, [1.5, 2.5]);
+    /// }
+    /// ```
+    #[inline]
+    pub const fn fused(&self) -> Option<Combine> {
+        match self.fused {
+            Some(fused) => Some(fused.two),
+            None => None,
+        }
+    }
+
+    /// `out[i] = sources[0][i] op sources[1][i] op …`, from left to right, for `n` elements in memory that other
+    /// PEs may access meanwhile. A race gives stale or torn elements.
+    ///
+    /// # Safety
+    /// `out` must be writable and every source readable for `n` elements, and aligned as the element is. `out`
+    /// must not overlap a source, except that it may be equal to any of them.
+    ///
+    /// # Panics
+    /// If there are no sources.
+    ///
+    /// ```
+    /// use oxshmem_teams::reduction::Kernel;
+    ///
+    /// let (mut out, a, b, c) = ([0; 2], [1, 2], [10, 20], [100, 200]);
+    /// let sources = [a.as_ptr().cast(), b.as_ptr().cast(), c.as_ptr().cast()];
+    /// // SAFETY: aligned arrays of two elements.
+    /// unsafe { Kernel::sum::<i32>().fold(out.as_mut_ptr().cast(), &sources, 2) };
+    /// assert_eq!(out, [111, 222]);
+    /// ```
+    pub unsafe fn fold(&self, out: *mut u8, sources: &[*const u8], n: usize) {
+        // SAFETY: the caller vouches for all sources; `blockwise` and `copy` ask for no more.
+        unsafe {
+            match (sources, self.fused) {
+                ([], _) => panic!("a reduction of nothing"),
+                ([source], _) => copy::copy(out, *source, n * self.size()),
+                (_, Some(fused)) => (fused.many)(out, sources.as_ptr(), sources.len(), n),
+                (_, None) => self.blockwise(out, sources, n),
+            }
+        }
+    }
+
+    /// [`fold`](Self::fold) through private memory, a block at a time.
+    ///
+    /// # Safety
+    /// As for `fold`.
+    unsafe fn blockwise(&self, out: *mut u8, sources: &[*const u8], n: usize) {
+        #[repr(align(64))]
+        struct Block(MaybeUninit<[u8; BLOCK]>);
+        let (mut acc, mut x) = (Block(MaybeUninit::uninit()), Block(MaybeUninit::uninit()));
+        let (acc, x) = (acc.0.as_mut_ptr().cast::<u8>(), x.0.as_mut_ptr().cast::<u8>());
+        let end = n * self.size();
+        for at in (0..end).step_by(BLOCK) {
+            let len = BLOCK.min(end - at);
+            // SAFETY: `len` bytes from `at` on are below `end`, and fit into a block.
+            unsafe {
+                copy::copy(acc, sources[0].add(at), len);
+                for source in &sources[1..] {
+                    copy::copy(x, source.add(at), len);
+                    self.combine(acc, x, len / self.size());
+                }
+                copy::copy(out.add(at), acc, len);
+            }
+        }
+    }
+
+    /// [`combine`](Self::combine) of slices.
+    ///
+    /// # Panics
+    /// If the elements are not the kernel's, or the lengths differ.
+    ///
+    /// ```
+    /// use oxshmem_teams::reduction::Kernel;
+    ///
+    /// let mut acc = [3, -2];
+    /// Kernel::max::<i32>().combine_slices(&mut acc, &[1, 5]);
+    /// assert_eq!(acc, [3, 5]);
+    /// ```
+    pub fn combine_slices<T: Reducible>(&self, acc: &mut [T], x: &[T]) {
+        assert_eq!(T::TYPE, self.element, "{self}");
+        assert_eq!(acc.len(), x.len(), "lengths differ");
+        // SAFETY: both slices have that many elements of the kernel's type; they are borrowed until the end.
+        unsafe { self.combine(acc.as_mut_ptr().cast(), x.as_ptr().cast(), x.len()) }
+    }
+
+    /// Writes `n` zeros of the element's type: what an exclusive scan has before its first element.
+    ///
+    /// Zero is all zero bytes in every type, so that filling with zero bytes does the same.
+    ///
+    /// # Safety
+    /// `out` must be writable for `n` elements, and nobody else may access it meanwhile.
+    ///
+    /// ```
+    /// use oxshmem_teams::reduction::Kernel;
+    ///
+    /// let mut out = [1.0; 3];
+    /// // SAFETY: two of three elements.
+    /// unsafe { Kernel::sum::<f64>().zero(out.as_mut_ptr().cast(), 2) };
+    /// assert_eq!(out, [0.0, 0.0, 1.0]);
+    /// ```
+    pub unsafe fn zero(&self, out: *mut u8, n: usize) {
+        // SAFETY: the caller vouches for `n` elements.
+        unsafe { out.write_bytes(0, n * self.size()) }
+    }
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Self) -> bool {
+        self.code() == other.code()
+    }
+}
+
+impl Eq for Kernel {}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.op, self.element)
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kernel({self})")
+    }
+}

@@ -1,0 +1,81 @@
+//! The teams that a PE is in: which places of the scratch memory they have, and which memory they use.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use crate::{queue::Core, scratch::TEAMS};
+
+/// A bit for each place.
+pub(crate) type Places = [u64; TEAMS / 64];
+
+/// All teams of one PE.
+#[derive(Debug, Default)]
+pub(crate) struct Registry(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    taken: Places,
+    /// Places that had a team before, whose numbers are still in it.
+    used: Places,
+    teams: Vec<Weak<Core>>,
+    /// How many teams this PE has helped to make.
+    splits: u64,
+}
+
+impl Registry {
+    /// The places that are free on this PE, a bit for each.
+    pub(crate) fn free(&self) -> Places {
+        self.state().taken.map(|taken| !taken)
+    }
+
+    /// Takes a place for a team that this PE is in. True if another team had it before.
+    pub(crate) fn take(&self, place: usize) -> bool {
+        let mut state = self.state();
+        let (word, bit) = (place / 64, 1 << (place % 64));
+        state.taken[word] |= bit;
+        let again = state.used[word] & bit != 0;
+        state.used[word] |= bit;
+        again
+    }
+
+    /// The team at that place is no more.
+    pub(crate) fn give_back(&self, place: usize) {
+        self.state().taken[place / 64] &= !(1 << (place % 64));
+    }
+
+    pub(crate) fn add(&self, team: &Arc<Core>) {
+        let mut state = self.state();
+        state.teams.retain(|team| team.strong_count() > 0);
+        state.teams.push(Arc::downgrade(team));
+    }
+
+    /// The number of the next split that this PE takes part in.
+    pub(crate) fn next_split(&self) -> u64 {
+        let mut state = self.state();
+        state.splits += 1;
+        state.splits
+    }
+
+    /// All teams.
+    pub(crate) fn teams(&self) -> Vec<Arc<Core>> {
+        self.state().teams.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_free_until_it_is_taken_and_again_after() {
+        let registry = Registry::default();
+        assert!(!registry.take(70), "nobody had it before");
+        assert_eq!(registry.free()[1], !(1 << 6));
+        registry.give_back(70);
+        assert_eq!(registry.free(), [u64::MAX; TEAMS / 64]);
+        assert!(registry.take(70), "a team had it before");
+    }
+}

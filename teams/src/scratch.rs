@@ -1,0 +1,113 @@
+//! The scratch memory of teams: where in the control memory each team's lies, and what is in it.
+//!
+//! A PE has room for [`TEAMS`] teams at a time. A team's PEs agree on a place that is free on all of them, so that
+//! it is symmetric among them; other teams may have the same place on other PEs.
+
+use std::ops::Range;
+
+/// How many teams a PE can be in at a time.
+pub(crate) const TEAMS: usize = 512;
+/// Bytes of one team's scratch memory on each of its PEs.
+pub(crate) const TEAM_BYTES: usize = 128 << 10;
+
+/// Bytes that a flag or a slot is aligned to: two cache lines, as processors fetch them in pairs.
+pub(crate) const LINE: usize = 128;
+
+/// Flags: words that only grow.
+pub(crate) const FLAGS: usize = 64;
+const FLAGS_AT: usize = 0;
+/// Slots of exchanges, in two sets that take turns.
+pub(crate) const SLOTS: usize = 128;
+const SLOTS_AT: usize = FLAGS_AT + FLAGS * LINE;
+/// Slots of the stream from a root to all.
+pub(crate) const STREAM: usize = 8;
+const STREAM_AT: usize = SLOTS_AT + 2 * SLOTS * LINE;
+/// Payloads of the stream that do not fit into its slots.
+pub(crate) const STREAM_BULK: usize = 4 << 10;
+const STREAM_BULK_AT: usize = STREAM_AT + STREAM * LINE;
+/// Payloads of exchanges that do not fit into their slots; one half for each set.
+pub(crate) const BULK: usize = 16 << 10;
+const BULK_AT: usize = STREAM_BULK_AT + STREAM * STREAM_BULK;
+/// What is left: for collectives that order their accesses themselves.
+const GENERAL_AT: usize = BULK_AT + 2 * BULK;
+pub(crate) const GENERAL: usize = TEAM_BYTES - GENERAL_AT;
+
+/// What must be zero when a team begins: everything with a number that is waited for.
+pub(crate) const NUMBERS: Range<usize> = FLAGS_AT..STREAM_BULK_AT;
+
+/// Where in a slot the payload begins: behind its number and the signature of its collective.
+pub(crate) const PAYLOAD_AT: usize = 24;
+/// Bytes of payload that fit into a slot.
+pub(crate) const INLINE: usize = LINE - PAYLOAD_AT;
+
+/// The place of a flag.
+#[inline(always)]
+pub(crate) fn flag(index: usize) -> usize {
+    debug_assert!(index < FLAGS);
+    FLAGS_AT + index * LINE
+}
+
+/// The place of a slot of the exchange with that number.
+#[inline(always)]
+pub(crate) fn slot(number: u64, index: usize) -> usize {
+    debug_assert!(index < SLOTS);
+    SLOTS_AT + ((number as usize & 1) * SLOTS + index) * LINE
+}
+
+/// The place of the payload of slot `index` of `of`, if it does not fit into the slot.
+#[inline(always)]
+pub(crate) fn bulk(number: u64, index: usize, of: usize) -> usize {
+    debug_assert!(index < of);
+    BULK_AT + (number as usize & 1) * BULK + index * bulk_bytes(of)
+}
+
+/// Bytes of payload that each of `of` slots may have.
+#[inline(always)]
+pub(crate) fn bulk_bytes(of: usize) -> usize {
+    (BULK / of.max(1) / LINE * LINE).min(STREAM_BULK)
+}
+
+/// The place of the stream's slot with that number.
+#[inline(always)]
+pub(crate) fn stream(number: u64) -> usize {
+    STREAM_AT + number as usize % STREAM * LINE
+}
+
+/// The place of its payload, if it does not fit into the slot.
+#[inline(always)]
+pub(crate) fn stream_bulk(number: u64) -> usize {
+    STREAM_BULK_AT + number as usize % STREAM * STREAM_BULK
+}
+
+/// The place of the general scratch memory.
+pub(crate) fn general(range: Range<usize>) -> Range<usize> {
+    assert!(range.start <= range.end && range.end <= GENERAL);
+    GENERAL_AT + range.start..GENERAL_AT + range.end
+}
+
+const _: () =
+    assert!(NUMBERS.end.is_multiple_of(LINE) && BULK_AT.is_multiple_of(LINE) && GENERAL >= 20 << 10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_overlaps() {
+        let mut places: Vec<Range<usize>> = (0..FLAGS).map(|i| flag(i)..flag(i) + LINE).collect();
+        for number in [6, 7] {
+            places.extend((0..SLOTS).map(|i| slot(number, i)..slot(number, i) + LINE));
+            places.push(bulk(number, 0, 1)..bulk(number, 0, 1) + BULK);
+        }
+        places.extend((0..STREAM as u64).map(|i| stream(i)..stream(i) + LINE));
+        places.extend((0..STREAM as u64).map(|i| stream_bulk(i)..stream_bulk(i) + STREAM_BULK));
+        places.push(general(0..GENERAL));
+        places.sort_by_key(|place| place.start);
+        assert!(places.windows(2).all(|pair| pair[0].end <= pair[1].start));
+        assert!(places.last().is_some_and(|last| last.end == TEAM_BYTES));
+        for of in 1..=SLOTS {
+            assert!(bulk(0, of - 1, of) + bulk_bytes(of) <= BULK_AT + BULK, "{of} payloads fit");
+            assert!(bulk_bytes(of) >= INLINE);
+        }
+    }
+}

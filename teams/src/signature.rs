@@ -1,0 +1,154 @@
+//! What a PE calls: the words by which PEs find out that they called different things.
+
+use std::fmt;
+
+use oxshmem_runtime::activity::{self, Activity};
+
+use crate::reduction::{Kernel, ReduceOp};
+
+/// A collective call: two words that every PE of the team must come to alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Signature {
+    /// The call, the type and the root.
+    what: u64,
+    /// Elements.
+    len: u64,
+}
+
+/// The collectives, by the numbers that travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Call {
+    Broadcast = 1,
+    Collect,
+    Fcollect,
+    Alltoall,
+    Alltoalls,
+    Reduce,
+    SumInscan,
+    SumExscan,
+}
+
+/// Names by number.
+const NAMES: [&str; 9] = [
+    "another call",
+    "broadcast",
+    "collect",
+    "fcollect",
+    "alltoall",
+    "alltoalls",
+    "reduce",
+    "sum_inscan",
+    "sum_exscan",
+];
+
+impl Signature {
+    /// A call on `len` elements of `size` bytes; `number` is its root, if it has one, or what else must agree.
+    pub(crate) fn sized(call: Call, size: usize, len: usize, number: usize) -> Self {
+        Self {
+            what: call as u64 | (size as u64) << 16 & 0xffff_0000 | (number as u64) << 32,
+            len: len as u64,
+        }
+    }
+
+    /// A reduction or scan of `len` elements.
+    pub(crate) fn of_kernel(call: Call, kernel: &Kernel, len: usize) -> Self {
+        Self { what: call as u64 | 1 << 15 | u64::from(kernel.code()) << 16, len: len as u64 }
+    }
+
+    pub(crate) fn words(self) -> [u64; 2] {
+        [self.what, self.len]
+    }
+
+    pub(crate) fn from_words([what, len]: [u64; 2]) -> Self {
+        Self { what, len }
+    }
+
+    /// How many elements.
+    pub(crate) fn len(self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether PEs that called these called the same. The lengths of a `collect` may differ.
+    #[inline(always)]
+    pub(crate) fn agrees(self, other: Self) -> bool {
+        self.what == other.what && (self.len == other.len || self.what as u8 == Call::Collect as u8)
+    }
+
+    /// What is called.
+    pub(crate) fn name(self) -> &'static str {
+        match (self.kernel(), NAMES.get(usize::from(self.what as u8))) {
+            (Some(kernel), Some(&"reduce")) => reduce_name(kernel.op()),
+            (_, Some(name)) => name,
+            (_, None) => NAMES[0],
+        }
+    }
+
+    /// What to tell those who ask what a PE is in.
+    pub(crate) fn activity(self) -> Activity {
+        let size = self.kernel().map_or((self.what >> 16 & 0xffff) as usize, |kernel| kernel.size());
+        let activity = Activity::new(activity::Call::collective(self.name())).elements(self.len(), size);
+        let rooted = self.what as u8 == Call::Broadcast as u8;
+        if rooted { activity.root((self.what >> 32) as usize) } else { activity }
+    }
+
+    fn kernel(self) -> Option<Kernel> {
+        (self.what >> 15 & 1 == 1).then(|| Kernel::from_code((self.what >> 16) as u8)).flatten()
+    }
+}
+
+/// The name of a reduction (`OpenSHMEM 1.6 §9.10.9`).
+pub(crate) fn reduce_name(op: ReduceOp) -> &'static str {
+    match op {
+        ReduceOp::And => "and_reduce",
+        ReduceOp::Or => "or_reduce",
+        ReduceOp::Xor => "xor_reduce",
+        ReduceOp::Min => "min_reduce",
+        ReduceOp::Max => "max_reduce",
+        ReduceOp::Sum => "sum_reduce",
+        ReduceOp::Prod => "prod_reduce",
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, len) = (self.name(), self.len);
+        if let Some(kernel) = self.kernel() {
+            return write!(f, "{name} of {len} elements of {}", kernel.element().name());
+        }
+        let (size, number) = (self.what >> 16 & 0xffff, self.what >> 32);
+        write!(f, "{name} of {len} elements of {size} bytes")?;
+        match self.what as u8 {
+            call if call == Call::Broadcast as u8 => write!(f, " from PE {number}"),
+            call if call == Call::Alltoalls as u8 => {
+                write!(f, " with strides {} and {}", number & 0xffff, number >> 16)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_told_apart_and_described() {
+        let sum = Signature::of_kernel(Call::Reduce, &Kernel::sum::<f64>(), 8);
+        let max = Signature::of_kernel(Call::Reduce, &Kernel::max::<f64>(), 8);
+        let from_1 = Signature::sized(Call::Broadcast, 8, 3, 1);
+        let from_2 = Signature::sized(Call::Broadcast, 8, 3, 2);
+        let collect = Signature::sized(Call::Collect, 4, 3, 0);
+        let longer = Signature { len: 9, ..sum };
+        for (i, a) in [sum, max, from_1, from_2, collect, longer].into_iter().enumerate() {
+            assert_eq!(Signature::from_words(a.words()), a);
+            for (j, b) in [sum, max, from_1, from_2, collect, longer].into_iter().enumerate() {
+                assert_eq!(a.agrees(b), i == j, "{a} and {b}");
+            }
+        }
+        assert!(collect.agrees(Signature::sized(Call::Collect, 4, 0, 0)));
+        assert_eq!(sum.to_string(), "sum_reduce of 8 elements of f64");
+        assert_eq!(from_2.to_string(), "broadcast of 3 elements of 8 bytes from PE 2");
+        assert_eq!(Signature::from_words([u64::MAX, 0]).name(), "another call");
+    }
+}

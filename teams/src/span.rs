@@ -1,0 +1,154 @@
+//! Ranges of symmetric memory that collectives read and write, on this PE and on others.
+//!
+//! A [`Span`] is plain data: it neither borrows nor owns. It stays valid because a segment is mapped for as long as
+//! its PE exists; what keeps the bytes from being allocated to somebody else is said where spans are kept
+//! (`queue`). Everything here copies, by copies that tolerate races.
+
+use std::ops::Range;
+
+use oxshmem_runtime::{
+    Pe,
+    memory::{Segment, SegmentId, copy},
+    transport::Place,
+};
+use oxshmem_spaces::{
+    Element, SymView,
+    domain::{HostDomain, MemoryDomain},
+};
+
+use crate::reduction::Kernel;
+
+/// Some bytes of a segment, in bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    segment: SegmentId,
+    offset: usize,
+    len: usize,
+}
+
+impl Span {
+    /// The bytes of `view`.
+    #[inline(always)]
+    pub(crate) fn of<T: Element>(view: SymView<'_, T>) -> Self {
+        let extent = view.extent();
+        Self { segment: extent.segment, offset: extent.offset, len: extent.len }
+    }
+
+    #[inline(always)]
+    pub(crate) fn len(self) -> usize {
+        self.len
+    }
+
+    /// A part of it.
+    ///
+    /// # Panics
+    /// If the range is not inside.
+    #[inline(always)]
+    pub(crate) fn part(self, range: Range<usize>) -> Self {
+        assert!(range.start <= range.end && range.end <= self.len, "a part of a span is inside of it");
+        Self { offset: self.offset + range.start, len: range.end - range.start, ..self }
+    }
+}
+
+/// The symmetric memory that spans are in, as one PE sees it.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    scratch: Segment,
+    heap: Segment,
+    me: usize,
+}
+
+impl Memory {
+    pub(crate) fn new(pe: &Pe) -> Self {
+        Self { scratch: pe.scratch(), heap: HostDomain::heap(pe).segment().clone(), me: pe.me() }
+    }
+
+    /// Bytes of the scratch memory.
+    pub(crate) fn scratch(&self, range: Range<usize>) -> Span {
+        assert!(range.start <= range.end && range.end <= self.scratch.len());
+        Span { segment: SegmentId::Scratch, offset: range.start, len: range.end - range.start }
+    }
+
+    #[inline(always)]
+    fn segment(&self, id: SegmentId) -> &Segment {
+        match id {
+            SegmentId::Scratch => &self.scratch,
+            SegmentId::Heap => &self.heap,
+        }
+    }
+
+    /// The place of `span` on the PE with that number in the world.
+    #[inline(always)]
+    fn place(&self, span: Span, world_pe: usize) -> Place<'_> {
+        assert!(world_pe < self.scratch.n_pes());
+        Place { segment: self.segment(span.segment), pe: world_pe, offset: span.offset }
+    }
+
+    /// Copies this PE's bytes to `to`, as many as both have.
+    #[inline(always)]
+    pub(crate) fn read(&self, from: Span, to: &mut [u8]) {
+        self.read_from(from, self.me, to);
+    }
+
+    /// Copies the bytes of a PE to `to`.
+    #[inline(always)]
+    pub(crate) fn read_from(&self, from: Span, world_pe: usize, to: &mut [u8]) {
+        assert_eq!(from.len, to.len());
+        // SAFETY: a span is in bounds on every PE, and `place` checks the PE; `to` has as many bytes.
+        unsafe { copy::copy(to.as_mut_ptr(), self.place(from, world_pe).address(), to.len()) }
+    }
+
+    /// Copies `from` to this PE's bytes.
+    #[inline(always)]
+    pub(crate) fn write(&self, to: Span, from: &[u8]) {
+        self.write_to(to, self.me, from);
+    }
+
+    /// Copies `from` to the bytes of a PE. Wakes nobody: a flag follows.
+    #[inline(always)]
+    pub(crate) fn write_to(&self, to: Span, world_pe: usize, from: &[u8]) {
+        assert_eq!(to.len, from.len());
+        // SAFETY: as in `read_from`.
+        unsafe { copy::copy(self.place(to, world_pe).address(), from.as_ptr(), from.len()) }
+    }
+
+    /// Copies bytes of one PE to as many of another. Wakes nobody.
+    #[inline(always)]
+    pub(crate) fn copy(&self, to: Span, to_pe: usize, from: Span, from_pe: usize) {
+        assert_eq!(to.len, from.len);
+        if to == from && to_pe == from_pe {
+            return;
+        }
+        // SAFETY: both are in bounds on every PE; the copy tolerates overlap by giving unspecified bytes.
+        unsafe { copy::copy(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len) }
+    }
+
+    /// `out = a op b op …` over the same bytes of several PEs, in that order, where they lie. `out` is on this PE.
+    pub(crate) fn fold(&self, kernel: &Kernel, out: Span, from: Span, world_pes: &[usize]) {
+        let align = kernel.element().align();
+        assert!(out.len == from.len && !world_pes.is_empty() && from.len.is_multiple_of(kernel.size()));
+        assert!(out.offset.is_multiple_of(align) && from.offset.is_multiple_of(align));
+        // On the stack where they are few.
+        let mut few = [std::ptr::null::<u8>(); 16];
+        let many: Vec<_>;
+        let sources: &[*const u8] = if world_pes.len() <= few.len() {
+            for (source, &pe) in few.iter_mut().zip(world_pes) {
+                *source = self.place(from, pe).address();
+            }
+            &few[..world_pes.len()]
+        } else {
+            many = world_pes.iter().map(|&pe| self.place(from, pe).address().cast_const()).collect();
+            &many
+        };
+        let out = self.place(out, self.me).address();
+        // SAFETY: all are in bounds for these bytes and aligned for the elements, as segments are; the kernel
+        // tolerates races, and that the destination is one of the sources.
+        unsafe { kernel.fold(out, sources, from.len / kernel.size()) }
+    }
+
+    /// Sets this PE's bytes to 0.
+    pub(crate) fn clear(&self, span: Span) {
+        // SAFETY: in bounds.
+        unsafe { copy::fill(self.place(span, self.me).address(), 0, span.len) }
+    }
+}

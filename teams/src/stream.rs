@@ -1,0 +1,171 @@
+//! The stream: messages from one PE to all, down a tree, through the slots that each PE has for them.
+//!
+//! A root does not wait for anybody: it may be as many messages ahead as there are slots. Then the PEs sync, unless
+//! some other collective in between has shown that everybody has taken what came before.
+
+use std::task::{Poll, Waker};
+
+use oxshmem_runtime::Result;
+
+use crate::{
+    group::{Group, NumberWait},
+    scratch::{self, INLINE, PAYLOAD_AT},
+    signature::Signature,
+    span::Span,
+    sync::Sync,
+    tree::Tree,
+};
+
+/// One message under way: from `source` on the root to `dest` on every PE.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    signature: Signature,
+    root: usize,
+    source: Span,
+    dest: Span,
+    number: u64,
+    step: Step,
+    wait: NumberWait,
+}
+
+#[derive(Debug)]
+enum Step {
+    Called,
+    /// Making room.
+    Sync(Sync),
+    /// Waiting for the parent.
+    Parent,
+    Done,
+}
+
+impl Stream {
+    /// A broadcast of `source` on `root` to `dest`, of at most [`STREAM_BULK`](scratch::STREAM_BULK) bytes.
+    #[inline(always)]
+    pub(crate) fn new(signature: Signature, root: usize, source: Span, dest: Span) -> Self {
+        Self { signature, root, source, dest, number: 0, step: Step::Called, wait: NumberWait::default() }
+    }
+
+    /// Only says that the root has come.
+    pub(crate) fn notice(group: &Group, signature: Signature, root: usize) -> Self {
+        let nothing = group.scratch(0, 0);
+        Self::new(signature, root, nothing, nothing)
+    }
+
+    /// What was called.
+    pub(crate) fn signature(&self) -> Signature {
+        self.signature
+    }
+
+    /// The number that it waits for last, if that is all it does before it ends here: the place of the word.
+    #[inline(always)]
+    pub(crate) fn last_wait(&self, group: &Group) -> Option<(usize, u64)> {
+        (matches!(self.step, Step::Parent) && !self.has_children(group))
+            .then(|| (scratch::stream(self.number), self.number))
+    }
+
+    /// Whether others wait for what this PE sends after its next wait.
+    pub(crate) fn owes(&self, group: &Group) -> bool {
+        match self.step {
+            Step::Parent => self.has_children(group),
+            Step::Called | Step::Sync(_) => true,
+            Step::Done => false,
+        }
+    }
+
+    fn has_children(&self, group: &Group) -> bool {
+        self.tree(group).children().next().is_some()
+    }
+
+    #[inline(always)]
+    fn tree(&self, group: &Group) -> Tree {
+        Tree::new(group.me(), group.n(), self.root)
+    }
+
+    /// Begins: sends what can be sent without waiting.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, group: &Group) -> Result<()> {
+        let Some(number) = group.next_in_stream() else {
+            let mut sync = Sync::default();
+            sync.begin(group)?;
+            self.step = Step::Sync(sync);
+            return Ok(());
+        };
+        self.number = number;
+        self.step = if group.me() == self.root {
+            self.pass_on(group, self.source)?;
+            Step::Done
+        } else {
+            Step::Parent
+        };
+        Ok(())
+    }
+
+    /// Goes on as far as possible. `waker` is asked for only when there is something to wait for.
+    #[inline]
+    pub(crate) fn poll(&mut self, group: &Group, waker: impl Fn() -> Waker) -> Poll<Result<()>> {
+        loop {
+            match &mut self.step {
+                Step::Done => return Poll::Ready(Ok(())),
+                Step::Called => self.begin(group)?,
+                Step::Sync(sync) => match sync.poll(group, &waker) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(synced) => {
+                        synced?;
+                        self.begin(group)?;
+                    }
+                },
+                Step::Parent => {
+                    let slot = scratch::stream(self.number);
+                    match self.wait.poll(group, group.word(slot), self.number, &waker) {
+                        Poll::Pending => return Poll::Pending,
+                        Poll::Ready(came) => came?,
+                    }
+                    let theirs = Signature::from_words([8, 16].map(|after| group.word(slot + after).load()));
+                    if !theirs.agrees(self.signature) {
+                        let parent = self.tree(group).parent().map_or(self.root, |(parent, _)| parent);
+                        return Poll::Ready(Err(group.differ(parent, theirs, self.signature)));
+                    }
+                    self.pass_on(group, self.payload(group))?;
+                    self.step = Step::Done;
+                }
+            }
+        }
+    }
+
+    /// The place of the payload on every PE but the root.
+    #[inline(always)]
+    fn payload(&self, group: &Group) -> Span {
+        let len = self.source.len();
+        let place = if len <= INLINE {
+            scratch::stream(self.number) + PAYLOAD_AT
+        } else {
+            scratch::stream_bulk(self.number)
+        };
+        group.scratch(place, len)
+    }
+
+    /// Gives the children what is in `from`, and this PE too.
+    #[inline(always)]
+    fn pass_on(&self, group: &Group, from: Span) -> Result<()> {
+        let me = group.pe().me();
+        let mut children = self.tree(group).children().peekable();
+        if children.peek().is_some() {
+            let mut words = [0u64; 2 + INLINE.div_ceil(8)];
+            [words[0], words[1]] = self.signature.words();
+            let mut used = 2;
+            let is_inline = from.len() <= INLINE;
+            if is_inline {
+                group.memory.read(from, &mut bytemuck::bytes_of_mut(&mut words)[16..16 + from.len()]);
+                used += from.len().div_ceil(8);
+            }
+            for child in children {
+                if !is_inline {
+                    group.memory.copy(self.payload(group), group.world_pe(child), from, me);
+                }
+                group.send(scratch::stream(self.number), self.number, &words[..used], child)?;
+            }
+        }
+        group.memory.copy(self.dest, me, from, me);
+        Ok(())
+    }
+}
