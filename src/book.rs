@@ -15,6 +15,7 @@ pages! {
     r#async = "../book/src/async.md";
     memory = "../book/src/memory.md";
     waiting = "../book/src/waiting.md";
+    teams = "../book/src/teams.md";
     collectives = "../book/src/collectives.md";
     locks = "../book/src/locks.md";
     jobs = "../book/src/jobs.md";

@@ -25,7 +25,8 @@
 //!
 //! | to | see |
 //! |---|---|
-//! | start and end | [`init`], [`World`], [`LocalCluster`] |
+//! | start and end | [`run()`], [`init`], [`World`], [`LocalCluster`] |
+//! | do something together | [`Team`]: `sync`, `broadcast`, `sum_reduce`, `split_2d` … |
 //! | have symmetric memory | [`World::alloc`], [`SymSlice`], [`Element`] |
 //! | communicate | [`Context`]: `put`, `get`, `fetch_add`, `put_signal`, `quiet` … |
 //! | wait for other PEs | [`Wait`], [`WaitSet`], [`World::barrier_all`] |
@@ -37,6 +38,7 @@ mod book;
 mod cluster;
 mod init;
 mod memory;
+mod run;
 mod world;
 
 pub use cluster::{ClusterOptions, LocalCluster};
@@ -54,6 +56,7 @@ pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Sym
 pub use oxshmem_teams::{
     Arithmetic, Bitwise, Collective, Complex, InTeam, LongDouble, Ordered, Outcome, Team, TeamConfig,
 };
+pub use run::run;
 pub use world::{Barrier, ThreadLevel, World};
 
 /// Plain data, for `#[derive]` on types of one's own.

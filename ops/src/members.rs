@@ -27,6 +27,12 @@ pub struct Members {
 
 impl Members {
     /// All `n` PEs of a job.
+    ///
+    /// ```
+    /// use oxshmem_ops::Members;
+    ///
+    /// assert!(Members::world(3).iter().eq([0, 1, 2]));
+    /// ```
     pub fn world(n: usize) -> Self {
         Self { n, start: 0, stride: 1, table: None }
     }
@@ -49,6 +55,12 @@ impl Members {
     }
 
     /// The PEs `start`, `start + stride`, … of these: `size` of them, all of which must exist.
+    ///
+    /// ```
+    /// use oxshmem_ops::Members;
+    ///
+    /// assert!(Members::world(9).strided(8, -3, 3).iter().eq([8, 5, 2]));
+    /// ```
     pub fn strided(&self, start: usize, stride: isize, size: usize) -> Self {
         let at = |i: usize| start.wrapping_add(i.wrapping_mul(stride as usize));
         if self.table.is_some() {
@@ -60,12 +72,24 @@ impl Members {
     }
 
     /// How many PEs.
+    ///
+    /// ```
+    /// use oxshmem_ops::Members;
+    ///
+    /// assert_eq!(Members::world(9).strided(0, 2, 4).n(), 4);
+    /// ```
     #[inline(always)]
     pub fn n(&self) -> usize {
         self.n
     }
 
     /// The number in the world of PE `pe`, which must be below [`n`](Self::n).
+    ///
+    /// ```
+    /// use oxshmem_ops::Members;
+    ///
+    /// assert_eq!(Members::world(9).strided(1, 2, 4).world_pe(3), 7);
+    /// ```
     #[inline(always)]
     pub fn world_pe(&self, pe: usize) -> usize {
         match &self.table {
@@ -75,6 +99,13 @@ impl Members {
     }
 
     /// The number here of the PE that is `world_pe` in the world, if it is one of these.
+    ///
+    /// ```
+    /// use oxshmem_ops::Members;
+    ///
+    /// let odds = Members::world(9).strided(1, 2, 4);
+    /// assert_eq!((odds.pe_of(7), odds.pe_of(6), odds.pe_of(9)), (Some(3), None, None));
+    /// ```
     pub fn pe_of(&self, world_pe: usize) -> Option<usize> {
         if let Some(table) = &self.table {
             return table.iter().position(|&pe| pe as usize == world_pe);
@@ -86,6 +117,12 @@ impl Members {
     }
 
     /// The numbers in the world, in order.
+    ///
+    /// ```
+    /// use oxshmem_ops::Members;
+    ///
+    /// assert!(Members::listed(&[4, 0, 2]).iter().eq([4, 0, 2]));
+    /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         (0..self.n).map(|pe| self.world_pe(pe))
     }

@@ -5,10 +5,14 @@
 //! | [`SymSlice`], [`SymView`], [`SymRef`] | typed symmetric memory, owned and borrowed |
 //! | [`Element`] | what it can hold |
 //! | [`heap`] | the allocator, as arithmetic |
-//! | [`allocation`] | a symmetric heap with its blocks |
-//! | [`domain`] | kinds of memory |
+//!
+//! Hidden from users, and for the rooms above: `allocation`, a symmetric heap with its blocks, and `domain`, kinds of
+//! memory.
 
+// What the rooms above build on; users meet neither.
+#[doc(hidden)]
 pub mod allocation;
+#[doc(hidden)]
 pub mod domain;
 mod element;
 pub mod heap;

@@ -16,7 +16,7 @@ use crate::{
     group::Group,
     messages,
     queue::{Collective, Core},
-    reduction::{Arithmetic, Bitwise, Kernel, Ordered},
+    reduction::{Arithmetic, Bitwise, Kernel, Ordered, ReduceOp},
     scratch::STREAM_BULK,
     signature::{Call, Signature, reduce_name},
     span::Span,
@@ -26,7 +26,7 @@ use crate::{
 
 /// Defines the reductions, which differ in name only.
 macro_rules! reductions {
-    ($($name:ident: $class:ident, $kernel:ident, $what:literal, [$a:literal, $b:literal] = $total:literal;)*) => {$(
+    ($($name:ident: $class:ident, $op:ident $kernel:ident, $what:literal, [$a:literal, $b:literal] = $total:literal;)*) => {$(
         #[doc = concat!("`dest` becomes the ", $what, " of all PEs' `source`, element by element. They may be the same \
                          slice. Collective (`OpenSHMEM 1.6 §9.10.9`).")]
         ///
@@ -51,20 +51,21 @@ macro_rules! reductions {
             dest: impl Symmetric<'a, Element = T>,
             source: impl Symmetric<'a, Element = T>,
         ) -> Collective<'a> {
-            self.reduce(Kernel::$kernel::<T>(), dest.view(), source.view())
+            let kernel = Kernel::shared(T::TYPE, ReduceOp::$op, Kernel::$kernel::<T>);
+            self.reduce(kernel, dest.view(), source.view())
         }
     )*};
 }
 
 impl Team {
     reductions! {
-        and_reduce: Bitwise, and, "bitwise and", [6, 3] = 2;
-        or_reduce: Bitwise, or, "bitwise or", [6, 3] = 7;
-        xor_reduce: Bitwise, xor, "bitwise exclusive or", [6, 3] = 5;
-        min_reduce: Ordered, min, "minimum", [6, 3] = 3;
-        max_reduce: Ordered, max, "maximum", [6, 3] = 6;
-        sum_reduce: Arithmetic, sum, "sum", [6, 3] = 9;
-        prod_reduce: Arithmetic, prod, "product", [6, 3] = 18;
+        and_reduce: Bitwise, And and, "bitwise and", [6, 3] = 2;
+        or_reduce: Bitwise, Or or, "bitwise or", [6, 3] = 7;
+        xor_reduce: Bitwise, Xor xor, "bitwise exclusive or", [6, 3] = 5;
+        min_reduce: Ordered, Min min, "minimum", [6, 3] = 3;
+        max_reduce: Ordered, Max max, "maximum", [6, 3] = 6;
+        sum_reduce: Arithmetic, Sum sum, "sum", [6, 3] = 9;
+        prod_reduce: Arithmetic, Prod prod, "product", [6, 3] = 18;
     }
 
     /// `dest` becomes the sum of the `source` of the PEs up to this one, element by element. They may be the same
@@ -90,7 +91,7 @@ impl Team {
         dest: impl Symmetric<'a, Element = T>,
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
-        self.scan(Call::SumInscan, Kernel::sum::<T>(), dest.view(), source.view())
+        self.scan(Call::SumInscan, sum_kernel::<T>(), dest.view(), source.view())
     }
 
     /// `dest` becomes the sum of the `source` of the PEs before this one, element by element, which on PE 0 is 0.
@@ -116,7 +117,7 @@ impl Team {
         dest: impl Symmetric<'a, Element = T>,
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
-        self.scan(Call::SumExscan, Kernel::sum::<T>(), dest.view(), source.view())
+        self.scan(Call::SumExscan, sum_kernel::<T>(), dest.view(), source.view())
     }
 
     /// `dest` on every PE, the root too, becomes the `source` of PE `root`. Collective (`OpenSHMEM 1.6 §9.10.7`).
@@ -197,8 +198,9 @@ impl Team {
         let signature = Signature::sized(Call::Fcollect, size, call.elements, 0);
         let Operands { core, source, dest, .. } = call;
         match core.group.choices.collect(source.len()) {
-            Plan::Exchange(mode, _) => core
-                .exchange(Exchange::new(mode, Deal::Collect { size }, signature, source, dest), call.memory),
+            Plan::Exchange(mode, _) => {
+                core.exchange(Exchange::new(mode, Deal::Fcollect, signature, source, dest), call.memory)
+            }
             plan => call.task(signature, move |group| async move {
                 match plan {
                     Plan::Ring => messages::ring_collect(&group, signature, source, dest).await,
@@ -255,6 +257,11 @@ impl Team {
                 }
                 None => direct::lengths(&group, signature, source.len()).await?,
             };
+            let total: usize = lengths.iter().sum();
+            if total > dest.len() {
+                let (source_len, dest_len) = (total / size.max(1), dest.len() / size.max(1));
+                return Err(Error::LengthMismatch { call: "collect", source_len, dest_len });
+            }
             let start = lengths[..group.me()].iter().sum();
             direct::collect(&group, signature, source, dest, start).await
         })
@@ -331,7 +338,7 @@ impl Team {
     ) -> Collective<'a> {
         let call = Operands::new(self.core(), "alltoalls", dest.view(), source.view());
         let (n, size) = (self.n_pes(), size_of::<T>());
-        if let Err(error) = call.strided([dst, sst], n * nelems, size) {
+        if let Err(error) = call.strided([dst, sst], n.saturating_mul(nelems), size) {
             return Collective::failed(error);
         }
         let strides = dst & 0xffff | (sst & 0xffff) << 16;
@@ -351,7 +358,7 @@ impl Team {
     #[inline]
     fn reduce<'a, T: Element>(
         &'a self,
-        kernel: Kernel,
+        kernel: &'static Kernel,
         dest: SymView<'a, T>,
         source: SymView<'a, T>,
     ) -> Collective<'a> {
@@ -359,7 +366,7 @@ impl Team {
         if let Err(error) = call.equal() {
             return Collective::failed(error);
         }
-        let signature = Signature::of_kernel(Call::Reduce, &kernel, call.elements);
+        let signature = Signature::of_kernel(Call::Reduce, kernel, call.elements);
         let Operands { core, source, dest, .. } = call;
         match core.group.choices.reduce(source.len()) {
             Plan::Exchange(mode, capacity) if source.len() <= capacity => {
@@ -389,7 +396,7 @@ impl Team {
     fn scan<'a, T: Element>(
         &'a self,
         call: Call,
-        kernel: Kernel,
+        kernel: &'static Kernel,
         dest: SymView<'a, T>,
         source: SymView<'a, T>,
     ) -> Collective<'a> {
@@ -399,7 +406,7 @@ impl Team {
         if let Err(error) = operands.equal() {
             return Collective::failed(error);
         }
-        let signature = Signature::of_kernel(call, &kernel, operands.elements);
+        let signature = Signature::of_kernel(call, kernel, operands.elements);
         let Operands { core, source, dest, .. } = operands;
         let deal = Deal::Scan { kernel, inclusive };
         match core.group.choices.scan(source.len()) {
@@ -414,6 +421,10 @@ impl Team {
             }),
         }
     }
+}
+
+fn sum_kernel<T: Arithmetic>() -> &'static Kernel {
+    Kernel::shared(T::TYPE, ReduceOp::Sum, Kernel::sum::<T>)
 }
 
 /// One exchange inside of a task.
@@ -487,7 +498,7 @@ impl<'a> Operands<'a> {
     /// An error if the team is no more, or memory is another job's.
     #[inline(always)]
     fn ours(&self) -> Result<()> {
-        self.core.check(self.call)?;
+        self.core.check_turn(self.call)?;
         let job = self.core.group.pe().job();
         if self.memory.iter().all(|memory| memory.job() == job) {
             Ok(())
@@ -555,7 +566,8 @@ impl<'a> Operands<'a> {
     {
         let group = Arc::clone(&self.core.group);
         let memory = self.memory.map(Arc::clone);
-        self.core.task(signature.activity(), async move {
+        self.core.task(signature.activity(), signature, async move {
+            group.check()?;
             let outcome = task(group).await;
             drop(memory);
             outcome

@@ -22,6 +22,8 @@ use crate::{
 const LENGTH_AT: usize = 20 << 10;
 /// Bytes that are combined at a time: small enough for the innermost cache.
 const BLOCK: usize = 4 << 10;
+/// Bytes that are handed to several PEs at a time: few enough for the innermost caches, and enough for a fast copy.
+const PIECE: usize = 16 << 10;
 /// What chunks of PEs are aligned to, so that two PEs do not write the same cache line.
 const ALIGN: usize = 64;
 /// The most PEs that a root counts one by one.
@@ -44,6 +46,11 @@ pub(crate) fn chunk(len: usize, pe: usize, n: usize) -> Range<usize> {
 fn blocks(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;
     range.step_by(BLOCK).map(move |start| start..(start + BLOCK).min(end))
+}
+
+/// The pieces in which what goes to several PEs is read.
+fn pieces(len: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..len).step_by(PIECE).map(move |start| start..(start + PIECE).min(len))
 }
 
 /// Broadcast: everybody copies from the root.
@@ -73,7 +80,7 @@ pub(crate) async fn broadcast(
 pub(crate) async fn reduce(
     group: &Group,
     signature: Signature,
-    kernel: Kernel,
+    kernel: &'static Kernel,
     source: Span,
     dest: Span,
 ) -> Result<()> {
@@ -84,7 +91,7 @@ pub(crate) async fn reduce(
     for block in blocks(mine) {
         let (from, to) = (source.part(block.clone()), dest.part(block));
         // In place, this overwrites this PE's part of the sources after it has been read, element by element.
-        group.memory.fold(&kernel, to, from, &all);
+        group.memory.fold(kernel, to, from, &all);
         for distance in 1..group.n() {
             let pe = (group.me() + distance) % group.n();
             group.memory.copy(to, group.world_pe(pe), to, here);
@@ -97,7 +104,7 @@ pub(crate) async fn reduce(
 pub(crate) async fn scan(
     group: &Group,
     signature: Signature,
-    kernel: Kernel,
+    kernel: &'static Kernel,
     inclusive: bool,
     source: Span,
     dest: Span,
@@ -119,7 +126,7 @@ pub(crate) async fn scan(
             if pe == 0 {
                 total.copy_from_slice(next);
             } else {
-                combine_bytes(&kernel, total, next);
+                combine_bytes(kernel, total, next);
             }
             if inclusive {
                 group.memory.write_to(to, at, total);
@@ -138,9 +145,13 @@ pub(crate) async fn collect(
     start: usize,
 ) -> Result<()> {
     let to = dest.part(start..start + source.len());
-    for distance in 0..group.n() {
-        let pe = (group.me() + distance) % group.n();
-        group.memory.copy(to, group.world_pe(pe), source, group.pe().me());
+    // Piece by piece, so that the source comes out of the innermost caches but for the first time.
+    for piece in pieces(source.len()) {
+        let (from, to) = (source.part(piece.clone()), to.part(piece));
+        for distance in 0..group.n() {
+            let pe = (group.me() + distance) % group.n();
+            group.memory.copy(to, group.world_pe(pe), from, group.pe().me());
+        }
     }
     meet(group, signature).await
 }

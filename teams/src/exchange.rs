@@ -22,7 +22,7 @@ use crate::{
     choice::{Mode, rounds},
     group::{Flag, Group, NumberWait},
     reduction::Kernel,
-    scratch::{self, INLINE, PAYLOAD_AT},
+    scratch::{self, INLINE, PAYLOAD_AT, SHORT_PAYLOAD_AT},
     signature::Signature,
     span::Span,
     tree::{RADIX, Tree},
@@ -34,10 +34,12 @@ pub(crate) enum Deal {
     /// Nothing: they only meet.
     Meet,
     /// Each gets the combination of all.
-    Reduce(Kernel),
+    Reduce(&'static Kernel),
     /// Each gets the combination of those up to it, or before it.
-    Scan { kernel: Kernel, inclusive: bool },
-    /// Each gets all, one behind the other. They may differ in length: the signatures say by how much.
+    Scan { kernel: &'static Kernel, inclusive: bool },
+    /// Each gets all, one behind the other.
+    Fcollect,
+    /// The same, where they may differ in length: the signatures say by how much.
     Collect { size: usize },
     /// Each gets its block of everybody's, one behind the other.
     Alltoall,
@@ -200,7 +202,7 @@ impl Exchange {
             self.step = match self.step {
                 Step::From(distance) => {
                     let pe = self.behind(group, distance);
-                    self.check(group, group.me(), pe, pe)?;
+                    self.check(group, group.me(), pe)?;
                     if distance + 1 < group.n() {
                         Step::From(distance + 1)
                     } else {
@@ -226,10 +228,18 @@ impl Exchange {
     /// The place of the payload in slot `index`, for so many bytes.
     #[inline(always)]
     fn payload(&self, group: &Group, index: usize, len: usize) -> Span {
-        let place = if len <= INLINE {
-            scratch::slot(self.number, index) + PAYLOAD_AT
-        } else {
+        let slot = scratch::slot(self.number, index);
+        // Of a collect the sender's length counts, which may not be this PE's.
+        let signature = match self.deal {
+            Deal::Collect { size } => self.signature.with_len(len / size.max(1)),
+            _ => self.signature,
+        };
+        let place = if len > INLINE {
             scratch::bulk(self.number, index, self.mode.slots(group.n()))
+        } else if self.mode != Mode::Central && signature.is_short(len) {
+            slot + SHORT_PAYLOAD_AT
+        } else {
+            slot + PAYLOAD_AT
         };
         group.scratch(place, len)
     }
@@ -237,38 +247,33 @@ impl Exchange {
     /// Sends `bytes` to slot `index` of a PE.
     #[inline(always)]
     fn send(&self, group: &Group, index: usize, bytes: &[u8], pe: usize) -> Result<()> {
-        let mut words = [0u64; 2 + INLINE.div_ceil(8)];
-        [words[0], words[1]] = self.signature.words();
-        let mut used = 2;
-        if bytes.len() <= INLINE {
-            bytemuck::bytes_of_mut(&mut words)[16..16 + bytes.len()].copy_from_slice(bytes);
-            used += bytes.len().div_ceil(8);
-        } else {
+        let mut payload = bytes;
+        if bytes.len() > INLINE {
             group.memory.write_to(self.payload(group, index, bytes.len()), group.world_pe(pe), bytes);
+            payload = &[];
         }
-        group.send(scratch::slot(self.number, index), self.number, &words[..used], pe)
+        group.send(scratch::slot(self.number, index), self.number, self.signature, payload, pe)
     }
 
     /// Sends a span of this PE to slot `index` of a PE.
     #[inline(always)]
     fn send_span(&self, group: &Group, index: usize, span: Span, pe: usize) -> Result<()> {
-        let me = group.pe().me();
-        let mut words = [0u64; 2 + INLINE.div_ceil(8)];
-        [words[0], words[1]] = self.signature.words();
-        let mut used = 2;
-        if span.len() <= INLINE {
-            group.memory.read(span, &mut bytemuck::bytes_of_mut(&mut words)[16..16 + span.len()]);
-            used += span.len().div_ceil(8);
+        let mut bytes = [0; INLINE];
+        let mut payload: &[u8] = &[];
+        if span.len() > INLINE {
+            let to = self.payload(group, index, span.len());
+            group.memory.copy(to, group.world_pe(pe), span, group.pe().me());
         } else {
-            group.memory.copy(self.payload(group, index, span.len()), group.world_pe(pe), span, me);
+            group.memory.read(span, &mut bytes[..span.len()]);
+            payload = &bytes[..span.len()];
         }
-        group.send(scratch::slot(self.number, index), self.number, &words[..used], pe)
+        group.send(scratch::slot(self.number, index), self.number, self.signature, payload, pe)
     }
 
-    /// Compares the signature in slot `index` of PE `at` with this PE's, as PE `from` has given it.
+    /// Compares the signature in slot `index` of PE `at` with this PE's.
     #[inline(always)]
-    fn check(&self, group: &Group, at: usize, index: usize, from: usize) -> Result<()> {
-        let signature = self.signature_in(group, at, index);
+    fn check(&self, group: &Group, at: usize, index: usize) -> Result<()> {
+        let (signature, from) = self.signature_in(group, at, index);
         if signature.agrees(self.signature) {
             return Ok(());
         }
@@ -276,15 +281,15 @@ impl Exchange {
     }
 
     #[inline(always)]
-    fn signature_in(&self, group: &Group, at: usize, index: usize) -> Signature {
+    fn signature_in(&self, group: &Group, at: usize, index: usize) -> (Signature, usize) {
         let slot = scratch::slot(self.number, index);
-        if at == group.me() {
-            return Signature::from_words([8, 16].map(|after| group.word(slot + after).load()));
+        if self.mode != Mode::Central {
+            return group.received(slot, self.number);
         }
         let mut words = [0u64; 2];
         let span = group.scratch(slot + size_of::<u64>(), size_of_val(&words));
         group.memory.read_from(span, group.world_pe(at), bytemuck::bytes_of_mut(&mut words));
-        Signature::from_words(words)
+        Signature::received(words)
     }
 
     // Flat and central.
@@ -325,7 +330,7 @@ impl Exchange {
     fn gather(&mut self, group: &Group, buffers: &mut Buffers) -> Result<Step> {
         let (me, n) = (group.me(), group.n());
         let first = group.world_pe(0);
-        let words = self.signature.words();
+        let words = self.signature.words_of(group.me());
         let slot = scratch::slot(self.number, me);
         let header = group.scratch(slot + size_of::<u64>(), size_of_val(&words));
         group.memory.write_to(header, first, bytemuck::cast_slice(&words));
@@ -346,16 +351,19 @@ impl Exchange {
             }
         }
         let before = group.fetch_add(Flag::Gathered, 1, 0)?;
+        if before >= crate::group::POISON {
+            return Err(group.poisoned());
+        }
         // A PE does not come to the next one before this has ended, so the counter says which of them it is.
         if (before + 1) % n as u64 != 0 {
             return Ok(Step::Release);
         }
         for pe in (0..n).filter(|&pe| pe != me) {
-            self.check(group, 0, pe, pe)?;
+            self.check(group, 0, pe)?;
         }
         if let Deal::Reduce(kernel) = self.deal {
             let [total, next, ..] = buffers.get(self.bytes());
-            self.combine(group, &kernel, 0..n, total, next);
+            self.combine(group, kernel, 0..n, total, next);
             group.memory.write_to(self.payload(group, n, self.bytes()), first, total);
         }
         for pe in (0..n).filter(|&pe| pe != me) {
@@ -418,9 +426,16 @@ impl Exchange {
                 let result = self.payload(group, n, self.bytes());
                 group.memory.copy(self.dest, group.pe().me(), result, group.world_pe(0));
             }
-            Deal::Reduce(kernel) => self.take_combined(group, &kernel, 0..n, buffers),
+            Deal::Reduce(kernel) => self.take_combined(group, kernel, 0..n, buffers),
             Deal::Scan { kernel, inclusive } => {
-                self.take_combined(group, &kernel, 0..me + usize::from(inclusive), buffers);
+                self.take_combined(group, kernel, 0..me + usize::from(inclusive), buffers);
+            }
+            Deal::Fcollect => {
+                let (here, len) = (group.pe().me(), self.bytes());
+                for pe in 0..n {
+                    let (span, at) = self.received(group, pe, len);
+                    group.memory.copy(self.dest.part(pe * len..(pe + 1) * len), here, span, at);
+                }
             }
             Deal::Collect { size } => self.take_collected(group, size)?,
             Deal::Alltoall => {
@@ -476,7 +491,7 @@ impl Exchange {
         let at = if self.mode == Mode::Central { 0 } else { group.me() };
         let len = |pe: usize| match pe == group.me() {
             true => self.bytes(),
-            false => self.signature_in(group, at, pe).len() * size,
+            false => self.signature_in(group, at, pe).0.len() * size,
         };
         (0..group.n()).map(len).collect()
     }
@@ -537,18 +552,14 @@ impl Exchange {
         let tree = Tree::new(group.me(), group.n(), 0);
         match self.step {
             Step::Child(place) => {
-                if let Some(child) = tree.children().nth(place) {
-                    self.check(group, group.me(), place, child)?;
-                }
+                self.check(group, group.me(), place)?;
                 match tree.children().nth(place + 1) {
                     Some(_) => Ok(Step::Child(place + 1)),
                     None => self.rise(group, tree, buffers),
                 }
             }
             _ => {
-                if let Some((parent, _)) = tree.parent() {
-                    self.check(group, group.me(), RADIX, parent)?;
-                }
+                self.check(group, group.me(), RADIX)?;
                 let result = self.payload(group, RADIX, self.bytes());
                 self.fall(group, tree, result)?;
                 Ok(Step::Done)
@@ -564,7 +575,7 @@ impl Exchange {
         if let Deal::Reduce(kernel) = self.deal {
             for place in 0..tree.children().count() {
                 group.memory.read(self.payload(group, place, len), next);
-                combine_bytes(&kernel, total, next);
+                combine_bytes(kernel, total, next);
             }
         }
         match tree.parent() {
@@ -644,42 +655,42 @@ impl Exchange {
             Step::Round(round) => {
                 let distance = 1usize << round;
                 let partner = if self.is_scan() { (me + n - distance) % n } else { me ^ distance };
-                self.check(group, me, round as usize, partner)?;
+                self.check(group, me, round as usize)?;
                 group.memory.read(self.payload(group, round as usize, self.bytes()), came);
                 match self.deal {
                     // What came is from lower PEs, so it is the left operand of both.
                     Deal::Scan { kernel, .. } if me >= distance => {
                         spare.copy_from_slice(came);
-                        combine_bytes(&kernel, spare, total);
+                        combine_bytes(kernel, spare, total);
                         total.copy_from_slice(spare);
                         // In the first round nobody before has been heard of: what came is all there is.
                         if round > 0 {
-                            combine_bytes(&kernel, came, before);
+                            combine_bytes(kernel, came, before);
                         }
                         before.copy_from_slice(came);
                     }
                     // The left operand is the lower PEs', so that all come to the same.
                     Deal::Reduce(kernel) if partner < me => {
-                        combine_bytes(&kernel, came, total);
+                        combine_bytes(kernel, came, total);
                         total.copy_from_slice(came);
                     }
-                    Deal::Reduce(kernel) => combine_bytes(&kernel, total, came),
+                    Deal::Reduce(kernel) => combine_bytes(kernel, total, came),
                     _ => {}
                 }
                 self.begin_round(group, round + 1, buffers)
             }
             Step::Extra => {
                 let index = rounds(n) as usize;
-                self.check(group, me, index, me + Self::core(group))?;
+                self.check(group, me, index)?;
                 if let Deal::Reduce(kernel) = self.deal {
                     group.memory.read(self.payload(group, index, self.bytes()), came);
-                    combine_bytes(&kernel, total, came);
+                    combine_bytes(kernel, total, came);
                 }
                 self.begin_round(group, 0, buffers)
             }
             _ => {
                 let index = rounds(n) as usize + 1;
-                self.check(group, me, index, me - Self::core(group))?;
+                self.check(group, me, index)?;
                 let (here, result) = (group.pe().me(), self.payload(group, index, self.bytes()));
                 group.memory.copy(self.dest, here, result, here);
                 Ok(Step::Done)

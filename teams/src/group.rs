@@ -4,18 +4,18 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     task::{Context as TaskContext, Poll, Waker},
 };
 
-use oxshmem_ops::{Cmp, Context, ContextOptions, Members, Signal, Wait, wait::WordWait};
+use oxshmem_ops::{Cmp, Context, ContextOptions, Members, Wait, wait::WordWait};
 use oxshmem_runtime::{Error, Pe, Result};
 use oxshmem_spaces::{SymRef, SymSlice, allocation::Allocation};
 
 use crate::{
     choice::Choices,
-    scratch::{self, LINE, SLOTS, STREAM, TEAM_BYTES},
+    scratch::{self, INLINE, LINE, SLOTS, STREAM, TEAM_BYTES},
     signature::Signature,
     span::{Memory, Span},
     tree::RADIX,
@@ -83,8 +83,20 @@ impl Flag {
 
 const _: () = assert!(ROUNDS + 8 + 2 * RADIX + LANES <= scratch::FLAGS);
 
+/// Bytes of payload that go with the number in one piece.
+pub(crate) const SHORT: usize = 8;
+/// Bits of a tag that name the sender; the others are its number's.
+const PE_BITS: u32 = 24;
+const NUMBER_MASK: u64 = u64::MAX >> PE_BITS;
+
+/// What the second half of a short slot has in common with the first, and who sent it.
+#[inline(always)]
+fn tag(number: u64, pe: usize) -> u64 {
+    number << PE_BITS | pe as u64
+}
+
 /// What a number becomes at least when PEs have found that they called different things. Others may add to it.
-const POISON: u64 = 1 << 63;
+pub(crate) const POISON: u64 = 1 << 63;
 /// Where in the general scratch memory it says who called what.
 const RECORD_AT: usize = scratch::GENERAL - size_of::<Record>();
 
@@ -127,6 +139,8 @@ pub struct Group {
     pub(crate) last_root: AtomicUsize,
     /// How many messages this PE has sent.
     sent: AtomicU64,
+    /// Whether PEs have called different things, after which none of them begins anything.
+    broken: AtomicBool,
 }
 
 impl Group {
@@ -156,6 +170,7 @@ impl Group {
             lanes: Default::default(),
             last_root: AtomicUsize::new(0),
             sent: AtomicU64::new(0),
+            broken: AtomicBool::new(false),
             pe: Arc::clone(pe),
         }
     }
@@ -291,13 +306,52 @@ impl Group {
         }
     }
 
-    /// Puts `words` behind the number of the slot at `place` of a PE, then sets the number.
+    /// Puts `signature` and a payload that fits into the slot at `place` of a PE, then sets its number.
     #[inline(always)]
-    pub(crate) fn send(&self, place: usize, number: u64, words: &[u64], pe: usize) -> Result<()> {
+    pub(crate) fn send(
+        &self,
+        place: usize,
+        number: u64,
+        signature: Signature,
+        payload: &[u8],
+        pe: usize,
+    ) -> Result<()> {
         self.count_message();
-        let slot = place / size_of::<u64>();
-        let dest = self.words.slice(slot + 1..slot + 1 + words.len());
-        under_way(self.context.put_signal(dest, words, self.words.at(slot), Signal::Set(number), pe))
+        if payload.len() <= SHORT
+            && let Some(what) = signature.short()
+        {
+            // In one piece. A PE that spins on the line would take it away between two stores, which costs a transfer
+            // more. Only halves of it are sure to come in one piece, so that both have the number.
+            let mut value = [0; SHORT];
+            value[..payload.len()].copy_from_slice(payload);
+            let words = [number, what, u64::from_ne_bytes(value), tag(number, self.me)];
+            self.memory.publish(&self.pe, self.scratch(place, size_of_val(&words)), self.world_pe(pe), words);
+            return Ok(());
+        }
+        let mut words = [0u64; 2 + INLINE.div_ceil(8)];
+        [words[0], words[1]] = signature.words_of(self.me);
+        bytemuck::bytes_of_mut(&mut words)[16..16 + payload.len()].copy_from_slice(payload);
+        let words = &words[..2 + payload.len().div_ceil(8)];
+        let dest = self.scratch(place + size_of::<u64>(), size_of_val(words));
+        self.memory.write_words(dest, self.world_pe(pe), words);
+        // A release: who sees the number sees the words.
+        under_way(self.context.signal_set(self.word(place), number, pe))
+    }
+
+    /// The signature in the slot at `place` of this PE, and who sent it, once its number has come to `number`.
+    #[inline(always)]
+    pub(crate) fn received(&self, place: usize, number: u64) -> (Signature, usize) {
+        let words = [8, 16].map(|after| self.word(place + after).load());
+        let Some(signature) = Signature::from_short(words[0]) else { return Signature::received(words) };
+        let second = self.word(place + 24);
+        loop {
+            // Acquire: the payload is not read before.
+            let seen = self.context.signal_fetch(second);
+            if seen >> PE_BITS == number & NUMBER_MASK {
+                return (signature, (seen & ((1 << PE_BITS) - 1)) as usize);
+            }
+            std::hint::spin_loop();
+        }
     }
 
     /// Puts private bytes to a place of a PE's scratch memory, then sets a flag there.
@@ -332,6 +386,17 @@ impl Group {
         mismatch(&record)
     }
 
+    /// An error if PEs have called different things: what they send now would undo the poison.
+    #[inline(always)]
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.is_broken() { Err(self.poisoned()) } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
+    }
+
     fn record(&self) -> Span {
         let range = scratch::general(RECORD_AT..RECORD_AT + size_of::<Record>());
         self.scratch.part(range)
@@ -339,8 +404,13 @@ impl Group {
 
     /// Sets all numbers that a PE may wait for to what nobody else sets them to.
     fn poison(&self, record: &Record) {
+        // On all of them first: a PE may see the poison on another than itself.
         for pe in 0..self.n {
             self.memory.write_to(self.record(), self.world_pe(pe), bytemuck::bytes_of(record));
+        }
+        // Release: who sees it finds the record.
+        self.broken.store(true, Ordering::Release);
+        for pe in 0..self.n {
             let flags = (0..scratch::FLAGS).map(scratch::flag);
             let slots = [0, 1].into_iter().flat_map(|half| (0..SLOTS).map(move |i| scratch::slot(half, i)));
             let stream = (0..STREAM as u64).map(scratch::stream);

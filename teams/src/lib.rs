@@ -22,6 +22,7 @@ pub mod collectives;
 mod direct;
 mod exchange;
 mod group;
+mod ledger;
 mod messages;
 mod queue;
 pub mod reduction;

@@ -80,7 +80,7 @@ pub(crate) async fn ring_collect(
 pub(crate) async fn ring_reduce(
     group: &Group,
     signature: Signature,
-    kernel: Kernel,
+    kernel: &'static Kernel,
     source: Span,
     dest: Span,
 ) -> Result<()> {
@@ -96,7 +96,7 @@ pub(crate) async fn ring_reduce(
     for step in 1..n {
         arrivals(group, RING, 1).await?;
         let index = me + n - step;
-        combine_into(group, &kernel, dest.part(part(index)), source.part(part(index)), &mut buffers);
+        combine_into(group, kernel, dest.part(part(index)), source.part(part(index)), &mut buffers);
         if step < n - 1 {
             let part = dest.part(part(index));
             put(group, part, part, right, RING)?;

@@ -34,7 +34,9 @@ use tracing::Instrument;
 use crate::{
     exchange::{Buffers, Exchange},
     group::Group,
+    ledger::Ledger,
     registry::Registry,
+    signature::Signature,
     stream::Stream,
     sync::Sync,
     team::TeamConfig,
@@ -101,7 +103,9 @@ const UNFINISHED: usize = 1;
 struct Queue {
     /// How many have ended.
     ended: u64,
-    waiting: VecDeque<Running>,
+    /// The one whose turn it is. Apart from the others, so that it is made in place.
+    front: Option<Running>,
+    behind: VecDeque<Running>,
     /// Who to wake when something has ended, by the number of their collective.
     watchers: Vec<(u64, Waker)>,
     /// Who is to be woken as soon as the queue is unlocked.
@@ -109,6 +113,8 @@ struct Queue {
     buffers: Buffers,
     /// Where it says what the one at the front waits for.
     noted: Option<Place>,
+    /// What was called, for the neighbours.
+    ledger: Ledger,
     /// Errors of collectives that have ended, for their futures.
     failures: Vec<(u64, Error)>,
     /// PEs called different things from this one on: the two calls.
@@ -120,7 +126,7 @@ enum Running {
     Sync(Sync),
     Exchange(Exchange, Use),
     Stream(Stream, Use),
-    Task(Pin<Box<dyn Future<Output = Result<()>> + Send>>, Activity),
+    Task(Pin<Box<dyn Future<Output = Result<()>> + Send>>, Activity, Signature),
 }
 
 /// The memory that a collective works on.
@@ -194,11 +200,20 @@ impl Running {
             Self::Sync(_) => Activity::new(Call::Sync),
             Self::Exchange(exchange, _) => exchange.signature().activity(),
             Self::Stream(stream, _) => stream.signature().activity(),
-            Self::Task(_, activity) => *activity,
+            Self::Task(_, activity, _) => *activity,
         };
         let mut named = Activity::collective(activity.call, group.id, number);
         named.args = activity.args;
         named
+    }
+
+    fn signature(&self) -> Signature {
+        match self {
+            Self::Sync(_) => Signature::named("sync"),
+            Self::Exchange(exchange, _) => exchange.signature(),
+            Self::Stream(stream, _) => stream.signature(),
+            Self::Task(_, _, signature) => *signature,
+        }
     }
 }
 
@@ -239,6 +254,13 @@ impl Core {
         self.group.pe().check(call)
     }
 
+    /// An error also if PEs have called different things before, after which nothing begins any more.
+    #[inline(always)]
+    pub(crate) fn check_turn(&self, call: &'static str) -> Result<()> {
+        self.check(call)?;
+        self.group.check()
+    }
+
     /// From now on the team is no more. False if it was not before.
     pub(crate) fn set_destroyed(&self) -> bool {
         !self.destroyed.swap(true, Ordering::Relaxed)
@@ -248,14 +270,14 @@ impl Core {
     #[inline]
     pub(crate) fn sync(&self) -> Collective<'_> {
         tracing::trace!(target: "oxshmem", call = "sync");
-        if let Err(error) = self.check("sync") {
+        if let Err(error) = self.check_turn("sync") {
             return Collective::failed(error);
         }
         let ticket = self.with_queue(|queue| {
             // The sync before is still there if its future has seen the end of it by itself. It is used again in
             // place: moving it about would cost more than all the rest.
-            if queue.waiting.len() == 1
-                && let Some(Running::Sync(sync)) = queue.waiting.front_mut()
+            if queue.behind.is_empty()
+                && let Some(Running::Sync(sync)) = queue.front.as_mut()
                 && sync.is_over(&self.group)
             {
                 queue.ended += 1;
@@ -297,11 +319,12 @@ impl Core {
     pub(crate) fn task(
         &self,
         activity: Activity,
+        signature: Signature,
         task: impl Future<Output = Result<()>> + Send + 'static,
     ) -> Collective<'_> {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
-            self.push(queue, Running::Task(Box::pin(task), activity))
+            self.push(queue, Running::Task(Box::pin(task), activity, signature))
         });
         Collective::new(self, ticket)
     }
@@ -318,14 +341,14 @@ impl Core {
         F: Future<Output = Result<T>> + Send + 'static,
     {
         let flight = Arc::new(Flight::default());
-        if let Err(error) = self.check(call) {
+        if let Err(error) = self.check_turn(call) {
             flight.land(Err(error));
             return Outcome { flight, core: self.this.clone() };
         }
         let landing = Arc::clone(&flight);
         let group = Arc::clone(&self.group);
         let task = async move {
-            let outcome = match group.pe().check(call) {
+            let outcome = match group.pe().check(call).and_then(|()| group.check()) {
                 Ok(()) => collective(group).await,
                 Err(error) => Err(error),
             };
@@ -334,14 +357,14 @@ impl Core {
         };
         // One span from its turn to its end; nothing while nobody listens at TRACE.
         let task = task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call));
-        drop(self.task(activity, task));
+        drop(self.task(activity, Signature::named(call), task));
         Outcome { flight, core: self.this.clone() }
     }
 
     /// The blocks of the heap, by number, that the collective at the front uses without owning them.
     pub(crate) fn blocks_in_use(&self) -> Vec<u64> {
         let queue = self.queue.lock();
-        let blocks = match queue.waiting.front() {
+        let blocks = match queue.front.as_ref() {
             Some(Running::Exchange(_, used) | Running::Stream(_, used)) => used.blocks,
             _ => return Vec::new(),
         };
@@ -353,7 +376,7 @@ impl Core {
     pub(crate) fn idle(&self) -> Collective<'_> {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
-            queue.ended + queue.waiting.len() as u64
+            queue.ended + queue.len()
         });
         Collective::new(self, ticket)
     }
@@ -361,11 +384,11 @@ impl Core {
     /// Removes a sync whose future has seen the end of it.
     #[inline(always)]
     fn retire(&self, queue: &mut Queue) {
-        if queue.waiting.len() == 1
-            && let Some(Running::Sync(sync)) = queue.waiting.front()
+        if queue.behind.is_empty()
+            && let Some(Running::Sync(sync)) = queue.front.as_ref()
             && sync.is_over(&self.group)
         {
-            queue.waiting.clear();
+            queue.front = None;
             queue.ended += 1;
         }
     }
@@ -373,16 +396,13 @@ impl Core {
     /// Appends a collective, and begins it if it is its turn. Returns its ticket, or 0 if it has ended well.
     #[inline(always)]
     fn push(&self, queue: &mut Queue, running: Running) -> u64 {
-        queue.waiting.push_back(running);
-        if queue.waiting.len() > 1 {
-            let ticket = queue.ended + queue.waiting.len() as u64;
+        if queue.front.is_some() {
+            queue.behind.push_back(running);
+            let ticket = queue.ended + queue.len();
             self.advance(queue);
             return ticket;
         }
-        let begun = match queue.waiting.front_mut() {
-            Some(front) => front.begin(&self.group, &mut queue.buffers),
-            None => Ok(()),
-        };
+        let begun = queue.front.insert(running).begin(&self.group, &mut queue.buffers);
         self.begun(queue, begun)
     }
 
@@ -394,7 +414,7 @@ impl Core {
             queue.end(&self.group, Err(error));
             return ticket;
         }
-        let Some(front) = queue.waiting.front() else { return ticket };
+        let Some(front) = queue.front.as_ref() else { return ticket };
         if let Some((place, value)) = front.last_wait(&self.group)
             && !front.owes(&self.group)
         {
@@ -411,13 +431,17 @@ impl Core {
     fn advance(&self, queue: &mut Queue) {
         let waker = || self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
         loop {
-            let Queue { waiting, buffers, .. } = queue;
-            let outcome = match waiting.front_mut() {
+            let Queue { front, buffers, .. } = queue;
+            let outcome = match front {
                 None => return,
+                // Messages of a collective that begins now would undo the poison.
+                Some(running) if !matches!(running, Running::Task(..)) && self.group.is_broken() => {
+                    Poll::Ready(self.group.check())
+                }
                 Some(Running::Sync(sync)) => sync.poll(&self.group, waker),
                 Some(Running::Exchange(exchange, _)) => exchange.poll(&self.group, buffers, waker),
                 Some(Running::Stream(stream, _)) => stream.poll(&self.group, waker),
-                Some(Running::Task(task, _)) => {
+                Some(Running::Task(task, ..)) => {
                     // Relaxed: only this thread looks for its own name.
                     self.polled_by.store(this_thread(), Ordering::Relaxed);
                     let outcome = task.as_mut().poll(&mut TaskContext::from_waker(&waker()));
@@ -429,20 +453,24 @@ impl Core {
                 }
             };
             match outcome {
-                Poll::Pending => return self.note(queue),
+                Poll::Pending if self.note(queue) => {}
+                Poll::Pending => return,
                 Poll::Ready(outcome) => queue.end(&self.group, outcome),
             }
         }
     }
 
-    /// The collective at the front waits for others: says so, if it has not.
-    fn note(&self, queue: &mut Queue) {
+    /// The collective at the front waits for others: says so, if it has not. True if it is to be looked at again, as a
+    /// neighbour waits in another.
+    fn note(&self, queue: &mut Queue) -> bool {
         if queue.noted.is_none()
-            && let Some(front) = queue.waiting.front()
+            && let Some(front) = queue.front.as_ref()
         {
             let activity = front.activity(&self.group, queue.ended + 1);
             queue.noted = Some(self.group.pe().board().put(&activity));
+            return queue.ledger.compare(&self.group, queue.ended + 1, front.signature());
         }
+        false
     }
 
     /// Locks the queue for `work`, and wakes whom it set free afterwards.
@@ -489,11 +517,15 @@ impl Core {
 }
 
 impl Queue {
+    fn len(&self) -> u64 {
+        u64::from(self.front.is_some()) + self.behind.len() as u64
+    }
+
     /// What a collective that is called now uses of `memory`: the one whose turn it is only borrows it.
     #[inline(always)]
     fn lend(&self, memory: [&Arc<Allocation>; 2]) -> Use {
         let mut used = Use::of(memory);
-        if !self.waiting.is_empty() {
+        if self.front.is_some() {
             used.owned = Some(Box::new(memory.map(Arc::clone)));
         }
         used
@@ -501,7 +533,12 @@ impl Queue {
 
     /// The collective at the front has ended.
     fn end(&mut self, group: &Group, outcome: Result<()>) {
-        self.waiting.pop_front();
+        if let Some(front) = &self.front
+            && front.signature().is_broadcast()
+        {
+            self.ledger.remember(self.ended + 1, front.signature());
+        }
+        self.front = self.behind.pop_front();
         if let Some(place) = self.noted.take() {
             group.pe().board().take(place);
         }
@@ -513,7 +550,9 @@ impl Queue {
             }
             Err(error) => self.failures.push((self.ended, error)),
         }
-        self.woken.extend(self.watchers.drain(..).map(|(_, waker)| waker));
+        if !self.watchers.is_empty() {
+            self.woken.extend(self.watchers.drain(..).map(|(_, waker)| waker));
+        }
     }
 
     /// The outcome of a collective that has ended.

@@ -16,9 +16,11 @@ pub(crate) const LINE: usize = 128;
 /// Flags: words that only grow.
 pub(crate) const FLAGS: usize = 64;
 const FLAGS_AT: usize = 0;
+/// What this PE is in, for its neighbours.
+pub(crate) const LEDGER: Range<usize> = FLAGS_AT + FLAGS * LINE..FLAGS_AT + (FLAGS + 2) * LINE;
 /// Slots of exchanges, in two sets that take turns.
 pub(crate) const SLOTS: usize = 128;
-const SLOTS_AT: usize = FLAGS_AT + FLAGS * LINE;
+const SLOTS_AT: usize = LEDGER.end;
 /// Slots of the stream from a root to all.
 pub(crate) const STREAM: usize = 8;
 const STREAM_AT: usize = SLOTS_AT + 2 * SLOTS * LINE;
@@ -35,8 +37,10 @@ pub(crate) const GENERAL: usize = TEAM_BYTES - GENERAL_AT;
 /// What must be zero when a team begins: everything with a number that is waited for.
 pub(crate) const NUMBERS: Range<usize> = FLAGS_AT..STREAM_BULK_AT;
 
-/// Where in a slot the payload begins: behind its number and the signature of its collective.
+/// Where in a slot the payload begins: behind its number and the two words of its collective's signature, or, where
+/// all of it goes in one piece, behind one.
 pub(crate) const PAYLOAD_AT: usize = 24;
+pub(crate) const SHORT_PAYLOAD_AT: usize = 16;
 /// Bytes of payload that fit into a slot.
 pub(crate) const INLINE: usize = LINE - PAYLOAD_AT;
 
@@ -95,6 +99,7 @@ mod tests {
     #[test]
     fn nothing_overlaps() {
         let mut places: Vec<Range<usize>> = (0..FLAGS).map(|i| flag(i)..flag(i) + LINE).collect();
+        places.push(LEDGER);
         for number in [6, 7] {
             places.extend((0..SLOTS).map(|i| slot(number, i)..slot(number, i) + LINE));
             places.push(bulk(number, 0, 1)..bulk(number, 0, 1) + BULK);

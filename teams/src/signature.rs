@@ -27,10 +27,25 @@ pub(crate) enum Call {
     Reduce,
     SumInscan,
     SumExscan,
+    Sync,
+    Split,
+    Memory,
+    Bytes,
+    Destroy,
+    Finalize,
 }
 
+/// Bits for a number of elements where it travels. They suffice for all memory that there is.
+const LEN_BITS: u32 = 40;
+
+/// Where in one word a short length is, and how many bits it has.
+const SHORT_AT: u32 = 8;
+const SHORT_BITS: u32 = 4;
+/// The mark of a word with a short length.
+const SHORT: u64 = 1 << 12;
+
 /// Names by number.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 15] = [
     "another call",
     "broadcast",
     "collect",
@@ -40,6 +55,12 @@ const NAMES: [&str; 9] = [
     "reduce",
     "sum_inscan",
     "sum_exscan",
+    "sync",
+    "a split",
+    "an allocation",
+    "broadcast_bytes",
+    "destroy",
+    "finalize",
 ];
 
 impl Signature {
@@ -56,8 +77,60 @@ impl Signature {
         Self { what: call as u64 | 1 << 15 | u64::from(kernel.code()) << 16, len: len as u64 }
     }
 
+    /// A call of which no more is compared here than what kind it is.
+    pub(crate) fn named(name: &str) -> Self {
+        let call = match name {
+            "sync" | "barrier_all" => Call::Sync as u64,
+            "split_strided" | "split_2d" => Call::Split as u64,
+            "free" | "reclaim" => Call::Memory as u64,
+            "broadcast_bytes" => Call::Bytes as u64,
+            "destroy" => Call::Destroy as u64,
+            "finalize" => Call::Finalize as u64,
+            name if name.starts_with("alloc") || name.starts_with("realloc") => Call::Memory as u64,
+            _ => 0,
+        };
+        Self { what: call, len: 0 }
+    }
+
+    /// Whether it may end on a PE before others have begun it.
+    pub(crate) fn is_broadcast(self) -> bool {
+        [Call::Broadcast as u8, Call::Bytes as u8].contains(&(self.what as u8))
+    }
+
     pub(crate) fn words(self) -> [u64; 2] {
         [self.what, self.len]
+    }
+
+    /// The words that a PE of the team sends: who sends them is in the highest bits, as a PE that waits for another
+    /// call may take them for another PE's.
+    #[inline(always)]
+    pub(crate) fn words_of(self, pe: usize) -> [u64; 2] {
+        [self.what, self.len | (pe as u64) << LEN_BITS]
+    }
+
+    /// What came, and from which PE of the team.
+    #[inline(always)]
+    pub(crate) fn received([what, len]: [u64; 2]) -> (Self, usize) {
+        (Self { what, len: len & ((1 << LEN_BITS) - 1) }, (len >> LEN_BITS) as usize)
+    }
+
+    /// One word for both, where the length allows: with a mark that no first word of two has.
+    #[inline(always)]
+    pub(crate) fn short(self) -> Option<u64> {
+        (self.len < 1 << SHORT_BITS).then_some(self.what | self.len << SHORT_AT | SHORT)
+    }
+
+    /// Whether a payload of so many bytes goes in one piece with it.
+    #[inline(always)]
+    pub(crate) fn is_short(self, bytes: usize) -> bool {
+        bytes <= crate::group::SHORT && self.len < 1 << SHORT_BITS
+    }
+
+    /// What [`short`](Self::short) made the word from, if it did.
+    #[inline(always)]
+    pub(crate) fn from_short(word: u64) -> Option<Self> {
+        let bits = ((1 << SHORT_BITS) - 1) << SHORT_AT;
+        (word & SHORT != 0).then_some(Self { what: word & !(bits | SHORT), len: (word & bits) >> SHORT_AT })
     }
 
     pub(crate) fn from_words([what, len]: [u64; 2]) -> Self {
@@ -67,6 +140,12 @@ impl Signature {
     /// How many elements.
     pub(crate) fn len(self) -> usize {
         self.len as usize
+    }
+
+    /// The same call with another number of elements.
+    #[inline(always)]
+    pub(crate) fn with_len(self, len: usize) -> Self {
+        Self { len: len as u64, ..self }
     }
 
     /// Whether PEs that called these called the same. The lengths of a `collect` may differ.
@@ -116,6 +195,9 @@ impl fmt::Display for Signature {
         if let Some(kernel) = self.kernel() {
             return write!(f, "{name} of {len} elements of {}", kernel.element().name());
         }
+        if self.what >> 16 == 0 {
+            return f.write_str(name);
+        }
         let (size, number) = (self.what >> 16 & 0xffff, self.what >> 32);
         write!(f, "{name} of {len} elements of {size} bytes")?;
         match self.what as u8 {
@@ -142,6 +224,8 @@ mod tests {
         let longer = Signature { len: 9, ..sum };
         for (i, a) in [sum, max, from_1, from_2, collect, longer].into_iter().enumerate() {
             assert_eq!(Signature::from_words(a.words()), a);
+            assert_eq!(a.short().and_then(Signature::from_short), Some(a));
+            assert_eq!(Signature::from_short(a.words()[0]), None);
             for (j, b) in [sum, max, from_1, from_2, collect, longer].into_iter().enumerate() {
                 assert_eq!(a.agrees(b), i == j, "{a} and {b}");
             }

@@ -4,7 +4,10 @@
 //! its PE exists; what keeps the bytes from being allocated to somebody else is said where spans are kept
 //! (`queue`). Everything here copies, by copies that tolerate races.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use oxshmem_runtime::{
     Pe,
@@ -110,6 +113,25 @@ impl Memory {
         assert_eq!(to.len, from.len());
         // SAFETY: as in `read_from`.
         unsafe { copy::copy(self.place(to, world_pe).address(), from.as_ptr(), from.len()) }
+    }
+
+    /// Copies `from` to the words of a PE, which are aligned. Wakes nobody: a flag follows.
+    #[inline(always)]
+    pub(crate) fn write_words(&self, to: Span, world_pe: usize, from: &[u64]) {
+        assert!(to.len == size_of_val(from) && to.offset.is_multiple_of(align_of::<u64>()));
+        let to = self.place(to, world_pe).address().cast::<u64>();
+        for (i, &word) in from.iter().enumerate() {
+            // SAFETY: in bounds and aligned. Relaxed: whoever reads it has seen the flag.
+            unsafe { AtomicU64::from_ptr(to.add(i)).store(word, Ordering::Relaxed) };
+        }
+    }
+
+    /// Stores four words, which are aligned to their size, in one piece where the processor can, and wakes the PE.
+    #[inline(always)]
+    pub(crate) fn publish(&self, pe: &Pe, to: Span, world_pe: usize, words: [u64; 4]) {
+        assert!(to.len == size_of_val(&words) && to.offset.is_multiple_of(size_of_val(&words)));
+        // SAFETY: in bounds and aligned, as segments are to more than that.
+        unsafe { pe.shm().store_quad(self.place(to, world_pe), words) }
     }
 
     /// Copies bytes of one PE to as many of another. Wakes nobody.

@@ -9,7 +9,7 @@ use oxshmem_runtime::Result;
 
 use crate::{
     group::{Group, NumberWait},
-    scratch::{self, INLINE, PAYLOAD_AT},
+    scratch::{self, INLINE, PAYLOAD_AT, SHORT_PAYLOAD_AT},
     signature::Signature,
     span::Span,
     sync::Sync,
@@ -120,9 +120,8 @@ impl Stream {
                         Poll::Pending => return Poll::Pending,
                         Poll::Ready(came) => came?,
                     }
-                    let theirs = Signature::from_words([8, 16].map(|after| group.word(slot + after).load()));
+                    let (theirs, parent) = group.received(slot, self.number);
                     if !theirs.agrees(self.signature) {
-                        let parent = self.tree(group).parent().map_or(self.root, |(parent, _)| parent);
                         return Poll::Ready(Err(group.differ(parent, theirs, self.signature)));
                     }
                     self.pass_on(group, self.payload(group))?;
@@ -136,10 +135,12 @@ impl Stream {
     #[inline(always)]
     fn payload(&self, group: &Group) -> Span {
         let len = self.source.len();
-        let place = if len <= INLINE {
-            scratch::stream(self.number) + PAYLOAD_AT
-        } else {
+        let place = if len > INLINE {
             scratch::stream_bulk(self.number)
+        } else if self.signature.is_short(len) {
+            scratch::stream(self.number) + SHORT_PAYLOAD_AT
+        } else {
+            scratch::stream(self.number) + PAYLOAD_AT
         };
         group.scratch(place, len)
     }
@@ -150,19 +151,17 @@ impl Stream {
         let me = group.pe().me();
         let mut children = self.tree(group).children().peekable();
         if children.peek().is_some() {
-            let mut words = [0u64; 2 + INLINE.div_ceil(8)];
-            [words[0], words[1]] = self.signature.words();
-            let mut used = 2;
-            let is_inline = from.len() <= INLINE;
-            if is_inline {
-                group.memory.read(from, &mut bytemuck::bytes_of_mut(&mut words)[16..16 + from.len()]);
-                used += from.len().div_ceil(8);
+            let mut bytes = [0; INLINE];
+            let mut payload: &[u8] = &[];
+            if from.len() <= INLINE {
+                group.memory.read(from, &mut bytes[..from.len()]);
+                payload = &bytes[..from.len()];
             }
             for child in children {
-                if !is_inline {
+                if from.len() > INLINE {
                     group.memory.copy(self.payload(group), group.world_pe(child), from, me);
                 }
-                group.send(scratch::stream(self.number), self.number, &words[..used], child)?;
+                group.send(scratch::stream(self.number), self.number, self.signature, payload, child)?;
             }
         }
         group.memory.copy(self.dest, me, from, me);

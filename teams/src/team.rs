@@ -3,6 +3,7 @@
 use std::{
     any::Any,
     fmt,
+    future::poll_fn,
     sync::{Arc, PoisonError},
 };
 
@@ -21,6 +22,7 @@ use crate::{
     queue::{Collective, Core, Outcome},
     registry::{Places, Registry},
     scratch::{NUMBERS, TEAMS},
+    signature::Signature,
     sync::sync_in,
 };
 
@@ -307,10 +309,15 @@ impl Team {
     pub fn others_idle(&self) -> impl Future<Output = Result<()>> + Send + use<> {
         let others = self.others();
         async move {
+            let mut ended = Ok(());
             for team in others {
-                team.idle().await?;
+                match team.idle().await {
+                    // Those who called have been told.
+                    Err(Error::CollectiveMismatch { .. }) => {}
+                    idle => ended = ended.and(idle),
+                }
             }
-            Ok(())
+            ended
         }
     }
 
@@ -464,15 +471,14 @@ impl Team {
                     // What the team that was here before has left behind. Nobody writes here any more.
                     new.memory.clear(new.scratch(NUMBERS.start, NUMBERS.len()));
                 }
-                *made = Some((new, place, config));
+                // A team from here on: should nobody take it, it leaves like any that is dropped.
+                *made = Some(Self::new(Core::new(new, place, None, config, &registry)));
             }
             // Before anybody sends to a PE, that PE has cleared the place.
             sync_in(&group).await?;
             Ok(made)
         });
-        let registry = &self.core.registry;
-        let team = |(group, place, config)| Self::new(Core::new(group, place, None, config, registry));
-        Ok(made.await?.map(|made| made.map(team)))
+        made.await
     }
 
     /// Ends the team: waits for its collectives and completes its contexts, which cannot be used any more; nor can
@@ -504,28 +510,30 @@ impl Team {
         if !self.core.set_destroyed() {
             return Err(Error::TeamDestroyed { call });
         }
-        let contexts =
-            std::mem::take(&mut *self.core.contexts.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut completed = Ok(());
-        for ops in contexts.iter().filter_map(ContextHandle::end) {
-            let mark = ops.mark();
-            let quiet = std::future::poll_fn(|cx| ops.poll_quiet(mark, None, cx)).await;
-            completed = completed.and(quiet);
-        }
-        // Even if an operation has failed: the others wait.
-        self.core.leave().await?;
-        completed
+        self.core.leave().await
     }
 }
 
 impl Core {
-    /// The last collective of a team: afterwards its scratch memory may be another's.
+    /// Completes the team's contexts, then its last collective: afterwards its scratch memory may be another's. It
+    /// goes on if nobody awaits it.
     fn leave(&self) -> Collective<'_> {
         let (group, registry, place) = (Arc::clone(&self.group), Arc::clone(&self.registry), self.place);
-        self.task(Activity::new(Call::TeamDestroy), async move {
-            let left = sync_in(&group).await;
+        let contexts = std::mem::take(&mut *self.contexts.lock().unwrap_or_else(PoisonError::into_inner));
+        let under_way: Vec<_> = contexts.iter().filter_map(ContextHandle::end).collect();
+        self.task(Activity::new(Call::TeamDestroy), Signature::named("destroy"), async move {
+            let mut completed = Ok(());
+            for ops in under_way {
+                let mark = ops.mark();
+                let quiet = poll_fn(|cx| ops.poll_quiet(mark, None, cx)).await;
+                completed = completed.and(quiet);
+            }
+            // Even if an operation has failed: the others wait. Where PEs have called different things, others may
+            // still write here that they have, so the place stays taken.
+            group.check()?;
+            sync_in(&group).await?;
             registry.give_back(place);
-            left
+            completed
         })
     }
 }

@@ -4,7 +4,10 @@
 //! words go through relaxed atomics, and blocks through a copy routine in assembly that the compiler
 //! cannot look into. A race gives a stale or torn value, as OpenSHMEM allows, never undefined behaviour.
 
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+    Ordering::{Relaxed, Release},
+};
 
 /// Copies `len` bytes from `src` to `dst`. Either side, or both, may be memory that other PEs access.
 ///
@@ -29,6 +32,10 @@ pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
         #[cfg(target_arch = "x86_64")]
         if WIDE.contains(&len) && std::arch::is_x86_feature_detected!("avx512f") {
             return copy_wide(dst, src, len);
+        }
+        #[cfg(target_arch = "x86_64")]
+        if STRING.contains(&len) && std::arch::is_x86_feature_detected!("ermsb") {
+            return copy_string(dst, src, len);
         }
         copy_block(dst, src, len)
     }
@@ -60,6 +67,53 @@ pub unsafe fn store<T: Copy>(dst: *mut T, value: T) {
             (8, 8) => AtomicU64::from_ptr(dst.cast()).store(src.cast::<u64>().read(), Relaxed),
             (len, _) => copy(dst.cast(), src, len),
         }
+    }
+}
+
+/// Stores four words that other PEs may be looking at, in one piece where the processor can; in any case the first
+/// word comes with the second or after it, and the third with the fourth or after it. Release: who sees the first
+/// word sees what was stored before.
+///
+/// # Safety
+/// `dst` must be aligned to 32 bytes and writable for 32.
+///
+/// ```
+/// # use oxshmem_runtime::memory::copy;
+/// #[repr(align(32))]
+/// struct Line([u64; 4]);
+/// let mut line = Line([0; 4]);
+/// // SAFETY: aligned and of 32 bytes.
+/// unsafe { copy::store_quad(line.0.as_mut_ptr(), [1, 2, 3, 4]) };
+/// assert_eq!(line.0, [1, 2, 3, 4]);
+/// ```
+#[inline(always)]
+pub unsafe fn store_quad(dst: *mut u64, words: [u64; 4]) {
+    let [a, b, c, d] = words;
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx") {
+        // SAFETY: one aligned store to where the caller vouches for. Stores are not reordered, and the compiler
+        // moves none across the assembly.
+        unsafe {
+            std::arch::asm!(
+                "vmovq {low}, {a}",
+                "vpinsrq {low}, {low}, {b}, 1",
+                "vmovq {high}, {c}",
+                "vpinsrq {high}, {high}, {d}, 1",
+                "vinsertf128 {low:y}, {low:y}, {high}, 1",
+                "vmovdqa [{dst}], {low:y}",
+                a = in(reg) a, b = in(reg) b, c = in(reg) c, d = in(reg) d, dst = in(reg) dst,
+                low = out(xmm_reg) _, high = out(xmm_reg) _,
+                options(nostack, preserves_flags)
+            );
+        }
+        return;
+    }
+    // SAFETY: aligned and writable by the caller's word.
+    unsafe {
+        for (i, word) in [(3, d), (2, c), (1, b)] {
+            AtomicU64::from_ptr(dst.add(i)).store(word, Relaxed);
+        }
+        AtomicU64::from_ptr(dst).store(a, Release);
     }
 }
 
@@ -253,6 +307,25 @@ unsafe fn copy_wide(dst: *mut u8, src: *const u8, len: usize) {
             out("zmm16") _, out("zmm17") _, out("zmm18") _, out("zmm19") _,
             options(nostack)
         )
+    }
+}
+
+/// Lengths that exceed the second-level cache, where the C library leaves the string instruction on some processors,
+/// and not yet the third-level one, where it rightly bypasses the caches.
+#[cfg(target_arch = "x86_64")]
+const STRING: std::ops::RangeInclusive<usize> = 512 << 10..=8 << 20;
+
+/// A copy by the processor's string instruction, which is about a tenth faster than loops in that range.
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+unsafe fn copy_string(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: touches what the caller vouches for; the direction flag is clear, as the ABI says.
+    unsafe {
+        std::arch::asm!(
+            "rep movsb",
+            inout("rdi") dst => _, inout("rsi") src => _, inout("rcx") len => _,
+            options(nostack, preserves_flags)
+        );
     }
 }
 

@@ -34,6 +34,14 @@ pub enum HeapError {
 }
 
 /// What was asked of a heap that has no room for it, and what it has.
+///
+/// ```
+/// use oxshmem_spaces::heap::{Exhausted, Heap, HeapError, Layout};
+///
+/// let layout = Layout { bytes: 4097, align: 8, hints: oxshmem_spaces::Hints::NONE };
+/// let error = Heap::new(4096).alloc(layout).unwrap_err();
+/// assert!(matches!(error, HeapError::Exhausted(Exhausted { asked: 4097, free: 4096, size: 4096, .. })));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted {
     /// Bytes asked for.

@@ -1,5 +1,6 @@
 //! A reduction's arithmetic without its types: what the collectives work with.
 
+use std::sync::OnceLock;
 use std::{fmt, mem::MaybeUninit};
 
 use oxshmem_runtime::memory::copy;
@@ -81,6 +82,14 @@ impl Kernel {
     #[inline]
     pub fn of(element: ElementType, op: ReduceOp) -> Option<Self> {
         kernels::at(kernels::Level::detect(), element, op)
+    }
+
+    /// The kernel that `make` makes for `element` and `op`, made once: to look up what the processor can do at every
+    /// call would cost as much as a small reduction.
+    pub(crate) fn shared(element: ElementType, op: ReduceOp, make: fn() -> Self) -> &'static Self {
+        static MADE: [OnceLock<Kernel>; ElementType::ALL.len() * ReduceOp::ALL.len()] =
+            [const { OnceLock::new() }; ElementType::ALL.len() * ReduceOp::ALL.len()];
+        MADE[element as usize * ReduceOp::ALL.len() + op as usize].get_or_init(make)
     }
 
     /// The kernel with this [`code`](Self::code), which may come from another PE.

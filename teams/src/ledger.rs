@@ -1,0 +1,110 @@
+//! What each PE of a team is in, for its neighbours: how PEs that wait for each other in different calls find out.
+//!
+//! Messages of one kind of collective carry its signature, but a PE that waits for a message of one kind looks at none
+//! of another kind. So whoever is about to sleep in a collective writes into its own scratch memory which one it is,
+//! and looks at what its two neighbours have written. Of two neighbours, the later one sees the earlier. If all PEs of
+//! a team wait and no two neighbours differ, they all wait in the same call, which then goes on.
+//!
+//! A broadcast may end before others have begun it, so the signatures of the last ones are there too.
+
+use std::sync::atomic::{Ordering, fence};
+
+use crate::{group::Group, scratch, signature::Signature, span::Span};
+
+/// Which of the team's collectives it is, counted from 1, and its signature.
+type Entry = [u64; 3];
+
+/// How many broadcasts are remembered: as many as a PE may be ahead by.
+const BEHIND: usize = scratch::STREAM;
+
+const _: () = assert!(size_of::<Entry>() * (1 + BEHIND) <= scratch::LEDGER.end - scratch::LEDGER.start);
+
+/// What this PE remembers of its own calls.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    broadcasts: [Entry; BEHIND],
+    /// The number of the last one.
+    last: u64,
+}
+
+fn entry(number: u64, signature: Signature) -> Entry {
+    let [what, len] = signature.words();
+    [number, what, len]
+}
+
+impl Ledger {
+    /// The broadcast with that number has ended here.
+    #[inline(always)]
+    pub(crate) fn remember(&mut self, number: u64, signature: Signature) {
+        self.broadcasts[number as usize % BEHIND] = entry(number, signature);
+        self.last = number;
+    }
+
+    /// This PE is going to sleep in a collective. True if it has found that a neighbour called something else, and has
+    /// said so to all.
+    #[cold]
+    pub(crate) fn compare(&self, group: &Group, number: u64, signature: Signature) -> bool {
+        if group.n() == 1 || group.check().is_err() {
+            return false;
+        }
+        let mine = entry(number, signature);
+        let me = group.pe().me();
+        // Nobody takes the entry for whole while it is written.
+        write(group, 0, &[0]);
+        fence(Ordering::Release);
+        write(group, 1, &mine[1..]);
+        if self.last + BEHIND as u64 >= number {
+            write(group, mine.len(), self.broadcasts.as_flattened());
+        }
+        fence(Ordering::Release);
+        write(group, 0, &mine[..1]);
+        // Whoever writes later than this PE reads after this PE has written.
+        fence(Ordering::SeqCst);
+        let right = (group.me() + 1) % group.n();
+        let left = (group.me() + group.n() - 1) % group.n();
+        [right, left].into_iter().any(|pe| {
+            debug_assert!(group.world_pe(pe) != me);
+            let Some((theirs, ours)) = self.in_common(group, mine, pe) else { return false };
+            let differs = !theirs.agrees(ours);
+            if differs {
+                group.differ(pe, theirs, ours);
+            }
+            differs
+        })
+    }
+
+    /// What a PE and this one have called with the same number, if that is known: the lower of the two they are in.
+    fn in_common(&self, group: &Group, mine: Entry, pe: usize) -> Option<(Signature, Signature)> {
+        let [mut before, mut after] = [[0]; 2];
+        read(group, pe, 0, &mut before);
+        // Whoever sees an entry's number sees the rest of it, or another number after that.
+        fence(Ordering::Acquire);
+        let [theirs] = before;
+        let (ours, place) = if theirs > mine[0] {
+            (mine, mine.len() * (1 + mine[0] as usize % BEHIND))
+        } else if theirs < mine[0] {
+            (self.broadcasts[theirs as usize % BEHIND], 0)
+        } else {
+            (mine, 0)
+        };
+        let mut entry: Entry = [0; 3];
+        read(group, pe, place, &mut entry);
+        fence(Ordering::Acquire);
+        read(group, pe, 0, &mut after);
+        let signature = |[_, what, len]: Entry| Signature::from_words([what, len]);
+        (before == after && entry[0] != 0 && entry[0] == ours[0]).then(|| (signature(entry), signature(ours)))
+    }
+}
+
+fn span(group: &Group, word: usize, words: &[u64]) -> Span {
+    group.scratch(scratch::LEDGER.start + word * size_of::<u64>(), size_of_val(words))
+}
+
+fn write(group: &Group, word: usize, words: &[u64]) {
+    group.memory.write(span(group, word, words), bytemuck::cast_slice(words));
+}
+
+fn read(group: &Group, pe: usize, word: usize, words: &mut [u64]) {
+    let from = span(group, word, words);
+    group.memory.read_from(from, group.world_pe(pe), bytemuck::cast_slice_mut(words));
+}

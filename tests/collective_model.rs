@@ -1,0 +1,234 @@
+//! Every collective against the sequential model: types, lengths, roots, teams and algorithms.
+
+mod common;
+#[path = "common/model.rs"]
+mod model;
+
+use common::{Job, cluster, settings, test_name, time_limit};
+use model::{Arena, Call, FORCED, Kind, Made, Ty, Way, forced, forced_variables, teams};
+use oxshmem::{Result, prelude::*, settings::Settings};
+
+/// Numbers of PEs on both sides of powers of two and of the tree's radix; fewer where an algorithm is forced.
+fn pes(name: &str) -> &'static [usize] {
+    match name {
+        "auto" => &[1, 2, 3, 5, 8, 17],
+        "ring" | "bruck" => &[2, 5],
+        _ => &[2, 3, 8],
+    }
+}
+
+fn roomy() -> Settings {
+    let mut settings = settings();
+    settings.symmetric_size = 64 << 20;
+    settings
+}
+
+fn awaited(team: usize, call: Call) -> Made {
+    Made { team, call, way: Way::Await }
+}
+
+/// Lengths in words around what fits into slots, payloads and chunks.
+fn words(n: usize) -> Vec<usize> {
+    let capacity = |slots: usize| (16384 / slots / 128 * 128).min(4096) / 8;
+    let mut words = vec![0, 1, 12, 13, 14, 16, 64, 511, 512, 513, 1000];
+    for slots in [n, n + 1, 5, n.next_power_of_two().ilog2() as usize + 2] {
+        words.extend([capacity(slots), capacity(slots) + 1]);
+    }
+    // Of alltoall by the first PE: blocks of all.
+    words.extend([capacity(n + 1) / n, capacity(n + 1) / n + 1]);
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// Every collective on `u64` with lengths around every limit, on all PEs.
+async fn lengths(world: World) -> Result<()> {
+    let (n, all) = (world.n_pes(), [Some(world.team().clone())]);
+    let arena = Arena::new(&world, 8 << 20).await?;
+    for kind in [
+        Kind::Broadcast,
+        Kind::Collect,
+        Kind::Fcollect,
+        Kind::Alltoall,
+        Kind::Sum,
+        Kind::Inscan,
+        Kind::Exscan,
+    ] {
+        let calls = words(n).into_iter().flat_map(|len| {
+            let call = Call { root: len, ..Call::new(kind, Ty::U64, len) };
+            [awaited(0, call), awaited(0, call.in_place())]
+        });
+        arena.round(&world, &all, &calls.collect::<Vec<_>>()).await?;
+    }
+    let strided = [0, 1, 3, 13, 14, 60].into_iter().flat_map(|len| {
+        let call = Call::new(Kind::Alltoalls, Ty::U64, len);
+        [[1, 1], [2, 3], [3, 1]].map(|strides| awaited(0, Call { strides, ..call }))
+    });
+    arena.round(&world, &all, &strided.collect::<Vec<_>>()).await
+}
+
+#[test]
+fn lengths_around_every_limit_come_to_what_the_model_says_with_each_algorithm() {
+    let _limit = time_limit(120);
+    for name in FORCED {
+        for &n in pes(name) {
+            cluster(n, forced(name, roomy()), lengths).unwrap_or_else(|e| panic!("{n} PEs, {name}: {e}"));
+        }
+    }
+}
+
+#[test]
+fn lengths_of_tens_of_thousands_do_too() {
+    let _limit = time_limit(120);
+    for name in FORCED {
+        for n in if name == "auto" { vec![2, 17] } else { vec![3] } {
+            let mut settings = forced(name, settings());
+            settings.symmetric_size = 256 << 20;
+            let done = cluster(n, settings, move |world| async move {
+                let all = [Some(world.team().clone())];
+                let arena = Arena::new(&world, 40 << 20).await?;
+                for len in [8193, 70_000] {
+                    for kind in [Kind::Broadcast, Kind::Sum, Kind::Exscan] {
+                        let call = Call { root: 1, ..Call::new(kind, Ty::U64, len) };
+                        arena.round(&world, &all, &[awaited(0, call), awaited(0, call.in_place())]).await?;
+                    }
+                }
+                for kind in [Kind::Collect, Kind::Fcollect, Kind::Alltoall] {
+                    arena.round(&world, &all, &[awaited(0, Call::new(kind, Ty::U32, 20_000))]).await?;
+                }
+                Ok(())
+            });
+            done.unwrap_or_else(|e| panic!("{n} PEs, {name}: {e}"));
+        }
+    }
+}
+
+/// Every type with every collective that takes it.
+async fn types(world: World) -> Result<()> {
+    let all = [Some(world.team().clone())];
+    let arena = Arena::new(&world, 8 << 20).await?;
+    for &ty in Ty::ALL {
+        let kinds = Kind::ALL.into_iter().filter(|&kind| ty.takes(kind));
+        let calls = kinds.flat_map(|kind| [3, 100, 600].map(|len| awaited(0, Call::new(kind, ty, len))));
+        arena.round(&world, &all, &calls.collect::<Vec<_>>()).await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn every_type_comes_to_what_the_model_says_with_each_algorithm() {
+    let _limit = time_limit(120);
+    for name in FORCED {
+        for n in if name == "auto" { vec![2, 5] } else { vec![3] } {
+            cluster(n, forced(name, roomy()), types).unwrap_or_else(|e| panic!("{n} PEs, {name}: {e}"));
+        }
+    }
+}
+
+/// Every root, on teams of every shape.
+async fn roots_and_teams(world: World) -> Result<()> {
+    let teams = teams(&world).await?;
+    let arena = Arena::new(&world, 2 << 20).await?;
+    for root in 0..world.n_pes() {
+        let calls = [1, 400, 1500].into_iter().flat_map(|len| {
+            let call = Call { root, seed: root as u64, ..Call::new(Kind::Broadcast, Ty::I32, len) };
+            (0..teams.len()).map(move |team| awaited(team, call))
+        });
+        arena.round(&world, &teams, &calls.collect::<Vec<_>>()).await?;
+    }
+    for kind in Kind::ALL {
+        let calls = [2, 40, 700]
+            .into_iter()
+            .flat_map(|len| (0..teams.len()).map(move |team| awaited(team, Call::new(kind, Ty::U16, len))));
+        arena.round(&world, &teams, &calls.collect::<Vec<_>>()).await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn every_root_and_shape_of_team_comes_to_what_the_model_says() {
+    let _limit = time_limit(120);
+    for name in FORCED {
+        for n in if name == "auto" { vec![1, 2, 6, 9] } else { vec![6] } {
+            cluster(n, forced(name, roomy()), roots_and_teams)
+                .unwrap_or_else(|e| panic!("{n} PEs, {name}: {e}"));
+        }
+    }
+}
+
+#[test]
+fn teams_of_more_than_64_do_too() {
+    let _limit = time_limit(120);
+    for name in ["auto", "flat", "central", "doubling"] {
+        for n in [65, 130] {
+            let done = cluster(n, forced(name, settings()), move |world| async move {
+                let all = [Some(world.team().clone())];
+                let arena = Arena::new(&world, 1 << 20).await?;
+                for kind in Kind::ALL {
+                    for len in [1, 20] {
+                        arena.round(&world, &all, &[awaited(0, Call::new(kind, Ty::I64, len))]).await?;
+                    }
+                }
+                arena.round(&world, &all, &[awaited(0, Call::new(Kind::Sum, Ty::I64, 1000))]).await
+            });
+            done.unwrap_or_else(|e| panic!("{n} PEs, {name}: {e}"));
+        }
+    }
+}
+
+#[test]
+fn processes_come_to_what_the_model_says() {
+    let _limit = time_limit(120);
+    for n in [2, 3, 4, 8] {
+        Job::new(test_name!(), n).env("SHMEM_SYMMETRIC_SIZE=64M").run(|world| async move {
+            if world.n_pes() < 8 {
+                lengths(world.clone()).await?;
+                types(world.clone()).await?;
+            }
+            roots_and_teams(world).await
+        });
+    }
+}
+
+#[test]
+fn processes_do_with_each_algorithm_and_where_they_spin() {
+    let _limit = time_limit(120);
+    for name in FORCED {
+        for n in [2, 4] {
+            let mut job = Job::new(test_name!(), n).env("SHMEM_SYMMETRIC_SIZE=64M").env("SHMEM_SPIN_NS=2000");
+            for variable in forced_variables(name) {
+                job = job.env(&variable);
+            }
+            job.run(roots_and_teams);
+        }
+    }
+}
+
+#[test]
+fn sums_of_any_floats_are_the_same_bits_on_all_pes() {
+    let _limit = time_limit(60);
+    for name in FORCED {
+        for n in [2, 3, 5, 8, 13] {
+            let bits = cluster(n, forced(name, roomy()), move |world| async move {
+                let mut all = Vec::new();
+                for len in [1, 13, 60, 700, 5000] {
+                    let (to, from) = (world.alloc::<f64>(len).await?, world.alloc::<f64>(len).await?);
+                    let mut random = common::Random::new(world.my_pe() as u64 + 99);
+                    let values: Vec<f64> = (0..len)
+                        .map(|_| (random.next() as f64).sqrt() * 1e-3_f64.powi(random.below(9) as i32))
+                        .collect();
+                    from.view().write(&values);
+                    world.team().sum_reduce(&to, &from).await?;
+                    all.extend(to.view().to_vec().into_iter().map(f64::to_bits));
+                    // Whoever has not read its result may get the next one already.
+                    world.barrier_all().await?;
+                    world.team().prod_reduce(&to, &from).await?;
+                    all.extend(to.view().to_vec().into_iter().map(f64::to_bits));
+                }
+                Ok(all)
+            });
+            let bits = bits.unwrap_or_else(|e| panic!("{n} PEs, {name}: {e}"));
+            assert!(bits.iter().all(|pe| *pe == bits[0]), "{n} PEs, {name}");
+        }
+    }
+}
