@@ -10,7 +10,11 @@
 //! oshrun -np 4 target/release/examples/gups [--log2-table 18] [--updates 1048576] [--batch 1024]
 //! ```
 
-use std::time::{Duration, Instant};
+use std::{
+    error::Error,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
 use clap::{Parser, value_parser};
 use oxshmem::prelude::*;
@@ -32,9 +36,12 @@ struct Options {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> oxshmem::Result<()> {
+async fn main() -> ExitCode {
     let options = Options::parse();
-    let world = oxshmem::init().await?;
+    oxshmem::run(async |world| run(world, options).await).await
+}
+
+async fn run(world: &World, options: Options) -> Result<(), Box<dyn Error>> {
     let (me, n) = (world.my_pe(), world.n_pes() as u64);
     let size = 1u64 << options.log2_table;
     let updates = options.updates.unwrap_or(4 * size);
@@ -42,13 +49,13 @@ async fn main() -> oxshmem::Result<()> {
     let table = Table { words: world.alloc(size.div_ceil(n) as usize).await?, size };
     let sums = world.alloc_zeroed::<u64>(2).await?;
     let (of_table, of_updates) = (sums.at(0), sums.at(1));
-    table.reset(&world);
+    table.reset(world);
 
     // The numbers from here to there are this PE's part of the sequence.
     let share = |pe: u64| (u128::from(updates) * u128::from(pe) / u128::from(n)) as u64;
     let mine = share(me as u64)..share(me as u64 + 1);
 
-    let first = table.update(&world, mine.clone(), options.batch).await?;
+    let first = table.update(world, mine.clone(), options.batch).await?;
     world.context().xor(of_updates, mine.clone().fold(0, |sum, i| sum ^ random(i)), 0).await?;
     world.context().xor(of_table, table.words.view().to_vec().into_iter().fold(0, |a, b| a ^ b), 0).await?;
     world.barrier_all().await?;
@@ -57,9 +64,9 @@ async fn main() -> oxshmem::Result<()> {
         of_updates.store((0..size).fold(of_updates.load(), |sum, index| sum ^ index));
     }
 
-    let second = table.update(&world, mine, options.batch).await?;
+    let second = table.update(world, mine, options.batch).await?;
     let mismatches = world.alloc_zeroed::<u64>(1).await?;
-    world.context().add(mismatches.at(0), table.mismatches(&world), 0).await?;
+    world.context().add(mismatches.at(0), table.mismatches(world), 0).await?;
     world.barrier_all().await?;
 
     if me == 0 {
@@ -69,11 +76,10 @@ async fn main() -> oxshmem::Result<()> {
         let mismatches = mismatches.at(0).load();
         println!("{mismatches} words differ after the same updates again");
         if mismatches != 0 || of_table.load() != of_updates.load() {
-            eprintln!("gups: updates were lost");
-            return world.global_exit(1).await;
+            return Err("updates were lost".into());
         }
     }
-    world.finalize().await
+    Ok(())
 }
 
 /// Words with indices from 0 to `size`, of which each PE has a block.

@@ -10,6 +10,7 @@
 
 use std::{
     error::Error,
+    process::ExitCode,
     time::{Duration, Instant},
 };
 
@@ -32,16 +33,9 @@ struct Options {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> oxshmem::Result<()> {
+async fn main() -> ExitCode {
     let options = Options::parse();
-    let world = oxshmem::init().await?;
-    match run(&world, options).await {
-        Ok(()) => world.finalize().await,
-        Err(error) => {
-            eprintln!("ping_pong: PE {}: {error}", world.my_pe());
-            world.global_exit(1).await
-        }
-    }
+    oxshmem::run(async |world| run(world, options).await).await
 }
 
 async fn run(world: &World, options: Options) -> Result<(), Box<dyn Error>> {

@@ -167,3 +167,23 @@ fn processes_are_told_too() {
         job.run(|world| differ(world, 1));
     }
 }
+
+#[test]
+fn many_pes_are_told_soon() {
+    let _limit = time_limit(60);
+    for name in ["auto", "tree", "doubling"] {
+        let done = cluster(100, forced(name, settings()), |world| async move {
+            let team = world.team().split_strided(0, 1, 100).await?.expect("all are in it");
+            let words = world.alloc_zeroed::<u64>(8).await?;
+            let (to, from) = (words.slice(..4), words.slice(4..));
+            let outcome = match world.my_pe() {
+                63 => soon("a sync", team.sync()).await,
+                _ => soon("a sum", team.sum_reduce(to, from)).await,
+            };
+            let error = outcome.expect_err("one differs");
+            assert!(matches!(error, Error::CollectiveMismatch { .. }), "{error}");
+            Ok(())
+        });
+        done.unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+}

@@ -27,7 +27,8 @@ async fn soak(world: World) -> Result<()> {
     let (me, n) = (world.my_pe(), world.n_pes());
     let (mut calls, mut ways) = (Random::new(seed), Random::new(seed ^ (me as u64) << 20));
     for _ in 0..4 {
-        (calls.next(), ways.next());
+        calls.next();
+        ways.next();
     }
     let arena = Arena::new(&world, 8 << 20).await?;
     // The lists of PEs of all teams are the same on all PEs.

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A cache line transfer, one way, below which two cores count as near each other.
-const NEAR_NS: f64 = 130.0;
+pub(crate) const NEAR_NS: f64 = 130.0;
 
 /// Samples kept apart by whether the cores were near or far when they were taken.
 #[derive(Default)]

@@ -6,6 +6,8 @@
 //! exchange on the same mapping. Two cores may be near each other or far, and that can change by itself, so
 //! figures that depend on it are kept apart by the bound that was seen just then. Times are medians in ns.
 
+mod bare;
+mod collectives;
 mod jobs;
 mod latency;
 mod raw;
@@ -17,7 +19,7 @@ use std::{fs::File, process::ExitCode};
 use clap::Parser;
 use oxshmem::World;
 
-use crate::report::Report;
+use crate::{collectives::Selection, report::Report};
 
 /// Measures oxshmem on this machine.
 #[derive(Parser)]
@@ -25,12 +27,20 @@ struct Options {
     /// Write one JSON object a line to FILE.
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
-    /// Measure only these parts: single, atomics, copies, pingpong, barrier, waiting, jobs, cluster.
+    /// Measure only these parts: single, atomics, copies, pingpong, barrier, collectives, waiting,
+    /// jobs, cluster.
     #[arg(long, value_name = "PART,…", default_value = "")]
     only: String,
     /// Measure barriers alone, with as many PEs as there are.
     #[arg(long)]
     barrier: bool,
+    /// Measure these collectives alone, or all, with as many PEs as there are: barrier, sync, sum, broadcast,
+    /// broadcast_rotating, fcollect, collect, alltoall, alltoalls, inscan.
+    #[arg(long, value_name = "OP,…", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    collectives: Option<String>,
+    /// Bytes of one PE's block in collectives, multiples of 8.
+    #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = block)]
+    sizes: Vec<usize>,
     /// Measure for a shorter time, with more noise.
     #[arg(long)]
     quick: bool,
@@ -53,13 +63,17 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 fn run(options: &Options) -> Outcome {
     let world: World = futures::executor::block_on(oxshmem::init())?;
     let mut report = Report::new(options.only.clone(), options.quick);
+    let selection = Selection::parse(options.collectives.as_deref().unwrap_or_default(), &options.sizes)?;
     let measured = world.block_on(async {
-        if options.barrier {
+        if options.collectives.is_some() {
+            collectives::collectives(&world, &mut report, &selection).await
+        } else if options.barrier {
             jobs::barriers(&world, &mut report).await
         } else if world.n_pes() == 2 {
-            rows::all(&world, &mut report).await
+            rows::all(&world, &mut report, &selection).await
         } else {
-            Err("run it with 2 PEs: oshrun -np 2 shmem-perf (or any number with --barrier)".into())
+            Err("run it with 2 PEs: oshrun -np 2 shmem-perf (or any number with --barrier or --collectives)"
+                .into())
         }
     });
     if let Err(error) = measured {
@@ -74,4 +88,11 @@ fn run(options: &Options) -> Outcome {
     }
     world.block_on(world.finalize())?;
     Ok(())
+}
+
+fn block(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(bytes) if bytes > 0 && bytes % 8 == 0 => Ok(bytes),
+        _ => Err("not a positive multiple of 8".into()),
+    }
 }

@@ -9,6 +9,7 @@ use oxshmem::{SymSlice, World};
 
 use crate::{
     Outcome,
+    collectives::{Selection, collectives},
     jobs::{cluster, jobs},
     latency::{barrier_pair, ping_pong, waiting},
     raw::{address, memcpy, word},
@@ -16,7 +17,7 @@ use crate::{
 };
 
 /// Everything there is to measure with 2 PEs.
-pub(crate) async fn all(world: &World, report: &mut Report) -> Outcome {
+pub(crate) async fn all(world: &World, report: &mut Report, selection: &Selection) -> Outcome {
     let words = world.alloc_zeroed::<u64>(4096).await?;
     if report.wants("single") {
         single(world, report, &words).await?;
@@ -32,6 +33,9 @@ pub(crate) async fn all(world: &World, report: &mut Report) -> Outcome {
     }
     if report.wants("barrier") {
         barrier_pair(world, report, &words).await?;
+    }
+    if report.wants("collectives") {
+        collectives(world, report, selection).await?;
     }
     if report.wants("waiting") {
         waiting(world, report).await?;

@@ -19,6 +19,7 @@ mod store;
 use std::{
     io::Write,
     net::{IpAddr, Ipv4Addr, SocketAddr},
+    process::ExitCode,
     time::Duration,
 };
 
@@ -56,16 +57,9 @@ struct Options {
 }
 
 #[tokio::main]
-async fn main() -> oxshmem::Result<()> {
+async fn main() -> ExitCode {
     let options = Options::parse();
-    let world = oxshmem::init().await?;
-    match run(&world, options).await {
-        Ok(()) => world.finalize().await,
-        Err(error) => {
-            eprintln!("service: PE {}: {error}", world.my_pe());
-            world.global_exit(1).await
-        }
-    }
+    oxshmem::run(async |world| run(world, options).await).await
 }
 
 async fn run(world: &World, options: Options) -> Result<(), Failure> {

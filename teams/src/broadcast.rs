@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Bytes of one chunk.
-const CHUNK: usize = 8 << 10;
+const CHUNK: usize = 6 << 10;
 /// Chunks that a PE has room for.
 const SLOTS: u64 = 2;
 /// The end of what this uses of the scratch memory.

@@ -11,7 +11,7 @@ use oxshmem_spaces::{Element, SymView, Symmetric, allocation::Allocation};
 
 use crate::{
     choice::{Mode, Plan, Spread},
-    direct,
+    direct::{self, Direct, Work},
     exchange::{Buffers, Deal, Exchange},
     group::Group,
     messages,
@@ -157,12 +157,12 @@ impl Team {
             Spread::Tree if bytes <= STREAM_BULK => {
                 core.stream(Stream::new(signature, root, source, dest), call.memory)
             }
-            spread => call.task(signature, move |group| async move {
-                match spread {
-                    Spread::Tree => in_messages(&group, signature, root, [source, dest]).await,
-                    Spread::Direct => direct::broadcast(&group, signature, root, source, dest).await,
-                    Spread::Scatter => messages::scatter(&group, signature, root, source, dest).await,
-                }
+            Spread::Tree => call.task(signature, move |group| async move {
+                in_messages(&group, signature, root, [source, dest]).await
+            }),
+            Spread::Direct => call.direct(Work::Broadcast { root }, signature),
+            Spread::Scatter => call.task(signature, move |group| async move {
+                messages::scatter(&group, signature, root, source, dest).await
             }),
         }
     }
@@ -201,13 +201,13 @@ impl Team {
             Plan::Exchange(mode, _) => {
                 core.exchange(Exchange::new(mode, Deal::Fcollect, signature, source, dest), call.memory)
             }
-            plan => call.task(signature, move |group| async move {
-                match plan {
-                    Plan::Ring => messages::ring_collect(&group, signature, source, dest).await,
-                    Plan::Bruck => messages::bruck(&group, signature, source, dest).await,
-                    _ => direct::collect(&group, signature, source, dest, group.me() * source.len()).await,
-                }
+            Plan::Ring => call.task(signature, move |group| async move {
+                messages::ring_collect(&group, signature, source, dest).await
             }),
+            Plan::Bruck => call.task(signature, move |group| async move {
+                messages::bruck(&group, signature, source, dest).await
+            }),
+            _ => call.direct(Work::Collect { start: core.group.me() * source.len() }, signature),
         }
     }
 
@@ -263,7 +263,7 @@ impl Team {
                 return Err(Error::LengthMismatch { call: "collect", source_len, dest_len });
             }
             let start = lengths[..group.me()].iter().sum();
-            direct::collect(&group, signature, source, dest, start).await
+            Direct::new(Work::Collect { start }, signature, source, dest).run(&group).await
         })
     }
 
@@ -301,12 +301,10 @@ impl Team {
             Plan::Exchange(mode, _) => {
                 core.exchange(Exchange::new(mode, Deal::Alltoall, signature, source, dest), call.memory)
             }
-            plan => call.task(signature, move |group| async move {
-                match plan {
-                    Plan::Pairwise => messages::pairwise(&group, signature, source, dest).await,
-                    _ => direct::alltoall(&group, signature, source, dest).await,
-                }
+            Plan::Pairwise => call.task(signature, move |group| async move {
+                messages::pairwise(&group, signature, source, dest).await
             }),
+            _ => call.direct(Work::Alltoall, signature),
         }
     }
 
@@ -349,9 +347,7 @@ impl Team {
                 let deal = Deal::Alltoalls { size, dst, sst };
                 core.exchange(Exchange::new(mode, deal, signature, source, dest), call.memory)
             }
-            _ => call.task(signature, move |group| async move {
-                direct::alltoalls(&group, signature, source, dest, [size, dst, sst]).await
-            }),
+            _ => call.direct(Work::Alltoalls { size, dst, sst }, signature),
         }
     }
 
@@ -386,9 +382,7 @@ impl Team {
                     in_parts(&group, Mode::Doubling, deal, signature, [source, dest], capacity).await
                 })
             }
-            _ => call.task(signature, move |group| async move {
-                direct::reduce(&group, signature, kernel, source, dest).await
-            }),
+            _ => call.direct(Work::Reduce(kernel), signature),
         }
     }
 
@@ -416,9 +410,7 @@ impl Team {
             Plan::Exchange(mode, capacity) => operands.task(signature, move |group| async move {
                 in_parts(&group, mode, deal, signature, [source, dest], capacity).await
             }),
-            _ => operands.task(signature, move |group| async move {
-                direct::scan(&group, signature, kernel, inclusive, source, dest).await
-            }),
+            _ => operands.direct(Work::Scan { kernel, inclusive }, signature),
         }
     }
 }
@@ -553,6 +545,11 @@ impl<'a> Operands<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Has the PEs reach into each other's memory.
+    fn direct(self, work: Work, signature: Signature) -> Collective<'a> {
+        self.core.direct(Direct::new(work, signature, self.source, self.dest), self.memory)
     }
 
     /// Leaves the collective to a task, which owns its memory.

@@ -4,7 +4,11 @@
 //! changed again. Destinations are ready before any PE calls (`OpenSHMEM 1.6 §9.10`), so that blocks that only
 //! their owner knows are written straight to where they belong, and one meeting ends it.
 
-use std::{future::poll_fn, ops::Range};
+use std::{
+    future::poll_fn,
+    ops::Range,
+    task::{Poll, Waker},
+};
 
 use oxshmem_runtime::Result;
 
@@ -15,19 +19,214 @@ use crate::{
     signature::Signature,
     span::Span,
     stream::Stream,
-    sync::sync_in,
+    sync::{Sync, sync_in},
 };
 
 /// Where in the general scratch memory the length of a block is.
-const LENGTH_AT: usize = 20 << 10;
+const LENGTH_AT: usize = 16 << 10;
 /// Bytes that are combined at a time: small enough for the innermost cache.
 const BLOCK: usize = 4 << 10;
 /// Bytes that are handed to several PEs at a time: few enough for the innermost caches, and enough for a fast copy.
 const PIECE: usize = 16 << 10;
+/// From this size on a source is handed out in pieces: below, it stays in the inner caches as a whole.
+const IN_PIECES: usize = 256 << 10;
 /// What chunks of PEs are aligned to, so that two PEs do not write the same cache line.
 const ALIGN: usize = 64;
 /// The most PEs that a root counts one by one.
 const FEW: usize = 64;
+
+/// What is to be done in the memory of the PEs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Work {
+    /// Everybody copies from the root.
+    Broadcast { root: usize },
+    /// Each PE combines its chunk of all sources, and writes it to all destinations.
+    Reduce(&'static Kernel),
+    /// Each PE computes its chunk of everybody's sums, and writes it to them.
+    Scan { kernel: &'static Kernel, inclusive: bool },
+    /// Everybody writes its block to everybody, `start` bytes behind the beginning.
+    Collect { start: usize },
+    /// Everybody writes each block to its PE.
+    Alltoall,
+    /// The same with strides, of elements of `size` bytes.
+    Alltoalls { size: usize, dst: usize, sst: usize },
+}
+
+/// One collective under way.
+#[derive(Debug)]
+pub(crate) struct Direct {
+    work: Work,
+    signature: Signature,
+    source: Span,
+    dest: Span,
+    step: Step,
+}
+
+#[derive(Debug)]
+enum Step {
+    Called,
+    /// Waiting for the root's notice that its source is there.
+    Notice(Stream),
+    /// Waiting for everybody, before or after the work.
+    Meet(Exchange),
+    /// The root waits until all have copied.
+    Taken(NumberWait, u64),
+    /// Waiting until all have done their work.
+    Sync(Sync),
+    Done,
+}
+
+impl Direct {
+    pub(crate) fn new(work: Work, signature: Signature, source: Span, dest: Span) -> Self {
+        Self { work, signature, source, dest, step: Step::Called }
+    }
+
+    /// What was called.
+    pub(crate) fn signature(&self) -> Signature {
+        self.signature
+    }
+
+    /// All of it, inside of a task.
+    pub(crate) async fn run(mut self, group: &Group) -> Result<()> {
+        let mut buffers = Buffers::default();
+        poll_fn(|cx| self.poll(group, &mut buffers, || cx.waker().clone())).await
+    }
+
+    /// Goes on as far as possible. `waker` is asked for only when there is something to wait for.
+    pub(crate) fn poll(
+        &mut self,
+        group: &Group,
+        buffers: &mut Buffers,
+        waker: impl Fn() -> Waker,
+    ) -> Poll<Result<()>> {
+        loop {
+            let came = match &mut self.step {
+                Step::Done => return Poll::Ready(Ok(())),
+                Step::Called => Poll::Ready(Ok(())),
+                Step::Notice(notice) => notice.poll(group, &waker),
+                Step::Meet(meeting) => meeting.poll(group, buffers, &waker),
+                Step::Taken(wait, taken) => wait.poll(group, group.flag(Flag::Taken), *taken, &waker),
+                Step::Sync(sync) => sync.poll(group, &waker),
+            };
+            match came {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(came) => came?,
+            }
+            self.step = self.next(group, buffers)?;
+        }
+    }
+
+    /// What follows the step that has just ended.
+    fn next(&self, group: &Group, buffers: &mut Buffers) -> Result<Step> {
+        let meeting = || Step::Meet(Exchange::meeting(group, self.signature));
+        Ok(match (&self.step, self.work) {
+            (Step::Called, Work::Broadcast { root }) => {
+                Step::Notice(Stream::notice(group, self.signature, root))
+            }
+            (Step::Called, Work::Reduce(_) | Work::Scan { .. }) => meeting(),
+            (Step::Called, _) => {
+                self.hand_out(group);
+                meeting()
+            }
+            (Step::Notice(_), Work::Broadcast { root }) => {
+                group.memory.copy(self.dest, group.pe().me(), self.source, group.world_pe(root));
+                if group.n() > FEW {
+                    Step::Sync(Sync::default())
+                } else if group.me() == root {
+                    Step::Taken(NumberWait::default(), group.expect_taken(group.n() as u64 - 1))
+                } else {
+                    group.add(Flag::Taken, 1, root)?;
+                    Step::Done
+                }
+            }
+            (Step::Meet(_), Work::Reduce(kernel)) => {
+                self.reduce(group, kernel);
+                Step::Sync(Sync::default())
+            }
+            (Step::Meet(_), Work::Scan { kernel, inclusive }) => {
+                self.scan(group, kernel, inclusive, buffers);
+                Step::Sync(Sync::default())
+            }
+            _ => Step::Done,
+        })
+    }
+
+    fn reduce(&self, group: &Group, kernel: &'static Kernel) {
+        let all: Vec<usize> = group.members.iter().collect();
+        let here = group.pe().me();
+        for block in blocks(chunk(self.source.len(), group.me(), group.n())) {
+            let (from, to) = (self.source.part(block.clone()), self.dest.part(block));
+            // In place, this overwrites this PE's part of the sources after it has been read, element by element.
+            group.memory.fold(kernel, to, from, &all);
+            for distance in 1..group.n() {
+                let pe = (group.me() + distance) % group.n();
+                group.memory.copy(to, group.world_pe(pe), to, here);
+            }
+        }
+    }
+
+    fn scan(&self, group: &Group, kernel: &'static Kernel, inclusive: bool, buffers: &mut Buffers) {
+        for block in blocks(chunk(self.source.len(), group.me(), group.n())) {
+            let [total, next, ..] = buffers.get(block.len());
+            let (from, to) = (self.source.part(block.clone()), self.dest.part(block));
+            total.fill(0);
+            for pe in 0..group.n() {
+                let at = group.world_pe(pe);
+                // Before the destination is written: it may be the source.
+                group.memory.read_from(from, at, next);
+                if !inclusive {
+                    group.memory.write_to(to, at, total);
+                }
+                if pe == 0 {
+                    total.copy_from_slice(next);
+                } else {
+                    combine_bytes(kernel, total, next);
+                }
+                if inclusive {
+                    group.memory.write_to(to, at, total);
+                }
+            }
+        }
+    }
+
+    /// Writes what others get of this PE's source to where it belongs.
+    fn hand_out(&self, group: &Group) {
+        let (me, n, here) = (group.me(), group.n(), group.pe().me());
+        // Each PE begins with itself, so that they do not all write to the same one.
+        let pes = || (0..n).map(|distance| (me + distance) % n);
+        match self.work {
+            Work::Collect { start } => {
+                let to = self.dest.part(start..start + self.source.len());
+                for piece in pieces(self.source.len()) {
+                    let (from, to) = (self.source.part(piece.clone()), to.part(piece));
+                    for pe in pes() {
+                        group.memory.copy(to, group.world_pe(pe), from, here);
+                    }
+                }
+            }
+            Work::Alltoall => {
+                let block = self.source.len() / n;
+                let range = |pe: usize| pe * block..(pe + 1) * block;
+                for pe in pes() {
+                    let to = self.dest.part(range(me));
+                    group.memory.copy(to, group.world_pe(pe), self.source.part(range(pe)), here);
+                }
+            }
+            Work::Alltoalls { size, dst, sst } => {
+                let elements = self.signature.len();
+                for pe in pes() {
+                    for i in 0..elements {
+                        let from = (pe * elements + i) * sst * size;
+                        let to = (me * elements + i) * dst * size;
+                        let (from, to) = (self.source.part(from..from + size), self.dest.part(to..to + size));
+                        group.memory.copy(to, group.world_pe(pe), from, here);
+                    }
+                }
+            }
+            Work::Broadcast { .. } | Work::Reduce(_) | Work::Scan { .. } => {}
+        }
+    }
+}
 
 /// Waits for every PE to come here, and compares what they call.
 pub(crate) async fn meet(group: &Group, signature: Signature) -> Result<()> {
@@ -50,110 +249,8 @@ fn blocks(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
 
 /// The pieces in which what goes to several PEs is read.
 fn pieces(len: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..len).step_by(PIECE).map(move |start| start..(start + PIECE).min(len))
-}
-
-/// Broadcast: everybody copies from the root.
-pub(crate) async fn broadcast(
-    group: &Group,
-    signature: Signature,
-    root: usize,
-    source: Span,
-    dest: Span,
-) -> Result<()> {
-    let (here, others) = (group.pe().me(), group.n() as u64 - 1);
-    let mut notice = Stream::notice(group, signature, root);
-    poll_fn(|cx| notice.poll(group, || cx.waker().clone())).await?;
-    group.memory.copy(dest, here, source, group.world_pe(root));
-    if group.n() > FEW {
-        return sync_in(group).await;
-    }
-    if group.me() != root {
-        return group.add(Flag::Taken, 1, root);
-    }
-    let taken = group.expect_taken(others);
-    let mut wait = NumberWait::default();
-    poll_fn(|cx| wait.poll(group, group.flag(Flag::Taken), taken, || cx.waker().clone())).await
-}
-
-/// Reduction: each PE combines its chunk of all sources, and writes it to all destinations.
-pub(crate) async fn reduce(
-    group: &Group,
-    signature: Signature,
-    kernel: &'static Kernel,
-    source: Span,
-    dest: Span,
-) -> Result<()> {
-    meet(group, signature).await?;
-    let mine = chunk(source.len(), group.me(), group.n());
-    let all: Vec<usize> = group.members.iter().collect();
-    let here = group.pe().me();
-    for block in blocks(mine) {
-        let (from, to) = (source.part(block.clone()), dest.part(block));
-        // In place, this overwrites this PE's part of the sources after it has been read, element by element.
-        group.memory.fold(kernel, to, from, &all);
-        for distance in 1..group.n() {
-            let pe = (group.me() + distance) % group.n();
-            group.memory.copy(to, group.world_pe(pe), to, here);
-        }
-    }
-    sync_in(group).await
-}
-
-/// Scan: each PE computes its chunk of everybody's sums, and writes it to them.
-pub(crate) async fn scan(
-    group: &Group,
-    signature: Signature,
-    kernel: &'static Kernel,
-    inclusive: bool,
-    source: Span,
-    dest: Span,
-) -> Result<()> {
-    meet(group, signature).await?;
-    let mine = chunk(source.len(), group.me(), group.n());
-    let mut buffers = Buffers::default();
-    for block in blocks(mine) {
-        let [total, next, ..] = buffers.get(block.len());
-        let (from, to) = (source.part(block.clone()), dest.part(block));
-        total.fill(0);
-        for pe in 0..group.n() {
-            let at = group.world_pe(pe);
-            // Before the destination is written: it may be the source.
-            group.memory.read_from(from, at, next);
-            if !inclusive {
-                group.memory.write_to(to, at, total);
-            }
-            if pe == 0 {
-                total.copy_from_slice(next);
-            } else {
-                combine_bytes(kernel, total, next);
-            }
-            if inclusive {
-                group.memory.write_to(to, at, total);
-            }
-        }
-    }
-    sync_in(group).await
-}
-
-/// Collect: everybody writes its block to everybody, `start` bytes behind the beginning.
-pub(crate) async fn collect(
-    group: &Group,
-    signature: Signature,
-    source: Span,
-    dest: Span,
-    start: usize,
-) -> Result<()> {
-    let to = dest.part(start..start + source.len());
-    // Piece by piece, so that the source comes out of the innermost caches but for the first time.
-    for piece in pieces(source.len()) {
-        let (from, to) = (source.part(piece.clone()), to.part(piece));
-        for distance in 0..group.n() {
-            let pe = (group.me() + distance) % group.n();
-            group.memory.copy(to, group.world_pe(pe), from, group.pe().me());
-        }
-    }
-    meet(group, signature).await
+    let piece = if len < IN_PIECES { len.max(1) } else { PIECE };
+    (0..len).step_by(piece).map(move |start| start..(start + piece).min(len))
 }
 
 /// Lengths: everybody's, where there are too many PEs for an exchange of them. Each PE leaves its own in its general
@@ -171,39 +268,6 @@ pub(crate) async fn lengths(group: &Group, signature: Signature, len: usize) -> 
     // Nobody writes the next one's length before all have read this.
     sync_in(group).await?;
     Ok(lengths)
-}
-
-/// All-to-all: everybody writes each block to its PE.
-pub(crate) async fn alltoall(group: &Group, signature: Signature, source: Span, dest: Span) -> Result<()> {
-    let block = source.len() / group.n();
-    let range = |pe: usize| pe * block..(pe + 1) * block;
-    let to = dest.part(range(group.me()));
-    for distance in 0..group.n() {
-        let pe = (group.me() + distance) % group.n();
-        group.memory.copy(to, group.world_pe(pe), source.part(range(pe)), group.pe().me());
-    }
-    meet(group, signature).await
-}
-
-/// All-to-all with strides, of elements of `size` bytes.
-pub(crate) async fn alltoalls(
-    group: &Group,
-    signature: Signature,
-    source: Span,
-    dest: Span,
-    [size, dst, sst]: [usize; 3],
-) -> Result<()> {
-    let elements = signature.len();
-    for distance in 0..group.n() {
-        let pe = (group.me() + distance) % group.n();
-        for i in 0..elements {
-            let from = (pe * elements + i) * sst * size;
-            let to = (group.me() * elements + i) * dst * size;
-            let (from, to) = (source.part(from..from + size), dest.part(to..to + size));
-            group.memory.copy(to, group.world_pe(pe), from, group.pe().me());
-        }
-    }
-    meet(group, signature).await
 }
 
 #[cfg(test)]

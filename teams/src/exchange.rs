@@ -311,6 +311,9 @@ impl Exchange {
                 _ => self.send_span(group, me, self.given(group, pe), pe)?,
             }
         }
+        for pe in (me + 1..n).chain(0..me) {
+            group.prepare(scratch::slot(self.number + 1, me), pe);
+        }
         Ok(())
     }
 

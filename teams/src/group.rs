@@ -24,8 +24,8 @@ use crate::{
 /// A word through which PEs of a team signal each other. All only grow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Flag {
-    /// Dissemination, round by round.
-    Round(u32),
+    /// Dissemination, round by round, and for every second sync another.
+    Round(u32, bool),
     /// The counter of a sync.
     Counter,
     /// The release of a sync.
@@ -50,8 +50,8 @@ pub(crate) enum Flag {
     Lane(usize),
 }
 
-/// Rounds of dissemination that 2³² PEs need.
-const ROUNDS: usize = 32;
+/// Flags of the rounds of dissemination that 2²⁴ PEs need.
+const ROUNDS: usize = 2 * 24;
 /// Lanes for algorithms that pass messages.
 pub(crate) const LANES: usize = 16;
 
@@ -59,7 +59,7 @@ impl Flag {
     #[inline(always)]
     fn index(self) -> usize {
         match self {
-            Self::Round(round) => round as usize,
+            Self::Round(round, odd) => 2 * round as usize + usize::from(odd),
             Self::Counter => ROUNDS,
             Self::Release => ROUNDS + 1,
             Self::Arrived => ROUNDS + 2,
@@ -306,6 +306,13 @@ impl Group {
         }
     }
 
+    /// Gets hold of the cache line at `place` of a PE, which it is going to send to next, while nobody looks at it yet: a
+    /// store to a line that another PE looks at takes as long as a message.
+    #[inline(always)]
+    pub(crate) fn prepare(&self, place: usize, pe: usize) {
+        self.memory.prefetch_write(self.scratch(place, LINE), self.world_pe(pe));
+    }
+
     /// Puts `signature` and a payload that fits into the slot at `place` of a PE, then sets its number.
     #[inline(always)]
     pub(crate) fn send(
@@ -377,24 +384,30 @@ impl Group {
         mismatch(&record)
     }
 
-    /// The word is poisoned: the error that its poisoner has found. Passes it on.
+    /// The word is poisoned: the error that its poisoner has found. Passes it on, as what this PE has sent meanwhile
+    /// may have undone it.
     #[cold]
     pub(crate) fn poisoned(&self) -> Error {
-        let mut record: Record = [0; 6];
-        self.memory.read(self.record(), bytemuck::bytes_of_mut(&mut record));
+        let record = self.recorded();
         self.poison(&record);
         mismatch(&record)
     }
 
-    /// An error if PEs have called different things: what they send now would undo the poison.
+    /// An error if PEs have called different things. Nothing begins any more then: its messages would undo the poison.
     #[inline(always)]
     pub(crate) fn check(&self) -> Result<()> {
-        if self.is_broken() { Err(self.poisoned()) } else { Ok(()) }
+        if self.is_broken() { Err(mismatch(&self.recorded())) } else { Ok(()) }
     }
 
     #[inline(always)]
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Acquire)
+    }
+
+    fn recorded(&self) -> Record {
+        let mut record: Record = [0; 6];
+        self.memory.read(self.record(), bytemuck::bytes_of_mut(&mut record));
+        record
     }
 
     fn record(&self) -> Span {

@@ -16,7 +16,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Mutex, Weak,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
     },
     task::{Context as TaskContext, Poll, Wake, Waker},
 };
@@ -27,11 +27,12 @@ use oxshmem_runtime::{
     activity::{Activity, Call, Place},
     flight::Flight,
 };
-use oxshmem_spaces::allocation::Allocation;
+use oxshmem_spaces::{SymRef, allocation::Allocation};
 
 use tracing::Instrument;
 
 use crate::{
+    direct::Direct,
     exchange::{Buffers, Exchange},
     group::Group,
     ledger::Ledger,
@@ -51,6 +52,8 @@ pub(crate) struct Core {
     /// Whether the other PEs are in this process, so that what we do may wake this very team on this thread.
     in_process: bool,
     last_wait: LastWait,
+    /// For how many pauses to leave the awaited word alone.
+    pauses: AtomicU32,
     /// Somebody wants the queue looked at, and found it locked.
     poked: AtomicBool,
     /// The thread that polls a task at the front, as [`this_thread`] names it: what the task does may wake this team.
@@ -95,6 +98,8 @@ impl LastWait {
     }
 }
 
+/// The most pauses before the first look: less than a microsecond.
+const MOST_PAUSES: u32 = 24;
 /// Set in the place of a [`LastWait`] after which something is left to do.
 const UNFINISHED: usize = 1;
 
@@ -126,6 +131,7 @@ enum Running {
     Sync(Sync),
     Exchange(Exchange, Use),
     Stream(Stream, Use),
+    Direct(Direct, Use),
     Task(Pin<Box<dyn Future<Output = Result<()>> + Send>>, Activity, Signature),
 }
 
@@ -154,6 +160,7 @@ impl fmt::Debug for Running {
             Self::Sync(_) => "sync",
             Self::Exchange(..) => "exchange",
             Self::Stream(..) => "stream",
+            Self::Direct(..) => "direct",
             Self::Task(..) => "task",
         })
     }
@@ -167,7 +174,7 @@ impl Running {
             Self::Sync(sync) => sync.begin(group),
             Self::Exchange(exchange, _) => exchange.begin(group, buffers),
             Self::Stream(stream, _) => stream.begin(group),
-            Self::Task(..) => Ok(()),
+            Self::Direct(..) | Self::Task(..) => Ok(()),
         }
     }
 
@@ -178,7 +185,7 @@ impl Running {
             Self::Sync(sync) => sync.owes(group),
             Self::Exchange(exchange, _) => exchange.owes(),
             Self::Stream(stream, _) => stream.owes(group),
-            Self::Task(..) => true,
+            Self::Direct(..) | Self::Task(..) => true,
         }
     }
 
@@ -190,7 +197,7 @@ impl Running {
             Self::Sync(sync) => sync.waits_for().map(|(flag, value)| (flag.word() * size_of::<u64>(), value)),
             Self::Exchange(exchange, _) => exchange.last_wait(group).map(unfinished),
             Self::Stream(stream, _) => stream.last_wait(group).map(unfinished),
-            Self::Task(..) => None,
+            Self::Direct(..) | Self::Task(..) => None,
         }
     }
 
@@ -200,6 +207,7 @@ impl Running {
             Self::Sync(_) => Activity::new(Call::Sync),
             Self::Exchange(exchange, _) => exchange.signature().activity(),
             Self::Stream(stream, _) => stream.signature().activity(),
+            Self::Direct(direct, _) => direct.signature().activity(),
             Self::Task(_, activity, _) => *activity,
         };
         let mut named = Activity::collective(activity.call, group.id, number);
@@ -212,6 +220,7 @@ impl Running {
             Self::Sync(_) => Signature::named("sync"),
             Self::Exchange(exchange, _) => exchange.signature(),
             Self::Stream(stream, _) => stream.signature(),
+            Self::Direct(direct, _) => direct.signature(),
             Self::Task(_, _, signature) => *signature,
         }
     }
@@ -230,6 +239,7 @@ impl Core {
             group: Arc::new(group),
             queue: spin::mutex::SpinMutex::default(),
             last_wait: LastWait::default(),
+            pauses: AtomicU32::new(0),
             poked: AtomicBool::new(false),
             polled_by: AtomicUsize::new(0),
             registry: Arc::clone(registry),
@@ -315,6 +325,16 @@ impl Core {
         Collective::new(self, ticket)
     }
 
+    /// A collective in the memory of all PEs.
+    pub(crate) fn direct<'a>(&'a self, direct: Direct, memory: [&'a Arc<Allocation>; 2]) -> Collective<'a> {
+        let ticket = self.with_queue(|queue| {
+            self.retire(queue);
+            let used = queue.lend(memory);
+            self.push(queue, Running::Direct(direct, used))
+        });
+        Collective::new(self, ticket)
+    }
+
     /// Any other collective. It owns what it works on.
     pub(crate) fn task(
         &self,
@@ -365,7 +385,9 @@ impl Core {
     pub(crate) fn blocks_in_use(&self) -> Vec<u64> {
         let queue = self.queue.lock();
         let blocks = match queue.front.as_ref() {
-            Some(Running::Exchange(_, used) | Running::Stream(_, used)) => used.blocks,
+            Some(Running::Exchange(_, used) | Running::Stream(_, used) | Running::Direct(_, used)) => {
+                used.blocks
+            }
             _ => return Vec::new(),
         };
         self.unlock(queue);
@@ -441,6 +463,7 @@ impl Core {
                 Some(Running::Sync(sync)) => sync.poll(&self.group, waker),
                 Some(Running::Exchange(exchange, _)) => exchange.poll(&self.group, buffers, waker),
                 Some(Running::Stream(stream, _)) => stream.poll(&self.group, waker),
+                Some(Running::Direct(direct, _)) => direct.poll(&self.group, buffers, waker),
                 Some(Running::Task(task, ..)) => {
                     // Relaxed: only this thread looks for its own name.
                     self.polled_by.store(this_thread(), Ordering::Relaxed);
@@ -471,6 +494,29 @@ impl Core {
             return queue.ledger.compare(&self.group, queue.ended + 1, front.signature());
         }
         false
+    }
+
+    /// Looks at `word` for as long as a wait may spin; whether it has come to `value`.
+    ///
+    /// A look takes the line away from the PE that is about to write it, which then has to fetch it back. So the first
+    /// look comes when, by the time that the last ones took, the word should have come.
+    #[inline(always)]
+    fn await_word(&self, word: SymRef<'_, u64>, value: u64) -> bool {
+        let pauses = self.pauses.load(Ordering::Relaxed);
+        for _ in 0..pauses {
+            std::hint::spin_loop();
+        }
+        if self.group.has_come(word, value) {
+            self.pauses.store(pauses.saturating_sub(1), Ordering::Relaxed);
+            return true;
+        }
+        let mut looks = 0;
+        let came = self.group.pe().executor().spin_until(|| {
+            looks += 1;
+            self.group.has_come(word, value)
+        });
+        self.pauses.store((pauses + looks / 2).min(MOST_PAUSES), Ordering::Relaxed);
+        came
     }
 
     /// Locks the queue for `work`, and wakes whom it set free afterwards.
@@ -671,8 +717,12 @@ impl Future for Collective<'_> {
         };
         if let Some((place, value)) = core.last_wait.get(ticket) {
             let word = core.group.word(place & !UNFINISHED);
-            let came = core.group.has_come(word, value)
-                || core.group.pe().executor().spin_until(|| core.group.has_come(word, value));
+            let came = if place & UNFINISHED == 0 {
+                core.group.has_come(word, value)
+                    || core.group.pe().executor().spin_until(|| core.group.has_come(word, value))
+            } else {
+                core.await_word(word, value)
+            };
             if came && place & UNFINISHED == 0 {
                 return Poll::Ready(Ok(()));
             }

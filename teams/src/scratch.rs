@@ -14,7 +14,7 @@ pub(crate) const TEAM_BYTES: usize = 128 << 10;
 pub(crate) const LINE: usize = 128;
 
 /// Flags: words that only grow.
-pub(crate) const FLAGS: usize = 64;
+pub(crate) const FLAGS: usize = 96;
 const FLAGS_AT: usize = 0;
 /// What this PE is in, for its neighbours.
 pub(crate) const LEDGER: Range<usize> = FLAGS_AT + FLAGS * LINE..FLAGS_AT + (FLAGS + 2) * LINE;
@@ -90,7 +90,7 @@ pub(crate) fn general(range: Range<usize>) -> Range<usize> {
 }
 
 const _: () =
-    assert!(NUMBERS.end.is_multiple_of(LINE) && BULK_AT.is_multiple_of(LINE) && GENERAL >= 20 << 10);
+    assert!(NUMBERS.end.is_multiple_of(LINE) && BULK_AT.is_multiple_of(LINE) && GENERAL >= 17 << 10);
 
 #[cfg(test)]
 mod tests {

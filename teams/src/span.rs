@@ -134,6 +134,12 @@ impl Memory {
         unsafe { pe.shm().store_quad(self.place(to, world_pe), words) }
     }
 
+    /// Prepares for a store to the first cache line of a PE's bytes.
+    #[inline(always)]
+    pub(crate) fn prefetch_write(&self, span: Span, world_pe: usize) {
+        copy::prefetch_write(self.place(span, world_pe).address());
+    }
+
     /// Copies bytes of one PE to as many of another. Wakes nobody.
     #[inline(always)]
     pub(crate) fn copy(&self, to: Span, to_pe: usize, from: Span, from_pe: usize) {

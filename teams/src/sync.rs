@@ -73,7 +73,7 @@ impl Sync {
                 }
             }
             SyncAlgorithm::Auto | SyncAlgorithm::Dissemination => {
-                group.set(Flag::Round(0), number, (group.me() + 1) % group.n())?;
+                self.signal(group, 0)?;
                 Step::Round(0)
             }
         };
@@ -93,7 +93,7 @@ impl Sync {
     /// What it waits for now.
     pub(crate) fn waits_for(&self) -> Option<(Flag, u64)> {
         match self.step {
-            Step::Round(round) => Some((Flag::Round(round), self.number)),
+            Step::Round(round) => Some((self.round(round), self.number)),
             Step::Release { .. } => Some((Flag::Release, self.number)),
             Step::Called | Step::Children | Step::Done => None,
         }
@@ -114,7 +114,7 @@ impl Sync {
                     self.begin(group)?;
                     continue;
                 }
-                Step::Round(round) => (Flag::Round(round), self.number),
+                Step::Round(round) => (self.round(round), self.number),
                 Step::Children => {
                     let children = Tree::new(group.me(), group.n(), 0).children().count();
                     (Flag::Arrived, self.number * children as u64)
@@ -134,9 +134,8 @@ impl Sync {
         Ok(match self.step {
             Step::Round(round) => {
                 let round = round + 1;
-                let distance = 1usize << round;
-                if distance < group.n() {
-                    group.set(Flag::Round(round), self.number, (group.me() + distance) % group.n())?;
+                if 1usize << round < group.n() {
+                    self.signal(group, round)?;
                     Step::Round(round)
                 } else {
                     Step::Done
@@ -146,6 +145,20 @@ impl Sync {
             Step::Release { tree: true } => self.fall(group)?,
             Step::Release { tree: false } | Step::Called | Step::Done => Step::Done,
         })
+    }
+
+    fn round(&self, round: u32) -> Flag {
+        Flag::Round(round, !self.number.is_multiple_of(2))
+    }
+
+    /// Signals the PE of this round, and prepares for the next time.
+    #[inline(always)]
+    fn signal(&self, group: &Group, round: u32) -> Result<()> {
+        let pe = group.me() + (1 << round);
+        let pe = if pe < group.n() { pe } else { pe - group.n() };
+        group.set(self.round(round), self.number, pe)?;
+        group.prepare(Flag::Round(round, self.number.is_multiple_of(2)).word() * size_of::<u64>(), pe);
+        Ok(())
     }
 
     /// Everybody below has come: tells the parent, or, at the root, everybody.

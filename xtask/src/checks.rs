@@ -109,3 +109,16 @@ pub(crate) fn soak(times: usize, pes: usize) -> Outcome {
         }
     }
 }
+
+/// Runs the test of random collectives with more of them than CI has time for.
+pub(crate) fn soak_collectives(count: usize) -> Outcome {
+    Job::cargo("build --release --package oxshmem-launch --bins").limit(1200).run()?;
+    // Its own time limit comes first, because it says more.
+    Job::cargo("test --release --package oxshmem --test collective_model_soak")
+        .args(["--", "--nocapture"])
+        .env("OXSHMEM_BIN_DIR", target_dir()?.join("release"))
+        .env("OXSHMEM_SOAK_COLLECTIVES", count.to_string())
+        .limit(1300 + count as u64 / 50)
+        .run()?;
+    Ok(Verdict::Passed)
+}

@@ -5,11 +5,13 @@
 //! | [`verify`] | everything that must hold before a change goes in |
 //! | [`programs`] | the demo, the examples, installation |
 //! | [`checks`] | miri, loom, AddressSanitizer, and many repetitions |
+//! | [`compare`] | our collectives beside Open MPI's |
 //! | [`book`] | the book: its links, its table of settings, its pages |
 //! | [`run`] | commands with time limits, and steps with verdicts |
 
 mod book;
 mod checks;
+mod compare;
 mod programs;
 mod run;
 mod verify;
@@ -55,8 +57,23 @@ enum Task {
         #[arg(long, default_value_t = 16)]
         pes: usize,
     },
+    /// Makes many random collectives on random teams of 8 PEs, and compares each with a sequential model
+    SoakCollectives {
+        /// How many
+        #[arg(default_value_t = 200_000)]
+        count: usize,
+    },
     /// Runs the unit tests and the tests in a LocalCluster under AddressSanitizer
     Sanitize,
+    /// Measures the collectives beside Open MPI's, which it installs on Debian, and writes the chapter about it
+    Compare {
+        /// Takes a minute, is noisy, and writes no chapter
+        #[arg(long)]
+        quick: bool,
+        /// With so many PEs
+        #[arg(long, value_delimiter = ',', default_values_t = [2, 4, 8])]
+        pes: Vec<usize>,
+    },
     /// Checks the book and builds it to target/book; installs mdbook if it is missing
     Book,
     /// Writes the table of settings into the book
@@ -80,7 +97,9 @@ fn main() -> ExitCode {
         Task::Verify { keep_going, only } => verify::verify(keep_going, &only),
         Task::Examples { names } => programs::examples(&names),
         Task::Soak { times, pes } => checks::soak(times, pes),
+        Task::SoakCollectives { count } => checks::soak_collectives(count),
         Task::Sanitize => checks::sanitize(),
+        Task::Compare { quick, pes } => compare::compare(quick, &pes),
         Task::Book => book::build(true),
         Task::Settings => book::write_settings(),
         Task::Install { prefix } => programs::install(&prefix),

@@ -93,6 +93,12 @@ impl Job {
         self
     }
 
+    /// Leaves out what it prints, other than on stderr.
+    pub(crate) fn quiet(mut self) -> Self {
+        self.command.stdout(Stdio::null());
+        self
+    }
+
     pub(crate) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.command.args(args);
         self

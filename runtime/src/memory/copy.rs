@@ -70,6 +70,25 @@ pub unsafe fn store<T: Copy>(dst: *mut T, value: T) {
     }
 }
 
+/// Asks the processor to get hold of the cache line at `address` for a store that comes soon. Changes nothing.
+///
+/// ```
+/// oxshmem_runtime::memory::copy::prefetch_write(&raw const *&7u64);
+/// ```
+#[inline(always)]
+pub fn prefetch_write<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch accesses nothing that the program could notice, whatever the address is.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("prfm pstl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+}
+
 /// Stores four words that other PEs may be looking at, in one piece where the processor can; in any case the first
 /// word comes with the second or after it, and the third with the fourth or after it. Release: who sees the first
 /// word sees what was stored before.

@@ -1,0 +1,94 @@
+//! Integer sort, as in the benchmark ISx: random keys, spread over all PEs, end up sorted across them.
+//!
+//! Every PE makes as many keys (so the work grows with the PEs: weak scaling) and owns one of n equal ranges of their
+//! values, its *bucket*. A sort has four phases:
+//!
+//! 1. *group*: a PE brings its keys into the order of the PEs that they go to, and counts them.
+//! 2. *offsets*: `sum_exscan` over the counts tells each PE where in every bucket its keys begin, `alltoall` how many
+//!    its own bucket gets. Both are under way together.
+//! 3. *exchange*: one put-with-signal for each PE. The signal adds the number of keys, so that a bucket's owner waits
+//!    for their sum: no barrier, and no message but the keys.
+//! 4. *sort*: each PE sorts its bucket.
+//!
+//! After every sort it is checked that buckets are sorted and follow each other, and that the keys are still the
+//! same: their number, sum and exclusive or.
+//!
+//! ```text
+//! oshrun -np 4 target/release/examples/isx [--keys 65536] [--iterations 5] [--seed N]
+//! ```
+
+mod keys;
+mod sort;
+
+use std::{error::Error, process::ExitCode, time::Duration};
+
+use clap::{Parser, value_parser};
+use keys::Generator;
+use oxshmem::prelude::*;
+use sort::{PHASES, Sorter};
+
+#[derive(Parser)]
+#[command(about = "Sorts random integers that are spread over all PEs")]
+struct Options {
+    /// Keys of each PE
+    #[arg(long, default_value_t = 1 << 16, value_parser = value_parser!(u32).range(1..))]
+    keys: u32,
+
+    /// How often other keys are sorted; once more before, which is not counted
+    #[arg(long, default_value_t = 5, value_parser = value_parser!(u32).range(1..))]
+    iterations: u32,
+
+    /// Where the random numbers begin
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let options = Options::parse();
+    oxshmem::run(async |world| run(world, options).await).await
+}
+
+async fn run(world: &World, options: Options) -> Result<(), Box<dyn Error>> {
+    let (n, keys) = (world.n_pes(), options.keys as usize);
+    let mut sorter = Sorter::new(world, keys).await?;
+    let mut generator = Generator::new(options.seed, world.my_pe());
+    let times = world.alloc::<f64>(PHASES.len() + 1).await?;
+
+    // The first sort touches memory for the first time.
+    let mut all = vec![Vec::new(); times.len()];
+    for iteration in 0..=options.iterations {
+        let made = generator.keys(keys);
+        world.team().sync().await?;
+        let phases = sorter.sort(&made).await?;
+        sorter.verify(&made).await?;
+
+        // A phase takes as long as it does on the slowest PE.
+        let total = phases.iter().sum::<Duration>();
+        let seconds: Vec<f64> = phases.iter().chain([&total]).map(Duration::as_secs_f64).collect();
+        times.view().write(&seconds);
+        world.team().max_reduce(&times, &times).await?;
+        if iteration > 0 {
+            all.iter_mut().zip(times.view().to_vec()).for_each(|(all, time)| all.push(time));
+        }
+    }
+
+    if world.my_pe() == 0 {
+        let medians: Vec<f64> = all.into_iter().map(median).collect();
+        let total = medians[PHASES.len()];
+        println!("{keys} keys on each of {n} PEs, {} sorts; medians of the slowest PE", options.iterations);
+        for (name, time) in PHASES.into_iter().zip(&medians) {
+            println!("{name:>10} {:>10.3} ms", time * 1e3);
+        }
+        println!("{:>10} {:>10.3} ms", "all", total * 1e3);
+        let (here, everywhere) = (keys as f64 / total / 1e6, (keys * n) as f64 / total / 1e6);
+        println!("{everywhere:.2} M keys/s, {here:.2} M keys/s on each PE");
+        println!("sorted, and none lost");
+    }
+    Ok(())
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}

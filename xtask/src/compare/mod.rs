@@ -1,0 +1,84 @@
+//! Our collectives beside those of Open MPI's OSHMEM: the same loops, on the same processors, in turns.
+//!
+//! Whatever else the machine does, and whether its cores are near or far just then, meets both sides alike. A
+//! program gives medians; of its rounds the best counts, and of the peer's variants too.
+//!
+//! | module | what it offers |
+//! |---|---|
+//! | [`peer`] | finding, installing, building and running the peer |
+//! | [`figures`] | what was measured, and which targets it meets |
+//! | [`chart`] | pictures of it |
+//! | [`page`] | the chapter of the book |
+
+mod chart;
+mod figures;
+mod page;
+mod peer;
+
+use std::{fs, path::Path};
+
+use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
+use figures::Figures;
+
+/// Seconds that one run of a program may take.
+const LIMIT: u64 = 60;
+
+/// Builds both sides, runs them in turns and writes the chapter, unless `quick`.
+pub(crate) fn compare(quick: bool, pes: &[usize]) -> Outcome {
+    peer::install_if_missing()?;
+    Job::cargo("build --release --package oxshmem-bench --package oxshmem-launch").limit(1200).run()?;
+    let target = target_dir()?;
+    let folder = target.join("compare");
+    fs::create_dir_all(&folder)?;
+    peer::build(&folder)?;
+
+    let (rounds, samples) = if quick { (2, 5) } else { (3, 11) };
+    let mut figures = Figures::default();
+    for round in 1..=rounds {
+        for &n in pes {
+            println!("=== round {round} of {rounds}: {n} PEs");
+            let file = folder.join("ours.json");
+            ours(&target.join("release"), n, quick, &file)?;
+            figures.read(&file, n, "oxshmem")?;
+            for &variant in peer::variants(n) {
+                let file = folder.join("peer.json");
+                peer::run(&folder, n, variant, samples, &file)?;
+                figures.read(&file, n, variant.name)?;
+            }
+        }
+    }
+    let rows = figures.rows();
+    if rows.is_empty() {
+        return Err(Failure::new("no figure of both sides"));
+    }
+    figures::print(&rows);
+    if !quick {
+        page::write(&rows, rounds)?;
+    }
+    Ok(Verdict::Passed)
+}
+
+/// Runs our side, which writes its figures to `file`.
+fn ours(release: &Path, n: usize, quick: bool, file: &Path) -> Result<(), Failure> {
+    remove(file)?;
+    let (n, limit) = (n.to_string(), (LIMIT - 5).to_string());
+    // oshrun's own limit comes first, because it says more.
+    let mut job = Job::new(release.join("oshrun"), ["--timeout", &limit, "-np", &n]).limit(LIMIT).quiet();
+    if n == "2" {
+        job = job.args(["--bind-to", "core"]);
+    }
+    job = job.args(["--".as_ref(), release.join("shmem-perf").as_os_str()]);
+    job = job.args(["--collectives", "--json"]).args([file]);
+    if quick {
+        job = job.args(["--quick"]);
+    }
+    job.run()
+}
+
+/// So that figures of an earlier run are never taken for those of a later one.
+fn remove(file: &Path) -> Result<(), Failure> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,136 @@
+//! Open MPI's OSHMEM, as Debian has it.
+//!
+//! Its `shmemcc` and `shmemrun` are the same programs as its `oshcc` and `oshrun`, under names that are not ours.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use super::{LIMIT, remove};
+use crate::run::{Failure, Job};
+
+const PACKAGES: [&str; 2] = ["openmpi-bin", "libopenmpi-dev"];
+const SOURCE: &str = "benches/peer/collectives.c";
+
+/// One way to run it.
+#[derive(Clone, Copy)]
+pub(super) struct Variant {
+    pub(super) name: &'static str,
+    settings: &'static [&'static str],
+}
+
+const MPI: Variant = Variant { name: "default", settings: &[] };
+const BASIC: Variant = Variant { name: "basic", settings: &["scoll", "basic"] };
+const YIELDING: Variant = Variant { name: "default, yields", settings: &["mpi_yield_when_idle", "1"] };
+const BASIC_YIELDING: Variant =
+    Variant { name: "basic, yields", settings: &["scoll", "basic", "mpi_yield_when_idle", "1"] };
+
+/// The ways to run it with `n` PEs that may be its best.
+pub(super) fn variants(n: usize) -> &'static [Variant] {
+    if n > cores() { &[MPI, YIELDING, BASIC_YIELDING] } else { &[MPI, BASIC] }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// What is installed, for people.
+pub(super) fn version() -> String {
+    let output = Job::new("oshmem_info", ["--version"]).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    text.lines().next().unwrap_or("unknown").trim().to_owned()
+}
+
+/// Installs the peer where that is a matter of one command.
+pub(super) fn install_if_missing() -> Result<(), Failure> {
+    let present =
+        || Job::new("shmemcc", ["--version"]).works() && Job::new("shmemrun", ["--version"]).works();
+    if present() {
+        return Ok(());
+    }
+    let system = fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let is_debian = system.lines().any(|line| line.starts_with("ID") && line.contains("debian"));
+    let line = format!("apt-get install -y --no-install-recommends {}", PACKAGES.join(" "));
+    if !is_debian || !is_root() {
+        return Err(Failure::new(format!("Open MPI's OSHMEM is missing; on Debian, as root: {line}")));
+    }
+    println!("installing {}", PACKAGES.join(" and "));
+    Job::new("apt-get", ["update", "-qq"]).limit(300).run()?;
+    Job::new("apt-get", line.split(' ').skip(1)).env("DEBIAN_FRONTEND", "noninteractive").limit(900).run()?;
+    if present() { Ok(()) } else { Err(Failure::new("shmemcc and shmemrun are still missing")) }
+}
+
+fn is_root() -> bool {
+    Job::new("id", ["-u"]).output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+/// Compiles its program into `folder`.
+pub(super) fn build(folder: &Path) -> Result<(), Failure> {
+    Job::new("shmemcc", ["-O2", "-Wall", SOURCE, "-o"]).args([folder.join("peer")]).run()
+}
+
+/// Runs its program, which writes its figures to `file`.
+pub(super) fn run(
+    folder: &Path,
+    n: usize,
+    variant: Variant,
+    samples: usize,
+    file: &Path,
+) -> Result<(), Failure> {
+    remove(file)?;
+    let mut job = Job::new("shmemrun", ["-n", &n.to_string()]).limit(LIMIT).quiet();
+    // Without the last one it crashes when it releases memory.
+    for setting in [["spml", "ucx"], ["opal_common_ucx_opal_mem_hooks", "0"]] {
+        job = job.args(["--mca"]).args(setting);
+    }
+    for setting in variant.settings.chunks(2) {
+        job = job.args(["--mca"]).args(setting);
+    }
+    if is_root() {
+        job = job.args(["--allow-run-as-root"]);
+    }
+    let bound = n <= cores();
+    // The processors that our `--bind-to core` takes: the first that there are.
+    let list = allowed_cpus()?.iter().take(n).map(usize::to_string).collect::<Vec<_>>().join(",");
+    job = if bound {
+        job.args(["--cpu-list", &list, "--bind-to", "cpu-list:ordered"])
+    } else {
+        job.args(["--bind-to", "none", "--oversubscribe"])
+    };
+    // Every PE ends itself before the launcher is ended, which may leave some behind.
+    let limit = (LIMIT - 5).to_string();
+    job = job.args([folder.join("peer")]).args([file]).args([&samples.to_string(), &limit]);
+    let outcome = job.run();
+
+    // It may crash at its end, or be stopped in a collective that takes forever: what it has written counts.
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let mut lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let Some(head) = lines.next() else {
+        outcome?;
+        return Err(Failure::new("the peer has written nothing"));
+    };
+    if bound {
+        let found: Vec<_> = head["cpus"].as_array().into_iter().flatten().map(ToString::to_string).collect();
+        if found.join(",") != list {
+            let text = format!("the peer's PEs run on {}, not on {list}", found.join(","));
+            return Err(Failure::new(text));
+        }
+    }
+    if let (None, Err(failure)) = (lines.find(|line| line["end"] == true), outcome) {
+        println!("the peer ({}) was not done: {failure}", variant.name);
+    }
+    Ok(())
+}
+
+/// The processors that this process may run on.
+fn allowed_cpus() -> Result<Vec<usize>, Failure> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or("0").trim();
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<usize>().ok()?..=last.parse().ok()?)
+    };
+    let ranges: Option<Vec<_>> = list.split(',').map(range).collect();
+    let cpus = ranges.map(|ranges| ranges.into_iter().flatten().collect());
+    cpus.ok_or_else(|| Failure::new(format!("cannot read the list of processors {list}")))
+}
