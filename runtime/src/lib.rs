@@ -36,6 +36,8 @@ pub mod pe;
 #[cfg(not(loom))]
 mod readable;
 pub mod settings;
+#[cfg(all(test, loom))]
+mod slot_protocol;
 mod sync;
 #[cfg(not(loom))]
 pub mod transport;

@@ -4,10 +4,10 @@
 //! its result, and the source may be changed. Every PE of the team calls it, with slices of the same length. Before any
 //! PE calls it, the destinations of all must be ready to be written.
 
-use std::{future::poll_fn, sync::Arc};
+use std::future::poll_fn;
 
 use oxshmem_runtime::{Error, Result};
-use oxshmem_spaces::{Element, SymView, Symmetric, allocation::Allocation};
+use oxshmem_spaces::{Element, SymView, Symmetric};
 
 use crate::{
     choice::{Mode, Plan, Spread},
@@ -15,7 +15,8 @@ use crate::{
     exchange::{Buffers, Deal, Exchange},
     group::Group,
     messages,
-    queue::{Collective, Core},
+    operands::Operands,
+    queue::Collective,
     reduction::{Arithmetic, Bitwise, Kernel, Ordered, ReduceOp},
     scratch::STREAM_BULK,
     signature::{Call, Signature, reduce_name},
@@ -240,31 +241,18 @@ impl Team {
         }
         let size = size_of::<T>();
         let signature = Signature::sized(Call::Collect, size, call.elements, 0);
-        let Operands { source, dest, .. } = call;
-        call.task(signature, move |group| async move {
-            // The lengths, and with them what is short.
-            let mode = group.choices.gathering();
-            let lengths = match mode {
-                Some(mode) => {
-                    let deal = Deal::Collect { size };
-                    let exchange =
-                        exchange(&group, Exchange::new(mode, deal, signature, source, dest)).await?;
-                    let lengths = exchange.lengths(&group, size);
-                    if !exchange.is_too_long(&group, &lengths) {
-                        return Ok(());
-                    }
-                    lengths
-                }
-                None => direct::lengths(&group, signature, source.len()).await?,
-            };
-            let total: usize = lengths.iter().sum();
-            if total > dest.len() {
-                let (source_len, dest_len) = (total / size.max(1), dest.len() / size.max(1));
-                return Err(Error::LengthMismatch { call: "collect", source_len, dest_len });
+        let Operands { core, source, dest, .. } = call;
+        match core.group.choices.gathering() {
+            // What is short comes with the lengths; otherwise the queue goes on with what they say.
+            Some(mode) => {
+                let deal = Deal::Collect { size };
+                core.exchange(Exchange::new(mode, deal, signature, source, dest), call.memory)
             }
-            let start = lengths[..group.me()].iter().sum();
-            Direct::new(Work::Collect { start }, signature, source, dest).run(&group).await
-        })
+            None => call.task(signature, move |group| async move {
+                let lengths = direct::lengths(&group, signature, source.len()).await?;
+                Direct::collect(&group, signature, source, dest, &lengths, size)?.run(&group).await
+            }),
+        }
     }
 
     /// Block `i` of `source` becomes block `me` of `dest` on PE `i`; a block is as long as all PEs' have in
@@ -458,116 +446,4 @@ async fn in_messages(
         poll_fn(|cx| message.poll(group, || cx.waker().clone())).await?;
     }
     Ok(())
-}
-
-/// What a collective was called with.
-#[derive(Clone, Copy)]
-struct Operands<'a> {
-    core: &'a Core,
-    call: &'static str,
-    dest: Span,
-    source: Span,
-    memory: [&'a Arc<Allocation>; 2],
-    /// Elements of the destination and of the source.
-    dest_elements: usize,
-    elements: usize,
-}
-
-impl<'a> Operands<'a> {
-    #[inline(always)]
-    fn new<T: Element>(
-        core: &'a Core,
-        call: &'static str,
-        dest: SymView<'a, T>,
-        source: SymView<'a, T>,
-    ) -> Self {
-        tracing::trace!(target: "oxshmem", call, elements = source.len());
-        let memory = [dest.allocation(), source.allocation()];
-        let (dest_elements, elements) = (dest.len(), source.len());
-        Self { core, call, dest: Span::of(dest), source: Span::of(source), memory, dest_elements, elements }
-    }
-
-    /// An error if the team is no more, or memory is another job's.
-    #[inline(always)]
-    fn ours(&self) -> Result<()> {
-        self.core.check_turn(self.call)?;
-        let job = self.core.group.pe().job();
-        if self.memory.iter().all(|memory| memory.job() == job) {
-            Ok(())
-        } else {
-            Err(Error::ForeignMemory { call: self.call })
-        }
-    }
-
-    /// An error also if source and destination differ in length.
-    #[inline(always)]
-    fn equal(&self) -> Result<()> {
-        self.times(1)
-    }
-
-    /// An error also if the destination is not `n` times as long as the source.
-    #[inline(always)]
-    fn times(&self, n: usize) -> Result<()> {
-        self.ours()?;
-        if self.elements.checked_mul(n) == Some(self.dest_elements) { Ok(()) } else { Err(self.mismatch(n)) }
-    }
-
-    #[cold]
-    fn mismatch(&self, n: usize) -> Error {
-        let (source_len, dest_len) = (self.elements.saturating_mul(n), self.dest_elements);
-        Error::LengthMismatch { call: self.call, source_len, dest_len }
-    }
-
-    /// An error if the source does not divide into `n` blocks.
-    fn divisible(&self, n: usize) -> Result<()> {
-        if self.elements.is_multiple_of(n) {
-            return Ok(());
-        }
-        let source_len = self.elements.next_multiple_of(n);
-        Err(Error::LengthMismatch { call: self.call, source_len, dest_len: self.dest_elements })
-    }
-
-    /// An error if a stride is 0, or `count` elements with the strides are not in the slices.
-    fn strided(&self, [dst, sst]: [usize; 2], count: usize, size: usize) -> Result<()> {
-        self.ours()?;
-        for (what, value) in [("dst", dst), ("sst", sst)] {
-            if value == 0 {
-                return Err(Error::InvalidStride { call: self.call, what, value });
-            }
-        }
-        debug_assert!(size > 0);
-        for (what, stride, len) in
-            [("the destination", dst, self.dest_elements), ("the source", sst, self.elements)]
-        {
-            let needed = count.checked_sub(1).map_or(0, |last| last.saturating_mul(stride).saturating_add(1));
-            if needed > len {
-                return Err(Error::StrideOutOfRange { call: self.call, what, needed, len });
-            }
-        }
-        Ok(())
-    }
-
-    /// Has the PEs reach into each other's memory.
-    fn direct(self, work: Work, signature: Signature) -> Collective<'a> {
-        self.core.direct(Direct::new(work, signature, self.source, self.dest), self.memory)
-    }
-
-    /// Leaves the collective to a task, which owns its memory.
-    fn task<F>(
-        self,
-        signature: Signature,
-        task: impl FnOnce(Arc<Group>) -> F + Send + 'static,
-    ) -> Collective<'a>
-    where
-        F: Future<Output = Result<()>> + Send + 'static,
-    {
-        let group = Arc::clone(&self.core.group);
-        let memory = self.memory.map(Arc::clone);
-        self.core.task(signature.activity(), signature, async move {
-            group.check()?;
-            let outcome = task(group).await;
-            drop(memory);
-            outcome
-        })
-    }
 }

@@ -10,7 +10,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use oxshmem_runtime::Result;
+use oxshmem_runtime::{Error, Result};
 
 use crate::{
     exchange::{Buffers, Exchange, combine_bytes},
@@ -79,6 +79,30 @@ enum Step {
 impl Direct {
     pub(crate) fn new(work: Work, signature: Signature, source: Span, dest: Span) -> Self {
         Self { work, signature, source, dest, step: Step::Called }
+    }
+
+    /// The error of a `collect` of `total` bytes for which `dest` is too short.
+    #[cold]
+    pub(crate) fn too_short(signature: Signature, total: usize, dest: Span, size: usize) -> Error {
+        let (source_len, dest_len) = (total / size.max(1), dest.len() / size.max(1));
+        Error::LengthMismatch { call: signature.name(), source_len, dest_len }
+    }
+
+    /// A `collect` of blocks of these lengths in bytes, of elements of `size` bytes.
+    pub(crate) fn collect(
+        group: &Group,
+        signature: Signature,
+        source: Span,
+        dest: Span,
+        lengths: &[usize],
+        size: usize,
+    ) -> Result<Self> {
+        let total: usize = lengths.iter().sum();
+        if total > dest.len() {
+            return Err(Self::too_short(signature, total, dest, size));
+        }
+        let start = lengths[..group.me()].iter().sum();
+        Ok(Self::new(Work::Collect { start }, signature, source, dest))
     }
 
     /// What was called.

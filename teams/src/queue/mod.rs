@@ -8,12 +8,12 @@
 //! Its future borrows the memory; should that be forgotten, [`Core::blocks_in_use`] keeps what it uses from
 //! being allocated to others. Those that wait behind it own theirs.
 
+mod future;
+mod running;
+
 use std::{
     cell::RefCell,
     collections::VecDeque,
-    fmt,
-    marker::PhantomData,
-    pin::Pin,
     sync::{
         Arc, Mutex, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
@@ -24,11 +24,13 @@ use std::{
 use oxshmem_ops::context::ContextHandle;
 use oxshmem_runtime::{
     Error, Result,
-    activity::{Activity, Call, Place},
+    activity::{Activity, Place},
     flight::Flight,
 };
 use oxshmem_spaces::{SymRef, allocation::Allocation};
 
+pub use self::future::{Collective, Outcome};
+use self::running::{Running, Use};
 use tracing::Instrument;
 
 use crate::{
@@ -124,106 +126,6 @@ struct Queue {
     failures: Vec<(u64, Error)>,
     /// PEs called different things from this one on: the two calls.
     broken: Option<(u64, [(usize, String); 2])>,
-}
-
-/// A collective, waiting for its turn or under way.
-enum Running {
-    Sync(Sync),
-    Exchange(Exchange, Use),
-    Stream(Stream, Use),
-    Direct(Direct, Use),
-    Task(Pin<Box<dyn Future<Output = Result<()>> + Send>>, Activity, Signature),
-}
-
-/// The memory that a collective works on.
-#[derive(Debug, Default)]
-pub(crate) struct Use {
-    /// The blocks of the heap that it is in, by their numbers plus 1.
-    blocks: [u64; 2],
-    /// Set where the caller does not lend it for long enough.
-    owned: Option<Box<Memory>>,
-}
-
-/// The destination and the source of a collective.
-pub(crate) type Memory = [Arc<Allocation>; 2];
-
-impl Use {
-    #[inline(always)]
-    fn of(memory: [&Arc<Allocation>; 2]) -> Self {
-        Self { blocks: memory.map(|memory| memory.block().map_or(0, |block| block.id + 1)), owned: None }
-    }
-}
-
-impl fmt::Debug for Running {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Sync(_) => "sync",
-            Self::Exchange(..) => "exchange",
-            Self::Stream(..) => "stream",
-            Self::Direct(..) => "direct",
-            Self::Task(..) => "task",
-        })
-    }
-}
-
-impl Running {
-    /// Begins; true if it has ended with that.
-    #[inline(always)]
-    fn begin(&mut self, group: &Group, buffers: &mut Buffers) -> Result<()> {
-        match self {
-            Self::Sync(sync) => sync.begin(group),
-            Self::Exchange(exchange, _) => exchange.begin(group, buffers),
-            Self::Stream(stream, _) => stream.begin(group),
-            Self::Direct(..) | Self::Task(..) => Ok(()),
-        }
-    }
-
-    /// Whether others depend on its going on, even if nobody ever polls the future.
-    #[inline(always)]
-    fn owes(&self, group: &Group) -> bool {
-        match self {
-            Self::Sync(sync) => sync.owes(group),
-            Self::Exchange(exchange, _) => exchange.owes(),
-            Self::Stream(stream, _) => stream.owes(group),
-            Self::Direct(..) | Self::Task(..) => true,
-        }
-    }
-
-    /// What it waits for last, if nothing is to be sent after it.
-    #[inline(always)]
-    fn last_wait(&self, group: &Group) -> Option<(usize, u64)> {
-        let unfinished = |(place, value)| (place | UNFINISHED, value);
-        match self {
-            Self::Sync(sync) => sync.waits_for().map(|(flag, value)| (flag.word() * size_of::<u64>(), value)),
-            Self::Exchange(exchange, _) => exchange.last_wait(group).map(unfinished),
-            Self::Stream(stream, _) => stream.last_wait(group).map(unfinished),
-            Self::Direct(..) | Self::Task(..) => None,
-        }
-    }
-
-    /// What to tell those who ask what this PE is in.
-    fn activity(&self, group: &Group, number: u64) -> Activity {
-        let activity = match self {
-            Self::Sync(_) => Activity::new(Call::Sync),
-            Self::Exchange(exchange, _) => exchange.signature().activity(),
-            Self::Stream(stream, _) => stream.signature().activity(),
-            Self::Direct(direct, _) => direct.signature().activity(),
-            Self::Task(_, activity, _) => *activity,
-        };
-        let mut named = Activity::collective(activity.call, group.id, number);
-        named.args = activity.args;
-        named
-    }
-
-    fn signature(&self) -> Signature {
-        match self {
-            Self::Sync(_) => Signature::named("sync"),
-            Self::Exchange(exchange, _) => exchange.signature(),
-            Self::Stream(stream, _) => stream.signature(),
-            Self::Direct(direct, _) => direct.signature(),
-            Self::Task(_, _, signature) => *signature,
-        }
-    }
 }
 
 impl Core {
@@ -478,7 +380,11 @@ impl Core {
             match outcome {
                 Poll::Pending if self.note(queue) => {}
                 Poll::Pending => return,
-                Poll::Ready(outcome) => queue.end(&self.group, outcome),
+                Poll::Ready(Ok(())) => match queue.follow_up(&self.group) {
+                    Ok(true) => {}
+                    ended => queue.end(&self.group, ended.map(drop)),
+                },
+                Poll::Ready(failed) => queue.end(&self.group, failed),
             }
         }
     }
@@ -577,6 +483,17 @@ impl Queue {
         used
     }
 
+    /// Whether the collective at the front goes on as another, which then has its place.
+    #[inline(always)]
+    fn follow_up(&mut self, group: &Group) -> Result<bool> {
+        let Some(Running::Exchange(exchange, _)) = &self.front else { return Ok(false) };
+        let Some(direct) = exchange.follow_up(group)? else { return Ok(false) };
+        if let Some(Running::Exchange(_, used)) = self.front.take() {
+            self.front = Some(Running::Direct(direct, used));
+        }
+        Ok(true)
+    }
+
     /// The collective at the front has ended.
     fn end(&mut self, group: &Group, outcome: Result<()>) {
         if let Some(front) = &self.front
@@ -665,119 +582,4 @@ impl Wake for Core {
 fn this_thread() -> usize {
     thread_local!(static HERE: u8 = const { 0 });
     HERE.with(|here| std::ptr::from_ref(here).addr())
-}
-
-/// A collective that was called. It goes on if this is dropped.
-///
-/// ```
-/// # use oxshmem::prelude::*;
-/// # LocalCluster::run(2, |world| async move {
-/// let sum = world.alloc::<u64>(1).await?;
-/// sum.at(0).store(world.my_pe() as u64 + 1);
-/// let team = world.team();
-/// let summing = team.sum_reduce(&sum, &sum); // this PE has given its value
-/// summing.await?; // and has the sum
-/// assert_eq!(sum.at(0).load(), 3);
-/// # world.finalize().await
-/// # })?;
-/// # Ok::<(), oxshmem::Error>(())
-/// ```
-#[must_use = "the result is there once this is awaited"]
-pub struct Collective<'a>(State<'a>);
-
-enum State<'a> {
-    /// The ticket of a collective in the queue; 0 is one that has ended well.
-    Called(&'a Core, u64, PhantomData<&'a mut ()>),
-    Failed(Option<Box<Error>>),
-}
-
-impl<'a> Collective<'a> {
-    #[inline(always)]
-    fn new(core: &'a Core, ticket: u64) -> Self {
-        Self(State::Called(core, ticket, PhantomData))
-    }
-
-    #[cold]
-    pub(crate) fn failed(error: Error) -> Self {
-        Self(State::Failed(Some(Box::new(error))))
-    }
-}
-
-impl Future for Collective<'_> {
-    type Output = Result<()>;
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        let (core, ticket) = match &mut self.0 {
-            State::Called(_, 0, _) => return Poll::Ready(Ok(())),
-            State::Called(core, ticket, _) => (*core, *ticket),
-            State::Failed(error) => {
-                return Poll::Ready(error.take().map_or(Ok(()), |error| Err(*error)));
-            }
-        };
-        if let Some((place, value)) = core.last_wait.get(ticket) {
-            let word = core.group.word(place & !UNFINISHED);
-            let came = if place & UNFINISHED == 0 {
-                core.group.has_come(word, value)
-                    || core.group.pe().executor().spin_until(|| core.group.has_come(word, value))
-            } else {
-                core.await_word(word, value)
-            };
-            if came && place & UNFINISHED == 0 {
-                return Poll::Ready(Ok(()));
-            }
-        }
-        core.with_queue(|queue| {
-            if queue.ended < ticket {
-                core.advance(queue);
-            }
-            if queue.ended >= ticket {
-                return Poll::Ready(queue.outcome(ticket));
-            }
-            match queue.watchers.iter_mut().find(|(watched, _)| *watched == ticket) {
-                Some((_, waker)) => waker.clone_from(cx.waker()),
-                None => queue.watchers.push((ticket, cx.waker().clone())),
-            }
-            Poll::Pending
-        })
-    }
-}
-
-impl fmt::Debug for Collective<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            State::Called(_, 0, _) => f.write_str("Collective(ended)"),
-            State::Called(_, ticket, _) => write!(f, "Collective({ticket})"),
-            State::Failed(error) => write!(f, "Collective({error:?})"),
-        }
-    }
-}
-
-/// A collective with a result: see [`Team::run`](crate::Team::run). It goes on if this is dropped.
-#[must_use = "the other PEs have come once this is awaited"]
-pub struct Outcome<T> {
-    flight: Arc<Flight<Result<T>>>,
-    core: Weak<Core>,
-}
-
-impl<T> Future for Outcome<T> {
-    type Output = Result<T>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        // It goes on by itself; looking once more saves a turn through the executor. Whoever has the queue
-        // locked is at it already.
-        if let Some(core) = self.core.upgrade()
-            && let Some(mut queue) = core.queue.try_lock()
-        {
-            core.advance(&mut queue);
-            core.unlock(queue);
-        }
-        self.flight.poll(cx)
-    }
-}
-
-impl<T> fmt::Debug for Outcome<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Outcome")
-    }
 }

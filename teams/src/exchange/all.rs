@@ -1,0 +1,273 @@
+//! Flat and central exchanges: what every PE has given lies in slots of its own, and everybody takes what it needs.
+
+use oxshmem_runtime::Result;
+
+use super::{Buffers, Deal, Exchange, Small, Step, combine_bytes};
+use crate::{
+    choice::Mode,
+    direct::Direct,
+    group::{Flag, Group},
+    reduction::Kernel,
+    scratch::{self, INLINE},
+    span::Span,
+};
+
+impl Exchange {
+    #[inline(always)]
+    pub(super) fn send_to_all(&self, group: &Group, buffers: &mut Buffers) -> Result<()> {
+        let (me, n) = (group.me(), group.n());
+        for pe in (me + 1..n).chain(0..me) {
+            match self.deal {
+                Deal::Alltoalls { .. } => {
+                    let [block, ..] = buffers.get(self.block(group).1);
+                    self.pack(group, pe, block);
+                    self.send(group, me, block, pe)?;
+                }
+                Deal::Collect { .. } if self.bytes() > self.mode.capacity(n) => {
+                    // Its length is in the signature; the rest goes another way.
+                    self.send(group, me, &[], pe)?;
+                }
+                _ => self.send_span(group, me, self.given(group, pe), pe)?,
+            }
+        }
+        for pe in (me + 1..n).chain(0..me) {
+            group.prepare(scratch::slot(self.number + 1, me), pe);
+        }
+        Ok(())
+    }
+
+    /// What of the source goes to `pe`.
+    #[inline(always)]
+    pub(super) fn given(&self, group: &Group, pe: usize) -> Span {
+        match self.deal {
+            Deal::Alltoall => {
+                let block = self.bytes() / group.n();
+                self.source.part(pe * block..(pe + 1) * block)
+            }
+            _ => self.source,
+        }
+    }
+
+    /// Writes to the first PE. The last one to come does what is to be done once, and releases the others.
+    pub(super) fn gather(&mut self, group: &Group, buffers: &mut Buffers) -> Result<Step> {
+        let (me, n) = (group.me(), group.n());
+        let first = group.world_pe(0);
+        let words = self.signature.words_of(group.me());
+        let slot = scratch::slot(self.number, me);
+        let header = group.scratch(slot + size_of::<u64>(), size_of_val(&words));
+        group.memory.write_to(header, first, bytemuck::cast_slice(&words));
+        match self.deal {
+            Deal::Alltoalls { .. } => {
+                let block = self.block(group).1;
+                let [packed, ..] = buffers.get(block);
+                for pe in 0..n {
+                    self.pack(group, pe, packed);
+                    let payload = self.payload(group, me, block * n);
+                    group.memory.write_to(payload.part(pe * block..(pe + 1) * block), first, packed);
+                }
+            }
+            _ if self.bytes() > self.mode.capacity(n) => {}
+            _ => {
+                let payload = self.payload(group, me, self.bytes());
+                group.memory.copy(payload, first, self.source, group.pe().me());
+            }
+        }
+        let before = group.fetch_add(Flag::Gathered, 1, 0)?;
+        if before >= crate::group::POISON {
+            return Err(group.poisoned());
+        }
+        // A PE does not come to the next one before this has ended, so the counter says which of them it is.
+        if (before + 1) % n as u64 != 0 {
+            return Ok(Step::Release);
+        }
+        for pe in (0..n).filter(|&pe| pe != me) {
+            self.check(group, 0, pe)?;
+        }
+        if let Deal::Reduce(kernel) = self.deal {
+            let [total, next, ..] = buffers.get(self.bytes());
+            self.combine(group, kernel, 0..n, total, next);
+            group.memory.write_to(self.payload(group, n, self.bytes()), first, total);
+        }
+        for pe in (0..n).filter(|&pe| pe != me) {
+            group.set(Flag::Scattered, self.number, pe)?;
+        }
+        self.take_all(group, buffers)?;
+        Ok(Step::Done)
+    }
+
+    /// Where what PE `from` has given this one lies: the bytes, and whose memory, in numbers of the world.
+    #[inline(always)]
+    pub(super) fn received(&self, group: &Group, from: usize, len: usize) -> (Span, usize) {
+        let me = group.me();
+        match self.mode {
+            Mode::Central if group.n() > 1 => {
+                if matches!(self.deal, Deal::Alltoall | Deal::Alltoalls { .. }) {
+                    let all = self.payload(group, from, len * group.n());
+                    return (all.part(me * len..(me + 1) * len), group.world_pe(0));
+                }
+                (self.payload(group, from, len), group.world_pe(0))
+            }
+            _ if from == me => (self.given(group, me), group.pe().me()),
+            _ => (self.payload(group, from, len), group.pe().me()),
+        }
+    }
+
+    /// Combines what `pes` have given, in their order.
+    #[inline(always)]
+    pub(super) fn combine(
+        &self,
+        group: &Group,
+        kernel: &Kernel,
+        mut pes: std::ops::Range<usize>,
+        total: &mut [u8],
+        next: &mut [u8],
+    ) {
+        let len = total.len();
+        let read = |pe: usize, to: &mut [u8]| {
+            let (span, at) = self.received(group, pe, len);
+            group.memory.read_from(span, at, to);
+        };
+        match pes.next() {
+            Some(first) => read(first, total),
+            // The sum of nothing.
+            None => return total.fill(0),
+        }
+        for pe in pes {
+            read(pe, next);
+            combine_bytes(kernel, total, next);
+        }
+    }
+
+    /// Everything has come: takes what is for this PE.
+    #[inline(always)]
+    pub(super) fn take_all(&self, group: &Group, buffers: &mut Buffers) -> Result<()> {
+        let (me, n) = (group.me(), group.n());
+        match self.deal {
+            Deal::Meet => {}
+            Deal::Reduce(_) if self.mode == Mode::Central && n > 1 => {
+                let result = self.payload(group, n, self.bytes());
+                group.memory.copy(self.dest, group.pe().me(), result, group.world_pe(0));
+            }
+            Deal::Reduce(kernel) => self.take_combined(group, kernel, 0..n, buffers),
+            Deal::Scan { kernel, inclusive } => {
+                self.take_combined(group, kernel, 0..me + usize::from(inclusive), buffers);
+            }
+            Deal::Fcollect => {
+                let (here, len) = (group.pe().me(), self.bytes());
+                for pe in 0..n {
+                    let (span, at) = self.received(group, pe, len);
+                    group.memory.copy(self.dest.part(pe * len..(pe + 1) * len), here, span, at);
+                }
+            }
+            Deal::Collect { size } => self.take_collected(group, size)?,
+            Deal::Alltoall => {
+                let block = self.bytes() / n;
+                for pe in 0..n {
+                    let (span, at) = self.received(group, pe, block);
+                    let dest = self.dest.part(pe * block..(pe + 1) * block);
+                    group.memory.copy(dest, group.pe().me(), span, at);
+                }
+            }
+            Deal::Alltoalls { size, dst, .. } => {
+                let (elements, block) = self.block(group);
+                let [packed, ..] = buffers.get(block);
+                for pe in 0..n {
+                    if pe == me && (self.mode != Mode::Central || n == 1) {
+                        self.pack(group, me, packed);
+                    } else {
+                        let (span, at) = self.received(group, pe, block);
+                        group.memory.read_from(span, at, packed);
+                    }
+                    for (i, element) in packed.chunks_exact(size).enumerate() {
+                        let start = (pe * elements + i) * dst * size;
+                        group.memory.write(self.dest.part(start..start + size), element);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(super) fn take_combined(
+        &self,
+        group: &Group,
+        kernel: &Kernel,
+        pes: std::ops::Range<usize>,
+        buffers: &mut Buffers,
+    ) {
+        let len = self.bytes();
+        if len <= INLINE {
+            let [mut total, mut next] = [Small([0; 128]); 2];
+            self.combine(group, kernel, pes, &mut total.0[..len], &mut next.0[..len]);
+            group.memory.write(self.dest, &total.0[..len]);
+        } else {
+            let [total, next, ..] = buffers.get(len);
+            self.combine(group, kernel, pes, total, next);
+            group.memory.write(self.dest, total);
+        }
+    }
+
+    /// How many bytes `pe` gives to a `collect`, once all have come.
+    fn length_of(&self, group: &Group, pe: usize, size: usize) -> usize {
+        if pe == group.me() {
+            return self.bytes();
+        }
+        let at = if self.mode == Mode::Central { 0 } else { group.me() };
+        self.signature_in(group, at, pe).0.len() * size
+    }
+
+    /// What is left to do after a `collect` in which some block was too long for the slots, so that only the lengths
+    /// have come.
+    #[inline(always)]
+    pub(crate) fn follow_up(&self, group: &Group) -> Result<Option<Direct>> {
+        let Deal::Collect { size } = self.deal else { return Ok(None) };
+        if group.n() == 1 || !self.is_too_long(group, size) {
+            return Ok(None);
+        }
+        let lengths: Vec<usize> = (0..group.n()).map(|pe| self.length_of(group, pe, size)).collect();
+        Direct::collect(group, self.signature, self.source, self.dest, &lengths, size).map(Some)
+    }
+
+    fn is_too_long(&self, group: &Group, size: usize) -> bool {
+        let capacity = self.mode.capacity(group.n());
+        (0..group.n()).any(|pe| self.length_of(group, pe, size) > capacity)
+    }
+
+    pub(super) fn take_collected(&self, group: &Group, size: usize) -> Result<()> {
+        let here = group.pe().me();
+        if group.n() > 1 && self.is_too_long(group, size) {
+            return Ok(());
+        }
+        let total: usize = (0..group.n()).map(|pe| self.length_of(group, pe, size)).sum();
+        if total > self.dest.len() {
+            return Err(Direct::too_short(self.signature, total, self.dest, size));
+        }
+        let mut start = 0;
+        for pe in 0..group.n() {
+            let len = self.length_of(group, pe, size);
+            let (span, at) = self.received(group, pe, len);
+            group.memory.copy(self.dest.part(start..start + len), here, span, at);
+            start += len;
+        }
+        Ok(())
+    }
+
+    /// Elements and bytes of one block of a strided exchange.
+    pub(super) fn block(&self, group: &Group) -> (usize, usize) {
+        let Deal::Alltoalls { size, .. } = self.deal else { return (0, 0) };
+        let elements = self.signature.len();
+        debug_assert!(group.n() > 0);
+        (elements, elements * size)
+    }
+
+    /// Brings the strided elements for `pe` together.
+    pub(super) fn pack(&self, group: &Group, pe: usize, to: &mut [u8]) {
+        let Deal::Alltoalls { size, sst, .. } = self.deal else { return };
+        let elements = self.signature.len();
+        for (i, element) in to.chunks_exact_mut(size).enumerate() {
+            let start = (pe * elements + i) * sst * size;
+            group.memory.read(self.source.part(start..start + size), element);
+        }
+    }
+}

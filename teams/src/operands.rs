@@ -1,0 +1,126 @@
+//! What a collective was called with, and the checks that need no other PE.
+
+use std::sync::Arc;
+
+use oxshmem_runtime::{Error, Result};
+use oxshmem_spaces::{Element, SymView, allocation::Allocation};
+
+use crate::{
+    direct::{Direct, Work},
+    group::Group,
+    queue::{Collective, Core},
+    signature::Signature,
+    span::Span,
+};
+
+/// What a collective was called with.
+#[derive(Clone, Copy)]
+pub(crate) struct Operands<'a> {
+    pub(crate) core: &'a Core,
+    call: &'static str,
+    pub(crate) dest: Span,
+    pub(crate) source: Span,
+    pub(crate) memory: [&'a Arc<Allocation>; 2],
+    /// Elements of the destination and of the source.
+    dest_elements: usize,
+    pub(crate) elements: usize,
+}
+
+impl<'a> Operands<'a> {
+    #[inline(always)]
+    pub(crate) fn new<T: Element>(
+        core: &'a Core,
+        call: &'static str,
+        dest: SymView<'a, T>,
+        source: SymView<'a, T>,
+    ) -> Self {
+        tracing::trace!(target: "oxshmem", call, elements = source.len());
+        let memory = [dest.allocation(), source.allocation()];
+        let (dest_elements, elements) = (dest.len(), source.len());
+        Self { core, call, dest: Span::of(dest), source: Span::of(source), memory, dest_elements, elements }
+    }
+
+    /// An error if the team is no more, or memory is another job's.
+    #[inline(always)]
+    pub(crate) fn ours(&self) -> Result<()> {
+        self.core.check_turn(self.call)?;
+        let job = self.core.group.pe().job();
+        if self.memory.iter().all(|memory| memory.job() == job) {
+            Ok(())
+        } else {
+            Err(Error::ForeignMemory { call: self.call })
+        }
+    }
+
+    /// An error also if source and destination differ in length.
+    #[inline(always)]
+    pub(crate) fn equal(&self) -> Result<()> {
+        self.times(1)
+    }
+
+    /// An error also if the destination is not `n` times as long as the source.
+    #[inline(always)]
+    pub(crate) fn times(&self, n: usize) -> Result<()> {
+        self.ours()?;
+        if self.elements.checked_mul(n) == Some(self.dest_elements) { Ok(()) } else { Err(self.mismatch(n)) }
+    }
+
+    #[cold]
+    fn mismatch(&self, n: usize) -> Error {
+        let (source_len, dest_len) = (self.elements.saturating_mul(n), self.dest_elements);
+        Error::LengthMismatch { call: self.call, source_len, dest_len }
+    }
+
+    /// An error if the source does not divide into `n` blocks.
+    pub(crate) fn divisible(&self, n: usize) -> Result<()> {
+        if self.elements.is_multiple_of(n) {
+            return Ok(());
+        }
+        let source_len = self.elements.next_multiple_of(n);
+        Err(Error::LengthMismatch { call: self.call, source_len, dest_len: self.dest_elements })
+    }
+
+    /// An error if a stride is 0, or `count` elements with the strides are not in the slices.
+    pub(crate) fn strided(&self, [dst, sst]: [usize; 2], count: usize, size: usize) -> Result<()> {
+        self.ours()?;
+        for (what, value) in [("dst", dst), ("sst", sst)] {
+            if value == 0 {
+                return Err(Error::InvalidStride { call: self.call, what, value });
+            }
+        }
+        debug_assert!(size > 0);
+        for (what, stride, len) in
+            [("the destination", dst, self.dest_elements), ("the source", sst, self.elements)]
+        {
+            let needed = count.checked_sub(1).map_or(0, |last| last.saturating_mul(stride).saturating_add(1));
+            if needed > len {
+                return Err(Error::StrideOutOfRange { call: self.call, what, needed, len });
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the PEs reach into each other's memory.
+    pub(crate) fn direct(self, work: Work, signature: Signature) -> Collective<'a> {
+        self.core.direct(Direct::new(work, signature, self.source, self.dest), self.memory)
+    }
+
+    /// Leaves the collective to a task, which owns its memory.
+    pub(crate) fn task<F>(
+        self,
+        signature: Signature,
+        task: impl FnOnce(Arc<Group>) -> F + Send + 'static,
+    ) -> Collective<'a>
+    where
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        let group = Arc::clone(&self.core.group);
+        let memory = self.memory.map(Arc::clone);
+        self.core.task(signature.activity(), signature, async move {
+            group.check()?;
+            let outcome = task(group).await;
+            drop(memory);
+            outcome
+        })
+    }
+}

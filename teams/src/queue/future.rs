@@ -1,0 +1,128 @@
+//! The futures of collectives: they watch the queue, and look at the last number themselves.
+
+use std::{
+    fmt,
+    marker::PhantomData,
+    pin::Pin,
+    sync::{Arc, Weak},
+    task::{Context as TaskContext, Poll},
+};
+
+use oxshmem_runtime::{Error, Result, flight::Flight};
+
+use super::{Core, UNFINISHED};
+
+/// A collective that was called. It goes on if this is dropped.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let sum = world.alloc::<u64>(1).await?;
+/// sum.at(0).store(world.my_pe() as u64 + 1);
+/// let team = world.team();
+/// let summing = team.sum_reduce(&sum, &sum); // this PE has given its value
+/// summing.await?; // and has the sum
+/// assert_eq!(sum.at(0).load(), 3);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+#[must_use = "the result is there once this is awaited"]
+pub struct Collective<'a>(State<'a>);
+
+enum State<'a> {
+    /// The ticket of a collective in the queue; 0 is one that has ended well.
+    Called(&'a Core, u64, PhantomData<&'a mut ()>),
+    Failed(Option<Box<Error>>),
+}
+
+impl<'a> Collective<'a> {
+    #[inline(always)]
+    pub(super) fn new(core: &'a Core, ticket: u64) -> Self {
+        Self(State::Called(core, ticket, PhantomData))
+    }
+
+    #[cold]
+    pub(crate) fn failed(error: Error) -> Self {
+        Self(State::Failed(Some(Box::new(error))))
+    }
+}
+
+impl Future for Collective<'_> {
+    type Output = Result<()>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let (core, ticket) = match &mut self.0 {
+            State::Called(_, 0, _) => return Poll::Ready(Ok(())),
+            State::Called(core, ticket, _) => (*core, *ticket),
+            State::Failed(error) => {
+                return Poll::Ready(error.take().map_or(Ok(()), |error| Err(*error)));
+            }
+        };
+        if let Some((place, value)) = core.last_wait.get(ticket) {
+            let word = core.group.word(place & !UNFINISHED);
+            let came = if place & UNFINISHED == 0 {
+                core.group.has_come(word, value)
+                    || core.group.pe().executor().spin_until(|| core.group.has_come(word, value))
+            } else {
+                core.await_word(word, value)
+            };
+            if came && place & UNFINISHED == 0 {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        core.with_queue(|queue| {
+            if queue.ended < ticket {
+                core.advance(queue);
+            }
+            if queue.ended >= ticket {
+                return Poll::Ready(queue.outcome(ticket));
+            }
+            match queue.watchers.iter_mut().find(|(watched, _)| *watched == ticket) {
+                Some((_, waker)) => waker.clone_from(cx.waker()),
+                None => queue.watchers.push((ticket, cx.waker().clone())),
+            }
+            Poll::Pending
+        })
+    }
+}
+
+impl fmt::Debug for Collective<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            State::Called(_, 0, _) => f.write_str("Collective(ended)"),
+            State::Called(_, ticket, _) => write!(f, "Collective({ticket})"),
+            State::Failed(error) => write!(f, "Collective({error:?})"),
+        }
+    }
+}
+
+/// A collective with a result: see [`Team::run`](crate::Team::run). It goes on if this is dropped.
+#[must_use = "the other PEs have come once this is awaited"]
+pub struct Outcome<T> {
+    pub(super) flight: Arc<Flight<Result<T>>>,
+    pub(super) core: Weak<Core>,
+}
+
+impl<T> Future for Outcome<T> {
+    type Output = Result<T>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        // It goes on by itself; looking once more saves a turn through the executor. Whoever has the queue
+        // locked is at it already.
+        if let Some(core) = self.core.upgrade()
+            && let Some(mut queue) = core.queue.try_lock()
+        {
+            core.advance(&mut queue);
+            core.unlock(queue);
+        }
+        self.flight.poll(cx)
+    }
+}
+
+impl<T> fmt::Debug for Outcome<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Outcome")
+    }
+}

@@ -1,0 +1,119 @@
+//! A collective in its team's queue: what it is, what it waits for, and which memory it works on.
+
+use std::{fmt, pin::Pin, sync::Arc};
+
+use oxshmem_runtime::{
+    Result,
+    activity::{Activity, Call},
+};
+use oxshmem_spaces::allocation::Allocation;
+
+use super::UNFINISHED;
+use crate::{
+    direct::Direct,
+    exchange::{Buffers, Exchange},
+    group::Group,
+    signature::Signature,
+    stream::Stream,
+    sync::Sync,
+};
+
+/// A collective, waiting for its turn or under way.
+pub(super) enum Running {
+    Sync(Sync),
+    Exchange(Exchange, Use),
+    Stream(Stream, Use),
+    Direct(Direct, Use),
+    Task(Pin<Box<dyn Future<Output = Result<()>> + Send>>, Activity, Signature),
+}
+
+/// The memory that a collective works on.
+#[derive(Debug, Default)]
+pub(super) struct Use {
+    /// The blocks of the heap that it is in, by their numbers plus 1.
+    pub(super) blocks: [u64; 2],
+    /// Set where the caller does not lend it for long enough.
+    pub(super) owned: Option<Box<Memory>>,
+}
+
+/// The destination and the source of a collective.
+type Memory = [Arc<Allocation>; 2];
+
+impl Use {
+    #[inline(always)]
+    pub(super) fn of(memory: [&Arc<Allocation>; 2]) -> Self {
+        Self { blocks: memory.map(|memory| memory.block().map_or(0, |block| block.id + 1)), owned: None }
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sync(_) => "sync",
+            Self::Exchange(..) => "exchange",
+            Self::Stream(..) => "stream",
+            Self::Direct(..) => "direct",
+            Self::Task(..) => "task",
+        })
+    }
+}
+
+impl Running {
+    /// Begins; true if it has ended with that.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, group: &Group, buffers: &mut Buffers) -> Result<()> {
+        match self {
+            Self::Sync(sync) => sync.begin(group),
+            Self::Exchange(exchange, _) => exchange.begin(group, buffers),
+            Self::Stream(stream, _) => stream.begin(group),
+            Self::Direct(..) | Self::Task(..) => Ok(()),
+        }
+    }
+
+    /// Whether others depend on its going on, even if nobody ever polls the future.
+    #[inline(always)]
+    pub(super) fn owes(&self, group: &Group) -> bool {
+        match self {
+            Self::Sync(sync) => sync.owes(group),
+            Self::Exchange(exchange, _) => exchange.owes(),
+            Self::Stream(stream, _) => stream.owes(group),
+            Self::Direct(..) | Self::Task(..) => true,
+        }
+    }
+
+    /// What it waits for last, if nothing is to be sent after it.
+    #[inline(always)]
+    pub(super) fn last_wait(&self, group: &Group) -> Option<(usize, u64)> {
+        let unfinished = |(place, value)| (place | UNFINISHED, value);
+        match self {
+            Self::Sync(sync) => sync.waits_for().map(|(flag, value)| (flag.word() * size_of::<u64>(), value)),
+            Self::Exchange(exchange, _) => exchange.last_wait(group).map(unfinished),
+            Self::Stream(stream, _) => stream.last_wait(group).map(unfinished),
+            Self::Direct(..) | Self::Task(..) => None,
+        }
+    }
+
+    /// What to tell those who ask what this PE is in.
+    pub(super) fn activity(&self, group: &Group, number: u64) -> Activity {
+        let activity = match self {
+            Self::Sync(_) => Activity::new(Call::Sync),
+            Self::Exchange(exchange, _) => exchange.signature().activity(),
+            Self::Stream(stream, _) => stream.signature().activity(),
+            Self::Direct(direct, _) => direct.signature().activity(),
+            Self::Task(_, activity, _) => *activity,
+        };
+        let mut named = Activity::collective(activity.call, group.id, number);
+        named.args = activity.args;
+        named
+    }
+
+    pub(super) fn signature(&self) -> Signature {
+        match self {
+            Self::Sync(_) => Signature::named("sync"),
+            Self::Exchange(exchange, _) => exchange.signature(),
+            Self::Stream(stream, _) => stream.signature(),
+            Self::Direct(direct, _) => direct.signature(),
+            Self::Task(_, _, signature) => *signature,
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Splits: new teams of some PEs of another (`OpenSHMEM 1.6 §9.4.6`, §9.4.7).
+//!
+//! The PEs of the parent agree on the arguments, and on a place for the new team's scratch memory that is free on all
+//! of them. Those who are in the new team clear the place before anybody sends to it.
+
+use std::sync::Arc;
+
+use oxshmem_ops::Members;
+use oxshmem_runtime::{
+    Error, Result,
+    activity::{Activity, Call},
+};
+
+use crate::{
+    agree::{Call as Arguments, Votes, agree},
+    group::Group,
+    queue::Core,
+    registry::Places,
+    scratch::{NUMBERS, TEAMS},
+    sync::sync_in,
+    team::{Team, TeamConfig},
+};
+
+impl Team {
+    /// The PEs `start`, `start + stride`, … of this team as a new one: `size` of them, in this order. Collective
+    /// over this team; PEs that are not among them get none (`OpenSHMEM 1.6 §9.4.6`).
+    ///
+    /// # Errors
+    /// On all PEs of this team alike: [`Error::InvalidTriplet`], [`Error::CollectiveMismatch`] if they call it
+    /// with different arguments, and [`Error::TeamsExhausted`]; and those of [`sync`](Self::sync).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(7, |world| async move {
+    /// let threes = world.team().split_strided(6, -3, 3).await?; // PEs 6, 3 and 0
+    /// assert_eq!(threes.map(|team| team.my_pe()), [Some(2), None, None, Some(1), None, None, Some(0)][world.my_pe()]);
+    ///
+    /// assert!(world.team().split_strided(6, 3, 3).await.is_err()); // there are no PEs 9 and 12
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub async fn split_strided(&self, start: usize, stride: isize, size: usize) -> Result<Option<Self>> {
+        self.split_strided_with(start, stride, size, TeamConfig::default()).await
+    }
+
+    /// [`split_strided`](Self::split_strided), with what the team is for.
+    ///
+    /// # Errors
+    /// Those of `split_strided`.
+    pub async fn split_strided_with(
+        &self,
+        start: usize,
+        stride: isize,
+        size: usize,
+        config: TeamConfig,
+    ) -> Result<Option<Self>> {
+        let call = "split_strided";
+        let words = [STRIDED, start as u64, stride as u64, size as u64];
+        let activity = Activity::new(Call::TeamSplit).split(start, stride, size);
+        let n_pes = self.n_pes();
+        let last = size.checked_sub(1).and_then(|last| isize::try_from(last).ok());
+        let last = last.and_then(|last| start.checked_add_signed(last.checked_mul(stride)?));
+        let valid = start < n_pes && last.is_some_and(|last| last < n_pes) && (stride != 0 || size == 1);
+        let member = valid.then(|| self.core().group.members.strided(start, stride, size));
+        let invalid = move || Error::InvalidTriplet { call, start, stride, size, n_pes };
+        let [team] = self.split(call, words, activity, [member.map(|team| (team, config))], invalid).await?;
+        Ok(team)
+    }
+
+    /// Two teams for each PE, from its place in a plane: those in its row, `xrange` PEs of this team in succession,
+    /// and those in its column. The last row may be shorter. Collective over this team
+    /// (`OpenSHMEM 1.6 §9.4.7`).
+    ///
+    /// # Errors
+    /// On all PEs of this team alike: [`Error::InvalidRange`] if `xrange` is 0, and those of
+    /// [`split_strided`](Self::split_strided).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(8, |world| async move {
+    /// let (row, column) = world.team().split_2d(3).await?;
+    /// // 0 1 2
+    /// // 3 4 5
+    /// // 6 7
+    /// assert_eq!((row.my_pe(), column.my_pe()), (world.my_pe() % 3, world.my_pe() / 3));
+    /// assert_eq!(row.n_pes(), if world.my_pe() < 6 { 3 } else { 2 });
+    /// assert_eq!(column.n_pes(), if row.my_pe() < 2 { 3 } else { 2 });
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub async fn split_2d(&self, xrange: usize) -> Result<(Self, Self)> {
+        self.split_2d_with(xrange, TeamConfig::default(), TeamConfig::default()).await
+    }
+
+    /// [`split_2d`](Self::split_2d), with what the teams are for.
+    ///
+    /// # Errors
+    /// Those of `split_2d`.
+    pub async fn split_2d_with(
+        &self,
+        xrange: usize,
+        x_config: TeamConfig,
+        y_config: TeamConfig,
+    ) -> Result<(Self, Self)> {
+        let call = "split_2d";
+        let (me, n) = (self.my_pe(), self.n_pes());
+        let members = (xrange > 0).then(|| {
+            let xrange = xrange.min(n);
+            let (x, y) = (me % xrange, me / xrange);
+            let parent = &self.core().group.members;
+            let row = parent.strided(y * xrange, 1, xrange.min(n - y * xrange));
+            (row, parent.strided(x, xrange as isize, (n - x).div_ceil(xrange)))
+        });
+        let (row, column) = members.unzip();
+        let teams = [row.map(|row| (row, x_config)), column.map(|column| (column, y_config))];
+        let words = [PLANE, xrange as u64, 0, 0];
+        let activity = Activity::new(Call::TeamSplit);
+        match self.split(call, words, activity, teams, move || Error::InvalidRange { call }).await? {
+            [Some(row), Some(column)] => Ok((row, column)),
+            // Every PE is in a row and in a column.
+            _ => Err(Error::InvalidRange { call }),
+        }
+    }
+
+    /// Makes `teams` of some PEs of this one. Those that this PE is not in have none. `invalid` is the error if the
+    /// arguments, in `words`, name no team at all.
+    async fn split<const N: usize>(
+        &self,
+        call: &'static str,
+        words: Arguments,
+        activity: Activity,
+        teams: [Option<(Members, TeamConfig)>; N],
+        invalid: impl Fn() -> Error + Send + 'static,
+    ) -> Result<[Option<Self>; N]> {
+        let registry = Arc::clone(&self.core().registry);
+        let made = self.core().run(call, activity, move |group| async move {
+            let mut votes = Votes::default();
+            votes[..TEAMS / 64].copy_from_slice(&registry.free());
+            let verdict = agree(&group, words, votes).await?;
+            if let Some([(pe_a, a), (pe_b, b)]) = verdict.differing {
+                return Err(Error::CollectiveMismatch {
+                    pe_a,
+                    call_a: describe(a),
+                    pe_b,
+                    call_b: describe(b),
+                });
+            }
+            if teams.iter().any(Option::is_none) {
+                return Err(invalid());
+            }
+            let places: Option<Vec<usize>> = lowest(&verdict.votes, N);
+            let Some(places) = places else { return Err(Error::TeamsExhausted { call, limit: TEAMS }) };
+            let split = registry.next_split();
+            let pe = group.pe();
+            let mut made = [const { None }; N];
+            for ((made, place), (members, config)) in
+                made.iter_mut().zip(places).zip(teams.into_iter().flatten())
+            {
+                let Some(me) = members.pe_of(pe.me()) else { continue };
+                let first = members.world_pe(0) as u64;
+                let again = registry.take(place);
+                let id = (first << 40 | split << 16) & !0xffff | place as u64;
+                let new = Group::new(pe, members, me, place, id);
+                if again {
+                    // What the team that was here before has left behind. Nobody writes here any more.
+                    new.memory.clear(new.scratch(NUMBERS.start, NUMBERS.len()));
+                }
+                // A team from here on: should nobody take it, it leaves like any that is dropped.
+                *made = Some(Self::new(Core::new(new, place, None, config, &registry)));
+            }
+            // Before anybody sends to a PE, that PE has cleared the place.
+            sync_in(&group).await?;
+            Ok(made)
+        });
+        made.await
+    }
+}
+
+/// The numbers that calls travel by.
+const STRIDED: u64 = 1 << 32;
+const PLANE: u64 = 2 << 32;
+
+/// A split, for people.
+fn describe([kind, a, b, c]: Arguments) -> String {
+    match kind {
+        STRIDED => format!("split_strided with start {a}, stride {} and size {c}", b as i64),
+        PLANE => format!("split_2d with xrange {a}"),
+        _ => "another call".to_owned(),
+    }
+}
+
+/// The `n` lowest places that everybody has voted for.
+fn lowest(votes: &Votes, n: usize) -> Option<Vec<usize>> {
+    let mut free = Places::default();
+    free.copy_from_slice(&votes[..TEAMS / 64]);
+    let places = (0..TEAMS).filter(|place| free[place / 64] >> (place % 64) & 1 == 1);
+    let places: Vec<usize> = places.take(n).collect();
+    (places.len() == n).then_some(places)
+}
