@@ -33,6 +33,19 @@ struct Proposal {
 }
 
 /// What all PEs learn.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// use oxshmem_teams::agree::agree;
+///
+/// let call = [7, 0, 0, 0]; // the same on both PEs
+/// let verdict = world.team().run("agree", move |group| async move { agree(&group, call, [1; 9]).await }).await?;
+/// assert_eq!((verdict.differing, verdict.votes), (None, [1; 9]));
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Two PEs that called differently, with their calls.

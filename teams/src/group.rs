@@ -107,6 +107,21 @@ type Record = [u64; 6];
 ///
 /// Collectives run one at a time, under the lock of their team's queue, so that the counters here are read and
 /// written without read-modify-write instructions.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// use oxshmem_teams::sync::sync_in;
+///
+/// let twice = world.team().run("twice", |group| async move {
+///     sync_in(&group).await?; // the group is what collectives inside of one run on
+///     sync_in(&group).await
+/// });
+/// twice.await?;
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Group {
     pe: Arc<Pe>,

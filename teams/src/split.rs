@@ -48,6 +48,17 @@ impl Team {
     ///
     /// # Errors
     /// Those of `split_strided`.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let config = TeamConfig { num_contexts: 1 };
+    /// let pair = world.team().split_strided_with(0, 1, 2, config).await?.expect("both PEs are in it");
+    /// assert_eq!(pair.config(), config);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub async fn split_strided_with(
         &self,
         start: usize,
@@ -98,6 +109,17 @@ impl Team {
     ///
     /// # Errors
     /// Those of `split_2d`.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(4, |world| async move {
+    /// let config = TeamConfig { num_contexts: 1 };
+    /// let (row, column) = world.team().split_2d_with(2, config, TeamConfig::default()).await?;
+    /// assert_eq!((row.config(), column.config().num_contexts), (config, 0));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub async fn split_2d_with(
         &self,
         xrange: usize,

@@ -180,7 +180,7 @@ impl Sync {
     }
 }
 
-/// Waits inside of a [`Team::run`] for every PE to come to the same point.
+/// Waits inside of a [`Team::run`](crate::Team::run) for every PE to come to the same point.
 ///
 /// ```
 /// # use std::sync::Arc;

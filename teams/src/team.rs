@@ -391,6 +391,16 @@ impl Drop for Handle {
 }
 
 /// A context's way back to its team.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let ctx = world.team_shared().create_context(ContextOptions::new())?;
+/// assert_eq!(ctx.team().map(|team| team.n_pes()), Some(2));
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 pub trait InTeam {
     /// The team that the context was made from; none for a context of the world, or one whose team is destroyed
     /// (`OpenSHMEM 1.6 §9.5.4`).

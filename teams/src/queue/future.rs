@@ -99,6 +99,17 @@ impl fmt::Debug for Collective<'_> {
 }
 
 /// A collective with a result: see [`Team::run`](crate::Team::run). It goes on if this is dropped.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let bytes = (world.my_pe() == 0).then(|| vec![1, 2, 3]);
+/// let outcome: oxshmem::Outcome<Vec<u8>> = world.broadcast_bytes(bytes, 0);
+/// assert_eq!(outcome.await?, [1, 2, 3]);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
 #[must_use = "the other PEs have come once this is awaited"]
 pub struct Outcome<T> {
     pub(super) flight: Arc<Flight<Result<T>>>,
