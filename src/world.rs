@@ -11,13 +11,16 @@ use std::{
     task::{Context as TaskContext, Poll},
 };
 
-use futures::{FutureExt, TryFutureExt, future::Shared};
+use futures::{
+    FutureExt, TryFutureExt,
+    future::{Either, Ready, Shared, ready},
+};
 use oxshmem_ops::{Context, ContextOptions, context::Sharing};
 use oxshmem_runtime::{Error, Pe, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR};
 use oxshmem_spaces::{
     Element, HeapUse, Hints, SymSlice,
     allocation::{Allocation, SymHeap, WINDOW_BITS},
-    heap::Layout,
+    heap::{Block, Layout},
 };
 use oxshmem_teams::{Collective, Group, Outcome, Team, sync::sync_in};
 
@@ -48,6 +51,9 @@ pub(crate) struct Inner {
     /// The `finalize` that was begun.
     ending: Mutex<Option<Shared<Ending>>>,
 }
+
+/// An allocation: of nothing, or of something by all PEs.
+type Allocating = Either<Ready<Result<Arc<Allocation>>>, Outcome<Arc<Allocation>>>;
 
 type Ending = Pin<Box<dyn Future<Output = Result<(), Arc<Error>>> + Send>>;
 
@@ -288,8 +294,8 @@ impl World {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub async fn alloc<T: Element>(&self, len: usize) -> Result<SymSlice<T>> {
-        self.alloc_with("alloc", len, align_of::<T>(), Hints::NONE, false).await
+    pub fn alloc<T: Element>(&self, len: usize) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        self.alloc_with("alloc", len, align_of::<T>(), Hints::NONE, false)
     }
 
     /// [`alloc`](Self::alloc), with every byte 0 on every PE (`OpenSHMEM 1.6 §9.3.6`).
@@ -306,8 +312,11 @@ impl World {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub async fn alloc_zeroed<T: Element>(&self, len: usize) -> Result<SymSlice<T>> {
-        self.alloc_with("alloc_zeroed", len, align_of::<T>(), Hints::NONE, true).await
+    pub fn alloc_zeroed<T: Element>(
+        &self,
+        len: usize,
+    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        self.alloc_with("alloc_zeroed", len, align_of::<T>(), Hints::NONE, true)
     }
 
     /// [`alloc`](Self::alloc), aligned to `align` bytes: a power of two of at most 1 GiB
@@ -326,8 +335,12 @@ impl World {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub async fn alloc_aligned<T: Element>(&self, len: usize, align: usize) -> Result<SymSlice<T>> {
-        self.alloc_with("alloc_aligned", len, align, Hints::NONE, false).await
+    pub fn alloc_aligned<T: Element>(
+        &self,
+        len: usize,
+        align: usize,
+    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        self.alloc_with("alloc_aligned", len, align, Hints::NONE, false)
     }
 
     /// [`alloc`](Self::alloc), with hints of what it is for (`OpenSHMEM 1.6 §9.3.5`).
@@ -345,18 +358,34 @@ impl World {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub async fn alloc_with_hints<T: Element>(&self, len: usize, hints: Hints) -> Result<SymSlice<T>> {
-        self.alloc_with("alloc_with_hints", len, align_of::<T>(), hints, false).await
+    pub fn alloc_with_hints<T: Element>(
+        &self,
+        len: usize,
+        hints: Hints,
+    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        self.alloc_with("alloc_with_hints", len, align_of::<T>(), hints, false)
     }
 
-    async fn alloc_with<T: Element>(
+    fn alloc_with<T: Element>(
         &self,
         name: &'static str,
         len: usize,
         align: usize,
         hints: Hints,
         zeroed: bool,
-    ) -> Result<SymSlice<T>> {
+    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        let begun = self.begin_alloc::<T>(name, len, align, hints, zeroed);
+        async move { Ok(SymSlice::new(begun?.await?, len)) }
+    }
+
+    fn begin_alloc<T: Element>(
+        &self,
+        name: &'static str,
+        len: usize,
+        align: usize,
+        hints: Hints,
+        zeroed: bool,
+    ) -> Result<Allocating> {
         self.0.pe.check(name)?;
         if !align.is_power_of_two() {
             return Err(Error::InvalidAlignment { call: name, align });
@@ -364,19 +393,14 @@ impl World {
         let align = align.max(align_of::<T>());
         let bytes = len.saturating_mul(size_of::<T>());
         if bytes == 0 {
-            return Ok(SymSlice::new(Allocation::empty(&self.0.heap), len));
+            return Ok(Either::Left(ready(Ok(Allocation::empty(&self.0.heap)))));
         }
         let layout = Layout { bytes, align, hints };
         let call = MemoryCall { name, bytes, align, hints, flags: u64::from(zeroed) };
         let shared = Arc::clone(&self.0);
-        let allocation = self
-            .0
-            .team
-            .run(name, move |group| async move {
-                call.reclaiming(&group, &shared, || shared.heap.alloc(name, layout, zeroed)).await
-            })
-            .await?;
-        Ok(SymSlice::new(allocation, len))
+        Ok(Either::Right(self.0.team.run(name, move |group| async move {
+            call.reclaiming(&group, &shared, || shared.heap.alloc(name, layout, zeroed)).await
+        })))
     }
 
     /// Changes the length of `slice` to `len` elements. Those that both lengths have keep their values; new
@@ -401,24 +425,21 @@ impl World {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub async fn realloc<T: Element>(
+    pub fn realloc<T: Element>(
         &self,
         slice: SymSlice<T>,
         len: usize,
-    ) -> Result<SymSlice<T>, crate::Rejected<SymSlice<T>>> {
+    ) -> impl Future<Output = Result<SymSlice<T>, crate::Rejected<SymSlice<T>>>> + Send + use<T> {
         let name = "realloc";
         if let Err(error) = self.0.pe.check(name) {
-            return Err(crate::Rejected { error, buffer: slice });
+            return ready(Err(crate::Rejected { error, buffer: slice })).boxed();
         }
         let bytes = len.saturating_mul(size_of::<T>());
         let was_empty = slice.allocation().block().is_none();
         if bytes == 0 || was_empty {
-            let fresh = if bytes == 0 {
-                Ok(SymSlice::new(Allocation::empty(&self.0.heap), len))
-            } else {
-                self.alloc(len).await
-            };
-            return fresh.map_err(|error| crate::Rejected { error, buffer: slice });
+            // Without elements it involves no other PE.
+            let fresh = self.alloc(len);
+            return async { fresh.await.map_err(|error| crate::Rejected { error, buffer: slice }) }.boxed();
         }
         let old_bytes = slice.len() * size_of::<T>();
         let whole = slice.is_whole();
@@ -461,13 +482,18 @@ impl World {
                 Err(error) => Ok(Err((error, slice))),
             }
         });
-        match resized.await {
-            Ok(Ok(allocation)) => Ok(SymSlice::new(allocation, len)),
-            Ok(Err((error, buffer))) => Err(crate::Rejected { error, buffer }),
-            Err(error) => {
-                Err(crate::Rejected { error, buffer: SymSlice::new(Allocation::empty(&self.0.heap), 0) })
+        let nothing = Arc::clone(&self.0);
+        let ended = async move {
+            match resized.await {
+                Ok(Ok(allocation)) => Ok(SymSlice::new(allocation, len)),
+                Ok(Err((error, buffer))) => Err(crate::Rejected { error, buffer }),
+                Err(error) => {
+                    let buffer = SymSlice::new(Allocation::empty(&nothing.heap), 0);
+                    Err(crate::Rejected { error, buffer })
+                }
             }
-        }
+        };
+        ended.boxed()
     }
 
     /// Gives `slice` up, and frees whatever every PE has given up. Collective (`OpenSHMEM 1.6 §9.3.2`).
@@ -490,9 +516,19 @@ impl World {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub async fn free<T: Element>(&self, slice: SymSlice<T>) -> Result<()> {
-        self.0.pe.check("free")?;
-        let Some(block) = slice.allocation().block().copied() else { return Ok(()) };
+    pub fn free<T: Element>(&self, slice: SymSlice<T>) -> impl Future<Output = Result<()>> + Send + use<T> {
+        let block = self.0.pe.check("free").map(|()| slice.allocation().block().copied());
+        drop(slice);
+        let begun = block.map(|block| block.map(|block| self.begin_free(block)));
+        async move {
+            match begun? {
+                Some(freed) => freed.await,
+                None => Ok(()),
+            }
+        }
+    }
+
+    fn begin_free(&self, block: Block) -> Outcome<()> {
         let call = MemoryCall {
             name: "free",
             bytes: block.bytes,
@@ -500,7 +536,6 @@ impl World {
             hints: Hints::NONE,
             flags: 4,
         };
-        drop(slice);
         let shared = Arc::clone(&self.0);
         let free = move |group: Arc<Group>| async move {
             call.agree(&group, &shared, true).await?;
@@ -510,7 +545,7 @@ impl World {
             }
             Ok(())
         };
-        self.0.team.run("free", free).await
+        self.0.team.run("free", free)
     }
 
     /// Frees whatever every PE has dropped. Collective. Allocations do so too: this is for programs that
@@ -531,12 +566,11 @@ impl World {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub async fn reclaim(&self) -> Result<()> {
-        self.0.pe.check("reclaim")?;
+    pub fn reclaim(&self) -> Outcome<()> {
         let call = MemoryCall { name: "reclaim", bytes: 0, align: 0, hints: Hints::NONE, flags: 8 };
         let shared = Arc::clone(&self.0);
         let reclaim = move |group: Arc<Group>| async move { call.reclaim_all(&group, &shared).await };
-        self.0.team.run("reclaim", reclaim).await
+        self.0.team.run("reclaim", reclaim)
     }
 
     /// What the symmetric heap holds. Blocks that were dropped, but are not reclaimed yet, count as used.
@@ -654,16 +688,18 @@ impl World {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub async fn finalize(&self) -> Result<()> {
-        self.0.pe.check("finalize")?;
-        let ending = {
+    pub fn finalize(&self) -> impl Future<Output = Result<()>> + Send + use<> {
+        let pe = Arc::clone(&self.0.pe);
+        let ending = pe.check("finalize").map(|()| {
             let mut ending = self.0.ending.lock().unwrap_or_else(PoisonError::into_inner);
             ending.get_or_insert_with(|| self.leave().shared()).clone()
-        };
-        ending.await.map_err(|e| match self.0.pe.executor().check_failure() {
-            Err(failure) => failure,
-            Ok(()) => Error::bootstrap("finalize", e),
-        })
+        });
+        async move {
+            ending?.await.map_err(|e| match pe.executor().check_failure() {
+                Err(failure) => failure,
+                Ok(()) => Error::bootstrap("finalize", e),
+            })
+        }
     }
 
     fn leave(&self) -> Ending {

@@ -14,7 +14,7 @@ use oxshmem_runtime::{
 use crate::{
     agree::{Call as Arguments, Votes, agree},
     group::Group,
-    queue::Core,
+    queue::{Core, Outcome},
     registry::Places,
     scratch::{NUMBERS, TEAMS},
     sync::sync_in,
@@ -40,8 +40,13 @@ impl Team {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub async fn split_strided(&self, start: usize, stride: isize, size: usize) -> Result<Option<Self>> {
-        self.split_strided_with(start, stride, size, TeamConfig::default()).await
+    pub fn split_strided(
+        &self,
+        start: usize,
+        stride: isize,
+        size: usize,
+    ) -> impl Future<Output = Result<Option<Self>>> + Send + use<> {
+        self.split_strided_with(start, stride, size, TeamConfig::default())
     }
 
     /// [`split_strided`](Self::split_strided), with what the team is for.
@@ -59,13 +64,13 @@ impl Team {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub async fn split_strided_with(
+    pub fn split_strided_with(
         &self,
         start: usize,
         stride: isize,
         size: usize,
         config: TeamConfig,
-    ) -> Result<Option<Self>> {
+    ) -> impl Future<Output = Result<Option<Self>>> + Send + use<> {
         let call = "split_strided";
         let words = [STRIDED, start as u64, stride as u64, size as u64];
         let activity = Activity::new(Call::TeamSplit).split(start, stride, size);
@@ -75,8 +80,8 @@ impl Team {
         let valid = start < n_pes && last.is_some_and(|last| last < n_pes) && (stride != 0 || size == 1);
         let member = valid.then(|| self.core().group.members.strided(start, stride, size));
         let invalid = move || Error::InvalidTriplet { call, start, stride, size, n_pes };
-        let [team] = self.split(call, words, activity, [member.map(|team| (team, config))], invalid).await?;
-        Ok(team)
+        let made = self.split(call, words, activity, [member.map(|team| (team, config))], invalid);
+        async move { made.await.map(|[team]| team) }
     }
 
     /// Two teams for each PE, from its place in a plane: those in its row, `xrange` PEs of this team in succession,
@@ -101,8 +106,8 @@ impl Team {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub async fn split_2d(&self, xrange: usize) -> Result<(Self, Self)> {
-        self.split_2d_with(xrange, TeamConfig::default(), TeamConfig::default()).await
+    pub fn split_2d(&self, xrange: usize) -> impl Future<Output = Result<(Self, Self)>> + Send + use<> {
+        self.split_2d_with(xrange, TeamConfig::default(), TeamConfig::default())
     }
 
     /// [`split_2d`](Self::split_2d), with what the teams are for.
@@ -120,12 +125,12 @@ impl Team {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub async fn split_2d_with(
+    pub fn split_2d_with(
         &self,
         xrange: usize,
         x_config: TeamConfig,
         y_config: TeamConfig,
-    ) -> Result<(Self, Self)> {
+    ) -> impl Future<Output = Result<(Self, Self)>> + Send + use<> {
         let call = "split_2d";
         let (me, n) = (self.my_pe(), self.n_pes());
         let members = (xrange > 0).then(|| {
@@ -139,25 +144,28 @@ impl Team {
         let teams = [row.map(|row| (row, x_config)), column.map(|column| (column, y_config))];
         let words = [PLANE, xrange as u64, 0, 0];
         let activity = Activity::new(Call::TeamSplit);
-        match self.split(call, words, activity, teams, move || Error::InvalidRange { call }).await? {
-            [Some(row), Some(column)] => Ok((row, column)),
-            // Every PE is in a row and in a column.
-            _ => Err(Error::InvalidRange { call }),
+        let made = self.split(call, words, activity, teams, move || Error::InvalidRange { call });
+        async move {
+            match made.await? {
+                [Some(row), Some(column)] => Ok((row, column)),
+                // Every PE is in a row and in a column.
+                _ => Err(Error::InvalidRange { call }),
+            }
         }
     }
 
     /// Makes `teams` of some PEs of this one. Those that this PE is not in have none. `invalid` is the error if the
     /// arguments, in `words`, name no team at all.
-    async fn split<const N: usize>(
+    fn split<const N: usize>(
         &self,
         call: &'static str,
         words: Arguments,
         activity: Activity,
         teams: [Option<(Members, TeamConfig)>; N],
         invalid: impl Fn() -> Error + Send + 'static,
-    ) -> Result<[Option<Self>; N]> {
+    ) -> Outcome<[Option<Self>; N]> {
         let registry = Arc::clone(&self.core().registry);
-        let made = self.core().run(call, activity, move |group| async move {
+        self.core().run(call, activity, move |group| async move {
             let mut votes = Votes::default();
             votes[..TEAMS / 64].copy_from_slice(&registry.free());
             let verdict = agree(&group, words, votes).await?;
@@ -195,8 +203,7 @@ impl Team {
             // Before anybody sends to a PE, that PE has cleared the place.
             sync_in(&group).await?;
             Ok(made)
-        });
-        made.await
+        })
     }
 }
 

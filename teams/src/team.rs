@@ -344,16 +344,19 @@ impl Team {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub async fn destroy(&self) -> Result<()> {
+    pub fn destroy(&self) -> Collective<'_> {
         let call = "destroy";
-        if let Some(team) = self.core.predefined {
-            return Err(Error::TeamPredefined { call, team });
+        let begun = match self.core.predefined {
+            Some(team) => Err(Error::TeamPredefined { call, team }),
+            None => self.core.check(call).and_then(|()| match self.core.set_destroyed() {
+                true => Ok(()),
+                false => Err(Error::TeamDestroyed { call }),
+            }),
+        };
+        match begun {
+            Ok(()) => self.core.leave(),
+            Err(error) => Collective::failed(error),
         }
-        self.core.check(call)?;
-        if !self.core.set_destroyed() {
-            return Err(Error::TeamDestroyed { call });
-        }
-        self.core.leave().await
     }
 }
 
