@@ -79,7 +79,8 @@ fn machine() -> String {
     format!(
         "{cores} cores of {} under Linux {}",
         model.unwrap_or("an unknown processor"),
-        output("uname", &["-r"])
+        // The version without what its builder has added.
+        output("uname", &["-r"]).split(['-', '+']).next().unwrap_or_default()
     )
 }
 
