@@ -219,7 +219,7 @@ impl Exchange {
 
     /// What is left to do after a `collect` in which some block was too long for the slots, so that only the lengths
     /// have come.
-    #[inline(always)]
+    #[cold]
     pub(crate) fn follow_up(&self, group: &Group) -> Result<Option<Direct>> {
         let Deal::Collect { size } = self.deal else { return Ok(None) };
         if group.n() == 1 || !self.is_too_long(group, size) {

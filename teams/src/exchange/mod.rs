@@ -145,11 +145,16 @@ impl Exchange {
         }
     }
 
+    /// Whether it is one that may have to [go on](Self::follow_up).
+    #[inline(always)]
+    pub(crate) fn is_collect(&self) -> bool {
+        matches!(self.deal, Deal::Collect { .. })
+    }
+
     /// Whether others wait for what this PE sends after its next wait.
     pub(crate) fn owes(&self) -> bool {
         // A `collect` may go on with what is too long for an exchange.
-        matches!(self.deal, Deal::Collect { .. })
-            || !matches!(self.step, Step::From(_) | Step::Release | Step::Result | Step::Done)
+        self.is_collect() || !matches!(self.step, Step::From(_) | Step::Release | Step::Result | Step::Done)
     }
 
     #[inline(always)]

@@ -232,7 +232,7 @@ impl Core {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
             let used = queue.lend(memory);
-            self.push(queue, Running::Direct(direct, used))
+            self.push(queue, Running::Direct(Box::new(direct), used))
         });
         Collective::new(self, ticket)
     }
@@ -380,11 +380,11 @@ impl Core {
             match outcome {
                 Poll::Pending if self.note(queue) => {}
                 Poll::Pending => return,
-                Poll::Ready(Ok(())) => match queue.follow_up(&self.group) {
+                Poll::Ready(Ok(())) if queue.may_go_on() => match queue.follow_up(&self.group) {
                     Ok(true) => {}
                     ended => queue.end(&self.group, ended.map(drop)),
                 },
-                Poll::Ready(failed) => queue.end(&self.group, failed),
+                Poll::Ready(outcome) => queue.end(&self.group, outcome),
             }
         }
     }
@@ -483,13 +483,19 @@ impl Queue {
         used
     }
 
-    /// Whether the collective at the front goes on as another, which then has its place.
+    /// Whether the collective at the front may go on as another.
     #[inline(always)]
+    fn may_go_on(&self) -> bool {
+        matches!(&self.front, Some(Running::Exchange(exchange, _)) if exchange.is_collect())
+    }
+
+    /// Whether the collective at the front goes on as another, which then has its place.
+    #[cold]
     fn follow_up(&mut self, group: &Group) -> Result<bool> {
         let Some(Running::Exchange(exchange, _)) = &self.front else { return Ok(false) };
         let Some(direct) = exchange.follow_up(group)? else { return Ok(false) };
         if let Some(Running::Exchange(_, used)) = self.front.take() {
-            self.front = Some(Running::Direct(direct, used));
+            self.front = Some(Running::Direct(Box::new(direct), used));
         }
         Ok(true)
     }

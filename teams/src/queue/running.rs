@@ -23,7 +23,8 @@ pub(super) enum Running {
     Sync(Sync),
     Exchange(Exchange, Use),
     Stream(Stream, Use),
-    Direct(Direct, Use),
+    /// Boxed, so that it does not make the small ones larger, which are moved when they are called.
+    Direct(Box<Direct>, Use),
     Task(Pin<Box<dyn Future<Output = Result<()>> + Send>>, Activity, Signature),
 }
 
