@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{Ended, Job, PeRuntime, kill, test_name, time_limit};
+use common::{Ended, Job, PeRuntime, cpu_time, kill, test_name, time_limit};
 use oxshmem::{Result, World, prelude::*};
 use oxshmem_runtime::{
     Pe,
@@ -262,12 +262,4 @@ fn turns(name: &str) -> u64 {
     let status = status.expect("the thread");
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
     line.expect("procfs").trim().parse().expect("a number")
-}
-
-/// Processor time of all threads of this process.
-fn cpu_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes the time that it is given room for.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

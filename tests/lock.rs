@@ -6,8 +6,8 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{
-    Job, PeRuntime, cluster, is_pending, offloading, on_pes, pe_counts, refused, settings, soon, test_name,
-    time_limit,
+    Job, PeRuntime, cluster, cpu_time, is_pending, offloading, on_pes, pe_counts, refused, settings, soon,
+    test_name, time_limit,
 };
 use oxshmem::{Error, Result, prelude::*};
 
@@ -227,18 +227,6 @@ fn a_holder_sees_what_the_one_before_has_put() {
         })
         .unwrap();
     }
-}
-
-/// User and system time of this process so far.
-fn cpu_time() -> Duration {
-    // SAFETY: zero is a valid `rusage`, which the call fills.
-    let usage = unsafe {
-        let mut usage = std::mem::zeroed::<libc::rusage>();
-        assert_eq!(libc::getrusage(libc::RUSAGE_SELF, &mut usage), 0);
-        usage
-    };
-    let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
-    time(usage.ru_utime) + time(usage.ru_stime)
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Job, PeRuntime, Random, soon, test_name, time_limit};
+use common::{Job, PeRuntime, Random, cpu_time, soon, test_name, time_limit};
 use oxshmem::{Result, prelude::*};
 
 const RUNTIMES: [PeRuntime; 4] =
@@ -150,18 +150,6 @@ fn silent_stores_reach_processes_that_sleep() {
             Ok(())
         });
     }
-}
-
-/// User and system time of this process so far.
-fn cpu_time() -> Duration {
-    // SAFETY: zero is a valid `rusage`, which the call fills.
-    let usage = unsafe {
-        let mut usage = std::mem::zeroed::<libc::rusage>();
-        assert_eq!(libc::getrusage(libc::RUSAGE_SELF, &mut usage), 0);
-        usage
-    };
-    let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
-    time(usage.ru_utime) + time(usage.ru_stime)
 }
 
 #[test]

@@ -67,26 +67,27 @@ pub(crate) async fn ping_pong(world: &World, report: &mut Report) -> Outcome {
         let mut placed = Placed::default();
         let (mine, theirs) = (word(flag, me), word(flag, other));
         let target = address(there, other);
-        for _ in 0..report.rounds * 4 {
-            let mut bound = || {
-                let start = Instant::now();
-                for _ in 0..REPEAT {
-                    bare_number += 1;
-                    let send = || {
-                        // SAFETY: `target` and `block` have `bytes` bytes.
-                        unsafe { memcpy(target, block.as_ptr().cast(), bytes) };
-                        theirs.store(bare_number, Release);
-                    };
-                    if me == 0 {
-                        send();
-                        spin(mine, bare_number);
-                    } else {
-                        spin(mine, bare_number);
-                        send();
-                    }
+        let bare_block = block.clone();
+        let mut bound = || {
+            let start = Instant::now();
+            for _ in 0..REPEAT {
+                bare_number += 1;
+                let send = || {
+                    // SAFETY: `target` and `bare_block` have `bytes` bytes.
+                    unsafe { memcpy(target, bare_block.as_ptr().cast(), bytes) };
+                    theirs.store(bare_number, Release);
+                };
+                if me == 0 {
+                    send();
+                    spin(mine, bare_number);
+                } else {
+                    spin(mine, bare_number);
+                    send();
                 }
-                start.elapsed().as_nanos() as f64 / REPEAT as f64 / 2.0
-            };
+            }
+            start.elapsed().as_nanos() as f64 / REPEAT as f64 / 2.0
+        };
+        for _ in 0..report.rounds * 4 {
             let before = bound();
             let start = Instant::now();
             for _ in 0..REPEAT {
@@ -100,25 +101,6 @@ pub(crate) async fn ping_pong(world: &World, report: &mut Report) -> Outcome {
                 }
             }
             let value = start.elapsed().as_nanos() as f64 / REPEAT as f64 / 2.0;
-            let mut bound = || {
-                let start = Instant::now();
-                for _ in 0..REPEAT {
-                    bare_number += 1;
-                    let send = || {
-                        // SAFETY: as above.
-                        unsafe { memcpy(target, block.as_ptr().cast(), bytes) };
-                        theirs.store(bare_number, Release);
-                    };
-                    if me == 0 {
-                        send();
-                        spin(mine, bare_number);
-                    } else {
-                        spin(mine, bare_number);
-                        send();
-                    }
-                }
-                start.elapsed().as_nanos() as f64 / REPEAT as f64 / 2.0
-            };
             let after = bound();
             // A copy of 4 KiB adds its own time to the way.
             placed.add(before, value, after, |bound| if bytes > 8 { bound / 8.0 } else { bound });

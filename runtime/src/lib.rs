@@ -8,6 +8,7 @@
 //! | [`memory`] | memory shared among the PEs of a host |
 //! | [`transport`] | how bytes and atomics reach another PE |
 //! | [`executor`] | who wakes the futures that wait |
+//! | [`turns`] | wake-ups that set each other off |
 //! | [`opset`], [`flight`], [`engine`] | operations that do not finish at once |
 //! | [`activity`] | what each PE is stuck in, for people |
 //! | [`pe`] | a PE that has all of these |
@@ -41,6 +42,8 @@ mod slot_protocol;
 mod sync;
 #[cfg(not(loom))]
 pub mod transport;
+#[cfg(not(loom))]
+pub mod turns;
 mod version;
 
 pub use error::{Error, Result};

@@ -15,7 +15,7 @@ use std::{
 use oxshmem::{ClusterOptions, Error, LocalCluster, Result, World, settings::Settings};
 
 pub(crate) use processes::{
-    Ended, Job, PeRuntime, Running, assert_nothing_left, is_alive, kill, shared_names,
+    Ended, Job, PeRuntime, Running, assert_nothing_left, cpu_time, is_alive, kill, shared_names,
 };
 pub(crate) use watchdog::{TimeLimit, doing, time_limit};
 

@@ -23,6 +23,7 @@ use oxshmem_runtime::{
     Error, Pe, Result,
     activity::{Activity, Call},
     opset::OpSet,
+    turns::{Turns, in_turn},
 };
 use oxshmem_spaces::{SymRef, SymSlice};
 
@@ -278,32 +279,9 @@ impl Local {
 
 impl Wake for Local {
     fn wake(self: Arc<Self>) {
-        thread_local! {
-            static WOKEN: RefCell<Option<VecDeque<Arc<Local>>>> = const { RefCell::new(None) };
-        }
-        // In one process a PE that passes the lock on wakes the next within this very call, and that one may pass it
-        // on at once. Taking turns instead of nesting keeps the stack flat however many there are.
-        let first = WOKEN.with_borrow_mut(|woken| match woken {
-            Some(woken) => {
-                woken.push_back(Arc::clone(&self));
-                false
-            }
-            None => {
-                *woken = Some(VecDeque::new());
-                true
-            }
-        });
-        let mut next = first.then_some(self);
-        while let Some(local) = next {
-            local.poke();
-            next = WOKEN.with_borrow_mut(|woken| {
-                let local = woken.as_mut().and_then(VecDeque::pop_front);
-                if local.is_none() {
-                    *woken = None;
-                }
-                local
-            });
-        }
+        // A PE that passes the lock on wakes the next within this very call, and that one may pass it on at once.
+        thread_local!(static WOKEN: Turns<Arc<Local>> = const { RefCell::new(None) });
+        in_turn(&WOKEN, self, |local| local.poke());
     }
 }
 

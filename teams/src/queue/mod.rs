@@ -26,6 +26,7 @@ use oxshmem_runtime::{
     Error, Result,
     activity::{Activity, Place},
     flight::Flight,
+    turns::{Turns, in_turn},
 };
 use oxshmem_spaces::{SymRef, allocation::Allocation};
 
@@ -551,36 +552,9 @@ impl Wake for Core {
             }
             return;
         }
-        thread_local! {
-            /// Teams that this thread was asked to look at while it looked at another.
-            static WOKEN: RefCell<Option<VecDeque<Arc<Core>>>> = const { RefCell::new(None) };
-        }
-        // In one process a step of one PE wakes the next PE within this very call. Taking turns instead of
-        // nesting keeps the stack flat however many there are.
-        let first = WOKEN.with_borrow_mut(|woken| match woken {
-            Some(woken) => {
-                woken.push_back(Arc::clone(&self));
-                false
-            }
-            None => {
-                *woken = Some(VecDeque::new());
-                true
-            }
-        });
-        if !first {
-            return;
-        }
-        let mut next = Some(self);
-        while let Some(core) = next {
-            core.poke();
-            next = WOKEN.with_borrow_mut(|woken| {
-                let core = woken.as_mut().and_then(VecDeque::pop_front);
-                if core.is_none() {
-                    *woken = None;
-                }
-                core
-            });
-        }
+        // A step of one PE wakes the next PE within this very call.
+        thread_local!(static WOKEN: Turns<Arc<Core>> = const { RefCell::new(None) });
+        in_turn(&WOKEN, self, |core| core.poke());
     }
 }
 
