@@ -22,7 +22,7 @@ impl FenceSide {
     }
 
     /// What the sleeper does between setting `sleeping` and its last look at memory.
-    fn before_sleep(self) {
+    pub(crate) fn before_look(self) {
         match self {
             Self::Writer => fence(Ordering::SeqCst),
             Self::Sleeper => membarrier(),
@@ -37,7 +37,7 @@ pub(crate) fn announce_sleep(sleeping: &AtomicU32, kinds: u32, side: FenceSide) 
     // Release: what the sleeper wrote beside the word comes with it. The barrier that follows orders this
     // before every later load.
     sleeping.fetch_or(kinds, Ordering::Release);
-    side.before_sleep();
+    side.before_look();
 }
 
 /// The sleeper is awake again.

@@ -8,6 +8,7 @@
 //! | [`memory`] | memory shared among the PEs of a host |
 //! | [`transport`] | how bytes and atomics reach another PE |
 //! | [`executor`] | who wakes the futures that wait |
+//! | [`biased`] | a lock for what one thread uses nearly always |
 //! | [`turns`] | wake-ups that set each other off |
 //! | [`opset`], [`flight`], [`engine`] | operations that do not finish at once |
 //! | [`activity`] | what each PE is stuck in, for people |
@@ -15,6 +16,7 @@
 
 #[cfg(not(loom))]
 pub mod activity;
+pub mod biased;
 #[cfg(not(loom))]
 pub mod bootstrap;
 #[cfg(not(loom))]

@@ -238,6 +238,7 @@ impl Pe {
     }
 
     /// An error if the world was finalized or the job cannot go on.
+    #[inline(always)]
     pub fn check(&self, call: &'static str) -> Result<()> {
         if self.job() == 0 {
             return Err(Error::Finalized { call });

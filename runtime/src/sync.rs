@@ -6,12 +6,12 @@
 #[cfg(loom)]
 pub(crate) use loom::sync::{
     Mutex,
-    atomic::{AtomicU32, AtomicUsize, Ordering, fence},
+    atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence},
 };
 #[cfg(not(loom))]
 pub(crate) use std::sync::{
     Mutex,
-    atomic::{AtomicU32, AtomicUsize, Ordering, fence},
+    atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence},
 };
 
 /// Locks `mutex`, whether or not a thread panicked while it held it: the data behind our locks is

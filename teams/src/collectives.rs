@@ -155,9 +155,7 @@ impl Team {
         let Operands { core, source, dest, .. } = call;
         let bytes = source.len();
         match core.group.choices.broadcast(bytes) {
-            Spread::Tree if bytes <= STREAM_BULK => {
-                core.stream(Stream::new(signature, root, source, dest), call.memory)
-            }
+            Spread::Tree if bytes <= STREAM_BULK => core.stream(signature, root, &call),
             Spread::Tree => call.task(signature, move |group| async move {
                 in_messages(&group, signature, root, [source, dest]).await
             }),
@@ -199,9 +197,7 @@ impl Team {
         let signature = Signature::sized(Call::Fcollect, size, call.elements, 0);
         let Operands { core, source, dest, .. } = call;
         match core.group.choices.collect(source.len()) {
-            Plan::Exchange(mode, _) => {
-                core.exchange(Exchange::new(mode, Deal::Fcollect, signature, source, dest), call.memory)
-            }
+            Plan::Exchange(mode, _) => core.exchange(mode, Deal::Fcollect, signature, &call),
             Plan::Ring => call.task(signature, move |group| async move {
                 messages::ring_collect(&group, signature, source, dest).await
             }),
@@ -246,7 +242,7 @@ impl Team {
             // What is short comes with the lengths; otherwise the queue goes on with what they say.
             Some(mode) => {
                 let deal = Deal::Collect { size };
-                core.exchange(Exchange::new(mode, deal, signature, source, dest), call.memory)
+                core.exchange(mode, deal, signature, &call)
             }
             None => call.task(signature, move |group| async move {
                 let lengths = direct::lengths(&group, signature, source.len()).await?;
@@ -286,9 +282,7 @@ impl Team {
         let signature = Signature::sized(Call::Alltoall, size_of::<T>(), call.elements / n, 0);
         let Operands { core, source, dest, .. } = call;
         match core.group.choices.alltoall(source.len() / n) {
-            Plan::Exchange(mode, _) => {
-                core.exchange(Exchange::new(mode, Deal::Alltoall, signature, source, dest), call.memory)
-            }
+            Plan::Exchange(mode, _) => core.exchange(mode, Deal::Alltoall, signature, &call),
             Plan::Pairwise => call.task(signature, move |group| async move {
                 messages::pairwise(&group, signature, source, dest).await
             }),
@@ -329,11 +323,11 @@ impl Team {
         }
         let strides = dst & 0xffff | (sst & 0xffff) << 16;
         let signature = Signature::sized(Call::Alltoalls, size, nelems, strides);
-        let Operands { core, source, dest, .. } = call;
+        let Operands { core, .. } = call;
         match core.group.choices.alltoall(nelems * size) {
             Plan::Exchange(mode, _) => {
                 let deal = Deal::Alltoalls { size, dst, sst };
-                core.exchange(Exchange::new(mode, deal, signature, source, dest), call.memory)
+                core.exchange(mode, deal, signature, &call)
             }
             _ => call.direct(Work::Alltoalls { size, dst, sst }, signature),
         }
@@ -354,7 +348,7 @@ impl Team {
         let Operands { core, source, dest, .. } = call;
         match core.group.choices.reduce(source.len()) {
             Plan::Exchange(mode, capacity) if source.len() <= capacity => {
-                core.exchange(Exchange::new(mode, Deal::Reduce(kernel), signature, source, dest), call.memory)
+                core.exchange(mode, Deal::Reduce(kernel), signature, &call)
             }
             Plan::Exchange(mode, capacity) => call.task(signature, move |group| async move {
                 in_parts(&group, mode, Deal::Reduce(kernel), signature, [source, dest], capacity).await
@@ -393,7 +387,7 @@ impl Team {
         let deal = Deal::Scan { kernel, inclusive };
         match core.group.choices.scan(source.len()) {
             Plan::Exchange(mode, capacity) if source.len() <= capacity => {
-                core.exchange(Exchange::new(mode, deal, signature, source, dest), operands.memory)
+                core.exchange(mode, deal, signature, &operands)
             }
             Plan::Exchange(mode, capacity) => operands.task(signature, move |group| async move {
                 in_parts(&group, mode, deal, signature, [source, dest], capacity).await

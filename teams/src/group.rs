@@ -4,7 +4,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
     task::{Context as TaskContext, Poll, Waker},
 };
@@ -15,7 +15,7 @@ use oxshmem_spaces::{SymRef, SymSlice, allocation::Allocation};
 
 use crate::{
     choice::Choices,
-    scratch::{self, INLINE, LINE, SLOTS, STREAM, TEAM_BYTES},
+    scratch::{self, INLINE, LINE, PAYLOAD_AT, SLOTS, STREAM, STREAM_BULKS, TEAM_BYTES},
     signature::Signature,
     span::{Memory, Span},
     tree::RADIX,
@@ -83,16 +83,22 @@ impl Flag {
 
 const _: () = assert!(ROUNDS + 8 + 2 * RADIX + LANES <= scratch::FLAGS);
 
-/// Bytes of payload that go with the number in one piece.
-pub(crate) const SHORT: usize = 8;
-/// Bits of a tag that name the sender; the others are its number's.
-const PE_BITS: u32 = 24;
-const NUMBER_MASK: u64 = u64::MAX >> PE_BITS;
+/// What goes into a slot behind its signature, as words: up to [`INLINE`] bytes, or nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Payload {
+    words: [u64; INLINE.div_ceil(size_of::<u64>())],
+    count: usize,
+}
 
-/// What the second half of a short slot has in common with the first, and who sent it.
-#[inline(always)]
-fn tag(number: u64, pe: usize) -> u64 {
-    number << PE_BITS | pe as u64
+impl Payload {
+    pub(crate) const EMPTY: Self = Self { words: [0; _], count: 0 };
+
+    /// A copy of `bytes`, which fit.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let mut payload = Self { count: bytes.len().div_ceil(size_of::<u64>()), ..Self::EMPTY };
+        bytemuck::bytes_of_mut(&mut payload.words)[..bytes.len()].copy_from_slice(bytes);
+        payload
+    }
 }
 
 /// What a number becomes at least when PEs have found that they called different things. Others may add to it.
@@ -102,6 +108,11 @@ const RECORD_AT: usize = scratch::GENERAL - size_of::<Record>();
 
 /// Two PEs and their calls: PE, signature; PE, signature.
 type Record = [u64; 6];
+
+/// Over how many waits looks are averaged.
+const LOOKS: u32 = 16;
+/// So many looks a wait mean that messages come from far.
+const FAR: u32 = 6;
 
 /// The PEs of a team, as its collectives see them.
 ///
@@ -154,6 +165,8 @@ pub struct Group {
     pub(crate) last_root: AtomicUsize,
     /// How many messages this PE has sent.
     sent: AtomicU64,
+    /// The sum of the looks of the last waits, more or less.
+    looks: AtomicU32,
     /// Whether PEs have called different things, after which none of them begins anything.
     broken: AtomicBool,
 }
@@ -185,6 +198,7 @@ impl Group {
             lanes: Default::default(),
             last_root: AtomicUsize::new(0),
             sent: AtomicU64::new(0),
+            looks: AtomicU32::new(0),
             broken: AtomicBool::new(false),
             pe: Arc::clone(pe),
         }
@@ -231,10 +245,11 @@ impl Group {
         self.unsynced.store(0, Ordering::Relaxed);
     }
 
-    /// The number of the stream's next message, if there is room for it. Otherwise PEs must sync first.
+    /// The number of the stream's next message, if there is room for its `bytes`. Otherwise PEs must sync first.
     #[inline(always)]
-    pub(crate) fn next_in_stream(&self) -> Option<u64> {
-        if self.unsynced.load(Ordering::Relaxed) >= STREAM as u64 {
+    pub(crate) fn next_in_stream(&self, bytes: usize) -> Option<u64> {
+        let room = if bytes <= INLINE { STREAM } else { STREAM_BULKS };
+        if self.unsynced.load(Ordering::Relaxed) >= room as u64 {
             return None;
         }
         next(&self.unsynced);
@@ -321,10 +336,21 @@ impl Group {
         }
     }
 
+    /// Takes note of how often a wait looked at its word.
+    #[inline(always)]
+    pub(crate) fn waited(&self, looks: u32) {
+        let sum = self.looks.load(Ordering::Relaxed);
+        self.looks.store(sum - sum / LOOKS + looks, Ordering::Relaxed);
+    }
+
     /// Gets hold of the cache line at `place` of a PE, which it is going to send to next, while nobody looks at it yet: a
-    /// store to a line that another PE looks at takes as long as a message.
+    /// store to a line that another PE looks at takes as long as a message. Where messages are quick it costs more than it
+    /// gains.
     #[inline(always)]
     pub(crate) fn prepare(&self, place: usize, pe: usize) {
+        if self.looks.load(Ordering::Relaxed) < LOOKS * FAR {
+            return;
+        }
         self.memory.prefetch_write(self.scratch(place, LINE), self.world_pe(pe));
     }
 
@@ -335,45 +361,33 @@ impl Group {
         place: usize,
         number: u64,
         signature: Signature,
-        payload: &[u8],
+        payload: &Payload,
         pe: usize,
     ) -> Result<()> {
         self.count_message();
-        if payload.len() <= SHORT
-            && let Some(what) = signature.short()
-        {
-            // In one piece. A PE that spins on the line would take it away between two stores, which costs a transfer
-            // more. Only halves of it are sure to come in one piece, so that both have the number.
-            let mut value = [0; SHORT];
-            value[..payload.len()].copy_from_slice(payload);
-            let words = [number, what, u64::from_ne_bytes(value), tag(number, self.me)];
-            self.memory.publish(&self.pe, self.scratch(place, size_of_val(&words)), self.world_pe(pe), words);
-            return Ok(());
-        }
-        let mut words = [0u64; 2 + INLINE.div_ceil(8)];
-        [words[0], words[1]] = signature.words_of(self.me);
-        bytemuck::bytes_of_mut(&mut words)[16..16 + payload.len()].copy_from_slice(payload);
-        let words = &words[..2 + payload.len().div_ceil(8)];
-        let dest = self.scratch(place + size_of::<u64>(), size_of_val(words));
-        self.memory.write_words(dest, self.world_pe(pe), words);
+        let to = self.world_pe(pe);
+        self.memory.write_words(self.scratch(place + size_of::<u64>(), 16), to, &signature.words_of(self.me));
+        let words = &payload.words[..payload.count];
+        self.memory.write_words(self.scratch(place + PAYLOAD_AT, size_of_val(words)), to, words);
         // A release: who sees the number sees the words.
         under_way(self.context.signal_set(self.word(place), number, pe))
     }
 
-    /// The signature in the slot at `place` of this PE, and who sent it, once its number has come to `number`.
+    /// The signature in the slot at `place` of this PE, and who sent it, once its number has come.
     #[inline(always)]
-    pub(crate) fn received(&self, place: usize, number: u64) -> (Signature, usize) {
-        let words = [8, 16].map(|after| self.word(place + after).load());
-        let Some(signature) = Signature::from_short(words[0]) else { return Signature::received(words) };
-        let second = self.word(place + 24);
-        loop {
-            // Acquire: the payload is not read before.
-            let seen = self.context.signal_fetch(second);
-            if seen >> PE_BITS == number & NUMBER_MASK {
-                return (signature, (seen & ((1 << PE_BITS) - 1)) as usize);
-            }
-            std::hint::spin_loop();
+    pub(crate) fn received(&self, place: usize) -> (Signature, usize) {
+        Signature::received([8, 16].map(|after| self.word(place + after).load()))
+    }
+
+    /// A copy of bytes of this PE, if they fit into a slot; otherwise nothing.
+    #[inline(always)]
+    pub(crate) fn payload(&self, span: Span) -> Payload {
+        let mut payload = Payload::EMPTY;
+        if span.len() <= INLINE {
+            payload.count = span.len().div_ceil(size_of::<u64>());
+            self.memory.read(span, &mut bytemuck::bytes_of_mut(&mut payload.words)[..span.len()]);
         }
+        payload
     }
 
     /// Puts private bytes to a place of a PE's scratch memory, then sets a flag there.

@@ -17,19 +17,20 @@ pub(crate) const LINE: usize = 128;
 pub(crate) const FLAGS: usize = 96;
 const FLAGS_AT: usize = 0;
 /// What this PE is in, for its neighbours.
-pub(crate) const LEDGER: Range<usize> = FLAGS_AT + FLAGS * LINE..FLAGS_AT + (FLAGS + 2) * LINE;
+pub(crate) const LEDGER: Range<usize> = FLAGS_AT + FLAGS * LINE..FLAGS_AT + (FLAGS + 4) * LINE;
 /// Slots of exchanges, in two sets that take turns.
 pub(crate) const SLOTS: usize = 128;
 const SLOTS_AT: usize = LEDGER.end;
 /// Slots of the stream from a root to all.
-pub(crate) const STREAM: usize = 8;
+pub(crate) const STREAM: usize = 16;
 const STREAM_AT: usize = SLOTS_AT + 2 * SLOTS * LINE;
-/// Payloads of the stream that do not fit into its slots.
+/// Payloads of the stream that do not fit into its slots, of so many messages.
+pub(crate) const STREAM_BULKS: usize = 8;
 pub(crate) const STREAM_BULK: usize = 4 << 10;
 const STREAM_BULK_AT: usize = STREAM_AT + STREAM * LINE;
 /// Payloads of exchanges that do not fit into their slots; one half for each set.
 pub(crate) const BULK: usize = 16 << 10;
-const BULK_AT: usize = STREAM_BULK_AT + STREAM * STREAM_BULK;
+const BULK_AT: usize = STREAM_BULK_AT + STREAM_BULKS * STREAM_BULK;
 /// What is left: for collectives that order their accesses themselves.
 const GENERAL_AT: usize = BULK_AT + 2 * BULK;
 pub(crate) const GENERAL: usize = TEAM_BYTES - GENERAL_AT;
@@ -37,10 +38,8 @@ pub(crate) const GENERAL: usize = TEAM_BYTES - GENERAL_AT;
 /// What must be zero when a team begins: everything with a number that is waited for.
 pub(crate) const NUMBERS: Range<usize> = FLAGS_AT..STREAM_BULK_AT;
 
-/// Where in a slot the payload begins: behind its number and the two words of its collective's signature, or, where
-/// all of it goes in one piece, behind one.
+/// Where in a slot the payload begins: behind its number and the two words of its collective's signature.
 pub(crate) const PAYLOAD_AT: usize = 24;
-pub(crate) const SHORT_PAYLOAD_AT: usize = 16;
 /// Bytes of payload that fit into a slot.
 pub(crate) const INLINE: usize = LINE - PAYLOAD_AT;
 
@@ -80,7 +79,7 @@ pub(crate) fn stream(number: u64) -> usize {
 /// The place of its payload, if it does not fit into the slot.
 #[inline(always)]
 pub(crate) fn stream_bulk(number: u64) -> usize {
-    STREAM_BULK_AT + number as usize % STREAM * STREAM_BULK
+    STREAM_BULK_AT + number as usize % STREAM_BULKS * STREAM_BULK
 }
 
 /// The place of the general scratch memory.
@@ -105,7 +104,7 @@ mod tests {
             places.push(bulk(number, 0, 1)..bulk(number, 0, 1) + BULK);
         }
         places.extend((0..STREAM as u64).map(|i| stream(i)..stream(i) + LINE));
-        places.extend((0..STREAM as u64).map(|i| stream_bulk(i)..stream_bulk(i) + STREAM_BULK));
+        places.extend((0..STREAM_BULKS as u64).map(|i| stream_bulk(i)..stream_bulk(i) + STREAM_BULK));
         places.push(general(0..GENERAL));
         places.sort_by_key(|place| place.start);
         assert!(places.windows(2).all(|pair| pair[0].end <= pair[1].start));

@@ -38,12 +38,6 @@ pub(crate) enum Call {
 /// Bits for a number of elements where it travels. They suffice for all memory that there is.
 const LEN_BITS: u32 = 40;
 
-/// Where in one word a short length is, and how many bits it has.
-const SHORT_AT: u32 = 8;
-const SHORT_BITS: u32 = 4;
-/// The mark of a word with a short length.
-const SHORT: u64 = 1 << 12;
-
 /// Names by number.
 const NAMES: [&str; 15] = [
     "another call",
@@ -114,25 +108,6 @@ impl Signature {
         (Self { what, len: len & ((1 << LEN_BITS) - 1) }, (len >> LEN_BITS) as usize)
     }
 
-    /// One word for both, where the length allows: with a mark that no first word of two has.
-    #[inline(always)]
-    pub(crate) fn short(self) -> Option<u64> {
-        (self.len < 1 << SHORT_BITS).then_some(self.what | self.len << SHORT_AT | SHORT)
-    }
-
-    /// Whether a payload of so many bytes goes in one piece with it.
-    #[inline(always)]
-    pub(crate) fn is_short(self, bytes: usize) -> bool {
-        bytes <= crate::group::SHORT && self.len < 1 << SHORT_BITS
-    }
-
-    /// What [`short`](Self::short) made the word from, if it did.
-    #[inline(always)]
-    pub(crate) fn from_short(word: u64) -> Option<Self> {
-        let bits = ((1 << SHORT_BITS) - 1) << SHORT_AT;
-        (word & SHORT != 0).then_some(Self { what: word & !(bits | SHORT), len: (word & bits) >> SHORT_AT })
-    }
-
     pub(crate) fn from_words([what, len]: [u64; 2]) -> Self {
         Self { what, len }
     }
@@ -140,12 +115,6 @@ impl Signature {
     /// How many elements.
     pub(crate) fn len(self) -> usize {
         self.len as usize
-    }
-
-    /// The same call with another number of elements.
-    #[inline(always)]
-    pub(crate) fn with_len(self, len: usize) -> Self {
-        Self { len: len as u64, ..self }
     }
 
     /// Whether PEs that called these called the same. The lengths of a `collect` may differ.
@@ -224,8 +193,6 @@ mod tests {
         let longer = Signature { len: 9, ..sum };
         for (i, a) in [sum, max, from_1, from_2, collect, longer].into_iter().enumerate() {
             assert_eq!(Signature::from_words(a.words()), a);
-            assert_eq!(a.short().and_then(Signature::from_short), Some(a));
-            assert_eq!(Signature::from_short(a.words()[0]), None);
             for (j, b) in [sum, max, from_1, from_2, collect, longer].into_iter().enumerate() {
                 assert_eq!(a.agrees(b), i == j, "{a} and {b}");
             }

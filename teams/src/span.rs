@@ -126,14 +126,6 @@ impl Memory {
         }
     }
 
-    /// Stores four words, which are aligned to their size, in one piece where the processor can, and wakes the PE.
-    #[inline(always)]
-    pub(crate) fn publish(&self, pe: &Pe, to: Span, world_pe: usize, words: [u64; 4]) {
-        assert!(to.len == size_of_val(&words) && to.offset.is_multiple_of(size_of_val(&words)));
-        // SAFETY: in bounds and aligned, as segments are to more than that.
-        unsafe { pe.shm().store_quad(self.place(to, world_pe), words) }
-    }
-
     /// Prepares for a store to the first cache line of a PE's bytes.
     #[inline(always)]
     pub(crate) fn prefetch_write(&self, span: Span, world_pe: usize) {

@@ -9,7 +9,7 @@ use oxshmem_runtime::Result;
 
 use crate::{
     group::{Group, NumberWait},
-    scratch::{self, INLINE, PAYLOAD_AT, SHORT_PAYLOAD_AT},
+    scratch::{self, INLINE, PAYLOAD_AT},
     signature::Signature,
     span::Span,
     sync::Sync,
@@ -63,13 +63,10 @@ impl Stream {
             .then(|| (scratch::stream(self.number), self.number))
     }
 
-    /// Whether others wait for what this PE sends after its next wait.
-    pub(crate) fn owes(&self, group: &Group) -> bool {
-        match self.step {
-            Step::Parent => self.has_children(group),
-            Step::Called | Step::Sync(_) => true,
-            Step::Done => false,
-        }
+    /// Whether nothing is left to do.
+    #[inline(always)]
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.step, Step::Done)
     }
 
     fn has_children(&self, group: &Group) -> bool {
@@ -84,7 +81,7 @@ impl Stream {
     /// Begins: sends what can be sent without waiting.
     #[inline(always)]
     pub(crate) fn begin(&mut self, group: &Group) -> Result<()> {
-        let Some(number) = group.next_in_stream() else {
+        let Some(number) = group.next_in_stream(self.source.len()) else {
             let mut sync = Sync::default();
             sync.begin(group)?;
             self.step = Step::Sync(sync);
@@ -120,7 +117,7 @@ impl Stream {
                         Poll::Pending => return Poll::Pending,
                         Poll::Ready(came) => came?,
                     }
-                    let (theirs, parent) = group.received(slot, self.number);
+                    let (theirs, parent) = group.received(slot);
                     if !theirs.agrees(self.signature) {
                         return Poll::Ready(Err(group.differ(parent, theirs, self.signature)));
                     }
@@ -137,8 +134,6 @@ impl Stream {
         let len = self.source.len();
         let place = if len > INLINE {
             scratch::stream_bulk(self.number)
-        } else if self.signature.is_short(len) {
-            scratch::stream(self.number) + SHORT_PAYLOAD_AT
         } else {
             scratch::stream(self.number) + PAYLOAD_AT
         };
@@ -151,17 +146,12 @@ impl Stream {
         let me = group.pe().me();
         let mut children = self.tree(group).children().peekable();
         if children.peek().is_some() {
-            let mut bytes = [0; INLINE];
-            let mut payload: &[u8] = &[];
-            if from.len() <= INLINE {
-                group.memory.read(from, &mut bytes[..from.len()]);
-                payload = &bytes[..from.len()];
-            }
+            let payload = group.payload(from);
             for child in children {
                 if from.len() > INLINE {
                     group.memory.copy(self.payload(group), group.world_pe(child), from, me);
                 }
-                group.send(scratch::stream(self.number), self.number, self.signature, payload, child)?;
+                group.send(scratch::stream(self.number), self.number, self.signature, &payload, child)?;
             }
         }
         group.memory.copy(self.dest, me, from, me);

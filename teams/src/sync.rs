@@ -45,7 +45,7 @@ enum Step {
 
 impl Sync {
     /// Comes to the team's next sync: sends what can be sent without waiting.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin(&mut self, group: &Group) -> Result<()> {
         let number = group.next_sync();
         self.number = number;
@@ -81,6 +81,7 @@ impl Sync {
     }
 
     /// Whether this PE has something to send after its next wait, so that others depend on its going on.
+    #[inline(always)]
     pub(crate) fn owes(&self, group: &Group) -> bool {
         match self.step {
             Step::Round(round) => (2usize << round) < group.n(),
@@ -91,6 +92,7 @@ impl Sync {
     }
 
     /// What it waits for now.
+    #[inline(always)]
     pub(crate) fn waits_for(&self) -> Option<(Flag, u64)> {
         match self.step {
             Step::Round(round) => Some((self.round(round), self.number)),
@@ -99,7 +101,14 @@ impl Sync {
         }
     }
 
+    /// What it waits for last, if nothing is to be sent after it.
+    #[inline(always)]
+    pub(crate) fn last_wait(&self, group: &Group) -> Option<(Flag, u64)> {
+        self.waits_for().filter(|_| !self.owes(group))
+    }
+
     /// Whether its last wait is over, nothing watches for it, and nothing is to be sent after it.
+    #[inline(always)]
     pub(crate) fn is_over(&self, group: &Group) -> bool {
         let over = |(flag, value)| group.has_come(group.flag(flag), value);
         self.wait.is_unwatched() && !self.owes(group) && self.waits_for().is_none_or(over)
@@ -147,6 +156,7 @@ impl Sync {
         })
     }
 
+    #[inline(always)]
     fn round(&self, round: u32) -> Flag {
         Flag::Round(round, !self.number.is_multiple_of(2))
     }

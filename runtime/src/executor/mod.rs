@@ -252,8 +252,17 @@ impl Executor {
     }
 
     /// An error if the job can go on no more.
+    #[inline(always)]
     pub fn check_failure(&self) -> Result<()> {
-        self.failure.get().map_or(Ok(()), |failure| Err(failure.clone().into()))
+        match self.failure.get() {
+            None => Ok(()),
+            Some(failure) => Err(Self::failed(failure)),
+        }
+    }
+
+    #[cold]
+    fn failed(failure: &Failure) -> Error {
+        failure.clone().into()
     }
 
     /// From now on some store in this job may come without a ring, so no sleep may rely on being woken.

@@ -4,10 +4,7 @@
 //! words go through relaxed atomics, and blocks through a copy routine in assembly that the compiler
 //! cannot look into. A race gives a stale or torn value, as OpenSHMEM allows, never undefined behaviour.
 
-use std::sync::atomic::{
-    AtomicU8, AtomicU16, AtomicU32, AtomicU64,
-    Ordering::{Relaxed, Release},
-};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Copies `len` bytes from `src` to `dst`. Either side, or both, may be memory that other PEs access.
 ///
@@ -86,53 +83,6 @@ pub fn prefetch_write<T>(address: *const T) {
     // SAFETY: as above.
     unsafe {
         std::arch::asm!("prfm pstl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
-    }
-}
-
-/// Stores four words that other PEs may be looking at, in one piece where the processor can; in any case the first
-/// word comes with the second or after it, and the third with the fourth or after it. Release: who sees the first
-/// word sees what was stored before.
-///
-/// # Safety
-/// `dst` must be aligned to 32 bytes and writable for 32.
-///
-/// ```
-/// # use oxshmem_runtime::memory::copy;
-/// #[repr(align(32))]
-/// struct Line([u64; 4]);
-/// let mut line = Line([0; 4]);
-/// // SAFETY: aligned and of 32 bytes.
-/// unsafe { copy::store_quad(line.0.as_mut_ptr(), [1, 2, 3, 4]) };
-/// assert_eq!(line.0, [1, 2, 3, 4]);
-/// ```
-#[inline(always)]
-pub unsafe fn store_quad(dst: *mut u64, words: [u64; 4]) {
-    let [a, b, c, d] = words;
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx") {
-        // SAFETY: one aligned store to where the caller vouches for. Stores are not reordered, and the compiler
-        // moves none across the assembly.
-        unsafe {
-            std::arch::asm!(
-                "vmovq {low}, {a}",
-                "vpinsrq {low}, {low}, {b}, 1",
-                "vmovq {high}, {c}",
-                "vpinsrq {high}, {high}, {d}, 1",
-                "vinsertf128 {low:y}, {low:y}, {high}, 1",
-                "vmovdqa [{dst}], {low:y}",
-                a = in(reg) a, b = in(reg) b, c = in(reg) c, d = in(reg) d, dst = in(reg) dst,
-                low = out(xmm_reg) _, high = out(xmm_reg) _,
-                options(nostack, preserves_flags)
-            );
-        }
-        return;
-    }
-    // SAFETY: aligned and writable by the caller's word.
-    unsafe {
-        for (i, word) in [(3, d), (2, c), (1, b)] {
-            AtomicU64::from_ptr(dst.add(i)).store(word, Relaxed);
-        }
-        AtomicU64::from_ptr(dst).store(a, Release);
     }
 }
 

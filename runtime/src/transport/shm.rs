@@ -12,7 +12,7 @@ use crate::{
     fabric::Fabric,
     memory::{
         Extent,
-        copy::{copy, load, store, store_quad},
+        copy::{copy, load, store},
     },
     settings::FenceSide,
 };
@@ -48,17 +48,6 @@ impl Shm {
         // SAFETY: in bounds and aligned by the caller's word.
         unsafe { store(to.address().cast::<T>(), value) };
         self.ring(to, size_of::<T>());
-    }
-
-    /// Stores four words as [`store_quad`] does, and wakes who waits for the first.
-    ///
-    /// # Safety
-    /// `to` must be in bounds for 32 bytes and aligned to as many.
-    #[inline(always)]
-    pub unsafe fn store_quad(&self, to: Place<'_>, words: [u64; 4]) {
-        // SAFETY: in bounds and aligned by the caller's word.
-        unsafe { store_quad(to.address().cast(), words) };
-        self.ring(to, size_of::<u64>());
     }
 
     /// Loads one value, likewise.

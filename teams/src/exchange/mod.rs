@@ -24,9 +24,9 @@ use oxshmem_runtime::Result;
 
 use crate::{
     choice::{Mode, rounds},
-    group::{Flag, Group, NumberWait},
+    group::{Flag, Group, NumberWait, Payload},
     reduction::Kernel,
-    scratch::{self, INLINE, PAYLOAD_AT, SHORT_PAYLOAD_AT},
+    scratch::{self, INLINE, PAYLOAD_AT},
     signature::Signature,
     span::Span,
     tree::RADIX,
@@ -137,6 +137,8 @@ impl Exchange {
     #[inline(always)]
     pub(crate) fn last_wait(&self, group: &Group) -> Option<(usize, u64)> {
         match self.step {
+            // It may go on with what is too long for an exchange.
+            _ if self.is_collect() => None,
             Step::From(distance) if distance + 1 == group.n() => {
                 Some((scratch::slot(self.number, self.behind(group, distance)), self.number))
             }
@@ -149,12 +151,6 @@ impl Exchange {
     #[inline(always)]
     pub(crate) fn is_collect(&self) -> bool {
         matches!(self.deal, Deal::Collect { .. })
-    }
-
-    /// Whether others wait for what this PE sends after its next wait.
-    pub(crate) fn owes(&self) -> bool {
-        // A `collect` may go on with what is too long for an exchange.
-        self.is_collect() || !matches!(self.step, Step::From(_) | Step::Release | Step::Result | Step::Done)
     }
 
     #[inline(always)]
@@ -240,15 +236,8 @@ impl Exchange {
     #[inline(always)]
     fn payload(&self, group: &Group, index: usize, len: usize) -> Span {
         let slot = scratch::slot(self.number, index);
-        // Of a collect the sender's length counts, which may not be this PE's.
-        let signature = match self.deal {
-            Deal::Collect { size } => self.signature.with_len(len / size.max(1)),
-            _ => self.signature,
-        };
         let place = if len > INLINE {
             scratch::bulk(self.number, index, self.mode.slots(group.n()))
-        } else if self.mode != Mode::Central && signature.is_short(len) {
-            slot + SHORT_PAYLOAD_AT
         } else {
             slot + PAYLOAD_AT
         };
@@ -258,27 +247,24 @@ impl Exchange {
     /// Sends `bytes` to slot `index` of a PE.
     #[inline(always)]
     fn send(&self, group: &Group, index: usize, bytes: &[u8], pe: usize) -> Result<()> {
-        let mut payload = bytes;
-        if bytes.len() > INLINE {
+        let payload = if bytes.len() > INLINE {
             group.memory.write_to(self.payload(group, index, bytes.len()), group.world_pe(pe), bytes);
-            payload = &[];
-        }
-        group.send(scratch::slot(self.number, index), self.number, self.signature, payload, pe)
+            Payload::EMPTY
+        } else {
+            Payload::of(bytes)
+        };
+        group.send(scratch::slot(self.number, index), self.number, self.signature, &payload, pe)
     }
 
     /// Sends a span of this PE to slot `index` of a PE.
     #[inline(always)]
     fn send_span(&self, group: &Group, index: usize, span: Span, pe: usize) -> Result<()> {
-        let mut bytes = [0; INLINE];
-        let mut payload: &[u8] = &[];
         if span.len() > INLINE {
             let to = self.payload(group, index, span.len());
             group.memory.copy(to, group.world_pe(pe), span, group.pe().me());
-        } else {
-            group.memory.read(span, &mut bytes[..span.len()]);
-            payload = &bytes[..span.len()];
         }
-        group.send(scratch::slot(self.number, index), self.number, self.signature, payload, pe)
+        let slot = scratch::slot(self.number, index);
+        group.send(slot, self.number, self.signature, &group.payload(span), pe)
     }
 
     /// Compares the signature in slot `index` of PE `at` with this PE's.
@@ -295,7 +281,7 @@ impl Exchange {
     fn signature_in(&self, group: &Group, at: usize, index: usize) -> (Signature, usize) {
         let slot = scratch::slot(self.number, index);
         if self.mode != Mode::Central {
-            return group.received(slot, self.number);
+            return group.received(slot);
         }
         let mut words = [0u64; 2];
         let span = group.scratch(slot + size_of::<u64>(), size_of_val(&words));

@@ -63,8 +63,7 @@ impl Future for Collective<'_> {
         if let Some((place, value)) = core.last_wait.get(ticket) {
             let word = core.group.word(place & !UNFINISHED);
             let came = if place & UNFINISHED == 0 {
-                core.group.has_come(word, value)
-                    || core.group.pe().executor().spin_until(|| core.group.has_come(word, value))
+                core.await_at_once(word, value)
             } else {
                 core.await_word(word, value)
             };

@@ -25,20 +25,24 @@ use oxshmem_ops::context::ContextHandle;
 use oxshmem_runtime::{
     Error, Result,
     activity::{Activity, Place},
+    biased::{BiasedLock, Guard, this_thread},
     flight::Flight,
+    settings::FenceSide,
     turns::{Turns, in_turn},
 };
 use oxshmem_spaces::{SymRef, allocation::Allocation};
 
 pub use self::future::{Collective, Outcome};
-use self::running::{Running, Use};
+use self::running::{Begun, Running, Use, begin_sync};
 use tracing::Instrument;
 
 use crate::{
+    choice::Mode,
     direct::Direct,
-    exchange::{Buffers, Exchange},
+    exchange::{Buffers, Deal, Exchange},
     group::Group,
     ledger::Ledger,
+    operands::Operands,
     registry::Registry,
     signature::Signature,
     stream::Stream,
@@ -50,8 +54,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) group: Arc<Group>,
-    /// Held for a poll at the longest. Unlocking is a plain store, which halves the price of a sync.
-    queue: spin::mutex::SpinMutex<Queue, spin::Yield>,
+    /// Held for a poll at the longest. It is most of the price of a sync, so that it favours the thread that has it.
+    queue: BiasedLock<Queue>,
     /// Whether the other PEs are in this process, so that what we do may wake this very team on this thread.
     in_process: bool,
     last_wait: LastWait,
@@ -137,10 +141,11 @@ impl Core {
         config: TeamConfig,
         registry: &Arc<Registry>,
     ) -> Arc<Self> {
+        let leans = group.pe().fence_side() == FenceSide::Sleeper;
         let core = Arc::new_cyclic(|this| Self {
             in_process: group.pe().in_process(),
             group: Arc::new(group),
-            queue: spin::mutex::SpinMutex::default(),
+            queue: BiasedLock::new(Queue::default(), leans),
             last_wait: LastWait::default(),
             pauses: AtomicU32::new(0),
             poked: AtomicBool::new(false),
@@ -194,7 +199,7 @@ impl Core {
                 && sync.is_over(&self.group)
             {
                 queue.ended += 1;
-                let begun = sync.begin(&self.group);
+                let begun = begin_sync(sync, &self.group);
                 return self.begun(queue, begun);
             }
             self.push(queue, Running::Sync(Sync::default()))
@@ -202,28 +207,37 @@ impl Core {
         Collective::new(self, ticket)
     }
 
-    /// An exchange in `memory`.
+    /// An exchange of what was called with.
     #[inline]
     pub(crate) fn exchange<'a>(
         &'a self,
-        exchange: Exchange,
-        memory: [&'a Arc<Allocation>; 2],
+        mode: Mode,
+        deal: Deal,
+        signature: Signature,
+        call: &Operands<'a>,
     ) -> Collective<'a> {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
-            let used = queue.lend(memory);
+            let used = queue.lend(call.memory);
+            // Made in place: a call of the C library's copy would cost more than the bytes of a small one.
+            let exchange = Exchange::new(mode, deal, signature, call.source, call.dest);
             self.push(queue, Running::Exchange(exchange, used))
         });
         Collective::new(self, ticket)
     }
 
-    /// A message from a root to all, in `memory`.
+    /// A message from a root to all, of what was called with.
     #[inline]
-    pub(crate) fn stream<'a>(&'a self, stream: Stream, memory: [&'a Arc<Allocation>; 2]) -> Collective<'a> {
+    pub(crate) fn stream<'a>(
+        &'a self,
+        signature: Signature,
+        root: usize,
+        call: &Operands<'a>,
+    ) -> Collective<'a> {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
-            let used = queue.lend(memory);
-            self.push(queue, Running::Stream(stream, used))
+            let used = queue.lend(call.memory);
+            self.push(queue, Running::Stream(Stream::new(signature, root, call.source, call.dest), used))
         });
         Collective::new(self, ticket)
     }
@@ -322,32 +336,36 @@ impl Core {
     #[inline(always)]
     fn push(&self, queue: &mut Queue, running: Running) -> u64 {
         if queue.front.is_some() {
-            queue.behind.push_back(running);
-            let ticket = queue.ended + queue.len();
-            self.advance(queue);
-            return ticket;
+            return self.push_behind(queue, running);
         }
         let begun = queue.front.insert(running).begin(&self.group, &mut queue.buffers);
         self.begun(queue, begun)
     }
 
+    #[cold]
+    fn push_behind(&self, queue: &mut Queue, running: Running) -> u64 {
+        queue.behind.push_back(running);
+        let ticket = queue.ended + queue.len();
+        self.advance(queue);
+        ticket
+    }
+
     /// The only collective has begun. Returns its ticket, or 0 if it has ended well.
     #[inline(always)]
-    fn begun(&self, queue: &mut Queue, begun: Result<()>) -> u64 {
+    fn begun(&self, queue: &mut Queue, begun: Result<Begun>) -> u64 {
         let ticket = queue.ended + 1;
-        if let Err(error) = begun {
-            queue.end(&self.group, Err(error));
-            return ticket;
+        match begun {
+            Ok(Begun::Waits(place, value)) => {
+                self.last_wait.set(ticket, place, value);
+                return ticket;
+            }
+            Ok(Begun::Ended) => queue.end(&self.group, Ok(())),
+            Ok(Begun::Owes) => self.advance(queue),
+            Err(error) => {
+                queue.end(&self.group, Err(error));
+                return ticket;
+            }
         }
-        let Some(front) = queue.front.as_ref() else { return ticket };
-        if let Some((place, value)) = front.last_wait(&self.group)
-            && !front.owes(&self.group)
-        {
-            self.last_wait.set(ticket, place, value);
-            return ticket;
-        }
-        // It has ended, or others depend on what this PE sends later, even if nobody ever polls the future.
-        self.advance(queue);
         let well = queue.ended >= ticket && queue.failures.is_empty() && queue.broken.is_none();
         if well { 0 } else { ticket }
     }
@@ -415,15 +433,30 @@ impl Core {
         }
         if self.group.has_come(word, value) {
             self.pauses.store(pauses.saturating_sub(1), Ordering::Relaxed);
+            self.group.waited(pauses);
             return true;
         }
+        let (came, looks) = self.count_looks(word, value);
+        self.pauses.store((pauses + looks / 2).min(MOST_PAUSES), Ordering::Relaxed);
+        self.group.waited(pauses + looks);
+        came
+    }
+
+    /// The same without a pause at first.
+    #[inline(always)]
+    fn await_at_once(&self, word: SymRef<'_, u64>, value: u64) -> bool {
+        let (came, looks) = self.count_looks(word, value);
+        self.group.waited(looks);
+        came
+    }
+
+    fn count_looks(&self, word: SymRef<'_, u64>, value: u64) -> (bool, u32) {
         let mut looks = 0;
         let came = self.group.pe().executor().spin_until(|| {
             looks += 1;
             self.group.has_come(word, value)
         });
-        self.pauses.store((pauses + looks / 2).min(MOST_PAUSES), Ordering::Relaxed);
-        came
+        (came, looks)
     }
 
     /// Locks the queue for `work`, and wakes whom it set free afterwards.
@@ -436,7 +469,7 @@ impl Core {
     }
 
     #[inline(always)]
-    fn unlock(&self, mut queue: spin::mutex::SpinMutexGuard<'_, Queue>) {
+    fn unlock(&self, mut queue: Guard<'_, Queue>) {
         if queue.woken.is_empty() {
             drop(queue);
         } else {
@@ -508,7 +541,10 @@ impl Queue {
         {
             self.ledger.remember(self.ended + 1, front.signature());
         }
-        self.front = self.behind.pop_front();
+        self.front = None;
+        if !self.behind.is_empty() {
+            self.front = self.behind.pop_front();
+        }
         if let Some(place) = self.noted.take() {
             group.pe().board().take(place);
         }
@@ -556,10 +592,4 @@ impl Wake for Core {
         thread_local!(static WOKEN: Turns<Arc<Core>> = const { RefCell::new(None) });
         in_turn(&WOKEN, self, |core| core.poke());
     }
-}
-
-/// A number that no other living thread has.
-fn this_thread() -> usize {
-    thread_local!(static HERE: u8 = const { 0 });
-    HERE.with(|here| std::ptr::from_ref(here).addr())
 }

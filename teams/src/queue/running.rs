@@ -12,7 +12,7 @@ use super::UNFINISHED;
 use crate::{
     direct::Direct,
     exchange::{Buffers, Exchange},
-    group::Group,
+    group::{Flag, Group},
     signature::Signature,
     stream::Stream,
     sync::Sync,
@@ -47,6 +47,22 @@ impl Use {
     }
 }
 
+/// How far a collective has come with its call.
+pub(super) enum Begun {
+    /// The place of the last word that it waits for, and what that comes to. Nothing is sent after it.
+    Waits(usize, u64),
+    Ended,
+    /// It has ended, or others depend on its going on, even if nobody ever polls the future.
+    Owes,
+}
+
+#[inline(always)]
+pub(super) fn begin_sync(sync: &mut Sync, group: &Group) -> Result<Begun> {
+    sync.begin(group)?;
+    let waits = |(flag, value): (Flag, u64)| Begun::Waits(flag.word() * size_of::<u64>(), value);
+    Ok(sync.last_wait(group).map_or(Begun::Owes, waits))
+}
+
 impl fmt::Debug for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -60,38 +76,26 @@ impl fmt::Debug for Running {
 }
 
 impl Running {
-    /// Begins; true if it has ended with that.
+    /// Begins.
     #[inline(always)]
-    pub(super) fn begin(&mut self, group: &Group, buffers: &mut Buffers) -> Result<()> {
-        match self {
-            Self::Sync(sync) => sync.begin(group),
-            Self::Exchange(exchange, _) => exchange.begin(group, buffers),
-            Self::Stream(stream, _) => stream.begin(group),
-            Self::Direct(..) | Self::Task(..) => Ok(()),
-        }
-    }
-
-    /// Whether others depend on its going on, even if nobody ever polls the future.
-    #[inline(always)]
-    pub(super) fn owes(&self, group: &Group) -> bool {
-        match self {
-            Self::Sync(sync) => sync.owes(group),
-            Self::Exchange(exchange, _) => exchange.owes(),
-            Self::Stream(stream, _) => stream.owes(group),
-            Self::Direct(..) | Self::Task(..) => true,
-        }
-    }
-
-    /// What it waits for last, if nothing is to be sent after it.
-    #[inline(always)]
-    pub(super) fn last_wait(&self, group: &Group) -> Option<(usize, u64)> {
-        let unfinished = |(place, value)| (place | UNFINISHED, value);
-        match self {
-            Self::Sync(sync) => sync.waits_for().map(|(flag, value)| (flag.word() * size_of::<u64>(), value)),
-            Self::Exchange(exchange, _) => exchange.last_wait(group).map(unfinished),
-            Self::Stream(stream, _) => stream.last_wait(group).map(unfinished),
-            Self::Direct(..) | Self::Task(..) => None,
-        }
+    pub(super) fn begin(&mut self, group: &Group, buffers: &mut Buffers) -> Result<Begun> {
+        let unfinished = |(place, value)| Begun::Waits(place | UNFINISHED, value);
+        Ok(match self {
+            Self::Sync(sync) => begin_sync(sync, group)?,
+            Self::Exchange(exchange, _) => {
+                exchange.begin(group, buffers)?;
+                exchange.last_wait(group).map_or(Begun::Owes, unfinished)
+            }
+            Self::Stream(stream, _) => {
+                stream.begin(group)?;
+                if stream.is_over() {
+                    Begun::Ended
+                } else {
+                    stream.last_wait(group).map_or(Begun::Owes, unfinished)
+                }
+            }
+            Self::Direct(..) | Self::Task(..) => Begun::Owes,
+        })
     }
 
     /// What to tell those who ask what this PE is in.
