@@ -455,7 +455,8 @@ impl Group {
         for pe in 0..self.n {
             let flags = (0..scratch::FLAGS).map(scratch::flag);
             let slots = [0, 1].into_iter().flat_map(|half| (0..SLOTS).map(move |i| scratch::slot(half, i)));
-            let stream = (0..STREAM as u64).map(scratch::stream);
+            let both = |i| [0, INLINE].map(|bytes| scratch::stream(i, bytes));
+            let stream = (0..STREAM as u64).flat_map(both);
             for place in flags.chain(slots).chain(stream) {
                 // A PE that cannot be reached is past waiting.
                 let _: Result<()> = under_way(self.context.signal_set(self.word(place), POISON, pe));

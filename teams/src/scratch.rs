@@ -24,10 +24,15 @@ const SLOTS_AT: usize = LEDGER.end;
 /// Slots of the stream from a root to all.
 pub(crate) const STREAM: usize = 16;
 const STREAM_AT: usize = SLOTS_AT + 2 * SLOTS * LINE;
+/// The same for messages of one word, of which several share a line: it travels to a reader once for all of them.
+const STREAM_WORDS_AT: usize = STREAM_AT + STREAM * LINE;
+const WORD_SLOT: usize = 32;
+/// Bytes of payload that fit into such a slot.
+const WORD_PAYLOAD: usize = WORD_SLOT - PAYLOAD_AT;
 /// Payloads of the stream that do not fit into its slots, of so many messages.
 pub(crate) const STREAM_BULKS: usize = 8;
 pub(crate) const STREAM_BULK: usize = 4 << 10;
-const STREAM_BULK_AT: usize = STREAM_AT + STREAM * LINE;
+const STREAM_BULK_AT: usize = STREAM_WORDS_AT + STREAM * WORD_SLOT;
 /// Payloads of exchanges that do not fit into their slots; one half for each set.
 pub(crate) const BULK: usize = 16 << 10;
 const BULK_AT: usize = STREAM_BULK_AT + STREAM_BULKS * STREAM_BULK;
@@ -70,10 +75,11 @@ pub(crate) fn bulk_bytes(of: usize) -> usize {
     (BULK / of.max(1) / LINE * LINE).min(STREAM_BULK)
 }
 
-/// The place of the stream's slot with that number.
+/// The place of the stream's slot with that number for a message of so many bytes.
 #[inline(always)]
-pub(crate) fn stream(number: u64) -> usize {
-    STREAM_AT + number as usize % STREAM * LINE
+pub(crate) fn stream(number: u64, bytes: usize) -> usize {
+    let index = number as usize % STREAM;
+    if bytes <= WORD_PAYLOAD { STREAM_WORDS_AT + index * WORD_SLOT } else { STREAM_AT + index * LINE }
 }
 
 /// The place of its payload, if it does not fit into the slot.
@@ -103,7 +109,8 @@ mod tests {
             places.extend((0..SLOTS).map(|i| slot(number, i)..slot(number, i) + LINE));
             places.push(bulk(number, 0, 1)..bulk(number, 0, 1) + BULK);
         }
-        places.extend((0..STREAM as u64).map(|i| stream(i)..stream(i) + LINE));
+        places.extend((0..STREAM as u64).map(|i| stream(i, INLINE)..stream(i, INLINE) + LINE));
+        places.extend((0..STREAM as u64).map(|i| stream(i, 8)..stream(i, 8) + WORD_SLOT));
         places.extend((0..STREAM_BULKS as u64).map(|i| stream_bulk(i)..stream_bulk(i) + STREAM_BULK));
         places.push(general(0..GENERAL));
         places.sort_by_key(|place| place.start);

@@ -59,8 +59,7 @@ impl Stream {
     /// The number that it waits for last, if that is all it does before it ends here: the place of the word.
     #[inline(always)]
     pub(crate) fn last_wait(&self, group: &Group) -> Option<(usize, u64)> {
-        (matches!(self.step, Step::Parent) && !self.has_children(group))
-            .then(|| (scratch::stream(self.number), self.number))
+        (matches!(self.step, Step::Parent) && !self.has_children(group)).then(|| (self.slot(), self.number))
     }
 
     /// Whether nothing is left to do.
@@ -112,7 +111,7 @@ impl Stream {
                     }
                 },
                 Step::Parent => {
-                    let slot = scratch::stream(self.number);
+                    let slot = self.slot();
                     match self.wait.poll(group, group.word(slot), self.number, &waker) {
                         Poll::Pending => return Poll::Pending,
                         Poll::Ready(came) => came?,
@@ -128,15 +127,16 @@ impl Stream {
         }
     }
 
+    #[inline(always)]
+    fn slot(&self) -> usize {
+        scratch::stream(self.number, self.source.len())
+    }
+
     /// The place of the payload on every PE but the root.
     #[inline(always)]
     fn payload(&self, group: &Group) -> Span {
         let len = self.source.len();
-        let place = if len > INLINE {
-            scratch::stream_bulk(self.number)
-        } else {
-            scratch::stream(self.number) + PAYLOAD_AT
-        };
+        let place = if len > INLINE { scratch::stream_bulk(self.number) } else { self.slot() + PAYLOAD_AT };
         group.scratch(place, len)
     }
 
@@ -151,7 +151,7 @@ impl Stream {
                 if from.len() > INLINE {
                     group.memory.copy(self.payload(group), group.world_pe(child), from, me);
                 }
-                group.send(scratch::stream(self.number), self.number, self.signature, &payload, child)?;
+                group.send(self.slot(), self.number, self.signature, &payload, child)?;
             }
         }
         group.memory.copy(self.dest, me, from, me);

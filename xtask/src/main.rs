@@ -6,12 +6,16 @@
 //! | [`programs`] | the demo, the examples, installation |
 //! | [`checks`] | miri, loom, AddressSanitizer, and many repetitions |
 //! | [`compare`] | our collectives beside Open MPI's |
+//! | [`headers`] | the C headers and the map from C to Rust, from the table of the C API |
 //! | [`book`] | the book: its links, its table of settings, its pages |
+//! | [`debian`] | packages that other commands need |
 //! | [`run`] | commands with time limits, and steps with verdicts |
 
 mod book;
 mod checks;
 mod compare;
+mod debian;
+mod headers;
 mod programs;
 mod run;
 mod verify;
@@ -78,6 +82,12 @@ enum Task {
     Book,
     /// Writes the table of settings into the book
     Settings,
+    /// Writes the C headers and the book's map from C to Rust
+    Headers {
+        /// Writes nothing, and fails if one of them is not what it would be
+        #[arg(long)]
+        check: bool,
+    },
     /// Builds in release and copies the programs to PREFIX/bin
     Install {
         /// Where to
@@ -102,6 +112,7 @@ fn main() -> ExitCode {
         Task::Compare { quick, pes } => compare::compare(quick, &pes),
         Task::Book => book::build(true),
         Task::Settings => book::write_settings(),
+        Task::Headers { check } => headers::headers(check),
         Task::Install { prefix } => programs::install(&prefix),
     };
     match outcome {

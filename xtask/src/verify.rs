@@ -3,7 +3,7 @@
 use std::env;
 
 use crate::{
-    book, checks, programs,
+    book, checks, debian, headers, programs,
     run::{Failure, Job, Outcome, Step, Verdict, steps, target_dir},
 };
 
@@ -16,6 +16,7 @@ const STEPS: &[Step] = &[
     ("build", || done(Job::cargo("build --workspace --bins --examples").run())),
     ("test", test),
     ("examples", || programs::run_examples(&[])),
+    ("headers", || headers::headers(true)),
     ("settings", book::settings_are_current),
     ("book", || book::build(false)),
     ("loom", checks::loom),
@@ -50,6 +51,12 @@ fn tools() -> Outcome {
     }
     if !Job::new("cc", ["--version"]).works() {
         return Err(Failure::new("no C compiler named cc, which Rust links with: install gcc or clang"));
+    }
+    // The tests of the C headers use each of these if it is there, and say which is not.
+    let optional = ["g++", "clang", "mandoc"];
+    let present = || optional.iter().all(|tool| Job::new("which", [tool]).works());
+    if let Err(failure) = debian::install("optional tools are", &optional, present) {
+        println!("{failure}");
     }
     Ok(Verdict::Passed)
 }

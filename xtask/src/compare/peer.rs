@@ -7,7 +7,10 @@ use std::{fs, path::Path};
 use serde_json::Value;
 
 use super::{LIMIT, remove};
-use crate::run::{Failure, Job};
+use crate::{
+    debian,
+    run::{Failure, Job},
+};
 
 const PACKAGES: [&str; 2] = ["openmpi-bin", "libopenmpi-dev"];
 const SOURCE: &str = "benches/peer/collectives.c";
@@ -43,25 +46,9 @@ pub(super) fn version() -> String {
 
 /// Installs the peer where that is a matter of one command.
 pub(super) fn install_if_missing() -> Result<(), Failure> {
-    let present =
-        || Job::new("shmemcc", ["--version"]).works() && Job::new("shmemrun", ["--version"]).works();
-    if present() {
-        return Ok(());
-    }
-    let system = fs::read_to_string("/etc/os-release").unwrap_or_default();
-    let is_debian = system.lines().any(|line| line.starts_with("ID") && line.contains("debian"));
-    let line = format!("apt-get install -y --no-install-recommends {}", PACKAGES.join(" "));
-    if !is_debian || !is_root() {
-        return Err(Failure::new(format!("Open MPI's OSHMEM is missing; on Debian, as root: {line}")));
-    }
-    println!("installing {}", PACKAGES.join(" and "));
-    Job::new("apt-get", ["update", "-qq"]).limit(300).run()?;
-    Job::new("apt-get", line.split(' ').skip(1)).env("DEBIAN_FRONTEND", "noninteractive").limit(900).run()?;
-    if present() { Ok(()) } else { Err(Failure::new("shmemcc and shmemrun are still missing")) }
-}
-
-fn is_root() -> bool {
-    Job::new("id", ["-u"]).output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+    debian::install("Open MPI's OSHMEM is", &PACKAGES, || {
+        Job::new("shmemcc", ["--version"]).works() && Job::new("shmemrun", ["--version"]).works()
+    })
 }
 
 /// Compiles its program into `folder`.
@@ -86,7 +73,7 @@ pub(super) fn run(
     for setting in variant.settings.chunks(2) {
         job = job.args(["--mca"]).args(setting);
     }
-    if is_root() {
+    if debian::is_root() {
         job = job.args(["--allow-run-as-root"]);
     }
     let bound = n <= cores();

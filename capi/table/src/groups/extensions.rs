@@ -1,0 +1,129 @@
+//! The memory-spaces and memory-kinds proposals.
+
+use super::BASE;
+use crate::{
+    arguments::SPACE_RESULT,
+    model::{Form, Group, Status},
+};
+
+const SPACE_EXIT: &str =
+    "Collective on the team of the space: a synchronization on exit, unless nothing is allocated.";
+const KIND_EXIT: &str = "Collective on the world team: a barrier on exit, unless nothing is allocated.";
+const BLOCK: &str =
+    "The symmetric address of the block, or null if there is not enough memory or nothing was asked for.";
+const FOUND: &str = "Zero, or nonzero if there is none.";
+
+const fn spaces(name: &'static str, returns: &'static str, parameters: &'static str) -> Form {
+    Form::once(name, returns, parameters).status(Status::Spaces)
+}
+
+const fn kinds(name: &'static str, parameters: &'static str) -> Form {
+    Form::once(name, "void *", parameters).status(Status::Kinds)
+}
+
+pub(super) static GROUPS: &[Group] = &[
+    Group {
+        name: "shmem_space_is_available",
+        section: "memory spaces",
+        brief: "tells whether a memory space can be allocated from",
+        forms: &[spaces("shmem_space_is_available", "int", "shmem_space_t space")],
+        returns: "Zero if it can, else nonzero; nonzero for SHMEM_SPACE_INVALID.",
+        see: &["shmem_space_malloc"],
+        ..BASE
+    },
+    Group {
+        name: "shmem_space_malloc",
+        section: "memory spaces",
+        brief: "allocates symmetric memory in a space",
+        text: "All PEs of the space's team call it with the same size. SHMEM_SPACE_INVALID gives null.",
+        forms: &[spaces("shmem_space_malloc", "void *", "shmem_space_t space, size_t size")],
+        completion: SPACE_EXIT,
+        returns: BLOCK,
+        see: &["shmem_space_calloc", "shmem_space_free", "shmem_malloc"],
+        ..BASE
+    },
+    Group {
+        name: "shmem_space_calloc",
+        section: "memory spaces",
+        brief: "allocates zeroed symmetric memory in a space",
+        text: "All PEs of the space's team call it with the same sizes. SHMEM_SPACE_INVALID gives null.",
+        forms: &[spaces("shmem_space_calloc", "void *", "shmem_space_t space, size_t count, size_t size")],
+        completion: SPACE_EXIT,
+        returns: BLOCK,
+        see: &["shmem_space_malloc", "shmem_space_free", "shmem_calloc"],
+        ..BASE
+    },
+    Group {
+        name: "shmem_space_free",
+        section: "memory spaces",
+        brief: "frees symmetric memory of a space",
+        text: "All PEs of the space's team call it for the same block, with the space that it came from.",
+        forms: &[spaces("shmem_space_free", "void", "shmem_space_t space, void *ptr")],
+        completion: "Collective on the team of the space: a synchronization on entry, unless ptr is null.",
+        see: &["shmem_space_malloc", "shmem_free"],
+        ..BASE
+    },
+    Group {
+        name: "shmem_get_space",
+        section: "memory spaces",
+        brief: "gives the space that an address belongs to",
+        forms: &[spaces("shmem_get_space", "int", "void *ptr, shmem_space_t *space")],
+        arguments: SPACE_RESULT,
+        returns: FOUND,
+        see: &["shmem_team_get_space", "shmem_space_ptr"],
+        ..BASE
+    },
+    Group {
+        name: "shmem_team_get_space",
+        section: "memory spaces",
+        brief: "gives the space of a team",
+        forms: &[spaces("shmem_team_get_space", "int", "shmem_team_t team, shmem_space_t *space")],
+        arguments: SPACE_RESULT,
+        returns: "Zero, or nonzero if team is SHMEM_TEAM_INVALID.",
+        see: &["shmem_get_space", "shmem_team_is_valid"],
+        ..BASE
+    },
+    Group {
+        name: "shmem_space_ptr",
+        section: "memory spaces",
+        brief: "gives a pointer for loads and stores to a PE's object in a space",
+        forms: &[spaces("shmem_space_ptr", "void *", "shmem_space_t space, const void *dest, int pe")],
+        arguments: crate::arguments::ADDRESS,
+        returns: "The pointer, or null if that PE's memory is not mapped here or space is SHMEM_SPACE_INVALID.",
+        see: &["shmem_ptr", "shmem_get_space"],
+        ..BASE
+    },
+    Group {
+        name: "shmem_team_is_valid",
+        section: "memory spaces",
+        brief: "tells whether a team handle can be used",
+        text: "SHMEM_TEAM_CPU and SHMEM_TEAM_GPU are SHMEM_TEAM_INVALID where their space is not available.",
+        forms: &[spaces("shmem_team_is_valid", "int", "shmem_team_t team")],
+        returns: "1 if it can, 0 if it is SHMEM_TEAM_INVALID.",
+        see: &["shmem_team_get_space"],
+        ..BASE
+    },
+    Group {
+        name: "shmemx_kind_malloc",
+        section: "memory kinds",
+        brief: "allocates symmetric memory in a partition",
+        text: "All PEs call it with the same arguments. shmem_free and shmem_realloc take the block too. \
+               Partitions are set up by environment variables.",
+        forms: &[kinds("shmemx_kind_malloc", "size_t size, int partition_id")],
+        completion: KIND_EXIT,
+        returns: BLOCK,
+        see: &["shmemx_kind_align", "shmem_malloc"],
+        ..BASE
+    },
+    Group {
+        name: "shmemx_kind_align",
+        section: "memory kinds",
+        brief: "allocates symmetric memory in a partition, at a multiple of an alignment",
+        text: "All PEs call it with the same arguments.",
+        forms: &[kinds("shmemx_kind_align", "size_t alignment, size_t size, int partition_id")],
+        completion: KIND_EXIT,
+        returns: BLOCK,
+        see: &["shmemx_kind_malloc", "shmem_align"],
+        ..BASE
+    },
+];
