@@ -21,7 +21,7 @@ use crate::{
     engine::CopyEngine,
     executor::{Executor, Failure, Patience},
     fabric::Fabric,
-    memory::{HostMap, Segment},
+    memory::{HostMap, Segment, SegmentId},
     opset::OpSet,
     settings::{FenceSide, Settings},
     transport::Shm,
@@ -29,6 +29,9 @@ use crate::{
 
 /// The unit in which heaps are laid out: the largest alignment that symmetric memory keeps.
 pub const HEAP_ALIGN: usize = 1 << 30;
+
+/// What the place of the executable's globals is aligned to: no page is larger.
+const STATICS_ALIGN: usize = 64 << 10;
 
 /// One PE of a running job.
 #[derive(Debug)]
@@ -73,14 +76,11 @@ impl Pe {
         agree_on_settings(&*bootstrap, &settings).await?;
 
         let in_process = bootstrap.in_process();
-        let heap_stride =
-            settings.symmetric_size.max(1).checked_next_multiple_of(HEAP_ALIGN).ok_or_else(|| {
-                Error::Unsupported {
-                    what: format!(
-                        "SHMEM_SYMMETRIC_SIZE={} is beyond any address space",
-                        settings.symmetric_size
-                    ),
-                }
+        let block = statics_at(&settings).and_then(|at| at.checked_add(settings.statics));
+        let heap_stride = block
+            .and_then(|bytes| bytes.max(1).checked_next_multiple_of(HEAP_ALIGN))
+            .ok_or_else(|| Error::Unsupported {
+                what: format!("SHMEM_SYMMETRIC_SIZE={} is beyond any address space", settings.symmetric_size),
             })?;
         let fabric = bootstrap::share(&*bootstrap, || Fabric::new(n_pes, heap_stride, in_process)).await?;
         let Abilities { cpus, membarrier } = Abilities::exchange(&*bootstrap).await?;
@@ -211,6 +211,18 @@ impl Pe {
         &self.fabric.heap
     }
 
+    /// All memory of this job's PEs that users reach: the heap, and behind it the executable's globals, if the C library
+    /// shares them.
+    pub fn symmetric(&self) -> Segment {
+        let len = self.statics_at() + self.settings.statics;
+        Segment::new(SegmentId::Heap, Arc::clone(self.heap_map()), 0, len)
+    }
+
+    /// Where in [`symmetric`](Self::symmetric) the executable's globals begin.
+    pub fn statics_at(&self) -> usize {
+        statics_at(&self.settings).unwrap_or_else(|| unreachable!("`join` has computed it"))
+    }
+
     /// Symmetric scratch memory for the collectives of the world. Zero at the start.
     pub fn scratch(&self) -> Segment {
         self.fabric.control.scratch()
@@ -287,8 +299,14 @@ pub fn allowed_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
+/// Globals lie behind the heap, on pages of their own.
+fn statics_at(settings: &Settings) -> Option<usize> {
+    settings.symmetric_size.checked_next_multiple_of(STATICS_ALIGN)
+}
+
 async fn agree_on_settings(bootstrap: &dyn Bootstrap, settings: &Settings) -> Result<()> {
-    let mine = settings.values_equal_on_all();
+    let mut mine = settings.values_equal_on_all();
+    mine.push(("bytes of globals in the executable", settings.statics.to_string()));
     let lines: Vec<String> = mine.iter().map(|(_, value)| value.clone()).collect();
     let all = bootstrap.exchange(lines.join("\n").into_bytes()).await?;
     let me = bootstrap.placement().pe;

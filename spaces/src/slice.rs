@@ -106,6 +106,24 @@ pub trait Symmetric<'a> {
     fn view(self) -> SymView<'a, Self::Element>;
 }
 
+impl<'a, T: Element> SymView<'a, T> {
+    /// `len` elements of `allocation`, from `offset` bytes behind the beginning of its segment, if they are inside and
+    /// aligned.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn inside(allocation: &'a Arc<Allocation>, offset: usize, len: usize) -> Option<Self> {
+        let bytes = len.checked_mul(size_of::<T>())?;
+        let start = offset.checked_sub(allocation.offset())?;
+        let fits = start <= allocation.len() && bytes <= allocation.len() - start;
+        (fits && offset.is_multiple_of(align_of::<T>())).then_some(Self {
+            allocation,
+            offset,
+            len,
+            elements: PhantomData,
+        })
+    }
+}
+
 impl<T: Element> SymSlice<T> {
     /// All of `allocation` as elements, as many as fit.
     #[doc(hidden)]

@@ -67,7 +67,7 @@ impl Boards {
     pub(crate) fn of(fabric: &Fabric) -> Option<Self> {
         let memory = |map: &HostMap| {
             let (count, stride) = (map.count(), map.stride());
-            Some(Memory { fd: map.memory().try_clone_to_owned().ok()?, count, stride })
+            Some(Memory { fd: map.descriptor().try_clone_to_owned().ok()?, count, stride })
         };
         Some(Self { control: memory(fabric.control.map())?, heap: memory(&fabric.heap)? })
     }

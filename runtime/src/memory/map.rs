@@ -116,8 +116,8 @@ impl HostMap {
         self.count
     }
 
-    /// What is mapped.
-    pub(crate) fn memory(&self) -> BorrowedFd<'_> {
+    /// What is mapped: block `i` is `i` strides behind its beginning.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.memory.as_fd()
     }
 

@@ -60,6 +60,8 @@ pub struct Settings {
     pub alltoall_algorithm: AlltoallAlgorithm,
     /// `SHMEM_SCAN_ALGORITHM`.
     pub scan_algorithm: ScanAlgorithm,
+    /// Bytes of the executable's globals that are symmetric too. No variable: the C library counts them.
+    pub statics: usize,
     /// By setting: the variable that was read, and the value shown after it.
     read_from: BTreeMap<&'static str, (&'static str, String)>,
 }
@@ -68,6 +70,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             symmetric_size: 512 << 20,
+            statics: 0,
             version: false,
             info: false,
             debug: false,

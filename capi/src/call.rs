@@ -1,0 +1,219 @@
+//! One call of a routine: its name, its context, what is wrong with it, and the wait for its future.
+
+use std::{
+    ffi::c_int,
+    fmt,
+    pin::Pin,
+    process,
+    task::{Context as TaskContext, Poll, Waker},
+};
+
+use oxshmem::{Context, Element, Error, SymRef, SymView};
+
+use crate::state::{Global, current, global};
+
+/// `shmem_ctx_t`: one of the numbers below, or the address of a context that was made.
+pub(crate) type CtxHandle = *mut Made;
+
+/// Predefined handles, as the header has them.
+const CTX_INVALID: usize = 0;
+const CTX_DEFAULT: usize = 1;
+
+/// A context that `shmem_ctx_create` or `shmem_team_create_ctx` has made.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) context: Context,
+    /// The handle of the team that it was made from.
+    pub(crate) team: usize,
+}
+
+/// A call in progress.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    pub(crate) name: &'static str,
+    pub(crate) global: &'static Global,
+    pub(crate) context: &'static Context,
+}
+
+impl Call {
+    /// A call on the default context.
+    #[inline(always)]
+    pub(crate) fn new(name: &'static str) -> Self {
+        let global = global(name);
+        Self { name, global, context: global.context }
+    }
+
+    /// A call on the context with that handle.
+    #[inline(always)]
+    pub(crate) fn on(name: &'static str, ctx: CtxHandle) -> Self {
+        let global = global(name);
+        let context = match ctx.addr() {
+            CTX_DEFAULT => global.context,
+            _ => made(name, ctx),
+        };
+        Self { name, global, context }
+    }
+
+    /// Elements at a pointer that must be symmetric, unless there are none.
+    #[inline(always)]
+    pub(crate) fn view<T: Element>(
+        self,
+        what: &'static str,
+        pointer: *const T,
+        len: usize,
+    ) -> SymView<'static, T> {
+        let addresses = &self.global.addresses;
+        let view = match len {
+            0 => addresses.nothing(),
+            _ => addresses.view(pointer, len),
+        };
+        match view {
+            Some(view) => view,
+            None => {
+                self.not_symmetric(what, pointer.addr(), len.saturating_mul(size_of::<T>()), align_of::<T>())
+            }
+        }
+    }
+
+    /// The element at a pointer that must be symmetric.
+    #[inline(always)]
+    pub(crate) fn word<T: Element>(self, what: &'static str, pointer: *const T) -> SymRef<'static, T> {
+        match self.global.addresses.word(pointer) {
+            Some(word) => word,
+            None => self.not_symmetric(what, pointer.addr(), size_of::<T>(), align_of::<T>()),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn not_symmetric(self, what: &str, address: usize, bytes: usize, align: usize) -> ! {
+        let addresses = &self.global.addresses;
+        if address == 0 {
+            self.fail(format_args!("{what} is null"));
+        }
+        if !address.is_multiple_of(align) && addresses.contains(address) {
+            self.fail(format_args!("{what} = {address:#x} is not aligned to {align} bytes"));
+        }
+        if addresses.contains(address) {
+            self.fail(format_args!(
+                "{what} = {address:#x} is symmetric, but not all of the {bytes} bytes from there on"
+            ));
+        }
+        self.fail(format_args!(
+            "{what} = {address:#x} is not symmetric: neither in the symmetric heap nor a global of the executable"
+        ))
+    }
+
+    /// A pointer that may be null only if there is nothing to be copied.
+    #[inline(always)]
+    pub(crate) fn not_null<T>(self, what: &'static str, pointer: *const T, len: usize) {
+        if pointer.is_null() && len > 0 {
+            self.fail(format_args!("{what} is null"));
+        }
+    }
+
+    /// Waits for an operation on a PE. Those that end at once cost no more than a look.
+    #[inline(always)]
+    pub(crate) fn wait_on<T, E, F>(self, pe: c_int, mut operation: F) -> T
+    where
+        E: Into<Error>,
+        F: Future<Output = Result<T, E>> + Unpin,
+    {
+        match Pin::new(&mut operation).poll(&mut TaskContext::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(value)) => value,
+            Poll::Ready(Err(error)) => self.failed(Some(pe), error.into()),
+            Poll::Pending => match self.global.world.block_on(operation) {
+                Ok(value) => value,
+                Err(error) => self.failed(Some(pe), error.into()),
+            },
+        }
+    }
+
+    /// Begins an operation on a PE that nobody waits for but `shmem_quiet`.
+    #[inline(always)]
+    pub(crate) fn start_on<T, E, F>(self, pe: c_int, mut operation: F)
+    where
+        E: Into<Error>,
+        F: Future<Output = Result<T, E>> + Unpin,
+    {
+        if let Poll::Ready(Err(error)) =
+            Pin::new(&mut operation).poll(&mut TaskContext::from_waker(Waker::noop()))
+        {
+            self.failed(Some(pe), error.into());
+        }
+    }
+
+    /// Waits for a future; its error ends the job.
+    pub(crate) fn wait<T, F: Future<Output = oxshmem::Result<T>>>(self, future: F) -> T {
+        match self.global.world.block_on(future) {
+            Ok(value) => value,
+            Err(error) => self.failed(None, error),
+        }
+    }
+
+    /// The value of a result; its error ends the job.
+    pub(crate) fn value<T>(self, result: oxshmem::Result<T>) -> T {
+        match result {
+            Ok(value) => value,
+            Err(error) => self.failed(None, error),
+        }
+    }
+
+    /// Ends the job because of an error.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn failed(self, pe: Option<c_int>, error: Error) -> ! {
+        match (error, pe) {
+            (Error::PeOutOfRange { n_pes, .. }, Some(pe)) => {
+                self.fail(format_args!("pe = {pe} is out of range: there are {n_pes} PEs in its team"))
+            }
+            // Another has said why.
+            (Error::GlobalExit { status, .. }, _) => process::exit(status),
+            (error, _) => self.fail(format_args!("{error}")),
+        }
+    }
+
+    /// Ends the job because of an argument.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fail(self, why: fmt::Arguments<'_>) -> ! {
+        fatal(self.name, why)
+    }
+}
+
+/// A context that was made.
+#[inline(always)]
+fn made(name: &'static str, ctx: CtxHandle) -> &'static Context {
+    if ctx.addr() <= GREATEST_PREDEFINED {
+        invalid_context(name, ctx);
+    }
+    // SAFETY: a handle is what this library has given out, and is not used after `shmem_ctx_destroy`: the caller's word
+    // (`OpenSHMEM 1.6 §9.5`).
+    unsafe { &(*ctx).context }
+}
+
+/// Handles above are addresses.
+pub(crate) const GREATEST_PREDEFINED: usize = 15;
+
+#[cold]
+#[inline(never)]
+fn invalid_context(name: &str, ctx: CtxHandle) -> ! {
+    match ctx.addr() {
+        CTX_INVALID => fatal(name, format_args!("ctx is SHMEM_CTX_INVALID")),
+        other => fatal(name, format_args!("ctx = {other:#x} is no context")),
+    }
+}
+
+/// Ends the job with one line.
+#[cold]
+#[inline(never)]
+pub(crate) fn fatal(name: &str, why: fmt::Arguments<'_>) -> ! {
+    let Some(global) = current() else {
+        eprintln!("oxshmem: {name}: {why}");
+        process::exit(1);
+    };
+    eprintln!("oxshmem: PE {}: {name}: {why}", global.world.my_pe());
+    // It comes back only to be asked to leave.
+    let _ = global.world.block_on(global.world.global_exit(1));
+    process::exit(1)
+}

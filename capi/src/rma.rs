@@ -1,0 +1,228 @@
+//! Remote memory access (`OpenSHMEM 1.6 §9.6`).
+//!
+//! Blocks of whatever type are copied as bytes, so that it does not matter how their addresses are aligned.
+
+use std::ffi::{c_int, c_void};
+
+use oxshmem::Element;
+
+use crate::{
+    buffers::{SinkBuffer, SourceBuffer},
+    call::Call,
+    export::with_ctx,
+    types::{rma_types, sizes},
+};
+
+fn bytes<T>(call: Call, count: usize) -> usize {
+    match count.checked_mul(size_of::<T>()) {
+        Some(bytes) => bytes,
+        None => call.fail(format_args!("nelems = {count} is more than any memory holds")),
+    }
+}
+
+#[inline(always)]
+fn put<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
+    let len = bytes::<T>(call, nelems);
+    call.not_null("source", source, len);
+    let to = call.view("dest", dest.cast::<u8>().cast_const(), len);
+    // SAFETY: the caller vouches for the source; a put over which the call returns has copied it.
+    let from = unsafe { SourceBuffer::new(source.cast::<u8>(), len) };
+    call.wait_on(pe, call.context.put(to, from, pe as usize));
+}
+
+#[inline(always)]
+fn put_nbi<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
+    let len = bytes::<T>(call, nelems);
+    call.not_null("source", source, len);
+    let to = call.view("dest", dest.cast::<u8>().cast_const(), len);
+    // SAFETY: the caller leaves the source alone until `shmem_quiet`.
+    let from = unsafe { SourceBuffer::new(source.cast::<u8>(), len) };
+    call.start_on(pe, call.context.put_nbi(to, from, pe as usize));
+}
+
+#[inline(always)]
+fn get<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
+    let len = bytes::<T>(call, nelems);
+    call.not_null("dest", dest, len);
+    let from = call.view("source", source.cast::<u8>(), len);
+    // SAFETY: the caller vouches for the destination; the call returns when it has been written.
+    let to = unsafe { SinkBuffer::new(dest.cast::<u8>(), len) };
+    call.wait_on(pe, call.context.get_into(to, from, pe as usize));
+}
+
+#[inline(always)]
+fn get_nbi<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
+    let len = bytes::<T>(call, nelems);
+    call.not_null("dest", dest, len);
+    let from = call.view("source", source.cast::<u8>(), len);
+    // SAFETY: the caller leaves the destination alone until `shmem_quiet`.
+    let to = unsafe { SinkBuffer::new(dest.cast::<u8>(), len) };
+    call.start_on(pe, call.context.get_nbi(to, from, pe as usize));
+}
+
+#[inline(always)]
+fn p<T: Element>(call: Call, dest: *mut T, value: T, pe: c_int) {
+    let to = call.word("dest", dest.cast_const());
+    call.wait_on(pe, call.context.p(to, value, pe as usize));
+}
+
+#[inline(always)]
+fn g<T: Element>(call: Call, source: *const T, pe: c_int) -> T {
+    let from = call.word("source", source);
+    call.wait_on(pe, call.context.g(from, pe as usize))
+}
+
+/// Blocks at equal distances, in elements.
+#[derive(Clone, Copy)]
+struct Blocks {
+    dst: usize,
+    sst: usize,
+    block: usize,
+    count: usize,
+}
+
+impl Blocks {
+    /// None if there is nothing to copy.
+    fn new(call: Call, dst: isize, sst: isize, block: usize, count: usize) -> Option<Self> {
+        if block == 0 || count == 0 {
+            return None;
+        }
+        for (what, stride) in [("dst", dst), ("sst", sst)] {
+            if stride < 1 || (stride as usize) < block {
+                call.fail(format_args!("{what} = {stride} is less than a block of {block} elements"));
+            }
+        }
+        Some(Self { dst: dst as usize, sst: sst as usize, block, count })
+    }
+
+    /// Elements from the first to the last.
+    fn span(self, call: Call, stride: usize) -> usize {
+        let before = (self.count - 1).checked_mul(stride);
+        match before.and_then(|before| before.checked_add(self.block)) {
+            Some(elements) => elements,
+            None => call.fail(format_args!(
+                "{} blocks {stride} elements apart are more than any memory holds",
+                self.count
+            )),
+        }
+    }
+}
+
+/// As elements without alignment, so that it is one function a size, whatever the type.
+fn put_blocks<const N: usize>(
+    call: Call,
+    dest: *mut c_void,
+    source: *const c_void,
+    blocks: Option<Blocks>,
+    pe: c_int,
+) {
+    let Some(blocks) = blocks else { return };
+    let to = call.view("dest", dest.cast::<[u8; N]>().cast_const(), blocks.span(call, blocks.dst));
+    call.not_null("source", source, 1);
+    // SAFETY: the caller vouches for the source; the call returns when it has been copied.
+    let from = unsafe { SourceBuffer::new(source.cast::<[u8; N]>(), blocks.span(call, blocks.sst)) };
+    let Blocks { dst, sst, block, count } = blocks;
+    call.wait_on(pe, call.context.ibput(to, from, dst, sst, block, count, pe as usize));
+}
+
+/// Likewise.
+fn get_blocks<const N: usize>(
+    call: Call,
+    dest: *mut c_void,
+    source: *const c_void,
+    blocks: Option<Blocks>,
+    pe: c_int,
+) {
+    let Some(blocks) = blocks else { return };
+    let from = call.view("source", source.cast::<[u8; N]>(), blocks.span(call, blocks.sst));
+    call.not_null("dest", dest, 1);
+    // SAFETY: the caller vouches for the destination; the call returns when it has been written.
+    let to = unsafe { SinkBuffer::new(dest.cast::<[u8; N]>(), blocks.span(call, blocks.dst)) };
+    let Blocks { dst, sst, block, count } = blocks;
+    call.wait_on(pe, call.context.ibget(to, from, dst, sst, block, count, pe as usize));
+}
+
+/// The routines that copy blocks, of elements of type `$T`, which C knows as pointers to `$C`.
+macro_rules! block_routines {
+    ($put:expr, $iput:expr, $ibput:expr, $get:expr, $iget:expr, $ibget:expr, $C:ty, $T:ty) => {
+        with_ctx!($put, (dest: *mut $C, source: *const $C, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, nelems, pe| {
+            put::<$T>(call, dest.cast(), source.cast(), nelems, pe)
+        });
+        with_ctx!(concat!($put, "_nbi"), (dest: *mut $C, source: *const $C, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, nelems, pe| {
+            put_nbi::<$T>(call, dest.cast(), source.cast(), nelems, pe)
+        });
+        with_ctx!($get, (dest: *mut $C, source: *const $C, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, nelems, pe| {
+            get::<$T>(call, dest.cast(), source.cast(), nelems, pe)
+        });
+        with_ctx!(concat!($get, "_nbi"), (dest: *mut $C, source: *const $C, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, nelems, pe| {
+            get_nbi::<$T>(call, dest.cast(), source.cast(), nelems, pe)
+        });
+        with_ctx!($iput, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, nelems, pe| {
+            put_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Blocks::new(call, dst, sst, 1, nelems), pe)
+        });
+        with_ctx!($iget, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, nelems, pe| {
+            get_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Blocks::new(call, dst, sst, 1, nelems), pe)
+        });
+        with_ctx!($ibput, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, bsize, nblocks, pe| {
+            put_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Blocks::new(call, dst, sst, bsize, nblocks), pe)
+        });
+        with_ctx!($ibget, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, bsize, nblocks, pe| {
+            get_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Blocks::new(call, dst, sst, bsize, nblocks), pe)
+        });
+    };
+}
+
+macro_rules! typed_blocks {
+    ($name:literal, $T:ty) => {
+        block_routines!(
+            concat!($name, "_put"),
+            concat!($name, "_iput"),
+            concat!($name, "_ibput"),
+            concat!($name, "_get"),
+            concat!($name, "_iget"),
+            concat!($name, "_ibget"),
+            $T,
+            $T
+        );
+    };
+}
+
+macro_rules! sized_blocks {
+    ($bits:literal, $T:ty) => {
+        block_routines!(
+            concat!("put", $bits),
+            concat!("iput", $bits),
+            concat!("ibput", $bits),
+            concat!("get", $bits),
+            concat!("iget", $bits),
+            concat!("ibget", $bits),
+            c_void,
+            $T
+        );
+    };
+}
+
+macro_rules! one_value {
+    ($name:literal, $T:ty) => {
+        with_ctx!(concat!($name, "_p"), (dest: *mut $T, value: $T, pe: c_int), p::<$T>);
+        with_ctx!(concat!($name, "_g"), (source: *const $T, pe: c_int) -> $T, g::<$T>);
+    };
+}
+
+rma_types!(typed_blocks);
+rma_types!(one_value);
+typed_blocks!("longdouble", oxshmem::LongDouble);
+sizes!(sized_blocks);
+
+with_ctx!("putmem", (dest: *mut c_void, source: *const c_void, nelems: usize, pe: c_int), |call, dest: *mut c_void, source: *const c_void, nelems, pe| {
+    put::<u8>(call, dest.cast(), source.cast(), nelems, pe)
+});
+with_ctx!("putmem_nbi", (dest: *mut c_void, source: *const c_void, nelems: usize, pe: c_int), |call, dest: *mut c_void, source: *const c_void, nelems, pe| {
+    put_nbi::<u8>(call, dest.cast(), source.cast(), nelems, pe)
+});
+with_ctx!("getmem", (dest: *mut c_void, source: *const c_void, nelems: usize, pe: c_int), |call, dest: *mut c_void, source: *const c_void, nelems, pe| {
+    get::<u8>(call, dest.cast(), source.cast(), nelems, pe)
+});
+with_ctx!("getmem_nbi", (dest: *mut c_void, source: *const c_void, nelems: usize, pe: c_int), |call, dest: *mut c_void, source: *const c_void, nelems, pe| {
+    get_nbi::<u8>(call, dest.cast(), source.cast(), nelems, pe)
+});

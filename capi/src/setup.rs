@@ -1,0 +1,180 @@
+//! Setup, exit and queries (`OpenSHMEM 1.6 §9.1, §9.2`).
+
+use std::{
+    ffi::{c_char, c_int, c_void},
+    process,
+    ptr::null_mut,
+};
+
+use oxshmem::{Error, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, settings::Settings};
+
+use crate::{
+    address::Addresses,
+    call::Call,
+    export::export,
+    state::{begin, current, depth, end, thread_level},
+    statics,
+};
+
+/// `SHMEM_THREAD_MULTIPLE`: what every job has.
+const THREAD_MULTIPLE: c_int = 3;
+
+/// Joins the job, the first time.
+fn init(name: &'static str, requested: c_int) {
+    let mut depth = depth();
+    depth.inits += 1;
+    if depth.inits > 1 {
+        return;
+    }
+    match join() {
+        Ok((world, addresses)) => begin(world, addresses, requested as u32),
+        Err(error) => {
+            eprintln!("oxshmem: {name}: {error}");
+            process::exit(1);
+        }
+    }
+}
+
+fn join() -> Result<(oxshmem::World, Addresses), Error> {
+    let mut settings = Settings::from_env()?;
+    let statics = statics::Globals::of_executable()?;
+    settings.statics = statics.len();
+    let world = block_on_thread(oxshmem::init_with(settings))?;
+    statics.share(world.pe())?;
+    let addresses = Addresses::new(&world, statics.range());
+    // Everybody's globals are shared before anybody reaches for them.
+    world.block_on(world.barrier_all())?;
+    Ok((world, addresses))
+}
+
+/// Waits for a future of which no world drives the progress yet.
+fn block_on_thread<F: Future>(future: F) -> F::Output {
+    struct Thread(std::thread::Thread);
+    impl std::task::Wake for Thread {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let mut future = std::pin::pin!(future);
+    let waker = std::sync::Arc::new(Thread(std::thread::current())).into();
+    let mut cx = std::task::Context::from_waker(&waker);
+    loop {
+        if let std::task::Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+            return output;
+        }
+        std::thread::park();
+    }
+}
+
+/// Leaves the job, when it was called as often as `shmem_init`.
+fn finalize(name: &'static str) {
+    let mut depth = depth();
+    if depth.inits == 0 {
+        let call = Call::new(name);
+        call.fail(format_args!("was called before shmem_init"));
+    }
+    depth.inits -= 1;
+    if depth.inits > 0 {
+        return;
+    }
+    let call = Call::new(name);
+    call.wait(call.global.world.finalize());
+    depth.finalized = true;
+    end();
+}
+
+/// At the exit of a program that never called `shmem_finalize`: `start_pes` promises that it need not.
+extern "C" fn finalize_at_exit() {
+    if current().is_some() {
+        let mut depth = depth();
+        depth.inits = depth.inits.min(1);
+        drop(depth);
+        finalize("shmem_finalize");
+    }
+}
+
+export!("shmem_init", |name| () { init(name, 0) });
+
+export!("shmem_init_thread", |name| (requested: c_int, provided: *mut c_int) -> c_int {
+    init(name, requested);
+    if !provided.is_null() {
+        // SAFETY: the caller's pointer to an `int`.
+        unsafe { *provided = THREAD_MULTIPLE };
+    }
+    c_int::from(!(0..=THREAD_MULTIPLE).contains(&requested))
+});
+
+export!("shmem_query_thread", |name| (provided: *mut c_int) {
+    let call = Call::new(name);
+    call.not_null("provided", provided, 1);
+    let _ = thread_level();
+    // SAFETY: the caller's pointer to an `int`.
+    unsafe { *provided = THREAD_MULTIPLE };
+});
+
+export!("shmem_query_initialized", |name| (initialized: *mut c_int) {
+    let now = c_int::from(current().is_some());
+    if !initialized.is_null() {
+        // SAFETY: the caller's pointer to an `int`.
+        unsafe { *initialized = now };
+    }
+});
+
+export!("shmem_finalize", |name| () { finalize(name) });
+
+export!("shmem_global_exit", |name| (status: c_int) {
+    let call = Call::new(name);
+    // It comes back only to be asked to leave.
+    let _ = call.global.world.block_on(call.global.world.global_exit(status));
+    process::exit(status)
+});
+
+export!("shmem_my_pe", |name| () -> c_int { Call::new(name).global.world.my_pe() as c_int });
+export!("shmem_n_pes", |name| () -> c_int { Call::new(name).global.world.n_pes() as c_int });
+
+export!("shmem_pe_accessible", |name| (pe: c_int) -> c_int {
+    let call = Call::new(name);
+    c_int::from(pe >= 0 && call.global.world.pe_accessible(pe as usize))
+});
+
+export!("shmem_addr_accessible", |name| (addr: *const c_void, pe: c_int) -> c_int {
+    let call = Call::new(name);
+    let there = pe >= 0 && call.global.world.pe_accessible(pe as usize);
+    c_int::from(there && call.global.addresses.contains(addr.addr()))
+});
+
+export!("shmem_ptr", |name| (dest: *const c_void, pe: c_int) -> *mut c_void {
+    let call = Call::new(name);
+    let Ok(pe) = usize::try_from(pe) else { return null_mut() };
+    call.global.addresses.pointer(dest.cast::<u8>().cast_mut(), pe, call.global.world).cast()
+});
+
+export!("shmem_info_get_version", |name| (major: *mut c_int, minor: *mut c_int) {
+    // SAFETY: the caller's pointers to an `int` each.
+    unsafe {
+        *major = VERSION_MAJOR as c_int;
+        *minor = VERSION_MINOR as c_int;
+    }
+});
+
+export!("shmem_info_get_name", |name| (to: *mut c_char) {
+    // SAFETY: the caller has room for `SHMEM_MAX_NAME_LEN` characters, which is more.
+    unsafe {
+        std::ptr::copy_nonoverlapping(VENDOR_NAME.as_ptr().cast(), to, VENDOR_NAME.len());
+        *to.add(VENDOR_NAME.len()) = 0;
+    }
+});
+
+export!("start_pes", |name| (_npes: c_int) {
+    if current().is_some() {
+        return;
+    }
+    init(name, 0);
+    // SAFETY: a function without arguments that lives as long as the process.
+    unsafe { libc::atexit(finalize_at_exit) };
+});
+
+export!("_my_pe", |name| () -> c_int { Call::new(name).global.world.my_pe() as c_int });
+export!("_num_pes", |name| () -> c_int { Call::new(name).global.world.n_pes() as c_int });
+
+export!("shmem_pcontrol", |name| (_level: c_int) {});

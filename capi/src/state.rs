@@ -1,0 +1,81 @@
+//! The one world of this process: the only global state of the library.
+
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicPtr, AtomicU32, Ordering},
+};
+
+use oxshmem::{Context, World};
+
+use crate::{address::Addresses, call::fatal};
+
+/// What calls need, from `shmem_init` to `shmem_finalize`. It is never freed: a thread may be about to use it.
+#[derive(Debug)]
+pub(crate) struct Global {
+    pub(crate) world: &'static World,
+    /// The default context.
+    pub(crate) context: &'static Context,
+    pub(crate) addresses: Addresses,
+}
+
+/// Null before `shmem_init` and after `shmem_finalize`.
+static GLOBAL: AtomicPtr<Global> = AtomicPtr::new(std::ptr::null_mut());
+
+/// How often it was initialised more than finalised.
+static DEPTH: Mutex<Depth> = Mutex::new(Depth { inits: 0, finalized: false });
+
+/// The thread level that was asked for first.
+static THREAD_LEVEL: AtomicU32 = AtomicU32::new(0);
+
+pub(crate) struct Depth {
+    pub(crate) inits: u32,
+    pub(crate) finalized: bool,
+}
+
+/// Locks the count of initialisations.
+pub(crate) fn depth() -> MutexGuard<'static, Depth> {
+    DEPTH.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The world; ends the process if there is none.
+#[inline(always)]
+pub(crate) fn global(name: &'static str) -> &'static Global {
+    match current() {
+        Some(global) => global,
+        None => without_world(name),
+    }
+}
+
+/// The world, if there is one.
+#[inline(always)]
+pub(crate) fn current() -> Option<&'static Global> {
+    // SAFETY: it is null, or what `begin` has leaked. Acquire: pairs with the release there.
+    unsafe { GLOBAL.load(Ordering::Acquire).as_ref() }
+}
+
+#[cold]
+#[inline(never)]
+fn without_world(name: &str) -> ! {
+    let when = if depth().finalized { "after shmem_finalize" } else { "before shmem_init" };
+    fatal(name, format_args!("was called {when}"))
+}
+
+/// From now on there is a world.
+pub(crate) fn begin(world: World, addresses: Addresses, level: u32) {
+    THREAD_LEVEL.store(level, Ordering::Relaxed);
+    let world: &World = Box::leak(Box::new(world));
+    let context = world.context();
+    let global = Box::leak(Box::new(Global { world, context, addresses }));
+    // Release: whoever sees it sees what it points to.
+    GLOBAL.store(global, Ordering::Release);
+}
+
+/// From now on there is none.
+pub(crate) fn end() {
+    GLOBAL.store(std::ptr::null_mut(), Ordering::Release);
+}
+
+/// The thread level of the job.
+pub(crate) fn thread_level() -> u32 {
+    THREAD_LEVEL.load(Ordering::Relaxed)
+}

@@ -1,0 +1,179 @@
+//! C and C++ programs as their users make and run them: compiled against the headers here, started by `oshrun`.
+#![allow(dead_code)]
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Numbers of PEs that every conformance program runs with.
+pub(crate) const PES: [usize; 5] = [1, 2, 3, 4, 7];
+
+/// How long a compiler or a job may take.
+const LIMIT: Duration = Duration::from_secs(100);
+
+/// A compiled program.
+#[derive(Debug)]
+pub(crate) struct Program(PathBuf);
+
+/// How a process ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Where `oshrun` and `libshmem.so` are.
+pub(crate) fn programs() -> PathBuf {
+    if let Some(folder) = env::var_os("OXSHMEM_BIN_DIR") {
+        return folder.into();
+    }
+    let test = env::current_exe().expect("a test has a path");
+    let folder =
+        test.ancestors().nth(2).expect("tests are in deps/ of the folder with the programs").to_owned();
+    assert!(
+        folder.join("oshrun").exists(),
+        "oshrun is not in {}: cargo build -p oxshmem-launch -p oxshmem-capi first",
+        folder.display()
+    );
+    folder
+}
+
+/// A folder of this crate.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+impl Program {
+    /// `tests/c/{source}`, by `cc`, or `c++` for what ends in `.cpp`, with warnings as errors.
+    pub(crate) fn new(source: &str) -> Self {
+        Self::with(source, &[])
+    }
+
+    /// The same with more options.
+    pub(crate) fn with(source: &str, options: &[&str]) -> Self {
+        let libraries = programs();
+        let rpath = format!("-Wl,-rpath,{}", libraries.display());
+        let link = ["-L".into(), libraries.into_os_string(), "-lshmem".into(), rpath.into()];
+        Self::compile(source, options, &link)
+    }
+
+    /// The same with what to link after the source.
+    pub(crate) fn compile(source: &str, options: &[&str], link: &[OsString]) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Relaxed);
+        let stem = source.replace(['.', '/'], "-");
+        let out =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{stem}-{}-{number}", std::process::id()));
+        let compiler = if source.ends_with(".cpp") { "c++" } else { "cc" };
+        let ended = Ended::of(
+            Command::new(compiler)
+                .args(["-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I"])
+                .arg(folder("include"))
+                .args(options)
+                .arg(folder("tests/c").join(source))
+                .arg("-o")
+                .arg(&out)
+                .args(link),
+        );
+        assert_eq!(ended.status, Some(0), "{compiler} {source}: {}", ended.stderr);
+        Self(out)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Runs it as a job of `n` PEs.
+    pub(crate) fn run(&self, n: usize) -> Ended {
+        self.job(n, &[], &[])
+    }
+
+    /// The same with variables and arguments.
+    pub(crate) fn job(&self, n: usize, variables: &[(&str, &str)], args: &[&str]) -> Ended {
+        let mut command = Command::new(programs().join("oshrun"));
+        command.args(["-np", &n.to_string(), "--timeout", "60"]);
+        for (name, value) in variables {
+            command.args(["-x", &format!("{name}={value}")]);
+        }
+        Ended::of(command.arg("--").arg(&self.0).args(args))
+    }
+
+    /// Runs it as a job of each number of [`PES`], and expects it to end well.
+    #[track_caller]
+    pub(crate) fn passes(&self) {
+        for n in PES {
+            self.run(n).passed(n);
+        }
+    }
+
+    /// Runs it without a launcher.
+    pub(crate) fn alone(&self) -> Ended {
+        Ended::of(&mut Command::new(&self.0))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // Left behind, it is in the target folder.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+impl Ended {
+    /// Runs a command to its end, or kills it.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+        let read = |mut pipe: Box<dyn Read + Send>| {
+            thread::spawn(move || {
+                let mut bytes = Vec::new();
+                // What came before an error counts.
+                let _ = pipe.read_to_end(&mut bytes);
+                String::from_utf8_lossy(&bytes).into_owned()
+            })
+        };
+        let stdout = read(Box::new(child.stdout.take().expect("it is piped")));
+        let stderr = read(Box::new(child.stderr.take().expect("it is piped")));
+        let start = Instant::now();
+        let status = loop {
+            match child.try_wait().expect("a child can be waited for") {
+                Some(status) => break status.code(),
+                None if start.elapsed() > LIMIT => {
+                    child.kill().expect("a child can be killed");
+                    child.wait().expect("a child can be waited for");
+                    break None;
+                }
+                None => thread::sleep(Duration::from_millis(2)),
+            }
+        };
+        let text = |thread: thread::JoinHandle<String>| thread.join().expect("the reader does not panic");
+        Self { status, stdout: text(stdout), stderr: text(stderr) }
+    }
+
+    /// Expects that all went well.
+    #[track_caller]
+    pub(crate) fn passed(&self, n: usize) {
+        assert_eq!(self.status, Some(0), "with {n} PEs\nstdout: {}\nstderr: {}", self.stdout, self.stderr);
+    }
+
+    /// Expects that the job ended with an error that has all these parts in one line of stderr.
+    #[track_caller]
+    pub(crate) fn failed_with(&self, parts: &[&str]) {
+        assert!(self.status.is_some_and(|status| status != 0), "{self:?}");
+        let told = self.stderr.lines().any(|line| parts.iter().all(|part| line.contains(part)));
+        assert!(told, "no line has {parts:?}:\n{}", self.stderr);
+    }
+}
