@@ -234,6 +234,10 @@ fn a_pending_sync_that_is_polled_often_does_not_grow() {
             let grown = resident().saturating_sub(before);
             world.context().p(flag.at(0), 1, 1).await?;
             sync.await?;
+            if std::env::var_os("OXSHMEM_SANITIZED").is_some() {
+                eprintln!("not tested: the sanitizer keeps what was freed, so that {grown} bytes say nothing");
+                return Ok(());
+            }
             assert!(grown < 8 << 20, "{grown} bytes for one pending sync");
         } else {
             flag.at(0).wait_until(Cmp::Eq, 1).await?;
