@@ -235,7 +235,9 @@ fn a_pending_sync_that_is_polled_often_does_not_grow() {
             world.context().p(flag.at(0), 1, 1).await?;
             sync.await?;
             if std::env::var_os("OXSHMEM_SANITIZED").is_some() {
-                eprintln!("not tested: the sanitizer keeps what was freed, so that {grown} bytes say nothing");
+                eprintln!(
+                    "not tested: the sanitizer keeps what was freed, so that {grown} bytes say nothing"
+                );
                 return Ok(());
             }
             assert!(grown < 8 << 20, "{grown} bytes for one pending sync");

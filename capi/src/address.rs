@@ -58,7 +58,8 @@ impl Addresses {
     #[inline(always)]
     pub(crate) fn view<T: Element>(&self, pointer: *const T, len: usize) -> Option<SymView<'_, T>> {
         let at = self.place(pointer.addr(), len.checked_mul(size_of::<T>())?)?;
-        SymView::inside(&self.all, at, len)
+        // SAFETY: `place` has found all of it in `all`, which begins where its segment does.
+        at.is_multiple_of(align_of::<T>()).then(|| unsafe { SymView::inside_unchecked(&self.all, at, len) })
     }
 
     /// No elements: what a pointer is good for that is not to be used.

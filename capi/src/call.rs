@@ -9,6 +9,7 @@ use std::{
 };
 
 use oxshmem::{Context, Element, Error, SymRef, SymView};
+use oxshmem_ops::operation::Immediate;
 
 use crate::state::{Global, current, global};
 
@@ -70,7 +71,8 @@ impl Call {
         match view {
             Some(view) => view,
             None => {
-                self.not_symmetric(what, pointer.addr(), len.saturating_mul(size_of::<T>()), align_of::<T>())
+                let bytes = len.saturating_mul(size_of::<T>());
+                not_symmetric(self.name, what, pointer.addr(), bytes, align_of::<T>())
             }
         }
     }
@@ -80,28 +82,8 @@ impl Call {
     pub(crate) fn word<T: Element>(self, what: &'static str, pointer: *const T) -> SymRef<'static, T> {
         match self.global.addresses.word(pointer) {
             Some(word) => word,
-            None => self.not_symmetric(what, pointer.addr(), size_of::<T>(), align_of::<T>()),
+            None => not_symmetric(self.name, what, pointer.addr(), size_of::<T>(), align_of::<T>()),
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn not_symmetric(self, what: &str, address: usize, bytes: usize, align: usize) -> ! {
-        let addresses = &self.global.addresses;
-        if address == 0 {
-            self.fail(format_args!("{what} is null"));
-        }
-        if !address.is_multiple_of(align) && addresses.contains(address) {
-            self.fail(format_args!("{what} = {address:#x} is not aligned to {align} bytes"));
-        }
-        if addresses.contains(address) {
-            self.fail(format_args!(
-                "{what} = {address:#x} is symmetric, but not all of the {bytes} bytes from there on"
-            ));
-        }
-        self.fail(format_args!(
-            "{what} = {address:#x} is not symmetric: neither in the symmetric heap nor a global of the executable"
-        ))
     }
 
     /// A pointer that may be null only if there is nothing to be copied.
@@ -112,34 +94,28 @@ impl Call {
         }
     }
 
-    /// Waits for an operation on a PE. Those that end at once cost no more than a look.
+    /// Waits for an operation on a PE. Those that have ended cost no more than a look.
     #[inline(always)]
-    pub(crate) fn wait_on<T, E, F>(self, pe: c_int, mut operation: F) -> T
+    pub(crate) fn wait_on<T, E, F>(self, pe: c_int, operation: F) -> T
     where
         E: Into<Error>,
-        F: Future<Output = Result<T, E>> + Unpin,
+        F: Immediate<Output = T> + Future<Output = Result<T, E>>,
     {
-        match Pin::new(&mut operation).poll(&mut TaskContext::from_waker(Waker::noop())) {
-            Poll::Ready(Ok(value)) => value,
-            Poll::Ready(Err(error)) => self.failed(Some(pe), error.into()),
-            Poll::Pending => match self.global.world.block_on(operation) {
-                Ok(value) => value,
-                Err(error) => self.failed(Some(pe), error.into()),
-            },
+        match operation.now() {
+            Ok(value) => value,
+            Err(operation) => wait_for(self.name, pe, operation),
         }
     }
 
     /// Begins an operation on a PE that nobody waits for but `shmem_quiet`.
     #[inline(always)]
-    pub(crate) fn start_on<T, E, F>(self, pe: c_int, mut operation: F)
+    pub(crate) fn start_on<T, E, F>(self, pe: c_int, operation: F)
     where
         E: Into<Error>,
-        F: Future<Output = Result<T, E>> + Unpin,
+        F: Immediate<Output = T> + Future<Output = Result<T, E>> + Unpin,
     {
-        if let Poll::Ready(Err(error)) =
-            Pin::new(&mut operation).poll(&mut TaskContext::from_waker(Waker::noop()))
-        {
-            self.failed(Some(pe), error.into());
+        if let Err(operation) = operation.now() {
+            begun(self.name, pe, operation);
         }
     }
 
@@ -163,14 +139,7 @@ impl Call {
     #[cold]
     #[inline(never)]
     pub(crate) fn failed(self, pe: Option<c_int>, error: Error) -> ! {
-        match (error, pe) {
-            (Error::PeOutOfRange { n_pes, .. }, Some(pe)) => {
-                self.fail(format_args!("pe = {pe} is out of range: there are {n_pes} PEs in its team"))
-            }
-            // Another has said why.
-            (Error::GlobalExit { status, .. }, _) => process::exit(status),
-            (error, _) => self.fail(format_args!("{error}")),
-        }
+        failed(self.name, pe, error)
     }
 
     /// Ends the job because of an argument.
@@ -178,6 +147,75 @@ impl Call {
     #[inline(never)]
     pub(crate) fn fail(self, why: fmt::Arguments<'_>) -> ! {
         fatal(self.name, why)
+    }
+}
+
+// What follows is apart, so that calls which go well keep nothing in memory for it.
+
+#[cold]
+#[inline(never)]
+fn not_symmetric(name: &'static str, what: &str, address: usize, bytes: usize, align: usize) -> ! {
+    let inside = global(name).addresses.contains(address);
+    if address == 0 {
+        fatal(name, format_args!("{what} is null"));
+    }
+    if inside && !address.is_multiple_of(align) {
+        fatal(name, format_args!("{what} = {address:#x} is not aligned to {align} bytes"));
+    }
+    if inside {
+        fatal(
+            name,
+            format_args!(
+                "{what} = {address:#x} is symmetric, but not all of the {bytes} bytes from there on"
+            ),
+        );
+    }
+    fatal(
+        name,
+        format_args!(
+            "{what} = {address:#x} is not symmetric: neither in the symmetric heap nor a global of the executable"
+        ),
+    )
+}
+
+/// Waits for an operation that has not ended, or has failed.
+#[cold]
+#[inline(never)]
+fn wait_for<T, E, F>(name: &'static str, pe: c_int, operation: F) -> T
+where
+    E: Into<Error>,
+    F: Future<Output = Result<T, E>>,
+{
+    match global(name).world.block_on(operation) {
+        Ok(value) => value,
+        Err(error) => failed(name, Some(pe), error.into()),
+    }
+}
+
+/// An operation is under way, or has failed.
+#[cold]
+#[inline(never)]
+fn begun<T, E, F>(name: &'static str, pe: c_int, mut operation: F)
+where
+    E: Into<Error>,
+    F: Future<Output = Result<T, E>> + Unpin,
+{
+    let cx = &mut TaskContext::from_waker(Waker::noop());
+    if let Poll::Ready(Err(error)) = Pin::new(&mut operation).poll(cx) {
+        failed(name, Some(pe), error.into());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn failed(name: &str, pe: Option<c_int>, error: Error) -> ! {
+    match (error, pe) {
+        (Error::PeOutOfRange { n_pes, .. }, Some(pe)) => {
+            fatal(name, format_args!("pe = {pe} is out of range: there are {n_pes} PEs in its team"))
+        }
+        // Another has said why.
+        (Error::GlobalExit { status, .. }, _) => process::exit(status),
+        (error, _) => fatal(name, format_args!("{error}")),
     }
 }
 

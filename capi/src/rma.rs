@@ -5,6 +5,7 @@
 use std::ffi::{c_int, c_void};
 
 use oxshmem::Element;
+use oxshmem_runtime::memory::copy;
 
 use crate::{
     buffers::{SinkBuffer, SourceBuffer},
@@ -20,44 +21,93 @@ fn bytes<T>(call: Call, count: usize) -> usize {
     }
 }
 
+/// A pointer to a block, as bytes, and how many they are.
+type Bytes = (*mut u8, usize);
+
 #[inline(always)]
 fn put<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
     let len = bytes::<T>(call, nelems);
+    if is_word(dest, source, len) {
+        // SAFETY: the caller vouches for the source.
+        let value = unsafe { copy::load_unaligned(source.cast::<u64>()) };
+        return p(call, dest.cast::<u64>(), value, pe);
+    }
+    put_block(call, (dest.cast(), len), source.cast(), pe);
+}
+
+#[inline(never)]
+fn put_block(call: Call, (dest, len): Bytes, source: *const u8, pe: c_int) {
     call.not_null("source", source, len);
-    let to = call.view("dest", dest.cast::<u8>().cast_const(), len);
+    let to = call.view("dest", dest.cast_const(), len);
     // SAFETY: the caller vouches for the source; a put over which the call returns has copied it.
-    let from = unsafe { SourceBuffer::new(source.cast::<u8>(), len) };
+    let from = unsafe { SourceBuffer::new(source, len) };
     call.wait_on(pe, call.context.put(to, from, pe as usize));
 }
 
 #[inline(always)]
 fn put_nbi<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
     let len = bytes::<T>(call, nelems);
+    if is_word(dest, source, len) {
+        // SAFETY: the caller vouches for the source.
+        let value = unsafe { copy::load_unaligned(source.cast::<u64>()) };
+        return p(call, dest.cast::<u64>(), value, pe);
+    }
+    put_block_nbi(call, (dest.cast(), len), source.cast(), pe);
+}
+
+#[inline(never)]
+fn put_block_nbi(call: Call, (dest, len): Bytes, source: *const u8, pe: c_int) {
     call.not_null("source", source, len);
-    let to = call.view("dest", dest.cast::<u8>().cast_const(), len);
+    let to = call.view("dest", dest.cast_const(), len);
     // SAFETY: the caller leaves the source alone until `shmem_quiet`.
-    let from = unsafe { SourceBuffer::new(source.cast::<u8>(), len) };
+    let from = unsafe { SourceBuffer::new(source, len) };
     call.start_on(pe, call.context.put_nbi(to, from, pe as usize));
 }
 
 #[inline(always)]
 fn get<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
     let len = bytes::<T>(call, nelems);
+    if is_word(source, dest, len) {
+        let value = g(call, source.cast::<u64>(), pe);
+        // SAFETY: the caller vouches for the destination.
+        return unsafe { copy::store_unaligned(dest.cast::<u64>(), value) };
+    }
+    get_block(call, (dest.cast(), len), source.cast(), pe);
+}
+
+#[inline(never)]
+fn get_block(call: Call, (dest, len): Bytes, source: *const u8, pe: c_int) {
     call.not_null("dest", dest, len);
-    let from = call.view("source", source.cast::<u8>(), len);
+    let from = call.view("source", source, len);
     // SAFETY: the caller vouches for the destination; the call returns when it has been written.
-    let to = unsafe { SinkBuffer::new(dest.cast::<u8>(), len) };
+    let to = unsafe { SinkBuffer::new(dest, len) };
     call.wait_on(pe, call.context.get_into(to, from, pe as usize));
 }
 
 #[inline(always)]
 fn get_nbi<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
     let len = bytes::<T>(call, nelems);
+    if is_word(source, dest, len) {
+        let value = g(call, source.cast::<u64>(), pe);
+        // SAFETY: the caller vouches for the destination.
+        return unsafe { copy::store_unaligned(dest.cast::<u64>(), value) };
+    }
+    get_block_nbi(call, (dest.cast(), len), source.cast(), pe);
+}
+
+#[inline(never)]
+fn get_block_nbi(call: Call, (dest, len): Bytes, source: *const u8, pe: c_int) {
     call.not_null("dest", dest, len);
-    let from = call.view("source", source.cast::<u8>(), len);
+    let from = call.view("source", source, len);
     // SAFETY: the caller leaves the destination alone until `shmem_quiet`.
-    let to = unsafe { SinkBuffer::new(dest.cast::<u8>(), len) };
+    let to = unsafe { SinkBuffer::new(dest, len) };
     call.start_on(pe, call.context.get_nbi(to, from, pe as usize));
+}
+
+/// Whether a block is one word, which needs no more than a load and a store: `symmetric` is aligned, `other` is there.
+#[inline(always)]
+fn is_word<A, B>(symmetric: *const A, other: *const B, len: usize) -> bool {
+    len == 8 && symmetric.addr().is_multiple_of(8) && !other.is_null()
 }
 
 #[inline(always)]

@@ -435,11 +435,14 @@ impl<M: Sharing> Context<M> {
         view: SymView<'a, T>,
         pe: usize,
     ) -> Result<Place<'a>> {
-        if pe < self.n_pes() && view.allocation().job() == self.pe.job() {
-            Ok(view.place(self.world_pe(pe)))
-        } else {
-            Err(self.misdirected(call, pe))
-        }
+        self.reachable(view, pe).ok_or_else(|| self.misdirected(call, pe))
+    }
+
+    /// The place of `view` on `pe`, unless something is wrong with it.
+    #[inline(always)]
+    pub(crate) fn reachable<'a, T: Element>(&self, view: SymView<'a, T>, pe: usize) -> Option<Place<'a>> {
+        let here = pe < self.n_pes() && view.allocation().job() == self.pe.job();
+        here.then(|| view.place(self.world_pe(pe)))
     }
 
     #[cold]

@@ -82,6 +82,19 @@ pub(crate) struct Unseen<E: Into<Error>> {
     ops: Arc<OpSet>,
 }
 
+/// A future whose output may be there without a poll: for who calls from where there are no tasks.
+#[doc(hidden)]
+pub trait Immediate: Future + Sized {
+    /// What it is ready with if all went well.
+    type Output;
+
+    /// The output, if the operation has ended well; otherwise the future as it was.
+    ///
+    /// # Errors
+    /// Itself, to be awaited.
+    fn now(self) -> Result<<Self as Immediate>::Output, Self>;
+}
+
 impl<T, E: Into<Error>> Op<T, E> {
     #[cold]
     #[inline(never)]
@@ -94,6 +107,15 @@ impl<T, E: Into<Error>> Op<T, E> {
         match std::mem::replace(self, Self::Taken) {
             Self::Done(outcome) => Poll::Ready(Ok(outcome)),
             other => self.poll_slow(other, cx),
+        }
+    }
+
+    /// The output if it is there.
+    #[inline(always)]
+    fn now(self) -> Result<T, Self> {
+        match self {
+            Self::Done(output) => Ok(output),
+            other => Err(other),
         }
     }
 
@@ -148,6 +170,15 @@ macro_rules! operation {
             #[inline(always)]
             fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
                 self.0.poll(cx)
+            }
+        }
+
+        impl<$param $(, $failure: Into<Error>)?> Immediate for $name<$param $(, $failure)?> {
+            type Output = $output;
+
+            #[inline(always)]
+            fn now(self) -> Result<$output, Self> {
+                self.0.now().map_err(Self)
             }
         }
 
@@ -301,6 +332,15 @@ impl Future for Update {
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.0.poll(cx)
+    }
+}
+
+impl Immediate for Update {
+    type Output = ();
+
+    #[inline(always)]
+    fn now(self) -> Result<(), Self> {
+        self.0.now().map_err(Self)
     }
 }
 

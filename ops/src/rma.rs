@@ -24,7 +24,7 @@ use crate::{
     buffer::{Fresh, Sink, Source},
     context::{Context, Sharing},
     operation::{Fetch, Get, Op, Put, PutNbi, Update},
-    trace::trace_operation,
+    trace::{is_traced, trace_operation},
 };
 
 impl<M: Sharing> Context<M> {
@@ -201,14 +201,13 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn p<T: Element>(&self, dest: SymRef<'_, T>, value: T, pe: usize) -> Update {
-        trace_operation("p", size_of::<T>(), pe);
-        Update(match self.target("p", dest.as_view(), pe) {
-            Ok(to) => {
+        Update(match self.reachable(dest.as_view(), pe).filter(|_| !is_traced()) {
+            Some(to) => {
                 // SAFETY: a `SymRef` is one aligned element in bounds, on every PE.
                 unsafe { self.pe().shm().store(to, value) };
                 Op::Done(())
             }
-            Err(error) => Op::failed(error, self.ops()),
+            None => self.p_told(dest, value, pe),
         })
     }
 
@@ -231,11 +230,10 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn g<T: Element>(&self, source: SymRef<'_, T>, pe: usize) -> Fetch<T> {
-        trace_operation("g", size_of::<T>(), pe);
-        Fetch(match self.target("g", source.as_view(), pe) {
+        Fetch(match self.reachable(source.as_view(), pe).filter(|_| !is_traced()) {
             // SAFETY: a `SymRef` is one aligned element in bounds, on every PE, and any bytes are a `T`.
-            Ok(from) => Op::Done(unsafe { self.pe().shm().load(from) }),
-            Err(error) => Op::failed(error, self.ops()),
+            Some(from) => Op::Done(unsafe { self.pe().shm().load(from) }),
+            None => self.g_told(source, pe),
         })
     }
 
@@ -419,20 +417,10 @@ impl<M: Sharing> Context<M> {
         T: Element,
         S: Source<T>,
     {
-        trace_operation(call, dest.len() * size_of::<T>(), pe);
-        match self.matched(call, dest, source.len(), pe, true) {
-            Ok(to) => {
-                // SAFETY: `dest` is in bounds and aligned on every PE; both sides have `dest.len()` elements.
-                unsafe {
-                    if S::SCALAR {
-                        self.pe().shm().store(to, source.as_ptr().read());
-                    } else {
-                        self.pe().shm().put(to, source.as_ptr().cast(), dest.len() * size_of::<T>());
-                    }
-                }
-                Op::Done(source.back())
-            }
-            Err(error) => Op::failed(source.reject(error), self.ops()),
+        match self.reachable(dest, pe).filter(|_| source.len() == dest.len() && !is_traced()) {
+            // SAFETY: just checked.
+            Some(to) => unsafe { self.put_to(to, dest, source) },
+            None => self.put_told(call, dest, source, pe),
         }
     }
 
@@ -448,16 +436,123 @@ impl<M: Sharing> Context<M> {
         T: Element,
         B: Sink<T>,
     {
+        match self.reachable(source, pe).filter(|_| source.len() == buffer.len() && !is_traced()) {
+            // SAFETY: just checked.
+            Some(from) => unsafe { self.get_from(from, buffer, source) },
+            None => self.get_told(call, buffer, source, pe),
+        }
+    }
+
+    /// Puts all of `source`.
+    ///
+    /// # Safety
+    /// `to` must be the place of `dest` on some PE, which has as many elements as `source`.
+    #[inline(always)]
+    unsafe fn put_to<T, S>(&self, to: Place<'_>, dest: SymView<'_, T>, source: S) -> Op<S::Back, S::Failure>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        // SAFETY: `dest` is in bounds and aligned on every PE; both sides have `dest.len()` elements.
+        unsafe {
+            if S::SCALAR {
+                self.pe().shm().store(to, source.as_ptr().read());
+            } else {
+                self.pe().shm().put(to, source.as_ptr().cast(), dest.len() * size_of::<T>());
+            }
+        }
+        Op::Done(source.back())
+    }
+
+    /// Fills all of `buffer`.
+    ///
+    /// # Safety
+    /// `from` must be the place of `source` on some PE, which has as many elements as `buffer`.
+    #[inline(always)]
+    unsafe fn get_from<T, B>(
+        &self,
+        from: Place<'_>,
+        mut buffer: B,
+        source: SymView<'_, T>,
+    ) -> Op<B::Back, B::Failure>
+    where
+        T: Element,
+        B: Sink<T>,
+    {
+        // SAFETY: `source` is in bounds on every PE; both sides have `source.len()` elements.
+        unsafe {
+            self.pe().shm().get(from, buffer.as_mut_ptr().cast(), source.len() * size_of::<T>());
+        }
+        buffer.arrived();
+        Op::Done(buffer.back())
+    }
+}
+
+/// Operations that somebody is told of, or that fail: apart, so that the others need no more than a few registers.
+impl<M: Sharing> Context<M> {
+    #[cold]
+    #[inline(never)]
+    fn p_told<T: Element>(&self, dest: SymRef<'_, T>, value: T, pe: usize) -> Op<(), Error> {
+        trace_operation("p", size_of::<T>(), pe);
+        match self.target("p", dest.as_view(), pe) {
+            Ok(to) => {
+                // SAFETY: a `SymRef` is one aligned element in bounds, on every PE.
+                unsafe { self.pe().shm().store(to, value) };
+                Op::Done(())
+            }
+            Err(error) => Op::failed(error, self.ops()),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn g_told<T: Element>(&self, source: SymRef<'_, T>, pe: usize) -> Op<T, Error> {
+        trace_operation("g", size_of::<T>(), pe);
+        match self.target("g", source.as_view(), pe) {
+            // SAFETY: a `SymRef` is one aligned element in bounds, on every PE, and any bytes are a `T`.
+            Ok(from) => Op::Done(unsafe { self.pe().shm().load(from) }),
+            Err(error) => Op::failed(error, self.ops()),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_told<T, S>(
+        &self,
+        call: &'static str,
+        dest: SymView<'_, T>,
+        source: S,
+        pe: usize,
+    ) -> Op<S::Back, S::Failure>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        trace_operation(call, dest.len() * size_of::<T>(), pe);
+        match self.matched(call, dest, source.len(), pe, true) {
+            // SAFETY: just checked.
+            Ok(to) => unsafe { self.put_to(to, dest, source) },
+            Err(error) => Op::failed(source.reject(error), self.ops()),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn get_told<T, B>(
+        &self,
+        call: &'static str,
+        buffer: B,
+        source: SymView<'_, T>,
+        pe: usize,
+    ) -> Op<B::Back, B::Failure>
+    where
+        T: Element,
+        B: Sink<T>,
+    {
         trace_operation(call, source.len() * size_of::<T>(), pe);
         match self.matched(call, source, buffer.len(), pe, false) {
-            Ok(from) => {
-                // SAFETY: `source` is in bounds on every PE; both sides have `source.len()` elements.
-                unsafe {
-                    self.pe().shm().get(from, buffer.as_mut_ptr().cast(), source.len() * size_of::<T>());
-                }
-                buffer.arrived();
-                Op::Done(buffer.back())
-            }
+            // SAFETY: just checked.
+            Ok(from) => unsafe { self.get_from(from, buffer, source) },
             Err(error) => Op::failed(buffer.reject(error), self.ops()),
         }
     }

@@ -4,9 +4,15 @@
 /// Reports that `call` was issued, moving `bytes` to or from `pe`.
 #[inline(always)]
 pub(crate) fn trace_operation(call: &'static str, bytes: usize, pe: usize) {
-    if tracing::level_enabled!(tracing::Level::TRACE) {
+    if is_traced() {
         emit(call, bytes, pe);
     }
+}
+
+/// Whether anybody may listen.
+#[inline(always)]
+pub(crate) fn is_traced() -> bool {
+    tracing::level_enabled!(tracing::Level::TRACE)
 }
 
 #[cold]

@@ -115,12 +115,19 @@ impl<'a, T: Element> SymView<'a, T> {
         let bytes = len.checked_mul(size_of::<T>())?;
         let start = offset.checked_sub(allocation.offset())?;
         let fits = start <= allocation.len() && bytes <= allocation.len() - start;
-        (fits && offset.is_multiple_of(align_of::<T>())).then_some(Self {
-            allocation,
-            offset,
-            len,
-            elements: PhantomData,
-        })
+        let fits = fits && offset.is_multiple_of(align_of::<T>());
+        // SAFETY: just checked.
+        fits.then(|| unsafe { Self::inside_unchecked(allocation, offset, len) })
+    }
+
+    /// The same without a check.
+    ///
+    /// # Safety
+    /// The elements must be inside of `allocation`, and `offset` a multiple of their alignment.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn inside_unchecked(allocation: &'a Arc<Allocation>, offset: usize, len: usize) -> Self {
+        Self { allocation, offset, len, elements: PhantomData }
     }
 }
 

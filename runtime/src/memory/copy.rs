@@ -86,6 +86,43 @@ pub fn prefetch_write<T>(address: *const T) {
     }
 }
 
+/// Loads one word from memory that others may access, whatever its alignment.
+///
+/// # Safety
+/// `src` must be readable for 8 bytes.
+///
+/// ```
+/// # use oxshmem_runtime::memory::copy;
+/// let bytes = [0, 1, 0, 0, 0, 0, 0, 0, 0];
+/// // SAFETY: 8 bytes follow the first.
+/// assert_eq!(unsafe { copy::load_unaligned(bytes.as_ptr().add(1).cast()) }, 1u64.to_le());
+/// ```
+#[inline(always)]
+pub unsafe fn load_unaligned(src: *const u64) -> u64 {
+    let mut word = 0u64;
+    // SAFETY: readable by the caller's word; `word` has as many bytes.
+    unsafe { copy((&raw mut word).cast(), src.cast(), size_of::<u64>()) };
+    word
+}
+
+/// Stores one word into memory that others may access, whatever its alignment.
+///
+/// # Safety
+/// `dst` must be writable for 8 bytes.
+///
+/// ```
+/// # use oxshmem_runtime::memory::copy;
+/// let mut bytes = [0; 9];
+/// // SAFETY: 8 bytes follow the first.
+/// unsafe { copy::store_unaligned(bytes.as_mut_ptr().add(1).cast(), 1u64.to_le()) };
+/// assert_eq!(bytes[..3], [0, 1, 0]);
+/// ```
+#[inline(always)]
+pub unsafe fn store_unaligned(dst: *mut u64, word: u64) {
+    // SAFETY: writable by the caller's word; `word` has as many bytes.
+    unsafe { copy(dst.cast(), (&raw const word).cast(), size_of::<u64>()) };
+}
+
 /// Loads one `T` from memory that other PEs may access.
 ///
 /// A `T` of 1, 2, 4 or 8 bytes that is aligned to its size is loaded in one piece.
