@@ -3,7 +3,7 @@
 use std::{env, fs, path::Path};
 
 /// Names that do not begin with `shmem`.
-const OLD: [&str; 3] = ["start_pes", "_my_pe", "_num_pes"];
+const OLD: [&str; 7] = ["start_pes", "_my_pe", "_num_pes", "shmalloc", "shmemalign", "shrealloc", "shfree"];
 
 fn main() {
     let out = env::var_os("OUT_DIR").unwrap_or_default();

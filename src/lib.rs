@@ -49,7 +49,7 @@ pub use oxshmem_ops::{
     lock::{Locking, TryLocking},
     operation::{Fetch, Get, Put, PutNbi, PutSignal, PutSignalNbi, Update},
     order::Quiet,
-    wait::{Masked, WaitSet, WaitUntil},
+    wait::{Masked, WaitSet, WaitUntil, Waitable},
 };
 pub use oxshmem_runtime::{Error, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, settings};
 pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Symmetric};

@@ -12,12 +12,12 @@ use std::{
 };
 
 use common::{cluster, is_pending, on_pes, pe_counts, poll_once, settings, soon, time_limit};
-use oxshmem::{Result, StandardAmo, prelude::*};
+use oxshmem::{Result, Waitable, prelude::*};
 
 const ALL: [Cmp; 6] = [Cmp::Eq, Cmp::Ne, Cmp::Gt, Cmp::Ge, Cmp::Lt, Cmp::Le];
 
 /// Waits for each comparison with each of `values`, first pending, then satisfied by a neighbour.
-async fn comparisons<T: StandardAmo + std::fmt::Debug>(world: &World, values: &[T]) -> Result<()> {
+async fn comparisons<T: Waitable + std::fmt::Debug>(world: &World, values: &[T]) -> Result<()> {
     let (me, n, ctx) = (world.my_pe(), world.n_pes(), world.context());
     let words = world.alloc_zeroed::<T>(2).await?;
     let word = words.at(0);
@@ -34,7 +34,7 @@ async fn comparisons<T: StandardAmo + std::fmt::Debug>(world: &World, values: &[
                 let mut wait = word.wait_until(cmp, bound);
                 assert!(is_pending(&mut wait).await);
                 world.sync_all().await?;
-                ctx.set(word, *after, (me + 1) % n).await?;
+                ctx.p(word, *after, (me + 1) % n).await?;
                 let seen = soon("a satisfied wait", wait).await?;
                 assert_eq!(seen, *after, "{cmp:?} {bound:?}");
                 assert!(word.test(cmp, bound));
@@ -52,6 +52,8 @@ fn every_comparison_of_every_type_is_waited_for_with_its_sign() {
     let _limit = time_limit(90);
     for n in [1, 2] {
         let done = cluster(n, settings(), |world| async move {
+            comparisons(&world, &[-2i16, 0, i16::MIN, i16::MAX]).await?;
+            comparisons(&world, &[0u16, 1, 1 << 15, u16::MAX]).await?;
             comparisons(&world, &[-2i32, 0, i32::MIN, i32::MAX]).await?;
             comparisons(&world, &[-2i64, 3, i64::MIN, i64::MAX]).await?;
             comparisons(&world, &[-1isize, 0, 1]).await?;

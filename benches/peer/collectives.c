@@ -2,34 +2,18 @@
  *
  * The time of a call is that of a batch of calls without anything in between, from when all PEs have come to when
  * all are done, divided by their number. A batch takes 2 ms or 8 calls, and the figure is the median of many.
- * With two PEs, a flag that goes to and fro before and after each batch says whether the cores were near each
- * other or far; figures of the two are kept apart.
  *
- * oshcc -O2 collectives.c && oshrun -n 2 a.out FILE ROUNDS SECONDS: PE 0 writes one JSON object a line to FILE and
- * the line {"end":true} last. Every PE ends itself after SECONDS. */
-#define _GNU_SOURCE
-#include <sched.h>
-#include <shmem.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+ * oshcc -O2 collectives.c && oshrun -n 2 a.out FILE ROUNDS SECONDS */
+#include "common.h"
 
 #define LARGEST (1 << 20)
 #define BATCH_NS 2e6
 #define BATCH_CALLS 8
 /* A collective that takes longer is left out: it meets no target, and would take all the time. */
 #define TOO_SLOW_NS(bytes) ((bytes) < LARGEST ? 4e6 : 2e7)
-#define MAX_ROUNDS 999
-#define NEAR_NS 130.0
-/* Fewer samples than this near, or far, are no figure. */
-#define FEW 3
 
 static const size_t sizes[] = {8, 1 << 10, 8 << 10, 64 << 10, LARGEST};
 static double *dest, *source;
-static long *flags, *agreed;
-static int me, n;
 
 #if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5
 
@@ -98,12 +82,6 @@ static const struct {
     {"alltoall", alltoall, 1},   {"alltoalls", alltoalls, 1},
 };
 
-static double now(void) {
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return at.tv_sec * 1e9 + at.tv_nsec;
-}
-
 static double batch(void (*call)(size_t), size_t count, long calls) {
     shmem_barrier_all();
     double start = now();
@@ -121,42 +99,9 @@ static long agree(long wanted) {
     return *(volatile long *)agreed;
 }
 
-/* How long a flag takes from one of 2 PEs to the other, in ns: the best of some attempts, as a PE that was
- * interrupted is not far away. */
-static double one_way(void) {
-    static long number;
-    enum { ATTEMPTS = 8, ROUNDS = 40 };
-    double best = 1e9;
-    long *theirs = shmem_ptr(flags, 1 - me);
-    if (!theirs)
-        return -1;
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        double start = now();
-        for (int i = 0; i < ROUNDS; i++) {
-            number++;
-            for (int turn = 0; turn < 2; turn++) {
-                if (turn == me)
-                    __atomic_store_n(theirs, number, __ATOMIC_RELEASE);
-                else
-                    while (__atomic_load_n(flags, __ATOMIC_ACQUIRE) < number)
-                        __builtin_ia32_pause();
-            }
-        }
-        double each = (now() - start) / ROUNDS / 2;
-        best = each < best ? each : best;
-    }
-    return best;
-}
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void measure(FILE *out, const char *name, void (*call)(size_t), size_t bytes, int rounds) {
-    static const char *const placements[] = {"near", "far", ""};
-    static double samples[3][MAX_ROUNDS];
-    int taken[3] = {0, 0, 0};
+static void measure(const char *name, void (*call)(size_t), size_t bytes) {
+    static struct samples all;
+    memset(all.taken, 0, sizeof all.taken);
     size_t count = bytes / sizeof(double);
     long calls = BATCH_CALLS;
     double first = batch(call, count, 2), second = batch(call, count, 2);
@@ -168,74 +113,23 @@ static void measure(FILE *out, const char *name, void (*call)(size_t), size_t by
     }
     for (int i = 0; i < rounds; i++) {
         shmem_barrier_all();
-        double before = n == 2 ? one_way() : 0;
+        double before = where();
         double value = batch(call, count, calls);
-        double after = n == 2 ? one_way() : 0;
-        if (n == 2 && (before < NEAR_NS) != (after < NEAR_NS))
-            continue; /* the cores have moved in between */
-        int side = n != 2 || before < 0 ? 2 : before >= NEAR_NS;
-        samples[side][taken[side]++] = value;
+        take(&all, before, value, 0, where());
     }
-    for (int side = 0; me == 0 && side < 3; side++) {
-        if (taken[side] < FEW)
-            continue;
-        qsort(samples[side], taken[side], sizeof(double), ascending);
-        fprintf(out, "{\"name\":\"%s\",\"bytes\":%zu,\"pes\":%d,\"value\":%.2f,\"unit\":\"ns\",\"placement\":\"%s\"}\n",
-                name, bytes, n, samples[side][taken[side] / 2], placements[side]);
-        fflush(out);
-    }
-}
-
-/* The one CPU that this PE may run on, or -1. */
-static long only_cpu(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) != 1)
-        return -1;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &set))
-            return cpu;
-    return -1;
+    report(&all, name, bytes);
 }
 
 int main(int argc, char **argv) {
-    if (argc != 4 || atoi(argv[2]) > MAX_ROUNDS) {
-        fprintf(stderr, "usage: %s FILE ROUNDS SECONDS\n", argv[0]);
-        return 2;
-    }
-    alarm(atoi(argv[3]));
-    shmem_init();
-    me = shmem_my_pe();
-    n = shmem_n_pes();
+    begin(argc, argv);
     dest = shmem_malloc((size_t)n * LARGEST);
     source = shmem_malloc((size_t)n * LARGEST * 2);
-    flags = shmem_calloc(64, sizeof(long));
-    agreed = shmem_calloc(64, sizeof(long));
     for (size_t i = 0; i < (size_t)n * LARGEST / 4; i++)
         source[i] = 1;
     memset(dest, 0, (size_t)n * LARGEST);
     prepare();
-
-    FILE *out = me == 0 ? fopen(argv[1], "w") : stderr;
-    if (!out) {
-        perror(argv[1]);
-        shmem_global_exit(1);
-    }
-    agreed[8] = only_cpu();
-    shmem_barrier_all();
-    if (me == 0) {
-        fprintf(out, "{\"cpus\":[");
-        for (int pe = 0; pe < n; pe++)
-            fprintf(out, "%s%ld", pe ? "," : "", shmem_long_g(&agreed[8], pe));
-        fprintf(out, "],\"version\":\"%d.%d\"}\n", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
-    }
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         for (size_t k = 0; k < (ops[i].sized ? sizeof sizes / sizeof *sizes : 1); k++)
-            measure(out, ops[i].name, ops[i].call, ops[i].sized ? sizes[k] : 0, atoi(argv[2]));
-    if (me == 0) {
-        fprintf(out, "{\"end\":true}\n");
-        fclose(out);
-    }
-    shmem_barrier_all();
-    shmem_finalize();
-    return 0;
+            measure(ops[i].name, ops[i].call, ops[i].sized ? sizes[k] : 0);
+    return finish();
 }

@@ -62,6 +62,12 @@ impl Addresses {
         at.is_multiple_of(align_of::<T>()).then(|| unsafe { SymView::inside_unchecked(&self.all, at, len) })
     }
 
+    /// Elements from a pointer to the end of the heap, or of the globals.
+    pub(crate) fn rest<T: Element>(&self, pointer: *const T) -> Option<SymView<'_, T>> {
+        let (at, left) = self.heap.find(pointer.addr()).or_else(|| self.statics.find(pointer.addr()))?;
+        SymView::inside(&self.all, at, left / size_of::<T>())
+    }
+
     /// No elements: what a pointer is good for that is not to be used.
     pub(crate) fn nothing<T: Element>(&self) -> Option<SymView<'_, T>> {
         SymView::inside(&self.all, 0, 0)

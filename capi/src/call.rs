@@ -94,6 +94,23 @@ impl Call {
         }
     }
 
+    /// Values at a pointer that may be null only if there are none.
+    ///
+    /// # Safety
+    /// They must be readable, and left alone, for as long as the slice is used.
+    #[inline(always)]
+    pub(crate) unsafe fn slice<'a, T>(self, what: &'static str, pointer: *const T, len: usize) -> &'a [T] {
+        if len == 0 {
+            return &[];
+        }
+        self.not_null(what, pointer, len);
+        if !pointer.is_aligned() {
+            self.fail(format_args!("{what} = {pointer:p} is not aligned to {} bytes", align_of::<T>()));
+        }
+        // SAFETY: as the caller says; it is neither null nor misaligned.
+        unsafe { std::slice::from_raw_parts(pointer, len) }
+    }
+
     /// Waits for an operation on a PE. Those that have ended cost no more than a look.
     #[inline(always)]
     pub(crate) fn wait_on<T, E, F>(self, pe: c_int, operation: F) -> T
@@ -119,11 +136,35 @@ impl Call {
         }
     }
 
+    /// Waits for a future that concerns no PE, or many. One that is ready costs no more than a look.
+    #[inline(always)]
+    pub(crate) fn look<T, F>(self, future: F) -> T
+    where
+        F: Immediate<Output = T> + Future<Output = oxshmem::Result<T>>,
+    {
+        match future.now() {
+            Ok(value) => value,
+            Err(future) => wait_long(self.name, future),
+        }
+    }
+
     /// Waits for a future; its error ends the job.
+    #[inline]
     pub(crate) fn wait<T, F: Future<Output = oxshmem::Result<T>>>(self, future: F) -> T {
-        match self.global.world.block_on(future) {
+        match self.output(future) {
             Ok(value) => value,
             Err(error) => self.failed(None, error),
+        }
+    }
+
+    /// Waits for a future. One that has ended costs no more than a look.
+    #[inline]
+    pub(crate) fn output<F: Future>(self, future: F) -> F::Output {
+        let mut future = std::pin::pin!(future);
+        match future.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())) {
+            Poll::Ready(output) => output,
+            // It is polled again, with a waker that wakes this thread.
+            Poll::Pending => self.global.world.block_on(future),
         }
     }
 
@@ -178,6 +219,16 @@ fn not_symmetric(name: &'static str, what: &str, address: usize, bytes: usize, a
     )
 }
 
+/// Waits for what is not ready.
+#[cold]
+#[inline(never)]
+fn wait_long<T, F: Future<Output = oxshmem::Result<T>>>(name: &'static str, future: F) -> T {
+    match global(name).world.block_on(future) {
+        Ok(value) => value,
+        Err(error) => failed(name, None, error),
+    }
+}
+
 /// Waits for an operation that has not ended, or has failed.
 #[cold]
 #[inline(never)]
@@ -213,10 +264,17 @@ fn failed(name: &str, pe: Option<c_int>, error: Error) -> ! {
         (Error::PeOutOfRange { n_pes, .. }, Some(pe)) => {
             fatal(name, format_args!("pe = {pe} is out of range: there are {n_pes} PEs in its team"))
         }
+        (Error::TeamDestroyed { .. }, _) => fatal(name, format_args!("the context or team was destroyed")),
         // Another has said why.
         (Error::GlobalExit { status, .. }, _) => process::exit(status),
         (error, _) => fatal(name, format_args!("{error}")),
     }
+}
+
+/// Whether it is `SHMEM_CTX_INVALID`.
+#[inline(always)]
+pub(crate) fn is_invalid(ctx: CtxHandle) -> bool {
+    ctx.addr() == CTX_INVALID
 }
 
 /// A context that was made.

@@ -13,17 +13,39 @@
 //! | `buffers` | C's pointers as sources and sinks |
 //! | `statics` | the executable's globals as symmetric memory |
 //! | `setup` | §9.1, §9.2 |
+//! | `memory` | §9.3 |
+//! | `teams` | §9.4 |
+//! | `contexts`, `sessions` | §9.5, §9.9 |
+//! | `collectives`, `reductions`, `active_sets` | §9.10 |
+//! | `spaces` | memory spaces and memory kinds |
 //! | `types` | the types of the specification's tables, as macros |
-//! | `rma` | §9.6 |
+//! | `rma`, `longdouble` | §9.6 |
+//! | `amo` | §9.7 |
+//! | `signal` | §9.8 |
+//! | `wait` | §9.11 |
+//! | `lock` | §9.13 |
 //! | `order` | barriers, §9.12 |
 
+mod active_sets;
 mod address;
+mod amo;
 mod buffers;
 mod call;
+mod collectives;
+mod contexts;
 mod export;
+mod lock;
+mod longdouble;
+mod memory;
 mod order;
+mod reductions;
 mod rma;
+mod sessions;
 mod setup;
+mod signal;
+mod spaces;
 mod state;
 mod statics;
+mod teams;
 mod types;
+mod wait;

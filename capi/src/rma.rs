@@ -14,7 +14,8 @@ use crate::{
     types::{rma_types, sizes},
 };
 
-fn bytes<T>(call: Call, count: usize) -> usize {
+/// The bytes of so many elements.
+pub(crate) fn bytes<T>(call: Call, count: usize) -> usize {
     match count.checked_mul(size_of::<T>()) {
         Some(bytes) => bytes,
         None => call.fail(format_args!("nelems = {count} is more than any memory holds")),

@@ -40,11 +40,25 @@ fn join() -> Result<(oxshmem::World, Addresses), Error> {
     let statics = statics::Globals::of_executable()?;
     settings.statics = statics.len();
     let world = block_on_thread(oxshmem::init_with(settings))?;
+    same_executable(&world, &statics)?;
     statics.share(world.pe())?;
     let addresses = Addresses::new(&world, statics.range());
     // Everybody's globals are shared before anybody reaches for them.
     world.block_on(world.barrier_all())?;
     Ok((world, addresses))
+}
+
+/// An error unless all PEs run one program, as the globals of different programs are at different addresses.
+fn same_executable(world: &oxshmem::World, statics: &statics::Globals) -> Result<(), Error> {
+    let mine = statics.fingerprint().to_ne_bytes().to_vec();
+    let all = block_on_thread(world.pe().bootstrap().exchange(mine))?;
+    // Everybody compares with PE 0, so that all PEs name the same two.
+    match all.iter().position(|it| *it != all[0]) {
+        None => Ok(()),
+        Some(pe) => Err(Error::Unsupported {
+            what: format!("PE {pe} runs another executable than PE 0: their globals cannot be symmetric"),
+        }),
+    }
 }
 
 /// Waits for a future of which no world drives the progress yet.
@@ -68,16 +82,15 @@ fn block_on_thread<F: Future>(future: F) -> F::Output {
 
 /// Leaves the job, when it was called as often as `shmem_init`.
 fn finalize(name: &'static str) {
-    let mut depth = depth();
-    if depth.inits == 0 {
-        let call = Call::new(name);
-        call.fail(format_args!("was called before shmem_init"));
-    }
-    depth.inits -= 1;
-    if depth.inits > 0 {
-        return;
-    }
+    // It ends the process if there is no world, and then the count must not be locked.
     let call = Call::new(name);
+    let mut depth = depth();
+    depth.inits = depth.inits.saturating_sub(1);
+    if depth.inits > 0 {
+        drop(depth);
+        // All but the last are barriers (`OpenSHMEM 1.6 §9.1.4`).
+        return call.wait(call.global.world.barrier_all());
+    }
     call.wait(call.global.world.finalize());
     depth.finalized = true;
     end();

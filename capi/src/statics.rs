@@ -5,27 +5,64 @@
 //! where it was, and every PE of the host reaches it as it reaches the heap.
 //!
 //! A child that the program forks gets a copy of its own, so that nothing it writes is seen by its parent.
+//!
+//! It gets it when the C library has done its own part of the fork, and that writes to the C library's globals. Hence a
+//! program that has these among its own, because all of it is static, cannot fork.
+//!
+//! What was never written takes no memory: of a large `.bss` only the pages that exist are copied.
 
 use std::{
     ffi::{c_int, c_void},
+    fs::File,
+    iter::once,
     ops::Range,
-    os::fd::{AsRawFd, BorrowedFd},
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+        unix::fs::FileExt,
+    },
     ptr::null_mut,
-    sync::{Mutex, PoisonError},
+    slice,
+    sync::atomic::{AtomicBool, AtomicPtr, Ordering},
 };
 
 use oxshmem::Error;
 use oxshmem_runtime::{Pe, memory::HostMap};
+use rustix::fs::SeekFrom;
+
+use crate::call::fatal;
 
 /// The writable pages of the executable.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Globals {
     /// In the order of their addresses.
-    pages: Vec<Range<usize>>,
+    parts: Vec<Part>,
+    /// Equal for equal executables.
+    fingerprint: u64,
+    /// Whether the C library's are among them.
+    whole: bool,
 }
 
-/// Pages that are shared now: what a child must have copies of.
-static SHARED: Mutex<Vec<Range<usize>>> = Mutex::new(Vec::new());
+#[derive(Clone, Debug)]
+struct Part {
+    pages: Range<usize>,
+    /// Pages from here on are zero in the executable.
+    bss: usize,
+}
+
+/// Pages of the executable that are shared: what a child must have copies of.
+struct Shared {
+    pages: Range<usize>,
+    /// Where they are kept.
+    file: OwnedFd,
+    at: usize,
+}
+
+/// Whether the C library's globals are shared with the program's.
+static WHOLE: AtomicBool = AtomicBool::new(false);
+
+/// Those that are shared now; null if none are. A child only reads it, because it may itself be a shared global, and
+/// what has been replaced is never freed.
+static SHARED: AtomicPtr<Vec<Shared>> = AtomicPtr::new(null_mut());
 
 impl Globals {
     /// Of the program that this process runs.
@@ -39,8 +76,8 @@ impl Globals {
 
     /// From the first to the last of them. Empty if there are none.
     pub(crate) fn range(&self) -> Range<usize> {
-        match (self.pages.first(), self.pages.last()) {
-            (Some(first), Some(last)) => first.start..last.end,
+        match (self.parts.first(), self.parts.last()) {
+            (Some(first), Some(last)) => first.pages.start..last.pages.end,
             _ => 0..0,
         }
     }
@@ -50,30 +87,41 @@ impl Globals {
         self.range().len()
     }
 
-    /// Puts this PE's shared memory in their place.
+    /// A number that differs where PEs run different executables, whose globals have nothing to do with each other.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// Puts this PE's shared memory in their place. One thread at a time.
     pub(crate) fn share(&self, pe: &Pe) -> Result<(), Error> {
+        let failed = |error| Error::Unsupported {
+            what: format!("cannot share the globals of the executable: {error}"),
+        };
         let map: &HostMap = pe.heap_map();
         let start = self.range().start;
-        for pages in &self.pages {
-            let at = pe.me() * map.stride() + pe.statics_at() + (pages.start - start);
-            // SAFETY: `at` is the place of these pages in this PE's block, which nobody uses yet.
+        let mut now = Vec::new();
+        for part in &self.parts {
+            let at = pe.me() * map.stride() + pe.statics_at() + (part.pages.start - start);
+            let file = map.descriptor().try_clone_to_owned().map_err(failed)?;
             let there = map.base().wrapping_add(at);
-            unsafe { replace(pages, there, map.descriptor(), at as libc::off_t) }.map_err(|error| {
-                Error::Unsupported { what: format!("cannot share the globals of the executable: {error}") }
-            })?;
+            // After a finalization they are still in the memory of the job before.
+            let before = shared().iter().find(|it| it.pages == part.pages);
+            // SAFETY: `at` is the place of these pages in this PE's block, which nobody uses yet.
+            unsafe { part.replace(before, there, file.as_fd(), at) }.map_err(failed)?;
+            now.push(Shared { pages: part.pages.clone(), file, at });
         }
-        let first = {
-            let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-            let first = shared.is_empty();
-            shared.clone_from(&self.pages);
-            first
-        };
-        if first && !self.pages.is_empty() {
-            // SAFETY: a function without arguments that lives as long as the process.
-            unsafe { libc::pthread_atfork(None, None, Some(unshare)) };
-        }
+        // Relaxed: the store below is what makes it count.
+        WHOLE.store(self.whole, Ordering::Relaxed);
+        // Release: a child that is forked by another thread sees what it points to.
+        SHARED.store(Box::into_raw(Box::new(now)), Ordering::Release);
         Ok(())
     }
+}
+
+/// What is shared now.
+fn shared() -> &'static [Shared] {
+    // SAFETY: null, or what `share` has leaked. Acquire: pairs with the release there.
+    unsafe { SHARED.load(Ordering::Acquire).as_ref() }.map_or(&[], Vec::as_slice)
 }
 
 /// Called for the executable first, and then no more.
@@ -84,58 +132,153 @@ unsafe extern "C" fn first_object(info: *mut libc::dl_phdr_info, _size: usize, d
     // SAFETY: as the caller says; the headers stay mapped as long as the executable.
     let (globals, base, headers) = unsafe {
         let info = &*info;
-        let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+        let headers = slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
         (&mut *data.cast::<Globals>(), info.dlpi_addr as usize, headers)
     };
     let page = rustix::param::page_size();
-    let end_of = |header: &libc::Elf64_Phdr| base + header.p_vaddr as usize + header.p_memsz as usize;
+    let start_of = |header: &libc::Elf64_Phdr| base + header.p_vaddr as usize;
+    let end_of = |header: &libc::Elf64_Phdr| start_of(header) + header.p_memsz as usize;
     let relro = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO);
     // The dynamic linker protects whole pages only.
-    let read_only = relro.map_or(0..0, |header| base + header.p_vaddr as usize..end_of(header) / page * page);
+    let read_only = relro.map_or(0..0, |header| start_of(header)..end_of(header) / page * page);
     for header in headers.iter().filter(|it| it.p_type == libc::PT_LOAD && it.p_flags & libc::PF_W != 0) {
-        let mut start = (base + header.p_vaddr as usize) / page * page;
+        let mut start = start_of(header) / page * page;
         let end = end_of(header).next_multiple_of(page);
         if (start..end).contains(&read_only.start) || read_only.contains(&start) {
             start = read_only.end.max(start);
         }
+        let bss = (start_of(header) + header.p_filesz as usize).next_multiple_of(page);
         if start < end {
-            globals.pages.push(start..end);
+            globals.parts.push(Part { pages: start..end, bss: bss.clamp(start, end) });
         }
     }
-    globals.pages.sort_by_key(|pages| pages.start);
+    globals.parts.sort_by_key(|part| part.pages.start);
+
+    // Nobody loads a C library for it.
+    globals.whole = headers.iter().all(|header| header.p_type != libc::PT_INTERP);
+
+    let mut hash = Fnv::new();
+    for header in headers {
+        for field in [u64::from(header.p_type), u64::from(header.p_flags), header.p_vaddr, header.p_memsz] {
+            hash.add(&field.to_ne_bytes());
+        }
+        // The linker's name for this build, if it has given one.
+        if header.p_type == libc::PT_NOTE {
+            // SAFETY: notes are in a segment that is loaded and stays.
+            hash.add(unsafe {
+                slice::from_raw_parts(
+                    std::ptr::with_exposed_provenance(start_of(header)),
+                    header.p_memsz as usize,
+                )
+            });
+        }
+    }
+    globals.fingerprint = hash.0;
     1
 }
 
-/// Copies `pages` to `there`, which is at `at` in the file, and maps that over them.
-///
-/// # Safety
-/// `there` must be writable for as many bytes, and nobody else may write to the pages meanwhile.
-unsafe fn replace(
-    pages: &Range<usize>,
-    there: *mut u8,
-    file: BorrowedFd<'_>,
-    at: libc::off_t,
-) -> std::io::Result<()> {
-    let here: *mut u8 = std::ptr::with_exposed_provenance_mut(pages.start);
-    let all = SignalsBlocked::new();
-    // SAFETY: both are mapped for so many bytes. Nothing here writes to a global between the copy and the mapping.
-    let mapped = unsafe {
-        copy_what_is_not_zero(here, there, pages.len());
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        libc::mmap(
-            here.cast(),
-            pages.len(),
-            protection,
-            libc::MAP_SHARED | libc::MAP_FIXED,
-            file.as_raw_fd(),
-            at,
-        )
-    };
-    drop(all);
-    if mapped == libc::MAP_FAILED { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+/// FNV-1a: for telling executables apart.
+struct Fnv(u64);
+
+impl Fnv {
+    fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
 }
 
-/// Copies page by page, leaving out those that are zero, so that a large `.bss` takes no memory before it is used.
+impl Part {
+    /// Copies the pages to `there`, which is at `at` in the file, and maps that over them. If they are shared already,
+    /// `before` says with what.
+    ///
+    /// # Safety
+    /// `there` must be writable for as many bytes and zero, and nobody else may write to the pages meanwhile.
+    unsafe fn replace(
+        &self,
+        before: Option<&Shared>,
+        there: *mut u8,
+        file: BorrowedFd<'_>,
+        at: usize,
+    ) -> std::io::Result<()> {
+        let here: *mut u8 = std::ptr::with_exposed_provenance_mut(self.pages.start);
+        let len = self.pages.len();
+        let existing = match before {
+            Some(before) => before.existing().collect(),
+            None => self.existing(),
+        };
+        let all = SignalsBlocked::new();
+        // SAFETY: both are mapped for so many bytes. Nothing here writes to a global between the copy and the mapping.
+        let mapped = unsafe {
+            for run in existing {
+                copy_what_is_not_zero(here.add(run.start), there.add(run.start), run.len());
+            }
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+            libc::mmap(here.cast(), len, protection, flags, file.as_raw_fd(), at as libc::off_t)
+        };
+        drop(all);
+        if mapped == libc::MAP_FAILED { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Runs of pages, from the first on, that may not be zero.
+    fn existing(&self) -> Vec<Range<usize>> {
+        /// Present in memory, or in swap space.
+        const EXISTS: u64 = 3 << 62;
+        let page = rustix::param::page_size();
+        let data = self.bss - self.pages.start;
+        let mut runs: Vec<_> = once(0..data).collect();
+        let mut words = vec![0; (self.pages.end - self.bss) / page * 8];
+        let map = File::open("/proc/self/pagemap");
+        if map.and_then(|map| map.read_exact_at(&mut words, (self.bss / page * 8) as u64)).is_err() {
+            // All of them, then.
+            return once(0..self.pages.len()).collect();
+        }
+        for (i, word) in words.chunks_exact(8).enumerate() {
+            if u64::from_ne_bytes(word.try_into().unwrap_or_default()) & EXISTS == 0 {
+                continue;
+            }
+            let start = data + i * page;
+            match runs.last_mut() {
+                Some(last) if last.end == start => last.end += page,
+                _ => runs.push(start..start + page),
+            }
+        }
+        runs
+    }
+}
+
+impl Shared {
+    /// Runs of pages, from the first on, that may not be zero.
+    fn existing(&self) -> impl Iterator<Item = Range<usize>> {
+        let len = self.pages.len();
+        let mut next = 0;
+        std::iter::from_fn(move || {
+            let seek = |from| rustix::fs::seek(&self.file, from);
+            if next >= len {
+                return None;
+            }
+            let start = match seek(SeekFrom::Data((self.at + next) as u64)) {
+                Ok(start) => start as usize - self.at,
+                Err(rustix::io::Errno::NXIO) => len,
+                // All of them, then.
+                Err(_) => next,
+            };
+            let end = match seek(SeekFrom::Hole((self.at + start.min(len)) as u64)) {
+                Ok(end) if start < len => (end as usize - self.at).min(len),
+                _ => len,
+            };
+            next = end;
+            (start < len).then_some(start..end)
+        })
+    }
+}
+
+/// Copies page by page, leaving out those that are zero.
 ///
 /// # Safety
 /// As for a copy of `len` bytes, which are whole pages; `to` is zero.
@@ -144,7 +287,7 @@ unsafe fn copy_what_is_not_zero(from: *const u8, to: *mut u8, len: usize) {
     for start in (0..len).step_by(page) {
         // SAFETY: inside of both, and pages are aligned.
         unsafe {
-            let words = std::slice::from_raw_parts(from.add(start).cast::<u64>(), page / 8);
+            let words = slice::from_raw_parts(from.add(start).cast::<u64>(), page / 8);
             if words.iter().any(|&word| word != 0) {
                 libc::memcpy(to.add(start).cast(), from.add(start).cast(), page);
             }
@@ -152,12 +295,33 @@ unsafe fn copy_what_is_not_zero(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
+/// Has every child call [`unshare`] first of all, before what the program itself has registered: that may write to
+/// globals. Hence it is done when the library is loaded.
+#[used]
+#[unsafe(link_section = ".init_array.00101")]
+static AT_FORK: extern "C" fn() = {
+    extern "C" fn register() {
+        // SAFETY: a function without arguments that lives as long as the process.
+        unsafe { libc::pthread_atfork(Some(before_fork), None, Some(unshare)) };
+    }
+    register
+};
+
+/// In a program that is about to fork.
+extern "C" fn before_fork() {
+    // Relaxed: it was stored before what `shared` looks at.
+    if !shared().is_empty() && WHOLE.load(Ordering::Relaxed) {
+        let why =
+            "a program linked with -static cannot do this after shmem_init, one with -static-libshmem can";
+        fatal("fork", format_args!("{why}"));
+    }
+}
+
 /// In a child: private copies in place of the shared pages.
 extern "C" fn unshare() {
-    // The thread that forked may have held it. Nobody else runs here.
-    let Ok(shared) = SHARED.try_lock() else { return };
-    for pages in shared.iter() {
-        let here: *mut c_void = std::ptr::with_exposed_provenance_mut(pages.start);
+    for it in shared() {
+        let pages = &it.pages;
+        let here: *mut u8 = std::ptr::with_exposed_provenance_mut(pages.start);
         // SAFETY: a new mapping of the same size, filled with what is there, takes its place in one step.
         unsafe {
             let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -167,7 +331,9 @@ extern "C" fn unshare() {
                 // Better no child than one that writes to its parent's memory.
                 libc::_exit(127);
             }
-            copy_what_is_not_zero(here.cast(), copy.cast(), pages.len());
+            for run in it.existing() {
+                copy_what_is_not_zero(here.add(run.start), copy.cast::<u8>().add(run.start), run.len());
+            }
             let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
             if libc::mremap(copy, pages.len(), pages.len(), flags, here) == libc::MAP_FAILED {
                 libc::_exit(127);

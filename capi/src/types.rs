@@ -47,6 +47,15 @@ macro_rules! amo_types {
     };
 }
 
+/// What the deprecated names of atomics know of table 6.
+macro_rules! old_amo_types {
+    ($m:ident) => {
+        $m!("int", i32);
+        $m!("long", i64);
+        $m!("longlong", i64);
+    };
+}
+
 /// What table 7 has beyond table 6.
 macro_rules! float_amo_types {
     ($m:ident) => {
@@ -79,7 +88,7 @@ macro_rules! sizes {
     };
 }
 
-pub(crate) use {amo_types, bitwise_types, float_amo_types, rma_types, sizes};
+pub(crate) use {amo_types, bitwise_types, float_amo_types, old_amo_types, rma_types, sizes};
 
 const _: () = assert!(
     size_of::<std::ffi::c_long>() == 8 && size_of::<usize>() == 8,

@@ -6,15 +6,20 @@
 //! value comes to, and [`quiet`](Context::quiet) completes what nobody awaited.
 //!
 //! Which types an operation takes is in three traits, one a table of the specification: [`StandardAmo`]
-//! (table 6), [`ExtendedAmo`] (table 7, floating point too) and [`BitwiseAmo`] (table 8).
+//! (table 6), [`ExtendedAmo`] (table 7, floating point too) and [`BitwiseAmo`] (table 8). Those that can be waited for
+//! are [`Waitable`].
 
-use oxshmem_runtime::transport::{Atomic, AtomicWord, Transport};
+use oxshmem_runtime::{
+    Error,
+    transport::{Atomic, AtomicWord, Transport},
+};
 use oxshmem_spaces::{Element, SymRef};
 
 use crate::{
     context::{Context, Sharing},
     operation::{Fetch, Op, Update},
-    trace::trace_operation,
+    trace::{is_traced, trace_operation},
+    wait::Waitable,
 };
 
 /// Types that can be fetched, set and swapped atomically: table 7 of the specification.
@@ -65,19 +70,10 @@ pub trait ExtendedAmo: Element {
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
-pub trait StandardAmo: ExtendedAmo + Ord {
+pub trait StandardAmo: ExtendedAmo + Waitable {
     /// The type's 1.
     #[doc(hidden)]
     const ONE: Self;
-    /// Whether comparison is signed.
-    #[doc(hidden)]
-    const SIGNED: bool;
-    /// The bits, in 64.
-    #[doc(hidden)]
-    fn to_bits(self) -> u64;
-    /// The value with these bits, of which the lowest count.
-    #[doc(hidden)]
-    fn from_bits(bits: u64) -> Self;
 }
 
 /// Types that take bitwise operations: table 8 of the specification.
@@ -119,33 +115,22 @@ macro_rules! extended {
 }
 
 macro_rules! standard {
-    ($($name:ty => $word:ty, $signed:literal;)*) => {$(
+    ($($name:ty => $word:ty;)*) => {$(
         extended! { $name => $word, |value| value as $word, |word| word as $name; }
 
         impl StandardAmo for $name {
             const ONE: Self = 1;
-            const SIGNED: bool = $signed;
-
-            #[inline(always)]
-            fn to_bits(self) -> u64 {
-                (self as $word) as u64
-            }
-
-            #[inline(always)]
-            fn from_bits(bits: u64) -> Self {
-                bits as $name
-            }
         }
     )*};
 }
 
 standard! {
-    i32 => u32, true;
-    u32 => u32, false;
-    i64 => u64, true;
-    u64 => u64, false;
-    isize => u64, true;
-    usize => u64, false;
+    i32 => u32;
+    u32 => u32;
+    i64 => u64;
+    u64 => u64;
+    isize => u64;
+    usize => u64;
 }
 
 extended! {
@@ -389,11 +374,10 @@ impl<M: Sharing> Context<M> {
         operation: Atomic<T::Word>,
         pe: usize,
     ) -> Fetch<T> {
-        trace_operation(call, size_of::<T>(), pe);
-        Fetch(match self.target(call, at.as_view(), pe) {
+        Fetch(match self.reachable(at.as_view(), pe).filter(|_| !is_traced()) {
             // SAFETY: a `SymRef` is one aligned element in bounds, on every PE, of the word's size.
-            Ok(place) => Op::Done(T::from_word(unsafe { self.pe().shm().atomic(place, operation) })),
-            Err(error) => Op::failed(error, self.ops()),
+            Some(place) => Op::Done(T::from_word(unsafe { self.pe().shm().atomic(place, operation) })),
+            None => self.fetch_told(call, at, operation, pe),
         })
     }
 
@@ -405,14 +389,48 @@ impl<M: Sharing> Context<M> {
         operation: Atomic<T::Word>,
         pe: usize,
     ) -> Update {
-        trace_operation(call, size_of::<T>(), pe);
-        Update(match self.target(call, at.as_view(), pe) {
-            Ok(place) => {
+        Update(match self.reachable(at.as_view(), pe).filter(|_| !is_traced()) {
+            Some(place) => {
                 // SAFETY: as above.
                 unsafe { self.pe().shm().atomic(place, operation) };
                 Op::Done(())
             }
-            Err(error) => Op::failed(error, self.ops()),
+            None => self.update_told(call, at, operation, pe),
         })
+    }
+
+    /// Somebody listens, or something is wrong.
+    #[cold]
+    #[inline(never)]
+    fn fetch_told<T: ExtendedAmo>(
+        &self,
+        call: &'static str,
+        at: SymRef<'_, T>,
+        operation: Atomic<T::Word>,
+        pe: usize,
+    ) -> Op<T, Error> {
+        trace_operation(call, size_of::<T>(), pe);
+        match self.target(call, at.as_view(), pe) {
+            // SAFETY: as above.
+            Ok(place) => Op::Done(T::from_word(unsafe { self.pe().shm().atomic(place, operation) })),
+            Err(error) => Op::failed(error, self.ops()),
+        }
+    }
+
+    /// Likewise.
+    #[cold]
+    #[inline(never)]
+    fn update_told<T: ExtendedAmo>(
+        &self,
+        call: &'static str,
+        at: SymRef<'_, T>,
+        operation: Atomic<T::Word>,
+        pe: usize,
+    ) -> Op<(), Error> {
+        match self.fetch_told(call, at, operation, pe) {
+            Op::Done(_) => Op::Done(()),
+            Op::Failed(unseen) => Op::Failed(unseen),
+            Op::Aloft(_) | Op::Taken => unreachable!("an atomic operation has ended or failed"),
+        }
     }
 }

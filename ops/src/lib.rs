@@ -35,4 +35,4 @@ pub use lock::{Lock, LockGuard};
 pub use members::Members;
 pub use operation::Rejected;
 pub use oxshmem_runtime::transport::Signal;
-pub use wait::{Cmp, Wait};
+pub use wait::{Cmp, Wait, Waitable};

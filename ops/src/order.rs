@@ -16,6 +16,7 @@ use oxshmem_runtime::{
 
 use crate::{
     context::{Context, Sharing},
+    operation::Immediate,
     trace::trace_operation,
 };
 
@@ -216,6 +217,20 @@ impl Future for Quiet {
                 State::Done | State::Waiting(_) => Poll::Ready(Ok(())),
             },
         }
+    }
+}
+
+impl Immediate for Quiet {
+    type Output = ();
+
+    #[inline(always)]
+    fn now(self) -> Result<(), Self> {
+        if matches!(self.0, State::Done) {
+            // There is nothing to drop, which is not seen by the compiler.
+            std::mem::forget(self);
+            return Ok(());
+        }
+        Err(self)
     }
 }
 

@@ -428,7 +428,7 @@ impl<M: Sharing> Context<M> {
     fn get_now<T, B>(
         &self,
         call: &'static str,
-        mut buffer: B,
+        buffer: B,
         source: SymView<'_, T>,
         pe: usize,
     ) -> Op<B::Back, B::Failure>

@@ -3,14 +3,17 @@
 //! A signal is a `u64` of symmetric memory that is updated after the data it announces has arrived.
 //! Wait for one with [`Wait::wait_until`](crate::Wait::wait_until).
 
-use oxshmem_runtime::transport::{Atomic, Signal, Transport};
+use oxshmem_runtime::{
+    Error,
+    transport::{Atomic, Signal, Transport},
+};
 use oxshmem_spaces::{SymRef, SymView, Symmetric};
 
 use crate::{
     buffer::Source,
     context::{Context, Sharing},
     operation::{Op, PutSignal, PutSignalNbi, Update},
-    trace::trace_operation,
+    trace::{is_traced, trace_operation},
 };
 
 impl<M: Sharing> Context<M> {
@@ -170,19 +173,67 @@ impl<M: Sharing> Context<M> {
 
     #[inline(always)]
     fn signal(&self, call: &'static str, signal: SymRef<'_, u64>, update: Signal, pe: usize) -> Update {
-        trace_operation(call, size_of::<u64>(), pe);
-        Update(match self.target(call, signal.as_view(), pe) {
-            Ok(place) => {
+        Update(match self.reachable(signal.as_view(), pe).filter(|_| !is_traced()) {
+            Some(place) => {
                 // SAFETY: a `SymRef` is one aligned element in bounds, on every PE.
                 unsafe { self.pe().shm().atomic(place, atomic(update)) };
                 Op::Done(())
             }
-            Err(error) => Op::failed(error, self.ops()),
+            None => self.signal_told(call, signal, update, pe),
         })
+    }
+
+    /// Somebody listens, or something is wrong.
+    #[cold]
+    #[inline(never)]
+    fn signal_told(
+        &self,
+        call: &'static str,
+        signal: SymRef<'_, u64>,
+        update: Signal,
+        pe: usize,
+    ) -> Op<(), Error> {
+        trace_operation(call, size_of::<u64>(), pe);
+        match self.target(call, signal.as_view(), pe) {
+            Ok(place) => {
+                // SAFETY: as above.
+                unsafe { self.pe().shm().atomic(place, atomic(update)) };
+                Op::Done(())
+            }
+            Err(error) => Op::failed(error, self.ops()),
+        }
     }
 
     #[inline(always)]
     fn put_signal_now<T, S>(
+        &self,
+        call: &'static str,
+        dest: SymView<'_, T>,
+        source: S,
+        signal: SymRef<'_, u64>,
+        update: Signal,
+        pe: usize,
+    ) -> Op<S::Back, S::Failure>
+    where
+        T: oxshmem_spaces::Element,
+        S: Source<T>,
+    {
+        let places = self.reachable(dest, pe).zip(self.reachable(signal.as_view(), pe));
+        match places.filter(|_| source.len() == dest.len() && !is_traced()) {
+            Some((to, signal)) => {
+                let bytes = dest.len() * size_of::<T>();
+                // SAFETY: both are in bounds and aligned on every PE; `source` has as many elements as `dest`.
+                unsafe { self.pe().shm().put_signal(to, source.as_ptr().cast(), bytes, signal, update) };
+                Op::Done(source.back())
+            }
+            None => self.put_signal_told(call, dest, source, signal, update, pe),
+        }
+    }
+
+    /// Likewise.
+    #[cold]
+    #[inline(never)]
+    fn put_signal_told<T, S>(
         &self,
         call: &'static str,
         dest: SymView<'_, T>,
@@ -203,7 +254,7 @@ impl<M: Sharing> Context<M> {
         });
         match checked {
             Ok((to, signal)) => {
-                // SAFETY: both are in bounds and aligned on every PE; `source` has as many elements as `dest`.
+                // SAFETY: as above.
                 unsafe { self.pe().shm().put_signal(to, source.as_ptr().cast(), bytes, signal, update) };
                 Op::Done(source.back())
             }

@@ -13,6 +13,7 @@
 
 mod condition;
 mod set;
+mod waitable;
 mod word;
 
 use std::{
@@ -24,9 +25,10 @@ use std::{
 use oxshmem_runtime::{Pe, Result};
 use oxshmem_spaces::SymRef;
 
-use crate::{amo::StandardAmo, trace::trace_operation};
+use crate::{operation::Immediate, trace::trace_operation};
 
 pub use set::{Masked, WaitSet};
+pub use waitable::Waitable;
 #[doc(hidden)]
 pub use word::{WordWait, wait_in};
 
@@ -112,7 +114,7 @@ impl Cmp {
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
-pub trait Wait<'a, T: StandardAmo> {
+pub trait Wait<'a, T: Waitable> {
     /// Waits until the word compares to `value` (`OpenSHMEM 1.6 §9.11.1`, §9.11.15). Ready with the value that
     /// satisfied it. Everything its writer put before, with a fence or as put-with-signal, is visible then.
     ///
@@ -159,7 +161,7 @@ pub trait Wait<'a, T: StandardAmo> {
     fn test(self, cmp: Cmp, value: T) -> bool;
 }
 
-impl<'a, T: StandardAmo> Wait<'a, T> for SymRef<'a, T> {
+impl<'a, T: Waitable> Wait<'a, T> for SymRef<'a, T> {
     #[inline(always)]
     fn wait_until(self, cmp: Cmp, value: T) -> WaitUntil<'a, T> {
         trace_operation("wait_until", size_of::<T>(), self.as_view().pe().me());
@@ -189,16 +191,16 @@ impl<'a, T: StandardAmo> Wait<'a, T> for SymRef<'a, T> {
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
 #[must_use = "nothing waits unless this is awaited"]
-pub struct WaitUntil<'a, T: StandardAmo> {
+pub struct WaitUntil<'a, T: Waitable> {
     word: SymRef<'a, T>,
     cmp: Cmp,
     value: T,
     wait: WordWait,
 }
 
-impl<T: StandardAmo> Unpin for WaitUntil<'_, T> {}
+impl<T: Waitable> Unpin for WaitUntil<'_, T> {}
 
-impl<T: StandardAmo> Future for WaitUntil<'_, T> {
+impl<T: Waitable> Future for WaitUntil<'_, T> {
     type Output = Result<T>;
 
     #[inline(always)]
@@ -211,14 +213,24 @@ impl<T: StandardAmo> Future for WaitUntil<'_, T> {
     }
 }
 
-impl<T: StandardAmo> Drop for WaitUntil<'_, T> {
+impl<T: Waitable> Immediate for WaitUntil<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn now(self) -> Result<T, Self> {
+        let seen = look(self.word);
+        if self.cmp.holds(seen, self.value) { Ok(seen) } else { Err(self) }
+    }
+}
+
+impl<T: Waitable> Drop for WaitUntil<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         self.wait.end(self.word);
     }
 }
 
-impl<T: StandardAmo + fmt::Debug> fmt::Debug for WaitUntil<'_, T> {
+impl<T: Waitable + fmt::Debug> fmt::Debug for WaitUntil<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "WaitUntil({:?} {:?} {:?})", self.word, self.cmp, self.value)
     }

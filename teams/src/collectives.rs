@@ -143,7 +143,43 @@ impl Team {
         source: impl Symmetric<'a, Element = T>,
         root: usize,
     ) -> Collective<'a> {
-        let call = Operands::new(self.core(), "broadcast", dest.view(), source.view());
+        self.spread(dest.view(), source.view(), root, true)
+    }
+
+    /// [`broadcast`](Self::broadcast) that leaves the root's `dest` as it is, as those over active sets do
+    /// (`OpenSHMEM 1.6 §9.10.7`). Collective.
+    ///
+    /// # Errors
+    /// Those of `broadcast`.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let (seed, got) = (world.alloc::<u64>(1).await?, world.alloc_zeroed::<u64>(1).await?);
+    /// seed.at(0).store(world.my_pe() as u64 + 7);
+    /// world.team().broadcast_to_others(&got, &seed, 1).await?;
+    /// assert_eq!(got.at(0).load(), [8, 0, 8][world.my_pe()]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn broadcast_to_others<'a, T: Element>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+        root: usize,
+    ) -> Collective<'a> {
+        self.spread(dest.view(), source.view(), root, false)
+    }
+
+    fn spread<'a, T: Element>(
+        &'a self,
+        dest: SymView<'a, T>,
+        source: SymView<'a, T>,
+        root: usize,
+        to_root: bool,
+    ) -> Collective<'a> {
+        let mut call = Operands::new(self.core(), "broadcast", dest, source);
         let checked = call.equal().and_then(|()| match root < self.n_pes() {
             true => Ok(()),
             false => Err(Error::PeOutOfRange { call: "broadcast", pe: root, n_pes: self.n_pes() }),
@@ -151,18 +187,22 @@ impl Team {
         if let Err(error) = checked {
             return Collective::failed(error);
         }
+        if !to_root && root == self.my_pe() {
+            call.dest = call.source;
+        }
         let signature = Signature::sized(Call::Broadcast, size_of::<T>(), call.elements, root);
         let Operands { core, source, dest, .. } = call;
         let bytes = source.len();
         match core.group.choices.broadcast(bytes) {
             Spread::Tree if bytes <= STREAM_BULK => core.stream(signature, root, &call),
-            Spread::Tree => call.task(signature, move |group| async move {
+            // The parts that go around come to the root's destination too.
+            Spread::Scatter if to_root => call.task(signature, move |group| async move {
+                messages::scatter(&group, signature, root, source, dest).await
+            }),
+            Spread::Tree | Spread::Scatter => call.task(signature, move |group| async move {
                 in_messages(&group, signature, root, [source, dest]).await
             }),
             Spread::Direct => call.direct(Work::Broadcast { root }, signature),
-            Spread::Scatter => call.task(signature, move |group| async move {
-                messages::scatter(&group, signature, root, source, dest).await
-            }),
         }
     }
 

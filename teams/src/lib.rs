@@ -6,6 +6,7 @@
 //! | module | OpenSHMEM 1.6 |
 //! |---|---|
 //! | [`team`] | §9.4 teams: splits, PE numbers, contexts, the end of a team |
+//! | [`active_set`] | §9.10 active sets: teams that their members make alone |
 //! | [`collectives`] | §9.10 broadcast, collect, all-to-all, reductions and scans |
 //! | [`mod@sync`] | §9.10.3 sync, and the sync in §9.10.1 barrier |
 //! | [`reduction`] | the element types and arithmetic of §9.10.9 and §9.10.10 |
@@ -15,6 +16,7 @@
 //! Below them: `queue` has the order of collectives and their futures, `choice` the table of algorithms, `exchange`
 //! what is small, `stream` what comes from one, `direct` what is large, `messages` what is large without shared memory, `group` the messages, `scratch` and `span` the memory.
 
+pub mod active_set;
 pub mod agree;
 pub mod broadcast;
 mod choice;
@@ -37,6 +39,7 @@ pub mod sync;
 pub mod team;
 mod tree;
 
+pub use active_set::ActiveSet;
 pub use group::Group;
 pub use queue::{Collective, Outcome};
 pub use reduction::{Arithmetic, Bitwise, Complex, LongDouble, Ordered};

@@ -29,12 +29,14 @@ impl Registry {
 
     /// Takes a place for a team that this PE is in. True if another team had it before.
     pub(crate) fn take(&self, place: usize) -> bool {
+        self.state().take(place)
+    }
+
+    /// The same, if the place is still free; otherwise nothing.
+    pub(crate) fn try_take(&self, place: usize) -> Option<bool> {
         let mut state = self.state();
-        let (word, bit) = (place / 64, 1 << (place % 64));
-        state.taken[word] |= bit;
-        let again = state.used[word] & bit != 0;
-        state.used[word] |= bit;
-        again
+        let is_free = state.taken[place / 64] >> (place % 64) & 1 == 0;
+        is_free.then(|| state.take(place))
     }
 
     /// The team at that place is no more.
@@ -65,6 +67,16 @@ impl Registry {
     }
 }
 
+impl State {
+    fn take(&mut self, place: usize) -> bool {
+        let (word, bit) = (place / 64, 1 << (place % 64));
+        self.taken[word] |= bit;
+        let again = self.used[word] & bit != 0;
+        self.used[word] |= bit;
+        again
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,8 +86,9 @@ mod tests {
         let registry = Registry::default();
         assert!(!registry.take(70), "nobody had it before");
         assert_eq!(registry.free()[1], !(1 << 6));
+        assert_eq!(registry.try_take(70), None, "somebody has it");
         registry.give_back(70);
         assert_eq!(registry.free(), [u64::MAX; TEAMS / 64]);
-        assert!(registry.take(70), "a team had it before");
+        assert_eq!(registry.try_take(70), Some(true), "a team had it before");
     }
 }

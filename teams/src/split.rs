@@ -1,7 +1,8 @@
 //! Splits: new teams of some PEs of another (`OpenSHMEM 1.6 §9.4.6`, §9.4.7).
 //!
 //! The PEs of the parent agree on the arguments, and on a place for the new team's scratch memory that is free on all
-//! of them. Those who are in the new team clear the place before anybody sends to it.
+//! of them. Those who are in the new team take the place, and clear it before anybody sends to it. Should a split of another
+//! team have been quicker with it on one of them, they agree on another.
 
 use std::sync::Arc;
 
@@ -15,9 +16,8 @@ use crate::{
     agree::{Call as Arguments, Votes, agree},
     group::Group,
     queue::{Core, Outcome},
-    registry::Places,
+    registry::{Places, Registry},
     scratch::{NUMBERS, TEAMS},
-    sync::sync_in,
     team::{Team, TeamConfig},
 };
 
@@ -166,45 +166,69 @@ impl Team {
     ) -> Outcome<[Option<Self>; N]> {
         let registry = Arc::clone(&self.core().registry);
         self.core().run(call, activity, move |group| async move {
-            let mut votes = Votes::default();
-            votes[..TEAMS / 64].copy_from_slice(&registry.free());
-            let verdict = agree(&group, words, votes).await?;
-            if let Some([(pe_a, a), (pe_b, b)]) = verdict.differing {
-                return Err(Error::CollectiveMismatch {
-                    pe_a,
-                    call_a: describe(a),
-                    pe_b,
-                    call_b: describe(b),
-                });
-            }
-            if teams.iter().any(Option::is_none) {
-                return Err(invalid());
-            }
-            let places: Option<Vec<usize>> = lowest(&verdict.votes, N);
-            let Some(places) = places else { return Err(Error::TeamsExhausted { call, limit: TEAMS }) };
-            let split = registry.next_split();
-            let pe = group.pe();
-            let mut made = [const { None }; N];
-            for ((made, place), (members, config)) in
-                made.iter_mut().zip(places).zip(teams.into_iter().flatten())
-            {
-                let Some(me) = members.pe_of(pe.me()) else { continue };
-                let first = members.world_pe(0) as u64;
-                let again = registry.take(place);
-                let id = (first << 40 | split << 16) & !0xffff | place as u64;
-                let new = Group::new(pe, members, me, place, id);
-                if again {
-                    // What the team that was here before has left behind. Nobody writes here any more.
-                    new.memory.clear(new.scratch(NUMBERS.start, NUMBERS.len()));
+            let mut attempt = 0;
+            loop {
+                let mut votes = Votes::default();
+                votes[..TEAMS / 64].copy_from_slice(&registry.free());
+                let verdict = agree(&group, words, votes).await?;
+                if let Some([(pe_a, a), (pe_b, b)]) = verdict.differing {
+                    return Err(Error::CollectiveMismatch {
+                        pe_a,
+                        call_a: describe(a),
+                        pe_b,
+                        call_b: describe(b),
+                    });
                 }
-                // A team from here on: should nobody take it, it leaves like any that is dropped.
-                *made = Some(Self::new(Core::new(new, place, None, config, &registry)));
+                if teams.iter().any(Option::is_none) {
+                    return Err(invalid());
+                }
+                let places: Option<Vec<usize>> = some(&verdict.votes, N, attempt);
+                let Some(places) = places else { return Err(Error::TeamsExhausted { call, limit: TEAMS }) };
+                let taken = take(&group, &registry, &teams, &places);
+                // Before anybody sends to a PE, that PE has cleared the place.
+                let verdict = agree(&group, words, [u64::from(taken.is_some()); _]).await?;
+                match taken {
+                    // Teams from here on: should nobody take them, they leave like any that is dropped.
+                    Some(made) if verdict.votes[0] != 0 => return Ok(made.map(|core| core.map(Self::new))),
+                    Some(made) => made.iter().flatten().for_each(|core| registry.give_back(core.place)),
+                    None => {}
+                }
+                attempt += 1;
             }
-            // Before anybody sends to a PE, that PE has cleared the place.
-            sync_in(&group).await?;
-            Ok(made)
         })
     }
+}
+
+/// Makes those teams that this PE is in at their places; none at all if one of these has been taken meanwhile.
+fn take<const N: usize>(
+    group: &Group,
+    registry: &Arc<Registry>,
+    teams: &[Option<(Members, TeamConfig)>; N],
+    places: &[usize],
+) -> Option<[Option<Arc<Core>>; N]> {
+    let split = registry.next_split();
+    let pe = group.pe();
+    let mut made = [const { None }; N];
+    for ((made, &place), (members, config)) in made.iter_mut().zip(places).zip(teams.iter().flatten()) {
+        let Some(me) = members.pe_of(pe.me()) else { continue };
+        let first = members.world_pe(0) as u64;
+        let Some(again) = registry.try_take(place) else { break };
+        let id = (first << 40 | split << 16) & !0xffff | place as u64;
+        let new = Group::new(pe, members.clone(), me, place, id);
+        if again {
+            // What the team that was here before has left behind. Nobody writes here any more.
+            new.memory.clear(new.scratch(NUMBERS.start, NUMBERS.len()));
+        }
+        *made = Some(Core::new(new, place, None, *config, registry));
+    }
+    let wanted = |team: &Option<(Members, TeamConfig)>| {
+        team.as_ref().is_some_and(|(members, _)| members.pe_of(pe.me()).is_some())
+    };
+    if made.iter().zip(teams).all(|(made, team)| made.is_some() == wanted(team)) {
+        return Some(made);
+    }
+    made.iter().flatten().for_each(|core| registry.give_back(core.place));
+    None
 }
 
 /// The numbers that calls travel by.
@@ -220,11 +244,13 @@ fn describe([kind, a, b, c]: Arguments) -> String {
     }
 }
 
-/// The `n` lowest places that everybody has voted for.
-fn lowest(votes: &Votes, n: usize) -> Option<Vec<usize>> {
+/// `n` places that everybody has voted for: the lowest ones at the first attempt, and others at later ones, as another
+/// split may be after the same places again.
+fn some(votes: &Votes, n: usize, attempt: usize) -> Option<Vec<usize>> {
     let mut free = Places::default();
     free.copy_from_slice(&votes[..TEAMS / 64]);
-    let places = (0..TEAMS).filter(|place| free[place / 64] >> (place % 64) & 1 == 1);
-    let places: Vec<usize> = places.take(n).collect();
-    (places.len() == n).then_some(places)
+    let places: Vec<usize> = (0..TEAMS).filter(|place| free[place / 64] >> (place % 64) & 1 == 1).collect();
+    let starts = places.len().checked_sub(n)? + 1;
+    let start = attempt * n % starts;
+    Some(places[start..start + n].to_vec())
 }

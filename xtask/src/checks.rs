@@ -86,7 +86,7 @@ fn host() -> Result<String, Failure> {
 
 /// Repeats the tests that start PEs.
 pub(crate) fn soak(times: usize, pes: usize) -> Outcome {
-    Job::cargo("build --workspace --bins --examples").run()?;
+    Job::cargo("build --workspace --lib --bins --examples").run()?;
     let programs = target_dir()?.join("debug");
     let mut failed = Vec::new();
     for round in 1..=times {

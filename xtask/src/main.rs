@@ -3,7 +3,8 @@
 //! | module | what it offers |
 //! |---|---|
 //! | [`verify`] | everything that must hold before a change goes in |
-//! | [`programs`] | the demo, the examples, installation |
+//! | [`programs`] | the demo, the examples |
+//! | [`install`] | the installation, and the check that it works wherever it is |
 //! | [`checks`] | miri, loom, AddressSanitizer, and many repetitions |
 //! | [`compare`] | our collectives beside Open MPI's |
 //! | [`headers`] | the C headers and the map from C to Rust, from the table of the C API |
@@ -16,6 +17,7 @@ mod checks;
 mod compare;
 mod debian;
 mod headers;
+mod install;
 mod programs;
 mod run;
 mod verify;
@@ -88,11 +90,14 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Builds in release and copies the programs to PREFIX/bin
+    /// Builds in release and installs programs, libraries, headers and man pages
     Install {
         /// Where to
         #[arg(long, value_name = "PREFIX")]
         prefix: PathBuf,
+        /// Builds quickly, for tests
+        #[arg(long)]
+        debug: bool,
     },
 }
 
@@ -113,7 +118,7 @@ fn main() -> ExitCode {
         Task::Book => book::build(true),
         Task::Settings => book::write_settings(),
         Task::Headers { check } => headers::headers(check),
-        Task::Install { prefix } => programs::install(&prefix),
+        Task::Install { prefix, debug } => install::install(&prefix, debug),
     };
     match outcome {
         Ok(run::Verdict::Passed) => ExitCode::SUCCESS,

@@ -1,10 +1,6 @@
-//! The programs that users see: the demo, the examples under `oshrun`, and their installation.
+//! The programs that users see: the demo, and the examples under `oshrun`.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{fs, path::PathBuf, time::Instant};
 
 use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
 
@@ -12,8 +8,6 @@ use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
 const PES: [usize; 4] = [1, 2, 4, 7];
 /// Seconds that one run of an example may take.
 const LIMIT: u64 = 60;
-/// What `install` copies, where it exists.
-const PROGRAMS: [&str; 3] = ["oshrun", "shmem-info", "shmem-perf"];
 
 /// Builds everything in release and runs the flagship example on 4 PEs; its status is ours.
 pub(crate) fn demo(files: &[PathBuf]) -> Outcome {
@@ -69,24 +63,4 @@ fn example_names() -> Result<Vec<String>, Failure> {
     }
     names.sort();
     Ok(names)
-}
-
-/// Copies the programs to `prefix`/bin.
-pub(crate) fn install(prefix: &Path) -> Outcome {
-    Job::cargo("build --release --workspace --bins").limit(1200).run()?;
-    let (from, to) = (target_dir()?.join("release"), prefix.join("bin"));
-    fs::create_dir_all(&to).map_err(|e| Failure::new(format!("{}: {e}", to.display())))?;
-    for program in PROGRAMS {
-        let (source, dest) = (from.join(program), to.join(program));
-        if !source.is_file() {
-            continue;
-        }
-        // Beside it first, as a program that runs cannot be written over.
-        let fresh = to.join(format!(".{program}.new"));
-        fs::copy(&source, &fresh)
-            .and_then(|_| fs::rename(&fresh, &dest))
-            .map_err(|e| Failure::new(format!("{}: {e}", dest.display())))?;
-        println!("{}", dest.display());
-    }
-    Ok(Verdict::Passed)
 }

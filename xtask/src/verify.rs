@@ -3,7 +3,7 @@
 use std::env;
 
 use crate::{
-    book, checks, debian, headers, programs,
+    book, checks, debian, headers, install, programs,
     run::{Failure, Job, Outcome, Step, Verdict, steps, target_dir},
 };
 
@@ -13,9 +13,10 @@ const STEPS: &[Step] = &[
     ("format", || done(Job::cargo("fmt --all --check").run())),
     ("clippy", || done(Job::cargo("clippy --workspace --all-targets -- -D warnings").run())),
     ("doc", doc),
-    ("build", || done(Job::cargo("build --workspace --bins --examples").run())),
+    ("build", || done(Job::cargo("build --workspace --lib --bins --examples").run())),
     ("test", test),
     ("examples", || programs::run_examples(&[])),
+    ("install", install::check),
     ("headers", || headers::headers(true)),
     ("settings", book::settings_are_current),
     ("book", || book::build(false)),
@@ -53,7 +54,7 @@ fn tools() -> Outcome {
         return Err(Failure::new("no C compiler named cc, which Rust links with: install gcc or clang"));
     }
     // The tests of the C headers use each of these if it is there, and say which is not.
-    let optional = ["g++", "clang", "mandoc"];
+    let optional = ["g++", "clang", "mandoc", "valgrind", "cmake", "pkg-config"];
     let present = || optional.iter().all(|tool| Job::new("which", [tool]).works());
     if let Err(failure) = debian::install("optional tools are", &optional, present) {
         println!("{failure}");

@@ -10,27 +10,13 @@ use std::{
 };
 
 use clap::Parser;
+use oxshmem_launch::shmem_info::Options;
 use oxshmem_runtime::{
     Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
     settings::{FenceSide, Settings, markdown, unknown},
     version_line,
 };
 use serde_json::{Value, json};
-
-/// Shows the version of oxshmem, what it finds on this machine, and the settings in force.
-#[derive(Parser)]
-#[command(name = "shmem-info", version)]
-struct Options {
-    /// Show it as JSON.
-    #[arg(long, conflicts_with = "settings_markdown")]
-    json: bool,
-    /// Show only the table of settings, without values in force, as Markdown.
-    #[arg(long)]
-    settings_markdown: bool,
-    /// Show how this many PEs on one host would wait, instead of as many as CPUs and one more.
-    #[arg(long, value_name = "N", conflicts_with = "settings_markdown", value_parser = at_least_one)]
-    local_pes: Option<usize>,
-}
 
 fn main() -> ExitCode {
     let options = Options::parse();
@@ -172,12 +158,5 @@ impl Waiting {
         format!(
             "with {pes} PEs on this host: spin {spin} ns, yield {yield_rounds} times, then sleep; {payer}"
         )
-    }
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err("a host has at least one PE".to_owned()),
-        Ok(pes) => Ok(pes),
     }
 }

@@ -59,6 +59,11 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// The options as clap knows them, for the man page.
+pub fn command() -> clap::Command {
+    options::command()
+}
+
 fn refuse(reason: &str) -> ExitCode {
     say(reason);
     ExitCode::from(NOT_STARTED)

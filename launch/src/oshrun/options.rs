@@ -86,6 +86,11 @@ struct Arguments {
     command: Vec<OsString>,
 }
 
+/// The options as clap knows them, for the man page.
+pub(super) fn command() -> clap::Command {
+    Arguments::command()
+}
+
 impl Options {
     /// Reads the arguments, the first of which is the program's name, and raises this process's limit of
     /// open descriptors as far as it goes.

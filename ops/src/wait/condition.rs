@@ -15,9 +15,10 @@ use oxshmem_runtime::{
 use super::{
     Cmp, ended,
     set::Masked,
+    waitable::Waitable,
     word::{look, tell, unwatch},
 };
-use crate::{amo::StandardAmo, trace::trace_operation};
+use crate::trace::trace_operation;
 
 #[derive(Clone, Copy)]
 pub(super) enum Values<'a, T> {
@@ -33,7 +34,7 @@ pub(super) struct Condition<'a, T> {
     values: Values<'a, T>,
 }
 
-impl<'a, T: StandardAmo> Condition<'a, T> {
+impl<'a, T: Waitable> Condition<'a, T> {
     #[track_caller]
     pub(super) fn new(set: Masked<'a, T>, cmp: Cmp, values: Values<'a, T>) -> Self {
         if let Values::Each(values) = values {
@@ -89,7 +90,7 @@ impl<'a, T: StandardAmo> Condition<'a, T> {
             // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the words mapped.
             open.push(unsafe {
                 let bits = self.value(i).to_bits();
-                Word::new(word.as_view().own(), size_of::<T>() == 8, T::SIGNED, self.cmp.accepts(), bits)
+                Word::new(word.as_view().own(), size_of::<T>(), T::SIGNED, self.cmp.accepts(), bits)
             });
         }
         if all {
@@ -115,7 +116,7 @@ impl<'a, T: StandardAmo> Condition<'a, T> {
 }
 
 /// Waits until `satisfied` finds something in `condition`.
-pub(super) fn wait<'a, T: StandardAmo, R: Send>(
+pub(super) fn wait<'a, T: Waitable, R: Send>(
     condition: Condition<'a, T>,
     what: Call,
     all: bool,
@@ -162,7 +163,7 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn begin<T: StandardAmo>(&mut self, call: Call, condition: &Condition<'_, T>, all: bool, waker: &Waker) {
+    fn begin<T: Waitable>(&mut self, call: Call, condition: &Condition<'_, T>, all: bool, waker: &Waker) {
         let (words, probe) = (condition.set.words, condition.probe(all));
         let mut included = (0..condition.len()).filter(|&i| condition.includes(i));
         let place = match (included.next(), included.count(), condition.values) {

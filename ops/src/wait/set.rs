@@ -8,8 +8,8 @@ use oxshmem_spaces::{SymSlice, SymView};
 use super::{
     Cmp,
     condition::{Condition, Values, wait},
+    waitable::Waitable,
 };
-use crate::amo::StandardAmo;
 
 /// Several words of this PE to wait for: a slice, or a slice with some elements [excluded](Masked::excluding).
 ///
@@ -30,7 +30,7 @@ use crate::amo::StandardAmo;
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
-pub trait WaitSet<'a, T: StandardAmo>: Sized {
+pub trait WaitSet<'a, T: Waitable>: Sized {
     /// The words and the mask.
     #[doc(hidden)]
     fn set(self) -> Masked<'a, T>;
@@ -355,19 +355,19 @@ pub struct Masked<'a, T> {
     pub(super) status: Option<&'a [i32]>,
 }
 
-impl<'a, T: StandardAmo> WaitSet<'a, T> for Masked<'a, T> {
+impl<'a, T: Waitable> WaitSet<'a, T> for Masked<'a, T> {
     fn set(self) -> Masked<'a, T> {
         self
     }
 }
 
-impl<'a, T: StandardAmo> WaitSet<'a, T> for SymView<'a, T> {
+impl<'a, T: Waitable> WaitSet<'a, T> for SymView<'a, T> {
     fn set(self) -> Masked<'a, T> {
         Masked { words: self, status: None }
     }
 }
 
-impl<'a, T: StandardAmo> WaitSet<'a, T> for &'a SymSlice<T> {
+impl<'a, T: Waitable> WaitSet<'a, T> for &'a SymSlice<T> {
     fn set(self) -> Masked<'a, T> {
         Masked { words: self.view(), status: None }
     }

@@ -12,12 +12,10 @@ use oxshmem_runtime::{
     activity::{Activity, Awaited, Call, Place},
     executor::{Fired, Probe, WatchKey, Word},
     memory::{Extent, SegmentId},
-    transport::{Atomic, AtomicWord},
 };
 use oxshmem_spaces::SymRef;
 
-use super::{Cmp, ended};
-use crate::amo::StandardAmo;
+use super::{Cmp, Waitable, ended};
 
 /// The state of a wait for one word, apart from the word: for state machines that have many waits in
 /// turn. [`end`](Self::end) it before it is dropped or used for another word.
@@ -31,7 +29,7 @@ pub struct WordWait {
 impl WordWait {
     /// The word's value if it compares now, or, the first time, if it comes to while this PE may spin.
     #[inline(always)]
-    pub fn look<T: StandardAmo>(&mut self, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
+    pub fn look<T: Waitable>(&mut self, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
         let seen = look(word);
         if cmp.holds(seen, value) {
             return Some(seen);
@@ -43,7 +41,7 @@ impl WordWait {
     }
 
     #[inline(never)]
-    fn spin<T: StandardAmo>(word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
+    fn spin<T: Waitable>(word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
         let mut seen = None;
         word.as_view().pe().executor().spin_until(|| {
             seen = Some(look(word)).filter(|&seen| cmp.holds(seen, value));
@@ -56,7 +54,7 @@ impl WordWait {
     /// this says on the PE's board what it is for.
     #[cold]
     #[inline(never)]
-    pub fn watch<T: StandardAmo>(
+    pub fn watch<T: Waitable>(
         &mut self,
         word: SymRef<'_, T>,
         cmp: Cmp,
@@ -69,7 +67,7 @@ impl WordWait {
     /// [`watch`](Self::watch) for a user's own wait, which is on the PE's board meanwhile.
     #[cold]
     #[inline(never)]
-    pub(super) fn watch_told<T: StandardAmo>(
+    pub(super) fn watch_told<T: Waitable>(
         &mut self,
         word: SymRef<'_, T>,
         cmp: Cmp,
@@ -82,7 +80,7 @@ impl WordWait {
     }
 
     /// [`watch`](Self::watch), which is on the PE's board at the place that `tell` returns.
-    fn watch_as<T: StandardAmo>(
+    fn watch_as<T: Waitable>(
         &mut self,
         word: SymRef<'_, T>,
         cmp: Cmp,
@@ -104,7 +102,7 @@ impl WordWait {
         // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the word mapped.
         let probe = Probe::Word(unsafe {
             let address = word.as_view().own();
-            Word::new(address, size_of::<T>() == 8, T::SIGNED, cmp.accepts(), value.to_bits())
+            Word::new(address, size_of::<T>(), T::SIGNED, cmp.accepts(), value.to_bits())
         });
         let extent = word.as_view().extent();
         tracing::trace!(target: "oxshmem", call = "wait_until", "not yet: leaves it to the driver");
@@ -132,7 +130,7 @@ impl WordWait {
 
     /// Ends the watch, if there is one.
     #[inline(always)]
-    pub fn end<T: StandardAmo>(&mut self, word: SymRef<'_, T>) {
+    pub fn end<T: Waitable>(&mut self, word: SymRef<'_, T>) {
         if let Some(watch) = self.watch.take() {
             unwatch(word.as_view().pe(), watch);
         }
@@ -141,12 +139,7 @@ impl WordWait {
 
 /// Waits like [`Wait::wait_until`] as a part of the call that `activity` is, which is what the PE's board says.
 #[doc(hidden)]
-pub async fn wait_in<T: StandardAmo>(
-    activity: Activity,
-    word: SymRef<'_, T>,
-    cmp: Cmp,
-    value: T,
-) -> Result<T> {
+pub async fn wait_in<T: Waitable>(activity: Activity, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Result<T> {
     let mut wait = Waiting { word, wait: WordWait::default() };
     poll_fn(|cx| match wait.wait.look(word, cmp, value) {
         Some(seen) => Poll::Ready(Ok(seen)),
@@ -159,12 +152,12 @@ pub async fn wait_in<T: StandardAmo>(
 }
 
 /// Ends its watch with itself.
-struct Waiting<'a, T: StandardAmo> {
+struct Waiting<'a, T: Waitable> {
     word: SymRef<'a, T>,
     wait: WordWait,
 }
 
-impl<T: StandardAmo> Drop for Waiting<'_, T> {
+impl<T: Waitable> Drop for Waiting<'_, T> {
     fn drop(&mut self) {
         self.wait.end(self.word);
     }
@@ -178,7 +171,7 @@ pub(super) fn unwatch(pe: &Pe, (key, place): (WatchKey, Place)) {
 }
 
 /// Says on the PE's board what is waited for, unless it is a word of the library, whose user says more.
-pub(super) fn tell<T: StandardAmo>(
+pub(super) fn tell<T: Waitable>(
     pe: &Pe,
     call: Call,
     words: Extent,
@@ -189,16 +182,16 @@ pub(super) fn tell<T: StandardAmo>(
     if words.segment == SegmentId::Scratch {
         return Place::NONE;
     }
-    let (wide, signed, accepts) = (size_of::<T>() == 8, T::SIGNED, cmp.accepts());
+    let (size, signed, accepts) = (size_of::<T>(), T::SIGNED, cmp.accepts());
     let value = value.map(T::to_bits);
-    pe.board().put(&Activity::wait(call, Awaited { words, count, wide, signed, accepts, value }))
+    pe.board().put(&Activity::wait(call, Awaited { words, count, size, signed, accepts, value }))
 }
 
 /// This PE's value of a word, with all that its writer made visible before.
 #[inline(always)]
-pub(super) fn look<T: StandardAmo>(word: SymRef<'_, T>) -> T {
-    // SAFETY: a `SymRef` is one aligned element of the word's size, mapped while it is borrowed.
-    T::from_word(unsafe { T::Word::apply(word.as_view().own(), Atomic::Fetch) })
+pub(super) fn look<T: Waitable>(word: SymRef<'_, T>) -> T {
+    // SAFETY: a `SymRef` is one aligned element, mapped while it is borrowed.
+    unsafe { T::look(word.as_view().own()) }
 }
 
 #[cfg(test)]

@@ -47,15 +47,15 @@ impl Activity {
         let [offset, _, shape, count] = self.args;
         let one = self.call.family() == Family::Wait && count == 1 && shape >> 5 & 1 == 1;
         let heap = shape >> 32 == u64::from(SegmentId::Heap.bit());
-        (one && heap).then_some((offset, if shape >> 3 & 1 == 1 { 8 } else { 4 }))
+        (one && heap).then_some((offset, word_size(shape)))
     }
 
     fn awaited(&self, now: Option<u64>) -> String {
         let [offset, value, shape, count] = self.args;
         let bit = |at: u32| shape >> at & 1 == 1;
-        let (wide, signed) = (bit(3), bit(4));
+        let (size, signed) = (word_size(shape), bit(4));
         let segment = if shape >> 32 == u64::from(SegmentId::Heap.bit()) { "heap " } else { "" };
-        let kind = format!("{}{}", if signed { 'i' } else { 'u' }, if wide { 64 } else { 32 });
+        let kind = format!("{}{}", if signed { 'i' } else { 'u' }, 8 * size);
         let comparison = match [bit(0), bit(1), bit(2)] {
             [false, true, false] => "==",
             [true, false, true] => "!=",
@@ -64,11 +64,10 @@ impl Activity {
             [false, false, true] => ">",
             _ => ">=",
         };
-        let show = |bits: u64| match (wide, signed) {
-            (true, true) => (bits as i64).to_string(),
-            (true, false) => bits.to_string(),
-            (false, true) => (bits as u32 as i32).to_string(),
-            (false, false) => (bits as u32).to_string(),
+        let show = |bits: u64| {
+            let unused = 64 - 8 * size as u32;
+            let high = bits << unused;
+            if signed { (high as i64 >> unused).to_string() } else { (high >> unused).to_string() }
         };
         let value = if bit(5) { show(value) } else { "values of their own".to_owned() };
         let words = match count {
@@ -119,6 +118,15 @@ impl fmt::Display for Activity {
     }
 }
 
+/// The bytes of the words that are waited for, from what [`Activity::wait`] has made of them.
+fn word_size(shape: u64) -> usize {
+    match (shape >> 3 & 1, shape >> 6 & 1) {
+        (1, _) => 8,
+        (_, 1) => 2,
+        _ => 4,
+    }
+}
+
 /// A duration as people say it: `0.3 s`, `75 s`, `12 min`, `3.5 h`.
 pub(super) fn span(time: Duration) -> String {
     let seconds = time.as_secs_f64();
@@ -137,19 +145,22 @@ mod tests {
 
     const GE: [bool; 3] = [false, true, true];
 
-    fn wait(call: Call, count: usize, signed: bool, wide: bool, value: Option<u64>) -> Activity {
+    fn wait(call: Call, count: usize, signed: bool, size: usize, value: Option<u64>) -> Activity {
         let words = Extent { segment: SegmentId::Heap, offset: 0x40, len: 8 * count };
-        Activity::wait(call, Awaited { words, count, wide, signed, accepts: GE, value })
+        Activity::wait(call, Awaited { words, count, size, signed, accepts: GE, value })
     }
 
     #[test]
     fn a_wait_says_word_comparison_and_both_values() {
-        let u64s = wait(Call::WaitUntil, 1, false, true, Some(3));
+        let u64s = wait(Call::WaitUntil, 1, false, 8, Some(3));
         assert_eq!(u64s.sentence(Some(2)), "wait_until(u64 at heap offset 0x40 >= 3, now 2)");
         assert_eq!(u64s.word(), Some((0x40, 8)));
-        let i32s = wait(Call::WaitUntil, 1, true, false, Some(-3i32 as u32 as u64));
+        let i32s = wait(Call::WaitUntil, 1, true, 4, Some(-3i32 as u32 as u64));
         assert_eq!(i32s.sentence(Some(0xffff_fff0)), "wait_until(i32 at heap offset 0x40 >= -3, now -16)");
-        let many = wait(Call::WaitUntilAllVector, 5, true, true, None);
+        let i16s = wait(Call::WaitUntil, 1, true, 2, Some(-3i16 as u16 as u64));
+        assert_eq!(i16s.sentence(Some(0xffff)), "wait_until(i16 at heap offset 0x40 >= -3, now -1)");
+        assert_eq!(i16s.word(), Some((0x40, 2)));
+        let many = wait(Call::WaitUntilAllVector, 5, true, 8, None);
         assert_eq!(
             many.to_string(),
             "wait_until_all_vector(5 i64 at heap offset 0x40 >= values of their own)"

@@ -98,8 +98,8 @@ pub struct Awaited {
     pub words: Extent,
     /// How many.
     pub count: usize,
-    /// Whether they have 8 bytes, not 4.
-    pub wide: bool,
+    /// The bytes of each: 2, 4 or 8.
+    pub size: usize,
     /// Whether they are signed.
     pub signed: bool,
     /// How each must compare to `value`: `[less, equal, greater]`, each true if it ends the wait.
@@ -144,9 +144,10 @@ impl Activity {
         let shape = bit(less, 0)
             | bit(equal, 1)
             | bit(greater, 2)
-            | bit(words.wide, 3)
+            | bit(words.size == 8, 3)
             | bit(words.signed, 4)
             | bit(words.value.is_some(), 5)
+            | bit(words.size == 2, 6)
             | u64::from(words.words.segment.bit()) << 32;
         let args = [words.words.offset as u64, words.value.unwrap_or(0), shape, words.count as u64];
         Self { args, ..Self::new(call) }

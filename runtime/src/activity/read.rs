@@ -83,7 +83,11 @@ impl Boards {
         let mut bytes = [0; 8];
         self.heap.read(pe, offset as usize, &mut bytes[..size])?;
         let [a, b, c, d, ..] = bytes;
-        Some(if size == 8 { u64::from_ne_bytes(bytes) } else { u32::from_ne_bytes([a, b, c, d]).into() })
+        Some(match size {
+            8 => u64::from_ne_bytes(bytes),
+            4 => u32::from_ne_bytes([a, b, c, d]).into(),
+            _ => u16::from_ne_bytes([a, b]).into(),
+        })
     }
 
     fn read_block(&self, block: usize) -> Option<PeBoard> {
@@ -238,7 +242,7 @@ mod tests {
         let boards = Boards::from_offer(&offer).unwrap();
         let words = crate::memory::Extent { segment: crate::memory::SegmentId::Heap, offset: 64, len: 4 };
         let accepts = [false, false, true];
-        let awaited = Awaited { words, count: 1, wide: false, signed: true, accepts, value: Some(3) };
+        let awaited = Awaited { words, count: 1, size: 4, signed: true, accepts, value: Some(3) };
         let _entry = board.enter(&Activity::wait(Call::WaitUntil, awaited));
         // SAFETY: the word is inside PE 1's block of the heap.
         unsafe { crate::memory::copy::store(fabric.heap.base().add((1 << 16) + 64).cast(), -7i32) };

@@ -202,8 +202,12 @@ impl Executor {
                 rustix::thread::sched_yield();
             }
             if self.arm() {
-                if !stop() {
-                    sleep_on(bell, self.sleep_limit());
+                // A tick finds nothing nearly always, and goes back to sleep without a word to anybody.
+                while !stop() && sleep_on(bell, self.sleep_limit()) == Woken::Tick {
+                    self.scan();
+                    if done() {
+                        break;
+                    }
                 }
                 self.disarm();
             }
@@ -211,8 +215,17 @@ impl Executor {
     }
 }
 
-/// Sleeps until the bell has rung, and takes the ring off it.
-fn sleep_on(bell: &OwnedFd, limit: Option<Duration>) {
+/// Why a driver sleeps no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Woken {
+    /// Somebody rang, or there was a signal.
+    Bell,
+    /// It is time to look for stores of which nobody was told.
+    Tick,
+}
+
+/// Sleeps until the bell has rung, and takes the ring off it, or until the time is over.
+fn sleep_on(bell: &OwnedFd, limit: Option<Duration>) -> Woken {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let limit = limit.map(|limit| Timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() });
     let rung = poll(&mut [PollFd::new(bell, PollFlags::IN)], limit.as_ref());
@@ -220,6 +233,7 @@ fn sleep_on(bell: &OwnedFd, limit: Option<Duration>) {
         // The counter is not blocking; another reader may have been faster.
         let _ = rustix::io::read(bell, &mut [0u8; 8]);
     }
+    if rung == Ok(0) { Woken::Tick } else { Woken::Bell }
 }
 
 /// The helper thread.
@@ -278,17 +292,12 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
             tokio::task::yield_now().await;
         }
         if executor.arm() {
-            match executor.sleep_limit().map(|limit| tick(timer, limit)) {
-                Some(Some(timer)) => tokio::select! {
-                    _ = async { bell.readable().await.map(|mut ready| ready.clear_ready()) } => {}
-                    _ = async { timer.readable().await.map(|mut ready| ready.clear_ready()) } => {}
-                },
-                // Without a timer, doing without sleep is the only way not to miss a silent store.
-                Some(None) => tokio::task::yield_now().await,
-                None => {
-                    if let Ok(mut ready) = bell.readable().await {
-                        ready.clear_ready();
-                    }
+            let before = executor.unfired.load(Ordering::SeqCst);
+            while sleep(executor, bell, timer).await == Woken::Tick {
+                executor.scan();
+                let role = executor.driver.role.load(Ordering::SeqCst);
+                if role || executor.unfired.load(Ordering::SeqCst) != before || executor.is_closed() {
+                    break;
                 }
             }
             executor.disarm();
@@ -296,6 +305,27 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
         if executor.driver.role.load(Ordering::SeqCst) {
             // A thread that sleeps by now believes itself announced, which we may just have undone.
             executor.bell.ring_process();
+        }
+    }
+}
+
+/// Sleeps until the bell has rung, or until the time is over.
+async fn sleep(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<AsyncFd<Open>>) -> Woken {
+    match executor.sleep_limit().map(|limit| tick(timer, limit)) {
+        Some(Some(timer)) => tokio::select! {
+            _ = async { bell.readable().await.map(|mut ready| ready.clear_ready()) } => Woken::Bell,
+            _ = async { timer.readable().await.map(|mut ready| ready.clear_ready()) } => Woken::Tick,
+        },
+        // Without a timer, doing without sleep is the only way not to miss a silent store.
+        Some(None) => {
+            tokio::task::yield_now().await;
+            Woken::Tick
+        }
+        None => {
+            if let Ok(mut ready) = bell.readable().await {
+                ready.clear_ready();
+            }
+            Woken::Bell
         }
     }
 }

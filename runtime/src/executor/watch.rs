@@ -2,7 +2,7 @@
 
 use std::{any::Any, fmt, sync::Arc, task::Waker};
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::memory::{Extent, SegmentId};
 
@@ -12,7 +12,8 @@ use crate::memory::{Extent, SegmentId};
 #[derive(Clone, Copy)]
 pub struct Word {
     address: *const u8,
-    wide: bool,
+    /// Its bytes: 2, 4 or 8.
+    size: usize,
     flip: u64,
     holds: Holds,
     value: u64,
@@ -36,24 +37,21 @@ unsafe impl Sync for Word {}
 
 impl fmt::Debug for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "word of {} bytes at {:p}", if self.wide { 8 } else { 4 }, self.address)
+        write!(f, "word of {} bytes at {:p}", self.size, self.address)
     }
 }
 
 impl Word {
-    /// Watches the word at `address` of 8 bytes (`wide`) or 4, signed or not.
+    /// Watches the word of `size` bytes (2, 4 or 8) at `address`, signed or not.
     ///
     /// The ordering is how the word must compare to `value`: `[less, equal, greater]`, each true if it
     /// satisfies the wait.
     ///
     /// # Safety
     /// `address` must be aligned to the word, and readable for as long as this value or a copy of it is used.
-    pub unsafe fn new(address: *const u8, wide: bool, signed: bool, accepts: [bool; 3], value: u64) -> Self {
-        let flip = match (wide, signed) {
-            (_, false) => 0,
-            (true, true) => 1 << 63,
-            (false, true) => 1 << 31,
-        };
+    pub unsafe fn new(address: *const u8, size: usize, signed: bool, accepts: [bool; 3], value: u64) -> Self {
+        debug_assert!(matches!(size, 2 | 4 | 8), "there are no words of {size} bytes");
+        let flip = if signed { 1 << (8 * size - 1) } else { 0 };
         let holds = match accepts {
             [false, true, false] => Holds::Eq,
             [true, false, true] => Holds::Ne,
@@ -62,7 +60,7 @@ impl Word {
             [false, false, true] => Holds::Gt,
             _ => Holds::Ge,
         };
-        Self { address, wide, flip, holds, value: value ^ flip }
+        Self { address, size, flip, holds, value: value ^ flip }
     }
 
     /// Whether the word satisfies the wait now.
@@ -75,10 +73,11 @@ impl Word {
         // SAFETY: `new`'s caller vouches for alignment and life. Acquire: what was stored before the word was
         // set is visible to the future that this wakes.
         let bits = unsafe {
-            if self.wide {
-                AtomicU64::from_ptr(self.address.cast_mut().cast()).load(Ordering::Acquire)
-            } else {
-                u64::from(AtomicU32::from_ptr(self.address.cast_mut().cast()).load(Ordering::Acquire))
+            let address = self.address.cast_mut();
+            match self.size {
+                8 => AtomicU64::from_ptr(address.cast()).load(Ordering::Acquire),
+                4 => u64::from(AtomicU32::from_ptr(address.cast()).load(Ordering::Acquire)),
+                _ => u64::from(AtomicU16::from_ptr(address.cast()).load(Ordering::Acquire)),
             }
         };
         let (word, value) = (bits ^ self.flip, self.value);

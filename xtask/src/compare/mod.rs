@@ -9,11 +9,13 @@
 //! | [`figures`] | what was measured, and which targets it meets |
 //! | [`chart`] | pictures of it |
 //! | [`page`] | the chapter of the book |
+//! | [`words`] | the C library: transfers, atomics, waiting, start |
 
 mod chart;
 mod figures;
 mod page;
 mod peer;
+mod words;
 
 use std::{fs, path::Path};
 
@@ -22,27 +24,53 @@ use figures::Figures;
 
 /// Seconds that one run of a program may take.
 const LIMIT: u64 = 60;
+/// The peer's program for collectives.
+const COLLECTIVES: &str = "benches/peer/collectives.c";
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+struct Settings {
+    /// Only printed.
+    quick: bool,
+    /// Turns of both sides.
+    rounds: usize,
+    /// Batches of which a program gives the median.
+    samples: usize,
+}
 
 /// Builds both sides, runs them in turns and writes the chapter, unless `quick`.
 pub(crate) fn compare(quick: bool, pes: &[usize]) -> Outcome {
     peer::install_if_missing()?;
-    Job::cargo("build --release --package oxshmem-bench --package oxshmem-launch").limit(1200).run()?;
+    Job::cargo("build --release --package oxshmem-bench --package oxshmem-launch --package oxshmem-capi")
+        .limit(1200)
+        .run()?;
     let target = target_dir()?;
     let folder = target.join("compare");
     fs::create_dir_all(&folder)?;
-    peer::build(&folder)?;
+    let settings = match quick {
+        true => Settings { quick, rounds: 2, samples: 5 },
+        false => Settings { quick, rounds: 3, samples: 11 },
+    };
+    words::compare(&target.join("release"), &folder, settings)?;
+    collectives(&target.join("release"), &folder, settings, pes)?;
+    Ok(Verdict::Passed)
+}
 
-    let (rounds, samples) = if quick { (2, 5) } else { (3, 11) };
+/// Ours in Rust, the peer's in C.
+fn collectives(release: &Path, folder: &Path, settings: Settings, pes: &[usize]) -> Result<(), Failure> {
+    let Settings { quick, rounds, samples } = settings;
+    let program = folder.join("peer");
+    peer::build(COLLECTIVES, &program)?;
     let mut figures = Figures::default();
     for round in 1..=rounds {
         for &n in pes {
             println!("=== round {round} of {rounds}: {n} PEs");
             let file = folder.join("ours.json");
-            ours(&target.join("release"), n, quick, &file)?;
+            ours(release, n, quick, &file)?;
             figures.read(&file, n, "oxshmem")?;
             for &variant in peer::variants(n) {
                 let file = folder.join("peer.json");
-                peer::run(&folder, n, variant, samples, &file)?;
+                peer::run(&program, n, variant, samples, &file)?;
                 figures.read(&file, n, variant.name)?;
             }
         }
@@ -55,7 +83,7 @@ pub(crate) fn compare(quick: bool, pes: &[usize]) -> Outcome {
     if !quick {
         page::write(&rows, rounds)?;
     }
-    Ok(Verdict::Passed)
+    Ok(())
 }
 
 /// Runs our side, which writes its figures to `file`.

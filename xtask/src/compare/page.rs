@@ -37,15 +37,7 @@ sum, broadcast and fcollect from 64 KiB up at most 1.4 times the bound.
 /// Writes the page and its charts.
 pub(super) fn write(rows: &[Row], rounds: usize) -> Result<(), Failure> {
     fs::create_dir_all(CHARTS)?;
-    let mut page = format!(
-        "# Compared with Open MPI\n\n<!-- Written by `cargo xtask compare`. Do not edit. -->\n\n\
-         What `cargo xtask compare` measured on {}, on {}: oxshmem {} ({}) beside {}, {rounds} rounds.\n\n{METHOD}\n",
-        output("date", &["+%F"]),
-        machine(),
-        env!("CARGO_PKG_VERSION"),
-        output("rustc", &["--version"]),
-        peer::version(),
-    );
+    let mut page = head("Compared with Open MPI", rounds, METHOD);
     let (met, all) = met(rows);
     let _ = writeln!(page, "{met} of {all} rows meet their target.\n");
 
@@ -69,6 +61,19 @@ pub(super) fn write(rows: &[Row], rounds: usize) -> Result<(), Failure> {
     fs::write(PAGE, page.trim_end().to_owned() + "\n")?;
     println!("{PAGE}");
     Ok(())
+}
+
+/// The beginning of a chapter: what was measured, when, on what and how.
+pub(super) fn head(title: &str, rounds: usize, method: &str) -> String {
+    format!(
+        "# {title}\n\n<!-- Written by `cargo xtask compare`. Do not edit. -->\n\n\
+         What `cargo xtask compare` measured on {}, on {}: oxshmem {} ({}) beside {}, {rounds} rounds.\n\n{method}\n",
+        output("date", &["+%F"]),
+        machine(),
+        env!("CARGO_PKG_VERSION"),
+        output("rustc", &["--version"]),
+        peer::version(),
+    )
 }
 
 fn machine() -> String {

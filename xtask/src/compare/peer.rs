@@ -13,7 +13,6 @@ use crate::{
 };
 
 const PACKAGES: [&str; 2] = ["openmpi-bin", "libopenmpi-dev"];
-const SOURCE: &str = "benches/peer/collectives.c";
 
 /// One way to run it.
 #[derive(Clone, Copy)]
@@ -51,20 +50,13 @@ pub(super) fn install_if_missing() -> Result<(), Failure> {
     })
 }
 
-/// Compiles its program into `folder`.
-pub(super) fn build(folder: &Path) -> Result<(), Failure> {
-    Job::new("shmemcc", ["-O2", "-Wall", SOURCE, "-o"]).args([folder.join("peer")]).run()
+/// Compiles `source` as `program`.
+pub(super) fn build(source: &str, program: &Path) -> Result<(), Failure> {
+    Job::new("shmemcc", ["-O2", "-Wall", source, "-o"]).args([program]).run()
 }
 
-/// Runs its program, which writes its figures to `file`.
-pub(super) fn run(
-    folder: &Path,
-    n: usize,
-    variant: Variant,
-    samples: usize,
-    file: &Path,
-) -> Result<(), Failure> {
-    remove(file)?;
+/// A job of `n` PEs in one way of running it.
+fn job(n: usize, variant: Variant) -> Job {
     let mut job = Job::new("shmemrun", ["-n", &n.to_string()]).limit(LIMIT).quiet();
     // Without the last one it crashes when it releases memory.
     for setting in [["spml", "ucx"], ["opal_common_ucx_opal_mem_hooks", "0"]] {
@@ -73,9 +65,24 @@ pub(super) fn run(
     for setting in variant.settings.chunks(2) {
         job = job.args(["--mca"]).args(setting);
     }
-    if debian::is_root() {
-        job = job.args(["--allow-run-as-root"]);
-    }
+    if debian::is_root() { job.args(["--allow-run-as-root"]) } else { job }
+}
+
+/// Runs a program without arguments on 2 PEs.
+pub(super) fn start(program: &Path) -> Result<(), Failure> {
+    job(2, MPI).args([program]).run()
+}
+
+/// Runs its program, which writes its figures to `file`.
+pub(super) fn run(
+    program: &Path,
+    n: usize,
+    variant: Variant,
+    samples: usize,
+    file: &Path,
+) -> Result<(), Failure> {
+    remove(file)?;
+    let mut job = job(n, variant);
     let bound = n <= cores();
     // The processors that our `--bind-to core` takes: the first that there are.
     let list = allowed_cpus()?.iter().take(n).map(usize::to_string).collect::<Vec<_>>().join(",");
@@ -86,7 +93,7 @@ pub(super) fn run(
     };
     // Every PE ends itself before the launcher is ended, which may leave some behind.
     let limit = (LIMIT - 5).to_string();
-    job = job.args([folder.join("peer")]).args([file]).args([&samples.to_string(), &limit]);
+    job = job.args([program]).args([file]).args([&samples.to_string(), &limit]);
     let outcome = job.run();
 
     // It may crash at its end, or be stopped in a collective that takes forever: what it has written counts.

@@ -1,0 +1,211 @@
+//! Atomic memory operations (`OpenSHMEM 1.6 §9.7`), with the names that they had before 1.4.
+
+use std::ffi::c_int;
+
+use oxshmem::{BitwiseAmo, ExtendedAmo, StandardAmo};
+
+use crate::{
+    call::Call,
+    export::{export, with_ctx},
+    types::{amo_types, bitwise_types, float_amo_types, old_amo_types},
+};
+
+/// Where a nonblocking operation leaves the value that it has fetched.
+#[derive(Clone, Copy)]
+struct Fetched<T>(*mut T);
+
+impl<T> Fetched<T> {
+    #[inline(always)]
+    fn new(call: Call, fetch: *mut T) -> Self {
+        call.not_null("fetch", fetch.cast_const(), 1);
+        Self(fetch)
+    }
+
+    #[inline(always)]
+    fn set(self, value: T) {
+        // SAFETY: the caller vouches for the variable, wherever it is.
+        unsafe { self.0.write_unaligned(value) };
+    }
+}
+
+/// Operations that fetch, with their nonblocking forms: those are complete when they return, which is early enough.
+macro_rules! fetching {
+    ($($name:ident, $nbi:ident: $types:ident ($($arg:ident),*);)*) => {$(
+        #[inline(always)]
+        fn $name<T: $types>(call: Call, dest: *mut T, $($arg: T,)* pe: c_int) -> T {
+            let at = call.word("dest", dest.cast_const());
+            call.wait_on(pe, call.context.$name(at, $($arg,)* pe as usize))
+        }
+
+        #[inline(always)]
+        fn $nbi<T: $types>(call: Call, fetch: *mut T, dest: *mut T, $($arg: T,)* pe: c_int) {
+            let fetched = Fetched::new(call, fetch);
+            let at = call.word("dest", dest.cast_const());
+            fetched.set(call.wait_on(pe, call.context.$nbi(at, $($arg,)* pe as usize)));
+        }
+    )*};
+}
+
+/// Operations that do not.
+macro_rules! updating {
+    ($($name:ident: $types:ident ($($arg:ident),*);)*) => {$(
+        #[inline(always)]
+        fn $name<T: $types>(call: Call, dest: *mut T, $($arg: T,)* pe: c_int) {
+            let at = call.word("dest", dest.cast_const());
+            call.wait_on(pe, call.context.$name(at, $($arg,)* pe as usize));
+        }
+    )*};
+}
+
+fetching! {
+    swap, swap_nbi: ExtendedAmo (value);
+    compare_swap, compare_swap_nbi: StandardAmo (cond, value);
+    fetch_inc, fetch_inc_nbi: StandardAmo ();
+    fetch_add, fetch_add_nbi: StandardAmo (value);
+    fetch_and, fetch_and_nbi: BitwiseAmo (value);
+    fetch_or, fetch_or_nbi: BitwiseAmo (value);
+    fetch_xor, fetch_xor_nbi: BitwiseAmo (value);
+}
+
+updating! {
+    set: ExtendedAmo (value);
+    inc: StandardAmo ();
+    add: StandardAmo (value);
+    and: BitwiseAmo (value);
+    or: BitwiseAmo (value);
+    xor: BitwiseAmo (value);
+}
+
+#[inline(always)]
+fn fetch<T: ExtendedAmo>(call: Call, source: *const T, pe: c_int) -> T {
+    let at = call.word("source", source);
+    call.wait_on(pe, call.context.fetch(at, pe as usize))
+}
+
+#[inline(always)]
+fn fetch_nbi<T: ExtendedAmo>(call: Call, fetch: *mut T, source: *const T, pe: c_int) {
+    let fetched = Fetched::new(call, fetch);
+    let at = call.word("source", source);
+    fetched.set(call.wait_on(pe, call.context.fetch_nbi(at, pe as usize)));
+}
+
+/// Of table 7.
+macro_rules! extended {
+    ($name:literal, $T:ty) => {
+        with_ctx!(concat!($name, "_atomic_fetch"), (source: *const $T, pe: c_int) -> $T, fetch::<$T>);
+        with_ctx!(concat!($name, "_atomic_set"), (dest: *mut $T, value: $T, pe: c_int), set::<$T>);
+        with_ctx!(concat!($name, "_atomic_swap"), (dest: *mut $T, value: $T, pe: c_int) -> $T, swap::<$T>);
+        with_ctx!(
+            concat!($name, "_atomic_fetch_nbi"),
+            (fetch: *mut $T, source: *const $T, pe: c_int),
+            fetch_nbi::<$T>
+        );
+        with_ctx!(
+            concat!($name, "_atomic_swap_nbi"),
+            (fetch: *mut $T, dest: *mut $T, value: $T, pe: c_int),
+            swap_nbi::<$T>
+        );
+    };
+}
+
+/// Of table 6.
+macro_rules! standard {
+    ($name:literal, $T:ty) => {
+        with_ctx!(
+            concat!($name, "_atomic_compare_swap"),
+            (dest: *mut $T, cond: $T, value: $T, pe: c_int) -> $T,
+            compare_swap::<$T>
+        );
+        with_ctx!(concat!($name, "_atomic_fetch_inc"), (dest: *mut $T, pe: c_int) -> $T, fetch_inc::<$T>);
+        with_ctx!(concat!($name, "_atomic_inc"), (dest: *mut $T, pe: c_int), inc::<$T>);
+        with_ctx!(
+            concat!($name, "_atomic_fetch_add"),
+            (dest: *mut $T, value: $T, pe: c_int) -> $T,
+            fetch_add::<$T>
+        );
+        with_ctx!(concat!($name, "_atomic_add"), (dest: *mut $T, value: $T, pe: c_int), add::<$T>);
+        with_ctx!(
+            concat!($name, "_atomic_compare_swap_nbi"),
+            (fetch: *mut $T, dest: *mut $T, cond: $T, value: $T, pe: c_int),
+            compare_swap_nbi::<$T>
+        );
+        with_ctx!(
+            concat!($name, "_atomic_fetch_inc_nbi"),
+            (fetch: *mut $T, dest: *mut $T, pe: c_int),
+            fetch_inc_nbi::<$T>
+        );
+        with_ctx!(
+            concat!($name, "_atomic_fetch_add_nbi"),
+            (fetch: *mut $T, dest: *mut $T, value: $T, pe: c_int),
+            fetch_add_nbi::<$T>
+        );
+    };
+}
+
+/// One operation of table 8.
+macro_rules! bitwise_one {
+    ($name:literal, $operation:literal, $T:ty, $update:ident, $fetch:ident, $nbi:ident) => {
+        with_ctx!(
+            concat!($name, "_atomic_", $operation),
+            (dest: *mut $T, value: $T, pe: c_int),
+            $update::<$T>
+        );
+        with_ctx!(
+            concat!($name, "_atomic_fetch_", $operation),
+            (dest: *mut $T, value: $T, pe: c_int) -> $T,
+            $fetch::<$T>
+        );
+        with_ctx!(
+            concat!($name, "_atomic_fetch_", $operation, "_nbi"),
+            (fetch: *mut $T, dest: *mut $T, value: $T, pe: c_int),
+            $nbi::<$T>
+        );
+    };
+}
+
+macro_rules! bitwise {
+    ($name:literal, $T:ty) => {
+        bitwise_one!($name, "and", $T, and, fetch_and, fetch_and_nbi);
+        bitwise_one!($name, "or", $T, or, fetch_or, fetch_or_nbi);
+        bitwise_one!($name, "xor", $T, xor, fetch_xor, fetch_xor_nbi);
+    };
+}
+
+/// `shmem_$name`, which `$body` does, called with the [`Call`] and the arguments.
+macro_rules! old {
+    ($name:expr, ($($arg:ident: $ty:ty),*) $(-> $ret:ty)?, $body:expr) => {
+        export!(concat!("shmem_", $name), |name| ($($arg: $ty),*) $(-> $ret)? {
+            $body(Call::new(name), $($arg),*)
+        });
+    };
+}
+
+macro_rules! old_extended {
+    ($name:literal, $T:ty) => {
+        old!(concat!($name, "_fetch"), (source: *const $T, pe: c_int) -> $T, fetch::<$T>);
+        old!(concat!($name, "_set"), (dest: *mut $T, value: $T, pe: c_int), set::<$T>);
+        old!(concat!($name, "_swap"), (dest: *mut $T, value: $T, pe: c_int) -> $T, swap::<$T>);
+    };
+}
+
+macro_rules! old_standard {
+    ($name:literal, $T:ty) => {
+        old!(
+            concat!($name, "_cswap"),
+            (dest: *mut $T, cond: $T, value: $T, pe: c_int) -> $T,
+            compare_swap::<$T>
+        );
+        old!(concat!($name, "_finc"), (dest: *mut $T, pe: c_int) -> $T, fetch_inc::<$T>);
+        old!(concat!($name, "_inc"), (dest: *mut $T, pe: c_int), inc::<$T>);
+        old!(concat!($name, "_fadd"), (dest: *mut $T, value: $T, pe: c_int) -> $T, fetch_add::<$T>);
+        old!(concat!($name, "_add"), (dest: *mut $T, value: $T, pe: c_int), add::<$T>);
+    };
+}
+
+amo_types!(extended);
+float_amo_types!(extended);
+amo_types!(standard);
+bitwise_types!(bitwise);
+old_amo_types!(old_extended);
+float_amo_types!(old_extended);
+old_amo_types!(old_standard);

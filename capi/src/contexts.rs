@@ -1,0 +1,150 @@
+//! Contexts (`OpenSHMEM 1.6 §9.5`).
+//!
+//! A context from here may be used by any thread, whatever its options: those that restrict its use ask for nothing. As
+//! with teams, the last ones that were destroyed are kept for a while. They reach no PE any more, so that operations on
+//! one fail without a look at whether it is alive.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    ffi::{c_int, c_long},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use oxshmem::{ContextOptions, Team};
+
+use crate::{
+    call::{Call, CtxHandle, GREATEST_PREDEFINED, Made},
+    export::export,
+    teams::{self, TeamHandle},
+};
+
+/// Predefined handles, as the header has them.
+const INVALID: usize = 0;
+const DEFAULT: usize = 1;
+
+/// `SHMEM_CTX_NOSTORE`.
+const NOSTORE: c_long = 4;
+/// That and `SHMEM_CTX_SERIALIZED` and `SHMEM_CTX_PRIVATE`.
+const OPTIONS: c_long = 1 | 2 | NOSTORE;
+
+/// What a routine returns that cannot do what it is to do.
+const REFUSED: c_int = -1;
+
+/// How many destroyed contexts are kept.
+const KEPT: usize = 64;
+
+/// The contexts that the program has, by address, and those that were destroyed last.
+struct Contexts {
+    alive: BTreeSet<usize>,
+    destroyed: VecDeque<Box<Made>>,
+}
+
+static CONTEXTS: Mutex<Contexts> =
+    Mutex::new(Contexts { alive: BTreeSet::new(), destroyed: VecDeque::new() });
+
+fn contexts() -> MutexGuard<'static, Contexts> {
+    CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Contexts {
+    /// Ends a context that the program does not have any more.
+    fn end(&mut self, address: usize) {
+        let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
+        // SAFETY: it was in `alive`, and so is a box from `create` that nobody has ended.
+        let made = unsafe { Box::from_raw(handle) };
+        drop(made.context.handle().end());
+        self.destroyed.push_back(made);
+        if self.destroyed.len() > KEPT {
+            self.destroyed.pop_front();
+        }
+    }
+}
+
+/// Ends the contexts of a team, which is destroyed, and with it has completed their operations.
+pub(crate) fn end_all_of(team: usize) {
+    let mut contexts = contexts();
+    let is_of_team = |&address: &usize| {
+        let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
+        // SAFETY: whatever is in `alive` is a box from `create` that nobody has ended.
+        unsafe { (*handle).team == team }
+    };
+    let of_team: Vec<usize> = contexts.alive.iter().copied().filter(is_of_team).collect();
+    for address in of_team {
+        contexts.alive.remove(&address);
+        contexts.end(address);
+    }
+}
+
+fn create(call: Call, team: Option<(&Team, usize)>, options: c_long, ctx: *mut CtxHandle) -> c_int {
+    call.not_null("ctx", ctx, 1);
+    let made = team.filter(|_| options & !OPTIONS == 0).map(|(team, handle)| {
+        let wanted = ContextOptions::new();
+        let wanted = if options & NOSTORE == 0 { wanted } else { wanted.nostore() };
+        let context = call.value(team.create_context(wanted));
+        let made = Box::into_raw(Box::new(Made { context, team: handle }));
+        contexts().alive.insert(made.expose_provenance());
+        made
+    });
+    // SAFETY: the caller's pointer to a handle.
+    unsafe { *ctx = made.unwrap_or(std::ptr::without_provenance_mut(INVALID)) };
+    if made.is_some() { 0 } else { REFUSED }
+}
+
+#[cold]
+fn not_alive(call: Call, address: usize) -> ! {
+    match address {
+        ..=GREATEST_PREDEFINED => call.fail(format_args!("ctx = {address:#x} is no context")),
+        _ => call.fail(format_args!("ctx = {address:#x} is no context, or was destroyed")),
+    }
+}
+
+/// Checks a handle that is neither the default context's nor invalid.
+pub(crate) fn check(call: Call, ctx: CtxHandle) {
+    if !contexts().alive.contains(&ctx.addr()) {
+        not_alive(call, ctx.addr());
+    }
+}
+
+export!("shmem_ctx_create", |name| (options: c_long, ctx: *mut CtxHandle) -> c_int {
+    let call = Call::new(name);
+    create(call, Some((call.global.world.team(), teams::WORLD)), options, ctx)
+});
+
+export!("shmem_team_create_ctx", |name| (team: TeamHandle, options: c_long, ctx: *mut CtxHandle) -> c_int {
+    let call = Call::new(name);
+    create(call, teams::find(call, team).map(|found| (found, team.expose_provenance())), options, ctx)
+});
+
+export!("shmem_ctx_destroy", |name| (ctx: CtxHandle) {
+    let call = Call::new(name);
+    match ctx.addr() {
+        INVALID => {}
+        DEFAULT => call.fail(format_args!("ctx is SHMEM_CTX_DEFAULT")),
+        address => {
+            if !contexts().alive.remove(&address) {
+                not_alive(call, address);
+            }
+            // SAFETY: it was in `alive` until now, and only this call ends it.
+            let context = unsafe { &(*ctx).context };
+            call.wait(context.quiet());
+            contexts().end(address);
+        }
+    }
+});
+
+export!("shmem_ctx_get_team", |name| (ctx: CtxHandle, team: *mut TeamHandle) -> c_int {
+    let call = Call::new(name);
+    call.not_null("team", team, 1);
+    let number = match ctx.addr() {
+        INVALID => teams::INVALID,
+        DEFAULT => teams::WORLD,
+        _ => {
+            check(call, ctx);
+            // SAFETY: it has just been found alive.
+            unsafe { (*ctx).team }
+        }
+    };
+    // SAFETY: the caller's pointer to a handle. The address of a team was exposed when a context was made from it.
+    unsafe { *team = std::ptr::with_exposed_provenance_mut(number) };
+    if number == teams::INVALID { REFUSED } else { 0 }
+});

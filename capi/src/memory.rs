@@ -1,0 +1,159 @@
+//! The symmetric heap (`OpenSHMEM 1.6 §9.3`).
+//!
+//! A C program owns a block by its address, so that the owners of the Rust API are kept here until it is freed. What all
+//! PEs alike cannot have is null; what they ask for differently ends the job.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{c_long, c_void},
+    ptr::null_mut,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use oxshmem::{Error, Hints, Rejected, SymSlice};
+
+use crate::{call::Call, export::export};
+
+/// Alignment that suits any type.
+const ANY_TYPE: usize = 16;
+
+/// The blocks that the program has, by their addresses.
+static BLOCKS: Mutex<BTreeMap<usize, SymSlice<u8>>> = Mutex::new(BTreeMap::new());
+
+fn blocks() -> MutexGuard<'static, BTreeMap<usize, SymSlice<u8>>> {
+    BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Hands a block over to the program.
+fn give(call: Call, block: SymSlice<u8>) -> *mut c_void {
+    let pointer = call.global.addresses.of_heap(block.allocation().offset());
+    debug_assert!(pointer.addr().is_multiple_of(ANY_TYPE));
+    blocks().insert(pointer.addr(), block);
+    pointer.cast()
+}
+
+/// Takes a block back. A pointer that is none ends the job.
+fn take(call: Call, pointer: *mut c_void) -> SymSlice<u8> {
+    let address = pointer.addr();
+    let mut blocks = blocks();
+    if let Some(block) = blocks.remove(&address) {
+        return block;
+    }
+    let inside = blocks.range(..address).next_back().filter(|(start, block)| address - *start < block.len());
+    let inside = inside.map(|(&start, block)| (start, block.len()));
+    drop(blocks);
+    match inside {
+        Some((start, len)) => call.fail(format_args!(
+            "ptr = {address:#x} is not the start of a block: it is in that of {len} bytes at {start:#x}"
+        )),
+        None => call
+            .fail(format_args!("ptr = {address:#x} is no block of the symmetric heap, or was freed before")),
+    }
+}
+
+/// The barrier of an allocation completes what was begun on the default context; the allocation is the rest of it.
+fn complete(call: Call) {
+    call.wait(call.context.quiet());
+}
+
+fn is_no_room(error: &Error) -> bool {
+    matches!(error, Error::HeapExhausted { .. } | Error::InvalidAlignment { .. })
+}
+
+/// Waits for an allocation. There may be no room for it, on all PEs alike.
+fn allocated(call: Call, allocation: impl Future<Output = oxshmem::Result<SymSlice<u8>>>) -> *mut c_void {
+    complete(call);
+    match call.output(allocation) {
+        Ok(block) => give(call, block),
+        Err(error) if is_no_room(&error) => null_mut(),
+        Err(error) => call.failed(None, error),
+    }
+}
+
+/// `shmem_malloc`, for whatever routine.
+pub(crate) fn malloc(call: Call, size: usize) -> *mut c_void {
+    match size {
+        0 => null_mut(),
+        _ => allocated(call, call.global.world.alloc_aligned(size, ANY_TYPE)),
+    }
+}
+
+/// `shmem_calloc`, for whatever routine.
+pub(crate) fn calloc(call: Call, count: usize, size: usize) -> *mut c_void {
+    match count.saturating_mul(size) {
+        0 => null_mut(),
+        bytes => allocated(call, call.global.world.alloc_zeroed(bytes)),
+    }
+}
+
+/// `shmem_align`, for whatever routine.
+pub(crate) fn align(call: Call, alignment: usize, size: usize) -> *mut c_void {
+    let pointer = size_of::<*mut c_void>();
+    if !alignment.is_power_of_two() || alignment < pointer {
+        call.fail(format_args!(
+            "alignment = {alignment} is not a power of two that is a multiple of {pointer}"
+        ));
+    }
+    match size {
+        0 => null_mut(),
+        _ => allocated(call, call.global.world.alloc_aligned(size, alignment.max(ANY_TYPE))),
+    }
+}
+
+fn malloc_with_hints(call: Call, size: usize, hints: c_long) -> *mut c_void {
+    match size {
+        0 => null_mut(),
+        _ => allocated(call, call.global.world.alloc_with_hints(size, Hints::from_bits(hints))),
+    }
+}
+
+/// `shmem_free`, for whatever routine.
+pub(crate) fn free(call: Call, pointer: *mut c_void) {
+    if pointer.is_null() {
+        return;
+    }
+    let block = take(call, pointer);
+    complete(call);
+    call.wait(call.global.world.free(block));
+}
+
+fn realloc(call: Call, pointer: *mut c_void, size: usize) -> *mut c_void {
+    if pointer.is_null() {
+        return malloc(call, size);
+    }
+    if size == 0 {
+        free(call, pointer);
+        return null_mut();
+    }
+    let block = take(call, pointer);
+    complete(call);
+    match call.output(call.global.world.realloc(block, size)) {
+        Ok(block) => give(call, block),
+        Err(Rejected { error, buffer }) if is_no_room(&error) => {
+            give(call, buffer);
+            null_mut()
+        }
+        Err(Rejected { error, .. }) => call.failed(None, error),
+    }
+}
+
+/// A routine and its deprecated name.
+macro_rules! twice {
+    ($new:literal, $old:literal, ($($arg:ident: $ty:ty),*) $(-> $ret:ty)?, $body:expr) => {
+        export!($new, |name| ($($arg: $ty),*) $(-> $ret)? { $body(Call::new(name), $($arg),*) });
+        export!($old, |name| ($($arg: $ty),*) $(-> $ret)? { $body(Call::new(name), $($arg),*) });
+    };
+}
+
+twice!("shmem_malloc", "shmalloc", (size: usize) -> *mut c_void, malloc);
+twice!("shmem_align", "shmemalign", (alignment: usize, size: usize) -> *mut c_void, align);
+twice!("shmem_realloc", "shrealloc", (ptr: *mut c_void, size: usize) -> *mut c_void, realloc);
+twice!("shmem_free", "shfree", (ptr: *mut c_void), free);
+
+export!("shmem_calloc", |name| (count: usize, size: usize) -> *mut c_void {
+    calloc(Call::new(name), count, size)
+});
+
+export!("shmem_malloc_with_hints", |name| (size: usize, hints: c_long) -> *mut c_void {
+    malloc_with_hints(Call::new(name), size, hints)
+});

@@ -1,0 +1,80 @@
+//! Reductions and scans on teams (`OpenSHMEM 1.6 §9.10.9`, `§9.10.10`).
+
+use std::ffi::c_int;
+
+use oxshmem::{Complex, LongDouble};
+
+use crate::{
+    call::Call,
+    export::export,
+    teams::{NO_TEAM, TeamHandle, find},
+    types::rma_types,
+};
+
+/// Defines one routine for one type.
+macro_rules! reduction {
+    ($name:literal, $T:ty, $op:literal, $does:ident) => {
+        export!(
+            concat!("shmem_", $name, "_", $op),
+            |name| (team: TeamHandle, dest: *mut $T, source: *const $T, nelems: usize) -> c_int {
+                let call = Call::new(name);
+                let Some(team) = find(call, team) else { return NO_TEAM };
+                let dest = call.view("dest", dest.cast_const(), nelems);
+                call.wait(team.$does(dest, call.view("source", source, nelems)));
+                0
+            }
+        );
+    };
+}
+
+macro_rules! bitwise {
+    ($name:literal, $T:ty) => {
+        reduction!($name, $T, "and_reduce", and_reduce);
+        reduction!($name, $T, "or_reduce", or_reduce);
+        reduction!($name, $T, "xor_reduce", xor_reduce);
+    };
+}
+
+macro_rules! ordered {
+    ($name:literal, $T:ty) => {
+        reduction!($name, $T, "max_reduce", max_reduce);
+        reduction!($name, $T, "min_reduce", min_reduce);
+        arithmetic!($name, $T);
+    };
+}
+
+macro_rules! arithmetic {
+    ($name:literal, $T:ty) => {
+        reduction!($name, $T, "sum_reduce", sum_reduce);
+        reduction!($name, $T, "prod_reduce", prod_reduce);
+        reduction!($name, $T, "sum_inscan", sum_inscan);
+        reduction!($name, $T, "sum_exscan", sum_exscan);
+    };
+}
+
+/// The types of table 10 for and, or, xor.
+macro_rules! bitwise_types {
+    ($m:ident) => {
+        $m!("uchar", u8);
+        $m!("ushort", u16);
+        $m!("uint", u32);
+        $m!("ulong", u64);
+        $m!("ulonglong", u64);
+        $m!("int8", i8);
+        $m!("int16", i16);
+        $m!("int32", i32);
+        $m!("int64", i64);
+        $m!("uint8", u8);
+        $m!("uint16", u16);
+        $m!("uint32", u32);
+        $m!("uint64", u64);
+        $m!("size", usize);
+    };
+}
+
+bitwise_types!(bitwise);
+// Those for max and min are the types of RMA.
+rma_types!(ordered);
+ordered!("longdouble", LongDouble);
+arithmetic!("complexd", Complex<f64>);
+arithmetic!("complexf", Complex<f32>);

@@ -1,0 +1,112 @@
+//! The beginning and the end of a program's use of the library, and what it is told when it does something wrong.
+
+mod common;
+
+use std::process::{Command, Stdio};
+
+use common::{Ended, PES, Program, programs};
+
+#[test]
+fn calls_before_init_and_after_finalize_end_the_job_with_a_line_that_says_so() {
+    let program = Program::new("errors.c");
+    let routines = [
+        "shmem_my_pe",
+        "shmem_n_pes",
+        "shmem_barrier_all",
+        "shmem_long_p",
+        "shmem_getmem",
+        "shmem_malloc",
+        "shmem_ptr",
+        "shmem_query_thread",
+        "shmem_finalize",
+        "shmem_global_exit",
+    ];
+    for routine in routines {
+        for (kind, when) in [("before", "before shmem_init"), ("after", "after shmem_finalize")] {
+            program.job(2, &[], &[kind, routine]).failed_with(&[routine, when]);
+        }
+    }
+}
+
+#[test]
+fn a_program_can_ask_who_it_is_and_what_it_reaches() {
+    Program::new("setup.c").passes();
+}
+
+#[test]
+fn initialisations_and_finalisations_nest_and_may_be_repeated() {
+    let program = Program::new("errors.c");
+    for case in ["nested", "again"] {
+        for n in PES {
+            println!("{case} on {n} PEs");
+            program.job(n, &[], &[case]).passed(n);
+        }
+        let alone = Ended::of(Command::new(program.path()).arg(case));
+        assert_eq!(alone.status, Some(0), "{case}: {alone:?}");
+    }
+}
+
+#[test]
+fn who_calls_start_pes_need_not_finalize() {
+    let program = Program::new("errors.c");
+    for n in PES {
+        let ended = program.job(n, &[], &["start_pes"]);
+        ended.passed(n);
+        assert_eq!(ended.stdout, "done\n".repeat(n));
+    }
+}
+
+#[test]
+fn global_exit_ends_the_job_with_its_status() {
+    let program = Program::new("errors.c");
+    for status in [0, 1, 42, 255] {
+        for n in [1, 3] {
+            let ended = program.job(n, &[], &["exit", &status.to_string()]);
+            assert_eq!(ended.status, Some(status), "{n} PEs: {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn a_pe_that_returns_without_finalize_ends_the_job_with_a_line_that_says_so() {
+    let program = Program::new("errors.c");
+    for n in [1, 3] {
+        program.job(n, &[], &["return", "0"]).failed_with(&["without finalize"]);
+        let ended = program.job(n, &[], &["return", "5"]);
+        assert_eq!(ended.status, Some(5), "{ended:?}");
+    }
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let program = Program::new("errors.c");
+    for (which, parts) in [
+        ("pe", &["shmem_long_p", "pe = 2"][..]),
+        ("negative", &["shmem_long_p", "pe = -1"]),
+        ("private", &["shmem_long_p", "dest", "not symmetric"]),
+        ("null", &["shmem_long_put", "source", "null"]),
+        ("long", &["shmem_long_put", "dest"]),
+    ] {
+        let ended = program.job(2, &[], &["argument", which]);
+        ended.failed_with(&[parts, &["PE"]].concat());
+    }
+    program.job(2, &[], &["argument", "nothing"]).passed(2);
+}
+
+#[test]
+fn valgrind_finds_nothing_in_a_job_of_one_pe() {
+    let there =
+        Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if there.is_err() {
+        println!("skipped: valgrind is not installed");
+        return;
+    }
+    for (source, args) in [("statics.c", &[][..]), ("errors.c", &["nested"]), ("errors.c", &["start_pes"])] {
+        let program = Program::new(source);
+        let mut command = Command::new("valgrind");
+        command.args(["--quiet", "--error-exitcode=9", "--fair-sched=yes"]).arg(program.path()).args(args);
+        let ended = Ended::of(command.env("LD_LIBRARY_PATH", programs()));
+        assert_eq!(ended.status, Some(0), "{source}: {}{}", ended.stdout, ended.stderr);
+        assert!(!ended.stderr.contains("=="), "{source}: {}", ended.stderr);
+    }
+}

@@ -1,0 +1,96 @@
+//! Programs linked in every way: with `libshmem.so` or `libshmem.a`, position-independent or not, static as a whole.
+
+mod common;
+#[path = "common/library.rs"]
+mod library;
+
+use std::{fs, path::Path, process::Command};
+
+use common::{Ended, Program, programs};
+use library::archive;
+
+/// Whether the system can link like this. Says so if it cannot.
+fn possible(options: &[&str]) -> bool {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("possible-{}", std::process::id()));
+    let mut compiler = Command::new("cc");
+    compiler.args(options).args(["-x", "c", "/dev/null", "-Wl,--defsym,main=0", "-o"]).arg(&out);
+    let ended = Ended::of(&mut compiler);
+    let _ = fs::remove_file(out);
+    if ended.status != Some(0) {
+        println!("skipped: no programs with {options:?} here: {}", ended.stderr.lines().next().unwrap_or(""));
+    }
+    ended.status == Some(0)
+}
+
+/// Ways to link, each with whether everything is in the program.
+const WAYS: [(&[&str], bool); 4] = [
+    (&["-fPIE", "-pie"], false),
+    (&["-fno-pie", "-no-pie"], false),
+    (&["-static"], true),
+    (&["-fPIE", "-static-pie"], true),
+];
+
+/// Runs a program with `libshmem.a` in it, linked in all these ways.
+fn runs_with_archive(source: &str) {
+    for (options, whole) in WAYS {
+        if !possible(options) {
+            continue;
+        }
+        let options = [options, if whole { &["-DNO_FORK"] } else { &[] }].concat();
+        let program = Program::compile(source, &options, &archive(whole));
+        for n in [1, 3] {
+            println!("{source} {options:?} on {n} PEs");
+            program.run(n).passed(n);
+        }
+    }
+}
+
+#[test]
+fn globals_are_symmetric_in_programs_with_libshmem_in_them() {
+    runs_with_archive("statics.c");
+}
+
+#[test]
+fn what_children_write_is_theirs() {
+    for link in [None, Some(archive(false))] {
+        let program = match link {
+            None => Program::with("linking_fork.c", &["-pthread"]),
+            Some(link) => Program::compile("linking_fork.c", &["-pthread"], &link),
+        };
+        for n in [1, 3] {
+            program.run(n).passed(n);
+        }
+    }
+}
+
+#[test]
+fn a_program_that_is_static_as_a_whole_is_told_that_it_cannot_fork() {
+    if possible(&["-static"]) {
+        let program = Program::compile("linking_fork.c", &["-static"], &archive(true));
+        program.run(2).failed_with(&["fork", "-static", "PE"]);
+    }
+}
+
+#[test]
+fn a_large_bss_takes_neither_memory_nor_time() {
+    let program = Program::new("large.c");
+    for n in [1, 2] {
+        program.run(n).passed(n);
+    }
+    runs_with_archive("large.c");
+}
+
+#[test]
+fn pes_that_run_different_programs_are_told_so() {
+    let plain = Program::new("linking_other.c");
+    for difference in ["-DMORE_DATA", "-DMORE_CODE"] {
+        let other = Program::with("linking_other.c", &[difference]);
+        let script = "if mkdir \"$2\" 2>/dev/null; then exec \"$0\"; else exec \"$1\"; fi";
+        let first = plain.path().with_extension(format!("first{difference}"));
+        let mut command = Command::new(programs().join("oshrun"));
+        command.args(["-np", "2", "--timeout", "60", "--", "sh", "-c", script]);
+        let ended = Ended::of(command.args([plain.path(), other.path(), &first]));
+        fs::remove_dir(first).expect("one PE has made it");
+        ended.failed_with(&["executable", "PE 0", "PE 1"]);
+    }
+}

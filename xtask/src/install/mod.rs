@@ -1,0 +1,82 @@
+//! The installation: programs, libraries, headers, man pages, and what pkg-config and CMake read. None of it says where
+//! it was installed to, so that a prefix can be moved.
+
+mod check;
+mod packages;
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+
+pub(crate) use check::check;
+
+use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
+
+/// Installed under the name that cargo built it as.
+const PROGRAMS: [&str; 5] = ["oshrun", "oshcc", "oshcxx", "shmem-info", "shmem-perf"];
+const LIBRARIES: [&str; 2] = ["libshmem.so", "libshmem.a"];
+
+/// A prefix, while it is filled.
+struct Prefix(PathBuf);
+
+/// Builds everything, and installs it to `prefix`.
+pub(crate) fn install(prefix: &Path, debug: bool) -> Outcome {
+    // In debug exactly what `verify` builds, so that nothing is built twice.
+    let (profile, options) = match debug {
+        true => ("debug", "--examples"),
+        false => ("release", "--release --example man_pages"),
+    };
+    Job::cargo(&format!("build --workspace --lib --bins {options}")).limit(1200).run()?;
+    let prefix = Prefix(std::path::absolute(prefix)?);
+    let built = target_dir()?.join(profile);
+    for program in PROGRAMS {
+        prefix.copy(&built.join(program), &format!("bin/{program}"))?;
+    }
+    prefix.link("oshcxx", "bin/oshc++")?;
+    for library in LIBRARIES {
+        prefix.copy(&built.join(library), &format!("lib/{library}"))?;
+    }
+    for (path, text) in oxshmem_capi_table::headers() {
+        prefix.write(&format!("include/{path}"), &text)?;
+    }
+    for (path, text) in packages::files() {
+        prefix.write(path, &text)?;
+    }
+    for (name, text) in oxshmem_capi_table::man_pages() {
+        prefix.write(&format!("share/man/man3/{name}"), &text)?;
+    }
+    Job::new(built.join("examples/man_pages"), [prefix.0.join("share/man/man1")]).run()?;
+    println!("installed to {}", prefix.0.display());
+    Ok(Verdict::Passed)
+}
+
+impl Prefix {
+    /// Copies a file. Beside its place first, as a program that runs cannot be written over.
+    fn copy(&self, from: &Path, to: &str) -> Result<(), Failure> {
+        self.place(to, |fresh| fs::copy(from, fresh).map(drop))
+    }
+
+    fn write(&self, to: &str, text: &str) -> Result<(), Failure> {
+        self.place(to, |fresh| fs::write(fresh, text))
+    }
+
+    fn link(&self, target: &str, to: &str) -> Result<(), Failure> {
+        self.place(to, |fresh| symlink(target, fresh))
+    }
+
+    fn place(&self, to: &str, make: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<(), Failure> {
+        let path = self.0.join(to);
+        let make = || {
+            let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+            let fresh = folder.join(format!(".{}.new", name.display()));
+            fs::create_dir_all(folder)?;
+            // An earlier installation may have been interrupted.
+            let _ = fs::remove_file(&fresh);
+            make(&fresh)?;
+            fs::rename(&fresh, &path)
+        };
+        make().map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+    }
+}
