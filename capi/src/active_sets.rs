@@ -30,7 +30,8 @@ struct Triplet {
 type Set = [usize; 3];
 
 /// The teams of the active sets that this PE is in.
-static TEAMS: Mutex<BTreeMap<Set, &'static Team>> = Mutex::new(BTreeMap::new());
+#[derive(Debug, Default)]
+pub(crate) struct Sets(Mutex<BTreeMap<Set, &'static Team>>);
 
 impl Triplet {
     /// Checks the numbers. A set without this PE ends the job.
@@ -74,14 +75,15 @@ impl Triplet {
         if set == [0, 1, world.n_pes()] {
             return work(world);
         }
-        let known = TEAMS.lock().unwrap_or_else(PoisonError::into_inner).get(&set).copied();
+        let sets = &call.global.sets.0;
+        let known = sets.lock().unwrap_or_else(PoisonError::into_inner).get(&set).copied();
         if let Some(team) = known {
             return work(team);
         }
         let ActiveSet { team, keep } = self.meet(call, world, set, meeting);
         if keep {
             let team: &'static Team = Box::leak(Box::new(team));
-            TEAMS.lock().unwrap_or_else(PoisonError::into_inner).insert(set, team);
+            sets.lock().unwrap_or_else(PoisonError::into_inner).insert(set, team);
             work(team);
         } else {
             work(&team);

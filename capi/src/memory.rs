@@ -18,24 +18,25 @@ use crate::{call::Call, export::export};
 const ANY_TYPE: usize = 16;
 
 /// The blocks that the program has, by their addresses.
-static BLOCKS: Mutex<BTreeMap<usize, SymSlice<u8>>> = Mutex::new(BTreeMap::new());
+#[derive(Debug, Default)]
+pub(crate) struct Blocks(Mutex<BTreeMap<usize, SymSlice<u8>>>);
 
-fn blocks() -> MutexGuard<'static, BTreeMap<usize, SymSlice<u8>>> {
-    BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
+fn blocks(call: Call) -> MutexGuard<'static, BTreeMap<usize, SymSlice<u8>>> {
+    call.global.blocks.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Hands a block over to the program.
 fn give(call: Call, block: SymSlice<u8>) -> *mut c_void {
     let pointer = call.global.addresses.of_heap(block.allocation().offset());
     debug_assert!(pointer.addr().is_multiple_of(ANY_TYPE));
-    blocks().insert(pointer.addr(), block);
+    blocks(call).insert(pointer.addr(), block);
     pointer.cast()
 }
 
 /// Takes a block back. A pointer that is none ends the job.
 fn take(call: Call, pointer: *mut c_void) -> SymSlice<u8> {
     let address = pointer.addr();
-    let mut blocks = blocks();
+    let mut blocks = blocks(call);
     if let Some(block) = blocks.remove(&address) {
         return block;
     }

@@ -12,7 +12,7 @@ use crate::{
     address::Addresses,
     call::Call,
     export::export,
-    state::{begin, current, depth, end, thread_level},
+    state::{begin, current, depth, end},
     statics,
 };
 
@@ -20,14 +20,14 @@ use crate::{
 const THREAD_MULTIPLE: c_int = 3;
 
 /// Joins the job, the first time.
-fn init(name: &'static str, requested: c_int) {
+fn init(name: &'static str) {
     let mut depth = depth();
     depth.inits += 1;
     if depth.inits > 1 {
         return;
     }
     match join() {
-        Ok((world, addresses)) => begin(world, addresses, requested as u32),
+        Ok((world, addresses)) => begin(world, addresses),
         Err(error) => {
             eprintln!("oxshmem: {name}: {error}");
             process::exit(1);
@@ -106,10 +106,10 @@ extern "C" fn finalize_at_exit() {
     }
 }
 
-export!("shmem_init", |name| () { init(name, 0) });
+export!("shmem_init", |name| () { init(name) });
 
 export!("shmem_init_thread", |name| (requested: c_int, provided: *mut c_int) -> c_int {
-    init(name, requested);
+    init(name);
     if !provided.is_null() {
         // SAFETY: the caller's pointer to an `int`.
         unsafe { *provided = THREAD_MULTIPLE };
@@ -120,7 +120,6 @@ export!("shmem_init_thread", |name| (requested: c_int, provided: *mut c_int) -> 
 export!("shmem_query_thread", |name| (provided: *mut c_int) {
     let call = Call::new(name);
     call.not_null("provided", provided, 1);
-    let _ = thread_level();
     // SAFETY: the caller's pointer to an `int`.
     unsafe { *provided = THREAD_MULTIPLE };
 });
@@ -182,7 +181,7 @@ export!("start_pes", |name| (_npes: c_int) {
     if current().is_some() {
         return;
     }
-    init(name, 0);
+    init(name);
     // SAFETY: a function without arguments that lives as long as the process.
     unsafe { libc::atexit(finalize_at_exit) };
 });

@@ -2,12 +2,12 @@
 
 use std::sync::{
     Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicPtr, AtomicU32, Ordering},
+    atomic::{AtomicPtr, Ordering},
 };
 
 use oxshmem::{Context, World};
 
-use crate::{address::Addresses, call::fatal};
+use crate::{active_sets::Sets, address::Addresses, call::fatal, memory::Blocks};
 
 /// What calls need, from `shmem_init` to `shmem_finalize`. It is never freed: a thread may be about to use it.
 #[derive(Debug)]
@@ -16,16 +16,18 @@ pub(crate) struct Global {
     /// The default context.
     pub(crate) context: &'static Context,
     pub(crate) addresses: Addresses,
+    pub(crate) blocks: Blocks,
+    pub(crate) sets: Sets,
 }
 
 /// Null before `shmem_init` and after `shmem_finalize`.
 static GLOBAL: AtomicPtr<Global> = AtomicPtr::new(std::ptr::null_mut());
 
+/// Worlds of the past, which are reachable for who looks for leaks.
+static ENDED: Mutex<Vec<&'static Global>> = Mutex::new(Vec::new());
+
 /// How often it was initialised more than finalised.
 static DEPTH: Mutex<Depth> = Mutex::new(Depth { inits: 0, finalized: false });
-
-/// The thread level that was asked for first.
-static THREAD_LEVEL: AtomicU32 = AtomicU32::new(0);
 
 pub(crate) struct Depth {
     pub(crate) inits: u32,
@@ -61,21 +63,25 @@ fn without_world(name: &str) -> ! {
 }
 
 /// From now on there is a world.
-pub(crate) fn begin(world: World, addresses: Addresses, level: u32) {
-    THREAD_LEVEL.store(level, Ordering::Relaxed);
+pub(crate) fn begin(world: World, addresses: Addresses) {
     let world: &World = Box::leak(Box::new(world));
     let context = world.context();
-    let global = Box::leak(Box::new(Global { world, context, addresses }));
+    let global = Box::leak(Box::new(Global {
+        world,
+        context,
+        addresses,
+        blocks: Blocks::default(),
+        sets: Sets::default(),
+    }));
     // Release: whoever sees it sees what it points to.
     GLOBAL.store(global, Ordering::Release);
 }
 
 /// From now on there is none.
 pub(crate) fn end() {
-    GLOBAL.store(std::ptr::null_mut(), Ordering::Release);
-}
-
-/// The thread level of the job.
-pub(crate) fn thread_level() -> u32 {
-    THREAD_LEVEL.load(Ordering::Relaxed)
+    let ended = GLOBAL.swap(std::ptr::null_mut(), Ordering::AcqRel);
+    // SAFETY: it is null, or what `begin` has leaked.
+    if let Some(global) = unsafe { ended.as_ref() } {
+        ENDED.lock().unwrap_or_else(PoisonError::into_inner).push(global);
+    }
 }

@@ -16,7 +16,9 @@ macro_rules! programs {
 
 programs! {
     blocks_of_the_heap_are_symmetric_aligned_and_reusable: "memory.c";
+    a_job_that_is_joined_again_begins_anew: "again.c";
     teams_have_the_pes_that_their_triplets_and_planes_name: "teams.c";
+    teams_that_threads_split_at_once_have_nothing_in_common: "team_threads.c";
     contexts_reach_the_pes_of_their_team_with_any_options: "contexts.c";
     sessions_change_no_result: "sessions.c";
     there_is_host_memory_and_no_other_space: "spaces.c";

@@ -3,7 +3,7 @@
 //! The lock leans towards the thread that took it many times in a row. That thread says that it is inside, looks
 //! whether the lock still leans towards it, and is in: plain stores and loads, which only the compiler must keep in
 //! order. Whoever else wants the lock takes the ordinary one behind it, ends the bias, and makes all running threads
-//! pass a barrier, as a sleeping PE does (see [`doorbell`](crate::doorbell)): after that either the thread has seen that the bias
+//! pass a barrier, as a sleeping PE does (see `doorbell`): after that either the thread has seen that the bias
 //! has ended, or it is seen to be inside, and is awaited. A lock that had to do so several times stays an ordinary one.
 
 use std::{

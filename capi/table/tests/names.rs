@@ -96,8 +96,6 @@ fn the_gaps_in_rust_are_known() {
         "shmem_addr_accessible",
         "shmem_ctx_session_start",
         "shmem_ctx_session_stop",
-        "shmem_short_wait_until",
-        "shmem_short_test",
         "shmem_team_is_valid",
         "shmemx_kind_malloc",
         "shmemx_kind_align",

@@ -108,7 +108,7 @@ pub(super) static GROUPS: &[Group] = &[
         section: "memory kinds",
         brief: "allocates symmetric memory in a partition",
         text: "All PEs call it with the same arguments. shmem_free and shmem_realloc take the block too. \
-               Partitions are set up by environment variables.",
+               Partition 1 is the symmetric heap; there are no others in this version.",
         forms: &[kinds("shmemx_kind_malloc", "size_t size, int partition_id")],
         completion: KIND_EXIT,
         returns: BLOCK,

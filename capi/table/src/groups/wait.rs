@@ -176,6 +176,7 @@ pub(super) static GROUPS: &[Group] = &[
                 .deprecated("1.4", OLD_TYPES),
         ],
         completion: BLOCKS,
+        rust: Some("Wait::wait_until"),
         see: &["shmem_wait_until", "shmem_short_test"],
         ..BASE
     },
@@ -193,6 +194,7 @@ pub(super) static GROUPS: &[Group] = &[
         .deprecated("1.5", OLD_TYPES)],
         completion: LOOKS,
         returns: "1 if it does, else 0.",
+        rust: Some("Wait::test"),
         see: &["shmem_test", "shmem_short_wait_until"],
         ..BASE
     },
