@@ -44,6 +44,12 @@ impl Call {
         Self { name, global, context: global.context }
     }
 
+    /// A call on a context: from what fits into registers.
+    #[inline(always)]
+    pub(crate) fn with(name: &'static str, context: &'static Context) -> Self {
+        Self { name, global: global(name), context }
+    }
+
     /// A call on the context with that handle.
     #[inline(always)]
     pub(crate) fn on(name: &'static str, ctx: CtxHandle) -> Self {

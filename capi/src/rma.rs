@@ -4,7 +4,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use oxshmem::Element;
+use oxshmem::{Context, Element};
 use oxshmem_runtime::memory::copy;
 
 use crate::{
@@ -33,11 +33,18 @@ fn put<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) 
         let value = unsafe { copy::load_unaligned(source.cast::<u64>()) };
         return p(call, dest.cast::<u64>(), value, pe);
     }
-    put_block(call, (dest.cast(), len), source.cast(), pe);
+    put_block(call.name, call.context, (dest.cast(), len), source.cast(), pe);
 }
 
 #[inline(never)]
-fn put_block(call: Call, (dest, len): Bytes, source: *const u8, pe: c_int) {
+fn put_block(
+    name: &'static str,
+    context: &'static Context,
+    (dest, len): Bytes,
+    source: *const u8,
+    pe: c_int,
+) {
+    let call = Call::with(name, context);
     call.not_null("source", source, len);
     let to = call.view("dest", dest.cast_const(), len);
     // SAFETY: the caller vouches for the source; a put over which the call returns has copied it.
@@ -53,11 +60,18 @@ fn put_nbi<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_i
         let value = unsafe { copy::load_unaligned(source.cast::<u64>()) };
         return p(call, dest.cast::<u64>(), value, pe);
     }
-    put_block_nbi(call, (dest.cast(), len), source.cast(), pe);
+    put_block_nbi(call.name, call.context, (dest.cast(), len), source.cast(), pe);
 }
 
 #[inline(never)]
-fn put_block_nbi(call: Call, (dest, len): Bytes, source: *const u8, pe: c_int) {
+fn put_block_nbi(
+    name: &'static str,
+    context: &'static Context,
+    (dest, len): Bytes,
+    source: *const u8,
+    pe: c_int,
+) {
+    let call = Call::with(name, context);
     call.not_null("source", source, len);
     let to = call.view("dest", dest.cast_const(), len);
     // SAFETY: the caller leaves the source alone until `shmem_quiet`.
@@ -73,11 +87,18 @@ fn get<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) 
         // SAFETY: the caller vouches for the destination.
         return unsafe { copy::store_unaligned(dest.cast::<u64>(), value) };
     }
-    get_block(call, (dest.cast(), len), source.cast(), pe);
+    get_block(call.name, call.context, (dest.cast(), len), source.cast(), pe);
 }
 
 #[inline(never)]
-fn get_block(call: Call, (dest, len): Bytes, source: *const u8, pe: c_int) {
+fn get_block(
+    name: &'static str,
+    context: &'static Context,
+    (dest, len): Bytes,
+    source: *const u8,
+    pe: c_int,
+) {
+    let call = Call::with(name, context);
     call.not_null("dest", dest, len);
     let from = call.view("source", source, len);
     // SAFETY: the caller vouches for the destination; the call returns when it has been written.
@@ -93,11 +114,18 @@ fn get_nbi<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_i
         // SAFETY: the caller vouches for the destination.
         return unsafe { copy::store_unaligned(dest.cast::<u64>(), value) };
     }
-    get_block_nbi(call, (dest.cast(), len), source.cast(), pe);
+    get_block_nbi(call.name, call.context, (dest.cast(), len), source.cast(), pe);
 }
 
 #[inline(never)]
-fn get_block_nbi(call: Call, (dest, len): Bytes, source: *const u8, pe: c_int) {
+fn get_block_nbi(
+    name: &'static str,
+    context: &'static Context,
+    (dest, len): Bytes,
+    source: *const u8,
+    pe: c_int,
+) {
+    let call = Call::with(name, context);
     call.not_null("dest", dest, len);
     let from = call.view("source", source, len);
     // SAFETY: the caller leaves the destination alone until `shmem_quiet`.

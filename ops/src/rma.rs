@@ -18,7 +18,7 @@ use oxshmem_runtime::{
     memory::copy::copy_strided,
     transport::{Place, Transport},
 };
-use oxshmem_spaces::{Element, SymRef, SymView, Symmetric};
+use oxshmem_spaces::{Element, SymRef, SymView, Symmetric, allocation::Allocation};
 
 use crate::{
     buffer::{Fresh, Sink, Source},
@@ -207,7 +207,10 @@ impl<M: Sharing> Context<M> {
                 unsafe { self.pe().shm().store(to, value) };
                 Op::Done(())
             }
-            None => self.p_told(dest, value, pe),
+            None => {
+                let (allocation, offset) = dest.parts();
+                self.p_told(allocation, offset, value, pe)
+            }
         })
     }
 
@@ -233,7 +236,10 @@ impl<M: Sharing> Context<M> {
         Fetch(match self.reachable(source.as_view(), pe).filter(|_| !is_traced()) {
             // SAFETY: a `SymRef` is one aligned element in bounds, on every PE, and any bytes are a `T`.
             Some(from) => Op::Done(unsafe { self.pe().shm().load(from) }),
-            None => self.g_told(source, pe),
+            None => {
+                let (allocation, offset) = source.parts();
+                self.g_told(allocation, offset, pe)
+            }
         })
     }
 
@@ -492,8 +498,16 @@ impl<M: Sharing> Context<M> {
 impl<M: Sharing> Context<M> {
     #[cold]
     #[inline(never)]
-    fn p_told<T: Element>(&self, dest: SymRef<'_, T>, value: T, pe: usize) -> Op<(), Error> {
+    fn p_told<T: Element>(
+        &self,
+        allocation: &Arc<Allocation>,
+        offset: usize,
+        value: T,
+        pe: usize,
+    ) -> Op<(), Error> {
         trace_operation("p", size_of::<T>(), pe);
+        // SAFETY: both are of the `SymRef` that `p` was given.
+        let dest = unsafe { SymRef::<T>::from_parts((allocation, offset)) };
         match self.target("p", dest.as_view(), pe) {
             Ok(to) => {
                 // SAFETY: a `SymRef` is one aligned element in bounds, on every PE.
@@ -506,8 +520,10 @@ impl<M: Sharing> Context<M> {
 
     #[cold]
     #[inline(never)]
-    fn g_told<T: Element>(&self, source: SymRef<'_, T>, pe: usize) -> Op<T, Error> {
+    fn g_told<T: Element>(&self, allocation: &Arc<Allocation>, offset: usize, pe: usize) -> Op<T, Error> {
         trace_operation("g", size_of::<T>(), pe);
+        // SAFETY: both are of the `SymRef` that `g` was given.
+        let source = unsafe { SymRef::<T>::from_parts((allocation, offset)) };
         match self.target("g", source.as_view(), pe) {
             // SAFETY: a `SymRef` is one aligned element in bounds, on every PE, and any bytes are a `T`.
             Ok(from) => Op::Done(unsafe { self.pe().shm().load(from) }),

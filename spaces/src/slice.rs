@@ -531,7 +531,7 @@ impl<'a, T: Element> SymView<'a, T> {
     /// `shmem_ptr` returns (`OpenSHMEM 1.6 §9.1.9`).
     ///
     /// Accesses through it are unsynchronised. Stores ring no doorbell, so from the first call on the PEs of
-    /// this job sleep for a millisecond at most, which costs waiting PEs some CPU time.
+    /// this job look by themselves while they sleep, every millisecond at first and then more rarely, which costs waiting PEs some CPU time.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -599,6 +599,24 @@ impl<'a, T: Element> SymView<'a, T> {
 }
 
 impl<'a, T: Element> SymRef<'a, T> {
+    /// What it consists of: it takes two registers, where the element itself would be in memory.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn parts(self) -> (&'a Arc<Allocation>, usize) {
+        (self.0.allocation, self.0.offset)
+    }
+
+    /// The element with these parts.
+    ///
+    /// # Safety
+    /// They must be the [`parts`](Self::parts) of one of this type.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn from_parts((allocation, offset): (&'a Arc<Allocation>, usize)) -> Self {
+        // SAFETY: they were checked when the first was made.
+        Self(unsafe { SymView::inside_unchecked(allocation, offset, 1) })
+    }
+
     /// This PE's value.
     ///
     /// ```

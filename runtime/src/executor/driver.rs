@@ -13,7 +13,7 @@ use std::{
         atomic::{AtomicBool, AtomicU8, Ordering},
     },
     thread::{self, Thread},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tokio::{io::unix::AsyncFd, sync::Notify};
@@ -202,8 +202,9 @@ impl Executor {
                 rustix::thread::sched_yield();
             }
             if self.arm() {
+                let start = Instant::now();
                 // A tick finds nothing nearly always, and goes back to sleep without a word to anybody.
-                while !stop() && sleep_on(bell, self.sleep_limit()) == Woken::Tick {
+                while !stop() && sleep_on(bell, self.sleep_limit(start.elapsed())) == Woken::Tick {
                     self.scan();
                     if done() {
                         break;
@@ -292,8 +293,8 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
             tokio::task::yield_now().await;
         }
         if executor.arm() {
-            let before = executor.unfired.load(Ordering::SeqCst);
-            while sleep(executor, bell, timer).await == Woken::Tick {
+            let (start, before) = (Instant::now(), executor.unfired.load(Ordering::SeqCst));
+            while sleep(executor, bell, timer, start.elapsed()).await == Woken::Tick {
                 executor.scan();
                 let role = executor.driver.role.load(Ordering::SeqCst);
                 if role || executor.unfired.load(Ordering::SeqCst) != before || executor.is_closed() {
@@ -310,8 +311,13 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
 }
 
 /// Sleeps until the bell has rung, or until the time is over.
-async fn sleep(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<AsyncFd<Open>>) -> Woken {
-    match executor.sleep_limit().map(|limit| tick(timer, limit)) {
+async fn sleep(
+    executor: &Executor,
+    bell: &AsyncFd<Open>,
+    timer: &mut Option<AsyncFd<Open>>,
+    slept: Duration,
+) -> Woken {
+    match executor.sleep_limit(slept).map(|limit| tick(timer, limit)) {
         Some(Some(timer)) => tokio::select! {
             _ = async { bell.readable().await.map(|mut ready| ready.clear_ready()) } => Woken::Bell,
             _ = async { timer.readable().await.map(|mut ready| ready.clear_ready()) } => Woken::Tick,

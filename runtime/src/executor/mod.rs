@@ -7,7 +7,7 @@
 //!
 //! The driver polls, then yields, then announces that the PE sleeps and sleeps until its doorbell rings. A
 //! store past the library (through a raw pointer) rings no bell; once anybody in the job has asked for such a
-//! pointer, every sleep is cut into pieces of at most a millisecond.
+//! pointer, every sleep is cut into pieces, of a millisecond at first.
 
 mod block_on;
 mod driver;
@@ -280,11 +280,11 @@ impl Executor {
         }
     }
 
-    /// How long a driver may sleep at most.
-    fn sleep_limit(&self) -> Option<Duration> {
+    /// How long a driver that has slept for so long may sleep on without a look: at most a sixteenth of that.
+    fn sleep_limit(&self, slept: Duration) -> Option<Duration> {
         // Acquire: pairs with the swap above.
         let silent = self.control.page(0).silent_stores.0.load(Ordering::Acquire) != 0;
-        silent.then_some(Duration::from_millis(1))
+        silent.then(|| (slept / 16).clamp(Duration::from_millis(1), Duration::from_millis(16)))
     }
 
     fn sleep(&self) -> &Sleep {

@@ -99,6 +99,10 @@ pub fn prefetch_write<T>(address: *const T) {
 /// ```
 #[inline(always)]
 pub unsafe fn load_unaligned(src: *const u64) -> u64 {
+    if src.is_aligned() {
+        // SAFETY: readable by the caller's word, and aligned.
+        return unsafe { AtomicU64::from_ptr(src.cast_mut()).load(Relaxed) };
+    }
     let mut word = 0u64;
     // SAFETY: readable by the caller's word; `word` has as many bytes.
     unsafe { copy((&raw mut word).cast(), src.cast(), size_of::<u64>()) };
@@ -119,6 +123,10 @@ pub unsafe fn load_unaligned(src: *const u64) -> u64 {
 /// ```
 #[inline(always)]
 pub unsafe fn store_unaligned(dst: *mut u64, word: u64) {
+    if dst.is_aligned() {
+        // SAFETY: writable by the caller's word, and aligned.
+        return unsafe { AtomicU64::from_ptr(dst).store(word, Relaxed) };
+    }
     // SAFETY: writable by the caller's word; `word` has as many bytes.
     unsafe { copy(dst.cast(), (&raw const word).cast(), size_of::<u64>()) };
 }
