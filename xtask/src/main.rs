@@ -71,7 +71,8 @@ enum Task {
     },
     /// Runs the unit tests and the tests in a LocalCluster under AddressSanitizer
     Sanitize,
-    /// Measures the collectives beside Open MPI's, which it installs on Debian, and writes the chapter about it
+    /// Measures collectives and the C library beside Open MPI's, which it installs on Debian, and writes the chapters
+    /// about them
     Compare {
         /// Takes a minute, is noisy, and writes no chapter
         #[arg(long)]
@@ -79,6 +80,9 @@ enum Task {
         /// With so many PEs
         #[arg(long, value_delimiter = ',', default_values_t = [2, 4, 8])]
         pes: Vec<usize>,
+        /// Only the C library, or only the collectives
+        #[arg(long, value_enum)]
+        only: Option<compare::Part>,
     },
     /// Checks the book and builds it to target/book; installs mdbook if it is missing
     Book,
@@ -114,7 +118,7 @@ fn main() -> ExitCode {
         Task::Soak { times, pes } => checks::soak(times, pes),
         Task::SoakCollectives { count } => checks::soak_collectives(count),
         Task::Sanitize => checks::sanitize(),
-        Task::Compare { quick, pes } => compare::compare(quick, &pes),
+        Task::Compare { quick, pes, only } => compare::compare(quick, &pes, only),
         Task::Book => book::build(true),
         Task::Settings => book::write_settings(),
         Task::Headers { check } => headers::headers(check),

@@ -88,6 +88,12 @@ impl Job {
         self
     }
 
+    /// Takes away where the `cargo run` that started xtask has programs look for libraries first.
+    pub(crate) fn without_library_path(mut self) -> Self {
+        self.command.env_remove("LD_LIBRARY_PATH");
+        self
+    }
+
     pub(crate) fn limit(mut self, seconds: u64) -> Self {
         self.limit = Duration::from_secs(seconds);
         self

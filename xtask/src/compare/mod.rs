@@ -27,6 +27,15 @@ const LIMIT: u64 = 60;
 /// The peer's program for collectives.
 const COLLECTIVES: &str = "benches/peer/collectives.c";
 
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// The C library.
+    C,
+    /// Collectives.
+    Collectives,
+}
+
 /// How much is measured.
 #[derive(Clone, Copy)]
 struct Settings {
@@ -39,7 +48,7 @@ struct Settings {
 }
 
 /// Builds both sides, runs them in turns and writes the chapter, unless `quick`.
-pub(crate) fn compare(quick: bool, pes: &[usize]) -> Outcome {
+pub(crate) fn compare(quick: bool, pes: &[usize], only: Option<Part>) -> Outcome {
     peer::install_if_missing()?;
     Job::cargo("build --release --package oxshmem-bench --package oxshmem-launch --package oxshmem-capi")
         .limit(1200)
@@ -51,8 +60,12 @@ pub(crate) fn compare(quick: bool, pes: &[usize]) -> Outcome {
         true => Settings { quick, rounds: 2, samples: 5 },
         false => Settings { quick, rounds: 3, samples: 11 },
     };
-    words::compare(&target.join("release"), &folder, settings)?;
-    collectives(&target.join("release"), &folder, settings, pes)?;
+    if only != Some(Part::Collectives) {
+        words::compare(&target.join("release"), &folder, settings)?;
+    }
+    if only != Some(Part::C) {
+        collectives(&target.join("release"), &folder, settings, pes)?;
+    }
     Ok(Verdict::Passed)
 }
 

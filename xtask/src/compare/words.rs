@@ -111,6 +111,7 @@ fn oshrun(release: &Path) -> Job {
     Job::new(release.join("oshrun"), ["--timeout", &limit, "-np", "2", "--bind-to", "core"])
         .limit(LIMIT)
         .quiet()
+        .without_library_path()
 }
 
 fn run_ours(
