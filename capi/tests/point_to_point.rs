@@ -56,6 +56,11 @@ fn contexts_and_threads() {
     Program::with("threads.c", &["-pthread"]).passes();
 }
 
+#[test]
+fn a_blocked_thread_stops_nobody() {
+    Program::with("blocked.c", &["-pthread"]).passes();
+}
+
 /// Which call of `point_to_point_errors.c`, and what the line says that ends the job of two PEs.
 const ERRORS: &[(&str, &[&str])] = &[
     ("amo pe", &["PE 1: shmem_long_atomic_add: pe = 2 is out of range: there are 2 PEs"]),
