@@ -56,9 +56,7 @@ fn put_block(
 fn put_nbi<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
     let len = bytes::<T>(call, nelems);
     if is_word(dest, source, len) {
-        // SAFETY: the caller vouches for the source.
-        let value = unsafe { copy::load_unaligned(source.cast::<u64>()) };
-        return p(call, dest.cast::<u64>(), value, pe);
+        return put(call, dest, source, nelems, pe);
     }
     put_block_nbi(call.name, call.context, (dest.cast(), len), source.cast(), pe);
 }
@@ -110,9 +108,7 @@ fn get_block(
 fn get_nbi<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
     let len = bytes::<T>(call, nelems);
     if is_word(source, dest, len) {
-        let value = g(call, source.cast::<u64>(), pe);
-        // SAFETY: the caller vouches for the destination.
-        return unsafe { copy::store_unaligned(dest.cast::<u64>(), value) };
+        return get(call, dest, source, nelems, pe);
     }
     get_block_nbi(call.name, call.context, (dest.cast(), len), source.cast(), pe);
 }

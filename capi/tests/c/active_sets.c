@@ -106,32 +106,6 @@ MOVES(64, int64_t)
         } \
     } while (0)
 
-#define FOLD(T, START, VALUE_OF, STEP) \
-    ({ \
-        T all = START; \
-        for (int pe = 0; pe < n; pe++) { \
-            T one = VALUE_OF(T, pe, i); \
-            STEP; \
-        } \
-        all; \
-    })
-#define AND(T) FOLD(T, (T)~0ull, VALUE, all = (T)(all & one))
-#define OR(T) FOLD(T, 0, VALUE, all = (T)(all | one))
-#define XOR(T) FOLD(T, 0, VALUE, all = (T)(all ^ one))
-#define MAX(T) FOLD(T, VALUE(T, 0, i), VALUE, all = one > all ? one : all)
-#define MIN(T) FOLD(T, VALUE(T, 0, i), VALUE, all = one < all ? one : all)
-#define WITH_TOTALS(T, RESULT) \
-    ({ \
-        totals_t totals = TOTALS; \
-        for (int pe = 0; pe < n; pe++) TAKE(T, totals, TERM(T, pe, i)); \
-        RESULT(T, totals); \
-    })
-#define ALL_SUM(T) WITH_TOTALS(T, SUM)
-#define ALL_PROD(T) WITH_TOTALS(T, PROD)
-#define COMPLEX_TERM(T, pe, i) ((T)(factor(pe, i) + factor(pe, (i) + 1) * I))
-#define COMPLEX_SUM(T) FOLD(T, 0, COMPLEX_TERM, all += one)
-#define COMPLEX_PROD(T) FOLD(T, 1, COMPLEX_TERM, all *= one)
-
 #define BITWISE(NAME, T) \
     static void NAME##_bitwise(set_t set) { \
         int me = set.me, n = set.size; \
