@@ -7,8 +7,11 @@
 //! table must be as it was. (The random numbers are another sequence than HPCC's, so that any PE can begin anywhere.)
 //!
 //! ```text
-//! oshrun -np 4 target/release/examples/gups [--log2-table 18] [--updates 1048576] [--batch 1024]
+//! oshrun -np 4 target/release/examples/gups [--log2-table 18] [--updates 1048576] [--batch 1024] [--session]
 //! ```
+//!
+//! With `--session` each batch is a session: updates of PEs on other hosts travel together. Try it on hosts that are
+//! only simulated: `oshrun -np 4 --fake-hosts 2 ...`.
 
 use std::{
     error::Error,
@@ -33,6 +36,10 @@ struct Options {
     /// Updates that a PE issues before it waits for them
     #[arg(long, default_value_t = 1024, value_parser = value_parser!(u64).range(1..))]
     batch: u64,
+
+    /// Let the updates of a batch travel together
+    #[arg(long)]
+    session: bool,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -46,7 +53,8 @@ async fn run(world: &World, options: Options) -> Result<(), Box<dyn Error>> {
     let size = 1u64 << options.log2_table;
     let updates = options.updates.unwrap_or(4 * size);
 
-    let table = Table { words: world.alloc(size.div_ceil(n) as usize).await?, size };
+    let Options { batch, session, .. } = options;
+    let table = Table { words: world.alloc(size.div_ceil(n) as usize).await?, size, session };
     let sums = world.alloc_zeroed::<u64>(2).await?;
     let (of_table, of_updates) = (sums.at(0), sums.at(1));
     table.reset(world);
@@ -55,7 +63,7 @@ async fn run(world: &World, options: Options) -> Result<(), Box<dyn Error>> {
     let share = |pe: u64| (u128::from(updates) * u128::from(pe) / u128::from(n)) as u64;
     let mine = share(me as u64)..share(me as u64 + 1);
 
-    let first = table.update(world, mine.clone(), options.batch).await?;
+    let first = table.update(world, mine.clone(), batch).await?;
     world.context().xor(of_updates, mine.clone().fold(0, |sum, i| sum ^ random(i)), 0).await?;
     world.context().xor(of_table, table.words.view().to_vec().into_iter().fold(0, |a, b| a ^ b), 0).await?;
     world.barrier_all().await?;
@@ -64,7 +72,7 @@ async fn run(world: &World, options: Options) -> Result<(), Box<dyn Error>> {
         of_updates.store((0..size).fold(of_updates.load(), |sum, index| sum ^ index));
     }
 
-    let second = table.update(world, mine, options.batch).await?;
+    let second = table.update(world, mine, batch).await?;
     let mismatches = world.alloc_zeroed::<u64>(1).await?;
     world.context().add(mismatches.at(0), table.mismatches(world), 0).await?;
     world.barrier_all().await?;
@@ -86,6 +94,7 @@ async fn run(world: &World, options: Options) -> Result<(), Box<dyn Error>> {
 struct Table {
     words: SymSlice<u64>,
     size: u64,
+    session: bool,
 }
 
 impl Table {
@@ -117,11 +126,14 @@ impl Table {
         let mut next = mine.start;
         while next < mine.end {
             let end = next.saturating_add(batch).min(mine.end);
+            let hints = SessionOptions::new().batch().total_ops((end - next) as usize);
+            let session = self.session.then(|| ctx.session(hints));
             for value in (next..end).map(random) {
                 let index = value % self.size;
                 // The future may be dropped: the update has begun, and `quiet` reports what becomes of it.
                 drop(ctx.xor(self.words.at((index % len) as usize), value, (index / len) as usize));
             }
+            drop(session);
             ctx.quiet().await?;
             next = end;
         }

@@ -3,11 +3,18 @@
 use std::{
     future::Future,
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use futures::FutureExt;
-use oxshmem_runtime::{Error, Pe, Result, bootstrap::Local, executor::Failure, settings::Settings};
+use oxshmem_runtime::{
+    Error, Pe, Result,
+    bootstrap::{Bootstrap, Deal, Local},
+    executor::Failure,
+    net::{Link, Wires},
+    settings::Settings,
+};
+use tokio::sync::Notify;
 
 use crate::World;
 
@@ -42,10 +49,57 @@ pub struct LocalCluster;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ClusterOptions {
-    /// The settings of every PE. Those of the environment are not read.
+    /// The settings of every PE. Those of the environment are not read, except for [`placement`](Self::placement).
     pub settings: Settings,
     /// Threads that run the PEs: as many as there are processors, but no more than PEs, if 0.
     pub threads: usize,
+    /// How the PEs are dealt to simulated hosts. PEs of different hosts have no memory in common. By default as the settings
+    /// say, or as `SHMEM_FAKE_HOSTS` does in the environment; if neither says anything, all PEs are on one host.
+    pub placement: Deal,
+    /// What it takes to reach a PE of another host: by default, nothing. In [virtual time](Link::virtual_time) all PEs run on the
+    /// thread that calls [`run_with`](LocalCluster::run_with), whatever [`threads`](Self::threads) says.
+    pub link: Link,
+}
+
+impl ClusterOptions {
+    /// Puts the PEs on `k` simulated hosts, each with a block of consecutive PEs, as even as possible. For other
+    /// placements set [`placement`](Self::placement).
+    ///
+    /// ```
+    /// use oxshmem::{ClusterOptions, Deal};
+    ///
+    /// let two = ClusterOptions::default().hosts(2);
+    /// assert_eq!(two.placement, Deal::even(2));
+    /// let uneven = ClusterOptions { placement: Deal::each([3, 1]), ..two };
+    /// assert_eq!(uneven.placement.to_string(), "3+1");
+    /// ```
+    pub fn hosts(self, k: usize) -> Self {
+        Self { placement: Deal::even(k), ..self }
+    }
+
+    /// Says what it takes to reach a PE of another host. With [virtual time](Link::virtual_time) the cluster becomes a simulator,
+    /// whose clock [`World::simulation`] shows.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use oxshmem::{ClusterOptions, Link, prelude::*};
+    ///
+    /// let slow = Link { latency: Duration::from_millis(1), ..Link::default() };
+    /// let options = ClusterOptions::default().hosts(2).link(slow);
+    /// let times = LocalCluster::run_with(2, options, |world| async move {
+    ///     let word = world.alloc_zeroed::<u64>(1).await?;
+    ///     let start = std::time::Instant::now();
+    ///     world.context().g(word.at(0), 1 - world.my_pe()).await?;
+    ///     let taken = start.elapsed();
+    ///     world.finalize().await?;
+    ///     Ok(taken)
+    /// })?;
+    /// assert!(times.iter().all(|&taken| taken >= Duration::from_millis(2))); // there and back
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn link(self, link: Link) -> Self {
+        Self { link, ..self }
+    }
 }
 
 impl LocalCluster {
@@ -80,7 +134,7 @@ impl LocalCluster {
     /// [`run`](Self::run) with options.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run).
+    /// Those of [`run`](Self::run), and [`Error::Unsupported`] if so many PEs cannot be placed like that.
     ///
     /// ```
     /// use oxshmem::{ClusterOptions, prelude::*};
@@ -102,16 +156,38 @@ impl LocalCluster {
             0 => oxshmem_runtime::pe::allowed_cpus().min(n.max(1)),
             threads => threads,
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(threads)
-            .enable_all()
-            .build()
-            .map_err(|e| Error::system("starting a tokio runtime", e))?;
+        let (wires, advanced) = (Arc::new(OnceLock::<Arc<Wires>>::new()), Arc::new(Notify::new()));
+        let is_virtual = options.link.virtual_time;
+        let mut runtime = if is_virtual {
+            let (clock, advanced) = (Arc::clone(&wires), Arc::clone(&advanced));
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            // No PE can go on: that is when virtual time does.
+            runtime.on_thread_park(move || {
+                if clock.get().is_some_and(|wires| wires.advance()) {
+                    advanced.notify_one();
+                }
+            });
+            runtime
+        } else {
+            let mut runtime = tokio::runtime::Builder::new_multi_thread();
+            runtime.worker_threads(threads);
+            runtime
+        };
+        let runtime =
+            runtime.enable_all().build().map_err(|e| Error::system("starting a tokio runtime", e))?;
         runtime.block_on(async {
-            let worlds = Self::start(n, options.settings).await?;
+            let worlds = Self::join(n, options, &wires).await?;
             // The first is the cause; the others follow from it.
             let failed = Arc::new(Mutex::new(None));
             let mut pes = tokio::task::JoinSet::new();
+            if is_virtual {
+                // What happens may be nothing that a PE waits for; then somebody must see to it that time goes on.
+                tokio::spawn(async move {
+                    loop {
+                        advanced.notified().await;
+                    }
+                });
+            }
             for world in worlds {
                 let pe = program(world.clone());
                 let failed = Arc::clone(&failed);
@@ -155,10 +231,61 @@ impl LocalCluster {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub async fn start(n: usize, settings: Settings) -> Result<Vec<World>> {
+        Self::start_with(n, ClusterOptions { settings, ..ClusterOptions::default() }).await
+    }
+
+    /// [`start`](Self::start) with options. The threads are the caller's, whatever the options say.
+    ///
+    /// # Errors
+    /// Those of [`start`](Self::start), and [`Error::Unsupported`] if so many PEs cannot be placed like that, or in
+    /// [virtual time](Link::virtual_time), which [`run_with`](Self::run_with) has the clock of.
+    ///
+    /// ```
+    /// use oxshmem::{ClusterOptions, Deal, Error, prelude::*};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let options = ClusterOptions { placement: Deal::each([2, 1]), ..ClusterOptions::default() };
+    /// let outcome = LocalCluster::start_with(4, options).await;
+    /// assert!(matches!(outcome, Err(Error::Unsupported { .. }))); // it places three
+    /// # });
+    /// ```
+    pub async fn start_with(n: usize, options: ClusterOptions) -> Result<Vec<World>> {
+        if options.link.virtual_time {
+            let what = "virtual time is for LocalCluster::run_with, which knows when no PE can go on".into();
+            return Err(Error::Unsupported { what });
+        }
+        Self::join(n, options, &OnceLock::new()).await
+    }
+
+    /// Has `n` PEs join a job, whose network is in `wires` before the first of them uses it.
+    async fn join(n: usize, options: ClusterOptions, wires: &OnceLock<Arc<Wires>>) -> Result<Vec<World>> {
         if n == 0 {
             return Err(Error::Unsupported { what: "a job has at least one PE".into() });
         }
-        let joins = Local::cluster(n).into_iter().map(|local| Pe::join(Arc::new(local), settings.clone()));
+        let ClusterOptions { mut settings, placement, link, .. } = options;
+        let placement = if !placement.is_unsaid() {
+            placement
+        } else if !settings.fake_hosts.is_unsaid() {
+            settings.fake_hosts.clone().up_to(n)
+        } else {
+            Settings::fake_hosts_for(n, |name| std::env::var_os(name))?
+        };
+        let hosts = placement.hosts(n)?;
+        if link.virtual_time {
+            // Each host would have a thread that looks at real time.
+            settings.hang_timeout = None;
+        }
+        // So that what the PEs show is what is in force.
+        settings.fake_hosts = placement;
+        let locals = Local::cluster_on(hosts);
+        if let Some(first) = locals.first() {
+            if let Some(common) = first.common() {
+                common.of(|| link);
+            }
+            // It is asked once for each cluster.
+            let _ = Wires::of(first).map(|its| wires.set(its));
+        }
+        let joins = locals.into_iter().map(|local| Pe::join(Arc::new(local), settings.clone()));
         let pes = futures::future::try_join_all(joins).await?;
         Ok(pes.into_iter().map(World::new).collect())
     }

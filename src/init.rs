@@ -1,27 +1,21 @@
-//! Becoming a PE: from `oshrun`, or alone.
+//! Becoming a PE: from `oshrun`, from another launcher, or alone.
 
-use std::sync::Arc;
+use std::{
+    io::Write,
+    sync::{Arc, Once},
+};
 
 use oxshmem_runtime::{
     Pe, Result,
-    bootstrap::{Bootstrap, Launched, Single},
+    bootstrap::{self, Bootstrap, Foreign, Single},
     settings::{self, Settings},
     version_line,
 };
 
 use crate::World;
 
-/// Variables by which other launchers tell a process that it is one of many.
-const OTHER_LAUNCHERS: [(&str, &str); 5] = [
-    ("OMPI_COMM_WORLD_SIZE", "mpirun (Open MPI)"),
-    ("PMIX_RANK", "a PMIx launcher"),
-    ("PMI_SIZE", "a PMI launcher"),
-    ("PMI_RANK", "a PMI launcher"),
-    ("SLURM_NTASKS", "Slurm"),
-];
-
-/// Joins the job that this process was started in: by `oshrun`, or, without a launcher, as the only PE.
-/// Collective over all PEs (`OpenSHMEM 1.6 §9.1.1`).
+/// Joins the job that this process was started in: by `oshrun`, by a launcher that offers PMIx (`mpirun` of Open MPI,
+/// `prterun`, `srun --mpi=pmix`), or, without a launcher, as the only PE. Collective over all PEs (`OpenSHMEM 1.6 §9.1.1`).
 ///
 /// Works in any async runtime. In a tokio runtime a task of it drives the waiting, elsewhere a helper thread;
 /// a program without any uses [`World::block_on`].
@@ -65,14 +59,7 @@ pub async fn init() -> Result<World> {
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
 pub async fn init_with(settings: Settings) -> Result<World> {
-    let bootstrap: Arc<dyn Bootstrap> = match Launched::from_env()? {
-        Some(launched) => Arc::new(launched),
-        None => {
-            warn_of_other_launchers();
-            Arc::new(Single::new())
-        }
-    };
-    join(bootstrap, settings).await
+    join(bootstrap::from_env(warn).await?, settings).await
 }
 
 /// A job of one PE, whatever launcher there is.
@@ -118,16 +105,12 @@ fn announce(settings: &Settings) {
     }
 }
 
-/// A program that was started n times by a launcher we do not speak would run as n jobs of one.
-fn warn_of_other_launchers() {
-    for (variable, launcher) in OTHER_LAUNCHERS {
-        if let Some(value) = std::env::var_os(variable) {
-            eprintln!(
-                "oxshmem: warning: {variable}={} says that {launcher} started this process, which oxshmem cannot \
-                 speak to yet. It runs as a job of one PE; start the program with oshrun instead.",
-                value.display()
-            );
-            return;
-        }
-    }
+/// Says, once in the life of a process, that nobody but itself is in its job.
+fn warn(foreign: &Foreign) {
+    // Global, because what it is about is: the environment is the process's, and so is standard error.
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| {
+        // There is nobody to tell that standard error is closed.
+        let _ = writeln!(std::io::stderr(), "oxshmem: warning: {foreign}");
+    });
 }

@@ -31,6 +31,7 @@
 //! | communicate | [`Context`]: `put`, `get`, `fetch_add`, `put_signal`, `quiet` … |
 //! | wait for other PEs | [`Wait`], [`WaitSet`], [`World::barrier_all`] |
 //! | take turns | [`Lock`] |
+//! | try it on many hosts | [`ClusterOptions::hosts`], [`ClusterOptions::link`], [`Simulation`] |
 //! | configure | [`settings`] |
 
 #[cfg(doctest)]
@@ -49,9 +50,15 @@ pub use oxshmem_ops::{
     lock::{Locking, TryLocking},
     operation::{Fetch, Get, Put, PutNbi, PutSignal, PutSignalNbi, Update},
     order::Quiet,
+    session::{Session, SessionOptions},
     wait::{Masked, WaitSet, WaitUntil, Waitable},
 };
-pub use oxshmem_runtime::{Error, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, settings};
+pub use oxshmem_runtime::{
+    Error, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
+    bootstrap::Deal,
+    net::{Link, Sent, Simulation},
+    settings,
+};
 pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Symmetric};
 pub use oxshmem_teams::{
     Arithmetic, Bitwise, Collective, Complex, InTeam, LongDouble, Ordered, Outcome, Team, TeamConfig,
@@ -65,7 +72,7 @@ pub use bytemuck::{self, Pod, Zeroable};
 /// What most programs use.
 pub mod prelude {
     pub use crate::{
-        Cmp, Context, ContextOptions, Element, Hints, InTeam, LocalCluster, Lock, LockGuard, Signal, SymRef,
-        SymSlice, SymView, Team, TeamConfig, Wait, WaitSet, World,
+        Cmp, Context, ContextOptions, Element, Hints, InTeam, LocalCluster, Lock, LockGuard, SessionOptions,
+        Signal, SymRef, SymSlice, SymView, Team, TeamConfig, Wait, WaitSet, World,
     };
 }

@@ -16,7 +16,10 @@ use futures::{
     future::{Either, Ready, Shared, ready},
 };
 use oxshmem_ops::{Context, ContextOptions, context::Sharing};
-use oxshmem_runtime::{Error, Pe, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR};
+use oxshmem_runtime::{
+    Error, Pe, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
+    net::{Simulation, flush_all},
+};
 use oxshmem_spaces::{
     Element, HeapUse, Hints, SymSlice,
     allocation::{Allocation, SymHeap, WINDOW_BITS},
@@ -56,6 +59,39 @@ pub(crate) struct Inner {
 type Allocating = Either<Ready<Result<Arc<Allocation>>>, Outcome<Arc<Allocation>>>;
 
 type Ending = Pin<Box<dyn Future<Output = Result<(), Arc<Error>>> + Send>>;
+
+/// An end that goes on if nobody waits for it any more: then a thread does.
+struct GoesOn {
+    ending: Shared<Ending>,
+    /// Until it is over.
+    world: Option<World>,
+}
+
+impl Future for GoesOn {
+    type Output = Result<(), Arc<Error>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let ended = self.ending.poll_unpin(cx);
+        if ended.is_ready() {
+            self.world = None;
+        }
+        ended
+    }
+}
+
+impl Drop for GoesOn {
+    fn drop(&mut self) {
+        let Some(world) = self.world.take() else { return };
+        let ending = self.ending.clone();
+        let wait = move || {
+            // Whoever calls `finalize` again gets the outcome.
+            let _ = futures::executor::block_on(ending);
+            drop(world);
+        };
+        // Without the thread it goes on when somebody calls `finalize` again.
+        let _ = std::thread::Builder::new().name("oxshmem-ending".into()).spawn(wait);
+    }
+}
 
 /// What a program promises about its threads (`OpenSHMEM 1.6 §9.2`).
 ///
@@ -136,6 +172,30 @@ impl World {
         &self.0.pe.placement().host
     }
 
+    /// The simulated network that the job is on, if it is in a [`LocalCluster`](crate::LocalCluster) in
+    /// [virtual time](crate::Link::virtual_time), and on several hosts.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use oxshmem::{ClusterOptions, Link, prelude::*};
+    ///
+    /// let link = Link { latency: Duration::from_secs(3600), virtual_time: true, ..Link::default() };
+    /// let options = ClusterOptions::default().hosts(8).link(link);
+    /// let times = LocalCluster::run_with(8, options, |world| async move {
+    ///     let simulation = world.simulation().unwrap();
+    ///     let start = simulation.align().await?;
+    ///     world.barrier_all().await?;
+    ///     let taken = simulation.now() - start;
+    ///     world.finalize().await?;
+    ///     Ok(taken)
+    /// })?;
+    /// assert_eq!(times, [3 * link.latency; 8]); // log₂ 8 rounds, but no three hours
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn simulation(&self) -> Option<Simulation> {
+        Simulation::of(&self.0.pe)
+    }
+
     /// Whether `pe` can be reached by operations (`OpenSHMEM 1.6 §9.1.7`).
     ///
     /// ```
@@ -149,6 +209,27 @@ impl World {
     /// ```
     pub fn pe_accessible(&self, pe: usize) -> bool {
         pe < self.n_pes()
+    }
+
+    /// Whether what is at `address` here is symmetric memory, so that operations reach its object on `pe`
+    /// (`OpenSHMEM 1.6 §9.1.8`). Handles to symmetric memory always are; this is for addresses that came out of one.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let (data, own) = (world.alloc_zeroed::<u64>(4).await?, vec![0u64; 4]);
+    /// // SAFETY: nobody writes to it while it is borrowed.
+    /// let here = unsafe { data.view().as_slice() }.as_ptr();
+    /// assert!(world.addr_accessible(here, 1) && !world.addr_accessible(here, 2));
+    /// assert!(!world.addr_accessible(own.as_ptr(), 1));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn addr_accessible<T>(&self, address: *const T, pe: usize) -> bool {
+        let memory = self.0.pe.symmetric();
+        let behind = address.addr().wrapping_sub(memory.address_unchecked(self.0.pe.block(), 0).addr());
+        self.pe_accessible(pe) && behind < self.0.pe.settings().symmetric_size
     }
 
     /// The version of the specification that is implemented, major and minor (`OpenSHMEM 1.6 §9.1.11`).
@@ -692,7 +773,8 @@ impl World {
         let pe = Arc::clone(&self.0.pe);
         let ending = pe.check("finalize").map(|()| {
             let mut ending = self.0.ending.lock().unwrap_or_else(PoisonError::into_inner);
-            ending.get_or_insert_with(|| self.leave().shared()).clone()
+            let ending = ending.get_or_insert_with(|| self.leave().shared()).clone();
+            GoesOn { ending, world: Some(self.clone()) }
         });
         async move {
             ending?.await.map_err(|e| match pe.executor().check_failure() {
@@ -711,10 +793,21 @@ impl World {
             let completed = others.await.and(quiet.await);
             let mark = pe.offloaded().mark();
             poll_fn(|cx| pe.offloaded().poll_quiet(mark, None, cx)).await?;
+            if let Some(net) = pe.net() {
+                // Contexts that nobody has completed.
+                flush_all(&**net).await?;
+            }
             sync_in(&group).await?;
+            Ok(completed)
+        });
+        let pe = Arc::clone(&self.0.pe);
+        // Not as a part of the collective, since leaving ends what that itself may wait for yet, and joins a thread of the
+        // net, which may be about to look at the queue that the collective is in.
+        let left = async move {
+            let completed = left.await?;
             pe.leave();
             completed
-        });
+        };
         Box::pin(left.map_err(Arc::new))
     }
 

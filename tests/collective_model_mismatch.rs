@@ -1,146 +1,15 @@
 //! PEs that call different collectives: everybody who waits is told who called what, and nobody hangs.
 
 mod common;
+#[path = "common/mismatch.rs"]
+mod mismatch;
 #[path = "common/model.rs"]
 mod model;
 
 use common::{Job, cluster, settings, soon, test_name, time_limit};
+use mismatch::differ;
 use model::{FORCED, forced, forced_variables};
-use oxshmem::{Error, Result, prelude::*};
-
-/// What a PE may call, on memory that suffices for all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Does {
-    Sum(usize),
-    SumSigned,
-    Max,
-    SumLarge,
-    Inscan,
-    InscanLarge,
-    Exscan,
-    Broadcast(usize, usize),
-    Collect,
-    CollectLarge,
-    Fcollect(usize),
-    Alltoall(usize),
-    Alltoalls(usize),
-    Sync,
-    Split,
-    Bytes,
-    Destroy,
-}
-
-const LARGE: usize = 4000;
-
-async fn perform(team: &Team, does: Does, to: SymView<'_, u64>, from: SymView<'_, u64>) -> Result<()> {
-    let n = team.n_pes();
-    let part = |len: usize| (to.slice(..len), from.slice(..len));
-    let ((to4, from4), (large_to, large_from)) = (part(4), part(LARGE));
-    match does {
-        Does::Sum(len) => team.sum_reduce(part(len).0, part(len).1).await,
-        Does::SumSigned => team.sum_reduce(to4.cast::<i64>()?, from4.cast::<i64>()?).await,
-        Does::Max => team.max_reduce(to4, from4).await,
-        Does::SumLarge => team.sum_reduce(large_to, large_from).await,
-        Does::Inscan => team.sum_inscan(to4, from4).await,
-        Does::InscanLarge => team.sum_inscan(large_to, large_from).await,
-        Does::Exscan => team.sum_exscan(to4, from4).await,
-        Does::Broadcast(len, root) => team.broadcast(part(len).0, part(len).1, root % n).await,
-        Does::Collect => team.collect(to, from4).await,
-        Does::CollectLarge => team.collect(to, large_from).await,
-        Does::Fcollect(len) => team.fcollect(to.slice(..n * len), from.slice(..len)).await,
-        Does::Alltoall(len) => team.alltoall(to.slice(..n * len), from.slice(..n * len)).await,
-        Does::Alltoalls(stride) => team.alltoalls(to, from, stride, 1, 4).await,
-        Does::Sync => team.sync().await,
-        Does::Split => team.split_strided(0, 1, n).await.map(drop),
-        Does::Bytes => team.broadcast_bytes(Some(vec![1; 10]), 0).await.map(drop),
-        Does::Destroy => team.destroy().await,
-    }
-}
-
-/// Two calls that do not go together, with what their description must say.
-const PAIRS: &[(Does, &str, Does, &str)] = &[
-    (Does::Sum(4), "sum_reduce of 4 elements of u64", Does::Sum(5), "sum_reduce of 5 elements of u64"),
-    (Does::Sum(4), "sum_reduce of 4 elements of u64", Does::SumSigned, "sum_reduce of 4 elements of i64"),
-    (Does::Sum(4), "sum_reduce of 4", Does::Max, "max_reduce of 4"),
-    (Does::Sum(4), "sum_reduce of 4", Does::SumLarge, "sum_reduce of 4000"),
-    (Does::SumLarge, "sum_reduce of 4000", Does::Sum(LARGE + 1), "sum_reduce of 4001"),
-    (Does::Sum(100), "sum_reduce of 100", Does::Sum(13), "sum_reduce of 13"),
-    (Does::Sum(4), "sum_reduce", Does::Inscan, "sum_inscan"),
-    (Does::Inscan, "sum_inscan", Does::Exscan, "sum_exscan"),
-    (Does::InscanLarge, "sum_inscan of 4000", Does::Inscan, "sum_inscan of 4"),
-    (Does::Sum(4), "sum_reduce", Does::Fcollect(4), "fcollect of 4"),
-    (Does::Fcollect(4), "fcollect of 4", Does::Fcollect(5), "fcollect of 5"),
-    (Does::Fcollect(4), "fcollect of 4", Does::Fcollect(LARGE), "fcollect of 4000"),
-    (Does::Collect, "collect", Does::Fcollect(4), "fcollect"),
-    (Does::CollectLarge, "collect", Does::Sum(4), "sum_reduce"),
-    (Does::Alltoall(4), "alltoall of 4", Does::Alltoall(5), "alltoall of 5"),
-    (Does::Alltoall(4), "alltoall of 4", Does::Alltoall(LARGE), "alltoall of 4000"),
-    (Does::Alltoall(4), "alltoall of 4", Does::Alltoalls(1), "alltoalls of 4"),
-    (Does::Alltoalls(1), "with strides 1 and 1", Does::Alltoalls(2), "with strides 2 and 1"),
-    (Does::Broadcast(4, 0), "broadcast of 4", Does::Broadcast(5, 0), "broadcast of 5"),
-    (Does::Broadcast(4, 0), "broadcast of 4", Does::Broadcast(LARGE, 0), "broadcast of 4000"),
-    (Does::Broadcast(4, 0), "broadcast of 4", Does::Sum(4), "sum_reduce"),
-    (Does::Broadcast(LARGE, 0), "broadcast of 4000", Does::SumLarge, "sum_reduce of 4000"),
-    (Does::Broadcast(4, 0), "from PE 0", Does::Broadcast(4, 1), "from PE 1"),
-    (Does::Sync, "sync", Does::Sum(4), "sum_reduce"),
-    (Does::Sync, "sync", Does::Broadcast(4, 0), "broadcast"),
-    (Does::Sync, "sync", Does::Alltoall(4), "alltoall"),
-    (Does::Sync, "sync", Does::SumLarge, "sum_reduce"),
-    (Does::Split, "split", Does::Sync, "sync"),
-    (Does::Split, "split", Does::Sum(4), "sum_reduce"),
-    (Does::Bytes, "broadcast_bytes", Does::Sum(4), "sum_reduce"),
-    (Does::Bytes, "broadcast_bytes", Does::Sync, "sync"),
-    (Does::Destroy, "destroy", Does::Sum(4), "sum_reduce"),
-];
-
-/// One PE calls the second of each pair, the others the first, and then whatever waits for everybody.
-async fn differ(world: World, odd: usize) -> Result<()> {
-    let n = world.n_pes();
-    let room = n * (LARGE + 1);
-    let (to, from) = (world.alloc::<u64>(room).await?, world.alloc_zeroed::<u64>(room).await?);
-    for &(most, most_text, one, one_text) in PAIRS {
-        for (a, a_text, b, b_text) in [(most, most_text, one, one_text), (one, one_text, most, most_text)] {
-            // Two PEs that both believe to be the root wait for nobody, and are not told.
-            if matches!((a, b), (Does::Broadcast(_, x), Does::Broadcast(_, y)) if x != y && y == odd) {
-                continue;
-            }
-            let team = world.team().split_strided(n - 1, -1, n).await?.expect("all are in it");
-            let does = if team.my_pe() == odd { b } else { a };
-            let what =
-                |call| format!("{call:?} by PE {odd} of {n} and {:?} by others, at PE {}", a, team.my_pe());
-            common::doing(world.my_pe(), &what(b));
-            let mut outcome = soon(&what(b), perform(&team, does, to.view(), from.view())).await;
-            // Whoever had not to wait waits now, in what nobody else has called.
-            let follows = if a == Does::Sync || b == Does::Sync { Does::Max } else { Does::Sync };
-            if outcome.is_ok() {
-                let then = perform(&team, follows, to.view(), from.view());
-                outcome = soon(&format!("{follows:?} after {}", what(b)), then).await;
-            }
-            match outcome {
-                Err(Error::CollectiveMismatch { pe_a, call_a, pe_b, call_b }) => {
-                    for (pe, call) in [(pe_a, &call_a), (pe_b, &call_b)] {
-                        let text = if pe == odd { b_text } else { a_text };
-                        // The names of the two that may follow, too.
-                        let is_later = call.contains("max_reduce of 4") || call == "sync";
-                        assert!(call.contains(text) || is_later, "PE {pe} called {call}: {}", what(b));
-                    }
-                    assert!(pe_a == odd || pe_b == odd, "{pe_a} {pe_b}: {}", what(b));
-                }
-                Err(Error::TeamDestroyed { .. }) if does == Does::Destroy => {}
-                other => panic!("{other:?}: {}", what(b)),
-            }
-            // The team stays as it is; nothing hangs.
-            for does in [Does::Sum(4), Does::Broadcast(4, 0), Does::SumLarge] {
-                let again =
-                    soon(&format!("another after {}", what(b)), perform(&team, does, to.view(), from.view()))
-                        .await;
-                assert!(again.is_err(), "{}", what(b));
-            }
-            world.barrier_all().await?;
-        }
-    }
-    Ok(())
-}
+use oxshmem::Error;
 
 #[test]
 fn whoever_waits_is_told_who_called_what() {

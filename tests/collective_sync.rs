@@ -79,6 +79,8 @@ fn processes_sync_with_each_algorithm() {
                 random.spin(10_000);
                 world.context().inc(come.at(0), 0).await?;
                 if round % 2 == 0 {
+                    // Which a sync does not do for PEs of other hosts.
+                    world.context().quiet().await?;
                     world.sync_all().await?
                 } else {
                     world.barrier_all().await?

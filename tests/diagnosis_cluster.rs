@@ -5,7 +5,7 @@ mod common;
 
 use std::{sync::Arc, time::Duration};
 
-use common::{Job, cluster, settings, test_name, time_limit};
+use common::{Job, cluster, on_one_host, settings, test_name, time_limit};
 use oxshmem::{Result, prelude::*};
 use oxshmem_runtime::{
     Pe,
@@ -48,6 +48,9 @@ fn all_but_one_wait(n: usize, settings: Settings, millis: u64) -> Result<()> {
 #[test]
 fn one_message_and_one_table_are_for_all_pes_of_the_process() {
     let _limit = time_limit(60);
+    if !on_one_host("each host has a message and a table of its own") {
+        return;
+    }
     let ended = Job::alone(test_name!()).end(|| all_but_one_wait(5, impatient(1), 2500).unwrap());
     assert_eq!(ended.status, 0, "{ended:?}");
     let lines: Vec<_> = ended.stderr.lines().collect();
@@ -66,6 +69,9 @@ fn one_message_and_one_table_are_for_all_pes_of_the_process() {
 #[test]
 fn a_thousand_pes_are_one_line() {
     let _limit = time_limit(60);
+    if !on_one_host("each host has a message and a table of its own") {
+        return;
+    }
     let ended = Job::alone(test_name!()).end(|| all_but_one_wait(1000, impatient(2), 5000).unwrap());
     assert_eq!(ended.status, 0, "{ended:?}");
     assert!(ended.stderr.starts_with("oxshmem: PEs 1-"), "{}", ended.stderr);

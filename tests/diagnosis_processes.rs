@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{Ended, Job, PeRuntime, cpu_time, kill, test_name, time_limit};
+use common::{Ended, Job, PeRuntime, cpu_time, kill, on_one_host, test_name, time_limit};
 use oxshmem::{Result, World, prelude::*};
 use oxshmem_runtime::{
     Pe,
@@ -115,6 +115,9 @@ fn a_wait_that_goes_on_is_told_once_and_a_set_and_a_second_wait_by_themselves() 
 #[test]
 fn collectives_in_another_order_are_reported_as_that_once_for_all_processes() {
     let _limit = time_limit(60);
+    if !on_one_host("PEs of several hosts have a row a host, whatever they are in") {
+        return;
+    }
     let ended = Job::new(test_name!(), 4).env("SHMEM_HANG_TIMEOUT=1").end(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -140,6 +143,9 @@ fn collectives_in_another_order_are_reported_as_that_once_for_all_processes() {
 #[test]
 fn a_job_that_runs_out_of_time_says_what_all_pes_were_in() {
     let _limit = time_limit(60);
+    if !on_one_host("PEs of several hosts have a row a host, whatever they are in") {
+        return;
+    }
     let job = Job::new(test_name!(), 4).launcher_args(&["--timeout", "1.5"]);
     let ended = job.end(|| {
         main_of(|world| async move {
@@ -162,6 +168,9 @@ fn a_job_that_runs_out_of_time_says_what_all_pes_were_in() {
 #[test]
 fn the_message_about_a_killed_pe_says_what_every_other_was_in() {
     let _limit = time_limit(60);
+    if !on_one_host("PEs of several hosts have a row a host, whatever they are in") {
+        return;
+    }
     let running = Job::new(test_name!(), 4).start(|| {
         main_of(|world| async move {
             let words = world.alloc_zeroed::<u64>(1).await?;

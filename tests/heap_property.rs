@@ -71,7 +71,7 @@ async fn run(world: World, steps: Vec<Step>) -> oxshmem::Result<()> {
                 if zeroed {
                     assert!(slice.view().to_vec().iter().all(|&word| word == 0));
                 } else if len > 0 {
-                    assert_eq!(slice.view().ptr(world.my_pe()).expect("one host").addr() % align, 0);
+                    assert_eq!(slice.view().ptr(world.my_pe()).expect("this PE's own").addr() % align, 0);
                 }
                 world.barrier_all().await?;
                 let mut new = Held { slice, values: Vec::new() };

@@ -160,7 +160,7 @@ fn a_place_that_is_given_up_in_the_queue_holds_nobody_up() {
 #[test]
 fn hundreds_of_places_given_up_in_a_row_need_no_stack_each() {
     let _limit = time_limit(120);
-    let options = ClusterOptions { settings: settings(), threads: 1 };
+    let options = ClusterOptions { settings: settings(), threads: 1, ..ClusterOptions::default() };
     LocalCluster::run_with(600, options, |world| async move {
         let (me, n, ctx) = (world.my_pe(), world.n_pes(), world.context());
         let word = world.alloc_zeroed::<u64>(1).await?;

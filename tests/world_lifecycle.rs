@@ -174,6 +174,23 @@ fn global_exit_ends_what_all_pes_of_a_cluster_wait_for() {
 }
 
 #[test]
+fn a_process_of_another_launcher_says_once_that_it_is_alone() {
+    let _limit = time_limit(60);
+    let job = Job::alone(test_name!()).env("PMI_RANK=1").env("PMI_SIZE=2");
+    let ended = job.end(|| {
+        for _ in 0..2 {
+            let world = futures::executor::block_on(oxshmem::init()).unwrap();
+            assert_eq!((world.my_pe(), world.n_pes()), (0, 1));
+            world.block_on(world.finalize()).unwrap();
+        }
+    });
+    assert_eq!(ended.status, 0, "{ended:?}");
+    let start = "oxshmem: warning: PMI_RANK=1 and PMI_SIZE=2 say that";
+    assert_eq!(ended.stderr.matches(start).count(), 1, "{}", ended.stderr);
+    assert_eq!(ended.stderr.matches("warning").count(), 1, "{}", ended.stderr);
+}
+
+#[test]
 fn global_exit_in_a_cluster_of_one_returns_as_in_any_cluster() {
     let _limit = time_limit(60);
     // In a process of its own, since what is to be shown is that the process goes on.

@@ -11,6 +11,8 @@ mod collectives;
 mod jobs;
 mod latency;
 mod raw;
+mod raw_ucx;
+mod remote;
 mod report;
 mod rows;
 
@@ -38,6 +40,9 @@ struct Options {
     /// broadcast_rotating, fcollect, collect, alltoall, alltoalls, inscan.
     #[arg(long, value_name = "OP,…", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     collectives: Option<String>,
+    /// Measure two PEs on different hosts, beside bare UCX.
+    #[arg(long)]
+    remote: bool,
     /// Bytes of one PE's block in collectives, multiples of 8.
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = block)]
     sizes: Vec<usize>,
@@ -67,6 +72,8 @@ fn run(options: &Options) -> Outcome {
     let measured = world.block_on(async {
         if options.collectives.is_some() {
             collectives::collectives(&world, &mut report, &selection).await
+        } else if options.remote && world.n_pes() == 2 {
+            remote::remote(&world, &mut report).await
         } else if options.barrier {
             jobs::barriers(&world, &mut report).await
         } else if world.n_pes() == 2 {

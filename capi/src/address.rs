@@ -38,7 +38,7 @@ impl Addresses {
         let pe = world.pe();
         let symmetric = pe.symmetric();
         let heap = Range {
-            start: symmetric.address_unchecked(pe.me(), 0).addr(),
+            start: symmetric.address_unchecked(pe.block(), 0).addr(),
             len: pe.settings().symmetric_size,
             at: 0,
         };

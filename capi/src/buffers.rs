@@ -56,6 +56,11 @@ unsafe impl<T: Element> Source<T> for SourceBuffer<T> {
     }
 
     #[inline(always)]
+    fn reject_back((): (), error: Error) -> Error {
+        error
+    }
+
+    #[inline(always)]
     fn as_ptr(&self) -> *const T {
         self.pointer
     }
@@ -69,6 +74,13 @@ unsafe impl<T: Element> Source<T> for SourceBuffer<T> {
 // SAFETY: whoever made it vouches for the elements, wherever `self` moves.
 unsafe impl<T: Element> Sink<T> for SinkBuffer<T> {
     const STABLE: bool = true;
+
+    type Held = Self;
+
+    #[inline(always)]
+    fn hold(self) -> Self {
+        self
+    }
 
     type Back = ();
     type Failure = Error;

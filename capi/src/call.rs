@@ -2,9 +2,7 @@
 
 use std::{
     ffi::c_int,
-    fmt,
-    pin::Pin,
-    process,
+    fmt, process,
     task::{Context as TaskContext, Poll, Waker},
 };
 
@@ -132,11 +130,7 @@ impl Call {
 
     /// Begins an operation on a PE that nobody waits for but `shmem_quiet`.
     #[inline(always)]
-    pub(crate) fn start_on<T, E, F>(self, pe: c_int, operation: F)
-    where
-        E: Into<Error>,
-        F: Immediate<Output = T> + Future<Output = Result<T, E>> + Unpin,
-    {
+    pub(crate) fn start_on<F: Immediate>(self, pe: c_int, operation: F) {
         if let Err(operation) = operation.now() {
             begun(self.name, pe, operation);
         }
@@ -252,14 +246,9 @@ where
 /// An operation is under way, or has failed.
 #[cold]
 #[inline(never)]
-fn begun<T, E, F>(name: &'static str, pe: c_int, mut operation: F)
-where
-    E: Into<Error>,
-    F: Future<Output = Result<T, E>> + Unpin,
-{
-    let cx = &mut TaskContext::from_waker(Waker::noop());
-    if let Poll::Ready(Err(error)) = Pin::new(&mut operation).poll(cx) {
-        failed(name, Some(pe), error.into());
+fn begun<F: Immediate>(name: &'static str, pe: c_int, operation: F) {
+    if let Some(error) = operation.refused() {
+        failed(name, Some(pe), error);
     }
 }
 

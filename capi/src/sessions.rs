@@ -1,9 +1,8 @@
 //! Sessions (`OpenSHMEM 1.6 §9.9`).
-//!
-//! A session is a hint that operations may be delayed to be joined. Here they are carried out as they are called, which
-//! nothing would gain from, so that a session changes nothing. Its arguments are checked nevertheless.
 
-use std::ffi::{c_int, c_long, c_void};
+use std::ffi::c_long;
+
+use oxshmem::{Context, SessionOptions};
 
 use crate::{
     call::{Call, CtxHandle},
@@ -11,34 +10,55 @@ use crate::{
     export::export,
 };
 
-/// Predefined handles, as the header has them.
-const INVALID: usize = 0;
-const DEFAULT: usize = 1;
+/// `shmem_ctx_session_config_t`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Config {
+    total_ops: usize,
+}
 
-/// Whether there is a context to have a session on.
-fn is_context(call: Call, ctx: CtxHandle) -> bool {
+/// `SHMEM_CTX_INVALID`.
+const INVALID: usize = 0;
+/// `SHMEM_CTX_DEFAULT`.
+const DEFAULT: usize = 1;
+/// `SHMEM_CTX_SESSION_BATCH`.
+const BATCH: c_long = 1;
+/// `SHMEM_CTX_SESSION_TOTAL_OPS`.
+const TOTAL_OPS: c_long = 1;
+
+/// The context to have a session on, if there is one.
+fn context(name: &'static str, ctx: CtxHandle) -> Option<&'static Context> {
     match ctx.addr() {
-        INVALID => false,
-        DEFAULT => true,
-        _ => {
-            contexts::check(call, ctx);
-            true
-        }
+        INVALID => return None,
+        DEFAULT => {}
+        _ => contexts::check(Call::new(name), ctx),
     }
+    Some(Call::on(name, ctx).context)
 }
 
 export!("shmem_ctx_session_start", |name| (
     ctx: CtxHandle,
-    _options: c_long,
-    config: *const c_void,
+    options: c_long,
+    config: *const Config,
     config_mask: c_long,
 ) {
-    let call = Call::new(name);
-    if is_context(call, ctx) && config_mask != 0 {
-        call.not_null("config", config, 1);
+    let Some(context) = context(name, ctx) else { return };
+    let mut session = SessionOptions::new();
+    if options & BATCH != 0 {
+        session = session.batch();
     }
+    if config_mask & TOTAL_OPS != 0 {
+        let call = Call::new(name);
+        // SAFETY: what the caller passes with this mask (`OpenSHMEM 1.6 §9.9.2`).
+        if let [config] = unsafe { call.slice("config", config, 1) } {
+            session = session.total_ops(config.total_ops);
+        }
+    }
+    context.session_start(session);
 });
 
 export!("shmem_ctx_session_stop", |name| (ctx: CtxHandle) {
-    let _: c_int = is_context(Call::new(name), ctx).into();
+    if let Some(context) = context(name, ctx) {
+        context.session_stop();
+    }
 });

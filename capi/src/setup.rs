@@ -151,8 +151,11 @@ export!("shmem_pe_accessible", |name| (pe: c_int) -> c_int {
 
 export!("shmem_addr_accessible", |name| (addr: *const c_void, pe: c_int) -> c_int {
     let call = Call::new(name);
-    let there = pe >= 0 && call.global.world.pe_accessible(pe as usize);
-    c_int::from(there && call.global.addresses.contains(addr.addr()))
+    let Ok(pe) = usize::try_from(pe) else { return 0 };
+    let world = call.global.world;
+    // The globals have another address for the program than for the world.
+    let symmetric = world.addr_accessible(addr, pe) || call.global.addresses.contains(addr.addr());
+    c_int::from(world.pe_accessible(pe) && symmetric)
 });
 
 export!("shmem_ptr", |name| (dest: *const c_void, pe: c_int) -> *mut c_void {

@@ -101,7 +101,7 @@ impl Globals {
         let start = self.range().start;
         let mut now = Vec::new();
         for part in &self.parts {
-            let at = pe.me() * map.stride() + pe.statics_at() + (part.pages.start - start);
+            let at = pe.block() * map.stride() + pe.statics_at() + (part.pages.start - start);
             let file = map.descriptor().try_clone_to_owned().map_err(failed)?;
             let there = map.base().wrapping_add(at);
             // After a finalization they are still in the memory of the job before.
@@ -335,7 +335,9 @@ extern "C" fn unshare() {
                 copy_what_is_not_zero(here.add(run.start), copy.cast::<u8>().add(run.start), run.len());
             }
             let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-            if libc::mremap(copy, pages.len(), pages.len(), flags, here) == libc::MAP_FAILED {
+            // Not by the C library's function, in whose place UCX may have put its own, which forgets where to.
+            let moved = libc::syscall(libc::SYS_mremap, copy, pages.len(), pages.len(), flags, here);
+            if moved == -1 {
                 libc::_exit(127);
             }
         }

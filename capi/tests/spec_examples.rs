@@ -1,7 +1,7 @@
 //! The examples of the specification that are whole programs, written anew in `tests/spec`: compiled as
 //! strict C11, and those that are for C++ too as C++17, then run on all numbers of PEs.
 //!
-//! Examples 54 and 55 need MPI and are left out. The others that are missing are parts of programs.
+//! Examples 54 and 55 need MPI, and run where that is installed. Those that are missing are parts of programs.
 
 mod common;
 
@@ -82,6 +82,10 @@ const WAITS: &[Example] = &[
     ("9.11.11_test_some.c", "9.11.11", 44, false),
 ];
 
+/// They need MPI, and its launcher.
+const MPI: &[Example] =
+    &[("D.1.4_ranks.c", "Annex D.1.4", 54, false), ("D.1.4_communicator.c", "Annex D.1.4", 55, false)];
+
 /// What the second line of a program asks of the compiler.
 fn flags(text: &str) -> Vec<&str> {
     let line = text.lines().nth(1).unwrap_or_default();
@@ -134,7 +138,7 @@ fn pass(examples: &[Example]) {
 #[test]
 fn every_program_is_listed_with_the_section_and_example_that_it_names() {
     let listed: Vec<Example> =
-        [ATOMICITY, SETUP, &[GLOBAL_EXIT], TEAMS, ONE_SIDED, ATOMICS, COLLECTIVES, WAITS].concat();
+        [ATOMICITY, SETUP, &[GLOBAL_EXIT], TEAMS, ONE_SIDED, ATOMICS, COLLECTIVES, WAITS, MPI].concat();
     let files: BTreeSet<String> = fs::read_dir(folder("tests/spec"))
         .expect("the folder can be read")
         .map(|entry| entry.expect("an entry can be read").file_name().into_string().expect("it is ASCII"))
@@ -143,7 +147,7 @@ fn every_program_is_listed_with_the_section_and_example_that_it_names() {
     assert_eq!(names, files);
     let numbers: BTreeSet<u32> = listed.iter().map(|(_, _, number, _)| *number).collect();
     // 19, 37 and 48 to 51 are parts of programs.
-    let whole: BTreeSet<u32> = (1..=53).filter(|n| ![19, 37, 48, 49, 50, 51].contains(n)).collect();
+    let whole: BTreeSet<u32> = (1..=55).filter(|n| ![19, 37, 48, 49, 50, 51].contains(n)).collect();
     assert_eq!((numbers, listed.len()), (whole, files.len()));
     for example in listed {
         let (file, section, number, _) = example;
@@ -173,6 +177,22 @@ fn the_example_of_global_exit_ends_with_its_status_and_what_it_printed() {
             let ended = program.job(n, &[], &[&file]);
             ended.passed(n);
             assert!(ended.stdout.contains("some input"), "with {n} PEs: {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn the_examples_with_mpi_pass_under_mpirun_and_pes_are_ranks() {
+    for (file, ..) in MPI {
+        let source = format!("../spec/{file}");
+        let Some(program) = Program::with_mpi(&source, &["-std=c11"]) else { return };
+        for n in PES {
+            let ended = program.under_mpirun(n, &[]);
+            ended.passed(n);
+            for pe in 0..n {
+                let line = format!("PE {pe}'s MPI rank is {pe}\n");
+                assert!(ended.stdout.contains(&line), "{file} with {n} PEs: {ended:?}");
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use oxshmem_runtime::{
     Error, Result,
-    bootstrap::{Bootstrap, Launched, suite},
+    bootstrap::{self, Bootstrap, Launched, Placement, suite},
 };
 
 fn main() -> ExitCode {
@@ -34,6 +34,27 @@ fn behave(args: &[&str]) -> Result<()> {
             pe.finalized();
             Ok(())
         }),
+        ["where"] => {
+            let pe = init()?;
+            let Placement { pe: me, local, host, .. } = pe.placement();
+            println!("{me} {host} {local:?}");
+            pe.finalized();
+            Ok(())
+        }
+        // As `init` begins, whoever started it: says which PE of how many it is.
+        ["begin"] => {
+            let pe = block_on(bootstrap::from_env(|foreign| eprintln!("warning: {foreign}")))?;
+            println!("PE {} of {}", pe.placement().pe, pe.placement().n_pes);
+            pe.finalized();
+            Ok(())
+        }
+        // All but one PE join, and none goes on.
+        ["hang", which] => {
+            let absent = std::env::var("OXSHMEM_JOB").is_ok_and(|job| job.contains(&format!("pe={which},")));
+            let _pe = if absent { None } else { Some(init()?) };
+            std::thread::sleep(Duration::from_secs(1000));
+            Ok(())
+        }
         ["meet-without-io"] => {
             let runtime = tokio::runtime::Builder::new_current_thread().build();
             runtime.map_err(|error| Error::system("test", error))?.block_on(async {

@@ -14,8 +14,52 @@ fn pes_pass_the_suite() {
 
 #[test]
 fn pes_of_simulated_hosts_pass_the_suite() {
-    let ended = line("-np 5 --fake-hosts 2 pe suite");
-    assert_eq!((ended.status, ended.stderr.as_str()), (0, ""));
+    for args in [
+        "-np 2 --fake-hosts 2",
+        "-np 5 --fake-hosts 2",
+        "-np 6 --fake-hosts 3+1+2",
+        "-np 7 --fake-hosts 3:cyclic",
+        "-np 7 --fake-hosts 1,4,2:cyclic",
+    ] {
+        let ended = line(&format!("{args} pe suite"));
+        assert_eq!((ended.status, ended.stderr.as_str()), (0, ""), "{args}");
+    }
+}
+
+#[test]
+fn pes_know_the_names_and_the_pes_of_their_hosts() {
+    let host = oxshmem_runtime::bootstrap::host_name();
+    for (args, places) in [
+        (
+            "-np 3 --fake-hosts 1",
+            vec![format!("0 {host} [0, 1, 2]"), format!("1 {host} [0, 1, 2]"), format!("2 {host} [0, 1, 2]")],
+        ),
+        (
+            "-np 3 --fake-hosts 2",
+            vec![format!("0 {host}-0 [0, 1]"), format!("1 {host}-0 [0, 1]"), format!("2 {host}-1 [2]")],
+        ),
+        (
+            "-np 3 --fake-hosts 1+2",
+            vec![format!("0 {host}-0 [0]"), format!("1 {host}-1 [1, 2]"), format!("2 {host}-1 [1, 2]")],
+        ),
+        (
+            "-np 3 --fake-hosts 2:cyclic",
+            vec![format!("0 {host}-0 [0, 2]"), format!("1 {host}-1 [1]"), format!("2 {host}-0 [0, 2]")],
+        ),
+    ] {
+        let ended = line(&format!("{args} pe where"));
+        let mut lines: Vec<_> = ended.stdout.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, places, "{args}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_hundred_pes_on_as_many_hosts_have_a_short_environment() {
+    let ended = oshrun(["-np", "100", "--fake-hosts", "100x1:cyclic", "sh", "-c", "echo ${#OXSHMEM_JOB}"]);
+    let lengths: Vec<usize> = ended.stdout.lines().map(|line| line.parse().expect("a length")).collect();
+    assert_eq!(lengths.len(), 100, "{}", ended.stderr);
+    assert!(lengths.iter().all(|&length| length < 200), "{lengths:?}");
 }
 
 #[test]

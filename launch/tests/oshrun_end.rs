@@ -46,6 +46,30 @@ fn a_pe_killed_by_a_signal_is_128_and_the_signal() {
 }
 
 #[test]
+fn messages_name_simulated_hosts() {
+    let host = oxshmem_runtime::bootstrap::host_name();
+    let ended = line("-np 4 --fake-hosts 3+1 pe one-exits 3 7");
+    assert_eq!(ended.status, 7);
+    assert!(ended.stderr.contains(&format!(", host {host}-1) exited with status 7")), "{}", ended.stderr);
+    // Who has not come to `init` yet is in the table too, with its host.
+    let ended = line("-np 4 --fake-hosts 2:cyclic --timeout 2 pe hang 3");
+    assert_eq!(ended.status, 124);
+    let rows: Vec<Vec<_>> = ended.stderr.lines().map(|line| line.split_whitespace().collect()).collect();
+    let rows: Vec<_> = rows.iter().map(|row| (row[0], row[1], row[3..].join(" "))).collect();
+    let (first, second) = (format!("{host}-0"), format!("{host}-1"));
+    assert_eq!(
+        rows[2..],
+        [
+            ("0,2", first.as_str(), "init".to_owned()),
+            ("1", second.as_str(), "init".to_owned()),
+            ("3", second.as_str(), "not in init yet".to_owned()),
+        ],
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
 fn a_pe_killed_from_outside_takes_the_job_with_it() {
     let folder = Folder::new("kill-pe");
     let running = start_script(3, &format!("echo $$ >>{}; exec sleep 100", folder.path("pids")));
@@ -230,7 +254,7 @@ fn a_timeout_ends_the_job_with_status_124() {
 fn a_timeout_names_those_who_have_not_come_to_init() {
     let program = common::program();
     let script = format!("{PE} [ $pe = 1 ] && exec sleep 100; exec {} one-exits 9 0", program.display());
-    let ended = oshrun(["-np", "3", "--timeout", "1.5", "/bin/sh", "-c", &script]);
+    let ended = oshrun(["-np", "3", "--fake-hosts", "1", "--timeout", "1.5", "/bin/sh", "-c", &script]);
     assert_eq!(ended.status, 124);
     let cells = |row: &'_ str| row.split("  ").map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
     let rows: Vec<_> = ended.stderr.lines().skip(2).map(cells).collect();

@@ -28,7 +28,13 @@ fn bad_options_are_one_line_and_status_2() {
         ("-np 2 --timeout nan true", "number of seconds"),
         ("-np 2 --bind-to socket true", "core"),
         ("-np 2 -x =3 true", "no name"),
-        ("-np 2 --fake-hosts 3 true", "more hosts than PEs"),
+        ("-np 2 --fake-hosts 3 true", "--fake-hosts 3: 3 are more hosts than PEs"),
+        ("-np 2 --fake-hosts 0 true", "at least one host"),
+        ("-np 2 --fake-hosts -1 true", "-1"),
+        ("-np 2 --fake-hosts two true", "no number of hosts like 2"),
+        ("-np 5 --fake-hosts 3+1 true", "--fake-hosts 3+1: the hosts take 4 PEs together, and there are 5"),
+        ("-np 4 --fake-hosts 3,0,1 true", "at least one PE on every host"),
+        ("-np 4 --fake-hosts 2:block true", "cyclic"),
         ("-np 100000 true", "above the limit of"),
     ] {
         assert_refused(&line(args), about);
@@ -71,7 +77,7 @@ fn shell(script: &str) -> Ended {
 fn help_and_version_are_answers() {
     let help = line("--help");
     assert_eq!((help.status, help.stderr.as_str()), (0, ""));
-    for option in ["-np", "-x", "--tag-output", "--timeout", "--bind-to"] {
+    for option in ["-np", "-x", "--tag-output", "--timeout", "--bind-to", "--fake-hosts"] {
         assert!(help.stdout.contains(option), "{option}");
     }
     assert!(line("--version").stdout.starts_with("oshrun "));

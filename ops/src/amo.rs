@@ -16,7 +16,7 @@ use oxshmem_runtime::{
 use oxshmem_spaces::{Element, SymRef};
 
 use crate::{
-    context::{Context, Sharing},
+    context::{Context, Sharing, Target},
     operation::{Fetch, Op, Update},
     trace::{is_traced, trace_operation},
     wait::Waitable,
@@ -411,8 +411,14 @@ impl<M: Sharing> Context<M> {
     ) -> Op<T, Error> {
         trace_operation(call, size_of::<T>(), pe);
         match self.target(call, at.as_view(), pe) {
-            // SAFETY: as above.
-            Ok(place) => Op::Done(T::from_word(unsafe { self.pe().shm().atomic(place, operation) })),
+            Ok(Target::Near(place)) => {
+                // SAFETY: as above.
+                Op::Done(T::from_word(unsafe { self.pe().shm().atomic(place, operation) }))
+            }
+            Ok(Target::Far(far)) => {
+                let value = |before| T::from_word(T::Word::from_u64(before));
+                self.fetch_far(far, T::Word::WIDTH, operation.widened(), value)
+            }
             Err(error) => Op::failed(error, self.ops()),
         }
     }
@@ -427,10 +433,15 @@ impl<M: Sharing> Context<M> {
         operation: Atomic<T::Word>,
         pe: usize,
     ) -> Op<(), Error> {
-        match self.fetch_told(call, at, operation, pe) {
-            Op::Done(_) => Op::Done(()),
-            Op::Failed(unseen) => Op::Failed(unseen),
-            Op::Aloft(_) | Op::Taken => unreachable!("an atomic operation has ended or failed"),
+        trace_operation(call, size_of::<T>(), pe);
+        match self.target(call, at.as_view(), pe) {
+            Ok(Target::Near(place)) => {
+                // SAFETY: as above.
+                unsafe { self.pe().shm().atomic(place, operation) };
+                Op::Done(())
+            }
+            Ok(Target::Far(far)) => self.update_far(far, T::Word::WIDTH, operation.widened()),
+            Err(error) => Op::failed(error, self.ops()),
         }
     }
 }

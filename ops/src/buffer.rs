@@ -54,6 +54,10 @@ pub unsafe trait Source<T: Element>: Send + Sized {
     #[doc(hidden)]
     fn reject(self, error: Error) -> Self::Failure;
 
+    /// The same for one that was given back already.
+    #[doc(hidden)]
+    fn reject_back(back: Self::Back, error: Error) -> Self::Failure;
+
     /// The first element.
     fn as_ptr(&self) -> *const T;
 
@@ -97,6 +101,14 @@ pub unsafe trait Sink<T: Element>: Send + Sized {
     /// What the operation's future is ready with: the destination, unless the caller has it still.
     type Back: Send;
 
+    /// What an operation that outlasts its call keeps instead, STABLE.
+    #[doc(hidden)]
+    type Held: Sink<T, Back = Self::Back, Failure = Self::Failure>;
+
+    /// Makes that.
+    #[doc(hidden)]
+    fn hold(self) -> Self::Held;
+
     /// Gives the destination back.
     #[doc(hidden)]
     fn back(self) -> Self::Back;
@@ -139,6 +151,10 @@ unsafe impl<T: Element> Source<T> for T {
         error
     }
 
+    fn reject_back((): (), error: Error) -> Self::Failure {
+        error
+    }
+
     #[inline(always)]
     fn as_ptr(&self) -> *const T {
         self
@@ -166,6 +182,10 @@ unsafe impl<T: Element, const N: usize> Source<T> for [T; N] {
         error
     }
 
+    fn reject_back((): (), error: Error) -> Self::Failure {
+        error
+    }
+
     #[inline(always)]
     fn as_ptr(&self) -> *const T {
         self.as_slice().as_ptr()
@@ -180,6 +200,13 @@ unsafe impl<T: Element, const N: usize> Source<T> for [T; N] {
 // SAFETY: as for a value, and an array's elements are inside it.
 unsafe impl<T: Element, const N: usize> Sink<T> for [T; N] {
     const STABLE: bool = false;
+
+    type Held = HeldArray<T, N>;
+
+    #[inline(always)]
+    fn hold(self) -> HeldArray<T, N> {
+        HeldArray(Box::new(self))
+    }
 
     type Back = Self;
 
@@ -222,6 +249,10 @@ unsafe impl<T: Element> Source<T> for &[T] {
         error
     }
 
+    fn reject_back((): (), error: Error) -> Self::Failure {
+        error
+    }
+
     #[inline(always)]
     fn as_ptr(&self) -> *const T {
         (**self).as_ptr()
@@ -252,6 +283,10 @@ macro_rules! owned {
                 Rejected { error, buffer: self }
             }
 
+            fn reject_back(buffer: Self, error: Error) -> Self::Failure {
+                Rejected { error, buffer }
+            }
+
             #[inline(always)]
             fn as_ptr(&self) -> *const T {
                 (**self).as_ptr()
@@ -266,6 +301,13 @@ macro_rules! owned {
         // SAFETY: as above.
         unsafe impl<T: Element> Sink<T> for $name {
             const STABLE: bool = true;
+
+            type Held = Self;
+
+            #[inline(always)]
+            fn hold(self) -> Self {
+                self
+            }
 
             type Back = Self;
 
@@ -312,6 +354,10 @@ unsafe impl<T: Element> Source<T> for Arc<[T]> {
         Rejected { error, buffer: self }
     }
 
+    fn reject_back(buffer: Self, error: Error) -> Self::Failure {
+        Rejected { error, buffer }
+    }
+
     fn as_ptr(&self) -> *const T {
         (**self).as_ptr()
     }
@@ -339,6 +385,10 @@ unsafe impl<T: Element> Source<T> for SymSlice<T> {
         Rejected { error, buffer: self }
     }
 
+    fn reject_back(buffer: Self, error: Error) -> Self::Failure {
+        Rejected { error, buffer }
+    }
+
     fn as_ptr(&self) -> *const T {
         self.view().own().cast_const().cast()
     }
@@ -351,6 +401,13 @@ unsafe impl<T: Element> Source<T> for SymSlice<T> {
 // SAFETY: as above, for copies that write.
 unsafe impl<T: Element> Sink<T> for SymSlice<T> {
     const STABLE: bool = true;
+
+    type Held = Self;
+
+    #[inline(always)]
+    fn hold(self) -> Self {
+        self
+    }
 
     type Back = Self;
 
@@ -395,6 +452,10 @@ unsafe impl<T: Element> Source<T> for SymView<'_, T> {
         error
     }
 
+    fn reject_back((): (), error: Error) -> Self::Failure {
+        error
+    }
+
     #[inline(always)]
     fn as_ptr(&self) -> *const T {
         self.own().cast_const().cast()
@@ -409,6 +470,13 @@ unsafe impl<T: Element> Source<T> for SymView<'_, T> {
 // SAFETY: as above, for copies that write.
 unsafe impl<T: Element> Sink<T> for SymView<'_, T> {
     const STABLE: bool = false;
+
+    type Held = HeldView<T>;
+
+    #[inline(always)]
+    fn hold(self) -> HeldView<T> {
+        HeldView(self.to_owned())
+    }
 
     type Back = ();
 
@@ -445,6 +513,13 @@ pub(crate) struct Fresh<T>(pub(crate) Vec<T>);
 unsafe impl<T: Element> Sink<T> for Fresh<T> {
     const STABLE: bool = true;
 
+    type Held = Self;
+
+    #[inline(always)]
+    fn hold(self) -> Self {
+        self
+    }
+
     type Back = Vec<T>;
 
     #[inline(always)]
@@ -466,5 +541,119 @@ unsafe impl<T: Element> Sink<T> for Fresh<T> {
     #[inline(always)]
     fn len(&self) -> usize {
         self.0.len()
+    }
+}
+
+/// An array that stays where it is while an operation fills it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct HeldArray<T, const N: usize>(Box<[T; N]>);
+
+// SAFETY: the elements are on the heap, and owned.
+unsafe impl<T: Element, const N: usize> Sink<T> for HeldArray<T, N> {
+    const STABLE: bool = true;
+
+    type Held = Self;
+
+    fn hold(self) -> Self {
+        self
+    }
+
+    type Back = [T; N];
+
+    fn back(self) -> [T; N] {
+        *self.0
+    }
+
+    type Failure = Error;
+
+    fn reject(self, error: Error) -> Error {
+        error
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut T {
+        self.0.as_mut_ptr()
+    }
+
+    fn len(&self) -> usize {
+        N
+    }
+}
+
+/// Symmetric memory of this PE, kept from being given back while an operation fills it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct HeldView<T: Element>(SymSlice<T>);
+
+// SAFETY: as for the slice inside.
+unsafe impl<T: Element> Sink<T> for HeldView<T> {
+    const STABLE: bool = true;
+
+    type Held = Self;
+
+    fn hold(self) -> Self {
+        self
+    }
+
+    type Back = ();
+
+    fn back(self) {}
+
+    type Failure = Error;
+
+    fn reject(self, error: Error) -> Error {
+        error
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut T {
+        self.0.as_mut_ptr()
+    }
+
+    fn arrived(&self) {
+        self.0.arrived();
+    }
+
+    fn len(&self) -> usize {
+        SymSlice::len(&self.0)
+    }
+}
+
+/// One value that stays where it is while an operation fetches it.
+pub(crate) struct HeldValue<T>(Box<T>);
+
+impl<T: Element> Default for HeldValue<T> {
+    fn default() -> Self {
+        Self(Box::new(T::zeroed()))
+    }
+}
+
+// SAFETY: the element is on the heap, and owned.
+unsafe impl<T: Element> Sink<T> for HeldValue<T> {
+    const STABLE: bool = true;
+
+    type Held = Self;
+
+    fn hold(self) -> Self {
+        self
+    }
+
+    type Back = T;
+
+    fn back(self) -> T {
+        *self.0
+    }
+
+    type Failure = Error;
+
+    fn reject(self, error: Error) -> Error {
+        error
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut T {
+        &raw mut *self.0
+    }
+
+    fn len(&self) -> usize {
+        1
     }
 }

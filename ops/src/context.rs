@@ -8,16 +8,23 @@ use std::{
     cell::Cell,
     fmt,
     marker::PhantomData,
+    ops::Range,
     sync::{
         Arc, Weak,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
-use oxshmem_runtime::{Error, Pe, Result, opset::OpSet, transport::Place};
+use oxshmem_runtime::{
+    Error, Pe, Result,
+    memory::Extent,
+    net::{Net, Spot},
+    opset::OpSet,
+    transport::Place,
+};
 use oxshmem_spaces::{Element, SymView};
 
-use crate::members::Members;
+use crate::{members::Members, session::Gathering};
 
 /// A stream of operations on symmetric memory, with an order and a completion of its own.
 ///
@@ -49,12 +56,37 @@ pub struct Context<M: Sharing = Shared> {
     pe: Arc<Pe>,
     reach: Arc<Reach>,
     ops: Arc<OpSet>,
+    gathering: Gathering,
     nostore: bool,
     sharing: PhantomData<M::Marker>,
 }
 
+/// Where something is on a PE.
+pub(crate) enum Target<'a> {
+    /// On this host.
+    Near(Place<'a>),
+    /// On another.
+    Far(Far<'a>),
+}
+
+/// A place on another host, and the way there.
+#[derive(Clone, Copy)]
+pub(crate) struct Far<'a> {
+    pub(crate) net: &'a Arc<dyn Net>,
+    /// The PE's number in the context's team.
+    pub(crate) pe: usize,
+    pub(crate) spot: Spot,
+}
+
 /// Which PEs a context reaches.
 struct Reach {
+    /// Of the numbers that operations take, how many in a row from `near_from` on are on this host, and stores and
+    /// loads away. 0 once the team is destroyed. All PEs where there is but one host; none where those of this host
+    /// do not follow each other in the team, so that each is looked up.
+    near: AtomicUsize,
+    near_from: usize,
+    /// Where their memory is.
+    blocks: Members,
     /// Operations take PE numbers below this: the team's size, and 0 once the team is destroyed.
     n: AtomicUsize,
     members: Members,
@@ -80,8 +112,10 @@ impl ContextHandle {
 
     /// From now on the context reaches nobody. What is under way on it stays to be completed.
     pub fn end(&self) -> Option<Arc<OpSet>> {
-        // Relaxed: a flag for mistakes, not for synchronisation.
-        self.reach.upgrade()?.n.store(0, Ordering::Relaxed);
+        let reach = self.reach.upgrade()?;
+        // Relaxed: flags for mistakes, not for synchronisation.
+        reach.near.store(0, Ordering::Relaxed);
+        reach.n.store(0, Ordering::Relaxed);
         self.ops.upgrade()
     }
 }
@@ -339,8 +373,24 @@ impl<M: Sharing> Context<M> {
         team: Arc<dyn Any + Send + Sync>,
         options: ContextOptions<M>,
     ) -> Self {
-        let reach = Arc::new(Reach { n: AtomicUsize::new(members.n()), members, me, team });
-        Self { pe, reach, ops: Arc::default(), nostore: options.nostore, sharing: PhantomData }
+        let (near, blocks) = near(&pe, &members);
+        let reach = Arc::new(Reach {
+            near: AtomicUsize::new(near.len()),
+            near_from: near.start,
+            blocks,
+            n: AtomicUsize::new(members.n()),
+            members,
+            me,
+            team,
+        });
+        Self {
+            pe,
+            reach,
+            ops: Arc::default(),
+            gathering: Gathering::default(),
+            nostore: options.nostore,
+            sharing: PhantomData,
+        }
     }
 
     /// The team's handle to it.
@@ -423,26 +473,48 @@ impl<M: Sharing> Context<M> {
     }
 
     #[inline(always)]
+    pub(crate) fn gathering(&self) -> &Gathering {
+        &self.gathering
+    }
+
+    #[inline(always)]
     pub(crate) fn ops(&self) -> &Arc<OpSet> {
         &self.ops
     }
 
-    /// The place of `view` on `pe`. One comparison for the PE, one for the job.
-    #[inline(always)]
+    /// Where `view` is on `pe`.
     pub(crate) fn target<'a, T: Element>(
-        &self,
+        &'a self,
         call: &'static str,
         view: SymView<'a, T>,
         pe: usize,
-    ) -> Result<Place<'a>> {
-        self.reachable(view, pe).ok_or_else(|| self.misdirected(call, pe))
+    ) -> Result<Target<'a>> {
+        if let Some(place) = self.reachable(view, pe) {
+            return Ok(Target::Near(place));
+        }
+        if pe >= self.n_pes() || view.allocation().job() != self.pe.job() {
+            return Err(self.misdirected(call, pe));
+        }
+        let world_pe = self.world_pe(pe);
+        let hosts = &self.pe.placement().hosts;
+        if hosts.host_of(world_pe) == hosts.host_of(self.pe.me()) {
+            return Ok(Target::Near(view.place(hosts.block_of(world_pe))));
+        }
+        let Extent { segment, offset, .. } = view.extent();
+        match self.pe.net() {
+            Some(net) => Ok(Target::Far(Far { net, pe, spot: Spot { pe: world_pe, segment, offset } })),
+            None => Err(self.misdirected(call, pe)),
+        }
     }
 
-    /// The place of `view` on `pe`, unless something is wrong with it.
+    /// The place of `view` on `pe`, if that is among the PEs of this host and nothing is wrong. One comparison for
+    /// the PE, one for the job.
     #[inline(always)]
     pub(crate) fn reachable<'a, T: Element>(&self, view: SymView<'a, T>, pe: usize) -> Option<Place<'a>> {
-        let here = pe < self.n_pes() && view.allocation().job() == self.pe.job();
-        here.then(|| view.place(self.world_pe(pe)))
+        let behind = pe.wrapping_sub(self.reach.near_from);
+        let near = self.reach.near.load(Ordering::Relaxed);
+        let here = behind < near && view.allocation().job() == self.pe.job();
+        here.then(|| view.place(self.reach.blocks.world_pe(behind)))
     }
 
     #[cold]
@@ -456,6 +528,24 @@ impl<M: Sharing> Context<M> {
             Ok(()) => Error::ForeignMemory { call },
         }
     }
+}
+
+/// Which of the members are on this host, if they follow each other, and in which blocks.
+fn near(pe: &Pe, members: &Members) -> (Range<usize>, Members) {
+    let placement = pe.placement();
+    if placement.hosts.n_hosts() == 1 {
+        return (0..members.n(), members.clone());
+    }
+    let here = |at: &usize| members.pe_of(*at);
+    let mut numbers: Vec<usize> = placement.local.iter().filter_map(here).collect();
+    numbers.sort_unstable();
+    let first = numbers.first().copied().unwrap_or(0);
+    if !numbers.iter().copied().eq(first..first + numbers.len()) {
+        numbers.clear();
+    }
+    let blocks: Vec<usize> =
+        numbers.iter().map(|&number| placement.hosts.block_of(members.world_pe(number))).collect();
+    (first..first + numbers.len(), Members::listed(&blocks))
 }
 
 impl<M: Sharing> fmt::Debug for Context<M> {

@@ -14,6 +14,8 @@ use std::{
 
 use oxshmem_runtime::{Error, flight::Flight, opset::OpSet};
 
+use crate::far::Remote;
+
 /// Why an operation failed, with the owned buffer that it was given.
 ///
 /// `?` turns it into an [`Error`], and drops the buffer. Operations on values and borrowed slices, which are
@@ -73,6 +75,8 @@ pub(crate) enum Op<T, E: Into<Error>> {
     Done(T),
     Failed(Box<Unseen<E>>),
     Aloft(Arc<Flight<Result<T, E>>>),
+    /// A put to another host whose future waits for its remote completion.
+    Remote(Box<Remote<T, E>>),
     Taken,
 }
 
@@ -93,6 +97,11 @@ pub trait Immediate: Future + Sized {
     /// # Errors
     /// Itself, to be awaited.
     fn now(self) -> Result<<Self as Immediate>::Output, Self>;
+
+    /// Why the operation was not even begun, if it was not. Otherwise it goes on, detached.
+    fn refused(self) -> Option<Error> {
+        None
+    }
 }
 
 impl<T, E: Into<Error>> Op<T, E> {
@@ -119,11 +128,18 @@ impl<T, E: Into<Error>> Op<T, E> {
         }
     }
 
+    fn refused(self) -> Option<Error> {
+        match self {
+            Self::Failed(mut unseen) => unseen.error.take().map(Into::into),
+            _ => None,
+        }
+    }
+
     fn state(&self) -> &'static str {
         match self {
             Self::Done(_) => "done",
             Self::Failed(_) => "failed",
-            Self::Aloft(_) => "under way",
+            Self::Aloft(_) | Self::Remote(_) => "under way",
             Self::Taken => "taken",
         }
     }
@@ -141,6 +157,13 @@ impl<T, E: Into<Error>> Op<T, E> {
                 let outcome = flight.poll(cx);
                 if outcome.is_pending() {
                     *self = Self::Aloft(flight);
+                }
+                outcome
+            }
+            Self::Remote(mut remote) => {
+                let outcome = remote.poll(cx);
+                if outcome.is_pending() {
+                    *self = Self::Remote(remote);
                 }
                 outcome
             }
@@ -179,6 +202,10 @@ macro_rules! operation {
             #[inline(always)]
             fn now(self) -> Result<$output, Self> {
                 self.0.now().map_err(Self)
+            }
+
+            fn refused(self) -> Option<Error> {
+                self.0.refused()
             }
         }
 
@@ -341,6 +368,10 @@ impl Immediate for Update {
     #[inline(always)]
     fn now(self) -> Result<(), Self> {
         self.0.now().map_err(Self)
+    }
+
+    fn refused(self) -> Option<Error> {
+        self.0.refused()
     }
 }
 

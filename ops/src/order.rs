@@ -10,6 +10,7 @@ use std::{
 use oxshmem_runtime::{
     Error, Pe, Result,
     activity::{Activity, Board, Call, Entry},
+    net::flush,
     opset::{Mark, OpSet},
     transport::Transport,
 };
@@ -118,6 +119,9 @@ impl<M: Sharing> Context<M> {
 
     #[inline(always)]
     fn outstanding(&self, call: Call, pes: Option<&[usize]>) -> Quiet {
+        if !self.ops().is_idle() {
+            self.flush_far(pes);
+        }
         Quiet::waiting(call, self.pe(), self.ops(), pes)
     }
 }
@@ -165,6 +169,9 @@ impl Quiet {
     /// What [`Context::quiet`] returns, for who holds the parts of a context.
     pub(crate) fn of(pe: &Pe, ops: &Arc<OpSet>) -> Self {
         pe.shm().quiet();
+        if let Some(net) = pe.net().filter(|_| !ops.is_idle()) {
+            flush(&**net, ops, None);
+        }
         Self::waiting(Call::Quiet, pe, ops, None)
     }
 

@@ -21,8 +21,9 @@ use oxshmem_runtime::{
 use oxshmem_spaces::{Element, SymRef, SymView, Symmetric, allocation::Allocation};
 
 use crate::{
-    buffer::{Fresh, Sink, Source},
-    context::{Context, Sharing},
+    buffer::{Fresh, HeldValue, Sink, Source},
+    context::{Context, Sharing, Target},
+    far::Completion,
     operation::{Fetch, Get, Op, Put, PutNbi, Update},
     trace::{is_traced, trace_operation},
 };
@@ -59,7 +60,7 @@ impl<M: Sharing> Context<M> {
         D: Symmetric<'a>,
         S: Source<D::Element>,
     {
-        Put(self.put_now("put", dest.view(), source, pe))
+        Put(self.put_now("put", dest.view(), source, pe, Completion::Local))
     }
 
     /// Copies `source` to `dest` on `pe`; ready when it is there (`OpenSHMEM 1.6 §9.6.2.1`).
@@ -95,7 +96,7 @@ impl<M: Sharing> Context<M> {
         if S::STABLE && self.pe().engine().takes(dest.len() * size_of::<D::Element>()) {
             return PutNbi(self.put_later("put_nbi", dest, source, pe, |_| {}));
         }
-        PutNbi(self.put_now("put_nbi", dest, source, pe))
+        PutNbi(self.put_now("put_nbi", dest, source, pe, Completion::Remote))
     }
 
     /// Copies `source` on `pe` to a new vector (`OpenSHMEM 1.6 §9.6.1.5`). Ready when it is here.
@@ -418,6 +419,7 @@ impl<M: Sharing> Context<M> {
         dest: SymView<'_, T>,
         source: S,
         pe: usize,
+        completion: Completion,
     ) -> Op<S::Back, S::Failure>
     where
         T: Element,
@@ -426,7 +428,7 @@ impl<M: Sharing> Context<M> {
         match self.reachable(dest, pe).filter(|_| source.len() == dest.len() && !is_traced()) {
             // SAFETY: just checked.
             Some(to) => unsafe { self.put_to(to, dest, source) },
-            None => self.put_told(call, dest, source, pe),
+            None => self.put_told(call, dest, source, pe, completion),
         }
     }
 
@@ -509,11 +511,12 @@ impl<M: Sharing> Context<M> {
         // SAFETY: both are of the `SymRef` that `p` was given.
         let dest = unsafe { SymRef::<T>::from_parts((allocation, offset)) };
         match self.target("p", dest.as_view(), pe) {
-            Ok(to) => {
+            Ok(Target::Near(to)) => {
                 // SAFETY: a `SymRef` is one aligned element in bounds, on every PE.
                 unsafe { self.pe().shm().store(to, value) };
                 Op::Done(())
             }
+            Ok(Target::Far(far)) => self.put_far(far, value, size_of::<T>(), Completion::Local),
             Err(error) => Op::failed(error, self.ops()),
         }
     }
@@ -526,7 +529,8 @@ impl<M: Sharing> Context<M> {
         let source = unsafe { SymRef::<T>::from_parts((allocation, offset)) };
         match self.target("g", source.as_view(), pe) {
             // SAFETY: a `SymRef` is one aligned element in bounds, on every PE, and any bytes are a `T`.
-            Ok(from) => Op::Done(unsafe { self.pe().shm().load(from) }),
+            Ok(Target::Near(from)) => Op::Done(unsafe { self.pe().shm().load(from) }),
+            Ok(Target::Far(far)) => self.get_far(far, HeldValue::default(), size_of::<T>()),
             Err(error) => Op::failed(error, self.ops()),
         }
     }
@@ -539,6 +543,7 @@ impl<M: Sharing> Context<M> {
         dest: SymView<'_, T>,
         source: S,
         pe: usize,
+        completion: Completion,
     ) -> Op<S::Back, S::Failure>
     where
         T: Element,
@@ -547,7 +552,8 @@ impl<M: Sharing> Context<M> {
         trace_operation(call, dest.len() * size_of::<T>(), pe);
         match self.matched(call, dest, source.len(), pe, true) {
             // SAFETY: just checked.
-            Ok(to) => unsafe { self.put_to(to, dest, source) },
+            Ok(Target::Near(to)) => unsafe { self.put_to(to, dest, source) },
+            Ok(Target::Far(far)) => self.put_far(far, source, size_of::<T>() * dest.len(), completion),
             Err(error) => Op::failed(source.reject(error), self.ops()),
         }
     }
@@ -568,7 +574,8 @@ impl<M: Sharing> Context<M> {
         trace_operation(call, source.len() * size_of::<T>(), pe);
         match self.matched(call, source, buffer.len(), pe, false) {
             // SAFETY: just checked.
-            Ok(from) => unsafe { self.get_from(from, buffer, source) },
+            Ok(Target::Near(from)) => unsafe { self.get_from(from, buffer, source) },
+            Ok(Target::Far(far)) => self.get_far(far, buffer, size_of::<T>() * source.len()),
             Err(error) => Op::failed(buffer.reject(error), self.ops()),
         }
     }
@@ -589,15 +596,17 @@ impl<M: Sharing> Context<M> {
     {
         let bytes = dest.len() * size_of::<T>();
         trace_operation(call, bytes, pe);
-        if let Err(error) = self.matched(call, dest, source.len(), pe, true) {
-            return Op::failed(source.reject(error), self.ops());
-        }
+        let Place { block, .. } = match self.matched(call, dest, source.len(), pe, true) {
+            Ok(Target::Near(to)) => to,
+            Ok(Target::Far(far)) => return self.put_far(far, source, bytes, Completion::Remote),
+            Err(error) => return Op::failed(source.reject(error), self.ops()),
+        };
         let dest = dest.to_owned();
         self.offload(
             source,
             pe,
             move |pe_of, source| {
-                let place = dest.view().place(pe);
+                let place = dest.view().place(block);
                 // SAFETY: the place was checked above and `dest` keeps it mapped; `source` has as many elements.
                 unsafe { pe_of.shm().put(place, source.as_ptr().cast(), bytes) };
                 after(pe_of);
@@ -614,15 +623,17 @@ impl<M: Sharing> Context<M> {
     {
         let bytes = source.len() * size_of::<T>();
         trace_operation("get_nbi", bytes, pe);
-        if let Err(error) = self.matched("get_nbi", source, buffer.len(), pe, false) {
-            return Op::failed(buffer.reject(error), self.ops());
-        }
+        let Place { block, .. } = match self.matched("get_nbi", source, buffer.len(), pe, false) {
+            Ok(Target::Near(from)) => from,
+            Ok(Target::Far(far)) => return self.get_far(far, buffer, bytes),
+            Err(error) => return Op::failed(buffer.reject(error), self.ops()),
+        };
         let source = source.to_owned();
         self.offload(
             buffer,
             pe,
             move |pe_of, buffer| {
-                let place = source.view().place(pe);
+                let place = source.view().place(block);
                 // SAFETY: the place was checked above and `source` keeps it mapped; `buffer` has as many elements.
                 unsafe { pe_of.shm().get(place, buffer.as_mut_ptr().cast(), bytes) };
                 buffer.arrived();
@@ -663,13 +674,13 @@ impl<M: Sharing> Context<M> {
 
     #[inline(always)]
     pub(crate) fn matched<'a, T: Element>(
-        &self,
+        &'a self,
         call: &'static str,
         view: SymView<'a, T>,
         len: usize,
         pe: usize,
         is_put: bool,
-    ) -> Result<Place<'a>, Error> {
+    ) -> Result<Target<'a>, Error> {
         if view.len() != len {
             return Err(length_mismatch(call, view.len(), len, is_put));
         }
@@ -691,7 +702,8 @@ impl<M: Sharing> Context<M> {
         trace_operation(call, blocks.block.saturating_mul(blocks.count).saturating_mul(size_of::<T>()), pe);
         let checked = blocks.check(call, dest.len(), source.len()).and_then(|()| self.target(call, dest, pe));
         match checked {
-            Ok(to) => {
+            Ok(Target::Far(far)) => self.put_blocks_far(far, source, blocks),
+            Ok(Target::Near(to)) => {
                 let size = size_of::<T>();
                 let Blocks { dest_stride, source_stride, block, count } = blocks;
                 // SAFETY: `check` saw that the last block ends inside both sides.
@@ -728,7 +740,8 @@ impl<M: Sharing> Context<M> {
         let checked =
             blocks.check(call, buffer.len(), source.len()).and_then(|()| self.target(call, source, pe));
         match checked {
-            Ok(from) => {
+            Ok(Target::Far(far)) => self.get_blocks_far(far, buffer, blocks),
+            Ok(Target::Near(from)) => {
                 let size = size_of::<T>();
                 let Blocks { dest_stride, source_stride, block, count } = blocks;
                 // SAFETY: `check` saw that the last block ends inside both sides.
@@ -752,11 +765,11 @@ impl<M: Sharing> Context<M> {
 
 /// The shape of a strided operation, in elements.
 #[derive(Clone, Copy)]
-struct Blocks {
-    dest_stride: usize,
-    source_stride: usize,
-    block: usize,
-    count: usize,
+pub(crate) struct Blocks {
+    pub(crate) dest_stride: usize,
+    pub(crate) source_stride: usize,
+    pub(crate) block: usize,
+    pub(crate) count: usize,
 }
 
 impl Blocks {

@@ -5,13 +5,14 @@
 
 use oxshmem_runtime::{
     Error,
-    transport::{Atomic, Signal, Transport},
+    transport::{Atomic, Place, Signal, Transport},
 };
 use oxshmem_spaces::{SymRef, SymView, Symmetric};
 
 use crate::{
     buffer::Source,
-    context::{Context, Sharing},
+    context::{Context, Sharing, Target},
+    far::Completion,
     operation::{Op, PutSignal, PutSignalNbi, Update},
     trace::{is_traced, trace_operation},
 };
@@ -50,7 +51,14 @@ impl<M: Sharing> Context<M> {
         D: Symmetric<'a>,
         S: Source<D::Element>,
     {
-        PutSignal(self.put_signal_now("put_signal", dest.view(), source, signal, update, pe))
+        PutSignal(self.put_signal_now(
+            "put_signal",
+            dest.view(),
+            source,
+            (signal, update),
+            pe,
+            Completion::Local,
+        ))
     }
 
     /// [`put_signal`](Self::put_signal), ready when data and signal are at the target
@@ -91,18 +99,33 @@ impl<M: Sharing> Context<M> {
         let dest = dest.view();
         if S::STABLE && self.pe().engine().takes(dest.len() * size_of::<D::Element>()) {
             return PutSignalNbi(match self.target("put_signal_nbi", signal.as_view(), pe) {
-                Ok(_) => {
+                Ok(Target::Far(_)) => self.put_signal_told(
+                    "put_signal_nbi",
+                    dest,
+                    source,
+                    (signal, update),
+                    pe,
+                    Completion::Remote,
+                ),
+                Ok(Target::Near(Place { block, .. })) => {
                     let signal = signal.as_view().to_owned();
                     self.put_later("put_signal_nbi", dest, source, pe, move |pe_of| {
                         // SAFETY: checked above; the owned handle keeps it mapped. An atomic's release orders the
                         // data before it.
-                        unsafe { pe_of.shm().atomic(signal.view().place(pe), atomic(update)) };
+                        unsafe { pe_of.shm().atomic(signal.view().place(block), atomic(update)) };
                     })
                 }
                 Err(error) => Op::failed(source.reject(error), self.ops()),
             });
         }
-        PutSignalNbi(self.put_signal_now("put_signal_nbi", dest, source, signal, update, pe))
+        PutSignalNbi(self.put_signal_now(
+            "put_signal_nbi",
+            dest,
+            source,
+            (signal, update),
+            pe,
+            Completion::Remote,
+        ))
     }
 
     /// Adds `value` to `signal` on `pe` (`OpenSHMEM 1.6 §9.8.3`). Ready when issued.
@@ -166,7 +189,7 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn signal_fetch(&self, signal: SymRef<'_, u64>) -> u64 {
-        let place = signal.as_view().place(signal.as_view().pe().me());
+        let place = signal.as_view().place(signal.as_view().pe().block());
         // SAFETY: this PE's own element, in bounds and aligned.
         unsafe { self.pe().shm().atomic(place, Atomic::<u64>::Fetch) }
     }
@@ -195,11 +218,12 @@ impl<M: Sharing> Context<M> {
     ) -> Op<(), Error> {
         trace_operation(call, size_of::<u64>(), pe);
         match self.target(call, signal.as_view(), pe) {
-            Ok(place) => {
+            Ok(Target::Near(place)) => {
                 // SAFETY: as above.
                 unsafe { self.pe().shm().atomic(place, atomic(update)) };
                 Op::Done(())
             }
+            Ok(Target::Far(far)) => self.signal_far(far, update),
             Err(error) => Op::failed(error, self.ops()),
         }
     }
@@ -210,9 +234,9 @@ impl<M: Sharing> Context<M> {
         call: &'static str,
         dest: SymView<'_, T>,
         source: S,
-        signal: SymRef<'_, u64>,
-        update: Signal,
+        (signal, update): (SymRef<'_, u64>, Signal),
         pe: usize,
+        completion: Completion,
     ) -> Op<S::Back, S::Failure>
     where
         T: oxshmem_spaces::Element,
@@ -226,7 +250,7 @@ impl<M: Sharing> Context<M> {
                 unsafe { self.pe().shm().put_signal(to, source.as_ptr().cast(), bytes, signal, update) };
                 Op::Done(source.back())
             }
-            None => self.put_signal_told(call, dest, source, signal, update, pe),
+            None => self.put_signal_told(call, dest, source, (signal, update), pe, completion),
         }
     }
 
@@ -238,9 +262,9 @@ impl<M: Sharing> Context<M> {
         call: &'static str,
         dest: SymView<'_, T>,
         source: S,
-        signal: SymRef<'_, u64>,
-        update: Signal,
+        (signal, update): (SymRef<'_, u64>, Signal),
         pe: usize,
+        completion: Completion,
     ) -> Op<S::Back, S::Failure>
     where
         T: oxshmem_spaces::Element,
@@ -253,11 +277,15 @@ impl<M: Sharing> Context<M> {
             Ok((to, signal))
         });
         match checked {
-            Ok((to, signal)) => {
+            Ok((Target::Near(to), Target::Near(signal))) => {
                 // SAFETY: as above.
                 unsafe { self.pe().shm().put_signal(to, source.as_ptr().cast(), bytes, signal, update) };
                 Op::Done(source.back())
             }
+            Ok((Target::Far(to), Target::Far(signal))) => {
+                self.put_signal_far([to, signal], source, bytes, update, completion)
+            }
+            Ok(_) => unreachable!("both are on one PE"),
             Err(error) => Op::failed(source.reject(error), self.ops()),
         }
     }

@@ -27,7 +27,7 @@ pub(crate) const BLOCK: usize = SCRATCH + SCRATCH_BYTES;
 pub(crate) struct Page {
     /// Whether the PE sleeps, and what for.
     pub(crate) sleep: Line<Sleep>,
-    /// In PE 0's block alone: not 0 once anybody in the job may store past the library (see `Executor`).
+    /// In block 0 alone: not 0 once any PE of the host may store past the library (see `Executor`).
     pub(crate) silent_stores: Line<AtomicU32>,
     /// What the PE waits for, to be read by anybody.
     pub(crate) board: Line<BoardWords>,
@@ -76,13 +76,13 @@ impl Control {
         Self { base: map.base(), n: map.count(), map }
     }
 
-    /// The fixed words of PE `pe`.
+    /// The fixed words of a PE of this host.
     #[inline(always)]
-    pub(crate) fn page(&self, pe: usize) -> &Page {
-        assert!(pe < self.n);
-        // SAFETY: block `pe` is inside the map, which lives as long as `self`, is aligned to its 64 KiB stride,
+    pub(crate) fn page(&self, block: usize) -> &Page {
+        assert!(block < self.n);
+        // SAFETY: it is inside the map, which lives as long as `self`, is aligned to its 64 KiB stride,
         // was zeroed when made, which is a valid `Page` of atomics, and is only ever accessed as one.
-        unsafe { &*self.base.add(pe * BLOCK).cast::<Page>() }
+        unsafe { &*self.base.add(block * BLOCK).cast::<Page>() }
     }
 
     pub(crate) fn map(&self) -> &HostMap {

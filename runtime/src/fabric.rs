@@ -61,15 +61,15 @@ impl Fabric {
         })
     }
 
-    pub(crate) fn bell(&self, pe: usize) -> &Arc<Bell> {
-        &self.bells[pe]
+    pub(crate) fn bell(&self, block: usize) -> &Arc<Bell> {
+        &self.bells[block]
     }
 
-    /// Wakes `pe`, which was seen to sleep, after a store to `stored`.
+    /// Wakes the PE of a block, which was seen to sleep, after a store to `stored`.
     #[cold]
     #[inline(never)]
-    pub(crate) fn wake(&self, pe: usize, stored: Extent) {
-        let sleep = &self.control.page(pe).sleep.0;
+    pub(crate) fn wake(&self, block: usize, stored: Extent) {
+        let sleep = &self.control.page(block).sleep.0;
         // Acquire: with `sleeping` comes the range that was set before it.
         fence(Ordering::Acquire);
         let Extent { segment, offset, len } = stored;
@@ -79,7 +79,7 @@ impl Fabric {
         {
             return;
         }
-        match &*self.bells[pe] {
+        match &*self.bells[block] {
             bell @ Bell::Process(_) => {
                 // One ring wakes; the others of a burst find the word taken. Relaxed: no more than atomicity is
                 // needed, the order was made in `must_ring`.

@@ -39,9 +39,16 @@ impl<T> Default for Flight<T> {
 impl<T> Flight<T> {
     /// The operation is over: hands `outcome` to the future, if there still is one.
     pub fn land(&self, outcome: T) {
-        let previous = std::mem::replace(&mut *self.state(), State::Landed(outcome));
-        if let State::Aloft(Some(waker)) = previous {
+        if let Some(waker) = self.land_quietly(outcome) {
             waker.wake();
+        }
+    }
+
+    /// The same, but leaves waking to the caller, who may hold a lock that the woken may want.
+    pub fn land_quietly(&self, outcome: T) -> Option<Waker> {
+        match std::mem::replace(&mut *self.state(), State::Landed(outcome)) {
+            State::Aloft(waker) => waker,
+            State::Landed(_) | State::Taken => None,
         }
     }
 

@@ -6,7 +6,8 @@
 //! | [`bootstrap`] | how PEs find each other |
 //! | [`settings`] | the environment variables |
 //! | [`memory`] | memory shared among the PEs of a host |
-//! | [`transport`] | how bytes and atomics reach another PE |
+//! | [`transport`] | how bytes and atomics reach another PE of the host |
+//! | [`net`] | how they reach PEs of other hosts |
 //! | [`executor`] | who wakes the futures that wait |
 //! | [`biased`] | a lock for what one thread uses nearly always |
 //! | [`turns`] | wake-ups that set each other off |
@@ -33,6 +34,8 @@ mod fabric;
 pub mod flight;
 #[cfg(not(loom))]
 pub mod memory;
+#[cfg(not(loom))]
+pub mod net;
 pub mod opset;
 #[cfg(not(loom))]
 pub mod pe;

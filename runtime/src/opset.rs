@@ -2,7 +2,8 @@
 //!
 //! Operations that finish at once never touch it, so the usual `quiet` is one load. The others enter
 //! with [`OpSet::begin`], leave with [`OpSet::complete`] whether or not anybody still holds their future,
-//! and leave an error behind that nobody has seen, which the next `quiet` reports.
+//! and leave an error behind that nobody has seen, which the next `quiet` reports. What has left this PE for
+//! another host, and is there once a flush says so, is [noted](OpSet::note) by its target only.
 
 use std::task::{Context, Poll, Waker};
 
@@ -27,7 +28,8 @@ use crate::{
 /// ```
 #[derive(Debug, Default)]
 pub struct OpSet {
-    /// Operations under way plus errors not reported yet: 0 means that `quiet` has nothing to do.
+    /// Operations under way, errors not reported yet and targets not flushed yet, counted together: 0 means that
+    /// `quiet` has nothing to do.
     attention: AtomicUsize,
     inner: Mutex<Inner>,
 }
@@ -38,6 +40,17 @@ struct Inner {
     live: Vec<Live>,
     waiting: Vec<Waker>,
     failed: Vec<Error>,
+    /// Whom operations were started on since the last flush.
+    unflushed: Vec<Target>,
+}
+
+/// A PE of another host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its number in the context's team.
+    pub pe: usize,
+    /// Its number in the world.
+    pub world_pe: usize,
 }
 
 #[derive(Debug)]
@@ -71,6 +84,34 @@ impl OpSet {
         inner.live.push(Live { number, pe });
         self.attention.fetch_add(1, Ordering::Relaxed);
         Ticket(number)
+    }
+
+    /// An operation on `target` was started that a flush completes.
+    pub fn note(&self, target: Target) {
+        let mut inner = lock(&self.inner);
+        // Nearly always it is the one before, and always there are few of them.
+        if inner.unflushed.last() != Some(&target) && !inner.unflushed.contains(&target) {
+            inner.unflushed.push(target);
+            self.attention.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whom a flush is owed, those in `pes` if given. Each enters the set as an operation that is to be
+    /// [completed](Self::complete) when the flush is over.
+    pub fn take_unflushed(&self, pes: Option<&[usize]>) -> Vec<(Target, Ticket)> {
+        let mut inner = lock(&self.inner);
+        let Inner { next, live, unflushed, .. } = &mut *inner;
+        let mut taken = Vec::new();
+        unflushed.retain(|&target| {
+            let wanted = pes.is_none_or(|pes| pes.contains(&target.pe));
+            if wanted {
+                live.push(Live { number: *next, pe: target.pe });
+                taken.push((target, Ticket(*next)));
+                *next += 1;
+            }
+            !wanted
+        });
+        taken
     }
 
     /// The operation has completed remotely, or failed.
@@ -156,6 +197,23 @@ mod tests {
         assert!(matches!(poll(&set, set.mark(), Some(&[])), Poll::Ready(Ok(()))));
         assert!(poll(&set, set.mark(), Some(&[1, 3])).is_pending());
         set.complete(a);
+    }
+
+    #[test]
+    fn a_flush_that_is_owed_becomes_an_operation_under_way() {
+        let set = OpSet::default();
+        let targets = [4, 6].map(|world_pe| Target { pe: world_pe / 2, world_pe });
+        targets.into_iter().chain(targets).for_each(|target| set.note(target));
+        assert!(!set.is_idle());
+        assert!(set.take_unflushed(Some(&[1])).is_empty());
+        for (target, pes) in targets.into_iter().zip([Some(&[2, 9][..]), None]) {
+            let mut taken = set.take_unflushed(pes);
+            let (flushed, ticket) = taken.pop().unwrap();
+            assert_eq!((flushed, taken.len()), (target, 0));
+            assert!(poll(&set, set.mark(), None).is_pending());
+            set.complete(ticket);
+        }
+        assert!(set.is_idle());
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::{
     executor::{Executor, Failure, Patience},
     fabric::Fabric,
     memory::{HostMap, Segment, SegmentId},
+    net::{self, Net, Wires},
     opset::OpSet,
     settings::{FenceSide, Settings},
     transport::Shm,
@@ -39,8 +40,10 @@ pub struct Pe {
     /// What [`job`](Self::job) returns. It becomes 0 when the PE leaves.
     job: AtomicUsize,
     me: usize,
+    block: usize,
     n_pes: usize,
     shm: Shm,
+    net: Option<Arc<dyn Net>>,
     executor: Arc<Executor>,
     fabric: Arc<Fabric>,
     board: Arc<Board>,
@@ -65,48 +68,52 @@ impl Pe {
     /// Joins the job that `bootstrap` knows. Collective over all PEs.
     pub async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<Arc<Self>> {
         let Placement { pe: me, n_pes, ref local, .. } = *bootstrap.placement();
-        if local.len() != n_pes {
-            return Err(Error::Unsupported {
-                what: format!(
-                    "{} of {n_pes} PEs are on other hosts, and this build has no transport there",
-                    n_pes - local.len()
-                ),
-            });
-        }
+        let (n_local, block) = (local.len(), bootstrap.placement().hosts.block_of(me));
         agree_on_settings(&*bootstrap, &settings).await?;
 
         let in_process = bootstrap.in_process();
-        let block = statics_at(&settings).and_then(|at| at.checked_add(settings.statics));
-        let heap_stride = block
+        let bytes = statics_at(&settings).and_then(|at| at.checked_add(settings.statics));
+        let heap_stride = bytes
             .and_then(|bytes| bytes.max(1).checked_next_multiple_of(HEAP_ALIGN))
             .ok_or_else(|| Error::Unsupported {
                 what: format!("SHMEM_SYMMETRIC_SIZE={} is beyond any address space", settings.symmetric_size),
             })?;
-        let fabric = bootstrap::share(&*bootstrap, || Fabric::new(n_pes, heap_stride, in_process)).await?;
-        let Abilities { cpus, membarrier } = Abilities::exchange(&*bootstrap).await?;
-        let fence_side = settings.fence_for(n_pes, cpus, membarrier)?;
+        let fabric = bootstrap::share(&*bootstrap, || Fabric::new(n_local, heap_stride, in_process)).await?;
+        let Abilities { pes, cpus, membarrier } = Abilities::exchange(&*bootstrap).await?;
+        let fence_side = settings.fence_for(pes, cpus, membarrier)?;
 
-        let crowded = in_process || n_pes > cpus;
+        let crowded = in_process || pes > cpus;
         let patience = Patience {
-            spin: if in_process { Duration::ZERO } else { settings.spin_for(n_pes, cpus) },
+            spin: if in_process { Duration::ZERO } else { settings.spin_for(pes, cpus) },
             yields: settings.yield_rounds,
         };
-        let bell = Arc::clone(fabric.bell(me));
-        let executor =
-            Arc::new(Executor::new(me, Arc::clone(&fabric.control), fence_side, Arc::clone(&bell), patience));
+        let bell = Arc::clone(fabric.bell(block));
+        let executor = Arc::new(Executor::new(
+            block,
+            Arc::clone(&fabric.control),
+            fence_side,
+            Arc::clone(&bell),
+            patience,
+        ));
         bell.attach(&executor);
         let watchdog = fabric.watchdog.get_or_init(|| {
             let limit = settings.hang_limit()?;
             Some(Watchdog::new(limit, &fabric, &bootstrap))
         });
-        let board = Board::new(Arc::clone(&fabric.control), me, watchdog.clone());
+        let board = Board::new(Arc::clone(&fabric.control), block, me, watchdog.clone());
+        let net = net::connect(&bootstrap, &fabric, &executor, symmetric(&fabric, &settings)).await?;
+        if let Some(net) = &net {
+            executor.attach_net(net);
+        }
         executor.start_driver(settings.driver)?;
         // Nobody rings before everybody's bell is attached and everybody's process registered its barrier.
         bootstrap.barrier().await?;
         Ok(Arc::new(Self {
             job: AtomicUsize::new(Arc::as_ptr(&fabric).addr()),
             me,
+            block,
             n_pes,
+            net,
             shm: Shm::new(Arc::clone(&fabric), fence_side),
             executor,
             fabric,
@@ -127,13 +134,26 @@ impl Pe {
         self.me
     }
 
+    /// This PE's number among those of its host, which is where its memory is.
+    #[inline(always)]
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    /// The same of another PE, if that is on this host.
+    pub fn near_block(&self, pe: usize) -> Option<usize> {
+        let hosts = &self.placement().hosts;
+        let near = pe < self.n_pes && hosts.host_of(pe) == hosts.host_of(self.me);
+        near.then(|| hosts.block_of(pe))
+    }
+
     /// How many PEs the job has.
     #[inline(always)]
     pub fn n_pes(&self) -> usize {
         self.n_pes
     }
 
-    /// A number that is the same for all PEs of this job in this process, and for no other job in it.
+    /// A number that is the same for all PEs of this job on this host in this process, and for no other job in it.
     /// 0 once the PE has left: an operation that compares it with its memory's finds both mistakes at once.
     #[inline(always)]
     pub fn job(&self) -> usize {
@@ -145,6 +165,12 @@ impl Pe {
     #[inline(always)]
     pub fn shm(&self) -> &Shm {
         &self.shm
+    }
+
+    /// The way to the PEs of other hosts, if there are any.
+    #[inline]
+    pub fn net(&self) -> Option<&Arc<dyn Net>> {
+        self.net.as_ref()
     }
 
     /// Who wakes this PE's waiting futures.
@@ -214,8 +240,7 @@ impl Pe {
     /// All memory of this job's PEs that users reach: the heap, and behind it the executable's globals, if the C library
     /// shares them.
     pub fn symmetric(&self) -> Segment {
-        let len = self.statics_at() + self.settings.statics;
-        Segment::new(SegmentId::Heap, Arc::clone(self.heap_map()), 0, len)
+        symmetric(&self.fabric, &self.settings)
     }
 
     /// Where in [`symmetric`](Self::symmetric) the executable's globals begin.
@@ -264,6 +289,9 @@ impl Pe {
         let first = self.job.swap(0, Ordering::AcqRel) != 0;
         if first {
             self.board.leave();
+            if let Some(net) = &self.net {
+                net.close();
+            }
             self.executor.close();
             self.bootstrap.0.finalized();
         }
@@ -272,7 +300,16 @@ impl Pe {
 
     /// Tells the PEs of this process that one of them is gone.
     pub fn lose_peer(&self, failure: Failure) {
-        self.fabric.fail_all(&failure);
+        self.fail_all(&failure);
+    }
+
+    /// Ends all waiting of the PEs in this process, on all hosts that they are on.
+    fn fail_all(&self, failure: &Failure) {
+        // First, as a PE that leaves because of this is asked why by those of other hosts.
+        if let Some(wires) = Wires::of(&*self.bootstrap.0) {
+            wires.fail(failure);
+        }
+        self.fabric.fail_all(failure);
     }
 
     /// Whether `global_exit` may end this process.
@@ -283,20 +320,36 @@ impl Pe {
     /// Asks for the end of the job.
     pub fn abort(&self, status: i32, why: &str) {
         self.bootstrap.0.abort(status, why);
-        self.fabric.fail_all(&Failure::GlobalExit { pe: self.me, status });
+        self.fail_all(&Failure::GlobalExit { pe: self.me, status });
     }
 }
 
 impl Drop for Pe {
     fn drop(&mut self) {
-        // A task or thread may hold the executor for as long as it is open.
+        // A task or thread may hold the executor, and the net, for as long as they are open.
+        if let Some(net) = &self.net {
+            net.close();
+        }
         self.executor.close();
     }
+}
+
+/// A number that is the same in all processes of this machine, and hardly ever in one of another.
+fn machine() -> u64 {
+    let id = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    // FNV-1a.
+    id.iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// How many processors this process may run on.
 pub fn allowed_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+fn symmetric(fabric: &Fabric, settings: &Settings) -> Segment {
+    let heap = statics_at(settings).unwrap_or_else(|| unreachable!("`join` has computed it"));
+    Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, heap + settings.statics)
 }
 
 /// Globals lie behind the heap, on pages of their own.
@@ -326,6 +379,8 @@ async fn agree_on_settings(bootstrap: &dyn Bootstrap, settings: &Settings) -> Re
 
 /// What the PEs of a host can do together.
 struct Abilities {
+    /// How many PEs share this machine's processors: those of this host, and of hosts that are only simulated.
+    pes: usize,
     /// Processors that some of them may run on.
     cpus: usize,
     /// Whether all of them are registered for membarrier.
@@ -337,7 +392,8 @@ impl Abilities {
     async fn exchange(bootstrap: &dyn Bootstrap) -> Result<Self> {
         let quota = allowed_cpus();
         if bootstrap.in_process() {
-            return Ok(Self { cpus: quota, membarrier: false });
+            let pes = bootstrap.placement().n_pes;
+            return Ok(Self { pes, cpus: quota, membarrier: false });
         }
         let membarrier = doorbell::register_membarrier();
         // A PE bound to one processor must not believe that there is only that one.
@@ -347,21 +403,31 @@ impl Abilities {
         for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)) {
             mine[cpu / 64] |= 1 << (cpu % 64);
         }
-        let words = [u64::from(membarrier), quota as u64].into_iter().chain(mine);
+        let machine = machine();
+        let words = [u64::from(membarrier), quota as u64, machine].into_iter().chain(mine);
         let all = bootstrap.exchange(words.flat_map(u64::to_le_bytes).collect()).await?;
 
         let (mut membarrier, mut quotas, mut union) = (true, 0, [0u64; CpuSet::MAX_CPU / 64]);
-        for theirs in all.iter() {
+        let placement = bootstrap.placement();
+        let (here, mut pes) = (placement.hosts.host_of(placement.pe), 0);
+        for (pe, theirs) in all.iter().enumerate() {
             let mut words =
                 theirs.chunks_exact(8).map(|word| word.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)));
-            membarrier &= words.next() == Some(1);
-            quotas = quotas.max(words.next().unwrap_or(0) as usize);
+            let can = words.next() == Some(1);
+            let quota = words.next().unwrap_or(0) as usize;
+            // What the PEs of other machines can do is their business.
+            if words.next() != Some(machine) && placement.hosts.host_of(pe) != here {
+                continue;
+            }
+            pes += 1;
+            membarrier &= can;
+            quotas = quotas.max(quota);
             union.iter_mut().zip(words).for_each(|(union, word)| *union |= word);
         }
         let count = |mask: &[u64]| mask.iter().map(|word| word.count_ones() as usize).sum::<usize>();
         // A control group may allow less time than processors; then each PE's quota is below its own set.
         let limited = quota < count(&mine);
         let (quota, union) = (quotas, count(&union));
-        Ok(Self { cpus: if limited { quota.min(union) } else { union }.max(1), membarrier })
+        Ok(Self { pes, cpus: if limited { quota.min(union) } else { union }.max(1), membarrier })
     }
 }

@@ -76,7 +76,7 @@ impl SymHeap {
             // What no block ever had is still as the kernel made it, and need not be touched.
             let used = block.fresh_from.clamp(block.offset, block.end()) - block.offset;
             // SAFETY: the block is in the heap's segment.
-            unsafe { self.domain.fill(self.pe.me(), block.offset, 0, used) };
+            unsafe { self.domain.fill(self.pe.block(), block.offset, 0, used) };
         }
         Ok(self.allocation(block))
     }
@@ -102,7 +102,7 @@ impl SymHeap {
             Ok(Realloc::InPlace { block }) => block,
             Ok(Realloc::Moved { from, copy, block }) => {
                 let segment = self.domain.segment();
-                let me = self.pe.me();
+                let me = self.pe.block();
                 let source = segment.address_unchecked(me, from);
                 // SAFETY: both places are in the heap, and do not overlap. No PE can have been given the old
                 // place yet, since that takes another collective.

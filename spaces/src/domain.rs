@@ -81,7 +81,7 @@ unsafe impl MemoryDomain for HostDomain {
     }
 
     fn direct_access(&self, pe: usize) -> bool {
-        pe < self.segment.n_pes()
+        pe < self.segment.blocks()
     }
 
     unsafe fn write(&self, pe: usize, offset: usize, from: *const u8, len: usize) {
@@ -113,7 +113,7 @@ pub(crate) mod suite {
     /// Over a domain of at least 2 PEs and 64 KiB.
     pub(crate) fn check(domain: &impl MemoryDomain) {
         let segment = domain.segment();
-        assert!(segment.n_pes() >= 2 && segment.len() >= 64 << 10);
+        assert!(segment.blocks() >= 2 && segment.len() >= 64 << 10);
         for pe in 0..2 {
             for (offset, len) in [(0, 1), (1, 15), (64, 4096), (63, 50_000)] {
                 let sent: Vec<u8> = (0..len).map(|i| (i * 13 + pe + 1) as u8).collect();

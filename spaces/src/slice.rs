@@ -549,7 +549,8 @@ impl<'a, T: Element> SymView<'a, T> {
     /// ```
     pub fn ptr(self, pe: usize) -> Option<*mut T> {
         let bytes = self.len * size_of::<T>();
-        let address = self.allocation.segment().address(pe, self.offset, bytes)?;
+        let block = self.allocation.pe().near_block(pe)?;
+        let address = self.allocation.segment().address(block, self.offset, bytes)?;
         self.allocation.pe().expect_silent_stores();
         Some(address.cast())
     }
@@ -557,8 +558,8 @@ impl<'a, T: Element> SymView<'a, T> {
     /// Where it is on `pe`. The caller checks `pe`.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn place(&self, pe: usize) -> Place<'a> {
-        Place { segment: self.allocation.segment(), pe, offset: self.offset }
+    pub fn place(&self, block: usize) -> Place<'a> {
+        Place { segment: self.allocation.segment(), block, offset: self.offset }
     }
 
     /// Its bytes, on whichever PE.
@@ -586,7 +587,7 @@ impl<'a, T: Element> SymView<'a, T> {
     #[doc(hidden)]
     #[inline(always)]
     pub fn own(&self) -> *mut u8 {
-        self.allocation.segment().address_unchecked(self.allocation.pe().me(), self.offset)
+        self.allocation.segment().address_unchecked(self.allocation.pe().block(), self.offset)
     }
 
     /// Wakes this PE's waiters after a store to its own instance.
@@ -594,7 +595,7 @@ impl<'a, T: Element> SymView<'a, T> {
     #[inline(always)]
     pub fn ring_own(&self) {
         let pe = self.allocation.pe();
-        pe.shm().ring(self.place(pe.me()), self.len * size_of::<T>());
+        pe.shm().ring(self.place(pe.block()), self.len * size_of::<T>());
     }
 }
 

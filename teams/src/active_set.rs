@@ -127,7 +127,7 @@ impl Team {
             });
         }
         let group = &self.core().group;
-        let members = group.members.strided(start, signed, size);
+        let members = group.team().strided(start, signed, size);
         let Some(me) = members.pe_of(group.pe().me()) else { return Ok(None) };
         let activity = Activity::new(Call::TeamSplit).split(start, signed, size);
         let _entry = group.pe().board().enter(&activity);

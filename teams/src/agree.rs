@@ -1,6 +1,7 @@
 //! Agreement: all PEs propose, and all learn whether they proposed the same and what all said yes to.
 //!
-//! Proposals go up the tree, each PE merging those of its children with its own; the verdict comes down.
+//! Proposals go up the tree, each PE merging those of its children with its own; the verdict comes down. Where there are
+//! several hosts each has such a tree, and what has come to the tops is merged between these.
 //! It is the entry of every collective allocation: the comparison of arguments and the vote on
 //! what may be freed ride on one message up and one down.
 
@@ -13,6 +14,7 @@ use crate::{
     group::{Flag, Group, NumberWait},
     span::Span,
     tree::{RADIX, Tree},
+    wide::{Buffer, doubling},
 };
 
 /// Words of a call that PEs compare: which, and its arguments.
@@ -92,9 +94,10 @@ pub async fn agree(group: &Group, call: Call, votes: Votes) -> Result<Verdict> {
     let number = group.agreements.load(Ordering::Relaxed) + 1;
     group.agreements.store(number, Ordering::Relaxed);
     let tree = Tree::new(group.me(), group.n(), 0);
+    let wire = group.wide().map(|wide| wide.wire(group));
 
     let mut proposal =
-        Proposal { call, pe: group.me() as u64, other_call: Call::default(), other_pe: 0, votes };
+        Proposal { call, pe: group.my_pe() as u64, other_call: Call::default(), other_pe: 0, votes };
     for child in 0..tree.children().count() {
         wait(group, Flag::Proposal(child), number).await?;
         proposal.merge(&read(group, slot(group, child)));
@@ -103,6 +106,14 @@ pub async fn agree(group: &Group, call: Call, votes: Votes) -> Result<Verdict> {
         group.put_bytes(slot(group, place), bytes(&proposal), Flag::Proposal(place), number, parent)?;
         wait(group, Flag::Verdict, number).await?;
         proposal = read(group, slot(group, RADIX));
+    } else if let Some(wire) = wire {
+        let merge = |a: &mut Buffer, b: &Buffer| {
+            let mut merged = *bytemuck::from_bytes::<Proposal>(a);
+            merged.merge(bytemuck::from_bytes(b));
+            a.copy_from_slice(bytes(&merged));
+        };
+        let all = doubling(&wire, Buffer::of(bytes(&proposal)), merge).await?;
+        proposal = *bytemuck::from_bytes(&all);
     }
     // A child takes the verdict before it proposes again, so the slot is free.
     for child in tree.children() {

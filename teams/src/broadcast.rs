@@ -14,7 +14,7 @@ use crate::{
     group::{Flag, Group, NumberWait},
     queue::Outcome,
     span::Span,
-    sync::sync_in,
+    sync::sync_here,
     team::Team,
     tree::Tree,
 };
@@ -57,15 +57,28 @@ impl Team {
 }
 
 async fn broadcast(group: Arc<Group>, bytes: Option<Vec<u8>>, root: usize) -> Result<Vec<u8>> {
-    let (me, n) = (group.me(), group.n());
-    if root >= n {
-        return Err(Error::PeOutOfRange { call: "broadcast_bytes", pe: root, n_pes: n });
+    let n_pes = group.n_pes();
+    if root >= n_pes {
+        return Err(Error::PeOutOfRange { call: "broadcast_bytes", pe: root, n_pes });
     }
-    let missing = me == root && bytes.is_none();
+    let missing = group.my_pe() == root && bytes.is_none();
+    let whole = match group.wide() {
+        None => broadcast_here(&group, bytes, root).await?,
+        Some(wide) => wide.broadcast_bytes(&group, bytes, root).await?,
+    };
+    if missing {
+        return Err(Error::LengthMismatch { call: "broadcast_bytes", source_len: 0, dest_len: 0 });
+    }
+    Ok(whole)
+}
+
+/// Gives the bytes of `root`, by its number among the PEs of this host, to these.
+pub(crate) async fn broadcast_here(group: &Group, bytes: Option<Vec<u8>>, root: usize) -> Result<Vec<u8>> {
+    let (me, n) = (group.me(), group.n());
     // Another root makes another tree, in which other PEs write the same flags of the same parents: nobody may
     // begin with it before everybody has ended with the one before.
     if group.last_root.swap(root, Ordering::Relaxed) != root {
-        sync_in(&group).await?;
+        sync_here(group).await?;
     }
     let tree = Tree::new(me, n, root);
     let base = group.chunks.load(Ordering::Relaxed);
@@ -87,7 +100,7 @@ async fn broadcast(group: Arc<Group>, bytes: Option<Vec<u8>>, root: usize) -> Re
         number += 1;
         let header = if number == base + 1 { HEADER } else { 0 };
         chunk.clear();
-        let slot = |len: usize| slot(&group, number, len);
+        let slot = |len: usize| slot(group, number, len);
         if parent.is_none() {
             if header > 0 {
                 chunk.extend_from_slice(&(total as u64).to_ne_bytes());
@@ -95,7 +108,7 @@ async fn broadcast(group: Arc<Group>, bytes: Option<Vec<u8>>, root: usize) -> Re
             let len = (CHUNK - header).min(total - done);
             chunk.extend_from_slice(&whole[done..done + len]);
         } else {
-            wait(&group, Flag::Chunk, number).await?;
+            wait(group, Flag::Chunk, number).await?;
             if header > 0 {
                 let mut len = [0; HEADER];
                 group.memory.read(slot(HEADER), &mut len);
@@ -107,7 +120,7 @@ async fn broadcast(group: Arc<Group>, bytes: Option<Vec<u8>>, root: usize) -> Re
         }
         for (place, child) in tree.children().enumerate() {
             // The chunk that had this slot before is taken.
-            wait(&group, Flag::ChunkTaken(place), base.max(number.saturating_sub(SLOTS))).await?;
+            wait(group, Flag::ChunkTaken(place), base.max(number.saturating_sub(SLOTS))).await?;
             group.put_bytes(slot(chunk.len()), &chunk, Flag::Chunk, number, child)?;
         }
         if let Some((parent, place)) = parent {
@@ -117,9 +130,6 @@ async fn broadcast(group: Arc<Group>, bytes: Option<Vec<u8>>, root: usize) -> Re
         done += chunk.len() - header;
     }
     group.chunks.store(number, Ordering::Relaxed);
-    if missing {
-        return Err(Error::LengthMismatch { call: "broadcast_bytes", source_len: 0, dest_len: 0 });
-    }
     Ok(whole)
 }
 

@@ -9,6 +9,17 @@
 //! | broadcast of up to 4 KiB | tree, which is flat for few | tree | tree |
 //! | everything larger | direct | direct | direct |
 //!
+//! On several hosts that is what the PEs of each do among themselves; their leaders do the rest:
+//!
+//! | | short | long |
+//! |---|---|---|
+//! | sync | dissemination | |
+//! | broadcast | binomial tree | chain, in chunks |
+//! | reduce | recursive doubling | ring |
+//! | scan | dissemination | the same, in pieces |
+//! | fcollect, collect | Bruck | ring |
+//! | alltoall | a message a host | a message a PE |
+//!
 //! *Many* is more than 8 where each PE has a processor, and more than 64 where they share. *Small* is what fits
 //! into the scratch memory that PEs have for each other: 4 KiB for 2 PEs, less for more.
 
@@ -91,6 +102,43 @@ pub(crate) enum Spread {
     /// In parts that go around a ring.
     Scatter,
 }
+
+/// How the leaders of hosts combine or collect what they have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relay {
+    /// In log₂ k rounds.
+    Rounds,
+    /// Around a ring.
+    Ring,
+}
+
+/// How what one host has comes to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Down a binomial tree.
+    Binomial,
+    /// From each to the next.
+    Chain,
+}
+
+/// Who exchanges blocks with whom between hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pairs {
+    /// The leaders, for all PEs of their hosts.
+    Leaders,
+    /// All PEs.
+    All,
+}
+
+/// From this size on bandwidth counts for more than the number of messages that follow each other between hosts.
+const LONG: usize = 32 << 10;
+/// From so much for each host on, going around all of them takes no longer than rounds with everything: 2k messages of S/k bytes
+/// against log₂ k of S.
+const RING: usize = 16 << 10;
+/// From so much for each host on, a chain is as busy as a tree.
+const CHAIN: usize = 64 << 10;
+/// The most bytes that go from one leader to another in an all-to-all.
+const PACKED: usize = 64 << 10;
 
 fn meeting(n: usize, crowded: bool) -> Mode {
     match crowded {
@@ -224,6 +272,46 @@ impl Choices {
         let blocks = if mode == Mode::Central { self.n } else { 1 };
         let capacity = mode.capacity(self.n) / blocks;
         if bytes <= capacity { Plan::Exchange(mode, capacity) } else { Plan::Direct }
+    }
+
+    /// A broadcast of `bytes` between so many hosts.
+    pub(crate) fn broadcast_across(&self, bytes: usize, hosts: usize) -> Shape {
+        match self.broadcast {
+            BroadcastAlgorithm::Tree => Shape::Binomial,
+            BroadcastAlgorithm::Scatter => Shape::Chain,
+            BroadcastAlgorithm::Auto | BroadcastAlgorithm::Direct if bytes / CHAIN < hosts => Shape::Binomial,
+            BroadcastAlgorithm::Auto | BroadcastAlgorithm::Direct => Shape::Chain,
+        }
+    }
+
+    /// A reduction of `bytes` between so many hosts.
+    pub(crate) fn reduce_across(&self, bytes: usize, hosts: usize) -> Relay {
+        match self.reduce {
+            ReduceAlgorithm::Doubling | ReduceAlgorithm::Tree => Relay::Rounds,
+            ReduceAlgorithm::Ring => Relay::Ring,
+            _ if bytes < LONG || bytes / RING < hosts => Relay::Rounds,
+            _ => Relay::Ring,
+        }
+    }
+
+    /// A `collect` or `fcollect` of `bytes` in all between so many hosts.
+    pub(crate) fn collect_across(&self, bytes: usize, hosts: usize) -> Relay {
+        match self.collect {
+            CollectAlgorithm::Bruck => Relay::Rounds,
+            CollectAlgorithm::Ring => Relay::Ring,
+            _ if bytes < LONG || bytes / RING < hosts => Relay::Rounds,
+            _ => Relay::Ring,
+        }
+    }
+
+    /// An `alltoall` of blocks of `bytes` between hosts, of which none has more PEs than `most`.
+    pub(crate) fn alltoall_across(&self, bytes: usize, most: usize) -> Pairs {
+        match self.alltoall {
+            AlltoallAlgorithm::Central => Pairs::Leaders,
+            AlltoallAlgorithm::Pairwise => Pairs::All,
+            _ if bytes.saturating_mul(most * most) <= PACKED => Pairs::Leaders,
+            _ => Pairs::All,
+        }
     }
 
     /// A broadcast of `bytes`.

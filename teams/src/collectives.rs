@@ -12,7 +12,7 @@ use oxshmem_spaces::{Element, SymView, Symmetric};
 use crate::{
     choice::{Mode, Plan, Spread},
     direct::{self, Direct, Work},
-    exchange::{Buffers, Deal, Exchange},
+    exchange::{Deal, in_parts},
     group::Group,
     messages,
     operands::Operands,
@@ -23,6 +23,7 @@ use crate::{
     span::Span,
     stream::Stream,
     team::Team,
+    wide::Layout,
 };
 
 /// Defines the reductions, which differ in name only.
@@ -193,6 +194,11 @@ impl Team {
         let signature = Signature::sized(Call::Broadcast, size_of::<T>(), call.elements, root);
         let Operands { core, source, dest, .. } = call;
         let bytes = source.len();
+        if let Some(wide) = core.group.wide() {
+            return call.across(wide, signature, move |wide, group| async move {
+                wide.broadcast(&group, signature, root, [source, dest]).await
+            });
+        }
         match core.group.choices.broadcast(bytes) {
             Spread::Tree if bytes <= STREAM_BULK => core.stream(signature, root, &call),
             // The parts that go around come to the root's destination too.
@@ -236,6 +242,11 @@ impl Team {
         let size = size_of::<T>();
         let signature = Signature::sized(Call::Fcollect, size, call.elements, 0);
         let Operands { core, source, dest, .. } = call;
+        if let Some(wide) = core.group.wide() {
+            return call.across(wide, signature, move |wide, group| async move {
+                wide.fcollect(&group, signature, [source, dest]).await
+            });
+        }
         match core.group.choices.collect(source.len()) {
             Plan::Exchange(mode, _) => core.exchange(mode, Deal::Fcollect, signature, &call),
             Plan::Ring => call.task(signature, move |group| async move {
@@ -278,6 +289,11 @@ impl Team {
         let size = size_of::<T>();
         let signature = Signature::sized(Call::Collect, size, call.elements, 0);
         let Operands { core, source, dest, .. } = call;
+        if let Some(wide) = core.group.wide() {
+            return call.across(wide, signature, move |wide, group| async move {
+                wide.collect(&group, signature, [source, dest], size).await
+            });
+        }
         match core.group.choices.gathering() {
             // What is short comes with the lengths; otherwise the queue goes on with what they say.
             Some(mode) => {
@@ -321,6 +337,12 @@ impl Team {
         }
         let signature = Signature::sized(Call::Alltoall, size_of::<T>(), call.elements / n, 0);
         let Operands { core, source, dest, .. } = call;
+        if let Some(wide) = core.group.wide() {
+            let layout = Layout::blocks(source.len() / n);
+            return call.across(wide, signature, move |wide, group| async move {
+                wide.alltoall(&group, signature, layout, [source, dest]).await
+            });
+        }
         match core.group.choices.alltoall(source.len() / n) {
             Plan::Exchange(mode, _) => core.exchange(mode, Deal::Alltoall, signature, &call),
             Plan::Pairwise => call.task(signature, move |group| async move {
@@ -363,7 +385,13 @@ impl Team {
         }
         let strides = dst & 0xffff | (sst & 0xffff) << 16;
         let signature = Signature::sized(Call::Alltoalls, size, nelems, strides);
-        let Operands { core, .. } = call;
+        let Operands { core, source, dest, .. } = call;
+        if let Some(wide) = core.group.wide() {
+            let layout = Layout { count: nelems, size, dst, sst };
+            return call.across(wide, signature, move |wide, group| async move {
+                wide.alltoall(&group, signature, layout, [source, dest]).await
+            });
+        }
         match core.group.choices.alltoall(nelems * size) {
             Plan::Exchange(mode, _) => {
                 let deal = Deal::Alltoalls { size, dst, sst };
@@ -386,6 +414,11 @@ impl Team {
         }
         let signature = Signature::of_kernel(Call::Reduce, kernel, call.elements);
         let Operands { core, source, dest, .. } = call;
+        if let Some(wide) = core.group.wide() {
+            return call.across(wide, signature, move |wide, group| async move {
+                wide.reduce(&group, signature, kernel, [source, dest]).await
+            });
+        }
         match core.group.choices.reduce(source.len()) {
             Plan::Exchange(mode, capacity) if source.len() <= capacity => {
                 core.exchange(mode, Deal::Reduce(kernel), signature, &call)
@@ -424,6 +457,11 @@ impl Team {
         }
         let signature = Signature::of_kernel(call, kernel, operands.elements);
         let Operands { core, source, dest, .. } = operands;
+        if let Some(wide) = core.group.wide() {
+            return operands.across(wide, signature, move |wide, group| async move {
+                wide.scan(&group, signature, kernel, inclusive, [source, dest]).await
+            });
+        }
         let deal = Deal::Scan { kernel, inclusive };
         match core.group.choices.scan(source.len()) {
             Plan::Exchange(mode, capacity) if source.len() <= capacity => {
@@ -439,32 +477,6 @@ impl Team {
 
 fn sum_kernel<T: Arithmetic>() -> &'static Kernel {
     Kernel::shared(T::TYPE, ReduceOp::Sum, Kernel::sum::<T>)
-}
-
-/// One exchange inside of a task.
-async fn exchange(group: &Group, mut exchange: Exchange) -> Result<Exchange> {
-    let mut buffers = Buffers::default();
-    poll_fn(|cx| exchange.poll(group, &mut buffers, || cx.waker().clone())).await?;
-    Ok(exchange)
-}
-
-/// A reduction or scan in exchanges of at most `capacity` bytes.
-async fn in_parts(
-    group: &Group,
-    mode: Mode,
-    deal: Deal,
-    signature: Signature,
-    [source, dest]: [Span; 2],
-    capacity: usize,
-) -> Result<()> {
-    // Whole elements: their sizes divide it.
-    let step = capacity / 64 * 64;
-    for start in (0..source.len()).step_by(step) {
-        let part = start..(start + step).min(source.len());
-        let (source, dest) = (source.part(part.clone()), dest.part(part));
-        exchange(group, Exchange::new(mode, deal, signature, source, dest)).await?;
-    }
-    Ok(())
 }
 
 /// A message down the tree at a time.

@@ -19,7 +19,7 @@ use crate::{
     signature::Signature,
     span::Span,
     stream::Stream,
-    sync::{Sync, sync_in},
+    sync::{Sync, sync_here},
 };
 
 /// Where in the general scratch memory the length of a block is.
@@ -42,6 +42,8 @@ pub(crate) enum Work {
     Broadcast { root: usize },
     /// Each PE combines its chunk of all sources, and writes it to all destinations.
     Reduce(&'static Kernel),
+    /// The same, to the destination of the first PE. What others have in theirs is then unspecified.
+    ReduceToFirst(&'static Kernel),
     /// Each PE computes its chunk of everybody's sums, and writes it to them.
     Scan { kernel: &'static Kernel, inclusive: bool },
     /// Everybody writes its block to everybody, `start` bytes behind the beginning.
@@ -147,13 +149,13 @@ impl Direct {
             (Step::Called, Work::Broadcast { root }) => {
                 Step::Notice(Stream::notice(group, self.signature, root))
             }
-            (Step::Called, Work::Reduce(_) | Work::Scan { .. }) => meeting(),
+            (Step::Called, Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. }) => meeting(),
             (Step::Called, _) => {
                 self.hand_out(group);
                 meeting()
             }
             (Step::Notice(_), Work::Broadcast { root }) => {
-                group.memory.copy(self.dest, group.pe().me(), self.source, group.world_pe(root));
+                group.memory.copy(self.dest, group.here(), self.source, group.block(root));
                 if group.n() > FEW {
                     Step::Sync(Sync::default())
                 } else if group.me() == root {
@@ -164,7 +166,11 @@ impl Direct {
                 }
             }
             (Step::Meet(_), Work::Reduce(kernel)) => {
-                self.reduce(group, kernel);
+                self.reduce(group, kernel, group.n());
+                Step::Sync(Sync::default())
+            }
+            (Step::Meet(_), Work::ReduceToFirst(kernel)) => {
+                self.reduce(group, kernel, 1);
                 Step::Sync(Sync::default())
             }
             (Step::Meet(_), Work::Scan { kernel, inclusive }) => {
@@ -175,16 +181,19 @@ impl Direct {
         })
     }
 
-    fn reduce(&self, group: &Group, kernel: &'static Kernel) {
-        let all: Vec<usize> = group.members.iter().collect();
-        let here = group.pe().me();
+    /// Combines this PE's chunk, and hands it to the first so many PEs.
+    fn reduce(&self, group: &Group, kernel: &'static Kernel, to_first: usize) {
+        let all: Vec<usize> = group.blocks.iter().collect();
+        let here = group.here();
         for block in blocks(chunk(self.source.len(), group.me(), group.n())) {
             let (from, to) = (self.source.part(block.clone()), self.dest.part(block));
             // In place, this overwrites this PE's part of the sources after it has been read, element by element.
             group.memory.fold(kernel, to, from, &all);
             for distance in 1..group.n() {
                 let pe = (group.me() + distance) % group.n();
-                group.memory.copy(to, group.world_pe(pe), to, here);
+                if pe < to_first {
+                    group.memory.copy(to, group.block(pe), to, here);
+                }
             }
         }
     }
@@ -195,7 +204,7 @@ impl Direct {
             let (from, to) = (self.source.part(block.clone()), self.dest.part(block));
             total.fill(0);
             for pe in 0..group.n() {
-                let at = group.world_pe(pe);
+                let at = group.block(pe);
                 // Before the destination is written: it may be the source.
                 group.memory.read_from(from, at, next);
                 if !inclusive {
@@ -215,7 +224,7 @@ impl Direct {
 
     /// Writes what others get of this PE's source to where it belongs.
     fn hand_out(&self, group: &Group) {
-        let (me, n, here) = (group.me(), group.n(), group.pe().me());
+        let (me, n, here) = (group.me(), group.n(), group.here());
         // Each PE begins with itself, so that they do not all write to the same one.
         let pes = || (0..n).map(|distance| (me + distance) % n);
         match self.work {
@@ -224,7 +233,7 @@ impl Direct {
                 for piece in pieces(self.source.len()) {
                     let (from, to) = (self.source.part(piece.clone()), to.part(piece));
                     for pe in pes() {
-                        group.memory.copy(to, group.world_pe(pe), from, here);
+                        group.memory.copy(to, group.block(pe), from, here);
                     }
                 }
             }
@@ -233,7 +242,7 @@ impl Direct {
                 let range = |pe: usize| pe * block..(pe + 1) * block;
                 for pe in pes() {
                     let to = self.dest.part(range(me));
-                    group.memory.copy(to, group.world_pe(pe), self.source.part(range(pe)), here);
+                    group.memory.copy(to, group.block(pe), self.source.part(range(pe)), here);
                 }
             }
             Work::Alltoalls { size, dst, sst } => {
@@ -243,11 +252,11 @@ impl Direct {
                         let from = (pe * elements + i) * sst * size;
                         let to = (me * elements + i) * dst * size;
                         let (from, to) = (self.source.part(from..from + size), self.dest.part(to..to + size));
-                        group.memory.copy(to, group.world_pe(pe), from, here);
+                        group.memory.copy(to, group.block(pe), from, here);
                     }
                 }
             }
-            Work::Broadcast { .. } | Work::Reduce(_) | Work::Scan { .. } => {}
+            Work::Broadcast { .. } | Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. } => {}
         }
     }
 }
@@ -285,12 +294,12 @@ pub(crate) async fn lengths(group: &Group, signature: Signature, len: usize) -> 
     meet(group, signature).await?;
     let lengths = (0..group.n()).map(|pe| {
         let mut len = [0; size_of::<u64>()];
-        group.memory.read_from(word, group.world_pe(pe), &mut len);
+        group.memory.read_from(word, group.block(pe), &mut len);
         u64::from_ne_bytes(len) as usize
     });
     let lengths = lengths.collect();
     // Nobody writes the next one's length before all have read this.
-    sync_in(group).await?;
+    sync_here(group).await?;
     Ok(lengths)
 }
 

@@ -19,6 +19,7 @@ use crate::{
     signature::Signature,
     span::{Memory, Span},
     tree::RADIX,
+    wide::Wide,
 };
 
 /// A word through which PEs of a team signal each other. All only grow.
@@ -48,6 +49,8 @@ pub(crate) enum Flag {
     Proposal(usize),
     /// Messages of the ring and of the other algorithms that pass messages, by their lane.
     Lane(usize),
+    /// That PEs have called different things. Nobody sets it to anything else, and nobody looks at another PE's.
+    Broken,
 }
 
 /// Flags of the rounds of dissemination that 2²⁴ PEs need.
@@ -71,6 +74,7 @@ impl Flag {
             Self::ChunkTaken(child) => ROUNDS + 8 + child,
             Self::Proposal(child) => ROUNDS + 8 + RADIX + child,
             Self::Lane(lane) => ROUNDS + 8 + 2 * RADIX + lane,
+            Self::Broken => ROUNDS + 8 + 2 * RADIX + LANES,
         }
     }
 
@@ -81,7 +85,7 @@ impl Flag {
     }
 }
 
-const _: () = assert!(ROUNDS + 8 + 2 * RADIX + LANES <= scratch::FLAGS);
+const _: () = assert!(ROUNDS + 8 + 2 * RADIX + LANES < scratch::FLAGS);
 
 /// What goes into a slot behind its signature, as words: up to [`INLINE`] bytes, or nothing.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +118,10 @@ const LOOKS: u32 = 16;
 /// So many looks a wait mean that messages come from far.
 const FAR: u32 = 6;
 
-/// The PEs of a team, as its collectives see them.
+/// The PEs of a team on this host, as its collectives see them, and the way to those on others.
+///
+/// PEs have two numbers: that in the team, and that among its members on this host, in the same order. Where all members are on
+/// this host, they are the same. Collectives within a host know the second only.
 ///
 /// Collectives run one at a time, under the lock of their team's queue, so that the counters here are read and
 /// written without read-modify-write instructions.
@@ -137,9 +144,20 @@ const FAR: u32 = 6;
 pub struct Group {
     pe: Arc<Pe>,
     context: Context,
-    pub(crate) members: Members,
+    /// The members on this host, in the order of the team.
+    members: Members,
+    /// Where their memory is.
+    pub(crate) blocks: Members,
+    /// Where this PE's is.
+    here: usize,
+    /// This PE's number among them, and how many they are.
     me: usize,
     n: usize,
+    /// This PE's number in the team, and how many PEs that has.
+    my_pe: usize,
+    n_pes: usize,
+    /// The team, if it has members on other hosts.
+    wide: Option<Arc<Wide>>,
     /// The team's scratch memory, as words and as a span.
     words: SymSlice<u64>,
     scratch: Span,
@@ -172,8 +190,11 @@ pub struct Group {
 }
 
 impl Group {
-    /// The team of `members` with its scratch memory at `place`, which holds no number but 0 on any of them.
-    pub(crate) fn new(pe: &Arc<Pe>, members: Members, me: usize, place: usize, id: u64) -> Self {
+    /// The team of `members`, of which this PE is number `my_pe`, with its scratch memory at `place`, which holds no number
+    /// but 0 on any of them.
+    pub(crate) fn new(pe: &Arc<Pe>, members: Members, my_pe: usize, place: usize, id: u64) -> Self {
+        let n_pes = members.n();
+        let Here { members, blocks, me, wide } = Here::of(pe, members, my_pe, place);
         let range = place * TEAM_BYTES..(place + 1) * TEAM_BYTES;
         let allocation = Allocation::unowned(Arc::clone(pe), pe.scratch(), range.start, TEAM_BYTES);
         let memory = Memory::new(pe);
@@ -183,7 +204,12 @@ impl Group {
             n: members.n(),
             choices: Choices::new(pe, members.n()),
             members,
+            blocks,
+            here: pe.block(),
             me,
+            my_pe,
+            n_pes,
+            wide,
             words: SymSlice::new(allocation, TEAM_BYTES / size_of::<u64>()),
             scratch: memory.scratch(range),
             memory,
@@ -204,6 +230,37 @@ impl Group {
         }
     }
 
+    /// The members of the team, on whichever host.
+    pub(crate) fn team(&self) -> &Members {
+        match &self.wide {
+            None => &self.members,
+            Some(wide) => wide.members(),
+        }
+    }
+
+    /// This PE's number in the team.
+    #[inline(always)]
+    pub(crate) fn my_pe(&self) -> usize {
+        self.my_pe
+    }
+
+    /// How many PEs the team has.
+    #[inline(always)]
+    pub(crate) fn n_pes(&self) -> usize {
+        self.n_pes
+    }
+
+    /// The team, if it has members on other hosts.
+    #[inline(always)]
+    pub(crate) fn wide(&self) -> Option<&Arc<Wide>> {
+        self.wide.as_ref()
+    }
+
+    /// The number in the team of a member on this host.
+    fn number(&self, pe: usize) -> usize {
+        self.wide.as_ref().map_or(pe, |wide| wide.number(pe))
+    }
+
     /// The PE that this is a part of.
     pub(crate) fn pe(&self) -> &Arc<Pe> {
         &self.pe
@@ -219,10 +276,16 @@ impl Group {
         self.n
     }
 
-    /// The number in the world of a PE of the team.
+    /// Where the memory of a member on this host is.
     #[inline(always)]
-    pub(crate) fn world_pe(&self, pe: usize) -> usize {
-        self.members.world_pe(pe)
+    pub(crate) fn block(&self, pe: usize) -> usize {
+        self.blocks.world_pe(pe)
+    }
+
+    /// Where this PE's memory is.
+    #[inline(always)]
+    pub(crate) fn here(&self) -> usize {
+        self.here
     }
 
     /// The number of the sync that begins now.
@@ -351,7 +414,7 @@ impl Group {
         if self.looks.load(Ordering::Relaxed) < LOOKS * FAR {
             return;
         }
-        self.memory.prefetch_write(self.scratch(place, LINE), self.world_pe(pe));
+        self.memory.prefetch_write(self.scratch(place, LINE), self.block(pe));
     }
 
     /// Puts `signature` and a payload that fits into the slot at `place` of a PE, then sets its number.
@@ -365,7 +428,7 @@ impl Group {
         pe: usize,
     ) -> Result<()> {
         self.count_message();
-        let to = self.world_pe(pe);
+        let to = self.block(pe);
         self.memory.write_words(self.scratch(place + size_of::<u64>(), 16), to, &signature.words_of(self.me));
         let words = &payload.words[..payload.count];
         self.memory.write_words(self.scratch(place + PAYLOAD_AT, size_of_val(words)), to, words);
@@ -392,7 +455,7 @@ impl Group {
 
     /// Puts private bytes to a place of a PE's scratch memory, then sets a flag there.
     pub(crate) fn put_bytes(&self, to: Span, bytes: &[u8], flag: Flag, value: u64, pe: usize) -> Result<()> {
-        self.memory.write_to(to, self.world_pe(pe), bytes);
+        self.memory.write_to(to, self.block(pe), bytes);
         self.set(flag, value, pe)
     }
 
@@ -402,19 +465,29 @@ impl Group {
         word.test(Cmp::Ge, number) && word.load() < POISON
     }
 
-    /// Says on all PEs that two of them called different things; whoever waits on the team ends with an error.
+    /// Says on all PEs that this one and another of this host called different things; whoever waits on the team ends with
+    /// an error.
     #[cold]
     pub(crate) fn differ(&self, pe: usize, theirs: Signature, mine: Signature) -> Error {
+        self.differ_from(self.number(pe), theirs, mine)
+    }
+
+    /// The same where the other is named by its number in the team.
+    #[cold]
+    pub(crate) fn differ_from(&self, pe: usize, theirs: Signature, mine: Signature) -> Error {
         let ([a, b], [c, d]) = (mine.words(), theirs.words());
-        let mut calls = [[self.me as u64, a, b], [pe as u64, c, d]];
+        let mut calls = [[self.my_pe as u64, a, b], [pe as u64, c, d]];
         calls.sort_unstable();
         let record: Record = bytemuck::cast(calls);
+        if let Some(wide) = &self.wide {
+            wide.poison(self, self.record(), bytemuck::bytes_of(&record));
+        }
         self.poison(&record);
         mismatch(&record)
     }
 
-    /// The word is poisoned: the error that its poisoner has found. Passes it on, as what this PE has sent meanwhile
-    /// may have undone it.
+    /// The word is poisoned: the error that its poisoner has found. Passes it on to the PEs of this host: what this PE has sent
+    /// meanwhile may have undone it, or it came from another host.
     #[cold]
     pub(crate) fn poisoned(&self) -> Error {
         let record = self.recorded();
@@ -444,11 +517,11 @@ impl Group {
         self.scratch.part(range)
     }
 
-    /// Sets all numbers that a PE may wait for to what nobody else sets them to.
+    /// Sets all numbers that a PE of this host may wait for to what nobody else sets them to.
     fn poison(&self, record: &Record) {
         // On all of them first: a PE may see the poison on another than itself.
         for pe in 0..self.n {
-            self.memory.write_to(self.record(), self.world_pe(pe), bytemuck::bytes_of(record));
+            self.memory.write_to(self.record(), self.block(pe), bytemuck::bytes_of(record));
         }
         // Release: who sees it finds the record.
         self.broken.store(true, Ordering::Release);
@@ -461,6 +534,36 @@ impl Group {
                 // A PE that cannot be reached is past waiting.
                 let _: Result<()> = under_way(self.context.signal_set(self.word(place), POISON, pe));
             }
+        }
+    }
+}
+
+/// What of a team is on this host.
+struct Here {
+    /// The numbers in the world of its members there.
+    members: Members,
+    blocks: Members,
+    /// This PE's number among them.
+    me: usize,
+    wide: Option<Arc<Wide>>,
+}
+
+impl Here {
+    fn of(pe: &Pe, members: Members, my_pe: usize, place: usize) -> Self {
+        let hosts = &pe.placement().hosts;
+        if hosts.n_hosts() == 1 {
+            return Self { blocks: members.clone(), members, me: my_pe, wide: None };
+        }
+        let host = hosts.host_of(pe.me());
+        let here: Vec<usize> = members.iter().filter(|&member| hosts.host_of(member) == host).collect();
+        let blocks: Vec<usize> = here.iter().map(|&member| hosts.block_of(member)).collect();
+        let is_wide = here.len() < members.n();
+        let local = Members::listed(&here);
+        Self {
+            me: local.pe_of(pe.me()).unwrap_or_default(),
+            blocks: Members::listed(&blocks),
+            members: local,
+            wide: is_wide.then(|| Arc::new(Wide::new(hosts, members, my_pe, place))),
         }
     }
 }

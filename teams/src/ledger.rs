@@ -104,5 +104,5 @@ fn write(group: &Group, word: usize, words: &[u64]) {
 
 fn read(group: &Group, pe: usize, word: usize, words: &mut [u64]) {
     let from = span(group, word, words);
-    group.memory.read_from(from, group.world_pe(pe), bytemuck::cast_slice_mut(words));
+    group.memory.read_from(from, group.block(pe), bytemuck::cast_slice_mut(words));
 }

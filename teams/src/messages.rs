@@ -28,7 +28,7 @@ pub(crate) const MOST_FOR_BRUCK: usize = 1 << BRUCK;
 
 /// Puts `from` of this PE to `to` on a PE, and counts it there.
 fn put(group: &Group, to: Span, from: Span, pe: usize, lane: usize) -> Result<()> {
-    group.memory.copy(to, group.world_pe(pe), from, group.pe().me());
+    group.memory.copy(to, group.block(pe), from, group.here());
     group.add(Flag::Lane(lane), 1, pe)
 }
 
@@ -69,7 +69,7 @@ pub(crate) async fn ring_collect(
     dest: Span,
 ) -> Result<()> {
     let (me, len) = (group.me(), source.len());
-    let here = group.pe().me();
+    let here = group.here();
     group.memory.copy(dest.part(me * len..(me + 1) * len), here, source, here);
     circulate(group, dest, |block| block * len..(block + 1) * len, me).await?;
     meet(group, signature).await
@@ -84,7 +84,7 @@ pub(crate) async fn ring_reduce(
     source: Span,
     dest: Span,
 ) -> Result<()> {
-    let (me, n, here) = (group.me(), group.n(), group.pe().me());
+    let (me, n, here) = (group.me(), group.n(), group.here());
     let right = (me + 1) % n;
     let part = |index: usize| chunk(source.len(), index % n, n);
     let mut buffers = Buffers::default();
@@ -123,7 +123,7 @@ fn combine_into(group: &Group, kernel: &Kernel, total: Span, own: Span, buffers:
 /// Collect in log₂ n rounds, in each of which a PE passes on all blocks that it has. They lie in the destination
 /// beginning with the PE's own, and are put in order at the end.
 pub(crate) async fn bruck(group: &Group, signature: Signature, source: Span, dest: Span) -> Result<()> {
-    let (me, n, len, here) = (group.me(), group.n(), source.len(), group.pe().me());
+    let (me, n, len, here) = (group.me(), group.n(), source.len(), group.here());
     group.memory.copy(dest.part(0..len), here, source, here);
     let mut have = 1;
     for lane in 0.. {
@@ -146,7 +146,7 @@ pub(crate) async fn bruck(group: &Group, signature: Signature, source: Span, des
 
 /// All-to-all in n rounds: in round k each PE sends to the k-th behind it, and hears from the k-th before it.
 pub(crate) async fn pairwise(group: &Group, signature: Signature, source: Span, dest: Span) -> Result<()> {
-    let (me, n, here) = (group.me(), group.n(), group.pe().me());
+    let (me, n, here) = (group.me(), group.n(), group.here());
     let len = source.len() / n;
     let block = |pe: usize| pe * len..(pe + 1) * len;
     group.memory.copy(dest.part(block(me)), here, source.part(block(me)), here);
@@ -166,7 +166,7 @@ pub(crate) async fn scatter(
     source: Span,
     dest: Span,
 ) -> Result<()> {
-    let (me, n, here) = (group.me(), group.n(), group.pe().me());
+    let (me, n, here) = (group.me(), group.n(), group.here());
     let part = |pe: usize| chunk(source.len(), pe, n);
     if me == root {
         group.memory.copy(dest.part(part(me)), here, source.part(part(me)), here);

@@ -11,6 +11,7 @@ use crate::{
     queue::{Collective, Core},
     signature::Signature,
     span::Span,
+    wide::Wide,
 };
 
 /// What a collective was called with.
@@ -103,6 +104,21 @@ impl<'a> Operands<'a> {
     /// Has the PEs reach into each other's memory.
     pub(crate) fn direct(self, work: Work, signature: Signature) -> Collective<'a> {
         self.core.direct(Direct::new(work, signature, self.source, self.dest), self.memory)
+    }
+
+    /// Leaves the collective of a team on several hosts to a task.
+    #[cold]
+    pub(crate) fn across<F>(
+        self,
+        wide: &Arc<Wide>,
+        signature: Signature,
+        task: impl FnOnce(Arc<Wide>, Arc<Group>) -> F + Send + 'static,
+    ) -> Collective<'a>
+    where
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        let wide = Arc::clone(wide);
+        self.task(signature, move |group| task(wide, group))
     }
 
     /// Leaves the collective to a task, which owns its memory.

@@ -123,6 +123,13 @@ impl Signature {
         self.what == other.what && (self.len == other.len || self.what as u8 == Call::Collect as u8)
     }
 
+    /// A number that is nearly always another for a call that does not [agree](Self::agrees), and never for one that does.
+    pub(crate) fn digest(self) -> u64 {
+        let len = if self.what as u8 == Call::Collect as u8 { 0 } else { self.len };
+        let hash = (self.what ^ len.rotate_left(24)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32
+    }
+
     /// What is called.
     pub(crate) fn name(self) -> &'static str {
         match (self.kernel(), NAMES.get(usize::from(self.what as u8))) {

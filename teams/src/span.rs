@@ -42,6 +42,21 @@ impl Span {
         self.len
     }
 
+    /// Some bytes that nobody looks at.
+    #[cfg(test)]
+    pub(crate) fn for_test(len: usize) -> Self {
+        Self { segment: SegmentId::Heap, offset: 0, len }
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// Where it begins in its segment, the same on every PE.
+    pub(crate) fn offset(self) -> usize {
+        self.offset
+    }
+
     /// A part of it.
     ///
     /// # Panics
@@ -63,7 +78,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn new(pe: &Pe) -> Self {
-        Self { scratch: pe.scratch(), heap: HostDomain::heap(pe).segment().clone(), me: pe.me() }
+        Self { scratch: pe.scratch(), heap: HostDomain::heap(pe).segment().clone(), me: pe.block() }
     }
 
     /// Bytes of the scratch memory.
@@ -82,9 +97,9 @@ impl Memory {
 
     /// The place of `span` on the PE with that number in the world.
     #[inline(always)]
-    fn place(&self, span: Span, world_pe: usize) -> Place<'_> {
-        assert!(world_pe < self.scratch.n_pes());
-        Place { segment: self.segment(span.segment), pe: world_pe, offset: span.offset }
+    fn place(&self, span: Span, block: usize) -> Place<'_> {
+        assert!(block < self.scratch.blocks());
+        Place { segment: self.segment(span.segment), block, offset: span.offset }
     }
 
     /// Copies this PE's bytes to `to`, as many as both have.
@@ -95,10 +110,10 @@ impl Memory {
 
     /// Copies the bytes of a PE to `to`.
     #[inline(always)]
-    pub(crate) fn read_from(&self, from: Span, world_pe: usize, to: &mut [u8]) {
+    pub(crate) fn read_from(&self, from: Span, block: usize, to: &mut [u8]) {
         assert_eq!(from.len, to.len());
         // SAFETY: a span is in bounds on every PE, and `place` checks the PE; `to` has as many bytes.
-        unsafe { copy::copy(to.as_mut_ptr(), self.place(from, world_pe).address(), to.len()) }
+        unsafe { copy::copy(to.as_mut_ptr(), self.place(from, block).address(), to.len()) }
     }
 
     /// Copies `from` to this PE's bytes.
@@ -109,17 +124,17 @@ impl Memory {
 
     /// Copies `from` to the bytes of a PE. Wakes nobody: a flag follows.
     #[inline(always)]
-    pub(crate) fn write_to(&self, to: Span, world_pe: usize, from: &[u8]) {
+    pub(crate) fn write_to(&self, to: Span, block: usize, from: &[u8]) {
         assert_eq!(to.len, from.len());
         // SAFETY: as in `read_from`.
-        unsafe { copy::copy(self.place(to, world_pe).address(), from.as_ptr(), from.len()) }
+        unsafe { copy::copy(self.place(to, block).address(), from.as_ptr(), from.len()) }
     }
 
     /// Copies `from` to the words of a PE, which are aligned. Wakes nobody: a flag follows.
     #[inline(always)]
-    pub(crate) fn write_words(&self, to: Span, world_pe: usize, from: &[u64]) {
+    pub(crate) fn write_words(&self, to: Span, block: usize, from: &[u64]) {
         assert!(to.len == size_of_val(from) && to.offset.is_multiple_of(align_of::<u64>()));
-        let to = self.place(to, world_pe).address().cast::<u64>();
+        let to = self.place(to, block).address().cast::<u64>();
         for (i, &word) in from.iter().enumerate() {
             // SAFETY: in bounds and aligned. Relaxed: whoever reads it has seen the flag.
             unsafe { AtomicU64::from_ptr(to.add(i)).store(word, Ordering::Relaxed) };
@@ -128,8 +143,8 @@ impl Memory {
 
     /// Prepares for a store to the first cache line of a PE's bytes.
     #[inline(always)]
-    pub(crate) fn prefetch_write(&self, span: Span, world_pe: usize) {
-        copy::prefetch_write(self.place(span, world_pe).address());
+    pub(crate) fn prefetch_write(&self, span: Span, block: usize) {
+        copy::prefetch_write(self.place(span, block).address());
     }
 
     /// Copies bytes of one PE to as many of another. Wakes nobody.
@@ -144,20 +159,20 @@ impl Memory {
     }
 
     /// `out = a op b op …` over the same bytes of several PEs, in that order, where they lie. `out` is on this PE.
-    pub(crate) fn fold(&self, kernel: &Kernel, out: Span, from: Span, world_pes: &[usize]) {
+    pub(crate) fn fold(&self, kernel: &Kernel, out: Span, from: Span, blocks: &[usize]) {
         let align = kernel.element().align();
-        assert!(out.len == from.len && !world_pes.is_empty() && from.len.is_multiple_of(kernel.size()));
+        assert!(out.len == from.len && !blocks.is_empty() && from.len.is_multiple_of(kernel.size()));
         assert!(out.offset.is_multiple_of(align) && from.offset.is_multiple_of(align));
         // On the stack where they are few.
         let mut few = [std::ptr::null::<u8>(); 16];
         let many: Vec<_>;
-        let sources: &[*const u8] = if world_pes.len() <= few.len() {
-            for (source, &pe) in few.iter_mut().zip(world_pes) {
+        let sources: &[*const u8] = if blocks.len() <= few.len() {
+            for (source, &pe) in few.iter_mut().zip(blocks) {
                 *source = self.place(from, pe).address();
             }
-            &few[..world_pes.len()]
+            &few[..blocks.len()]
         } else {
-            many = world_pes.iter().map(|&pe| self.place(from, pe).address().cast_const()).collect();
+            many = blocks.iter().map(|&pe| self.place(from, pe).address().cast_const()).collect();
             &many
         };
         let out = self.place(out, self.me).address();

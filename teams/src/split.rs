@@ -78,7 +78,7 @@ impl Team {
         let last = size.checked_sub(1).and_then(|last| isize::try_from(last).ok());
         let last = last.and_then(|last| start.checked_add_signed(last.checked_mul(stride)?));
         let valid = start < n_pes && last.is_some_and(|last| last < n_pes) && (stride != 0 || size == 1);
-        let member = valid.then(|| self.core().group.members.strided(start, stride, size));
+        let member = valid.then(|| self.core().group.team().strided(start, stride, size));
         let invalid = move || Error::InvalidTriplet { call, start, stride, size, n_pes };
         let made = self.split(call, words, activity, [member.map(|team| (team, config))], invalid);
         async move { made.await.map(|[team]| team) }
@@ -136,7 +136,7 @@ impl Team {
         let members = (xrange > 0).then(|| {
             let xrange = xrange.min(n);
             let (x, y) = (me % xrange, me / xrange);
-            let parent = &self.core().group.members;
+            let parent = self.core().group.team();
             let row = parent.strided(y * xrange, 1, xrange.min(n - y * xrange));
             (row, parent.strided(x, xrange as isize, (n - x).div_ceil(xrange)))
         });

@@ -143,13 +143,13 @@ impl Stream {
     /// Gives the children what is in `from`, and this PE too.
     #[inline(always)]
     fn pass_on(&self, group: &Group, from: Span) -> Result<()> {
-        let me = group.pe().me();
+        let me = group.here();
         let mut children = self.tree(group).children().peekable();
         if children.peek().is_some() {
             let payload = group.payload(from);
             for child in children {
                 if from.len() > INLINE {
-                    group.memory.copy(self.payload(group), group.world_pe(child), from, me);
+                    group.memory.copy(self.payload(group), group.block(child), from, me);
                 }
                 group.send(self.slot(), self.number, self.signature, &payload, child)?;
             }

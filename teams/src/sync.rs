@@ -6,6 +6,8 @@
 //! - *counter*: everybody adds to one counter, the last one releases all. Two turns on a processor a PE, which
 //!   counts where PEs share processors.
 //! - *tree*: up and down a tree of radix 4. No PE sends more than five messages, and there are 2(n − 1) in all.
+//!
+//! Among the PEs of several hosts it is a collective of its own, in `wide`.
 
 use std::{
     future::poll_fn,
@@ -212,6 +214,14 @@ impl Sync {
 /// # Ok::<(), oxshmem_runtime::Error>(())
 /// ```
 pub async fn sync_in(group: &Group) -> Result<()> {
+    match group.wide() {
+        None => sync_here(group).await,
+        Some(wide) => wide.sync(group).await,
+    }
+}
+
+/// The same for the PEs of this host only.
+pub(crate) async fn sync_here(group: &Group) -> Result<()> {
     let mut sync = Sync::default();
     sync.begin(group)?;
     poll_fn(|cx| sync.poll(group, || cx.waker().clone())).await

@@ -140,7 +140,7 @@ impl Team {
     /// ```
     #[inline]
     pub fn my_pe(&self) -> usize {
-        self.core.group.me()
+        self.core.group.my_pe()
     }
 
     /// How many PEs the team has (`OpenSHMEM 1.6 §9.4.2`).
@@ -156,7 +156,7 @@ impl Team {
     /// ```
     #[inline]
     pub fn n_pes(&self) -> usize {
-        self.core.group.n()
+        self.core.group.n_pes()
     }
 
     /// What it was made for (`OpenSHMEM 1.6 §9.4.4`).
@@ -188,8 +188,8 @@ impl Team {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn translate_pe(&self, pe: usize, dest: &Self) -> Option<usize> {
-        let members = &self.core.group.members;
-        dest.core.group.members.pe_of((pe < members.n()).then(|| members.world_pe(pe))?)
+        let members = self.core.group.team();
+        dest.core.group.team().pe_of((pe < members.n()).then(|| members.world_pe(pe))?)
     }
 
     /// The number in the world of the PE that is `pe` here.
@@ -204,7 +204,7 @@ impl Team {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn world_pe(&self, pe: usize) -> Option<usize> {
-        let members = &self.core.group.members;
+        let members = self.core.group.team();
         (pe < members.n()).then(|| members.world_pe(pe))
     }
 
@@ -233,7 +233,8 @@ impl Team {
         self.core.check("create_context")?;
         let group = &self.core.group;
         let team: Arc<dyn Any + Send + Sync> = Arc::new(self.clone());
-        let context = Context::over(Arc::clone(group.pe()), group.members.clone(), group.me(), team, options);
+        let context =
+            Context::over(Arc::clone(group.pe()), group.team().clone(), group.my_pe(), team, options);
         let mut contexts = self.core.contexts.lock().unwrap_or_else(PoisonError::into_inner);
         contexts.retain(ContextHandle::is_alive);
         contexts.push(context.handle());

@@ -12,10 +12,11 @@ use std::{
     time::Duration,
 };
 
-use oxshmem::{ClusterOptions, Error, LocalCluster, Result, World, settings::Settings};
+use oxshmem::{ClusterOptions, Error, Link, LocalCluster, Result, World, settings::Settings};
 
 pub(crate) use processes::{
-    Ended, Job, PeRuntime, Running, assert_nothing_left, cpu_time, is_alive, kill, shared_names,
+    Ended, Job, Launcher, PeRuntime, Running, assert_nothing_left, cpu_time, has_ucx, is_alive, kill,
+    shared_names,
 };
 pub(crate) use watchdog::{TimeLimit, doing, time_limit};
 
@@ -25,6 +26,25 @@ pub(crate) fn pe_counts() -> Vec<usize> {
         Ok(list) => list.split([',', ' ']).filter_map(|n| n.trim().parse().ok()).collect(),
         Err(_) => vec![1, 2, 3, 4, 7],
     }
+}
+
+/// What it takes to reach PEs of other simulated hosts, where `SHMEM_FAKE_HOSTS` makes some: nothing, or microseconds of
+/// latency and of jitter as `OXSHMEM_TEST_LINK` lists them (`"20,50"`).
+pub(crate) fn link() -> Link {
+    let text = std::env::var("OXSHMEM_TEST_LINK").unwrap_or_default();
+    let mut micros = text.split(',').filter_map(|n| n.trim().parse().ok()).map(Duration::from_micros);
+    let mut next = || micros.next().unwrap_or_default();
+    Link { latency: next(), jitter: next(), ..Link::default() }
+}
+
+/// Whether all PEs are on one host, as they are unless `SHMEM_FAKE_HOSTS` says otherwise. Says why a test does nothing then.
+pub(crate) fn on_one_host(why: &str) -> bool {
+    let hosts = std::env::var("SHMEM_FAKE_HOSTS").unwrap_or_default();
+    let one = ["", "1"].contains(&hosts.as_str());
+    if !one {
+        println!("skipped with SHMEM_FAKE_HOSTS={hosts}: {why}");
+    }
+    one
 }
 
 /// A small heap, so that many clusters at once stay cheap to reserve.
@@ -47,7 +67,7 @@ where
     R: Send + 'static,
     F: Future<Output = Result<R>> + Send + 'static,
 {
-    let options = ClusterOptions { settings, ..ClusterOptions::default() };
+    let options = ClusterOptions { settings, link: link(), ..ClusterOptions::default() };
     LocalCluster::run_with(n, options, |world| {
         let body = body(world.clone());
         async move {

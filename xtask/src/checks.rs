@@ -1,8 +1,11 @@
-//! Checks that need another build than the tests: loom, miri and AddressSanitizer; and many repetitions.
+//! Checks that need another build than the tests: loom, miri and AddressSanitizer; several hosts; and many repetitions.
 
 use std::time::Instant;
 
-use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
+use crate::{
+    debian,
+    run::{Failure, Job, Outcome, Verdict, target_dir},
+};
 
 /// Every interleaving of the doorbell and of the op set. Optimised, as there are many, but not for size.
 pub(crate) fn loom() -> Outcome {
@@ -82,6 +85,71 @@ fn host() -> Result<String, Failure> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or_else(|| Failure::new("rustc -vV names no host"))
+}
+
+/// Installs UCX, which is found at run time, if it is missing.
+pub(crate) fn ucx() -> Result<(), Failure> {
+    let present = || Job::new("sh", ["-c", "/sbin/ldconfig -p | grep -q 'libucp\\.so\\.0'"]).works();
+    debian::install("UCX is", &["libucx0"], present)
+}
+
+/// Installs Open MPI, whose launcher offers PMIx, and what joins network namespaces, if they are missing.
+pub(crate) fn open_mpi() -> Result<(), Failure> {
+    let present = || ["mpirun", "mpicc", "ip"].iter().all(|tool| Job::new("which", [tool]).works());
+    debian::install("Open MPI or iproute2 is", &["openmpi-bin", "libopenmpi-dev", "iproute2"], present)
+}
+
+/// The tests that run again with simulated hosts before a change goes in: of the facade, then of the C library.
+const ON_HOSTS: [&str; 13] = [
+    "amo_model",
+    "cancel_operations",
+    "collective_model",
+    "collective_sync",
+    "fault_processes",
+    "heap_alloc",
+    "lock",
+    "rma_transfers",
+    "signal_ordering",
+    "team_life",
+    "world_lifecycle",
+    "point_to_point",
+    "statics",
+];
+
+/// Runs tests of several PEs with the PEs on two simulated hosts: tasks of one process over a modelled network, processes
+/// over UCX. `all` is every one of them, with hosts in blocks, in turn, and with a network that is slow and jumbles.
+pub(crate) fn hosts(all: bool) -> Outcome {
+    if let Err(failure) = ucx() {
+        return Ok(Verdict::Skipped(failure.to_string()));
+    }
+    Job::cargo("build --workspace --lib --bins --examples").run()?;
+    let programs = target_dir()?.join("debug");
+    let test = |tests: &[&str], deal: &str, link: &str| {
+        // Of the workspace, so that nothing is built that the other tests were not built with.
+        Job::cargo("test --workspace --no-fail-fast --quiet")
+            .args(tests.iter().flat_map(|test| ["--test", test]))
+            .env("OXSHMEM_BIN_DIR", &programs)
+            .env("OXSHMEM_TEST_LINK", link)
+            .env("SHMEM_FAKE_HOSTS", deal)
+            .limit(1800)
+            .run()
+    };
+    if !all {
+        return test(&ON_HOSTS, "2", "").map(|()| Verdict::Passed);
+    }
+    let mut failed = Vec::new();
+    // Latency and jitter in microseconds.
+    for (deal, link) in [("2", ""), ("2:cyclic", ""), ("2", "20,20")] {
+        println!("=== SHMEM_FAKE_HOSTS={deal} OXSHMEM_TEST_LINK={link}");
+        if test(&["*"], deal, link).is_err() {
+            failed.push(format!("SHMEM_FAKE_HOSTS={deal} OXSHMEM_TEST_LINK={link}"));
+        }
+    }
+    if failed.is_empty() {
+        Ok(Verdict::Passed)
+    } else {
+        Err(Failure::new(format!("failed: {}", failed.join("; "))))
+    }
 }
 
 /// Repeats the tests that start PEs.

@@ -5,13 +5,16 @@
 //! | [`verify`] | everything that must hold before a change goes in |
 //! | [`programs`] | the demo, the examples |
 //! | [`install`] | the installation, and the check that it works wherever it is |
-//! | [`checks`] | miri, loom, AddressSanitizer, and many repetitions |
+//! | [`checks`] | miri, loom, AddressSanitizer, several simulated hosts, and many repetitions |
 //! | [`compare`] | our collectives beside Open MPI's |
+//! | [`scale`] | collectives on many hosts, simulated |
+//! | [`bindings`] | the committed bindings of UCX and PMIx, from installed headers |
 //! | [`headers`] | the C headers and the map from C to Rust, from the table of the C API |
 //! | [`book`] | the book: its links, its table of settings, its pages |
 //! | [`debian`] | packages that other commands need |
 //! | [`run`] | commands with time limits, and steps with verdicts |
 
+mod bindings;
 mod book;
 mod checks;
 mod compare;
@@ -20,6 +23,7 @@ mod headers;
 mod install;
 mod programs;
 mod run;
+mod scale;
 mod verify;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -63,6 +67,8 @@ enum Task {
         #[arg(long, default_value_t = 16)]
         pes: usize,
     },
+    /// Runs all tests of several PEs again with the PEs on two simulated hosts, dealt in blocks and in turn
+    Hosts,
     /// Makes many random collectives on random teams of 8 PEs, and compares each with a sequential model
     SoakCollectives {
         /// How many
@@ -84,10 +90,18 @@ enum Task {
         #[arg(long, value_enum)]
         only: Option<compare::Part>,
     },
+    /// Simulates collectives of up to 4,096 PEs on many hosts, and writes the tables and charts of the chapter about scale
+    Scale {
+        /// Simulates only what is not there from an earlier run
+        #[arg(long)]
+        reuse: bool,
+    },
     /// Checks the book and builds it to target/book; installs mdbook if it is missing
     Book,
     /// Writes the table of settings into the book
     Settings,
+    /// Writes the bindings of UCX and PMIx from the headers that are installed, with bindgen
+    Bindings,
     /// Writes the C headers and the book's map from C to Rust
     Headers {
         /// Writes nothing, and fails if one of them is not what it would be
@@ -116,11 +130,14 @@ fn main() -> ExitCode {
         Task::Verify { keep_going, only } => verify::verify(keep_going, &only),
         Task::Examples { names } => programs::examples(&names),
         Task::Soak { times, pes } => checks::soak(times, pes),
+        Task::Hosts => checks::hosts(true),
         Task::SoakCollectives { count } => checks::soak_collectives(count),
         Task::Sanitize => checks::sanitize(),
         Task::Compare { quick, pes, only } => compare::compare(quick, &pes, only),
+        Task::Scale { reuse } => scale::scale(reuse),
         Task::Book => book::build(true),
         Task::Settings => book::write_settings(),
+        Task::Bindings => bindings::bindings(),
         Task::Headers { check } => headers::headers(check),
         Task::Install { prefix, debug } => install::install(&prefix, debug),
     };

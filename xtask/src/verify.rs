@@ -15,6 +15,7 @@ const STEPS: &[Step] = &[
     ("doc", doc),
     ("build", || done(Job::cargo("build --workspace --lib --bins --examples").run())),
     ("test", test),
+    ("hosts", || checks::hosts(false)),
     ("examples", || programs::run_examples(&[])),
     ("install", install::check),
     ("headers", || headers::headers(true)),
@@ -59,6 +60,14 @@ fn tools() -> Outcome {
     if let Err(failure) = debian::install("optional tools are", &optional, present) {
         println!("{failure}");
     }
+    // Tests of several hosts say that they do not run without.
+    if let Err(failure) = checks::ucx() {
+        println!("{failure}");
+    }
+    // And those of other launchers, and of MPI programs.
+    if let Err(failure) = checks::open_mpi() {
+        println!("{failure}");
+    }
     Ok(Verdict::Passed)
 }
 
@@ -70,7 +79,7 @@ fn doc() -> Outcome {
 /// Unit tests, tests with several PEs and doctests. Tests find the programs they start by `OXSHMEM_BIN_DIR`.
 fn test() -> Outcome {
     let programs = target_dir()?.join("debug");
-    done(Job::cargo("test --workspace --no-fail-fast").env("OXSHMEM_BIN_DIR", programs).limit(900).run())
+    done(Job::cargo("test --workspace --no-fail-fast").env("OXSHMEM_BIN_DIR", programs).limit(2400).run())
 }
 
 fn done(outcome: Result<(), Failure>) -> Outcome {

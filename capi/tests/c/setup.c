@@ -26,7 +26,8 @@ int main(void) {
     for (int pe = 0; pe < n; pe++) {
         CHECK(shmem_addr_accessible(&cell, pe) && shmem_addr_accessible(&seen[n - 1], pe));
         CHECK(!shmem_addr_accessible(&local, pe) && !shmem_addr_accessible(NULL, pe));
-        CHECK(shmem_ptr(&cell, pe) != NULL && shmem_ptr(&local, pe) == NULL);
+        int near = shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED) >= 0;
+        CHECK((shmem_ptr(&cell, pe) != NULL) == near && shmem_ptr(&local, pe) == NULL);
     }
     CHECK(!shmem_addr_accessible(&cell, n) && shmem_ptr(&cell, n) == NULL && shmem_ptr(&cell, -1) == NULL);
 

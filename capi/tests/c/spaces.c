@@ -26,7 +26,8 @@ int main(void) {
         shmem_barrier_all();
         CHECK(a[99] == 1000 + before);
         long *there = shmem_space_ptr(spaces[i], &a[99], next);
-        CHECK(there != NULL && *there == 1000 + me && shmem_space_ptr(spaces[i], a, me) == a);
+        int near = shmem_team_translate_pe(SHMEM_TEAM_WORLD, next, SHMEM_TEAM_SHARED) >= 0;
+        CHECK((there != NULL) == near && (!near || *there == 1000 + me) && shmem_space_ptr(spaces[i], a, me) == a);
         CHECK(shmem_space_ptr(spaces[i], a, -1) == NULL && shmem_space_ptr(spaces[i], a, n) == NULL);
         CHECK(shmem_space_ptr(spaces[i], &me, 0) == NULL);
         CHECK(shmem_get_space(a, &space) == 0 && space == SHMEM_SPACE_CPU);

@@ -29,12 +29,14 @@ int main(void) {
     CHECK(zeroed == 100 + before && local == before && table[2][999] == 0.5 + before);
     CHECK(large[1000000] == before && strcmp(text, mine) == 0);
 
-    /* shmem_ptr works on them. */
+    /* shmem_ptr works on them, where the other PE is on this host. */
     CHECK(shmem_ptr(&zeroed, me) == &zeroed);
     long *there = shmem_ptr(&initialized, next);
-    CHECK(there != NULL && *there == 8);
+    CHECK((there != NULL) == (shmem_team_translate_pe(SHMEM_TEAM_WORLD, next, SHMEM_TEAM_SHARED) >= 0));
+    CHECK((there != NULL ? *there : shmem_long_g(&initialized, next)) == 8);
     shmem_barrier_all();
-    *there = 1000 + me;
+    if (there != NULL) *there = 1000 + me;
+    else shmem_long_p(&initialized, 1000 + me, next);
     shmem_barrier_all();
     CHECK(initialized == 1000 + before);
     CHECK(shmem_addr_accessible(&local, next) && !shmem_addr_accessible(mine, next));

@@ -19,6 +19,9 @@ pub(crate) const PES: [usize; 5] = [1, 2, 3, 4, 7];
 /// How long a compiler or a job may take.
 const LIMIT: Duration = Duration::from_secs(100);
 
+/// Has MPI programs share no memory with MPI: that stays behind in files when a job is ended.
+const BTL: (&str, &str) = ("OMPI_MCA_btl", "self,tcp");
+
 /// A compiled program.
 #[derive(Debug)]
 pub(crate) struct Program(PathBuf);
@@ -88,6 +91,20 @@ impl Program {
         Self(out)
     }
 
+    /// The same for a program that needs MPI too. `None`, which it says, if there is no MPI that speaks PMIx.
+    pub(crate) fn with_mpi(source: &str, options: &[&str]) -> Option<Self> {
+        let Some(show) = output("mpicc", "-show").filter(|_| mpirun_is("Open MPI")) else {
+            println!("{source} does not run: Open MPI is missing (Debian: openmpi-bin and libopenmpi-dev)");
+            return None;
+        };
+        let libraries = programs();
+        let rpath = format!("-Wl,-rpath,{}", libraries.display());
+        let mut link = vec!["-L".into(), libraries.into_os_string(), "-lshmem".into(), rpath.into()];
+        // The first is the compiler.
+        link.extend(show.split_whitespace().skip(1).map(OsString::from));
+        Some(Self::compile(source, options, &link))
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
@@ -107,6 +124,14 @@ impl Program {
         Ended::of(command.arg("--").arg(&self.0).args(args))
     }
 
+    /// Runs it as a job of `n` PEs that `mpirun` starts.
+    pub(crate) fn under_mpirun(&self, n: usize, args: &[&str]) -> Ended {
+        let mut command = Command::new("mpirun");
+        command.args(["--allow-run-as-root", "--oversubscribe", "-n", &n.to_string()]);
+        command.env(BTL.0, BTL.1);
+        Ended::of(command.arg(&self.0).args(args))
+    }
+
     /// Runs it as a job of each number of [`PES`], and expects it to end well.
     #[track_caller]
     pub(crate) fn passes(&self) {
@@ -117,8 +142,24 @@ impl Program {
 
     /// Runs it without a launcher.
     pub(crate) fn alone(&self) -> Ended {
-        Ended::of(&mut Command::new(&self.0))
+        self.alone_with(&[])
     }
+
+    /// The same with arguments.
+    pub(crate) fn alone_with(&self, args: &[&str]) -> Ended {
+        Ended::of(Command::new(&self.0).args(args).env(BTL.0, BTL.1))
+    }
+}
+
+/// Whether `mpirun` says this of itself.
+pub(crate) fn mpirun_is(what: &str) -> bool {
+    output("mpirun", "--version").is_some_and(|text| text.contains(what))
+}
+
+/// What a command prints, if it is there and works.
+fn output(name: &str, arg: &str) -> Option<String> {
+    let output = Command::new(name).arg(arg).stdin(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 impl Drop for Program {

@@ -13,6 +13,7 @@ use clap::Parser;
 use oxshmem_launch::shmem_info::Options;
 use oxshmem_runtime::{
     Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
+    net::{ATOMICS, UcxFound},
     settings::{FenceSide, Settings, markdown, unknown},
     version_line,
 };
@@ -48,6 +49,7 @@ struct Report {
     cpus: usize,
     page_size: usize,
     membarrier: bool,
+    ucx: UcxFound,
     waiting: Vec<Waiting>,
     unknown: Vec<String>,
 }
@@ -73,6 +75,7 @@ impl Report {
             cpus,
             page_size: rustix::param::page_size(),
             membarrier,
+            ucx: UcxFound::look(),
             unknown: unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())),
             settings,
         })
@@ -85,6 +88,13 @@ impl Report {
             ("page size", format!("{} bytes", self.page_size)),
             ("membarrier", membarrier.to_owned()),
         ];
+        let ucx = match &self.ucx {
+            UcxFound::Loaded { version, file } => format!("to PEs of other hosts: UCX {version}, {file}"),
+            UcxFound::Missing(reason) => format!("no PEs of other hosts can be reached: {reason}"),
+        };
+        facts.push(("shm", "to PEs of this host: loads and stores of their memory".to_owned()));
+        facts.push(("ucx", ucx));
+        facts.push(("atomics", ATOMICS.to_owned()));
         for waiting in &self.waiting {
             facts.push(("waiting", waiting.sentence(self.settings.yield_rounds)));
         }
@@ -124,6 +134,10 @@ impl Report {
                 "same_on_all_pes": entry.setting.same_on_all_pes,
             })
         });
+        let (ucx, ucx_missing) = match &self.ucx {
+            UcxFound::Loaded { version, file } => (json!({ "version": version, "file": file }), Value::Null),
+            UcxFound::Missing(reason) => (Value::Null, json!(reason)),
+        };
         let report = json!({
             "vendor": VENDOR_NAME,
             "version": env!("CARGO_PKG_VERSION"),
@@ -131,6 +145,9 @@ impl Report {
             "cpus": self.cpus,
             "page_size": self.page_size,
             "membarrier": self.membarrier,
+            "ucx": ucx,
+            "ucx_missing": ucx_missing,
+            "atomics": ATOMICS,
             "waiting": waiting.collect::<Value>(),
             "unknown": self.unknown,
             "settings": settings.collect::<Value>(),

@@ -11,6 +11,7 @@ use rustix::process::Signal;
 use super::{
     diagnosis::Known,
     pe::{Exit, signal_name},
+    places::Places,
 };
 
 /// How long PEs have between SIGTERM and SIGKILL once the job has failed.
@@ -51,7 +52,7 @@ pub(super) enum About {
 
 /// The job so far.
 pub(super) struct Course {
-    host: String,
+    places: Places,
     pes: Vec<Member>,
     alive: usize,
     phase: Phase,
@@ -81,12 +82,12 @@ enum Phase {
 }
 
 impl Course {
-    /// A job on `host` whose PEs run as the processes `pids`.
-    pub(super) fn new(host: &str, pids: impl Iterator<Item = u32>) -> Self {
+    /// A job whose PEs run as the processes `pids`.
+    pub(super) fn new(places: Places, pids: impl Iterator<Item = u32>) -> Self {
         let member = |pid| Member { pid, alive: true, exit: None, inside: false, inits: 0 };
         let pes: Vec<_> = pids.map(member).collect();
-        let (alive, host) = (pes.len(), host.to_owned());
-        Self { host, pes, alive, phase: Phase::Running, verdict: None, notice: None }
+        let alive = pes.len();
+        Self { places, pes, alive, phase: Phase::Running, verdict: None, notice: None }
     }
 
     /// Whether a PE's process is still there.
@@ -211,8 +212,8 @@ impl Course {
     }
 
     fn lost(&mut self, pe: usize, status: u8, how: &str) -> Option<Step> {
-        let message =
-            format!("PE {pe} (pid {}, host {}) {how}; the job was ended", self.pes[pe].pid, self.host);
+        let (pid, host) = (self.pes[pe].pid, self.places.host_name(pe));
+        let message = format!("PE {pe} (pid {pid}, host {host}) {how}; the job was ended");
         let notice = Message::new(Kind::Lost).ticket(pe as u64).with_body(how.into()).ok();
         self.end(Verdict { status, message: Some(message), about: About::Pe(pe) }, notice, None)
     }
@@ -235,12 +236,19 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use oxshmem_runtime::bootstrap::Hosts;
+
     use super::*;
 
     const TERMINATE: Option<Step> = Some(Step::Terminate { spare: None });
 
     fn course(n: u32) -> Course {
-        Course::new("node1", 100..100 + n)
+        course_on(Hosts::one(n as usize))
+    }
+
+    fn course_on(hosts: Hosts) -> Course {
+        let pids = 100..100 + hosts.n_pes() as u32;
+        Course::new(Places::new(hosts, "node1"), pids)
     }
 
     fn message(course: Course) -> (u8, String) {
@@ -283,6 +291,13 @@ mod tests {
         assert_eq!(course.aborted(1, 5, "late"), None);
         let expected = "PE 2 (pid 102, host node1) was killed by signal 9 (SIGKILL); the job was ended";
         assert_eq!(message(course), (137, expected.to_owned()));
+    }
+
+    #[test]
+    fn who_is_lost_is_named_with_its_own_host() {
+        let mut course = course_on(Hosts::blocks([1, 2]));
+        assert_eq!(course.exited(2, Exit::Status(3)), TERMINATE);
+        assert_eq!(message(course).1, "PE 2 (pid 102, host node1-1) exited with status 3; the job was ended");
     }
 
     #[test]

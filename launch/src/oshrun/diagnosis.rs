@@ -1,17 +1,14 @@
 //! What the PEs are in, read off the boards in their shared memory, for messages about jobs that hang or die.
 //!
 //! The launcher relays the descriptors of that memory from each host's leader to the other PEs, and keeps two of
-//! them. It asks no PE, which may be stuck or gone.
+//! them a host. It asks no PE, which may be stuck or gone.
 
 use std::{collections::HashMap, os::fd::OwnedFd, time::Duration};
 
-use oxshmem_runtime::{
-    activity::{Boards, PeBoard, Table},
-    bootstrap::job::host_of,
-};
+use oxshmem_runtime::activity::{Boards, PeBoard, Table};
 use tokio::time::Instant;
 
-use super::course::About;
+use super::{course::About, places::Places};
 
 /// How long after the first report of a PE that is stuck the table is made, so that others' reports are in it.
 const TO_GATHER: Duration = Duration::from_millis(200);
@@ -20,17 +17,13 @@ const TO_REST: Duration = Duration::from_secs(10);
 
 /// The boards of a job.
 pub(super) struct Diagnosis {
-    n_pes: usize,
-    hosts: Vec<Host>,
+    places: Places,
+    /// Those of each host, once its leader has offered them.
+    boards: Vec<Option<Boards>>,
     /// When the next table is to be printed.
     due: Option<Instant>,
     /// When the last one was, and what it said.
     told: Option<(Instant, Table)>,
-}
-
-struct Host {
-    name: String,
-    boards: Option<Boards>,
 }
 
 /// What the launcher itself knows of a PE.
@@ -43,24 +36,23 @@ pub(super) enum Known {
 }
 
 impl Diagnosis {
-    pub(super) fn new(host: &str, n_pes: usize, hosts: usize) -> Self {
-        let name = |i| if hosts == 1 { host.to_owned() } else { format!("{host}#{i}") };
-        let hosts = (0..hosts).map(|i| Host { name: name(i), boards: None }).collect();
-        Self { n_pes, hosts, due: None, told: None }
+    pub(super) fn new(places: Places) -> Self {
+        let boards = (0..places.hosts().n_hosts()).map(|_| None).collect();
+        Self { places, boards, due: None, told: None }
     }
 
     /// PE `pe` begins: what its host shared before is of a job that is over.
     pub(super) fn hello(&mut self, pe: usize) {
-        if pe == 0 || self.host_of(pe) != self.host_of(pe - 1) {
-            let host = self.host_of(pe);
-            self.hosts[host].boards = None;
+        let host = self.host_of(pe);
+        if pe == self.places.hosts().leader_of(host) {
+            self.boards[host] = None;
         }
     }
 
     /// PE `pe` shares memory with the PEs of its host. The boards are in what it shares first.
     pub(super) fn offer(&mut self, pe: usize, descriptors: &[OwnedFd]) {
         let host = self.host_of(pe);
-        let boards = &mut self.hosts[host].boards;
+        let boards = &mut self.boards[host];
         if boards.is_none() {
             *boards = Boards::from_offer(descriptors);
         }
@@ -69,9 +61,9 @@ impl Diagnosis {
     /// PE `pe` has left or ended. The memory of a host goes with the last of its PEs, and we must not keep it.
     pub(super) fn left(&mut self, pe: usize, known: impl Fn(usize) -> Known) {
         let host = self.host_of(pe);
-        let mut pes = (0..self.n_pes).filter(|&pe| self.host_of(pe) == host);
-        if self.hosts[host].boards.is_some() && pes.all(|pe| known(pe) != Known::Inside) {
-            self.hosts[host].boards = None;
+        let mut pes = self.places.hosts().pes_of(host);
+        if self.boards[host].is_some() && pes.all(|pe| known(pe) != Known::Inside) {
+            self.boards[host] = None;
         }
     }
 
@@ -120,18 +112,20 @@ impl Diagnosis {
         }
         let mut table = Table::default();
         let mut anything = false;
-        let read = |host: &Host| {
-            let boards = host.boards.iter().flat_map(Boards::read);
-            boards.map(|board| (board.pe, board)).collect::<HashMap<usize, PeBoard>>()
-        };
-        let read: Vec<_> = self.hosts.iter().map(read).collect();
-        for pe in (0..self.n_pes).filter(|&pe| About::Pe(pe) != about) {
-            let host = self.host_of(pe);
-            let Host { name, boards } = &self.hosts[host];
-            match (known(pe), read[host].get(&pe)) {
+        // A board names its PE. What it says of PEs elsewhere is of no use, whoever wrote it.
+        let hosts = self.places.hosts();
+        let is_there = |host, pe| pe < hosts.n_pes() && hosts.host_of(pe) == host;
+        let read: HashMap<usize, PeBoard> = (self.boards.iter().enumerate())
+            .flat_map(|(host, boards)| boards.iter().flat_map(Boards::read).map(move |board| (host, board)))
+            .filter(|(host, board)| is_there(*host, board.pe))
+            .map(|(_, board)| (board.pe, board))
+            .collect();
+        for pe in (0..hosts.n_pes()).filter(|&pe| About::Pe(pe) != about) {
+            let name = self.places.host_name(pe);
+            match (known(pe), read.get(&pe)) {
                 (Known::Outside(what), _) => table.say(pe, name, pids[pe], &what),
                 (Known::Inside, Some(board)) => {
-                    table.add(name, board, boards.as_ref());
+                    table.add(name, board, self.boards[self.host_of(pe)].as_ref());
                     anything = true;
                 }
                 (Known::Inside, None) => {
@@ -145,7 +139,7 @@ impl Diagnosis {
     }
 
     fn host_of(&self, pe: usize) -> usize {
-        host_of(pe, self.n_pes, self.hosts.len())
+        self.places.hosts().host_of(pe)
     }
 }
 
@@ -153,7 +147,13 @@ impl Diagnosis {
 mod tests {
     use std::{cell::Cell, io, os::fd::AsFd};
 
+    use oxshmem_runtime::bootstrap::Hosts;
+
     use super::*;
+
+    fn diagnosis(hosts: Hosts) -> Diagnosis {
+        Diagnosis::new(Places::new(hosts, "node1"))
+    }
 
     /// Descriptors such as a leader offers: two files with a shape each.
     fn offer() -> io::Result<Vec<OwnedFd>> {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn reports_make_one_table_and_the_next_one_waits() {
-        let mut diagnosis = Diagnosis::new("node1", 2, 1);
+        let mut diagnosis = diagnosis(Hosts::one(2));
         let start = Instant::now();
         assert_eq!(diagnosis.due(), None);
         diagnosis.stuck(start);
@@ -181,20 +181,20 @@ mod tests {
 
     #[test]
     fn nothing_is_told_of_pes_that_are_in_nothing() {
-        let diagnosis = Diagnosis::new("node1", 3, 2);
+        let diagnosis = diagnosis(Hosts::cyclic(3, 2));
         let outside = |_| Known::Outside("finalized".to_owned());
         assert_eq!(diagnosis.end(&[1, 2, 3], outside, About::All), "");
         assert_eq!(diagnosis.end(&[1, 2, 3], |_| Known::Inside, About::Pe(1)), "");
         assert_eq!(diagnosis.end(&[1, 2, 3], |_| Known::Inside, About::Nobody), "");
         let text = diagnosis.end(&[1, 2, 3], |_| Known::Inside, About::All);
-        assert!(text.contains("node1#0") && text.contains("node1#1"), "{text}");
+        assert!(text.contains("  0,2  node1-0  1,3  init\n  1    node1-1  2    init"), "{text}");
     }
 
     #[test]
     fn what_is_no_board_is_not_kept() {
-        let mut diagnosis = Diagnosis::new("node1", 2, 1);
+        let mut diagnosis = diagnosis(Hosts::one(2));
         diagnosis.offer(0, &offer().expect("descriptors"));
-        assert!(diagnosis.hosts[0].boards.is_none());
+        assert!(diagnosis.boards[0].is_none());
         let asked = Cell::new(0);
         diagnosis.left(1, |_| {
             asked.set(asked.get() + 1);

@@ -32,6 +32,7 @@ use super::{
     options::Options,
     output::{Output, Stream, relay},
     pe::{Exit, Pe, Starter},
+    places::Places,
 };
 
 /// How long a reader who does not read may keep a job from ending that was told to end.
@@ -56,7 +57,7 @@ pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdic
             }
         }
     }
-    let mut job = Job::new(options, guardian, starter.host(), pes).map_err(cannot)?;
+    let mut job = Job::new(options, guardian, starter.machine(), pes).map_err(cannot)?;
 
     let unguarded = guardian.ended();
     let mut unguarded = pin!(unguarded);
@@ -124,8 +125,9 @@ enum Order {
 }
 
 impl<'a> Job<'a> {
-    fn new(options: &Options, guardian: &'a Guardian, host: &str, pes: Vec<Pe>) -> io::Result<Self> {
-        let course = Course::new(host, pes.iter().map(|pe| pe.child.id().unwrap_or_default()));
+    fn new(options: &Options, guardian: &'a Guardian, machine: &str, pes: Vec<Pe>) -> io::Result<Self> {
+        let places = Places::new(options.hosts.clone(), machine);
+        let course = Course::new(places.clone(), pes.iter().map(|pe| pe.child.id().unwrap_or_default()));
         let (send_event, events) = mpsc::unbounded_channel();
         let over = watch::Sender::new(false);
         let output = Arc::new(Output::new());
@@ -150,8 +152,8 @@ impl<'a> Job<'a> {
             let socket = unsafe { AsyncFd::register(socket)? };
             tokio::spawn(attend(child, socket, orders, report));
         }
-        let meeting = Meeting::new(options.n_pes, options.hosts);
-        let diagnosis = Diagnosis::new(host, options.n_pes, options.hosts);
+        let meeting = Meeting::new(places.clone());
+        let diagnosis = Diagnosis::new(places);
         Ok(Self {
             guardian,
             course,

@@ -4,10 +4,9 @@
 
 use std::{collections::VecDeque, io};
 
-use oxshmem_runtime::bootstrap::{
-    job::host_of,
-    wire::{self, Kind, Message},
-};
+use oxshmem_runtime::bootstrap::wire::{self, Kind, Message};
+
+use super::places::Places;
 
 /// Messages, and the PE that each is for.
 pub(super) type Mail = Vec<(usize, Message)>;
@@ -15,7 +14,7 @@ pub(super) type Mail = Vec<(usize, Message)>;
 /// All exchanges and offers of a job.
 pub(super) struct Meeting {
     n_pes: usize,
-    hosts: usize,
+    places: Places,
     /// The exchanges that some PE has not joined yet. They complete in order.
     exchanges: VecDeque<Exchange>,
     /// The number of the first of them.
@@ -24,6 +23,7 @@ pub(super) struct Meeting {
     joined: Vec<u64>,
     /// How many offers each PE has asked for.
     fetched: Vec<u64>,
+    /// Those of each host.
     offers: Vec<Offers>,
 }
 
@@ -45,16 +45,12 @@ struct Offers {
 }
 
 impl Meeting {
-    pub(super) fn new(n_pes: usize, hosts: usize) -> Self {
-        let mut offers: Vec<_> = (0..hosts).map(|_| Offers::new()).collect();
-        for pe in 0..n_pes {
-            offers[host_of(pe, n_pes, hosts)].followers += 1;
-        }
-        for host in &mut offers {
-            host.followers -= 1;
-        }
+    pub(super) fn new(places: Places) -> Self {
+        let hosts = places.hosts();
+        let offers = (0..hosts.n_hosts()).map(|host| Offers::new(hosts.n_pes_of(host) - 1)).collect();
+        let n_pes = hosts.n_pes();
         let (joined, fetched) = (vec![0; n_pes], vec![0; n_pes]);
-        Self { n_pes, hosts, exchanges: VecDeque::new(), first: 0, joined, fetched, offers }
+        Self { n_pes, places, exchanges: VecDeque::new(), first: 0, joined, fetched, offers }
     }
 
     /// PE `pe` joins its next exchange. The one that completes it brings everybody's answer.
@@ -81,7 +77,7 @@ impl Meeting {
 
     /// PE `pe`, the leader of its host, offers what `message` carries.
     pub(super) fn offer(&mut self, pe: usize, message: Message) -> Mail {
-        let host = &mut self.offers[host_of(pe, self.n_pes, self.hosts)];
+        let host = &mut self.offers[self.places.hosts().host_of(pe)];
         let number = host.first + host.open.len() as u64;
         host.open.push_back((message.as_kind(Kind::Offered), 0));
         let (ready, waiting) = host.waiting.drain(..).partition(|&(_, _, wanted)| wanted == number);
@@ -97,7 +93,7 @@ impl Meeting {
     pub(super) fn fetch(&mut self, pe: usize, ticket: u64) -> Mail {
         let number = self.fetched[pe];
         self.fetched[pe] += 1;
-        let host = &mut self.offers[host_of(pe, self.n_pes, self.hosts)];
+        let host = &mut self.offers[self.places.hosts().host_of(pe)];
         let answer = host.take(pe, ticket, number);
         if answer.is_none() {
             host.waiting.push((pe, ticket, number));
@@ -108,8 +104,8 @@ impl Meeting {
 }
 
 impl Offers {
-    fn new() -> Self {
-        Self { followers: 0, open: VecDeque::new(), first: 0, waiting: Vec::new() }
+    fn new(followers: usize) -> Self {
+        Self { followers, open: VecDeque::new(), first: 0, waiting: Vec::new() }
     }
 
     fn take(&mut self, pe: usize, ticket: u64, number: u64) -> Option<(usize, Message)> {
@@ -129,7 +125,13 @@ impl Offers {
 
 #[cfg(test)]
 mod tests {
+    use oxshmem_runtime::bootstrap::Hosts;
+
     use super::*;
+
+    fn meeting(hosts: Hosts) -> Meeting {
+        Meeting::new(Places::new(hosts, "node1"))
+    }
 
     fn tickets(mail: Mail) -> Vec<(usize, u64)> {
         mail.into_iter().map(|(pe, message)| (pe, message.ticket)).collect()
@@ -137,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_last_to_join_an_exchange_completes_it() {
-        let mut meeting = Meeting::new(2, 1);
+        let mut meeting = meeting(Hosts::one(2));
         assert!(meeting.exchange(0, 10, vec![1]).unwrap().is_empty());
         assert!(meeting.exchange(0, 11, vec![3]).unwrap().is_empty());
         let mail = meeting.exchange(1, 20, vec![2]).unwrap();
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn offers_reach_the_leaders_own_host_only_and_are_let_go() {
-        let mut meeting = Meeting::new(6, 2);
+        let mut meeting = meeting(Hosts::even(6, 2));
         assert!(meeting.fetch(4, 40).is_empty());
         assert!(meeting.offer(0, Message::new(Kind::Offer)).is_empty());
         assert_eq!(tickets(meeting.fetch(1, 10)), [(1, 10)]);
@@ -162,8 +164,19 @@ mod tests {
     }
 
     #[test]
+    fn pes_that_are_dealt_in_turn_get_their_own_leaders_offer() {
+        let mut meeting = meeting(Hosts::cyclic(5, 2));
+        assert_eq!(tickets(meeting.fetch(3, 30)), []);
+        assert_eq!(tickets(meeting.fetch(2, 20)), []);
+        assert_eq!(tickets(meeting.offer(1, Message::new(Kind::Offer))), [(3, 30)]);
+        assert_eq!(tickets(meeting.offer(0, Message::new(Kind::Offer))), [(2, 20)]);
+        assert_eq!(tickets(meeting.fetch(4, 40)), [(4, 40)]);
+        assert!(meeting.offers.iter().all(|host| host.open.is_empty()));
+    }
+
+    #[test]
     fn a_leader_alone_on_its_host_leaves_nothing_behind() {
-        let mut meeting = Meeting::new(1, 1);
+        let mut meeting = meeting(Hosts::one(1));
         assert!(meeting.offer(0, Message::new(Kind::Offer)).is_empty());
         assert!(meeting.offers[0].open.is_empty());
     }

@@ -13,6 +13,7 @@ mod meeting;
 mod options;
 mod output;
 mod pe;
+mod places;
 
 use std::{io::Write, process::ExitCode};
 

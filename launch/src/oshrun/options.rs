@@ -8,6 +8,10 @@ use std::{
 };
 
 use clap::{CommandFactory, Parser, ValueEnum, error::ErrorKind};
+use oxshmem_runtime::{
+    bootstrap::{Deal, Hosts},
+    settings::Settings,
+};
 use rustix::{
     fs::{Access, access},
     process::{Resource, getrlimit, setrlimit},
@@ -17,7 +21,9 @@ use rustix::{
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) n_pes: usize,
-    pub(super) hosts: usize,
+    /// How PEs are dealt to hosts, and what that comes to.
+    pub(super) deal: Deal,
+    pub(super) hosts: Hosts,
     pub(super) variables: Vec<(OsString, OsString)>,
     pub(super) tag_output: bool,
     pub(super) timeout: Option<Duration>,
@@ -77,14 +83,19 @@ struct Arguments {
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     bind_to: BindTo,
 
-    /// Divides the PEs into K groups that treat each other as being on different hosts
-    #[arg(long, value_name = "K", value_parser = positive, default_value = "1")]
-    fake_hosts: usize,
+    /// Makes PEs treat each other as being on different hosts: K hosts with a block of consecutive PEs each, as even
+    /// as possible, or a list of how many PEs each host has, such as 3+1+2 or 3,1,2. With ":cyclic" behind it, PEs
+    /// are dealt to the hosts one at a time. Without this, what SHMEM_FAKE_HOSTS says; without that, one host
+    #[arg(long, value_name = "K|LIST[:cyclic]", allow_negative_numbers = true)]
+    fake_hosts: Option<Deal>,
 
     /// The program that every PE runs, and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
 }
+
+/// The setting that `--fake-hosts` goes before.
+const FAKE_HOSTS: &str = "SHMEM_FAKE_HOSTS";
 
 /// The options as clap knows them, for the man page.
 pub(super) fn command() -> clap::Command {
@@ -97,17 +108,26 @@ impl Options {
     pub(super) fn from_args(args: impl Iterator<Item = OsString>) -> Result<Self, Stop> {
         let arguments = Arguments::try_parse_from(spell_out(args.collect())).map_err(stop)?;
         check_size(arguments.n_pes).map_err(Stop::Refusal)?;
-        if arguments.fake_hosts > arguments.n_pes {
-            return Err(Stop::Refusal("--fake-hosts: more hosts than PEs".to_owned()));
-        }
-        let variables = arguments.variables.into_iter().filter_map(variable).collect::<Result<_, _>>();
+        let variables = arguments.variables.into_iter().filter_map(variable).collect::<Result<Vec<_>, _>>();
+        let mut variables = variables.map_err(Stop::Refusal)?;
+        let deal = match arguments.fake_hosts {
+            Some(deal) => {
+                // So that the settings that PEs show are those in force.
+                variables.push((FAKE_HOSTS.into(), deal.to_string().into()));
+                deal
+            }
+            None => hosts_of_environment(arguments.n_pes, &variables).map_err(Stop::Refusal)?,
+        };
+        let hosts = deal.hosts(arguments.n_pes);
+        let hosts = hosts.map_err(|error| Stop::Refusal(format!("--fake-hosts {deal}: {error}")))?;
         let mut command = arguments.command.into_iter();
         // Clap has seen to it that there is a program.
         let name = command.next().unwrap_or_default();
         Ok(Self {
             n_pes: arguments.n_pes,
-            hosts: arguments.fake_hosts,
-            variables: variables.map_err(Stop::Refusal)?,
+            deal,
+            hosts,
+            variables,
             tag_output: arguments.tag_output,
             timeout: arguments.timeout,
             bind_to: arguments.bind_to,
@@ -116,6 +136,16 @@ impl Options {
             arguments: command.collect(),
         })
     }
+}
+
+/// What the PEs' environment says of hosts: `variables`, then this process's own.
+fn hosts_of_environment(n_pes: usize, variables: &[(OsString, OsString)]) -> Result<Deal, String> {
+    let lookup = |name: &str| {
+        let set =
+            variables.iter().rev().find(|(variable, _)| variable == name).map(|(_, value)| value.clone());
+        set.or_else(|| std::env::var_os(name))
+    };
+    Settings::fake_hosts_for(n_pes, lookup).map_err(|error| error.to_string())
 }
 
 /// Turns `-np`, which OpenSHMEM's launchers share but clap takes for `-n p`, into `--np`; looks no further
@@ -260,6 +290,24 @@ mod tests {
         assert_eq!(options.timeout, Some(Duration::from_millis(2500)));
         assert_eq!(options.variables, [("A".into(), "b=c".into())]);
         assert_eq!(parse("oshrun -n 1 -- echo -n").unwrap().arguments, ["-n"]);
+    }
+
+    #[test]
+    fn simulated_hosts_are_a_number_or_a_list() {
+        assert_eq!(parse("oshrun -np 5 --fake-hosts 1 true").unwrap().hosts, Hosts::one(5));
+        assert_eq!(parse("oshrun -np 5 --fake-hosts 2 true").unwrap().hosts, Hosts::blocks([3, 2]));
+        assert_eq!(parse("oshrun -np 5 --fake-hosts=2:cyclic true").unwrap().hosts, Hosts::cyclic(5, 2));
+        for (set, n, hosts) in [("2", 1, Hosts::one(1)), ("2:cyclic", 5, Hosts::cyclic(5, 2))] {
+            let options = parse(&format!("oshrun -np {n} -x SHMEM_FAKE_HOSTS={set} true")).unwrap();
+            assert_eq!(options.hosts, hosts, "the environment of the PEs says it where the option does not");
+        }
+        let options = parse("oshrun -np 5 -x SHMEM_FAKE_HOSTS=2:cyclic --fake-hosts 2 true").unwrap();
+        assert_eq!(options.hosts, Hosts::even(5, 2), "the option wins");
+        assert!(refusal("oshrun -np 5 -x SHMEM_FAKE_HOSTS=3+3 true").contains("SHMEM_FAKE_HOSTS"));
+        for list in ["3+1+2", "3,1,2"] {
+            let options = parse(&format!("oshrun --fake-hosts {list} -np 6 true")).unwrap();
+            assert_eq!(options.hosts, Hosts::blocks([3, 1, 2]));
+        }
     }
 
     #[test]

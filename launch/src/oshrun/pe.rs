@@ -33,7 +33,7 @@ pub(super) struct Pe {
 pub(super) struct Starter<'a> {
     options: &'a Options,
     group: Pid,
-    host: String,
+    machine: String,
     /// The CPUs that PEs are bound to, if they are.
     cpus: Vec<usize>,
 }
@@ -48,12 +48,12 @@ impl<'a> Starter<'a> {
                 (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect()
             }
         };
-        Ok(Self { options, group, host: host_name(), cpus })
+        Ok(Self { options, group, machine: host_name(), cpus })
     }
 
-    /// This host's name.
-    pub(super) fn host(&self) -> &str {
-        &self.host
+    /// The name of the machine.
+    pub(super) fn machine(&self) -> &str {
+        &self.machine
     }
 
     /// Starts PE `pe`. To be called on the main thread: the PE is killed when the calling thread ends.
@@ -64,8 +64,8 @@ impl<'a> Starter<'a> {
             inode: wire::inode(&theirs)?,
             pe,
             n_pes: self.options.n_pes,
-            hosts: self.options.hosts,
-            host: self.host.clone(),
+            hosts: self.options.deal.clone(),
+            host: self.machine.clone(),
         };
         let mut command = Command::new(&self.options.program);
         command

@@ -71,18 +71,31 @@ pub(crate) fn start<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Runni
 
 /// Starts `oshrun`.
 pub(crate) fn start_with<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>, stdin: Stdio) -> Running {
+    let mut oshrun = Command::new(env!("CARGO_BIN_EXE_oshrun"));
+    oshrun.args(args);
+    start_command(oshrun, stdin)
+}
+
+/// Runs the test program by itself, in an environment of nothing but `variables`, each as in `NAME=value`.
+pub(crate) fn alone(behaviour: &str, variables: &[&str]) -> Ended {
+    let mut program = Command::new(program());
+    program.args(behaviour.split(' ')).env_clear();
+    program.envs(variables.iter().map(|variable| variable.split_once('=').expect("NAME=value")));
+    start_command(program, Stdio::null()).end()
+}
+
+fn start_command(mut command: Command, stdin: Stdio) -> Running {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let mark = format!("OSHRUN_TEST={}-{}.", std::process::id(), NUMBER.fetch_add(1, Relaxed));
     let (name, value) = mark.split_once('=').expect("it has one");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_oshrun"))
-        .args(args)
+    let mut child = command
         .env(name, value)
         .env_remove("RUST_BACKTRACE")
         .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("oshrun starts");
+        .expect("it starts");
     // The last is the first to be taken.
     let stderr = collect(child.stderr.take().expect("piped"));
     let stdout = collect(child.stdout.take().expect("piped"));

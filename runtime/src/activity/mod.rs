@@ -185,7 +185,7 @@ impl Activity {
 #[derive(Debug)]
 pub struct Board {
     control: Arc<Control>,
-    me: usize,
+    block: usize,
     watchdog: Option<Arc<Watchdog>>,
 }
 
@@ -204,13 +204,18 @@ impl Place {
 
 impl Board {
     /// The board of PE `me`, of which `watchdog` is told.
-    pub(crate) fn new(control: Arc<Control>, me: usize, watchdog: Option<Arc<Watchdog>>) -> Self {
-        let words = &control.page(me).board.0.0;
+    pub(crate) fn new(
+        control: Arc<Control>,
+        block: usize,
+        me: usize,
+        watchdog: Option<Arc<Watchdog>>,
+    ) -> Self {
+        let words = &control.page(block).board.0.0;
         words[PE_WORD].store(me as u64 | u64::from(std::process::id()) << 32, Ordering::Relaxed);
         words[STANDING_WORD].store(Standing::Joined as u64, Ordering::Relaxed);
         // Release: who sees the form sees the rest of the head.
         words[FORM_WORD].store(FORM, Ordering::Release);
-        Self { control, me, watchdog }
+        Self { control, block, watchdog }
     }
 
     /// Enters what this PE waits for, until the entry is dropped.
@@ -250,7 +255,7 @@ impl Board {
 
     /// What is on this board now.
     pub fn seen(&self) -> Vec<Seen> {
-        read::in_memory(&self.control, self.me).map(|board| board.seen).unwrap_or_default()
+        read::in_memory(&self.control, self.block).map(|board| board.seen).unwrap_or_default()
     }
 
     /// The PE has left the job: whatever is still entered is nobody's any more.
@@ -278,7 +283,7 @@ impl Board {
     }
 
     fn words(&self) -> &[AtomicU64; WORDS] {
-        &self.control.page(self.me).board.0.0
+        &self.control.page(self.block).board.0.0
     }
 
     fn slot(&self, slot: usize) -> &[AtomicU64] {

@@ -80,14 +80,23 @@ impl Boards {
     /// The present bits of the one word that PE `pe` waits for, where it waits for one.
     pub fn value(&self, pe: usize, activity: &Activity) -> Option<u64> {
         let (offset, size) = activity.word()?;
+        let block = (0..self.control.count).find(|&block| self.owner(block) == Some(pe))?;
         let mut bytes = [0; 8];
-        self.heap.read(pe, offset as usize, &mut bytes[..size])?;
+        self.heap.read(block, offset as usize, &mut bytes[..size])?;
         let [a, b, c, d, ..] = bytes;
         Some(match size {
             8 => u64::from_ne_bytes(bytes),
             4 => u32::from_ne_bytes([a, b, c, d]).into(),
             _ => u16::from_ne_bytes([a, b]).into(),
         })
+    }
+
+    /// Whose a block is, once its PE has joined.
+    fn owner(&self, block: usize) -> Option<usize> {
+        let mut words = [[0; 8]; PE_WORD + 1];
+        self.control.read(block, Control::BOARD, words.as_flattened_mut())?;
+        let words = words.map(u64::from_ne_bytes);
+        (words[FORM_WORD] == FORM).then_some(words[PE_WORD] as u32 as usize)
     }
 
     fn read_block(&self, block: usize) -> Option<PeBoard> {
@@ -100,9 +109,9 @@ impl Boards {
     }
 }
 
-/// The board of PE `pe`.
-pub(super) fn in_memory(control: &Control, pe: usize) -> Option<PeBoard> {
-    let board = &control.page(pe).board.0.0;
+/// The board in a block.
+pub(super) fn in_memory(control: &Control, block: usize) -> Option<PeBoard> {
+    let board = &control.page(block).board.0.0;
     decode(|words: &mut [u64; WORDS]| {
         // Relaxed: `decode` has the fences.
         words.iter_mut().zip(board).for_each(|(to, from)| *to = from.load(Ordering::Relaxed));
@@ -181,7 +190,7 @@ mod tests {
     #[test]
     fn entries_come_and_go_and_those_without_a_slot_are_counted() {
         let control = control(2);
-        let board = Arc::new(Board::new(Arc::clone(&control), 1, None));
+        let board = Arc::new(Board::new(Arc::clone(&control), 1, 1, None));
         assert!(in_memory(&control, 0).is_none(), "PE 0 has not joined");
         let entries: Vec<_> =
             (1..=SLOTS as u64 + 2).map(|n| board.enter(&Activity::collective(Call::Sync, 0, n))).collect();
@@ -200,7 +209,7 @@ mod tests {
     #[test]
     fn an_entry_that_changes_while_it_is_read_is_never_seen_in_parts() {
         let control = control(1);
-        let board = Arc::new(Board::new(Arc::clone(&control), 0, None));
+        let board = Arc::new(Board::new(Arc::clone(&control), 0, 0, None));
         let over = Arc::new(AtomicBool::new(false));
         let writers: Vec<_> = (0..2u64)
             .map(|writer| {
@@ -237,7 +246,7 @@ mod tests {
     fn another_process_reads_the_same_by_descriptor_and_refuses_what_is_no_board() {
         use crate::bootstrap::Shared;
         let fabric = Fabric::new(2, 1 << 16, true).unwrap();
-        let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, None));
+        let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, 1, None));
         let offer = fabric.to_descriptors().unwrap();
         let boards = Boards::from_offer(&offer).unwrap();
         let words = crate::memory::Extent { segment: crate::memory::SegmentId::Heap, offset: 64, len: 4 };

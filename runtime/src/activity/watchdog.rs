@@ -7,6 +7,7 @@
 use std::{
     collections::HashSet,
     io::Write,
+    ops::Range,
     sync::{
         Arc, Mutex, Weak,
         atomic::{AtomicU8, Ordering},
@@ -15,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Boards, Seen, Standing, Table, describe::span, read::in_memory, table::subject};
+use super::{Boards, PeBoard, Seen, Standing, Table, describe::span, read::in_memory, table::subject};
 use crate::{bootstrap::Bootstrap, fabric::Fabric, sync::lock};
 
 /// There is no thread yet.
@@ -32,6 +33,8 @@ pub(crate) struct Watchdog {
     limit: Duration,
     /// The PEs of this process.
     pes: Arc<[usize]>,
+    /// Their blocks.
+    blocks: Range<usize>,
     host: String,
     fabric: Weak<Fabric>,
     reporter: Reporter,
@@ -53,11 +56,15 @@ impl Watchdog {
     /// For all PEs of a process that `bootstrap`, which is one of them, is in.
     pub(crate) fn new(limit: Duration, fabric: &Arc<Fabric>, bootstrap: &Arc<dyn Bootstrap>) -> Arc<Self> {
         let placement = bootstrap.placement();
-        let pes =
-            if bootstrap.in_process() { Arc::clone(&placement.local) } else { Arc::new([placement.pe]) };
+        let block = placement.local.iter().position(|&pe| pe == placement.pe).unwrap_or_default();
+        let (pes, blocks) = match bootstrap.in_process() {
+            true => (Arc::clone(&placement.local), 0..placement.local.len()),
+            false => (Arc::from([placement.pe]), block..block + 1),
+        };
         Arc::new_cyclic(|this| Self {
             limit,
             pes,
+            blocks,
             host: placement.host.clone(),
             fabric: Arc::downgrade(fabric),
             reporter: Reporter(Arc::downgrade(bootstrap)),
@@ -125,7 +132,7 @@ impl Watchdog {
     }
 
     fn is_anything_entered(&self, fabric: &Fabric) -> bool {
-        self.pes.iter().any(|&pe| fabric.control.page(pe).board.0.is_anything_entered())
+        self.blocks.clone().any(|block| fabric.control.page(block).board.0.is_anything_entered())
     }
 
     /// Looks at all boards.
@@ -134,9 +141,9 @@ impl Watchdog {
         // What is nearly due is reported along with what is due.
         let nearly = self.limit.saturating_sub((self.limit / 10).max(Duration::from_millis(250)));
         let mut due = false;
-        for &pe in &*self.pes {
-            let Some(board) = in_memory(&fabric.control, pe) else { continue };
-            for seen in board.seen {
+        for block in self.blocks.clone() {
+            let Some(PeBoard { pe, seen, .. }) = in_memory(&fabric.control, block) else { continue };
+            for seen in seen {
                 let id = (pe, seen.id);
                 present.insert(id);
                 if told.entries.contains(&id) {
@@ -195,7 +202,7 @@ impl Watchdog {
     /// The table of all PEs and what is wrong with it, unless it would say the same as the last time.
     fn table(&self, boards: &Boards, told: &mut Told) -> String {
         let all = boards.read();
-        let others_wait = |pe: &super::PeBoard| {
+        let others_wait = |pe: &PeBoard| {
             pe.standing == Standing::Joined && pe.seen.iter().any(|seen| seen.age >= self.limit)
         };
         // Of several processes, the one of the first PE that is stuck prints it.
@@ -215,7 +222,7 @@ impl Watchdog {
 }
 
 /// The table of the PEs of one host.
-pub(crate) fn table_of(all: &[super::PeBoard], boards: &Boards, host: &str) -> Table {
+pub(crate) fn table_of(all: &[PeBoard], boards: &Boards, host: &str) -> Table {
     let mut table = Table::default();
     for board in all {
         table.add(host, board, Some(boards));

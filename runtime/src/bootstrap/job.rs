@@ -1,14 +1,14 @@
 //! How `oshrun` tells a process that it is a PE: one environment variable.
 
-use std::{fmt, os::fd::RawFd, str::FromStr};
+use std::{fmt, os::fd::RawFd, str::FromStr, sync::Arc};
 
-use super::Placement;
+use super::{Deal, Placement};
 
 /// The environment variable by which `oshrun` tells a process which PE it is. Internal: its form may
 /// change with every version, see [`Job`].
 pub const JOB_VARIABLE: &str = "OXSHMEM_JOB";
 
-/// What [`JOB_VARIABLE`] says: `fd=7,inode=4711,pe=0,n=4,hosts=1,host=node1`.
+/// What [`JOB_VARIABLE`] says: `fd=7,inode=4711,pe=0,n=4,hosts=3+1,host=node1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// The descriptor of this PE's end of its socket.
@@ -19,28 +19,22 @@ pub struct Job {
     pub pe: usize,
     /// How many PEs the job has.
     pub n_pes: usize,
-    /// Into how many hosts the job's PEs are divided. More than one is a simulation.
-    pub hosts: usize,
+    /// How the job's PEs are dealt to hosts. More than one host is a simulation.
+    pub hosts: Deal,
     /// The name of the machine.
     pub host: String,
 }
 
 impl Job {
-    /// Where this PE is: PEs are dealt to hosts in blocks.
-    pub fn placement(&self) -> Placement {
-        let host = host_of(self.pe, self.n_pes, self.hosts);
-        Placement {
-            pe: self.pe,
-            n_pes: self.n_pes,
-            local: (0..self.n_pes).filter(|&pe| host_of(pe, self.n_pes, self.hosts) == host).collect(),
-            host: if self.hosts == 1 { self.host.clone() } else { format!("{}#{host}", self.host) },
-        }
+    /// Where this PE is.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`](crate::Error::Unsupported) if so many PEs cannot be dealt like that.
+    pub fn placement(&self) -> crate::Result<Placement> {
+        let hosts = self.hosts.hosts(self.n_pes)?;
+        let name = hosts.simulated_name(&self.host, hosts.host_of(self.pe));
+        Ok(Placement::new(self.pe, Arc::new(hosts), name))
     }
-}
-
-/// The number of the host that `pe` is on, where `n_pes` PEs are dealt to `hosts` hosts in blocks.
-pub fn host_of(pe: usize, n_pes: usize, hosts: usize) -> usize {
-    pe * hosts / n_pes
 }
 
 impl fmt::Display for Job {
@@ -69,7 +63,7 @@ impl FromStr for Job {
             hosts: field(text, "hosts")?,
             host: field(text, "host")?,
         };
-        if job.fd < 0 || job.pe >= job.n_pes || job.hosts == 0 || job.hosts > job.n_pes {
+        if job.fd < 0 || job.pe >= job.n_pes || job.hosts.hosts(job.n_pes).is_err() {
             return Err("its fields do not fit together".to_owned());
         }
         Ok(job)
@@ -81,14 +75,27 @@ mod tests {
     use super::*;
 
     fn job() -> Job {
-        Job { fd: 7, inode: 4711, pe: 5, n_pes: 6, hosts: 2, host: "node1".to_owned() }
+        Job { fd: 7, inode: 4711, pe: 5, n_pes: 6, hosts: Deal::each([1, 2, 3]), host: "node1".to_owned() }
     }
 
     #[test]
     fn a_job_survives_the_environment() {
         assert_eq!(job().to_string().parse(), Ok(job()));
-        assert_eq!(*job().placement().local, [3, 4, 5]);
-        assert_eq!(job().placement().host, "node1#1");
+        let placement = job().placement().unwrap();
+        assert_eq!(*placement.local, [3, 4, 5]);
+        assert_eq!(placement.host, "node1-2");
+        let one = Job { hosts: Deal::default(), ..job() }.placement().unwrap();
+        assert_eq!((one.local.len(), one.host.as_str()), (6, "node1"));
+    }
+
+    #[test]
+    fn a_job_of_ten_thousand_pes_takes_a_line() {
+        for hosts in [Deal::even(100), Deal::even(100).cyclic(), Deal::each(vec![100; 100]).cyclic()] {
+            let job = Job { pe: 9_999, n_pes: 10_000, hosts, ..job() };
+            assert!(job.to_string().len() < 100, "{job}");
+            let parsed: Job = job.to_string().parse().unwrap();
+            assert_eq!(parsed.placement().unwrap().local.len(), 100);
+        }
     }
 
     #[test]
@@ -96,7 +103,9 @@ mod tests {
         let wrong = |text: &str| text.parse::<Job>().unwrap_err();
         assert_eq!(wrong(""), "it has no field \"fd\"");
         assert_eq!(wrong("fd=seven"), "its field \"fd\" cannot be read");
-        let text = job().to_string().replace("pe=5", "pe=6");
-        assert_eq!(wrong(&text), "its fields do not fit together");
+        for (field, other) in [("pe=5", "pe=6"), ("fd=7", "fd=-7"), ("hosts=1+2+3", "hosts=1+2+4")] {
+            let text = job().to_string().replace(field, other);
+            assert_eq!(wrong(&text), "its fields do not fit together");
+        }
     }
 }

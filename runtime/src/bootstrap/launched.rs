@@ -7,10 +7,7 @@ use std::{
     collections::HashMap,
     io,
     os::fd::{AsFd, BorrowedFd},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -24,6 +21,7 @@ use rustix::{
 
 use super::{
     Bootstrap, Offer, Placement,
+    claim::Claim,
     job::{JOB_VARIABLE, Job},
     wire::{self, Kind, Message},
 };
@@ -71,10 +69,11 @@ impl Launched {
             let advice = "only oshrun sets this variable; unset it, or start the program with oshrun";
             failed("init", format!("{JOB_VARIABLE}={text:?} cannot be used: {reason}; {advice}"))
         })?;
+        let placement = job.placement()?;
         let claim = Claim::take(job.pe)?;
         let socket = adopt(&job)?;
         let launched = Self {
-            placement: job.placement(),
+            placement,
             socket,
             // Tickets start at the time, so that an answer to one who was here before is not taken for ours.
             sending: Mutex::new(nanoseconds()),
@@ -246,28 +245,4 @@ fn gone(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::NotConnected
     )
-}
-
-/// Whether some `Launched` has the socket. The one thing here that is global, because what it guards is:
-/// the environment variable and the descriptor belong to the process, not to a `World`.
-static CLAIMED: AtomicBool = AtomicBool::new(false);
-
-/// The right to use the process's socket to the launcher.
-#[derive(Debug)]
-struct Claim(());
-
-impl Claim {
-    fn take(pe: usize) -> Result<Self> {
-        // Acquire, and release below: who takes the socket over sees all that was done with it before.
-        if CLAIMED.swap(true, Ordering::Acquire) {
-            return Err(Error::AlreadyInitialized { pe });
-        }
-        Ok(Self(()))
-    }
-}
-
-impl Drop for Claim {
-    fn drop(&mut self) {
-        CLAIMED.store(false, Ordering::Release);
-    }
 }

@@ -18,13 +18,15 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
-use super::{Bootstrap, Offer, Placement, host_name};
+use super::{Bootstrap, Common, Hosts, Offer, Placement, host_name};
 use crate::{Error, Result};
 
 /// One PE of a cluster inside this process.
 #[derive(Debug)]
 pub struct Local {
     placement: Placement,
+    /// The number of its host.
+    host: usize,
     group: Arc<Group>,
     exchanges: AtomicU64,
     shares: AtomicU64,
@@ -44,14 +46,39 @@ pub struct Aborted {
 impl Local {
     /// `n` PEs that know each other, in the order of their numbers.
     pub fn cluster(n: usize) -> Vec<Self> {
-        let group = Arc::new(Group { n_pes: n, state: Mutex::default() });
-        let local: Arc<[usize]> = (0..n).collect();
-        let host = host_name();
-        let member = |pe| Self {
-            placement: Placement { pe, n_pes: n, local: Arc::clone(&local), host: host.clone() },
-            group: Arc::clone(&group),
-            exchanges: AtomicU64::new(0),
-            shares: AtomicU64::new(0),
+        Self::cluster_on(Hosts::one(n))
+    }
+
+    /// PEs that know each other, in the order of their numbers, on several hosts. What they share, they share with the
+    /// PEs of their host.
+    ///
+    /// ```
+    /// use oxshmem_runtime::bootstrap::{Bootstrap, Hosts, Local};
+    ///
+    /// let pes = Local::cluster_on(Hosts::even(5, 2));
+    /// assert_eq!(*pes[4].placement().local, [3, 4]);
+    /// assert!(pes[3].placement().is_leader());
+    /// ```
+    pub fn cluster_on(hosts: impl Into<Arc<Hosts>>) -> Vec<Self> {
+        let hosts = hosts.into();
+        let machine = host_name();
+        // One list of PEs for all of a host.
+        let placement_on = |host| {
+            let name = hosts.simulated_name(&machine, host);
+            Placement::new(hosts.leader_of(host), Arc::clone(&hosts), name)
+        };
+        let n = hosts.n_pes();
+        let there = (0..hosts.n_hosts().min(n)).map(placement_on).collect::<Vec<_>>();
+        let group = Arc::new(Group { hosts, state: Mutex::default(), common: Common::default() });
+        let member = |pe| {
+            let host = group.hosts.host_of(pe);
+            Self {
+                placement: Placement { pe, ..there[host].clone() },
+                host,
+                group: Arc::clone(&group),
+                exchanges: AtomicU64::new(0),
+                shares: AtomicU64::new(0),
+            }
         };
         (0..n).map(member).collect()
     }
@@ -88,12 +115,16 @@ impl Bootstrap for Local {
         true
     }
 
+    fn common(&self) -> Option<&Common> {
+        Some(&self.group.common)
+    }
+
     async fn share_raw(&self, offer: Option<Offer>) -> Result<Offer> {
         if offer.is_some() != self.placement.is_leader() {
             return Err(Error::bootstrap("share", "the host's leader offers, the other PEs do not"));
         }
         let number = self.shares.fetch_add(1, Relaxed);
-        let round = self.group.visit(number, offer.map(Handed::from))?;
+        let round = self.group.visit(self.host, number, offer.map(Handed::from))?;
         round.wait(&self.group).await?.into_offer()
     }
 
@@ -108,8 +139,9 @@ impl Bootstrap for Local {
 /// What the PEs of a cluster have in common.
 #[derive(Debug)]
 struct Group {
-    n_pes: usize,
+    hosts: Arc<Hosts>,
     state: Mutex<State>,
+    common: Common,
 }
 
 /// The rounds that some PE has joined and not all have left. Rounds finish in order, because every PE
@@ -119,8 +151,15 @@ struct State {
     end: Option<End>,
     exchanges: VecDeque<Exchange>,
     first_exchange: u64,
-    shares: VecDeque<Share>,
-    first_share: u64,
+    /// Those of each host, up to the last that has shared anything.
+    shares: Vec<Shares>,
+}
+
+/// The offers of one host's leader.
+#[derive(Debug, Default)]
+struct Shares {
+    open: VecDeque<Share>,
+    first: u64,
 }
 
 /// What each PE gave to an exchange.
@@ -156,8 +195,9 @@ impl Group {
         state.going_on()?;
         let index = (number - state.first_exchange) as usize;
         while state.exchanges.len() <= index {
-            let given = vec![Vec::new(); self.n_pes];
-            state.exchanges.push_back(Exchange { given, missing: self.n_pes, round: Arc::default() });
+            let n_pes = self.hosts.n_pes();
+            let given = vec![Vec::new(); n_pes];
+            state.exchanges.push_back(Exchange { given, missing: n_pes, round: Arc::default() });
         }
         let exchange = &mut state.exchanges[index];
         exchange.given[pe] = mine;
@@ -173,19 +213,24 @@ impl Group {
         Ok(round)
     }
 
-    fn visit(&self, number: u64, offer: Option<Handed>) -> Result<Arc<Round<Handed>>> {
+    fn visit(&self, host: usize, number: u64, offer: Option<Handed>) -> Result<Arc<Round<Handed>>> {
         let mut state = self.lock();
         state.going_on()?;
-        let index = (number - state.first_share) as usize;
-        while state.shares.len() <= index {
-            state.shares.push_back(Share { missing: self.n_pes, round: Arc::default() });
+        if state.shares.len() <= host {
+            state.shares.resize_with(host + 1, Shares::default);
         }
-        let share = &mut state.shares[index];
+        let shares = &mut state.shares[host];
+        let index = (number - shares.first) as usize;
+        while shares.open.len() <= index {
+            let missing = self.hosts.n_pes_of(host);
+            shares.open.push_back(Share { missing, round: Arc::default() });
+        }
+        let share = &mut shares.open[index];
         share.missing -= 1;
         let round = Arc::clone(&share.round);
         if share.missing == 0 {
-            state.shares.pop_front();
-            state.first_share += 1;
+            shares.open.pop_front();
+            shares.first += 1;
         }
         drop(state);
         if let Some(offer) = offer {
@@ -201,7 +246,7 @@ impl Group {
         for exchange in &state.exchanges {
             exchange.round.changed.notify_waiters();
         }
-        for share in &state.shares {
+        for share in state.shares.iter().flat_map(|shares| &shares.open) {
             share.round.changed.notify_waiters();
         }
     }
@@ -293,6 +338,38 @@ mod tests {
         for n in [1, 2, 3, 7, 64] {
             suite::run_cluster(Local::cluster(n));
         }
+    }
+
+    #[test]
+    fn passes_the_suite_on_several_hosts() {
+        for hosts in [
+            Hosts::even(2, 2),
+            Hosts::even(5, 2),
+            Hosts::blocks([1, 4, 2]),
+            Hosts::cyclic(7, 3),
+            Hosts::from_labels([0, 1, 1, 0, 2, 1, 0]),
+            Hosts::even(64, 64),
+        ] {
+            suite::run_cluster(Local::cluster_on(hosts));
+        }
+    }
+
+    #[test]
+    fn an_abort_reaches_who_waits_for_the_leader_of_another_host() {
+        suite::on_all(Local::cluster_on(Hosts::even(4, 2)), |pe| async move {
+            match pe.placement().pe {
+                // Until both wait.
+                0 => {
+                    tokio::task::yield_now().await;
+                    pe.abort(3, "");
+                }
+                1 | 3 => {
+                    let error = pe.share_raw(None).await.unwrap_err();
+                    assert!(matches!(error, Error::GlobalExit { pe: 0, status: 3 }), "{error}");
+                }
+                _ => {}
+            }
+        });
     }
 
     #[test]

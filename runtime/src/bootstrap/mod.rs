@@ -2,12 +2,20 @@
 //!
 //! A [`Bootstrap`] knows the PE's number and place, exchanges small messages among all PEs, hands
 //! descriptors to the PEs of one host, and ends the job. Everything above works with any of them:
-//! [`single`] (one PE), [`local`] (PEs as tasks of one process) and [`launched`] (processes started
-//! by `oshrun`, which they talk to as [`wire`] describes). All of them pass the suite in [`suite`].
+//! [`single`] (one PE), [`local`] (PEs as tasks of one process), [`launched`] (processes started
+//! by `oshrun`, which they talk to as [`wire`] describes) and [`pmix`] (processes started by a launcher that offers PMIx,
+//! such as `mpirun`). All of them pass the suite in [`suite`].
+//! [`from_env`] says which of them a process is to use.
 
+mod claim;
+mod common;
+mod deal;
+pub mod foreign;
+mod hosts;
 pub mod job;
 pub mod launched;
 pub mod local;
+pub mod pmix;
 pub mod single;
 pub mod suite;
 pub mod wire;
@@ -18,11 +26,26 @@ use async_trait::async_trait;
 
 use crate::{Error, Result};
 
+pub use common::Common;
+pub use deal::Deal;
+pub use foreign::Foreign;
+pub use hosts::Hosts;
 pub use launched::Launched;
 pub use local::Local;
+pub use pmix::Pmix;
 pub use single::Single;
 
 /// Where a PE is among the others.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use oxshmem_runtime::bootstrap::{Hosts, Placement};
+///
+/// let placement = Placement::new(3, Arc::new(Hosts::even(5, 2)), "node2".to_owned());
+/// assert_eq!((placement.n_pes, &*placement.local), (5, &[3, 4][..]));
+/// assert!(placement.is_leader());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// This PE's number.
@@ -32,11 +55,19 @@ pub struct Placement {
     /// The PEs on this PE's host, itself included, in ascending order. The first is the host's leader.
     /// Behind an `Arc`, because all PEs of one process have the same list.
     pub local: Arc<[usize]>,
-    /// The host's name, for messages.
+    /// Which host every PE is on. All PEs of the job have the same map.
+    pub hosts: Arc<Hosts>,
+    /// The name of this PE's host, for messages.
     pub host: String,
 }
 
 impl Placement {
+    /// That of PE `pe`, whose host is called `host`.
+    pub fn new(pe: usize, hosts: Arc<Hosts>, host: String) -> Self {
+        let local = hosts.pes_of(hosts.host_of(pe)).collect();
+        Self { pe, n_pes: hosts.n_pes(), local, hosts, host }
+    }
+
     /// Whether this PE does for its host what one PE must do.
     pub fn is_leader(&self) -> bool {
         self.local.first() == Some(&self.pe)
@@ -79,6 +110,11 @@ pub trait Bootstrap: Send + Sync + 'static {
 
     /// Whether the PEs of this host live in one process.
     fn in_process(&self) -> bool;
+
+    /// What all PEs of the job have in common, if they live in one process, on whichever hosts they are said to be.
+    fn common(&self) -> Option<&Common> {
+        None
+    }
 
     /// Whether `global_exit` may end this process: no other PE lives in it, and no caller counts on it to go on.
     fn owns_process(&self) -> bool {
@@ -130,6 +166,37 @@ pub async fn share<T: Shared>(
             object.downcast().map_err(|_| Error::bootstrap("share", "PEs share objects of different types"))
         }
     }
+}
+
+/// The bootstrap of the job that this process was started in: `oshrun`'s if that started it, PMIx's if the launcher offers
+/// that, and else that of a job of one PE. There, if it was another launcher that started the process, `warn` is told
+/// of it. Collective over all PEs.
+///
+/// # Errors
+/// Those of [`Launched::from_env`] and [`Pmix::from_env`].
+///
+/// ```
+/// use oxshmem_runtime::bootstrap;
+///
+/// # bootstrap::suite::runtime().block_on(async {
+/// let bootstrap = bootstrap::from_env(|foreign| eprintln!("warning: {foreign}")).await?;
+/// assert_eq!(bootstrap.placement().n_pes, 1); // nobody launches this example
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # })?;
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// ```
+pub async fn from_env(warn: impl FnOnce(&Foreign)) -> Result<Arc<dyn Bootstrap>> {
+    // The order matters: oshrun may have been started inside a job of any other launcher, whose variables its PEs inherit.
+    if let Some(launched) = Launched::from_env()? {
+        return Ok(Arc::new(launched));
+    }
+    if let Some(pmix) = Pmix::from_env().await? {
+        return Ok(Arc::new(pmix));
+    }
+    if let Some(foreign) = Foreign::from_env() {
+        warn(&foreign);
+    }
+    Ok(Arc::new(Single::new()))
 }
 
 /// This host's name, for messages.

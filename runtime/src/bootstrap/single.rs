@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{Bootstrap, Offer, Placement, host_name};
+use super::{Bootstrap, Hosts, Offer, Placement, host_name};
 use crate::{Error, Result};
 
 /// The only PE there is.
@@ -16,7 +16,7 @@ pub struct Single {
 impl Single {
     /// PE 0 of 1, on this host.
     pub fn new() -> Self {
-        Self { placement: Placement { pe: 0, n_pes: 1, local: Arc::new([0]), host: host_name() } }
+        Self { placement: Placement::new(0, Arc::new(Hosts::one(1)), host_name()) }
     }
 }
 

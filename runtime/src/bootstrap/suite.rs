@@ -67,7 +67,9 @@ pub async fn check(pe: &dyn Bootstrap) {
         for _ in 0..10 {
             pe.barrier().await?;
         }
+        placements_agree(pe).await?;
         shares_one_thing_a_host(pe).await?;
+        hosts_share_independently(pe).await?;
         shares_many_descriptors(pe).await?;
         works_with_calls_in_flight_together(pe).await?;
         pe.barrier().await
@@ -84,6 +86,27 @@ fn placement(pe: &dyn Bootstrap) {
     assert!(placement.local.is_sorted_by(|a, b| a < b));
     assert!(placement.local.iter().all(|&local| local < placement.n_pes));
     assert!(!placement.host.is_empty());
+    let hosts = &placement.hosts;
+    let host = hosts.host_of(placement.pe);
+    assert_eq!(hosts.n_pes(), placement.n_pes);
+    assert!(hosts.pes_of(host).eq(placement.local.iter().copied()));
+    assert_eq!(placement.local[hosts.block_of(placement.pe)], placement.pe);
+    assert_eq!(hosts.leader_of(host) == placement.pe, placement.is_leader());
+}
+
+/// Everybody has the same map, and hosts have names of their own.
+async fn placements_agree(pe: &dyn Bootstrap) -> Result<()> {
+    let placement = pe.placement();
+    let hosts = &placement.hosts;
+    let map = (0..hosts.n_pes()).map(|pe| hosts.host_of(pe).to_string()).collect::<Vec<_>>().join(" ");
+    let all = pe.exchange(format!("{map}\n{}", placement.host).into_bytes()).await?;
+    for (other, given) in all.iter().enumerate() {
+        let given = String::from_utf8_lossy(given);
+        let Some((their_map, name)) = given.split_once('\n') else { panic!("PE {other} gave {given:?}") };
+        assert_eq!(their_map, map, "PE {other} has another map than PE {}", placement.pe);
+        assert_eq!(name == placement.host, placement.local.contains(&other), "PE {other} is on {name}");
+    }
+    Ok(())
 }
 
 async fn exchanges_what_each_gave(pe: &dyn Bootstrap) -> Result<()> {
@@ -166,6 +189,17 @@ async fn shares_one_thing_a_host(pe: &dyn Bootstrap) -> Result<()> {
         let text = |pe: usize| format!("round {round}, by PE {pe}");
         let note = share(pe, || Note::write(text(pe.placement().pe))).await?;
         assert_eq!(note.read(), text(leader));
+    }
+    Ok(())
+}
+
+/// One host shares more often than another, which has to take no notice.
+async fn hosts_share_independently(pe: &dyn Bootstrap) -> Result<()> {
+    let placement = pe.placement();
+    let host = placement.hosts.host_of(placement.pe);
+    for round in 0..1 + host % 3 {
+        let note = share(pe, || Note::write(format!("host {host}, round {round}"))).await?;
+        assert_eq!(note.read(), format!("host {host}, round {round}"));
     }
     Ok(())
 }

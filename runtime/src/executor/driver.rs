@@ -36,6 +36,8 @@ pub(super) struct Driver {
     kind: AtomicU8,
     /// Whether a thread drives.
     role: AtomicBool,
+    /// Whether that thread sleeps although nothing is watched, so that no writer rings.
+    dozes: AtomicBool,
     /// Whether the task is at work.
     task_works: AtomicBool,
     /// Threads in `block_on` that found the role taken.
@@ -131,6 +133,9 @@ impl Executor {
     pub(super) fn kick(self: &Arc<Self>) {
         // SeqCst: see `Role::drop` and `Shift::drop`.
         let driver = &self.driver;
+        if driver.dozes.load(Ordering::SeqCst) {
+            return self.bell.ring_process();
+        }
         if driver.role.load(Ordering::SeqCst) || driver.task_works.load(Ordering::SeqCst) || will_drive() {
             return;
         }
@@ -188,18 +193,35 @@ impl Executor {
     /// Drives on this thread until `stop` or until nothing is watched any more.
     pub(super) fn drive_blocking(&self, stop: impl Fn() -> bool) {
         let Bell::Process(bell) = &*self.bell else { return };
-        let done = || stop() || self.unfired.load(Ordering::SeqCst) == 0 || self.is_closed();
+        // Where there are other hosts, this thread may wait for an operation, which is no watch.
+        let alone = self.net.get().is_none();
+        let done = || stop() || (alone && self.unfired.load(Ordering::SeqCst) == 0) || self.is_closed();
         loop {
             let mut rounds = self.rounds();
             loop {
-                self.scan();
+                let progressed = self.poll_net();
+                if !progressed {
+                    self.scan();
+                }
                 if done() {
                     return;
                 }
-                if !rounds.next() {
+                if !rounds.next(progressed) {
                     break;
                 }
-                rustix::thread::sched_yield();
+                if alone || self.patience.spin.is_zero() {
+                    rustix::thread::sched_yield();
+                }
+            }
+            if !alone && self.unfired.load(Ordering::SeqCst) == 0 {
+                // Whoever ends the operation rings, and so does a thread that registers a watch meanwhile: SeqCst, so that
+                // it sees that we doze, or we see its watch.
+                self.driver.dozes.store(true, Ordering::SeqCst);
+                if self.unfired.load(Ordering::SeqCst) == 0 && !stop() {
+                    sleep_on(bell, None);
+                }
+                self.driver.dozes.store(false, Ordering::SeqCst);
+                continue;
             }
             if self.arm() {
                 let start = Instant::now();
@@ -242,7 +264,7 @@ fn help(executor: &Arc<Executor>) {
     while !executor.is_closed() {
         let role = if executor.unfired.load(Ordering::SeqCst) > 0 { executor.try_role() } else { None };
         match role {
-            Some(_role) => executor.drive_blocking(|| false),
+            Some(_role) => executor.drive_blocking(|| executor.unfired.load(Ordering::SeqCst) == 0),
             // Whoever registers a watch, or gives the role up with watches left, kicks us.
             None => thread::park(),
         }
@@ -279,12 +301,15 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
     loop {
         let mut rounds = executor.rounds();
         loop {
-            executor.scan();
+            let progressed = executor.poll_net();
+            if !progressed {
+                executor.scan();
+            }
             let role = executor.driver.role.load(Ordering::SeqCst);
             if role || executor.unfired.load(Ordering::SeqCst) == 0 || executor.is_closed() {
                 return;
             }
-            if !rounds.next() {
+            if !rounds.next(progressed) {
                 break;
             }
             if crowded {

@@ -32,6 +32,7 @@ use crate::{
     doorbell::{announce_awake, announce_sleep},
     fabric::Bell,
     memory::{Extent, SegmentId},
+    net::{LINGER, Net},
     settings::FenceSide,
     sync::lock,
 };
@@ -76,7 +77,7 @@ impl From<Failure> for Error {
 /// The progress executor of one PE.
 #[derive(Debug)]
 pub struct Executor {
-    me: usize,
+    block: usize,
     control: Arc<Control>,
     fence_side: FenceSide,
     bell: Arc<Bell>,
@@ -87,11 +88,13 @@ pub struct Executor {
     failure: OnceLock<Failure>,
     closed: AtomicBool,
     driver: Driver,
+    /// What else makes progress, where PEs are on other hosts.
+    net: OnceLock<Arc<dyn Net>>,
 }
 
 impl Executor {
     pub(crate) fn new(
-        me: usize,
+        block: usize,
         control: Arc<Control>,
         fence_side: FenceSide,
         bell: Arc<Bell>,
@@ -99,10 +102,10 @@ impl Executor {
     ) -> Self {
         if bell.is_in_process() {
             // Whoever writes looks at the watches themselves.
-            control.page(me).sleep.0.watched_to.store(usize::MAX, Ordering::Relaxed);
+            control.page(block).sleep.0.watched_to.store(usize::MAX, Ordering::Relaxed);
         }
         Self {
-            me,
+            block,
             control,
             fence_side,
             bell,
@@ -112,6 +115,7 @@ impl Executor {
             failure: OnceLock::new(),
             closed: AtomicBool::new(false),
             driver: Driver::default(),
+            net: OnceLock::new(),
         }
     }
 
@@ -131,6 +135,9 @@ impl Executor {
                 }
                 std::hint::spin_loop();
             }
+            if self.poll_net() && ready() {
+                return true;
+            }
             let now = Instant::now();
             if now >= *deadline.get_or_insert(now + self.patience.spin) {
                 return false;
@@ -148,11 +155,36 @@ impl Executor {
         }
         for _ in 0..self.patience.yields.min(2) {
             rustix::thread::sched_yield();
+            self.poll_net();
             if ready() {
                 return true;
             }
         }
         false
+    }
+
+    /// Whether there are processors enough to look for something in a loop.
+    pub(crate) fn may_spin(&self) -> bool {
+        !self.patience.spin.is_zero()
+    }
+
+    /// Says what else makes progress.
+    pub(crate) fn attach_net(&self, net: &Arc<dyn Net>) {
+        if net.wants_polling() {
+            // A PE joins once, so the slot is empty.
+            let _ = self.net.set(Arc::clone(net));
+        }
+    }
+
+    /// Makes progress on operations of and for other hosts, and tells whether there was any.
+    #[inline]
+    fn poll_net(&self) -> bool {
+        let progressed = self.net.get().is_some_and(|net| net.poll());
+        if progressed {
+            // Somebody may have put something here.
+            self.scan();
+        }
+        progressed
     }
 
     /// Has `waker` woken when `probe` holds. `keepalive` keeps the probed memory for as long as the watch
@@ -276,7 +308,10 @@ impl Executor {
         Rounds {
             left: self.patience.yields,
             until: None,
-            linger: Duration::from_micros(self.patience.yields.into()),
+            linger: match self.net.get() {
+                Some(_) if self.may_spin() => LINGER,
+                _ => Duration::from_micros(self.patience.yields.into()),
+            },
         }
     }
 
@@ -288,7 +323,7 @@ impl Executor {
     }
 
     fn sleep(&self) -> &Sleep {
-        &self.control.page(self.me).sleep.0
+        &self.control.page(self.block).sleep.0
     }
 
     /// Announces sleep; true if the caller may sleep now, false if something happened in between.
@@ -350,9 +385,12 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// Whether there is another round.
-    fn next(&mut self) -> bool {
+    /// Whether there is another round. After progress all begins anew.
+    fn next(&mut self, progressed: bool) -> bool {
         let now = Instant::now();
+        if progressed {
+            self.until = None;
+        }
         let until = *self.until.get_or_insert(now + self.linger);
         let more = self.left > 0 || now < until;
         self.left = self.left.saturating_sub(1);

@@ -48,18 +48,18 @@ pub struct Extent {
 ///
 /// let map = Arc::new(HostMap::new(2, 1 << 16)?);
 /// let segment = Segment::new(SegmentId::Heap, Arc::clone(&map), 4096, 1024);
-/// assert_eq!((segment.n_pes(), segment.len()), (2, 1024));
+/// assert_eq!((segment.blocks(), segment.len()), (2, 1024));
 /// assert_eq!(segment.address(1, 8, 8), Some(map.base().wrapping_add((1 << 16) + 4096 + 8)));
 /// # Ok::<(), oxshmem_runtime::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Segment {
     id: SegmentId,
-    /// Address of offset 0 on PE 0.
+    /// Address of offset 0 in block 0.
     origin: *mut u8,
     stride: usize,
     len: usize,
-    n_pes: usize,
+    blocks: usize,
     map: Arc<HostMap>,
 }
 
@@ -84,7 +84,7 @@ impl Segment {
             origin: map.base().wrapping_add(start),
             stride: map.stride(),
             len,
-            n_pes: map.count(),
+            blocks: map.count(),
             map,
         }
     }
@@ -106,13 +106,13 @@ impl Segment {
         self.len == 0
     }
 
-    /// On how many PEs it is.
+    /// How many PEs of this host have it.
     #[inline]
-    pub fn n_pes(&self) -> usize {
-        self.n_pes
+    pub fn blocks(&self) -> usize {
+        self.blocks
     }
 
-    /// The address in this process of `offset` on `pe`, if `bytes` from there on are in the segment.
+    /// The address in this process of `offset` in a PE's block, if `bytes` from there on are in the segment.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -126,16 +126,16 @@ impl Segment {
     /// # Ok::<(), oxshmem_runtime::Error>(())
     /// ```
     #[inline]
-    pub fn address(&self, pe: usize, offset: usize, bytes: usize) -> Option<*mut u8> {
-        let inside = pe < self.n_pes && offset <= self.len && bytes <= self.len - offset;
-        inside.then(|| self.address_unchecked(pe, offset))
+    pub fn address(&self, block: usize, offset: usize, bytes: usize) -> Option<*mut u8> {
+        let inside = block < self.blocks && offset <= self.len && bytes <= self.len - offset;
+        inside.then(|| self.address_unchecked(block, offset))
     }
 
-    /// The same without the check: for a `pe` and `offset` that were checked before.
+    /// The same without the check: for a `block` and `offset` that were checked before.
     /// A wrong one gives an address outside of the segment.
     #[inline(always)]
-    pub fn address_unchecked(&self, pe: usize, offset: usize) -> *mut u8 {
-        self.origin.wrapping_add(pe.wrapping_mul(self.stride).wrapping_add(offset))
+    pub fn address_unchecked(&self, block: usize, offset: usize) -> *mut u8 {
+        self.origin.wrapping_add(block.wrapping_mul(self.stride).wrapping_add(offset))
     }
 
     /// The map that keeps the memory.

@@ -10,6 +10,7 @@ use super::{
     },
     size,
 };
+use crate::bootstrap::Deal;
 
 /// One environment variable: what it is called, takes and does.
 #[derive(Debug)]
@@ -195,6 +196,26 @@ pub static TABLE: &[Setting] = &[
             word_or("off", text, size::parse).map(|value| to.offload_threshold = value)
         }),
         show: |from| from.offload_threshold.map_or("off".to_owned(), size::show),
+    },
+    Setting {
+        name: "SHMEM_FAKE_HOSTS",
+        deprecated: &[],
+        default: "1",
+        values: "a number of hosts such as 2, or PEs on each such as 3+1; :cyclic may follow",
+        unit: "",
+        effect: "How oshrun and LocalCluster deal the PEs of a job to hosts that they simulate, where their own option does \
+                 not say so. Where there are fewer PEs than hosts, each PE has a host of its own. Other launchers know where their PEs \
+                 really are.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            let deal: Deal = text.trim_ascii().parse()?;
+            if deal == Deal::even(0) {
+                return Err("there must be at least one host".to_owned());
+            }
+            to.fake_hosts = deal;
+            Ok(())
+        }),
+        show: |from| from.fake_hosts.to_string(),
     },
     Setting {
         name: "SHMEM_SYNC_ALGORITHM",

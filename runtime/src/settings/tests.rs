@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ffi::OsString, os::unix::ffi::OsStringExt, time
 use proptest::prelude::*;
 
 use super::{table::Read, *};
-use crate::{Error, Result};
+use crate::{Error, Result, bootstrap::Deal};
 
 fn read(variables: &[(&str, &str)]) -> Result<Settings> {
     Settings::from_lookup(|name| {
@@ -79,6 +79,7 @@ fn each_variable_sets_its_field() {
         ("SHMEM_YIELD_ROUNDS", "0"),
         ("SHMEM_FENCE", "membarrier"),
         ("SHMEM_OFFLOAD_THRESHOLD", "64k"),
+        ("SHMEM_FAKE_HOSTS", "2:cyclic"),
         ("SHMEM_SYNC_ALGORITHM", "tree"),
     ]);
     assert_eq!(settings.symmetric_size, 3_250_586);
@@ -90,6 +91,7 @@ fn each_variable_sets_its_field() {
     assert_eq!(settings.yield_rounds, 0);
     assert_eq!(settings.fence, Fence::Membarrier);
     assert_eq!(settings.offload_threshold, Some(64 << 10));
+    assert_eq!(settings.fake_hosts, Deal::even(2).cyclic());
     assert_eq!(settings.sync_algorithm, SyncAlgorithm::Tree);
 }
 
@@ -142,11 +144,26 @@ fn a_value_that_cannot_be_used_is_an_error_that_says_what_could() {
         ("SHMEM_YIELD_ROUNDS", "-1", "from 0"),
         ("SHMEM_FENCE", "reader", "auto, writer, membarrier"),
         ("SHMEM_OFFLOAD_THRESHOLD", "never", "or off"),
+        ("SHMEM_FAKE_HOSTS", "two", "no number of hosts"),
+        ("SHMEM_FAKE_HOSTS", "0", "at least one host"),
         ("SHMEM_SYNC_ALGORITHM", "ring", "dissemination"),
     ] {
         let (found, held, reason) = bad(&[(name, value)]);
         assert_eq!((found, held.as_str()), (name, value));
         assert!(reason.contains(hint), "{name}={value}: {reason}");
+    }
+}
+
+#[test]
+fn hosts_of_the_environment_suit_jobs_of_any_size_but_lists_only_theirs() {
+    let hosts = |text: &str, n| Settings::fake_hosts_for(n, |_| Some(text.into()));
+    assert_eq!(hosts("2:cyclic", 5).unwrap(), Deal::even(2).cyclic());
+    assert_eq!(hosts("3", 2).unwrap(), Deal::even(2));
+    assert_eq!(hosts("3+1", 4).unwrap(), Deal::each([3, 1]));
+    assert_eq!(Settings::fake_hosts_for(4, |_| None).unwrap(), Deal::default());
+    for (text, n) in [("3+1", 5), ("many", 2)] {
+        let error = hosts(text, n).unwrap_err();
+        assert!(matches!(error, Error::InvalidSetting { name: "SHMEM_FAKE_HOSTS", .. }), "{error}");
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, Driver, Fence, ReduceAlgorithm,
     ScanAlgorithm, Setting, SyncAlgorithm, TABLE, table::Read,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, bootstrap::Deal};
 
 /// How long a wait spins where nothing else was asked for and there is a CPU for every local PE.
 const SPIN: Duration = Duration::from_micros(2);
@@ -48,6 +48,8 @@ pub struct Settings {
     pub fence: Fence,
     /// Bytes from which nonblocking copies are left to a helper thread, or never: `SHMEM_OFFLOAD_THRESHOLD`.
     pub offload_threshold: Option<usize>,
+    /// How PEs are dealt to simulated hosts, by who deals them: `SHMEM_FAKE_HOSTS`.
+    pub fake_hosts: Deal,
     /// How PEs of a team wait for each other: `SHMEM_SYNC_ALGORITHM`.
     pub sync_algorithm: SyncAlgorithm,
     /// `SHMEM_REDUCE_ALGORITHM`.
@@ -81,6 +83,7 @@ impl Default for Settings {
             yield_rounds: 64,
             fence: Fence::default(),
             offload_threshold: None,
+            fake_hosts: Deal::default(),
             sync_algorithm: SyncAlgorithm::default(),
             reduce_algorithm: ReduceAlgorithm::default(),
             broadcast_algorithm: BroadcastAlgorithm::default(),
@@ -140,6 +143,29 @@ impl Settings {
     /// ```
     pub fn from_env() -> Result<Self> {
         Self::from_lookup(|name| std::env::var_os(name))
+    }
+
+    /// How PEs are dealt to hosts where nothing but the environment says so, for who starts a job of `n_pes` PEs. Looks at no
+    /// other setting.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] if what `SHMEM_FAKE_HOSTS` holds cannot be used.
+    ///
+    /// ```
+    /// # use oxshmem_runtime::{bootstrap::Deal, settings::Settings};
+    /// assert_eq!(Settings::fake_hosts_for(1, |_| Some("2".into()))?, Deal::even(1));
+    /// assert_eq!(Settings::fake_hosts_for(4, |_| None)?, Deal::default());
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
+    pub fn fake_hosts_for(n_pes: usize, lookup: impl Fn(&str) -> Option<OsString>) -> Result<Deal> {
+        const NAME: &str = "SHMEM_FAKE_HOSTS";
+        let deal = Self::from_lookup(|name| lookup(name).filter(|_| name == NAME))?.fake_hosts.up_to(n_pes);
+        match deal.hosts(n_pes) {
+            Ok(_) => Ok(deal),
+            Err(error) => {
+                Err(Error::InvalidSetting { name: NAME, value: deal.to_string(), reason: error.to_string() })
+            }
+        }
     }
 
     /// Reads variables through `lookup`, which returns what the variable of a name holds, if it is set.

@@ -10,15 +10,15 @@ pub mod suite;
 
 pub use shm::Shm;
 
-use crate::memory::Segment;
+use crate::{memory::Segment, net::Width};
 
 /// A place in symmetric memory: an offset on a PE. Whoever makes one has checked that it is in bounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The symmetric memory.
     pub segment: &'a Segment,
-    /// The PE.
-    pub pe: usize,
+    /// The PE's number among those of its host, which is where its memory is.
+    pub block: usize,
     /// Bytes from the segment's start.
     pub offset: usize,
 }
@@ -27,7 +27,7 @@ impl Place<'_> {
     /// The address in this process. For PEs of this host.
     #[inline(always)]
     pub fn address(&self) -> *mut u8 {
-        self.segment.address_unchecked(self.pe, self.offset)
+        self.segment.address_unchecked(self.block, self.offset)
     }
 }
 
@@ -66,8 +66,53 @@ pub enum Atomic<W> {
     Xor(W),
 }
 
+impl<W: AtomicWord> Atomic<W> {
+    /// The same with its operands as 8 bytes.
+    pub fn widened(self) -> Atomic<u64> {
+        match self {
+            Self::Fetch => Atomic::Fetch,
+            Self::Set(value) => Atomic::Set(value.to_u64()),
+            Self::Swap(value) => Atomic::Swap(value.to_u64()),
+            Self::CompareSwap { cond, value } => {
+                Atomic::CompareSwap { cond: cond.to_u64(), value: value.to_u64() }
+            }
+            Self::Add(value) => Atomic::Add(value.to_u64()),
+            Self::And(value) => Atomic::And(value.to_u64()),
+            Self::Or(value) => Atomic::Or(value.to_u64()),
+            Self::Xor(value) => Atomic::Xor(value.to_u64()),
+        }
+    }
+}
+
+impl Atomic<u64> {
+    /// The same with its operands as 4 bytes, their lower halves.
+    pub fn narrowed(self) -> Atomic<u32> {
+        match self {
+            Self::Fetch => Atomic::Fetch,
+            Self::Set(value) => Atomic::Set(value as u32),
+            Self::Swap(value) => Atomic::Swap(value as u32),
+            Self::CompareSwap { cond, value } => {
+                Atomic::CompareSwap { cond: cond as u32, value: value as u32 }
+            }
+            Self::Add(value) => Atomic::Add(value as u32),
+            Self::And(value) => Atomic::And(value as u32),
+            Self::Or(value) => Atomic::Or(value as u32),
+            Self::Xor(value) => Atomic::Xor(value as u32),
+        }
+    }
+}
+
 /// A word that atomic operations work on.
 pub trait AtomicWord: Copy + Eq + Send + 'static {
+    /// Its size.
+    const WIDTH: Width;
+
+    /// Its bits.
+    fn to_u64(self) -> u64;
+
+    /// The word with these bits, as far as it has room.
+    fn from_u64(bits: u64) -> Self;
+
     /// Performs `operation` on the word at `address`, atomically towards every PE.
     ///
     /// # Safety

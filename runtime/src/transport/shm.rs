@@ -14,6 +14,7 @@ use crate::{
         Extent,
         copy::{copy, load, store},
     },
+    net::Width,
     settings::FenceSide,
 };
 
@@ -33,9 +34,9 @@ impl Shm {
     /// Wakes the PE of `at` if it sleeps and may wait for one of the `len` bytes there, which were just stored.
     #[inline(always)]
     pub fn ring(&self, at: Place<'_>, len: usize) {
-        let sleeping = &self.control.page(at.pe).sleep.0.sleeping;
+        let sleeping = &self.control.page(at.block).sleep.0.sleeping;
         if must_ring(sleeping, at.segment.id().bit(), self.fence_side) {
-            self.fabric.wake(at.pe, Extent { segment: at.segment.id(), offset: at.offset, len });
+            self.fabric.wake(at.block, Extent { segment: at.segment.id(), offset: at.offset, len });
         }
     }
 
@@ -111,13 +112,13 @@ unsafe impl Transport for Shm {
                 word.fetch_add(value, Ordering::Release);
             }
         }
-        let sleeping = &self.control.page(signal.pe).sleep.0.sleeping;
+        let sleeping = &self.control.page(signal.block).sleep.0.sleeping;
         let kinds = to.segment.id().bit() | signal.segment.id().bit();
         if must_ring(sleeping, kinds, self.fence_side) {
             // Somebody may wait for the data itself.
-            self.fabric.wake(to.pe, Extent { segment: to.segment.id(), offset: to.offset, len });
+            self.fabric.wake(to.block, Extent { segment: to.segment.id(), offset: to.offset, len });
             let segment = signal.segment.id();
-            self.fabric.wake(signal.pe, Extent { segment, offset: signal.offset, len: size_of::<u64>() });
+            self.fabric.wake(signal.block, Extent { segment, offset: signal.offset, len: size_of::<u64>() });
         }
     }
 
@@ -135,8 +136,20 @@ unsafe impl Transport for Shm {
 }
 
 macro_rules! atomic_word {
-    ($word:ty, $atomic:ty) => {
+    ($word:ty, $atomic:ty, $width:ident) => {
         impl AtomicWord for $word {
+            const WIDTH: Width = Width::$width;
+
+            #[inline(always)]
+            fn to_u64(self) -> u64 {
+                self.into()
+            }
+
+            #[inline(always)]
+            fn from_u64(bits: u64) -> Self {
+                bits as Self
+            }
+
             #[inline(always)]
             unsafe fn apply(address: *mut u8, operation: Atomic<Self>) -> Self {
                 // SAFETY: aligned and mapped by the caller's word; PEs only ever access it atomically or by
@@ -163,8 +176,8 @@ macro_rules! atomic_word {
     };
 }
 
-atomic_word!(u32, AtomicU32);
-atomic_word!(u64, AtomicU64);
+atomic_word!(u32, AtomicU32, Four);
+atomic_word!(u64, AtomicU64, Eight);
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@ use crate::memory::Segment;
 /// Runs the suite over `transport` and `segment`, which must have at least 2 PEs and 64 KiB, zeroed.
 /// Panics at the first promise that is broken.
 pub fn check(transport: &impl Transport, segment: &Segment) {
-    assert!(segment.n_pes() >= 2 && segment.len() >= 64 << 10);
+    assert!(segment.blocks() >= 2 && segment.len() >= 64 << 10);
     bytes_arrive_and_come_back(transport, segment);
     atomics_return_what_was_there(transport, segment);
     signals_follow_their_data(transport, segment);
@@ -20,7 +20,7 @@ fn bytes_arrive_and_come_back(transport: &impl Transport, segment: &Segment) {
         for offset in [0, 1, 7, 64] {
             let sent: Vec<u8> = (0..len).map(|i| (i * 31 + offset + 1) as u8).collect();
             let mut back = vec![0; len];
-            let place = Place { segment, pe: 1, offset };
+            let place = Place { segment, block: 1, offset };
             // SAFETY: 64 + 60,000 bytes are in the segment; both vectors have `len`.
             unsafe {
                 transport.put(place, sent.as_ptr(), len);
@@ -33,7 +33,7 @@ fn bytes_arrive_and_come_back(transport: &impl Transport, segment: &Segment) {
 }
 
 fn atomics_return_what_was_there(transport: &impl Transport, segment: &Segment) {
-    let at = Place { segment, pe: 1, offset: 128 };
+    let at = Place { segment, block: 1, offset: 128 };
     // SAFETY: 128 is in bounds and aligned for 8 bytes.
     let run = |operation| unsafe { transport.atomic::<u64>(at, operation) };
     run(Atomic::Set(5));
@@ -60,8 +60,9 @@ fn atomics_return_what_was_there(transport: &impl Transport, segment: &Segment) 
 
 fn signals_follow_their_data(transport: &impl Transport, segment: &Segment) {
     const ROUNDS: u64 = 2000;
-    let (data, signal) = (Place { segment, pe: 1, offset: 4096 }, Place { segment, pe: 1, offset: 256 });
-    let back = Place { segment, pe: 0, offset: 256 };
+    let (data, signal) =
+        (Place { segment, block: 1, offset: 4096 }, Place { segment, block: 1, offset: 256 });
+    let back = Place { segment, block: 0, offset: 256 };
     // SAFETY: these offsets are in bounds and aligned, and 512 words at 4096 fit; so for all below.
     unsafe {
         transport.atomic(signal, Atomic::Set(0u64));
@@ -92,7 +93,7 @@ fn signals_follow_their_data(transport: &impl Transport, segment: &Segment) {
 }
 
 fn concurrent_adds_are_not_lost(transport: &impl Transport, segment: &Segment) {
-    let at = Place { segment, pe: 0, offset: 512 };
+    let at = Place { segment, block: 0, offset: 512 };
     // SAFETY: in bounds and aligned.
     unsafe { transport.atomic(at, Atomic::Set(0u64)) };
     std::thread::scope(|scope| {

@@ -51,7 +51,7 @@ impl Exchange {
     /// Writes to the first PE. The last one to come does what is to be done once, and releases the others.
     pub(super) fn gather(&mut self, group: &Group, buffers: &mut Buffers) -> Result<Step> {
         let (me, n) = (group.me(), group.n());
-        let first = group.world_pe(0);
+        let first = group.block(0);
         let words = self.signature.words_of(group.me());
         let slot = scratch::slot(self.number, me);
         let header = group.scratch(slot + size_of::<u64>(), size_of_val(&words));
@@ -69,7 +69,7 @@ impl Exchange {
             _ if self.bytes() > self.mode.capacity(n) => {}
             _ => {
                 let payload = self.payload(group, me, self.bytes());
-                group.memory.copy(payload, first, self.source, group.pe().me());
+                group.memory.copy(payload, first, self.source, group.here());
             }
         }
         let before = group.fetch_add(Flag::Gathered, 1, 0)?;
@@ -103,12 +103,12 @@ impl Exchange {
             Mode::Central if group.n() > 1 => {
                 if matches!(self.deal, Deal::Alltoall | Deal::Alltoalls { .. }) {
                     let all = self.payload(group, from, len * group.n());
-                    return (all.part(me * len..(me + 1) * len), group.world_pe(0));
+                    return (all.part(me * len..(me + 1) * len), group.block(0));
                 }
-                (self.payload(group, from, len), group.world_pe(0))
+                (self.payload(group, from, len), group.block(0))
             }
-            _ if from == me => (self.given(group, me), group.pe().me()),
-            _ => (self.payload(group, from, len), group.pe().me()),
+            _ if from == me => (self.given(group, me), group.here()),
+            _ => (self.payload(group, from, len), group.here()),
         }
     }
 
@@ -146,14 +146,14 @@ impl Exchange {
             Deal::Meet => {}
             Deal::Reduce(_) if self.mode == Mode::Central && n > 1 => {
                 let result = self.payload(group, n, self.bytes());
-                group.memory.copy(self.dest, group.pe().me(), result, group.world_pe(0));
+                group.memory.copy(self.dest, group.here(), result, group.block(0));
             }
             Deal::Reduce(kernel) => self.take_combined(group, kernel, 0..n, buffers),
             Deal::Scan { kernel, inclusive } => {
                 self.take_combined(group, kernel, 0..me + usize::from(inclusive), buffers);
             }
             Deal::Fcollect => {
-                let (here, len) = (group.pe().me(), self.bytes());
+                let (here, len) = (group.here(), self.bytes());
                 for pe in 0..n {
                     let (span, at) = self.received(group, pe, len);
                     group.memory.copy(self.dest.part(pe * len..(pe + 1) * len), here, span, at);
@@ -165,7 +165,7 @@ impl Exchange {
                 for pe in 0..n {
                     let (span, at) = self.received(group, pe, block);
                     let dest = self.dest.part(pe * block..(pe + 1) * block);
-                    group.memory.copy(dest, group.pe().me(), span, at);
+                    group.memory.copy(dest, group.here(), span, at);
                 }
             }
             Deal::Alltoalls { size, dst, .. } => {
@@ -235,7 +235,7 @@ impl Exchange {
     }
 
     pub(super) fn take_collected(&self, group: &Group, size: usize) -> Result<()> {
-        let here = group.pe().me();
+        let here = group.here();
         if group.n() > 1 && self.is_too_long(group, size) {
             return Ok(());
         }

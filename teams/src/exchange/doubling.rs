@@ -96,7 +96,7 @@ impl Exchange {
             _ => {
                 let index = rounds(n) as usize + 1;
                 self.check(group, me, index)?;
-                let (here, result) = (group.pe().me(), self.payload(group, index, self.bytes()));
+                let (here, result) = (group.here(), self.payload(group, index, self.bytes()));
                 group.memory.copy(self.dest, here, result, here);
                 Ok(Step::Done)
             }

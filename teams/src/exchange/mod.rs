@@ -18,7 +18,10 @@ mod all;
 mod doubling;
 mod tree;
 
-use std::task::{Poll, Waker};
+use std::{
+    future::poll_fn,
+    task::{Poll, Waker},
+};
 
 use oxshmem_runtime::Result;
 
@@ -248,7 +251,7 @@ impl Exchange {
     #[inline(always)]
     fn send(&self, group: &Group, index: usize, bytes: &[u8], pe: usize) -> Result<()> {
         let payload = if bytes.len() > INLINE {
-            group.memory.write_to(self.payload(group, index, bytes.len()), group.world_pe(pe), bytes);
+            group.memory.write_to(self.payload(group, index, bytes.len()), group.block(pe), bytes);
             Payload::EMPTY
         } else {
             Payload::of(bytes)
@@ -261,7 +264,7 @@ impl Exchange {
     fn send_span(&self, group: &Group, index: usize, span: Span, pe: usize) -> Result<()> {
         if span.len() > INLINE {
             let to = self.payload(group, index, span.len());
-            group.memory.copy(to, group.world_pe(pe), span, group.pe().me());
+            group.memory.copy(to, group.block(pe), span, group.here());
         }
         let slot = scratch::slot(self.number, index);
         group.send(slot, self.number, self.signature, &group.payload(span), pe)
@@ -285,9 +288,34 @@ impl Exchange {
         }
         let mut words = [0u64; 2];
         let span = group.scratch(slot + size_of::<u64>(), size_of_val(&words));
-        group.memory.read_from(span, group.world_pe(at), bytemuck::bytes_of_mut(&mut words));
+        group.memory.read_from(span, group.block(at), bytemuck::bytes_of_mut(&mut words));
         Signature::received(words)
     }
+}
+
+/// One exchange inside of a task.
+async fn whole(group: &Group, mut exchange: Exchange) -> Result<()> {
+    let mut buffers = Buffers::default();
+    poll_fn(|cx| exchange.poll(group, &mut buffers, || cx.waker().clone())).await
+}
+
+/// A reduction or scan in exchanges of at most `capacity` bytes.
+pub(crate) async fn in_parts(
+    group: &Group,
+    mode: Mode,
+    deal: Deal,
+    signature: Signature,
+    [source, dest]: [Span; 2],
+    capacity: usize,
+) -> Result<()> {
+    // Whole elements: their sizes divide it.
+    let step = capacity / 64 * 64;
+    for start in (0..source.len()).step_by(step) {
+        let part = start..(start + step).min(source.len());
+        let (source, dest) = (source.part(part.clone()), dest.part(part));
+        whole(group, Exchange::new(mode, deal, signature, source, dest)).await?;
+    }
+    Ok(())
 }
 
 /// `acc = acc op x`, in buffers that are aligned for every kernel.

@@ -66,7 +66,7 @@ impl Exchange {
         for child in tree.children() {
             self.send_span(group, RADIX, result, child)?;
         }
-        let me = group.pe().me();
+        let me = group.here();
         group.memory.copy(self.dest, me, result, me);
         Ok(())
     }

@@ -15,7 +15,7 @@ use std::{
     cell::RefCell,
     collections::VecDeque,
     sync::{
-        Arc, Mutex, Weak,
+        Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
     },
     task::{Context as TaskContext, Poll, Wake, Waker},
@@ -24,7 +24,7 @@ use std::{
 use oxshmem_ops::context::ContextHandle;
 use oxshmem_runtime::{
     Error, Result,
-    activity::{Activity, Place},
+    activity::{Activity, Call, Place},
     biased::{BiasedLock, Guard, this_thread},
     flight::Flight,
     settings::FenceSide,
@@ -46,8 +46,9 @@ use crate::{
     registry::Registry,
     signature::Signature,
     stream::Stream,
-    sync::Sync,
+    sync::{Sync, sync_in},
     team::TeamConfig,
+    wide,
 };
 
 /// What all handles of a team on one PE share.
@@ -65,6 +66,8 @@ pub(crate) struct Core {
     poked: AtomicBool,
     /// The thread that polls a task at the front, as [`this_thread`] names it: what the task does may wake this team.
     polled_by: AtomicUsize,
+    /// Who waits for what tasks have landed, to be woken when the queue is unlocked: the woken may call the next collective.
+    landed: Mutex<Vec<Waker>>,
     pub(crate) registry: Arc<Registry>,
     /// The place of its scratch memory.
     pub(crate) place: usize,
@@ -150,6 +153,7 @@ impl Core {
             pauses: AtomicU32::new(0),
             poked: AtomicBool::new(false),
             polled_by: AtomicUsize::new(0),
+            landed: Mutex::default(),
             registry: Arc::clone(registry),
             place,
             predefined,
@@ -191,6 +195,9 @@ impl Core {
         if let Err(error) = self.check_turn("sync") {
             return Collective::failed(error);
         }
+        if self.group.wide().is_some() {
+            return self.sync_wide();
+        }
         let ticket = self.with_queue(|queue| {
             // The sync before is still there if its future has seen the end of it by itself. It is used again in
             // place: moving it about would cost more than all the rest.
@@ -205,6 +212,16 @@ impl Core {
             self.push(queue, Running::Sync(Sync::default()))
         });
         Collective::new(self, ticket)
+    }
+
+    #[cold]
+    fn sync_wide(&self) -> Collective<'_> {
+        let group = Arc::clone(&self.group);
+        let (activity, signature) = (Activity::new(Call::Sync), Signature::named("sync"));
+        self.task(activity, signature, async move {
+            group.check()?;
+            sync_in(&group).await
+        })
     }
 
     /// An exchange of what was called with.
@@ -259,6 +276,19 @@ impl Core {
         signature: Signature,
         task: impl Future<Output = Result<()>> + Send + 'static,
     ) -> Collective<'_> {
+        if self.group.wide().is_none() {
+            return self.push_task(activity, signature, task);
+        }
+        let group = Arc::clone(&self.group);
+        self.push_task(activity, signature, async move { wide::guarded(&group, signature, task).await })
+    }
+
+    fn push_task(
+        &self,
+        activity: Activity,
+        signature: Signature,
+        task: impl Future<Output = Result<()>> + Send + 'static,
+    ) -> Collective<'_> {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
             self.push(queue, Running::Task(Box::pin(task), activity, signature))
@@ -283,18 +313,31 @@ impl Core {
             return Outcome { flight, core: self.this.clone() };
         }
         let landing = Arc::clone(&flight);
-        let group = Arc::clone(&self.group);
+        let (group, signature) = (Arc::clone(&self.group), Signature::named(call));
+        let core = self.this.clone();
         let task = async move {
             let outcome = match group.pe().check(call).and_then(|()| group.check()) {
+                Ok(()) if group.wide().is_some() => {
+                    let begin = || async {
+                        group.check()?;
+                        collective(Arc::clone(&group)).await
+                    };
+                    wide::guarded(&group, signature, begin()).await
+                }
                 Ok(()) => collective(group).await,
                 Err(error) => Err(error),
             };
-            landing.land(outcome);
+            if let Some(waker) = landing.land_quietly(outcome) {
+                match core.upgrade() {
+                    Some(core) => core.landed.lock().unwrap_or_else(PoisonError::into_inner).push(waker),
+                    None => waker.wake(),
+                }
+            }
             Ok(())
         };
         // One span from its turn to its end; nothing while nobody listens at TRACE.
         let task = task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call));
-        drop(self.task(activity, Signature::named(call), task));
+        drop(self.push_task(activity, signature, task));
         Outcome { flight, core: self.this.clone() }
     }
 
@@ -390,6 +433,8 @@ impl Core {
                     self.polled_by.store(this_thread(), Ordering::Relaxed);
                     let outcome = task.as_mut().poll(&mut TaskContext::from_waker(&waker()));
                     self.polled_by.store(0, Ordering::Relaxed);
+                    let landed = &mut *self.landed.lock().unwrap_or_else(PoisonError::into_inner);
+                    queue.woken.append(landed);
                     if !self.in_process && self.poked.swap(false, Ordering::Relaxed) && outcome.is_pending() {
                         continue;
                     }

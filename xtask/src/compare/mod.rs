@@ -10,9 +10,11 @@
 //! | [`chart`] | pictures of it |
 //! | [`page`] | the chapter of the book |
 //! | [`words`] | the C library: transfers, atomics, waiting, start |
+//! | [`hosts`] | two hosts, beside UCX itself |
 
 mod chart;
 mod figures;
+mod hosts;
 mod page;
 mod peer;
 mod words;
@@ -34,6 +36,8 @@ pub(crate) enum Part {
     C,
     /// Collectives.
     Collectives,
+    /// Two hosts, beside UCX itself.
+    Hosts,
 }
 
 /// How much is measured.
@@ -60,10 +64,14 @@ pub(crate) fn compare(quick: bool, pes: &[usize], only: Option<Part>) -> Outcome
         true => Settings { quick, rounds: 2, samples: 5 },
         false => Settings { quick, rounds: 3, samples: 11 },
     };
-    if only != Some(Part::Collectives) {
+    let wanted = |part| only.is_none_or(|only| only == part);
+    if wanted(Part::Hosts) {
+        hosts::compare(&target.join("release"), &folder, settings)?;
+    }
+    if wanted(Part::C) {
         words::compare(&target.join("release"), &folder, settings)?;
     }
-    if only != Some(Part::C) {
+    if wanted(Part::Collectives) {
         collectives(&target.join("release"), &folder, settings, pes)?;
     }
     Ok(Verdict::Passed)

@@ -37,7 +37,7 @@ sum, broadcast and fcollect from 64 KiB up at most 1.4 times the bound.
 /// Writes the page and its charts.
 pub(super) fn write(rows: &[Row], rounds: usize) -> Result<(), Failure> {
     fs::create_dir_all(CHARTS)?;
-    let mut page = head("Compared with Open MPI", rounds, METHOD);
+    let mut page = head("Compared with Open MPI", &peer::version(), rounds, METHOD);
     let (met, all) = met(rows);
     let _ = writeln!(page, "{met} of {all} rows meet their target.\n");
 
@@ -64,7 +64,7 @@ pub(super) fn write(rows: &[Row], rounds: usize) -> Result<(), Failure> {
 }
 
 /// The beginning of a chapter: what was measured, when, on what and how.
-pub(super) fn head(title: &str, rounds: usize, method: &str) -> String {
+pub(super) fn head(title: &str, beside: &str, rounds: usize, method: &str) -> String {
     format!(
         "# {title}\n\n<!-- Written by `cargo xtask compare`. Do not edit. -->\n\n\
          What `cargo xtask compare` measured on {}, on {}: oxshmem {} ({}) beside {}, {rounds} rounds.\n\n{method}\n",
@@ -72,7 +72,7 @@ pub(super) fn head(title: &str, rounds: usize, method: &str) -> String {
         machine(),
         env!("CARGO_PKG_VERSION"),
         output("rustc", &["--version"]),
-        peer::version(),
+        beside,
     )
 }
 

@@ -203,7 +203,7 @@ impl Figures {
 
     /// Writes the chapter.
     fn write(&self, rounds: usize) -> Result<(), Failure> {
-        let mut text = page::head("The C library compared with Open MPI's", rounds, METHOD);
+        let mut text = page::head("The C library compared with Open MPI's", &peer::version(), rounds, METHOD);
         let (met, all) = self.met();
         let _ = writeln!(text, "{met} of {all} rows meet their target.\n");
         let _ = writeln!(text, "| {} |", HEAD.join(" | "));

@@ -75,6 +75,7 @@ pub(super) static GROUPS: &[Group] = &[
             "void",
             "shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask",
         )],
+        rust: Some("Context::session_start"),
         see: &["shmem_ctx_session_stop", "shmem_ctx_create"],
         ..BASE
     },
@@ -85,6 +86,7 @@ pub(super) static GROUPS: &[Group] = &[
         text: "Without a session it does nothing.",
         forms: &[Form::once("shmem_ctx_session_stop", "void", "shmem_ctx_t ctx")],
         completion: "At once. It is no quiet: operations of the session may still be under way.",
+        rust: Some("Context::session_stop"),
         see: &["shmem_ctx_session_start", "shmem_quiet"],
         ..BASE
     },

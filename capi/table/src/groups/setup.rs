@@ -100,6 +100,7 @@ pub(super) static GROUPS: &[Group] = &[
         forms: &[Form::once("shmem_addr_accessible", "int", "const void *addr, int pe")],
         arguments: ASKED_PE,
         returns: "1 if the address is symmetric and its object on pe can be used in routines, else 0.",
+        rust: Some("World::addr_accessible"),
         see: &["shmem_pe_accessible", "shmem_ptr"],
         ..BASE
     },

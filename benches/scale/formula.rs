@@ -1,0 +1,283 @@
+//! Closed formulas of the collectives between hosts.
+//!
+//! A message of b bytes takes its sender's processor for o, then its wire for b/B; it arrives after L, and takes its
+//! receiver's processor for r. Every leader begins with a greeting of 16 bytes to the next one: it is in the way of the first
+//! message, at the sender's processor or at the receiver's.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use oxshmem::Link;
+use serde_json::{Value, json};
+
+use crate::line;
+
+/// The parameters of a network, in ns and bytes a ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Network {
+    name: &'static str,
+    latency: u64,
+    overhead: u64,
+    receipt: u64,
+    /// Bytes a second.
+    bandwidth: u64,
+}
+
+/// What a cluster with a current interconnect may have.
+const RDMA: Network =
+    Network { name: "rdma", latency: 1_000, overhead: 200, receipt: 200, bandwidth: 25_000_000_000 };
+/// What one with ten-gigabit Ethernet may have.
+const TCP: Network =
+    Network { name: "tcp", latency: 15_000, overhead: 2_000, receipt: 2_000, bandwidth: 1_250_000_000 };
+
+/// How many PEs, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) pes: usize,
+    pub(crate) per_host: usize,
+}
+
+/// A collective, with the bytes of one PE's block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    Sync,
+    Broadcast(usize),
+    Sum(usize),
+    Alltoall(usize),
+}
+
+const MIB: usize = 1 << 20;
+/// The greeting of leaders.
+const GREETING: usize = 16;
+/// As in the room of teams: the bytes of a chunk, from when on a broadcast goes down a chain and a reduction around a ring,
+/// and up to when leaders pack an all-to-all.
+const CHUNK: usize = 128 << 10;
+const CHAIN: usize = 64 << 10;
+const LONG: usize = 32 << 10;
+const RING: usize = 16 << 10;
+const PACKED: usize = 64 << 10;
+
+impl Network {
+    /// The link of a simulation.
+    pub(crate) fn link(self) -> Link {
+        Link {
+            latency: Duration::from_nanos(self.latency),
+            overhead: Duration::from_nanos(self.overhead),
+            receipt: Duration::from_nanos(self.receipt),
+            bandwidth: self.bandwidth,
+            virtual_time: true,
+            ..Link::default()
+        }
+    }
+
+    /// The time of some bytes on a wire, in whole ns as the simulator has it.
+    fn wire(self, bytes: usize) -> f64 {
+        (bytes as u128 * 1_000_000_000 / u128::from(self.bandwidth)) as f64
+    }
+
+    /// o + L + r: one message, without its bytes.
+    fn step(self) -> f64 {
+        (self.overhead + self.latency + self.receipt) as f64
+    }
+
+    /// What the greeting adds, if a message of so many bytes follows it.
+    fn greeting(self, bytes: usize) -> f64 {
+        let (o, r) = (self.overhead as f64, self.receipt as f64);
+        (o + self.wire(bytes)).max(self.wire(GREETING) + r) - self.wire(bytes)
+    }
+
+    /// As many messages from and to each, with the greeting: all that they take of the processors, or of the wires, or
+    /// of the processor for sending and then the way of the last one.
+    fn all_to_all(self, messages: f64, bytes: usize) -> f64 {
+        let (o, r, wire) = (self.overhead as f64, self.receipt as f64, self.wire(bytes));
+        let (greeted, way) = (messages + 1.0, self.latency as f64 + r);
+        let taken_in = (greeted * o).max(o + self.latency as f64) + greeted * r;
+        taken_in.max(greeted * o + wire + way).max(2.0 * o + messages * wire + way)
+    }
+}
+
+impl FromStr for Network {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "rdma" => return Ok(RDMA),
+            "tcp" => return Ok(TCP),
+            _ => {}
+        }
+        let numbers: Result<Vec<u64>, _> = text.split(',').map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok(&[latency, overhead, receipt, bandwidth]) => {
+                Ok(Self { name: "", latency, overhead, receipt, bandwidth })
+            }
+            _ => {
+                Err("rdma, tcp, or four numbers: latency, overhead and receipt in ns, bytes a second".into())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name {
+            "" => write!(f, "{},{},{},{}", self.latency, self.overhead, self.receipt, self.bandwidth),
+            name => f.write_str(name),
+        }
+    }
+}
+
+impl Shape {
+    pub(crate) fn hosts(self) -> usize {
+        self.pes.div_ceil(self.per_host)
+    }
+}
+
+/// Rounds in which k hosts hear of each other.
+fn rounds(hosts: usize) -> f64 {
+    f64::from(hosts.next_power_of_two().trailing_zeros())
+}
+
+impl Call {
+    /// Short ones first.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Sync,
+        Self::Broadcast(8),
+        Self::SHORT,
+        Self::Alltoall(8),
+        Self::Alltoall(64),
+        Self::Broadcast(MIB),
+        Self::Sum(MIB),
+    ];
+    /// The last of those that touch no more than a page of the heap.
+    pub(crate) const SHORT: Self = Self::Sum(8);
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sync => "sync",
+            Self::Broadcast(_) => "broadcast",
+            Self::Sum(_) => "sum",
+            Self::Alltoall(_) => "alltoall",
+        }
+    }
+
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Self::Sync => 0,
+            Self::Broadcast(bytes) | Self::Sum(bytes) | Self::Alltoall(bytes) => bytes,
+        }
+    }
+
+    /// The line of JSON that the formulas alone give.
+    pub(crate) fn line(self, network: Network, shape: Shape) -> Value {
+        let formula = self.nanos(network, shape) / 1e3;
+        line(network, shape, json!({ "call": self.name(), "bytes": self.bytes(), "formula": formula }))
+    }
+
+    /// How long it takes between hosts, in ns.
+    pub(crate) fn nanos(self, network: Network, Shape { pes, per_host }: Shape) -> f64 {
+        let hosts = Shape { pes, per_host }.hosts();
+        if hosts < 2 {
+            return 0.0;
+        }
+        let (k, log, step, wire) = (hosts as f64, rounds(hosts), network.step(), |bytes| network.wire(bytes));
+        let time = match self {
+            Self::Sync => log * step,
+            Self::Broadcast(bytes) if bytes <= CHUNK => log * (step + wire(bytes)),
+            Self::Broadcast(bytes) if bytes / CHAIN < hosts => {
+                // The root's wire has all chunks for all its children; the last one has log k hosts before it.
+                let chunk = wire(CHUNK);
+                log * (wire(bytes) - chunk) + log * (step + chunk)
+            }
+            Self::Broadcast(bytes) => wire(bytes) - wire(CHUNK) + (k - 1.0) * (step + wire(CHUNK)),
+            Self::Sum(bytes) if bytes < LONG || bytes / RING < hosts => {
+                // The hosts beyond a power of two give theirs away and get the result.
+                let beyond = if hosts.is_power_of_two() { 0.0 } else { 2.0 };
+                (f64::from(hosts.ilog2()) + beyond) * (step + wire(bytes))
+            }
+            Self::Sum(bytes) => {
+                // Parts of up to a chunk for each host.
+                let part = bytes.min(CHUNK * hosts);
+                (bytes as f64 / part as f64) * 2.0 * (k - 1.0) * (step + wire(part / hosts))
+            }
+            Self::Alltoall(bytes) => {
+                let packed = bytes * per_host * per_host;
+                return match packed <= PACKED {
+                    true => network.all_to_all(k - 1.0, packed),
+                    false => network.all_to_all((pes - per_host) as f64, bytes),
+                };
+            }
+        };
+        let first = match self {
+            Self::Sync => 0,
+            Self::Broadcast(bytes) => bytes.min(CHUNK),
+            Self::Sum(bytes) => bytes,
+            Self::Alltoall(_) => GREETING,
+        };
+        time + network.greeting(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job;
+
+    /// What was simulated, in ns.
+    fn simulated(call: Call, network: Network, pes: usize, per_host: usize) -> f64 {
+        let measured = job::measure(network, Shape { pes, per_host }, &[call]).unwrap();
+        measured[0].time.as_nanos() as f64
+    }
+
+    fn agree(call: Call, per_host: usize, hosts: &[usize], tolerance: f64) {
+        for network in [RDMA, TCP] {
+            for &k in hosts {
+                let (pes, shape) = (k * per_host, Shape { pes: k * per_host, per_host });
+                let (simulated, formula) =
+                    (simulated(call, network, pes, per_host), call.nanos(network, shape));
+                assert!(
+                    (simulated - formula).abs() <= tolerance * formula,
+                    "{call:?} on {k} hosts with {per_host} PEs, {network}: {simulated} ns, by formula {formula}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_sync_takes_log_k_steps_and_the_greeting_exactly() {
+        agree(Call::Sync, 1, &[2, 3, 4, 7, 8, 13, 32], 0.0);
+        agree(Call::Sync, 3, &[2, 5, 8], 0.0);
+    }
+
+    #[test]
+    fn a_short_reduction_takes_log_k_steps_exactly() {
+        agree(Call::Sum(8), 1, &[2, 4, 8, 32], 0.0);
+        agree(Call::Sum(8), 3, &[2, 8], 0.0);
+    }
+
+    #[test]
+    fn a_short_broadcast_takes_log_k_steps_exactly() {
+        agree(Call::Broadcast(8), 1, &[2, 4, 8, 32], 0.0);
+        agree(Call::Broadcast(8), 3, &[2, 8], 0.0);
+    }
+
+    #[test]
+    fn long_vectors_take_what_the_formulas_say_within_a_tenth() {
+        agree(Call::Broadcast(MIB), 1, &[2, 4, 8, 32], 0.1);
+        agree(Call::Sum(MIB), 1, &[2, 4, 8, 32, 64, 128], 0.1);
+    }
+
+    #[test]
+    fn an_alltoall_takes_a_message_a_host_or_a_pe_within_a_tenth() {
+        agree(Call::Alltoall(8), 1, &[2, 4, 8, 32, 100], 0.1);
+        agree(Call::Alltoall(8), 3, &[2, 8], 0.1);
+        agree(Call::Alltoall(800), 9, &[2, 4, 8], 0.001);
+        agree(Call::Alltoall(8 << 10), 3, &[8, 20], 0.1);
+    }
+
+    #[test]
+    fn networks_are_read_as_they_are_written() {
+        for text in ["rdma", "tcp", "1,2,3,4"] {
+            assert_eq!(text.parse::<Network>().unwrap().to_string(), text);
+        }
+        assert!("wifi".parse::<Network>().is_err() && "1,2".parse::<Network>().is_err());
+    }
+}

@@ -1,0 +1,250 @@
+//! Two PEs on different hosts, beside bare UCX between the same two processes: `--remote`.
+//!
+//! `oshrun -np 2 --fake-hosts 2 --bind-to core target/release/shmem-perf --remote`
+
+use std::time::Instant;
+
+use oxshmem::{Cmp, SessionOptions, Signal, SymSlice, Wait, World};
+
+use crate::{
+    Outcome,
+    raw_ucx::RawUcx,
+    report::{Report, Row, median},
+};
+
+/// Bytes of the long transfers.
+const LONG: usize = 1 << 20;
+
+/// Measures everything.
+pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
+    let (me, other) = (world.my_pe(), 1 - world.my_pe());
+    let words = world.alloc_zeroed::<u64>(LONG / 8).await?;
+    if words.view().ptr(other).is_some() {
+        return Err("both PEs are on one host: add --fake-hosts 2".into());
+    }
+    let raw = RawUcx::connect(world, LONG).await?;
+    let ctx = world.context();
+    let long = words.view();
+    let short = words.slice(..1);
+    let word = words.at(0);
+    let (one, block) = (vec![1u64; 1], vec![1u64; LONG / 8]);
+    let (mut to_one, mut to_block) = (vec![0u64; 1], vec![0u64; LONG / 8]);
+
+    /// The target's part: waits while the other PE does its own, then serves the other's bare UCX.
+    macro_rules! row {
+        ($name:literal, $bytes:expr, $repeat:expr, $unit:literal, |$count:ident| $ours:expr, $theirs:expr) => {{
+            let $count: usize = $repeat;
+            let (mut values, mut bounds) = (Vec::new(), Vec::new());
+            for round in 0..report.rounds + 2 {
+                world.barrier_all().await?;
+                if me == 0 {
+                    let start = Instant::now();
+                    $ours;
+                    let value = start.elapsed();
+                    world.barrier_all().await?;
+                    let start = Instant::now();
+                    $theirs?;
+                    let bound = start.elapsed();
+                    raw.release()?;
+                    if round >= 2 {
+                        values.push(value.as_nanos() as f64 / $count as f64);
+                        bounds.push(bound.as_nanos() as f64 / $count as f64);
+                    }
+                } else {
+                    world.barrier_all().await?;
+                    raw.serve()?;
+                }
+            }
+            if me == 0 {
+                let per_second = |ns: f64| match $unit {
+                    "GB/s" => $bytes as f64 / ns,
+                    "M/s" => 1e3 / ns,
+                    _ => ns / 1e3,
+                };
+                report.push(Row {
+                    name: $name.into(),
+                    bytes: $bytes,
+                    pes: 2,
+                    value: per_second(median(&mut values)),
+                    unit: $unit,
+                    reference: per_second(median(&mut bounds)),
+                    placement: "hosts",
+                });
+            }
+        }};
+    }
+
+    row!(
+        "remote put, quiet",
+        8,
+        300,
+        "us",
+        |count| for _ in 0..count {
+            ctx.p(word, 1, other).await?;
+            ctx.quiet().await?;
+        },
+        raw.put(&one, count, true)
+    );
+    row!(
+        "remote get",
+        8,
+        300,
+        "us",
+        |count| for _ in 0..count {
+            ctx.g(word, other).await?;
+        },
+        raw.get(&mut to_one, count, true)
+    );
+    row!(
+        "remote fetch_add",
+        8,
+        300,
+        "us",
+        |count| for _ in 0..count {
+            ctx.fetch_add(word, 1, other).await?;
+        },
+        raw.fetch_add(count)
+    );
+    row!(
+        "remote put_nbi",
+        8,
+        20_000,
+        "M/s",
+        |count| {
+            for _ in 0..count {
+                drop(ctx.put_nbi(short, 1, other));
+            }
+            ctx.quiet().await?;
+        },
+        raw.put(&one, count, false)
+    );
+    let mut lent = Vec::new();
+    lent.resize_with(16, || block.clone());
+    row!(
+        "remote put_nbi",
+        LONG,
+        16,
+        "GB/s",
+        |count| {
+            let mut under_way = Vec::with_capacity(count);
+            for block in lent.drain(..) {
+                under_way.push(ctx.put_nbi(long, block, other));
+            }
+            ctx.quiet().await?;
+            for put in under_way {
+                lent.push(put.await?);
+            }
+        },
+        raw.put(&block, count, false)
+    );
+    row!(
+        "remote get_nbi",
+        LONG,
+        16,
+        "GB/s",
+        |count| {
+            let mut under_way = Vec::with_capacity(count);
+            for block in lent.drain(..) {
+                under_way.push(ctx.get_nbi(block, long, other));
+            }
+            for get in under_way {
+                lent.push(get.await?);
+            }
+        },
+        raw.get(&mut to_block, count, false)
+    );
+    updates(world, report, &words).await?;
+    world.barrier_all().await?;
+    Ok(())
+}
+
+/// Updates of one kind of measurement.
+const UPDATES: usize = 40_000;
+/// Updates that aggregation by hand sends together.
+const TOGETHER: usize = 1024;
+
+/// Atomic updates of random words on the other host: one by one, in a session, and aggregated by hand, which is to
+/// send their places and values in blocks that the other PE applies.
+async fn updates(world: &World, report: &mut Report, words: &SymSlice<u64>) -> Outcome {
+    let (me, other) = (world.my_pe(), 1 - world.my_pe());
+    let ctx = world.context();
+    let blocks = world.alloc_zeroed::<u64>(2 * 2 * TOGETHER).await?;
+    let signals = world.alloc_zeroed::<u64>(2).await?;
+    let (sent, taken) = (signals.at(0), signals.at(1));
+    let place = |i: usize| (i * 7919 + 13) % words.len();
+    let mut times = [const { Vec::new() }; 3];
+    let mut number = 0;
+    for round in 0..report.rounds + 2 {
+        for (way, times) in times.iter_mut().enumerate() {
+            world.barrier_all().await?;
+            let start = Instant::now();
+            match (me, way) {
+                (0, 0) => {
+                    for i in 0..UPDATES / 10 {
+                        ctx.xor(words.at(place(i)), i as u64, other).await?;
+                    }
+                    ctx.quiet().await?;
+                }
+                (0, 1) => {
+                    let session = ctx.session(SessionOptions::new().batch().total_ops(UPDATES));
+                    for i in 0..UPDATES {
+                        session.xor(words.at(place(i)), i as u64, other).await?;
+                    }
+                    session.finish().await?;
+                }
+                (0, _) => {
+                    let mut block = Vec::with_capacity(2 * TOGETHER);
+                    for i in 0..UPDATES {
+                        block.extend([place(i) as u64, i as u64]);
+                        if block.len() == 2 * TOGETHER || i + 1 == UPDATES {
+                            // The block before the last was taken, so its place is free.
+                            taken.wait_until(Cmp::Ge, number.max(1) - 1).await?;
+                            let at = (number as usize % 2) * 2 * TOGETHER;
+                            number += 1;
+                            let to = blocks.slice(at..at + block.len());
+                            ctx.put_signal(to, &block[..], sent, Signal::Set(number), other).await?;
+                            block.clear();
+                        }
+                    }
+                    taken.wait_until(Cmp::Ge, number).await?;
+                }
+                (_, 2) => {
+                    let mut left = UPDATES;
+                    while left > 0 {
+                        number += 1;
+                        sent.wait_until(Cmp::Ge, number).await?;
+                        let count = left.min(TOGETHER);
+                        let at = ((number as usize - 1) % 2) * 2 * TOGETHER;
+                        let block = blocks.slice(at..at + 2 * count).to_vec();
+                        for update in block.chunks_exact(2) {
+                            ctx.xor(words.at(update[0] as usize), update[1], me).await?;
+                        }
+                        left -= count;
+                        ctx.p(taken, number, other).await?;
+                    }
+                }
+                _ => {}
+            }
+            let time = start.elapsed().as_nanos() as f64;
+            if me == 0 && round >= 2 {
+                let count = if way == 0 { UPDATES / 10 } else { UPDATES };
+                times.push(time / count as f64);
+            }
+        }
+    }
+    if me == 0 {
+        let [one_by_one, session, by_hand] = times.each_mut().map(|times| 1e3 / median(times));
+        for (name, reference) in [("session, vs one by one", one_by_one), ("session, vs by hand", by_hand)] {
+            report.push(Row {
+                name: format!("remote xor: {name}"),
+                bytes: 8,
+                pes: 2,
+                value: session,
+                unit: "M/s",
+                reference,
+                placement: "hosts",
+            });
+        }
+    }
+    Ok(())
+}

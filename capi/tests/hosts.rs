@@ -1,0 +1,20 @@
+//! PEs on several hosts, which oshrun simulates and UCX connects.
+
+mod common;
+
+use common::{PES, Program};
+
+#[test]
+fn globals_and_heap_of_pes_on_other_hosts_are_reached_and_have_no_address() {
+    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their callers.
+    if unsafe { libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOW) }.is_null() {
+        println!("skipped: there is no libucp.so.0; on Debian, as root: apt-get install libucx0");
+        return;
+    }
+    for options in [&["-fPIE", "-pie"][..], &["-no-pie", "-fno-pie"]] {
+        let program = Program::with("hosts.c", options);
+        for n in PES {
+            program.job(n, &[("SHMEM_FAKE_HOSTS", "2:cyclic")], &[]).passed(n);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Which PE is on which host, and what the hosts are called.
+
+use std::sync::Arc;
+
+use oxshmem_runtime::bootstrap::Hosts;
+
+/// The places of a job's PEs. Clones share everything.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    hosts: Arc<Hosts>,
+    /// Each host's name.
+    names: Arc<[String]>,
+}
+
+impl Places {
+    /// Those of PEs that really all run on `machine`.
+    pub(super) fn new(hosts: Hosts, machine: &str) -> Self {
+        let names = (0..hosts.n_hosts()).map(|host| hosts.simulated_name(machine, host)).collect();
+        Self { hosts: Arc::new(hosts), names }
+    }
+
+    pub(super) fn hosts(&self) -> &Hosts {
+        &self.hosts
+    }
+
+    /// The name of a PE's host.
+    pub(super) fn host_name(&self, pe: usize) -> &str {
+        &self.names[self.hosts.host_of(pe)]
+    }
+}

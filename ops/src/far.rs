@@ -1,0 +1,423 @@
+//! Operations on PEs of other hosts: how they use the [`Net`](oxshmem_runtime::net::Net), and when they are over.
+//!
+//! What is small, or borrowed, is copied when it is called, and noted in the op set: `quiet` and `fence` flush its
+//! target. Long transfers of buffers that stay where they are take none of that copying; they are entered in the op
+//! set until the buffer is free, which goes back to the future. Whoever awaits the remote completion of a put has
+//! its target flushed first.
+
+use std::{
+    sync::{Arc, Weak},
+    task::{Context as TaskContext, Poll},
+};
+
+use oxshmem_runtime::{
+    Error, Result,
+    flight::Flight,
+    net::{Batch, Done, Net, Spot, Width},
+    opset::{OpSet, Target},
+    transport::{Atomic, Signal},
+};
+use oxshmem_spaces::Element;
+
+use crate::{
+    Sink, Source,
+    context::{Context, Far, Sharing},
+    operation::Op,
+    rma::Blocks,
+};
+
+/// Puts of up to so many bytes are gathered in sessions.
+const GATHERED: usize = 256;
+
+/// A put whose future waits for its remote completion.
+pub(crate) struct Remote<T, E> {
+    /// Whoever forgets the future is not to keep the net with it.
+    net: Weak<dyn Net>,
+    pe: usize,
+    /// The outcome on this side, once it is known.
+    outcome: Option<Result<T, E>>,
+    /// Where it comes from, until then.
+    landing: Option<Arc<Flight<Result<T, E>>>>,
+    flush: Flush,
+    reject: fn(T, Error) -> E,
+}
+
+/// What is known of the other side.
+enum Flush {
+    NotYet,
+    UnderWay(Arc<Flight<Result<()>>>),
+    Over(Result<()>),
+}
+
+impl<T, E> Remote<T, E> {
+    pub(crate) fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, E>> {
+        if matches!(self.flush, Flush::NotYet) {
+            let flight = Arc::new(Flight::default());
+            self.flush = Flush::UnderWay(Arc::clone(&flight));
+            match self.net.upgrade() {
+                Some(net) => net.flush(self.pe, Box::new(move |flushed| flight.land(flushed))),
+                None => flight.land(Err(Error::Finalized { call: "put_nbi" })),
+            }
+        }
+        if let Flush::UnderWay(flight) = &self.flush
+            && let Poll::Ready(flushed) = flight.poll(cx)
+        {
+            self.flush = Flush::Over(flushed);
+        }
+        if let Some(flight) = &self.landing
+            && let Poll::Ready(outcome) = flight.poll(cx)
+        {
+            (self.outcome, self.landing) = (Some(outcome), None);
+        }
+        match (&mut self.flush, self.outcome.take()) {
+            (Flush::Over(flushed), Some(Ok(back))) => Poll::Ready(match std::mem::replace(flushed, Ok(())) {
+                Ok(()) => Ok(back),
+                Err(error) => Err((self.reject)(back, error)),
+            }),
+            (_, Some(Err(error))) => Poll::Ready(Err(error)),
+            (_, outcome) => {
+                self.outcome = outcome;
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// When the future of a put is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Completion {
+    /// When the source may be reused.
+    Local,
+    /// When the data is at the target.
+    Remote,
+}
+
+impl Completion {
+    fn of<T, E>(self, far: Far<'_>, op: Op<T, E>, reject: fn(T, Error) -> E) -> Op<T, E>
+    where
+        E: Into<Error>,
+    {
+        let (outcome, landing) = match (self, op) {
+            (Self::Remote, Op::Done(back)) => (Some(Ok(back)), None),
+            (Self::Remote, Op::Aloft(flight)) => (None, Some(flight)),
+            (_, op) => return op,
+        };
+        let (net, pe) = (Arc::downgrade(far.net), far.spot.pe);
+        Op::Remote(Box::new(Remote { net, pe, outcome, landing, flush: Flush::NotYet, reject }))
+    }
+}
+
+impl<M: Sharing> Context<M> {
+    /// Puts all of `source`, which has `bytes` bytes.
+    pub(crate) fn put_far<T, S>(
+        &self,
+        far: Far<'_>,
+        source: S,
+        bytes: usize,
+        completion: Completion,
+    ) -> Op<S::Back, S::Failure>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        self.note(far);
+        let op = if let Some(room) = self.gathers(bytes) {
+            let from = source.as_ptr().cast();
+            // SAFETY: the source's elements are readable, and copied before it moves.
+            let add = &mut |batch: &mut Batch| unsafe { batch.put_from(far.spot, from, bytes) };
+            let gathered = far.net.gather(far.spot.pe, room, add);
+            self.eager(gathered, source)
+        } else if !S::STABLE || bytes <= far.net.eager_limit() {
+            // SAFETY: the source's elements are readable, and copied before it moves.
+            let started = unsafe { far.net.put_eager(far.spot, source.as_ptr().cast(), bytes) };
+            self.eager(started, source)
+        } else {
+            let from = source.as_ptr().cast::<u8>();
+            let (flight, done) = self.under_way(far.pe, move |put| match put {
+                Ok(()) => Ok(source.back()),
+                Err(error) => Err(source.reject(error)),
+            });
+            // SAFETY: a STABLE source stays where it is as long as it exists, and `done` holds it.
+            unsafe { far.net.put(far.spot, from, bytes, done) };
+            Op::Aloft(flight)
+        };
+        completion.of(far, op, S::reject_back)
+    }
+
+    /// Puts all of `source`, then updates the signal.
+    pub(crate) fn put_signal_far<T, S>(
+        &self,
+        [far, signal]: [Far<'_>; 2],
+        source: S,
+        bytes: usize,
+        update: Signal,
+        completion: Completion,
+    ) -> Op<S::Back, S::Failure>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        self.note(far);
+        if let Some(room) = self.gathers(bytes) {
+            let from = source.as_ptr().cast();
+            let add = &mut |batch: &mut Batch| {
+                // SAFETY: as in `put_far`.
+                unsafe { batch.put_from(far.spot, from, bytes) };
+                batch.signal(signal.spot, update);
+            };
+            let op = self.eager(far.net.gather(far.spot.pe, room, add), source);
+            return completion.of(far, op, S::reject_back);
+        }
+        if !S::STABLE || bytes <= far.net.eager_limit() {
+            let mut batch = Batch::with_capacity(bytes + 64);
+            // SAFETY: as in `put_far`.
+            unsafe { batch.put_from(far.spot, source.as_ptr().cast(), bytes) };
+            batch.signal(signal.spot, update);
+            let op = self.eager(far.net.apply(far.spot.pe, batch), source);
+            return completion.of(far, op, S::reject_back);
+        }
+        // The signal leaves when the data is known to be there, and `quiet` waits for all of it.
+        let (all, ticket) = (Arc::clone(self.ops()), self.ops().begin(far.pe));
+        let (net, signal) = (Arc::clone(far.net), signal.spot);
+        let end = move |outcome: Result<()>| {
+            if let Err(error) = outcome {
+                all.report_later(error);
+            }
+            all.complete(ticket);
+        };
+        let from = source.as_ptr().cast::<u8>();
+        let (flight, landed) = self.under_way(far.pe, move |put| match put {
+            Ok(()) => Ok(source.back()),
+            Err(error) => Err(source.reject(error)),
+        });
+        let then: Done = Box::new(move |put| {
+            let sent = put.is_ok();
+            landed(put);
+            if !sent {
+                return end(Ok(()));
+            }
+            let last = Arc::clone(&net);
+            net.flush(
+                signal.pe,
+                Box::new(move |flushed| {
+                    match flushed.and_then(|()| last.update(signal, Width::Eight, word(update))) {
+                        Ok(()) => last.flush(signal.pe, Box::new(end)),
+                        Err(error) => end(Err(error)),
+                    }
+                }),
+            );
+        });
+        // SAFETY: as in `put_far`; `landed`, in `then`, holds the source.
+        unsafe { far.net.put(far.spot, from, bytes, then) };
+        completion.of(far, Op::Aloft(flight), S::reject_back)
+    }
+
+    /// Puts blocks of `source`.
+    pub(crate) fn put_blocks_far<T, S>(
+        &self,
+        far: Far<'_>,
+        source: S,
+        blocks: Blocks,
+    ) -> Op<S::Back, S::Failure>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        self.note(far);
+        let (limit, size) = (far.net.eager_limit(), size_of::<T>());
+        let block = blocks.block * size;
+        let mut batch = Batch::with_capacity(limit);
+        let mut started = Ok(());
+        for i in 0..blocks.count {
+            let spot = Spot { offset: far.spot.offset + i * blocks.dest_stride * size, ..far.spot };
+            // SAFETY: the blocks are inside of the source, which was checked; so for both copies.
+            let from = unsafe { source.as_ptr().add(i * blocks.source_stride).cast::<u8>() };
+            if block > limit {
+                // SAFETY: see above.
+                started = started.and_then(|()| unsafe { far.net.put_eager(spot, from, block) });
+                continue;
+            }
+            if batch.bytes() + block > limit && !batch.is_empty() {
+                started = started.and_then(|()| far.net.apply(spot.pe, batch.take()));
+            }
+            // SAFETY: see above.
+            unsafe { batch.put_from(spot, from, block) };
+        }
+        if !batch.is_empty() {
+            started = started.and_then(|()| far.net.apply(far.spot.pe, batch));
+        }
+        self.eager(started, source)
+    }
+
+    /// Fills all of `buffer`, which has `bytes` bytes.
+    pub(crate) fn get_far<T, B>(&self, far: Far<'_>, buffer: B, bytes: usize) -> Op<B::Back, B::Failure>
+    where
+        T: Element,
+        B: Sink<T>,
+    {
+        let mut held = buffer.hold();
+        let to = held.as_mut_ptr().cast::<u8>();
+        let (flight, done) = self.under_way(far.pe, move |got| match got {
+            Ok(()) => {
+                held.arrived();
+                Ok(held.back())
+            }
+            Err(error) => Err(held.reject(error)),
+        });
+        // SAFETY: what a sink holds is STABLE: it stays where it is as long as it exists, and `done` holds it.
+        unsafe { far.net.get(far.spot, to, bytes, done) };
+        Op::Aloft(flight)
+    }
+
+    /// Fills blocks of `buffer`.
+    pub(crate) fn get_blocks_far<T, B>(
+        &self,
+        far: Far<'_>,
+        buffer: B,
+        blocks: Blocks,
+    ) -> Op<B::Back, B::Failure>
+    where
+        T: Element,
+        B: Sink<T>,
+    {
+        let mut held = buffer.hold();
+        let to = held.as_mut_ptr();
+        let (flight, done) = self.under_way(far.pe, move |got| match got {
+            Ok(()) => {
+                held.arrived();
+                Ok(held.back())
+            }
+            Err(error) => Err(held.reject(error)),
+        });
+        let size = size_of::<T>();
+        // Over when the last of them is: whoever drops the last reference says so.
+        let all = Arc::new(Gathering { done: Some(done).into(), failed: None.into() });
+        for i in 0..blocks.count {
+            let spot = Spot { offset: far.spot.offset + i * blocks.source_stride * size, ..far.spot };
+            let part = Arc::clone(&all);
+            let done = Box::new(move |got: Result<()>| {
+                if let Err(error) = got {
+                    *lock(&part.failed) = Some(error);
+                }
+            });
+            // SAFETY: the blocks are inside of the buffer, which was checked; `all` holds that.
+            unsafe {
+                let to = to.add(i * blocks.dest_stride).cast::<u8>();
+                far.net.get(spot, to, blocks.block * size, done);
+            }
+        }
+        drop(all);
+        Op::Aloft(flight)
+    }
+
+    /// An atomic operation that fetches.
+    pub(crate) fn fetch_far<T: Send>(
+        &self,
+        far: Far<'_>,
+        width: Width,
+        operation: Atomic<u64>,
+        value: fn(u64) -> T,
+    ) -> Op<T, Error> {
+        let (flight, done) = self.under_way(far.pe, move |before| before.map(value));
+        far.net.fetch(far.spot, width, operation, done);
+        Op::Aloft(flight)
+    }
+
+    /// An atomic operation that fetches nothing.
+    pub(crate) fn update_far(&self, far: Far<'_>, width: Width, operation: Atomic<u64>) -> Op<(), Error> {
+        self.note(far);
+        let started = match self.gathers(0) {
+            Some(room) => {
+                far.net.gather(far.spot.pe, room, &mut |batch| batch.update(far.spot, width, operation))
+            }
+            None => far.net.update(far.spot, width, operation),
+        };
+        match started {
+            Ok(()) => Op::Done(()),
+            Err(error) => Op::failed(error, self.ops()),
+        }
+    }
+
+    /// The update of a signal.
+    pub(crate) fn signal_far(&self, far: Far<'_>, update: Signal) -> Op<(), Error> {
+        self.update_far(far, Width::Eight, word(update))
+    }
+
+    /// Flushes what `quiet` and `fence` wait for, on `pes` if given.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn flush_far(&self, pes: Option<&[usize]>) {
+        if let Some(net) = self.pe().net() {
+            oxshmem_runtime::net::flush(&**net, self.ops(), pes);
+        }
+    }
+
+    /// Whether a session gathers operations with so many bytes, and up to how many in all.
+    #[inline]
+    fn gathers(&self, bytes: usize) -> Option<usize> {
+        self.gathering().room().filter(|_| bytes <= GATHERED)
+    }
+
+    #[inline]
+    fn note(&self, far: Far<'_>) {
+        self.ops().note(Target { pe: far.pe, world_pe: far.spot.pe });
+    }
+
+    /// The outcome of something that is over as far as its source is concerned.
+    fn eager<T: Element, S: Source<T>>(&self, started: Result<()>, source: S) -> Op<S::Back, S::Failure> {
+        match started {
+            Ok(()) => Op::Done(source.back()),
+            Err(error) => Op::failed(source.reject(error), self.ops()),
+        }
+    }
+
+    /// Enters an operation, and makes what its end is told to: that lands what `end` makes of it.
+    fn under_way<V, T, E, F>(&self, pe: usize, end: F) -> (Arc<Flight<Result<T, E>>>, Done<V>)
+    where
+        T: Send,
+        E: Into<Error> + Send,
+        F: FnOnce(Result<V>) -> Result<T, E> + Send,
+    {
+        let flight = Arc::new(Flight::<Result<T, E>>::default());
+        let (ops, landing): (Arc<OpSet>, _) = (Arc::clone(self.ops()), Arc::clone(&flight));
+        let ticket = ops.begin(pe);
+        let done: Box<dyn FnOnce(Result<V>) + Send + '_> = Box::new(move |outcome| {
+            match end(outcome) {
+                // Nobody holds the future any more, so `quiet` reports it.
+                Err(error) if Arc::strong_count(&landing) == 1 => ops.report_later(error.into()),
+                outcome => landing.land(outcome),
+            }
+            ops.complete(ticket);
+        });
+        // SAFETY: only lifetimes change. What `end` holds is a STABLE buffer, which is `'static` by the contract of
+        // `Source` and `Sink`, or a function.
+        let done = unsafe { std::mem::transmute::<Box<dyn FnOnce(Result<V>) + Send + '_>, Done<V>>(done) };
+        (flight, done)
+    }
+}
+
+/// Several gets that are one operation.
+struct Gathering {
+    done: std::sync::Mutex<Option<Done>>,
+    failed: std::sync::Mutex<Option<Error>>,
+}
+
+impl Drop for Gathering {
+    fn drop(&mut self) {
+        let (done, failed) = (lock(&self.done).take(), lock(&self.failed).take());
+        if let Some(done) = done {
+            done(failed.map_or(Ok(()), Err));
+        }
+    }
+}
+
+fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn word(update: Signal) -> Atomic<u64> {
+    match update {
+        Signal::Set(value) => Atomic::Set(value),
+        Signal::Add(value) => Atomic::Add(value),
+    }
+}

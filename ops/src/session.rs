@@ -1,0 +1,281 @@
+//! Sessions: hints that the operations to come tolerate delay, so that small ones may travel together
+//! (`OpenSHMEM 1.6 §9.9`).
+//!
+//! In a session with [`batch`](SessionOptions::batch), small puts, signals and atomic operations that fetch nothing,
+//! on PEs of other hosts, are gathered and applied at their target in one go. They are ordered and completed as they
+//! would be without: [`fence`](Context::fence) and [`quiet`](Context::quiet) send what was gathered, and so does a PE
+//! that waits for something or computes for long. On PEs of the own host a session changes nothing, as nothing
+//! would gain.
+
+use std::{
+    fmt,
+    ops::Deref,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use crate::{
+    context::{Context, Shared, Sharing},
+    order::Quiet,
+};
+
+/// What is said of the operations of a session.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// use oxshmem::SessionOptions;
+///
+/// let table = world.alloc_zeroed::<u64>(64).await?;
+/// let ctx = world.context();
+/// let session = ctx.session(SessionOptions::new().batch().total_ops(1000));
+/// for i in 0..1000 {
+///     session.xor(table.at(i % 64), i as u64, i % world.n_pes()).await?;
+/// }
+/// session.finish().await?; // all of them are there
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionOptions {
+    batch: bool,
+    total_ops: Option<usize>,
+}
+
+impl SessionOptions {
+    /// Nothing is said.
+    ///
+    /// ```
+    /// use oxshmem_ops::SessionOptions;
+    ///
+    /// assert_eq!(SessionOptions::new(), SessionOptions::default());
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Operations may be delayed and joined: `SHMEM_CTX_SESSION_BATCH`.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// use oxshmem::SessionOptions;
+    ///
+    /// let counts = world.alloc_zeroed::<u64>(2).await?;
+    /// {
+    ///     let session = world.context().session(SessionOptions::new().batch());
+    ///     for i in 0..100 {
+    ///         session.inc(counts.at(i % 2), i / 2 % world.n_pes()).await?;
+    ///     }
+    /// } // ends here
+    /// world.barrier_all().await?;
+    /// assert_eq!(counts.view().to_vec(), [50, 50]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn batch(self) -> Self {
+        Self { batch: true, ..self }
+    }
+
+    /// There will be about so many operations, which sizes the buffers: `SHMEM_CTX_SESSION_TOTAL_OPS`.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// use oxshmem::SessionOptions;
+    ///
+    /// let session = world.context().session(SessionOptions::new().batch().total_ops(10));
+    /// session.finish().await?;
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn total_ops(self, count: usize) -> Self {
+        Self { total_ops: Some(count), ..self }
+    }
+}
+
+/// What a context knows of its session: how many bytes are gathered for a PE, and 0 if nothing is.
+#[derive(Debug, Default)]
+pub(crate) struct Gathering(AtomicUsize);
+
+/// What is gathered where nothing is said of the number of operations, at the most.
+const MOST: usize = 16 << 10;
+/// The least that is worth while.
+const LEAST: usize = 512;
+/// Bytes of an atomic operation in a batch.
+const OPERATION: usize = 16;
+
+impl Gathering {
+    /// Bytes that are gathered for a PE before they are sent, if there is a session that gathers.
+    #[inline(always)]
+    pub(crate) fn room(&self) -> Option<usize> {
+        // Relaxed: a hint.
+        match self.0.load(Ordering::Relaxed) {
+            0 => None,
+            room => Some(room),
+        }
+    }
+
+    /// Begins a session, or adds to the one there is.
+    fn start(&self, options: SessionOptions, far_pes: usize) {
+        if !options.batch && self.room().is_none() {
+            return;
+        }
+        let room = match options.total_ops {
+            // As many as would go to each PE, but not tiny messages only because there are many PEs.
+            Some(count) => (count.saturating_mul(OPERATION) / far_pes.max(1)).clamp(LEAST, MOST),
+            None => self.room().unwrap_or(MOST),
+        };
+        self.0.store(room, Ordering::Relaxed);
+    }
+
+    fn stop(&self) -> bool {
+        self.0.swap(0, Ordering::Relaxed) != 0
+    }
+}
+
+/// A session on a context, which it can be used like. It ends when it is dropped.
+pub struct Session<'a, M: Sharing = Shared>(&'a Context<M>);
+
+impl<M: Sharing> Session<'_, M> {
+    /// Ends the session. Ready when its operations, and all that were issued on the context before, are complete.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// use oxshmem::SessionOptions;
+    ///
+    /// let words = world.alloc_zeroed::<u64>(100).await?;
+    /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+    /// let session = ctx.session(SessionOptions::new().batch());
+    /// for i in 0..100 {
+    ///     session.p(words.at(i), i as u64, next).await?;
+    /// }
+    /// session.finish().await?;
+    /// assert_eq!(ctx.g(words.at(99), next).await?, 99);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn finish(self) -> Quiet {
+        let context = self.0;
+        drop(self);
+        context.quiet()
+    }
+}
+
+impl<M: Sharing> Deref for Session<'_, M> {
+    type Target = Context<M>;
+
+    fn deref(&self) -> &Context<M> {
+        self.0
+    }
+}
+
+impl<M: Sharing> Drop for Session<'_, M> {
+    fn drop(&mut self) {
+        self.0.session_stop();
+    }
+}
+
+impl<M: Sharing> fmt::Debug for Session<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Session on {:?}", self.0)
+    }
+}
+
+impl<M: Sharing> Context<M> {
+    /// Says what is to be expected of the operations until the session ends (`OpenSHMEM 1.6 §9.9.2`). A hint, which
+    /// changes neither their order nor their completion.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// use oxshmem::SessionOptions;
+    ///
+    /// let total = world.alloc_zeroed::<u64>(1).await?;
+    /// let session = world.context().session(SessionOptions::new().batch());
+    /// session.add(total.at(0), 21, 0).await?; // need not have left
+    /// session.quiet().await?; // is there
+    /// drop(session);
+    /// world.barrier_all().await?;
+    /// assert_eq!(world.context().g(total.at(0), 0).await?, 42);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn session(&self, options: SessionOptions) -> Session<'_, M> {
+        self.session_start(options);
+        Session(self)
+    }
+
+    /// Begins a session that [`session_stop`](Self::session_stop) ends. One that has begun takes up the new options.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// use oxshmem::SessionOptions;
+    ///
+    /// let words = world.alloc_zeroed::<u64>(4).await?;
+    /// let ctx = world.context();
+    /// ctx.session_start(SessionOptions::new().batch());
+    /// ctx.session_start(SessionOptions::new().total_ops(4)); // still gathers
+    /// for i in 0..4 {
+    ///     ctx.add(words.at(i), 1, 0).await?;
+    /// }
+    /// ctx.session_stop();
+    /// ctx.session_stop(); // does nothing
+    /// ctx.quiet().await?;
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn session_start(&self, options: SessionOptions) {
+        let elsewhere = self.pe().n_pes() - self.pe().placement().local.len();
+        self.gathering().start(options, elsewhere);
+    }
+
+    /// Ends the session (`OpenSHMEM 1.6 §9.9.3`). What was gathered leaves; [`quiet`](Self::quiet) completes it.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// world.context().session_stop(); // there is none
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn session_stop(&self) {
+        if self.gathering().stop()
+            && let Some(net) = self.pe().net()
+        {
+            net.send_gathered();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_nested_sessions_add_up() {
+        let gathering = Gathering::default();
+        gathering.start(SessionOptions::new().total_ops(1000), 1);
+        assert_eq!(gathering.room(), None, "nobody asked for batches");
+        gathering.start(SessionOptions::new().batch(), 1);
+        assert_eq!(gathering.room(), Some(MOST));
+        gathering.start(SessionOptions::new().total_ops(100), 1);
+        assert_eq!(gathering.room(), Some(100 * OPERATION), "batches still");
+        gathering.start(SessionOptions::new().batch(), 1);
+        assert_eq!(gathering.room(), Some(100 * OPERATION), "the number stays");
+        gathering.start(SessionOptions::new().total_ops(usize::MAX), 4);
+        assert_eq!(gathering.room(), Some(MOST));
+        gathering.start(SessionOptions::new().total_ops(8), 4);
+        assert_eq!(gathering.room(), Some(LEAST));
+        assert!(gathering.stop() && !gathering.stop());
+        assert_eq!(gathering.room(), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! The way to the PEs of other hosts.
+//!
+//! A [`Net`] starts operations on symmetric memory of PEs that this one cannot load from and store to, and
+//! carries messages between PEs for the collectives. Whatever it is given to do goes on by itself, whoever makes
+//! progress ([`Net::poll`]); the target's side needs nobody there to call the library. The rooms above decide
+//! what is awaited: nothing here blocks.
+//!
+//! Operations come in two kinds. *Eager* ones have copied what they need when the call returns, and are known to be
+//! visible at the target when a later [`flush`](Net::flush) is over. The others borrow memory by address until
+//! their [`Done`] is told.
+
+mod batch;
+mod facts;
+mod model;
+#[doc(hidden)]
+pub mod suite;
+mod ucx;
+
+use std::{fmt, future::poll_fn, sync::Arc, time::Duration};
+
+pub use batch::{Batch, apply};
+pub use facts::{ATOMICS, UcxFound};
+pub use model::{Link, Model, Sent, Simulation, Wires};
+
+use crate::{
+    Result,
+    bootstrap::Bootstrap,
+    executor::Executor,
+    fabric::Fabric,
+    flight::Flight,
+    memory::{Segment, SegmentId},
+    opset::OpSet,
+    transport::Atomic,
+};
+
+/// How long whoever waits for messages looks for more after one has come, before it sleeps: an answer takes some
+/// microseconds, and waking as many again.
+pub(crate) const LINGER: Duration = Duration::from_micros(100);
+
+/// A place in the symmetric memory of a PE on another host. Whoever makes one has checked that it is in bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The PE's number in the world.
+    pub pe: usize,
+    /// The symmetric memory.
+    pub segment: SegmentId,
+    /// Bytes from the start of that memory.
+    pub offset: usize,
+}
+
+/// A word's size in atomic operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// 4 bytes. Operands and results are in the lower half of a `u64`.
+    Four = 4,
+    /// 8 bytes.
+    Eight = 8,
+}
+
+/// What is told once when an operation is over, on the thread that made the progress, which holds no lock. That may be
+/// before the call returns which started it: no lock may be held there that is taken here.
+pub type Done<T = ()> = Box<dyn FnOnce(Result<T>) + Send>;
+
+/// A way to the PEs of other hosts.
+///
+/// Operations that write to one PE may become visible in any order, unless a `flush` is over in between. One that reads
+/// from a PE sees what this PE has written there before. Atomic operations are atomic towards all others on that
+/// word, from whichever host.
+///
+/// # Safety
+/// An implementation must touch only the bytes it was given, and none of them after it has told `done`.
+pub unsafe trait Net: Send + Sync + fmt::Debug {
+    /// The name that `SHMEM_TRANSPORT` and `shmem-info` know it by.
+    fn name(&self) -> &'static str;
+
+    /// How many bytes [`put`](Self::put) does better to copy first, by [`put_eager`](Self::put_eager).
+    fn eager_limit(&self) -> usize;
+
+    /// Copies `len` bytes from `from` to `to`. Eager.
+    ///
+    /// # Safety
+    /// `from` must be readable for `len` bytes; others may write there meanwhile.
+    unsafe fn put_eager(&self, to: Spot, from: *const u8, len: usize) -> Result<()>;
+
+    /// Copies `len` bytes from `from` to `to`; `done` is told when `from` may be reused. Visible after a flush.
+    ///
+    /// # Safety
+    /// `from` must be readable for `len` bytes until then.
+    unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Done);
+
+    /// Copies `len` bytes from `from` to `to`; `done` is told when they have arrived.
+    ///
+    /// # Safety
+    /// `to` must be writable for `len` bytes until then.
+    unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done);
+
+    /// An atomic operation that fetches nothing. Eager.
+    fn update(&self, at: Spot, width: Width, operation: Atomic<u64>) -> Result<()>;
+
+    /// An atomic operation; `done` is told the word's value before it.
+    fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Done<u64>);
+
+    /// Has `pe` perform all of `batch`, in its order and in one go. Eager.
+    fn apply(&self, pe: usize, batch: Batch) -> Result<()>;
+
+    /// Adds to the operations that are gathered for `pe`, which leave together when they have `room` bytes, with the next
+    /// flush, when this PE waits for something, or soon. Eager.
+    fn gather(&self, pe: usize, room: usize, add: &mut dyn FnMut(&mut Batch)) -> Result<()> {
+        let mut batch = Batch::with_capacity(room.min(64));
+        add(&mut batch);
+        self.apply(pe, batch)
+    }
+
+    /// Sends everything that was gathered.
+    fn send_gathered(&self) {}
+
+    /// Tells `done` when everything that was started on `pe` before this call is visible there.
+    fn flush(&self, pe: usize, done: Done);
+
+    /// Tells `done` when everything that was started on any PE before this call is visible there.
+    fn flush_all(&self, done: Done);
+
+    /// Sends a message to `pe`, whose [`receive`](Self::receive) names this PE and the same `tag`; `done` is told
+    /// when `from` may be reused. Messages with equal tags arrive in their order.
+    ///
+    /// # Safety
+    /// `from` must be readable for `len` bytes until then.
+    unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done);
+
+    /// Receives a message that `pe` has sent or will send; `done` is told its length when it is there.
+    /// A message longer than `len` is an error.
+    ///
+    /// # Safety
+    /// `to` must be writable for `len` bytes until then.
+    unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>);
+
+    /// Makes what progress there is to make, and tells whether there was any.
+    fn poll(&self) -> bool;
+
+    /// Whether callers do well to poll in a loop while they wait. Not where somebody else makes the progress.
+    fn wants_polling(&self) -> bool;
+
+    /// Ends it: what is under way fails, and nothing can be started any more. Every PE has called the barrier before.
+    fn close(&self);
+}
+
+/// The way of this PE to those of other hosts, if there are any. Nothing may be started on it before all PEs have
+/// called this and met in a barrier.
+pub(crate) async fn connect(
+    bootstrap: &Arc<dyn Bootstrap>,
+    fabric: &Arc<Fabric>,
+    executor: &Arc<Executor>,
+    memory: Segment,
+) -> Result<Option<Arc<dyn Net>>> {
+    let placement = bootstrap.placement();
+    let elsewhere = placement.n_pes - placement.local.len();
+    if elsewhere == 0 {
+        return Ok(None);
+    }
+    if let Some(wires) = Wires::of(&**bootstrap) {
+        let block = placement.hosts.block_of(placement.pe);
+        return Ok(Some(Arc::new(Model::join(wires, placement.pe, block, fabric, executor)?)));
+    }
+
+    let linger = if executor.may_spin() { LINGER } else { Duration::ZERO };
+    let ucx = ucx::connect(bootstrap, executor, memory, fabric.control.scratch(), linger).await?;
+    Ok(Some(Arc::new(ucx)))
+}
+
+/// Starts the flushes that operations of `set` wait for, those on `pes` if given, and has the set complete them.
+pub fn flush(net: &dyn Net, set: &Arc<OpSet>, pes: Option<&[usize]>) {
+    for (target, ticket) in set.take_unflushed(pes) {
+        let set = Arc::clone(set);
+        net.flush(
+            target.world_pe,
+            Box::new(move |flushed| {
+                if let Err(error) = flushed {
+                    set.report_later(error);
+                }
+                set.complete(ticket);
+            }),
+        );
+    }
+}
+
+/// Ready when everything that was started on any PE before is visible there.
+pub async fn flush_all(net: &dyn Net) -> Result<()> {
+    let flight = Arc::new(Flight::default());
+    let landing = Arc::clone(&flight);
+    net.flush_all(Box::new(move |flushed| landing.land(flushed)));
+    poll_fn(|cx| flight.poll(cx)).await
+}
+
+/// Bits of a tag that the rooms above may use: the others name the sender.
+pub const TAG_BITS: u32 = 40;

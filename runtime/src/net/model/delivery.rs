@@ -1,0 +1,196 @@
+//! Has operations take their effect later, in the order of their times: by a thread, or, where time is virtual, when whoever
+//! runs the PEs says that none of them can go on.
+
+use std::{
+    cmp::Ordering,
+    collections::BinaryHeap,
+    sync::{Arc, Condvar, Mutex, PoisonError},
+};
+
+use super::{
+    clock::{Clock, Moment},
+    port::Port,
+};
+use crate::sync::lock;
+
+/// What is on the way, and the thread that brings it, which starts with the first and ends when the job is gone and
+/// nothing is on the way any more. In virtual time there is no thread, and somebody [advances](Self::advance) it.
+pub(super) struct Delivery {
+    clock: Arc<Clock>,
+    /// Locked by who advances a virtual clock: steps take their effect one after the other.
+    advancing: Mutex<()>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// What happens on arrival.
+pub(super) enum Step {
+    /// It happens even if the origin has left.
+    Eager(Box<dyn FnOnce() + Send>),
+    /// It only happens, `true`, if the origin is still there; otherwise `false` has it fail.
+    Awaited(Box<dyn FnOnce(bool) + Send>),
+}
+
+#[derive(Default)]
+struct State {
+    arrivals: BinaryHeap<Arrival>,
+    number: u64,
+    /// The last moment at which anything was to happen so far.
+    horizon: Moment,
+    running: bool,
+    ended: bool,
+}
+
+/// One step on its way. The earliest is the greatest, and of equal ones that which was sent first.
+struct Arrival {
+    due: Moment,
+    number: u64,
+    origin: Arc<Port>,
+    step: Step,
+}
+
+impl Delivery {
+    pub(super) fn new(clock: &Arc<Clock>) -> Self {
+        let clock = Arc::clone(clock);
+        Self { clock, advancing: Mutex::default(), state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    pub(super) fn clock(&self) -> &Arc<Clock> {
+        &self.clock
+    }
+
+    /// Has `step`, on an operation that `origin` started, happen at `due`, after those that were due before or
+    /// are due at that moment already.
+    pub(super) fn at(self: &Arc<Self>, due: Moment, origin: &Arc<Port>, step: Step) {
+        let mut state = lock(&self.state);
+        let number = state.number;
+        state.number += 1;
+        state.horizon = state.horizon.max(due);
+        state.arrivals.push(Arrival { due, number, origin: Arc::clone(origin), step });
+        if !self.clock.is_virtual() && !std::mem::replace(&mut state.running, true) {
+            let this = Arc::clone(self);
+            let run = move || this.run();
+            if let Err(e) = std::thread::Builder::new().name("oxshmem-model".into()).spawn(run) {
+                panic!("oxshmem cannot start the thread of its model of a network: {e}");
+            }
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Has `step` happen when it is `due`, or now, and even if `origin` has left by then.
+    pub(super) fn eager(
+        self: &Arc<Self>,
+        due: Option<Moment>,
+        origin: &Arc<Port>,
+        step: impl FnOnce() + Send + 'static,
+    ) {
+        match due {
+            None => step(),
+            Some(due) => self.at(due, origin, Step::Eager(Box::new(step))),
+        }
+    }
+
+    /// Fails what `pe` awaits.
+    pub(super) fn withdraw(&self, pe: usize) {
+        let mut withdrawn = Vec::new();
+        {
+            let mut state = lock(&self.state);
+            let arrivals = std::mem::take(&mut state.arrivals).into_vec();
+            let is_its = |a: &Arrival| a.origin.pe() == pe && matches!(a.step, Step::Awaited(_));
+            let (its, others): (Vec<_>, Vec<_>) = arrivals.into_iter().partition(is_its);
+            state.arrivals = others.into();
+            withdrawn.extend(its);
+        }
+        withdrawn.sort_unstable_by(|a, b| b.cmp(a));
+        withdrawn.into_iter().for_each(Arrival::take_effect);
+    }
+
+    /// The job is gone: what is on the way still arrives.
+    pub(super) fn end(&self) {
+        lock(&self.state).ended = true;
+        self.changed.notify_one();
+        while self.advance() {}
+    }
+
+    /// Sets a virtual clock to when something happens next, and has happen what does at that moment. False if nothing is on
+    /// the way, time is real, or somebody does so already.
+    pub(super) fn advance(&self) -> bool {
+        if !self.clock.is_virtual() {
+            return false;
+        }
+        let Ok(_advancing) = self.advancing.try_lock() else { return false };
+        let mut moment = None;
+        loop {
+            let mut state = lock(&self.state);
+            let Some(next) = state.arrivals.peek().map(|arrival| arrival.due.max(self.clock.now())) else {
+                return moment.is_some();
+            };
+            if moment.is_some_and(|moment| next > moment) {
+                return true;
+            }
+            self.clock.set(next);
+            moment = Some(next);
+            let arrival = state.arrivals.pop();
+            drop(state);
+            arrival.into_iter().for_each(Arrival::take_effect);
+        }
+    }
+
+    /// The last moment at which anything is to happen, as far as is known.
+    pub(super) fn horizon(&self) -> Moment {
+        lock(&self.state).horizon.max(self.clock.now())
+    }
+
+    fn run(&self) {
+        let mut state = lock(&self.state);
+        loop {
+            let now = self.clock.now();
+            let Some(due) = state.arrivals.peek().map(|arrival| arrival.due) else {
+                if state.ended {
+                    return;
+                }
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            if due > now {
+                let woken = self.changed.wait_timeout(state, due - now);
+                state = woken.unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            }
+            let arrival = state.arrivals.pop();
+            drop(state);
+            arrival.into_iter().for_each(Arrival::take_effect);
+            state = lock(&self.state);
+        }
+    }
+}
+
+impl Arrival {
+    fn take_effect(self) {
+        match self.step {
+            Step::Eager(step) => step(),
+            Step::Awaited(step) => step(!self.origin.is_closed()),
+        }
+    }
+}
+
+impl Ord for Arrival {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.due, other.number).cmp(&(self.due, self.number))
+    }
+}
+
+impl PartialOrd for Arrival {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Arrival {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Arrival {}

@@ -1,0 +1,135 @@
+//! Which message belongs to which receive: by sender and tag, and among equals in their order.
+
+use std::collections::{HashMap, VecDeque, hash_map::Entry};
+
+use super::{Address, tell};
+use crate::{Error, Result, memory::copy::copy, net::Done};
+
+/// What has come and was not asked for yet, and what was asked for and has not come.
+#[derive(Default)]
+pub(super) struct Mailbox(HashMap<(usize, u64), Queue>);
+
+/// Of one sender and tag; never empty while it is in the mailbox.
+enum Queue {
+    Messages(VecDeque<Message>),
+    Receives(VecDeque<Receive>),
+}
+
+/// A message that is there.
+pub(super) enum Message {
+    /// Its sender has been told.
+    Copied(Box<[u8]>),
+    /// Its sender keeps `len` bytes at `from` until it is told.
+    Lent { from: Address, len: usize, done: Done },
+}
+
+/// Somebody who waits for a message of up to `room` bytes, for which there is room at `to` until it is told.
+pub(super) struct Receive {
+    pub(super) to: Address,
+    pub(super) room: usize,
+    pub(super) done: Done<usize>,
+}
+
+impl Mailbox {
+    /// The first receive that a message from `pe` is for.
+    pub(super) fn take_receive(&mut self, pe: usize, tag: u64) -> Option<Receive> {
+        self.take(pe, tag, |queue| match queue {
+            Queue::Receives(receives) => receives.pop_front(),
+            Queue::Messages(_) => None,
+        })
+    }
+
+    /// The first message that is there from `pe`.
+    pub(super) fn take_message(&mut self, pe: usize, tag: u64) -> Option<Message> {
+        self.take(pe, tag, |queue| match queue {
+            Queue::Messages(messages) => messages.pop_front(),
+            Queue::Receives(_) => None,
+        })
+    }
+
+    /// Keeps a message that [no receive](Self::take_receive) is there for.
+    pub(super) fn keep_message(&mut self, pe: usize, tag: u64, message: Message) {
+        match self.0.entry((pe, tag)).or_insert_with(|| Queue::Messages(VecDeque::new())) {
+            Queue::Messages(messages) => messages.push_back(message),
+            Queue::Receives(_) => unreachable!("a message was kept that somebody waits for"),
+        }
+    }
+
+    /// Keeps a receive that [no message](Self::take_message) is there for.
+    pub(super) fn keep_receive(&mut self, pe: usize, tag: u64, receive: Receive) {
+        match self.0.entry((pe, tag)).or_insert_with(|| Queue::Receives(VecDeque::new())) {
+            Queue::Receives(receives) => receives.push_back(receive),
+            Queue::Messages(_) => unreachable!("a receive was kept that a message is there for"),
+        }
+    }
+
+    /// Takes out what somebody waits for: receives, and messages whose senders were not told; those from `pe` if given.
+    pub(super) fn take_awaited(&mut self, pe: Option<usize>) -> (Vec<Receive>, Vec<Message>) {
+        let (mut receives, mut messages) = (Vec::new(), Vec::new());
+        self.0.retain(|&(sender, _), queue| {
+            if pe.is_some_and(|pe| pe != sender) {
+                return true;
+            }
+            match queue {
+                Queue::Receives(all) => receives.extend(all.drain(..)),
+                Queue::Messages(all) => {
+                    let (lent, copied) =
+                        all.drain(..).partition::<VecDeque<_>, _>(|m| matches!(m, Message::Lent { .. }));
+                    messages.extend(lent);
+                    *all = copied;
+                }
+            }
+            !queue.is_empty()
+        });
+        (receives, messages)
+    }
+
+    fn take<T>(&mut self, pe: usize, tag: u64, take: impl FnOnce(&mut Queue) -> Option<T>) -> Option<T> {
+        let Entry::Occupied(mut entry) = self.0.entry((pe, tag)) else { return None };
+        let taken = take(entry.get_mut());
+        if entry.get().is_empty() {
+            entry.remove();
+        }
+        taken
+    }
+}
+
+impl Queue {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Messages(messages) => messages.is_empty(),
+            Self::Receives(receives) => receives.is_empty(),
+        }
+    }
+}
+
+impl Message {
+    /// Gives it to `receive`, and tells both sides.
+    pub(super) fn give_to(self, receive: Receive) {
+        let (from, len) = match &self {
+            Self::Copied(bytes) => (bytes.as_ptr(), bytes.len()),
+            Self::Lent { from, len, .. } => (from.get().cast_const(), *len),
+        };
+        let Receive { to, room, done } = receive;
+        let received = if len <= room {
+            // SAFETY: neither side has been told, so the sender keeps `len` bytes at `from` (or the message has
+            // them itself), and the receiver has room for `room` at `to`.
+            unsafe { copy(to.get(), from, len) };
+            Ok(len)
+        } else {
+            Err(Error::bootstrap(
+                "receive",
+                format!("a message of {len} bytes came where {room} were expected"),
+            ))
+        };
+        tell(done, received);
+        self.tell_sender(Ok(()));
+    }
+
+    /// Tells the sender, if it was not told before.
+    pub(super) fn tell_sender(self, result: Result<()>) {
+        if let Self::Lent { done, .. } = self {
+            tell(done, result);
+        }
+    }
+}

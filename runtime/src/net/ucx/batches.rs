@@ -1,0 +1,377 @@
+//! Batches over UCX: active messages that the target applies, counts, and counts back.
+//!
+//! UCX's flush says nothing about active messages, so every PE keeps for each other one how many batches it has sent and
+//! how many of them that PE has said to have applied. Such answers give the count so far, so that one is enough for many
+//! batches, and their order does not matter.
+
+use std::{
+    collections::HashMap,
+    ffi::{c_uint, c_void},
+    hash::BuildHasherDefault,
+    ptr,
+    time::{Duration, Instant},
+};
+
+use ucx_sys::*;
+
+use super::{
+    calls::sending,
+    fetches::{self, Fetches},
+    open::check,
+    operation::{Kind, Operation, arrived},
+    worker::{NumberHasher, Worker},
+};
+use crate::{
+    Result,
+    executor::Failure,
+    net::{Batch, Done, apply},
+};
+
+/// Names of the active messages.
+const BATCH: c_uint = 1;
+const APPLIED: c_uint = 2;
+const QUESTION: c_uint = 3;
+const ANSWER: c_uint = 4;
+
+/// What is counted for each PE.
+#[derive(Default)]
+pub(super) struct Gate {
+    lines: HashMap<usize, Line>,
+    /// Whom an answer is owed.
+    owed: Vec<usize>,
+    /// Messages whose data UCX is to bring.
+    offered: Vec<Offered>,
+    pub(super) fetches: Fetches,
+}
+
+#[derive(Default)]
+struct Line {
+    /// Batches sent there, and applied there.
+    sent: u64,
+    applied: u64,
+    waiting: Vec<(u64, Done)>,
+    failed: bool,
+    /// Batches from there that were applied here.
+    performed: u64,
+}
+
+struct Offered {
+    from: usize,
+    /// UCX's name for the data.
+    data: *mut c_void,
+    len: usize,
+}
+
+// SAFETY: UCX's name is used under the worker's lock.
+unsafe impl Send for Offered {}
+
+/// Operations that wait for more to travel with.
+pub(super) struct Gathered {
+    batches: HashMap<usize, Batch, BuildHasherDefault<NumberHasher>>,
+    /// When the first of them came.
+    since: Instant,
+}
+
+impl Default for Gathered {
+    fn default() -> Self {
+        Self { batches: HashMap::default(), since: Instant::now() }
+    }
+}
+
+/// The largest entry that is gathered: what a batch may have beyond its room.
+const ENTRY: usize = 512;
+
+impl Gate {
+    /// How many batches `pe` has to apply in all, if it has not.
+    pub(super) fn unapplied(&self, pe: usize) -> Option<u64> {
+        let line = self.lines.get(&pe)?;
+        (line.applied < line.sent).then_some(line.sent)
+    }
+
+    /// Keeps `done` until `pe` has applied `count` batches; gives it back if there is nothing to wait for.
+    pub(super) fn wait(&mut self, pe: usize, count: u64, done: Done) -> Option<Done> {
+        match self.lines.get_mut(&pe) {
+            Some(line) if line.applied < count && !line.failed => {
+                line.waiting.push((count, done));
+                None
+            }
+            _ => Some(done),
+        }
+    }
+
+    /// `pe` will apply nothing any more.
+    pub(super) fn fail(&mut self, pe: usize) -> Vec<Done> {
+        let line = self.lines.entry(pe).or_default();
+        line.failed = true;
+        line.waiting.drain(..).map(|(_, done)| done).collect()
+    }
+
+    pub(super) fn fail_all(&mut self) -> Vec<Done> {
+        let pes: Vec<usize> = self.lines.keys().copied().collect();
+        pes.into_iter().flat_map(|pe| self.fail(pe)).collect()
+    }
+
+    /// `pe` has applied `count` batches.
+    fn applied(&mut self, pe: usize, count: u64) -> Vec<Done> {
+        let line = self.lines.entry(pe).or_default();
+        line.applied = line.applied.max(count);
+        let mut over = Vec::new();
+        let mut at = 0;
+        while at < line.waiting.len() {
+            if line.waiting[at].0 <= line.applied {
+                over.push(line.waiting.swap_remove(at).1);
+            } else {
+                at += 1;
+            }
+        }
+        over
+    }
+}
+
+impl Worker {
+    /// From now on active messages are understood.
+    pub(super) fn accept_batches(&self) -> Result<()> {
+        let handlers: [(c_uint, ucp_am_recv_callback_t); 4] = [
+            (BATCH, Some(batch_came)),
+            (APPLIED, Some(count_came)),
+            (QUESTION, Some(fetches::question_came)),
+            (ANSWER, Some(fetches::answer_came)),
+        ];
+        for (id, cb) in handlers {
+            let params = ucp_am_handler_param_t {
+                field_mask: (UCP_AM_HANDLER_PARAM_FIELD_ID
+                    | UCP_AM_HANDLER_PARAM_FIELD_FLAGS
+                    | UCP_AM_HANDLER_PARAM_FIELD_CB
+                    | UCP_AM_HANDLER_PARAM_FIELD_ARG)
+                    .into(),
+                id,
+                flags: UCP_AM_FLAG_WHOLE_MSG,
+                cb,
+                arg: ptr::from_ref(self).cast_mut().cast(),
+            };
+            // SAFETY: the worker is open and not used by anybody yet; handlers run inside of its progress, which ends
+            // before this goes.
+            check(self.ucx(), "take active messages", unsafe {
+                self.ucx().ucp_worker_set_am_recv_handler(self.handle(), &params)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Has `pe` apply a batch.
+    pub(super) fn send_batch(&self, pe: usize, batch: Batch) -> Result<()> {
+        self.announce(pe);
+        self.send_announced(pe, batch)
+    }
+
+    /// Counts a batch that is about to be sent to `pe`.
+    fn announce(&self, pe: usize) {
+        self.gate().lines.entry(pe).or_default().sent += 1;
+    }
+
+    fn send_announced(&self, pe: usize, batch: Batch) -> Result<()> {
+        let words = batch.into_words();
+        let (from, len) = (words.as_ptr(), size_of_val(&*words));
+        let operation = Operation::new(Kind::Words(words)).with_header(self.me as u64);
+        let started = self.start(pe, operation, |ucx, peer, operation| {
+            // SAFETY: header and words are the operation's, which stays until UCX has let go of it.
+            unsafe {
+                let header = (&raw const (*operation).header).cast();
+                let params = sending(operation);
+                ucx.ucp_am_send_nbx(peer.endpoint, BATCH, header, size_of::<u64>(), from.cast(), len, &params)
+            }
+        });
+        if started.is_err() {
+            // Nothing more can be sent there, so nothing more will be applied.
+            let failed = self.gate().fail(pe);
+            failed.into_iter().for_each(|done| done(self.reachable(pe)));
+        }
+        started
+    }
+
+    /// Adds to what is gathered for `pe`, and sends it if that makes `room` bytes.
+    pub(super) fn gather(&self, pe: usize, room: usize, add: &mut dyn FnMut(&mut Batch)) -> Result<()> {
+        let (full, first) = {
+            let mut gathered = self.gathered();
+            let first = gathered.batches.is_empty();
+            if first {
+                gathered.since = Instant::now();
+            }
+            let batch = gathered.batches.entry(pe).or_insert_with(|| Batch::with_capacity(room + ENTRY));
+            add(batch);
+            let full = if batch.bytes() < room { None } else { gathered.batches.remove(&pe) };
+            if full.is_some() {
+                // With the lock held: a flush from now on waits for it.
+                self.announce(pe);
+            }
+            self.set_gathering(!gathered.batches.is_empty());
+            (full, first)
+        };
+        match full {
+            Some(batch) => self.send_announced(pe, batch),
+            None => {
+                if first {
+                    self.gathering_began();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// How old the oldest operation is that was gathered and not sent.
+    pub(super) fn gathering_for(&self) -> Option<Duration> {
+        let gathered = self.gathered();
+        (!gathered.batches.is_empty()).then(|| gathered.since.elapsed())
+    }
+
+    /// Sends what was gathered, for `pe` if given.
+    pub(super) fn send_gathered(&self, pe: Option<usize>) {
+        if !self.is_gathering() {
+            return;
+        }
+        let batches = {
+            let mut gathered = self.gathered();
+            let batches = match pe {
+                None => std::mem::take(&mut gathered.batches),
+                Some(pe) => gathered.batches.remove_entry(&pe).into_iter().collect(),
+            };
+            batches.keys().for_each(|&pe| self.announce(pe));
+            self.set_gathering(!gathered.batches.is_empty());
+            batches
+        };
+        for (pe, batch) in batches {
+            // If that fails, so does the flush that everybody needs who wants to know.
+            let _ = self.send_announced(pe, batch);
+        }
+    }
+
+    /// Applies a batch that `from` has sent.
+    pub(super) fn perform(&self, from: usize, words: &[u64]) {
+        if let Err(error) = apply(words, self.block, &[&self.memory, &self.scratch]) {
+            self.fail(Failure::PeLost { pe: from, how: error.to_string() });
+        }
+        let mut gate = self.gate();
+        gate.lines.entry(from).or_default().performed += 1;
+        if !gate.owed.contains(&from) {
+            gate.owed.push(from);
+        }
+    }
+
+    /// Asks `pe` to perform an atomic operation and to answer.
+    pub(super) fn ask(&self, pe: usize, words: Vec<u64>) -> Result<()> {
+        self.say(pe, QUESTION, words)
+    }
+
+    /// Sends a few words.
+    fn say(&self, pe: usize, id: c_uint, words: Vec<u64>) -> Result<()> {
+        let (header, len) = (words.as_ptr(), size_of_val(&*words));
+        self.start(pe, Operation::new(Kind::Words(words)), |ucx, peer, operation| {
+            // SAFETY: the header is the operation's, which stays until UCX has let go of it.
+            unsafe {
+                let params = sending(operation);
+                ucx.ucp_am_send_nbx(peer.endpoint, id, header.cast(), len, ptr::null(), 0, &params)
+            }
+        })
+    }
+
+    /// Answers those who asked, and those whose batches were applied, and fetches data that was offered. Tells whether there was anything.
+    pub(super) fn reply(&self) -> bool {
+        let (owed, offered, answers) = {
+            let mut gate = self.gate();
+            (std::mem::take(&mut gate.owed), std::mem::take(&mut gate.offered), gate.fetches.take_answers())
+        };
+        let any = !owed.is_empty() || !offered.is_empty() || !answers.is_empty();
+        for (pe, words) in answers {
+            // A PE that is gone needs no answer.
+            let _ = self.say(pe, ANSWER, words.to_vec());
+        }
+        for pe in owed {
+            let performed = self.gate().lines.get(&pe).map_or(0, |line| line.performed);
+            let _ = self.say(pe, APPLIED, vec![self.me as u64, performed]);
+        }
+        for Offered { from, data, len } in offered {
+            let mut words = vec![0u64; len.div_ceil(size_of::<u64>())];
+            let to = words.as_mut_ptr();
+            // To know whom it came from, not to talk to them.
+            let _ = self.start(from, Operation::new(Kind::Arriving { words }), |ucx, _, operation| {
+                let params = ucp_request_param_t {
+                    op_attr_mask: UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+                    cb: ucp_request_param_cb { recv_am: Some(arrived) },
+                    user_data: operation.cast(),
+                    ..Default::default()
+                };
+                // SAFETY: the words are the operation's; the data was offered, and is fetched once.
+                unsafe { ucx.ucp_am_recv_data_nbx(self.handle(), data, to.cast(), len, &params) }
+            });
+        }
+        any
+    }
+}
+
+/// A batch has come, or is offered.
+unsafe extern "C" fn batch_came(
+    worker: *mut c_void,
+    header: *const c_void,
+    header_len: usize,
+    data: *mut c_void,
+    len: usize,
+    param: *const ucp_am_recv_param_t,
+) -> ucs_status_t {
+    // SAFETY: UCX passes what `accept_batches` gave it, and what a PE has sent, for the time of the call.
+    let (worker, header, offered) = unsafe {
+        let header = std::slice::from_raw_parts(header.cast::<u8>(), header_len);
+        let offered = (*param).recv_attr & u64::from(UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+        (&*worker.cast::<Worker>(), header, offered)
+    };
+    let Ok(from) = <[u8; 8]>::try_from(header).map(|from| u64::from_ne_bytes(from) as usize) else {
+        return UCS_OK;
+    };
+    if offered {
+        worker.gate().offered.push(Offered { from, data, len });
+        return UCS_INPROGRESS;
+    }
+    if data.addr().is_multiple_of(align_of::<u64>()) {
+        // SAFETY: UCX lends `len` bytes for the time of the call, and any bytes are words.
+        worker.perform(from, unsafe { std::slice::from_raw_parts(data.cast(), len / size_of::<u64>()) });
+    } else {
+        let mut words = vec![0u64; len / size_of::<u64>()];
+        // SAFETY: as above; the vector has as many bytes.
+        unsafe {
+            ptr::copy_nonoverlapping(data.cast::<u8>(), words.as_mut_ptr().cast(), size_of_val(&*words))
+        };
+        worker.perform(from, &words);
+    }
+    UCS_OK
+}
+
+/// A PE says how many batches it has applied.
+unsafe extern "C" fn count_came(
+    worker: *mut c_void,
+    header: *const c_void,
+    header_len: usize,
+    _data: *mut c_void,
+    _len: usize,
+    _param: *const ucp_am_recv_param_t,
+) -> ucs_status_t {
+    // SAFETY: as in `batch_came`.
+    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len)) };
+    if let Some([from, count]) = words {
+        let over = worker.gate().applied(from as usize, count);
+        // They are told when the lock that UCX runs under is free.
+        over.into_iter().for_each(|done| worker.later(Box::new(move || done(Ok(())))));
+    }
+    UCS_OK
+}
+
+/// The words of a header, if it has so many.
+///
+/// # Safety
+/// `header` must be readable for `len` bytes.
+pub(super) unsafe fn words_of<const N: usize>(header: *const c_void, len: usize) -> Option<[u64; N]> {
+    let mut words = [0; N];
+    (len == size_of_val(&words)).then(|| {
+        // SAFETY: as long as the words, which any bytes are; it may lie anywhere.
+        unsafe { ptr::copy_nonoverlapping(header.cast::<u8>(), words.as_mut_ptr().cast(), len) };
+        words
+    })
+}

@@ -1,0 +1,114 @@
+//! What is started with a worker: puts, gets, messages.
+
+use ucx_sys::*;
+
+use super::{
+    operation::{Kind, Operation, ended, received},
+    worker::Worker,
+};
+use crate::{
+    Error, Result,
+    memory::copy,
+    net::{Done, Spot},
+};
+
+impl Worker {
+    /// # Safety
+    /// `from` must be readable for `len` bytes.
+    pub(super) unsafe fn put_copy(&self, to: Spot, from: *const u8, len: usize) -> Result<()> {
+        let mut buffer = self.inner().spare.pop().unwrap_or_default();
+        buffer.clear();
+        buffer.reserve(len.max(256));
+        // SAFETY: there is room for `len` bytes, all of which are written before they count.
+        unsafe {
+            copy::copy(buffer.as_mut_ptr(), from, len);
+            buffer.set_len(len);
+        }
+        let from = buffer.as_ptr();
+        // SAFETY: the operation holds the buffer until UCX has let go of it.
+        unsafe { self.put(to, from, len, Operation::new(Kind::Copied(buffer))) }
+    }
+
+    /// # Safety
+    /// `from` must be readable until the operation is over.
+    pub(super) unsafe fn put(
+        &self,
+        to: Spot,
+        from: *const u8,
+        len: usize,
+        operation: Box<Operation>,
+    ) -> Result<()> {
+        self.start(to.pe, operation, |ucx, peer, operation| {
+            peer.started += 1;
+            let to = peer.base + to.offset as u64;
+            // SAFETY: the caller keeps `from`; the endpoint and its key are open.
+            unsafe { ucx.ucp_put_nbx(peer.endpoint, from.cast(), len, to, peer.rkey, &sending(operation)) }
+        })
+    }
+
+    /// # Safety
+    /// `to` must be writable until `done` is told.
+    pub(super) unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done) {
+        self.send_gathered(Some(from.pe));
+        let _ = self.start(from.pe, Operation::new(Kind::Plain(done)), |ucx, peer, operation| {
+            let from = peer.base + from.offset as u64;
+            // SAFETY: the caller keeps `to`; the endpoint and its key are open.
+            unsafe { ucx.ucp_get_nbx(peer.endpoint, to.cast(), len, from, peer.rkey, &sending(operation)) }
+        });
+    }
+
+    /// # Safety
+    /// `from` must be readable until `done` is told.
+    pub(super) unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done) {
+        let _ = self.start(pe, Operation::new(Kind::Plain(done)), |ucx, peer, operation| {
+            // SAFETY: the caller keeps `from`; the endpoint is open.
+            unsafe { ucx.ucp_tag_send_nbx(peer.endpoint, from.cast(), len, tag, &sending(operation)) }
+        });
+    }
+
+    /// # Safety
+    /// `to` must be writable until `done` is told.
+    pub(super) unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
+        let operation = Operation::new(Kind::Receive { done });
+        let inner = self.inner();
+        if !inner.open {
+            drop(inner);
+            // It has been told.
+            let _ = operation.end(Err(Error::Finalized { call: "net" }));
+            return;
+        }
+        let lent = operation.lend(self, pe);
+        let params = ucp_request_param_t {
+            op_attr_mask: UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+            cb: ucp_request_param_cb { recv: Some(received) },
+            user_data: lent.cast(),
+            ..Default::default()
+        };
+        // SAFETY: the caller keeps `to`, and the operation stays until UCX has let go of it; the worker is open and
+        // ours. Of a message that is there already, a receive would not tell the length.
+        let status = unsafe {
+            let message = self.ucx.ucp_tag_probe_nb(self.handle, tag, u64::MAX, 1, &raw mut (*lent).info);
+            if message.is_null() {
+                self.ucx.ucp_tag_recv_nbx(self.handle, to.cast(), len, tag, u64::MAX, &params)
+            } else {
+                self.ucx.ucp_tag_msg_recv_nbx(self.handle, to.cast(), len, message, &params)
+            }
+        };
+        let ended = self.lent(lent, status);
+        drop(inner);
+        if let Some((operation, status)) = ended {
+            // It is told in any case.
+            let _ = self.end(*operation, status);
+        }
+    }
+}
+
+/// How UCX is to tell of the end of an operation.
+pub(super) fn sending(operation: *mut Operation) -> ucp_request_param_t {
+    ucp_request_param_t {
+        op_attr_mask: UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        cb: ucp_request_param_cb { send: Some(ended) },
+        user_data: operation.cast(),
+        ..Default::default()
+    }
+}

@@ -1,0 +1,131 @@
+//! The end of a worker.
+
+use std::{
+    ptr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use ucx_sys::*;
+
+use super::{
+    operation::Kind,
+    worker::{Lent, Worker},
+};
+use crate::Error;
+
+/// How long a PE that leaves waits for what it has sent.
+const LEAVING: Duration = Duration::from_secs(2);
+
+impl Worker {
+    /// True for the first who wants to close it.
+    pub(super) fn begin_close(&self) -> bool {
+        !self.closing.swap(true, Ordering::AcqRel)
+    }
+
+    /// Waits a moment for what was sent, then closes everything. Operations that are still under way fail.
+    pub(super) fn close(&self) {
+        let deadline = Instant::now() + LEAVING;
+        let sent = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&sent);
+        self.flush_all(Box::new(move |_| told.store(true, Ordering::Release)));
+        while !(sent.load(Ordering::Acquire) && self.has_sent_all()) && Instant::now() < deadline {
+            if !self.progress() {
+                std::thread::yield_now();
+            }
+        }
+        let closings = self.close_endpoints(!self.has_sent_all());
+        let over = |request: &ucs_status_ptr_t| {
+            // SAFETY: a request that was not freed yet.
+            unsafe { self.ucx.ucp_request_check_status(*request) != UCS_INPROGRESS }
+        };
+        let deadline = deadline.max(Instant::now() + LEAVING / 4);
+        while !closings.iter().all(over) && Instant::now() < deadline {
+            if !self.progress() {
+                std::thread::yield_now();
+            }
+        }
+        let mut inner = self.inner();
+        inner.open = false;
+        // SAFETY: nobody uses the worker after `open` was set to false under the lock; what is destroyed is ours.
+        unsafe {
+            closings.into_iter().for_each(|request| self.ucx.ucp_request_free(request));
+            self.ucx.ucp_worker_destroy(self.handle);
+            self.ucx.ucp_mem_unmap(inner.context, inner.registered);
+            self.ucx.ucp_cleanup(inner.context);
+        }
+        drop(inner);
+        // What UCX has told of meanwhile, and what it has not: it holds no operation any more.
+        self.tell();
+        let left = std::mem::take(&mut self.ends().under_way);
+        for lent in left.into_values() {
+            // SAFETY: UCX is gone, so the operation is ours alone.
+            let operation = unsafe { Box::from_raw(lent.operation) };
+            let _ = self.end(*operation, UCS_ERR_CANCELED);
+        }
+        let (waiting, asked) = {
+            let mut gate = self.gate();
+            (gate.fail_all(), gate.fetches.fail(None))
+        };
+        for done in asked {
+            done(Err(Error::Finalized { call: "net" }));
+        }
+        for done in waiting {
+            done(Err(Error::Finalized { call: "net" }));
+        }
+    }
+
+    /// Whether UCX holds nothing but what waits for messages. A long message that nobody receives is never sent.
+    fn has_sent_all(&self) -> bool {
+        let ends = self.ends();
+        // SAFETY: an operation that UCX holds stays where it is while we hold the lock, without which it is not ended.
+        ends.under_way.values().all(|lent| matches!(unsafe { &(*lent.operation).kind }, Kind::Receive { .. }))
+    }
+
+    /// Cancels what waits for messages, and begins to close all connections. UCX sends first what it holds, or, if `force`
+    /// is set, lets go of it: it must have nothing when the worker is destroyed.
+    fn close_endpoints(&self, force: bool) -> Vec<ucs_status_ptr_t> {
+        let mut inner = self.inner();
+        let receiving: Vec<ucs_status_ptr_t> = {
+            let ends = self.ends();
+            // SAFETY: an operation that UCX holds stays where it is while we hold both locks.
+            let waits = |lent: &&Lent| matches!(unsafe { &(*lent.operation).kind }, Kind::Receive { .. });
+            ends.under_way.values().filter(waits).map(|lent| lent.request).collect()
+        };
+        for request in receiving {
+            // SAFETY: the request is under way. Its end is told like any other.
+            unsafe { self.ucx.ucp_request_cancel(self.handle, request) };
+        }
+        let mut closings = Vec::new();
+        for peer in inner.peers.iter_mut().flatten().filter(|peer| !peer.endpoint.is_null()) {
+            let params = ucp_request_param_t {
+                op_attr_mask: UCP_OP_ATTR_FIELD_FLAGS,
+                flags: if force { UCP_EP_CLOSE_FLAG_FORCE } else { 0 },
+                ..Default::default()
+            };
+            let endpoint = std::mem::replace(&mut peer.endpoint, ptr::null_mut());
+            peer.failed.get_or_insert(UCS_ERR_CANCELED);
+            // SAFETY: both are open, and nobody finds them any more.
+            let closing = unsafe {
+                self.ucx.ucp_rkey_destroy(std::mem::replace(&mut peer.rkey, ptr::null_mut()));
+                self.ucx.ucp_ep_close_nbx(endpoint, &params)
+            };
+            if UCS_PTR_IS_PTR(closing) {
+                closings.push(closing);
+            }
+        }
+        closings
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if self.inner().open {
+            self.begin_close();
+            self.close();
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! How every PE is reached: what it has published, kept once a host in shared memory.
+
+use std::{os::fd::OwnedFd, sync::Arc};
+
+use crate::{
+    Error, Result,
+    bootstrap::{self, Bootstrap, Shared},
+    memory::{HostMap, copy},
+};
+
+/// What all PEs have published: where each begins, and then the bytes.
+#[derive(Debug)]
+pub(super) struct Directory(HostMap);
+
+/// Puts what all PEs have published where all PEs of the host find it. Collective over the host.
+pub(super) async fn share(bootstrap: &dyn Bootstrap, all: &[Vec<u8>]) -> Result<Arc<Directory>> {
+    bootstrap::share(bootstrap, || Directory::new(all)).await
+}
+
+impl Directory {
+    fn new(all: &[Vec<u8>]) -> Result<Self> {
+        let table = (all.len() + 1) * size_of::<u64>();
+        let total = table + all.iter().map(Vec::len).sum::<usize>();
+        let map = HostMap::new(1, total.next_multiple_of(4096))?;
+        let mut at = table;
+        for (pe, published) in all.iter().enumerate() {
+            // SAFETY: `total` has room for the table and all of the bytes.
+            unsafe {
+                copy::store(map.base().add(pe * size_of::<u64>()).cast::<u64>(), at as u64);
+                copy::copy(map.base().add(at), published.as_ptr(), published.len());
+            }
+            at += published.len();
+        }
+        // SAFETY: as above: the end of the last.
+        unsafe { copy::store(map.base().add(all.len() * size_of::<u64>()).cast::<u64>(), at as u64) };
+        Ok(Self(map))
+    }
+
+    /// What `pe` has published.
+    pub(super) fn of(&self, pe: usize) -> Result<Vec<u8>> {
+        let malformed = || Error::bootstrap("net", format!("what PE {pe} has published is not to be found"));
+        let inside = (pe + 2).checked_mul(size_of::<u64>()).is_some_and(|end| end <= self.0.stride());
+        if !inside {
+            return Err(malformed());
+        }
+        // SAFETY: the table's entries are inside, as just seen.
+        let [from, to] = [pe, pe + 1]
+            .map(|at| unsafe { copy::load(self.0.base().add(at * size_of::<u64>()).cast::<u64>()) as usize });
+        if from > to || to > self.0.stride() {
+            return Err(malformed());
+        }
+        let mut published = vec![0; to - from];
+        // SAFETY: inside, as just seen.
+        unsafe { copy::copy(published.as_mut_ptr(), self.0.base().add(from), published.len()) };
+        Ok(published)
+    }
+}
+
+impl Shared for Directory {
+    fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
+        self.0.to_descriptors()
+    }
+
+    fn from_descriptors(descriptors: Vec<OwnedFd>) -> Result<Self> {
+        HostMap::from_descriptors(descriptors).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_published_is_found_from_the_descriptors_too() {
+        let all: Vec<Vec<u8>> =
+            (0..100usize).map(|pe| (0..pe * 7 % 300).map(|i| (i + pe) as u8).collect()).collect();
+        let made = Directory::new(&all).unwrap();
+        let opened = Directory::from_descriptors(made.to_descriptors().unwrap()).unwrap();
+        for (pe, published) in all.iter().enumerate() {
+            assert_eq!(&made.of(pe).unwrap(), published);
+            assert_eq!(&opened.of(pe).unwrap(), published);
+        }
+        assert!(made.of(100_000).is_err());
+    }
+}

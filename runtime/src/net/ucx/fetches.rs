@@ -1,0 +1,103 @@
+//! Atomic operations that fetch, over UCX: an active message asks, the target performs and answers.
+//!
+//! UCX has atomic operations of its own, but newer versions refuse those that run on the target's processor to
+//! connections that report errors. These take as long, run on the target's processor everywhere, and need nothing that
+//! all versions do not have.
+
+use std::{collections::HashMap, ffi::c_void};
+
+use ucx_sys::*;
+
+use super::{batches::words_of, worker::Worker};
+use crate::{
+    Result,
+    executor::Failure,
+    net::{
+        Done, Spot, Width,
+        batch::{Question, answer, question},
+    },
+    transport::Atomic,
+};
+
+/// Who waits for an answer, and who is owed one.
+#[derive(Default)]
+pub(super) struct Fetches {
+    asked: u64,
+    waiting: HashMap<u64, (usize, Done<u64>)>,
+    answers: Vec<(usize, [u64; 2])>,
+}
+
+impl Fetches {
+    /// What is to be sent: to whom, the number of the question, and the value.
+    pub(super) fn take_answers(&mut self) -> Vec<(usize, [u64; 2])> {
+        std::mem::take(&mut self.answers)
+    }
+
+    /// Those that wait for `pe`, or for anybody.
+    pub(super) fn fail(&mut self, pe: Option<usize>) -> Vec<Done<u64>> {
+        let lost = |asked: &(usize, Done<u64>)| pe.is_none_or(|pe| asked.0 == pe);
+        self.waiting.extract_if(|_, asked| lost(asked)).map(|(_, (_, done))| done).collect()
+    }
+}
+
+impl Worker {
+    /// Tells `done` the value that the word had before.
+    pub(super) fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Done<u64>) {
+        let number = {
+            let fetches = &mut self.gate().fetches;
+            fetches.asked += 1;
+            let number = fetches.asked;
+            fetches.waiting.insert(number, (at.pe, done));
+            number
+        };
+        let [first, operand, cond] = question(at, width, operation);
+        if let Err(error) = self.ask(at.pe, vec![self.me as u64, number, first, operand, cond]) {
+            let done = self.gate().fetches.waiting.remove(&number);
+            if let Some((_, done)) = done {
+                done(Err(error));
+            }
+        }
+    }
+}
+
+/// A PE asks for an atomic operation.
+pub(super) unsafe extern "C" fn question_came(
+    worker: *mut c_void,
+    header: *const c_void,
+    header_len: usize,
+    _data: *mut c_void,
+    _len: usize,
+    _param: *const ucp_am_recv_param_t,
+) -> ucs_status_t {
+    // SAFETY: UCX passes what `accept_batches` gave it, and what a PE has sent, for the time of the call.
+    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len)) };
+    let Some([from, number, first, operand, cond]) = words else { return UCS_OK };
+    let question: Question = [first, operand, cond];
+    let answered: Result<u64> = answer(question, worker.block, &[&worker.memory]);
+    match answered {
+        Ok(before) => worker.gate().fetches.answers.push((from as usize, [number, before])),
+        Err(error) => worker.fail(Failure::PeLost { pe: from as usize, how: error.to_string() }),
+    }
+    UCS_OK
+}
+
+/// A PE has answered.
+pub(super) unsafe extern "C" fn answer_came(
+    worker: *mut c_void,
+    header: *const c_void,
+    header_len: usize,
+    _data: *mut c_void,
+    _len: usize,
+    _param: *const ucp_am_recv_param_t,
+) -> ucs_status_t {
+    // SAFETY: as in `question_came`.
+    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len)) };
+    if let Some([number, before]) = words {
+        let asked = worker.gate().fetches.waiting.remove(&number);
+        if let Some((_, done)) = asked {
+            // It is told when the lock that UCX runs under is free.
+            worker.later(Box::new(move || done(Ok(before))));
+        }
+    }
+    UCS_OK
+}

@@ -1,0 +1,103 @@
+//! Flushes: when everything that was started on a PE is visible there.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{
+    calls::sending,
+    operation::{Kind, Operation, outcome},
+    worker::Worker,
+};
+use crate::{Error, Result, net::Done};
+
+impl Worker {
+    /// Tells `done` when everything that was started on `pe` before is visible there.
+    pub(super) fn flush(&self, pe: usize, done: Done) {
+        self.send_gathered(Some(pe));
+        let mut inner = self.inner();
+        if !inner.open {
+            drop(inner);
+            return done(Err(Error::Finalized { call: "net" }));
+        }
+        let (upto, unflushed) = match inner.peers.get_mut(pe) {
+            Some(Some(peer)) => (peer.started, peer.flushed < peer.started),
+            _ => (0, false),
+        };
+        let unapplied = self.gate().unapplied(pe);
+        drop(inner);
+        match (unflushed, unapplied) {
+            (false, None) => done(Ok(())),
+            (true, None) => self.flush_endpoint(pe, upto, done),
+            (false, Some(count)) => self.when_applied(pe, count, done),
+            (true, Some(count)) => {
+                let both = Both::new(2, done);
+                self.flush_endpoint(pe, upto, both.part());
+                self.when_applied(pe, count, both.part());
+            }
+        }
+    }
+
+    fn flush_endpoint(&self, pe: usize, upto: u64, done: Done) {
+        let _ = self.start(pe, Operation::new(Kind::Flush { upto, done }), |ucx, peer, operation| {
+            // SAFETY: the endpoint is open.
+            unsafe { ucx.ucp_ep_flush_nbx(peer.endpoint, &sending(operation)) }
+        });
+    }
+
+    fn when_applied(&self, pe: usize, count: u64, done: Done) {
+        let waits = self.gate().wait(pe, count, done);
+        if let Some(done) = waits {
+            // It was applied meanwhile, or never will be.
+            done(self.reachable(pe));
+        }
+    }
+
+    pub(super) fn reachable(&self, pe: usize) -> Result<()> {
+        match self.inner().peers.get(pe) {
+            Some(Some(peer)) => peer.failed.map_or(Ok(()), |status| outcome(self, pe, status)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells `done` when everything that was started on any PE before is visible there.
+    pub(super) fn flush_all(&self, done: Done) {
+        self.send_gathered(None);
+        let pes: Vec<usize> = {
+            let inner = self.inner();
+            if !inner.open {
+                drop(inner);
+                return done(Err(Error::Finalized { call: "net" }));
+            }
+            let known = inner.peers.iter().enumerate().filter(|(_, peer)| peer.is_some());
+            known.map(|(pe, _)| pe).collect()
+        };
+        let all = Both::new(pes.len() + 1, done);
+        for pe in pes {
+            self.flush(pe, all.part());
+        }
+        all.part()(Ok(()));
+    }
+}
+
+/// Several things that one end is told of.
+struct Both(Mutex<(usize, Option<Done>)>);
+
+impl Both {
+    fn new(parts: usize, done: Done) -> Arc<Self> {
+        Arc::new(Self(Mutex::new((parts, Some(done)))))
+    }
+
+    /// One of them. The first error is told at once.
+    fn part(self: &Arc<Self>) -> Done {
+        let all = Arc::clone(self);
+        Box::new(move |outcome| {
+            let told = {
+                let mut state = all.0.lock().unwrap_or_else(PoisonError::into_inner);
+                state.0 -= 1;
+                if state.0 == 0 || outcome.is_err() { state.1.take() } else { None }
+            };
+            if let Some(done) = told {
+                done(outcome);
+            }
+        })
+    }
+}

@@ -1,0 +1,193 @@
+//! The net over UCX: RDMA, RoCE or TCP, whatever UCX finds.
+//!
+//! A PE has one UCX worker, which one thread at a time uses, under a lock. Everything that blocks in the library polls
+//! it; while nobody does, a [helper thread](progress) of the PE serves what other PEs ask of it, asleep on the
+//! worker's event descriptor when there is nothing to do. Endpoints and remote keys are made when a PE is first
+//! talked to.
+//!
+//! Puts and gets are UCX's own. Batches are active messages, which the target applies and counts back ([`batches`]), and so
+//! are atomic operations, alone or with an answer ([`fetches`]): they run on the target's processor, in all
+//! transports, so that they are atomic towards those of PEs that share memory with the target. Messages of
+//! collectives use UCX's tag matching.
+
+mod batches;
+mod calls;
+mod close;
+mod directory;
+mod fetches;
+mod flush;
+mod open;
+mod operation;
+mod progress;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use ucx_sys::Ucx;
+
+use self::{
+    operation::{Kind, Operation},
+    progress::Helper,
+    worker::Worker,
+};
+use super::{Batch, Done, Net, Spot, TAG_BITS, Width};
+use crate::{Error, Result, bootstrap::Bootstrap, executor::Executor, memory::Segment, transport::Atomic};
+
+/// Up to so many bytes are copied rather than lent: below what a system call costs.
+const EAGER: usize = 8 << 10;
+
+/// Up to so many bytes a put is a message where everything goes over TCP.
+const SHORT: usize = 1 << 10;
+/// Bytes of an entry besides its data, and to round that up.
+const HEAD: usize = 24;
+
+/// The net of one PE.
+pub(super) struct UcxNet {
+    worker: Arc<Worker>,
+    helper: Helper,
+}
+
+/// Connects this PE, whose helper thread looks around for `linger` after each message. Collective over all PEs.
+pub(super) async fn connect(
+    bootstrap: &Arc<dyn Bootstrap>,
+    executor: &Arc<Executor>,
+    memory: Segment,
+    scratch: Segment,
+    linger: Duration,
+) -> Result<UcxNet> {
+    // A PE that cannot load it tells the others, which else would wait for its address.
+    let loaded = match is_static() {
+        true => Err(Error::Unsupported {
+            what: "a statically linked program cannot load UCX, which its PEs need to reach other hosts; link it \
+                   dynamically (the library itself may be static: -static-libshmem)"
+                .into(),
+        }),
+        false => Ucx::load().map_err(|error| Error::Unsupported { what: format!("{error}") }),
+    };
+    let opened = loaded.and_then(|ucx| Worker::open(ucx, bootstrap.placement(), memory, scratch, executor));
+    let published = match &opened {
+        Ok(worker) => worker.published().to_vec(),
+        Err(_) => Vec::new(),
+    };
+    let all = bootstrap.exchange(published).await?;
+    let worker = opened?;
+    if let Some(pe) = all.iter().position(Vec::is_empty) {
+        return Err(Error::bootstrap("init", format!("PE {pe} has no way to other hosts; it says why")));
+    }
+    worker.learn(directory::share(&**bootstrap, &all).await?);
+    drop(all);
+    let helper = Helper::start(Arc::clone(&worker), linger)?;
+    Ok(UcxNet { worker, helper })
+}
+
+/// Whether this program was started without a dynamic linker.
+fn is_static() -> bool {
+    // SAFETY: it looks a number up.
+    unsafe { libc::getauxval(libc::AT_BASE) == 0 }
+}
+
+// SAFETY: every operation hands exactly the caller's range to UCX, and `done` is told by `Operation::end` alone, when
+// UCX has let go of it.
+unsafe impl Net for UcxNet {
+    fn name(&self) -> &'static str {
+        "ucx"
+    }
+
+    fn eager_limit(&self) -> usize {
+        EAGER
+    }
+
+    unsafe fn put_eager(&self, to: Spot, from: *const u8, len: usize) -> Result<()> {
+        if len <= SHORT && self.worker.puts_by_message(to.pe) {
+            // The target acknowledges many of these at once, and UCX each put.
+            let mut batch = Batch::with_capacity(len + HEAD);
+            // SAFETY: as below.
+            unsafe { batch.put_from(to, from, len) };
+            return self.worker.send_batch(to.pe, batch);
+        }
+        // SAFETY: the caller's `from` is readable.
+        unsafe { self.worker.put_copy(to, from, len) }
+    }
+
+    unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Done) {
+        // SAFETY: the caller keeps `from` until `done` is told, as it is in any case.
+        let _ = unsafe { self.worker.put(to, from, len, Operation::new(Kind::Plain(done))) };
+    }
+
+    unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done) {
+        // SAFETY: the caller keeps `to` until `done` is told.
+        unsafe { self.worker.get(from, to, len, done) }
+    }
+
+    fn update(&self, at: Spot, width: Width, operation: Atomic<u64>) -> Result<()> {
+        let mut batch = Batch::with_capacity(size_of::<[u64; 2]>());
+        batch.update(at, width, operation);
+        self.worker.send_batch(at.pe, batch)
+    }
+
+    fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Done<u64>) {
+        self.worker.send_gathered(Some(at.pe));
+        self.worker.fetch(at, width, operation, done);
+    }
+
+    fn apply(&self, pe: usize, batch: Batch) -> Result<()> {
+        self.worker.send_batch(pe, batch)
+    }
+
+    fn gather(&self, pe: usize, room: usize, add: &mut dyn FnMut(&mut Batch)) -> Result<()> {
+        self.worker.gather(pe, room, add)
+    }
+
+    fn send_gathered(&self) {
+        self.worker.send_gathered(None);
+    }
+
+    fn flush(&self, pe: usize, done: Done) {
+        self.worker.flush(pe, done);
+    }
+
+    fn flush_all(&self, done: Done) {
+        self.worker.flush_all(done);
+    }
+
+    unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done) {
+        let tag = (self.worker.me() as u64) << TAG_BITS | tag;
+        // SAFETY: the caller keeps `from` until `done` is told.
+        unsafe { self.worker.send(pe, tag, from, len, done) }
+    }
+
+    unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
+        let tag = (pe as u64) << TAG_BITS | tag;
+        // SAFETY: the caller keeps `to` until `done` is told.
+        unsafe { self.worker.receive(pe, tag, to, len, done) }
+    }
+
+    fn poll(&self) -> bool {
+        self.worker.poll()
+    }
+
+    fn wants_polling(&self) -> bool {
+        true
+    }
+
+    fn close(&self) {
+        if self.worker.begin_close() {
+            self.helper.stop(&self.worker);
+            self.worker.close();
+        }
+    }
+}
+
+impl Drop for UcxNet {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl fmt::Debug for UcxNet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.worker.fmt(f)
+    }
+}

@@ -1,0 +1,138 @@
+//! Opening UCX, and what a PE publishes of it.
+
+use std::{ffi::CStr, ptr};
+
+use ucx_sys::*;
+
+use crate::{Error, Result, bootstrap::Placement};
+
+/// What a PE needs of another to reach it: lengths of address and key, then the memory's address, then both.
+pub(super) const HEAD: usize = 24;
+
+/// Closes UCX if opening goes wrong on the way.
+pub(super) struct Opening {
+    pub(super) ucx: &'static Ucx,
+    pub(super) context: ucp_context_h,
+    pub(super) worker: ucp_worker_h,
+    pub(super) registered: ucp_mem_h,
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        // SAFETY: what is not null is open, and nobody else knows of it.
+        unsafe {
+            if !self.registered.is_null() {
+                self.ucx.ucp_mem_unmap(self.context, self.registered);
+            }
+            if !self.worker.is_null() {
+                self.ucx.ucp_worker_destroy(self.worker);
+            }
+            if !self.context.is_null() {
+                self.ucx.ucp_cleanup(self.context);
+            }
+        }
+    }
+}
+
+/// A UCX context for the PE of `placement`.
+pub(super) fn open_context(ucx: &'static Ucx, placement: &Placement) -> Result<ucp_context_h> {
+    let mut config = ptr::null_mut();
+    // SAFETY: a configuration of our own, from the environment.
+    check(ucx, "read its configuration", unsafe {
+        ucx.ucp_config_read(ptr::null(), ptr::null(), &mut config)
+    })?;
+    let set = |name: &CStr, value: &CStr| {
+        // SAFETY: the configuration was read; UCX copies the strings.
+        unsafe { ucx.ucp_config_modify(config, name.as_ptr(), value.as_ptr()) }
+    };
+    let asked = |variable: &str| std::env::var_os(variable).is_some();
+    let mut status = UCS_OK;
+    if !asked("UCX_TLS") && !asked("UCX_NET_DEVICES") {
+        // PEs that could share memory do so without UCX; that others might is what simulated hosts are to forget.
+        status = set(c"TLS", c"^shm");
+    }
+    if ucx.version() >= (Version { major: 1, minor: 20, release: 0 }) && !asked("UCX_TCP_PUT_ENABLE") {
+        // TCP's own puts crash a target that was stopped for a while. Older versions have no such thing.
+        set(c"TCP_PUT_ENABLE", c"n");
+    }
+    let features = UCP_FEATURE_RMA | UCP_FEATURE_AM | UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;
+    let params = ucp_params_t {
+        field_mask: (UCP_PARAM_FIELD_FEATURES
+            | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS
+            | UCP_PARAM_FIELD_ESTIMATED_NUM_PPN
+            | UCP_PARAM_FIELD_NAME)
+            .into(),
+        features: features.into(),
+        estimated_num_eps: placement.n_pes - placement.local.len(),
+        estimated_num_ppn: placement.local.len(),
+        name: c"oxshmem".as_ptr(),
+        ..Default::default()
+    };
+    let mut context = ptr::null_mut();
+    if status == UCS_OK {
+        // SAFETY: the parameters say which of them count.
+        status = unsafe { ucx.ucp_init(&params, config, &mut context) };
+    }
+    // SAFETY: it was read, and is released once.
+    unsafe { ucx.ucp_config_release(config) };
+    check(ucx, "open a context", status)?;
+    Ok(context)
+}
+
+/// What others need to reach this PE.
+pub(super) fn published(opening: &Opening, base: u64) -> Result<Vec<u8>> {
+    let Opening { ucx, context, worker, registered } = *opening;
+    let (mut address, mut address_len) = (ptr::null_mut(), 0);
+    let (mut key, mut key_len) = (ptr::null_mut(), 0);
+    let mut published = Vec::new();
+    // SAFETY: all are open. UCX lends address and key until they are released.
+    unsafe {
+        check(ucx, "get its address", ucx.ucp_worker_get_address(worker, &mut address, &mut address_len))?;
+        let packed = ucx.ucp_rkey_pack(context, registered, &mut key, &mut key_len);
+        for word in [address_len as u64, key_len as u64, base] {
+            published.extend(word.to_le_bytes());
+        }
+        published.extend_from_slice(std::slice::from_raw_parts(address.cast(), address_len));
+        ucx.ucp_worker_release_address(worker, address);
+        check(ucx, "pack a key", packed)?;
+        published.extend_from_slice(std::slice::from_raw_parts(key.cast(), key_len));
+        ucx.ucp_rkey_buffer_release(key);
+    }
+    Ok(published)
+}
+
+/// Whether everything to that PE goes over TCP, where the target's processor performs puts in any case.
+pub(super) fn is_tcp(ucx: &Ucx, endpoint: ucp_ep_h) -> bool {
+    let (mut text, mut len) = (ptr::null_mut(), 0);
+    // SAFETY: a stream into memory, which is ours when it is closed. The endpoint is open.
+    let text = unsafe {
+        let stream = libc::open_memstream(&mut text, &mut len);
+        if stream.is_null() {
+            return false;
+        }
+        ucx.ucp_ep_print_info(endpoint, stream.cast());
+        if libc::fclose(stream) != 0 || text.is_null() {
+            return false;
+        }
+        let copy = std::slice::from_raw_parts(text.cast::<u8>(), len).to_vec();
+        libc::free(text.cast());
+        copy
+    };
+    let text = String::from_utf8_lossy(&text);
+    let mut lanes = text.lines().filter(|line| line.contains("lane["));
+    let first = lanes.next();
+    first.into_iter().chain(lanes).all(|lane| lane.contains(":tcp/")) && first.is_some()
+}
+
+pub(super) fn check(ucx: &Ucx, what: &str, status: ucs_status_t) -> Result<()> {
+    if status == UCS_OK {
+        return Ok(());
+    }
+    Err(Error::bootstrap("net", format!("UCX {} cannot {what}: {}", ucx.version(), ucx.status_text(status))))
+}
+
+pub(super) fn to_words(bytes: &[u8]) -> Vec<u64> {
+    let mut words = vec![0; bytes.len().div_ceil(size_of::<u64>())];
+    bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
+    words
+}

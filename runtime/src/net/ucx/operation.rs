@@ -1,0 +1,117 @@
+//! What is kept for an operation that UCX has under way, until UCX says that it is over.
+
+use std::{ffi::c_void, ptr::NonNull};
+
+use ucx_sys::{UCS_ERR_CANCELED, UCS_OK, ucp_tag_recv_info_t, ucs_status_t};
+
+use super::worker::Worker;
+use crate::{Error, Result, net::Done};
+
+/// An operation under way. UCX knows it by its address.
+pub(super) struct Operation {
+    /// Whose it is: outlives it, since a worker tells UCX to let go of everything before it goes.
+    worker: Option<NonNull<Worker>>,
+    /// The other PE.
+    pub(super) pe: usize,
+    /// The header of an active message, where UCX reads it.
+    pub(super) header: u64,
+    /// What is known of a message that was received.
+    pub(super) info: ucp_tag_recv_info_t,
+    pub(super) kind: Kind,
+}
+
+// SAFETY: the worker's address is only used under the rules of `ended`; the rest can be sent.
+unsafe impl Send for Operation {}
+
+pub(super) enum Kind {
+    /// Nobody waits, but UCX reads these bytes.
+    Copied(Vec<u8>),
+    /// Nobody waits, but UCX reads these words.
+    Words(#[expect(dead_code, reason = "held for UCX")] Vec<u64>),
+    /// A put, get or message sent: its buffer is the caller's.
+    Plain(Done),
+    /// A flush of what was started up to some operation.
+    Flush { upto: u64, done: Done },
+    /// A message to be received.
+    Receive { done: Done<usize> },
+    /// An active message whose data UCX brings here.
+    Arriving { words: Vec<u64> },
+}
+
+impl Operation {
+    pub(super) fn new(kind: Kind) -> Box<Self> {
+        Box::new(Self { worker: None, pe: 0, header: 0, info: Default::default(), kind })
+    }
+
+    pub(super) fn with_header(mut self: Box<Self>, header: u64) -> Box<Self> {
+        self.header = header;
+        self
+    }
+
+    /// Hands it to UCX, by its address.
+    pub(super) fn lend(mut self: Box<Self>, worker: &Worker, pe: usize) -> *mut Self {
+        (self.worker, self.pe) = (Some(NonNull::from(worker)), pe);
+        Box::into_raw(self)
+    }
+
+    /// Tells whoever waits, and otherwise returns what went wrong. Called with no lock held.
+    pub(super) fn end(self, outcome: Result<()>) -> Result<()> {
+        match self.kind {
+            Kind::Plain(done) | Kind::Flush { done, .. } => done(outcome),
+            Kind::Receive { done } => done(outcome.map(|()| self.info.length)),
+            Kind::Copied(_) | Kind::Words(_) | Kind::Arriving { .. } => return outcome,
+        }
+        Ok(())
+    }
+}
+
+/// The end of everything that is sent, put, fetched or flushed.
+pub(super) unsafe extern "C" fn ended(request: *mut c_void, status: ucs_status_t, operation: *mut c_void) {
+    // SAFETY: UCX calls this once for an operation that `lend` made, inside of a call for its worker.
+    unsafe { end(request, status, operation.cast()) }
+}
+
+/// The end of a message that is received.
+pub(super) unsafe extern "C" fn received(
+    request: *mut c_void,
+    status: ucs_status_t,
+    info: *const ucp_tag_recv_info_t,
+    operation: *mut c_void,
+) {
+    let operation = operation.cast::<Operation>();
+    // SAFETY: as in `ended`; the information is valid during the call.
+    unsafe {
+        if status == UCS_OK {
+            (*operation).info = *info;
+        }
+        end(request, status, operation);
+    }
+}
+
+/// The end of an active message's data.
+pub(super) unsafe extern "C" fn arrived(
+    request: *mut c_void,
+    status: ucs_status_t,
+    _length: usize,
+    operation: *mut c_void,
+) {
+    // SAFETY: as in `ended`.
+    unsafe { end(request, status, operation.cast()) }
+}
+
+unsafe fn end(request: *mut c_void, status: ucs_status_t, operation: *mut Operation) {
+    // SAFETY: as `ended` says. The request is UCX's no longer, and neither is the operation.
+    unsafe {
+        let Some(worker) = (*operation).worker else { return };
+        worker.as_ref().ended(request, Box::from_raw(operation), status);
+    }
+}
+
+/// What a status means to whoever waits.
+pub(super) fn outcome(worker: &Worker, pe: usize, status: ucs_status_t) -> Result<()> {
+    match status {
+        UCS_OK => Ok(()),
+        UCS_ERR_CANCELED if worker.is_closed() => Err(Error::Finalized { call: "net" }),
+        status => Err(Error::PeLost { pe, how: format!("UCX says: {}", worker.text(status)) }),
+    }
+}

@@ -1,0 +1,87 @@
+//! The helper thread: serves what other PEs ask of this one while its own threads do something else.
+//!
+//! While another thread polls, this one only looks now and then whether that goes on. It looks for messages in a
+//! loop for a moment after each, since more tend to follow, then sleeps on the worker's event descriptor.
+
+use std::{
+    os::fd::BorrowedFd,
+    sync::{Arc, Mutex, PoisonError},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::worker::Worker;
+use crate::{Error, Result};
+
+/// How long it leaves others at work before it looks again: from, and up to.
+const NAP: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
+
+/// How long operations are gathered at the most while their PE computes.
+const GATHERING: Duration = Duration::from_micros(200);
+
+/// The thread's handle.
+pub(super) struct Helper(Mutex<Option<JoinHandle<()>>>);
+
+impl Helper {
+    pub(super) fn start(worker: Arc<Worker>, linger: Duration) -> Result<Self> {
+        let thread = thread::Builder::new().name("oxshmem-net".into()).spawn(move || serve(&worker, linger));
+        Ok(Self(Mutex::new(Some(thread.map_err(|e| Error::system("start of the progress thread", e))?))))
+    }
+
+    /// Ends it, after the worker was told to close.
+    pub(super) fn stop(&self, worker: &Worker) {
+        let Some(thread) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        if thread.thread().id() == thread::current().id() {
+            // It drops the last handle of a PE itself, and ends when it returns from that.
+            return;
+        }
+        worker.signal();
+        // It panics only if a future's waker does; then there is nothing left to wait for.
+        let _ = thread.join();
+    }
+}
+
+fn serve(worker: &Worker, linger: Duration) {
+    let (mut polls, mut nap) = (worker.polls(), NAP[0]);
+    let mut busy = Instant::now();
+    while !worker.is_closed() {
+        let now = worker.polls();
+        if now != polls {
+            polls = now;
+            thread::sleep(nap);
+            nap = (2 * nap).min(NAP[1]);
+            continue;
+        }
+        nap = NAP[0];
+        if worker.progress() {
+            worker.scan();
+            // The answers that were just given are no sign of life of another thread.
+            polls = worker.polls();
+            busy = Instant::now();
+            continue;
+        }
+        if busy.elapsed() < linger {
+            std::hint::spin_loop();
+            continue;
+        }
+        if let Some(age) = worker.gathering_for() {
+            // More of it may come.
+            match GATHERING.checked_sub(age) {
+                Some(left) if !left.is_zero() => thread::sleep(left),
+                _ => worker.send_gathered(None),
+            }
+            polls = worker.polls();
+            continue;
+        }
+        worker.set_asleep(true);
+        if worker.gathering_for().is_none() && worker.arm() {
+            // SAFETY: the worker's descriptor is open until the worker is closed, which waits for this thread.
+            let descriptor = unsafe { BorrowedFd::borrow_raw(worker.descriptor()) };
+            // It fails when a signal comes; then it is tried again.
+            let _ = poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], None);
+        }
+        worker.set_asleep(false);
+    }
+}

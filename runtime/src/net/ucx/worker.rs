@@ -1,0 +1,646 @@
+//! The UCX worker of a PE, and everything that is done with it.
+
+use std::{
+    collections::HashMap,
+    ffi::c_void,
+    fmt,
+    hash::{BuildHasherDefault, Hasher},
+    ptr::{self, NonNull},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use ucx_sys::*;
+
+use super::{
+    batches::{Gate, Gathered},
+    directory::Directory,
+    open::{HEAD, Opening, check, is_tcp, open_context, published, to_words},
+    operation::{Kind, Operation, outcome},
+};
+use crate::{
+    Error, Result,
+    bootstrap::Placement,
+    executor::{Executor, Failure},
+    memory::Segment,
+};
+
+/// Operations under way for which nobody waits. Who adds one beyond that first makes progress.
+const MOST_UNDER_WAY: usize = 4096;
+/// Whoever starts so many operations makes progress once.
+const STARTS: u32 = 32;
+/// Looks for messages while the lock is held.
+const LOOKS: u32 = 4;
+/// Buffers that are kept for the next operation.
+const SPARE: usize = 64;
+
+/// A PE's UCX context and worker, its connections, and its memory as others reach it.
+pub(super) struct Worker {
+    pub(super) ucx: &'static Ucx,
+    /// Used by whoever holds the lock of `inner`, while that is open.
+    pub(super) handle: ucp_worker_h,
+    pub(super) me: usize,
+    /// This PE's block in `memory`.
+    pub(super) block: usize,
+    /// Keeps the memory mapped that UCX has registered.
+    pub(super) memory: Segment,
+    /// What the collectives keep for themselves, which batches reach alone.
+    pub(super) scratch: Segment,
+    pub(super) published: Vec<u8>,
+    pub(super) directory: OnceLock<Arc<Directory>>,
+    /// UCX's own, which whoever holds the lock may use.
+    pub(super) inner: Mutex<Inner>,
+    /// What UCX has ended, until somebody has told those who wait; and what it still holds.
+    pub(super) ends: Mutex<Ends>,
+    pub(super) gate: Mutex<Gate>,
+    pub(super) gathered: Mutex<Gathered>,
+    /// Whether there is anything in it.
+    pub(super) gathering: AtomicBool,
+    /// Whether the helper thread sleeps until it is woken.
+    pub(super) asleep: AtomicBool,
+    pub(super) executor: Weak<Executor>,
+    pub(super) descriptor: i32,
+    /// How often others than the helper thread have polled.
+    pub(super) polls: AtomicU64,
+    pub(super) closing: AtomicBool,
+}
+
+// SAFETY: `handle` is used under the lock of `inner`.
+unsafe impl Send for Worker {}
+// SAFETY: as above; everything else is behind locks, atomic, or constant.
+unsafe impl Sync for Worker {}
+
+pub(super) struct Inner {
+    pub(super) context: ucp_context_h,
+    pub(super) registered: ucp_mem_h,
+    /// Until it is closed.
+    pub(super) open: bool,
+    /// How many operations were started.
+    pub(super) started: u32,
+    /// Nothing for PEs that were never talked to.
+    pub(super) peers: Vec<Option<Box<Peer>>>,
+    /// Buffers that nobody uses.
+    pub(super) spare: Vec<Vec<u8>>,
+}
+
+// SAFETY: UCX's objects are used under the lock that this is behind, by one thread at a time.
+unsafe impl Send for Inner {}
+
+/// A PE that was talked to.
+pub(super) struct Peer {
+    pub(super) endpoint: ucp_ep_h,
+    pub(super) rkey: ucp_rkey_h,
+    /// The address of its memory, there.
+    pub(super) base: u64,
+    /// How many operations were started that UCX has to flush, and how many it is known to have flushed.
+    pub(super) started: u64,
+    pub(super) flushed: u64,
+    pub(super) failed: Option<ucs_status_t>,
+    /// Whether a put is better a message that the target applies, since UCX would make one of it anyway.
+    by_message: bool,
+    link: Link,
+}
+
+/// What UCX is given to name an endpoint that it gives up.
+struct Link {
+    worker: NonNull<Worker>,
+    pe: usize,
+}
+
+#[derive(Default)]
+pub(super) struct Ends {
+    pub(super) over: Vec<(Box<Operation>, ucs_status_t)>,
+    /// By their addresses.
+    pub(super) under_way: HashMap<usize, Lent, BuildHasherDefault<NumberHasher>>,
+    /// Endpoints that UCX has given up, by what for.
+    pub(super) broken: Vec<(usize, ucs_status_t)>,
+    /// Who is to be told of something else.
+    pub(super) later: Vec<Box<dyn FnOnce() + Send>>,
+}
+
+/// For addresses and numbers of PEs, which nobody chooses to do harm.
+#[derive(Default)]
+pub(super) struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_usize(byte.into()));
+    }
+
+    fn write_usize(&mut self, address: usize) {
+        // Fibonacci hashing: all bits of the product's upper half depend on all of the address.
+        self.0 = (self.0 ^ address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
+}
+
+/// An operation that UCX holds.
+pub(super) struct Lent {
+    pub(super) operation: *mut Operation,
+    pub(super) request: ucs_status_ptr_t,
+}
+
+// SAFETY: the addresses are those of operations, which are `Send`, and of UCX's requests, which are used under the lock.
+unsafe impl Send for Lent {}
+
+impl Worker {
+    /// Opens UCX for the PE of `placement`, whose symmetric memory is its block of `memory`. Batches reach its `scratch` too.
+    pub(super) fn open(
+        ucx: &'static Ucx,
+        placement: &Placement,
+        memory: Segment,
+        scratch: Segment,
+        executor: &Arc<Executor>,
+    ) -> Result<Arc<Self>> {
+        let block = placement.hosts.block_of(placement.pe);
+        let mut opening = Opening {
+            ucx,
+            context: open_context(ucx, placement)?,
+            worker: ptr::null_mut(),
+            registered: ptr::null_mut(),
+        };
+        let params = ucp_worker_params_t {
+            field_mask: UCP_WORKER_PARAM_FIELD_THREAD_MODE.into(),
+            thread_mode: UCS_THREAD_MODE_SERIALIZED,
+            ..Default::default()
+        };
+        // SAFETY: the context is open, and the parameters say which of them count.
+        let made = unsafe { ucx.ucp_worker_create(opening.context, &params, &mut opening.worker) };
+        check(ucx, "create a worker", made)?;
+        let mut mode =
+            ucp_worker_attr_t { field_mask: UCP_WORKER_ATTR_FIELD_THREAD_MODE.into(), ..Default::default() };
+        // SAFETY: the worker is open.
+        check(ucx, "query its worker", unsafe { ucx.ucp_worker_query(opening.worker, &mut mode) })?;
+        if mode.thread_mode == UCS_THREAD_MODE_SINGLE {
+            return Err(Error::Unsupported {
+                what: "this UCX does not let threads take turns with a worker; use a build with --enable-mt"
+                    .into(),
+            });
+        }
+        let mut descriptor = -1;
+        // SAFETY: as above.
+        check(ucx, "get a descriptor", unsafe { ucx.ucp_worker_get_efd(opening.worker, &mut descriptor) })?;
+
+        let base = memory.address_unchecked(block, 0);
+        let params = ucp_mem_map_params_t {
+            field_mask: (UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH).into(),
+            address: base.cast(),
+            length: memory.len(),
+            ..Default::default()
+        };
+        // SAFETY: the block is mapped for as long as `memory` exists, which the worker holds.
+        let registered = unsafe { ucx.ucp_mem_map(opening.context, &params, &mut opening.registered) };
+        check(ucx, "register the symmetric heap", registered)?;
+        let published = published(&opening, base.addr() as u64)?;
+
+        let made = Arc::new(Self {
+            ucx,
+            handle: opening.worker,
+            me: placement.pe,
+            block,
+            memory,
+            scratch,
+            published,
+            directory: OnceLock::new(),
+            inner: Mutex::new(Inner {
+                context: opening.context,
+                registered: opening.registered,
+                open: true,
+                started: 0,
+                peers: (0..placement.n_pes).map(|_| None).collect(),
+                spare: Vec::new(),
+            }),
+            ends: Mutex::default(),
+            gate: Mutex::default(),
+            gathered: Mutex::default(),
+            gathering: AtomicBool::new(false),
+            asleep: AtomicBool::new(false),
+            executor: Arc::downgrade(executor),
+            descriptor,
+            polls: AtomicU64::new(0),
+            closing: AtomicBool::new(false),
+        });
+        // From here on it is closed with the worker.
+        std::mem::forget(opening);
+        made.accept_batches()?;
+        Ok(made)
+    }
+
+    pub(super) fn me(&self) -> usize {
+        self.me
+    }
+
+    pub(super) fn ucx(&self) -> &'static Ucx {
+        self.ucx
+    }
+
+    /// What others need to reach this PE.
+    pub(super) fn published(&self) -> &[u8] {
+        &self.published
+    }
+
+    /// How the others are reached.
+    pub(super) fn learn(&self, directory: Arc<Directory>) {
+        // A PE joins once.
+        let _ = self.directory.set(directory);
+    }
+
+    pub(super) fn text(&self, status: ucs_status_t) -> String {
+        self.ucx.status_text(status)
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    pub(super) fn descriptor(&self) -> i32 {
+        self.descriptor
+    }
+
+    /// How often others than the helper thread have polled.
+    pub(super) fn polls(&self) -> u64 {
+        self.polls.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn handle(&self) -> ucp_worker_h {
+        self.handle
+    }
+
+    pub(super) fn gate(&self) -> MutexGuard<'_, Gate> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn gathered(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether anything was gathered that was not sent.
+    #[inline]
+    pub(super) fn is_gathering(&self) -> bool {
+        // Relaxed: whoever gathers sees its own, and the helper thread looks again.
+        self.gathering.load(Ordering::Relaxed)
+    }
+
+    /// Called with the lock of what is gathered held.
+    pub(super) fn set_gathering(&self, gathering: bool) {
+        self.gathering.store(gathering, Ordering::Relaxed);
+    }
+
+    /// The helper thread goes to sleep, or is awake again.
+    pub(super) fn set_asleep(&self, asleep: bool) {
+        // SeqCst: see `gathering_began`.
+        self.asleep.store(asleep, Ordering::SeqCst);
+    }
+
+    /// Something was gathered, which the helper thread has to see to if nobody else does.
+    pub(super) fn gathering_began(&self) {
+        // SeqCst, and behind the lock of what was gathered: either we see that the helper sleeps, or it sees what we have
+        // gathered before it does.
+        if self.asleep.swap(false, Ordering::SeqCst) {
+            self.signal();
+        }
+    }
+
+    pub(super) fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn ends(&self) -> MutexGuard<'_, Ends> {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes progress, unless another thread is at it.
+    pub(super) fn poll(&self) -> bool {
+        self.show_life();
+        if self.is_gathering() {
+            // Whoever polls waits, perhaps for the answer to this.
+            self.send_gathered(None);
+        }
+        self.progress()
+    }
+
+    /// The same for the helper thread.
+    pub(super) fn progress(&self) -> bool {
+        let Ok(inner) = self.inner.try_lock() else { return false };
+        if !inner.open {
+            return false;
+        }
+        // A few looks at a time, since everything around them takes as long as one.
+        // SAFETY: the worker is open, and ours while we hold the lock.
+        let progressed = (0..LOOKS).any(|_| unsafe { self.ucx.ucp_worker_progress(self.handle) } != 0);
+        drop(inner);
+        if progressed {
+            self.tell();
+        }
+        progressed
+    }
+
+    /// Prepares the worker for its event descriptor to be slept on. False if there is something to do instead.
+    pub(super) fn arm(&self) -> bool {
+        let inner = self.inner();
+        // SAFETY: as above.
+        inner.open && unsafe { self.ucx.ucp_worker_arm(self.handle) } == UCS_OK
+    }
+
+    /// Wakes whoever sleeps on the event descriptor.
+    pub(super) fn signal(&self) {
+        let inner = self.inner();
+        if inner.open {
+            // SAFETY: as above. It fails only if the descriptor is readable already.
+            unsafe { self.ucx.ucp_worker_signal(self.handle) };
+        }
+    }
+
+    /// Looks after the futures of this PE, whose memory others may have changed.
+    pub(super) fn scan(&self) {
+        if let Some(executor) = self.executor.upgrade() {
+            executor.scan();
+        }
+    }
+
+    /// Has somebody told when that may be done. Called inside of UCX.
+    pub(super) fn later(&self, tell: Box<dyn FnOnce() + Send>) {
+        self.ends().later.push(tell);
+    }
+
+    /// This PE cannot go on.
+    pub(super) fn fail(&self, failure: Failure) {
+        if let Some(executor) = self.executor.upgrade() {
+            executor.fail(failure);
+        }
+    }
+
+    /// UCX has ended an operation. Called inside of UCX, so that nobody is told yet.
+    pub(super) fn ended(&self, request: *mut c_void, operation: Box<Operation>, status: ucs_status_t) {
+        if !request.is_null() {
+            // SAFETY: the request is over, and freed once.
+            unsafe { self.ucx.ucp_request_free(request) };
+        }
+        let mut ends = self.ends();
+        ends.under_way.remove(&(&raw const *operation).addr());
+        ends.over.push((operation, status));
+    }
+
+    /// Tells everybody whose operation has ended, and does what messages that came ask for. Called with no lock held.
+    pub(super) fn tell(&self) {
+        loop {
+            let (over, broken, later) = {
+                let Ends { over, broken, later, .. } = &mut *self.ends();
+                (std::mem::take(over), std::mem::take(broken), std::mem::take(later))
+            };
+            let replied = self.reply();
+            if over.is_empty() && broken.is_empty() && later.is_empty() && !replied {
+                return;
+            }
+            later.into_iter().for_each(|tell| tell());
+            for (pe, status) in broken {
+                self.lost(pe, status);
+            }
+            for (operation, status) in over {
+                if status == UCS_OK && matches!(operation.kind, Kind::Copied(_)) {
+                    self.inner().spare(*operation);
+                } else {
+                    // Where nobody waits for it, a flush fails as well.
+                    let _ = self.end(*operation, status);
+                }
+            }
+        }
+    }
+
+    /// A PE cannot be reached any more: what waits for it fails, and so does what is started later.
+    fn lost(&self, pe: usize, status: ucs_status_t) {
+        {
+            let mut inner = self.inner();
+            let Inner { peers, .. } = &mut *inner;
+            let Some(Some(peer)) = peers.get_mut(pe) else { return };
+            if peer.failed.replace(status).is_some() {
+                return;
+            }
+            let force = ucp_request_param_t {
+                op_attr_mask: UCP_OP_ATTR_FIELD_FLAGS,
+                flags: UCP_EP_CLOSE_FLAG_FORCE,
+                ..Default::default()
+            };
+            let endpoint = std::mem::replace(&mut peer.endpoint, ptr::null_mut());
+            // SAFETY: the endpoint is open, and nobody finds it any more. Its remote key goes first.
+            let closing = unsafe {
+                self.ucx.ucp_rkey_destroy(std::mem::replace(&mut peer.rkey, ptr::null_mut()));
+                self.ucx.ucp_ep_close_nbx(endpoint, &force)
+            };
+            if UCS_PTR_IS_PTR(closing) {
+                // SAFETY: a request without a callback, freed once; UCX goes on without it.
+                unsafe { self.ucx.ucp_request_free(closing) };
+            }
+        }
+        let (failed, asked) = {
+            let mut gate = self.gate();
+            (gate.fail(pe), gate.fetches.fail(Some(pe)))
+        };
+        for done in failed {
+            done(outcome(self, pe, status));
+        }
+        for done in asked {
+            done(outcome(self, pe, status).map(|()| 0));
+        }
+    }
+
+    /// Starts something on `pe`: `start` hands it to UCX by its address. An operation for which somebody waits is told
+    /// whatever happens; for others, what went wrong at once is returned.
+    pub(super) fn start(
+        &self,
+        pe: usize,
+        operation: Box<Operation>,
+        start: impl FnOnce(&'static Ucx, &mut Peer, *mut Operation) -> ucs_status_ptr_t,
+    ) -> Result<()> {
+        let mut inner = self.inner();
+        self.show_life();
+        inner.started = inner.started.wrapping_add(1);
+        let looks = inner.started.is_multiple_of(STARTS);
+        let peer = match self.peer(&mut inner, pe) {
+            Ok(peer) => peer,
+            Err(error) => {
+                drop(inner);
+                return operation.end(Err(error));
+            }
+        };
+        let lent = operation.lend(self, pe);
+        let status = start(self.ucx, peer, lent);
+        match self.lent(lent, status) {
+            None => {
+                drop(inner);
+                if looks {
+                    self.keep_up();
+                }
+                Ok(())
+            }
+            Some((operation, UCS_OK)) if matches!(operation.kind, Kind::Copied(_)) => {
+                inner.spare(*operation);
+                drop(inner);
+                if looks {
+                    self.progress();
+                }
+                Ok(())
+            }
+            Some((operation, status)) => {
+                drop(inner);
+                self.end(*operation, status)
+            }
+        }
+    }
+
+    /// Keeps the helper thread from the lock that this thread takes again and again.
+    fn show_life(&self) {
+        // Relaxed, and not one addition: a sign of life, which may be lost now and then.
+        self.polls.store(self.polls.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// Takes an operation back that UCX has ended at once; the others are noted. Called with the lock held.
+    pub(super) fn lent(
+        &self,
+        lent: *mut Operation,
+        status: ucs_status_ptr_t,
+    ) -> Option<(Box<Operation>, ucs_status_t)> {
+        if UCS_PTR_IS_PTR(status) {
+            let mut ends = self.ends();
+            // UCX may have ended it within the call all the same.
+            if !ends.over.iter().any(|(operation, _)| ptr::eq(&raw const **operation, lent)) {
+                ends.under_way.insert(lent.addr(), Lent { operation: lent, request: status });
+            }
+            return None;
+        }
+        // SAFETY: `lend` made it, and UCX has not kept it.
+        Some((unsafe { Box::from_raw(lent) }, UCS_PTR_STATUS(status)))
+    }
+
+    /// Tells whoever waits that an operation has ended. Called with no lock held.
+    pub(super) fn end(&self, operation: Operation, status: ucs_status_t) -> Result<()> {
+        let pe = operation.pe;
+        let outcome = outcome(self, pe, status);
+        match operation.kind {
+            Kind::Flush { upto, .. } if outcome.is_ok() => {
+                if let Some(Some(peer)) = self.inner().peers.get_mut(pe) {
+                    peer.flushed = peer.flushed.max(upto);
+                }
+            }
+            Kind::Arriving { ref words } if outcome.is_ok() => {
+                self.perform(pe, words);
+                self.scan();
+            }
+            _ => {}
+        }
+        operation.end(outcome)
+    }
+
+    /// Makes progress for a thread that starts many operations. If the target is slower, that waits until it has caught
+    /// up, rather than collect operations without limit.
+    fn keep_up(&self) {
+        self.progress();
+        if self.ends().under_way.len() <= MOST_UNDER_WAY {
+            return;
+        }
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while self.ends().under_way.len() > MOST_UNDER_WAY / 2 && Instant::now() < deadline {
+            if !self.progress() {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// The connection to `pe`, made if there is none.
+    fn peer<'a>(&self, inner: &'a mut Inner, pe: usize) -> Result<&'a mut Peer> {
+        if !inner.open {
+            return Err(Error::Finalized { call: "net" });
+        }
+        if matches!(inner.peers.get(pe), Some(None)) {
+            inner.peers[pe] = Some(self.connect(pe)?);
+        }
+        let peer = inner.peers.get_mut(pe).and_then(Option::as_mut);
+        let peer = peer.ok_or_else(|| Error::bootstrap("net", format!("there is no PE {pe}")))?;
+        match peer.failed {
+            None => Ok(peer),
+            Some(status) => Err(Error::PeLost { pe, how: format!("UCX says: {}", self.text(status)) }),
+        }
+    }
+
+    /// Whether short puts to `pe` go as messages.
+    pub(super) fn puts_by_message(&self, pe: usize) -> bool {
+        self.peer(&mut self.inner(), pe).is_ok_and(|peer| peer.by_message)
+    }
+
+    #[cold]
+    fn connect(&self, pe: usize) -> Result<Box<Peer>> {
+        let malformed = || Error::bootstrap("net", format!("what PE {pe} has published makes no sense"));
+        let published = self.directory.get().ok_or_else(malformed)?.of(pe)?;
+        let (head, rest) = published.split_at_checked(HEAD).ok_or_else(malformed)?;
+        let word = |at: usize| head[at..at + 8].iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte));
+        let (address, rkey) = rest.split_at_checked(word(0) as usize).ok_or_else(malformed)?;
+        if rkey.len() as u64 != word(8) {
+            return Err(malformed());
+        }
+        // Aligned as UCX's own buffers are.
+        let (address, key) = (to_words(address), to_words(rkey));
+        let mut peer = Box::new(Peer {
+            endpoint: ptr::null_mut(),
+            rkey: ptr::null_mut(),
+            base: word(16),
+            started: 0,
+            flushed: 0,
+            failed: None,
+            by_message: false,
+            link: Link { worker: NonNull::from(self), pe },
+        });
+        let params = ucp_ep_params_t {
+            field_mask: (UCP_EP_PARAM_FIELD_REMOTE_ADDRESS
+                | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE
+                | UCP_EP_PARAM_FIELD_ERR_HANDLER)
+                .into(),
+            address: address.as_ptr().cast(),
+            err_mode: UCP_ERR_HANDLING_MODE_PEER,
+            err_handler: ucp_err_handler { cb: Some(broke), arg: (&raw mut peer.link).cast() },
+            ..Default::default()
+        };
+        // SAFETY: the worker is open and ours; the address and the key are what the PE has published. What the error
+        // handler is given stays in its box until the worker is destroyed.
+        unsafe {
+            check(self.ucx, "connect", self.ucx.ucp_ep_create(self.handle, &params, &mut peer.endpoint))?;
+            let unpacked = self.ucx.ucp_ep_rkey_unpack(peer.endpoint, key.as_ptr().cast(), &mut peer.rkey);
+            check(self.ucx, "unpack a key", unpacked)?;
+        }
+        peer.by_message = is_tcp(self.ucx, peer.endpoint);
+        Ok(peer)
+    }
+}
+
+impl Inner {
+    /// Keeps the buffer of an operation for the next.
+    pub(super) fn spare(&mut self, operation: Operation) {
+        if let Kind::Copied(buffer) = operation.kind
+            && self.spare.len() < SPARE
+            && buffer.capacity() <= 2 * super::EAGER
+        {
+            self.spare.push(buffer);
+        }
+    }
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "UCX {} of PE {}", self.ucx.version(), self.me)
+    }
+}
+
+/// UCX has given up an endpoint.
+unsafe extern "C" fn broke(link: *mut c_void, _endpoint: ucp_ep_h, status: ucs_status_t) {
+    // SAFETY: UCX passes what `connect` gave it, which lives as long as the endpoint, and so does the worker.
+    let (worker, pe) = unsafe {
+        let link = &*link.cast::<Link>();
+        (link.worker.as_ref(), link.pe)
+    };
+    worker.ends().broken.push((pe, status));
+}

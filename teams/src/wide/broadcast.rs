@@ -1,0 +1,171 @@
+//! Broadcast: the root itself stands for its host, leaders for the others. What is short goes down a binomial tree of them, what
+//! is long down a chain: in chunks, each of which goes on when it has come.
+
+use std::{collections::VecDeque, ops::Range, sync::Arc};
+
+use oxshmem_runtime::Result;
+
+use super::{
+    Wide, both, read, spread,
+    wire::{Buffer, CHUNK, FLOW, WINDOW, Window, Wire},
+};
+use crate::{broadcast::broadcast_here, choice::Shape, group::Group, signature::Signature, span::Span};
+
+/// The PE that this one hears from, and those that it tells.
+struct Place {
+    parent: Option<usize>,
+    children: Vec<usize>,
+}
+
+impl Wide {
+    /// What is in `source` on PE `root` comes to the `dest` of all.
+    pub(crate) async fn broadcast(
+        &self,
+        group: &Group,
+        signature: Signature,
+        root: usize,
+        [source, dest]: [Span; 2],
+    ) -> Result<()> {
+        let wire = self.wire(group);
+        let party = self.party_of(group, root);
+        let place = self.place(root, party, group.choices.broadcast_across(source.len(), self.n_hosts()));
+        if party != self.party {
+            if group.me() == 0 {
+                let from = |part| read(group, dest.part(part));
+                let to = |part, bytes: &[u8]| group.memory.write(dest.part(part), bytes);
+                pass_on(&wire, &place, source.len(), from, to).await?;
+            }
+            return spread(group, signature, 0, [dest, dest]).await;
+        }
+        // Every member is on its host.
+        let at = self.parties.of(party).pe_of(root).unwrap_or_default();
+        let here = spread(group, signature, at, [source, dest]);
+        if self.my_pe != root {
+            return here.await;
+        }
+        both(pass_on(&wire, &place, source.len(), |part| read(group, source.part(part)), |_, _| ()), here)
+            .await
+    }
+
+    /// Bytes of the root, of a length that only that knows.
+    pub(crate) async fn broadcast_bytes(
+        &self,
+        group: &Group,
+        bytes: Option<Vec<u8>>,
+        root: usize,
+    ) -> Result<Vec<u8>> {
+        let wire = self.wire(group);
+        let party = self.party_of(group, root);
+        let place = self.place(root, party, Shape::Binomial);
+        let mut at = 0;
+        let mut whole = (self.my_pe == root).then(|| bytes.unwrap_or_default());
+        if party == self.party {
+            at = self.parties.of(party).pe_of(root).unwrap_or_default();
+        } else if group.me() == 0 {
+            whole = Some(Vec::new());
+        }
+        if let Some(whole) = &mut whole {
+            let mut len = (whole.len() as u64).to_ne_bytes();
+            let before = len;
+            let told = |part: Range<usize>, bytes: &[u8]| len[part].copy_from_slice(bytes);
+            pass_on(&wire, &place, size_of_val(&before), |part| Buffer::of(&before[part]), told).await?;
+            whole.resize(u64::from_ne_bytes(len) as usize, 0);
+            match place.parent {
+                None => {
+                    let from = |part: Range<usize>| Buffer::of(&whole[part]);
+                    pass_on(&wire, &place, whole.len(), from, |_, _| ()).await?;
+                }
+                Some(_) => {
+                    let to = |part: Range<usize>, bytes: &[u8]| whole[part].copy_from_slice(bytes);
+                    let len = u64::from_ne_bytes(len) as usize;
+                    pass_on(&wire, &place, len, |_| Buffer::new(0), to).await?;
+                }
+            }
+        }
+        broadcast_here(group, whole, at).await
+    }
+
+    /// Where this PE is among those that stand for their hosts, if it is one of them.
+    fn place(&self, root: usize, root_party: usize, shape: Shape) -> Place {
+        let k = self.n_hosts();
+        let me = (self.party + k - root_party) % k;
+        let pe = |place: usize| if place == 0 { root } else { self.leader((place + root_party) % k) };
+        let (parent, children) = relatives(me, k, shape);
+        Place { parent: parent.map(pe), children: children.into_iter().map(pe).collect() }
+    }
+}
+
+/// The parent and the children of place `me` of `k`, with place 0 on top: the child that has most below it first.
+fn relatives(me: usize, k: usize, shape: Shape) -> (Option<usize>, Vec<usize>) {
+    let parent = |parent: usize| (me > 0).then_some(parent);
+    match shape {
+        Shape::Chain => (parent(me.wrapping_sub(1)), (me + 1..k).take(1).collect()),
+        Shape::Binomial => {
+            let below = if me == 0 { usize::BITS - 1 } else { me.trailing_zeros() };
+            let children = (0..below).rev().map(|bit| me | 1 << bit).filter(|&child| child < k);
+            (parent(me & me.wrapping_sub(1)), children.collect())
+        }
+    }
+}
+
+/// Passes `len` bytes down the tree. The root reads them; the others are given them.
+async fn pass_on(
+    wire: &Wire<'_>,
+    place: &Place,
+    len: usize,
+    read: impl Fn(Range<usize>) -> Buffer,
+    mut write: impl FnMut(Range<usize>, &[u8]),
+) -> Result<()> {
+    let chunks = || (0..len).step_by(CHUNK).map(|start| start..(start + CHUNK).min(len));
+    let mut sends: Vec<Window> = place.children.iter().map(|_| Window::default()).collect();
+    let mut coming = VecDeque::new();
+    let mut ahead = chunks();
+    for chunk in chunks() {
+        let bytes = match place.parent {
+            None => read(chunk),
+            Some(parent) => {
+                while coming.len() < WINDOW
+                    && let Some(chunk) = ahead.next()
+                {
+                    coming.push_back(wire.receive(parent, FLOW, chunk.len())?);
+                }
+                // There is one for every chunk.
+                let Some(came) = coming.pop_front() else { break };
+                let bytes = came.await?;
+                write(chunk, &bytes);
+                bytes
+            }
+        };
+        let bytes = Arc::new(bytes);
+        for (&child, sends) in place.children.iter().zip(&mut sends) {
+            sends.add(wire.send(child, FLOW, Arc::clone(&bytes))?).await?;
+        }
+    }
+    for sends in sends {
+        sends.empty().await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_but_the_first_is_a_child_of_its_parent_once() {
+        for shape in [Shape::Binomial, Shape::Chain] {
+            for k in 1..70 {
+                let mut heard = vec![0; k];
+                for me in 0..k {
+                    let (parent, children) = relatives(me, k, shape);
+                    assert_eq!(parent.is_none(), me == 0);
+                    for child in children {
+                        heard[child] += 1;
+                        assert_eq!(relatives(child, k, shape).0, Some(me));
+                    }
+                }
+                assert!(heard[0] == 0 && heard[1..].iter().all(|&times| times == 1));
+            }
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Teams with members on several hosts.
+//!
+//! On each host the first member, in the order of the team, is the *leader*. The members of a host do among themselves what they
+//! would do if they were the team; leaders speak to each other, by [messages](wire); then they tell their host. So a
+//! host sends and receives what it must once, not once a PE.
+//!
+//! Every such collective is a task in the queue of its team, [guarded] while it runs: each leader tells the next one, around
+//! the ring of hosts, what it was called for, and no leader ends before it has compared. So where PEs of two hosts call
+//! different things, two neighbours in the ring find it, whatever else they wait for. Messages carry a digest of the
+//! call in their tags, so that none is taken for one of another call meanwhile. Whoever finds a difference, between hosts or within
+//! one, [says so](Wide::poison) in the scratch memory of all PEs.
+
+mod alltoall;
+mod broadcast;
+mod collect;
+mod parties;
+mod reduce;
+mod scan;
+mod sync;
+mod wire;
+
+use std::{
+    future::poll_fn,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::Poll,
+};
+
+use oxshmem_ops::{Cmp, Members, wait::WordWait};
+use oxshmem_runtime::{
+    Result,
+    bootstrap::Hosts,
+    memory::SegmentId,
+    net::{Batch, Spot, Width},
+    transport::Atomic,
+};
+
+pub(crate) use self::{alltoall::Layout, reduce::doubling, wire::Buffer};
+use self::{
+    parties::Parties,
+    wire::{Message, Wire},
+};
+use crate::{
+    group::{Flag, Group, POISON},
+    scratch::{STREAM_BULK, TEAM_BYTES},
+    signature::Signature,
+    span::Span,
+    stream::Stream,
+};
+
+/// By how much the numbers of the first exchanges of two collectives differ. They may have more.
+const EXCHANGES: u64 = 16;
+
+/// A team, as one of its members sees it.
+#[derive(Debug)]
+pub(crate) struct Wide {
+    members: Members,
+    my_pe: usize,
+    place: usize,
+    parties: Parties,
+    /// Which of them this PE is in.
+    party: usize,
+    /// That one.
+    here: Members,
+    /// How many members the host with the most has.
+    most: usize,
+    /// How many collectives have begun, and the number of the last exchange of messages.
+    collectives: AtomicU64,
+    exchanges: AtomicU64,
+    /// The digest of what is called now.
+    digest: AtomicU64,
+}
+
+impl Wide {
+    pub(crate) fn new(hosts: &Arc<Hosts>, members: Members, my_pe: usize, place: usize) -> Self {
+        let parties = Parties::new(hosts, &members);
+        // This PE is one of the members.
+        let party = parties.on_host(hosts.host_of(members.world_pe(my_pe)));
+        let most = parties.iter().map(|party| party.n()).max().unwrap_or_default();
+        let here = parties.of(party);
+        Self {
+            members,
+            my_pe,
+            place,
+            parties,
+            party,
+            here,
+            most,
+            collectives: AtomicU64::new(0),
+            exchanges: AtomicU64::new(0),
+            digest: AtomicU64::new(0),
+        }
+    }
+
+    /// All members of the team.
+    pub(crate) fn members(&self) -> &Members {
+        &self.members
+    }
+
+    /// The number in the team of a member on this host, of which others know only the number there.
+    pub(crate) fn number(&self, pe: usize) -> usize {
+        self.here.world_pe(pe)
+    }
+
+    /// How many hosts the team is on.
+    fn n_hosts(&self) -> usize {
+        self.parties.n()
+    }
+
+    /// The leader of a host, by its number in the team.
+    fn leader(&self, party: usize) -> usize {
+        self.parties.of(party).world_pe(0)
+    }
+
+    /// The host of a PE of the team.
+    fn party_of(&self, group: &Group, pe: usize) -> usize {
+        let host = group.pe().placement().hosts.host_of(self.members.world_pe(pe));
+        self.parties.on_host(host)
+    }
+
+    /// Whether the members on a host have successive numbers.
+    fn is_block(&self, party: usize) -> bool {
+        let pes = self.parties.of(party);
+        pes.world_pe(pes.n() - 1) + 1 - pes.world_pe(0) == pes.n()
+    }
+
+    /// For the next exchange of messages. All PEs of the team begin the same ones in the same order, those without messages
+    /// too.
+    pub(crate) fn wire<'a>(&'a self, group: &'a Group) -> Wire<'a> {
+        // One collective runs at a time.
+        let number = self.exchanges.load(Ordering::Relaxed) + 1;
+        self.exchanges.store(number, Ordering::Relaxed);
+        Wire::new(group, self, number, self.digest.load(Ordering::Relaxed))
+    }
+
+    /// Sends what this PE was called for to the leader of the next host, if this is a leader; what the one before was
+    /// called for is on its way then.
+    fn greet(&self, group: &Group, signature: Signature) -> Result<Option<Message<Buffer>>> {
+        let number = self.collectives.load(Ordering::Relaxed) + 1;
+        self.collectives.store(number, Ordering::Relaxed);
+        // So that all give them the same numbers even after a call that failed on some PEs only.
+        self.exchanges.store(number * EXCHANGES, Ordering::Relaxed);
+        self.digest.store(signature.digest(), Ordering::Relaxed);
+        if group.me() != 0 {
+            return Ok(None);
+        }
+        let k = self.n_hosts();
+        let words = signature.words();
+        let wire = Wire::new(group, self, number, 0);
+        // Nobody waits for it: it owns what it sends.
+        drop(wire.send(
+            self.leader((self.party + 1) % k),
+            wire::HELLO,
+            Buffer::of(bytemuck::bytes_of(&words)),
+        )?);
+        let before = self.leader((self.party + k - 1) % k);
+        wire.receive(before, wire::HELLO, size_of_val(&words)).map(Some)
+    }
+
+    /// Compares with what the leader before was called for.
+    fn compare(&self, group: &Group, signature: Signature, hello: &Buffer) -> Result<()> {
+        let theirs = Signature::from_words(bytemuck::pod_read_unaligned(hello));
+        if theirs.agrees(signature) {
+            return Ok(());
+        }
+        let k = self.n_hosts();
+        Err(group.differ_from(self.leader((self.party + k - 1) % k), theirs, signature))
+    }
+
+    /// Says on all PEs of other hosts that PEs have called different things: `record`, which belongs there, has which. Each says
+    /// so to those of its host when it looks.
+    #[cold]
+    pub(crate) fn poison(&self, group: &Group, there: Span, record: &[u8]) {
+        let Some(net) = group.pe().net() else { return };
+        let local = &self.here;
+        let others = (0..self.members.n()).filter(|&pe| local.pe_of(pe).is_none());
+        for pe in others.map(|pe| self.members.world_pe(pe)) {
+            let spot = |offset| Spot { pe, segment: SegmentId::Scratch, offset };
+            let mut batch = Batch::default();
+            batch.put(spot(there.offset()), record);
+            let broken = self.place * TEAM_BYTES + Flag::Broken.word() * size_of::<u64>();
+            batch.update(spot(broken), Width::Eight, Atomic::Set(POISON));
+            // A PE that cannot be reached is past waiting.
+            let _: Result<()> = net.apply(pe, batch);
+        }
+    }
+}
+
+/// Runs the part of a collective that is this PE's, on a team with members on several hosts: see the [module](self). It
+/// [checks](Group::check) by itself whether it may begin.
+pub(crate) async fn guarded<T>(
+    group: &Group,
+    signature: Signature,
+    collective: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    let Some(wide) = group.wide() else { return collective.await };
+    let word = group.flag(Flag::Broken);
+    if word.load() >= POISON {
+        // It comes to that by itself; what it has to do all the same, it does.
+        drop(group.poisoned());
+        return collective.await;
+    }
+    let mut hello = wide.greet(group, signature)?;
+    let mut collective = pin!(collective);
+    let mut outcome = None;
+    let mut broken = WordWait::default();
+    let ended = poll_fn(|cx| {
+        if outcome.is_none()
+            && let Poll::Ready(ended) = collective.as_mut().poll(cx)
+        {
+            outcome = Some(ended?);
+        }
+        if let Some(coming) = &mut hello
+            && let Poll::Ready(came) = pin!(coming).poll(cx)
+        {
+            hello = None;
+            wide.compare(group, signature, &came?)?;
+        }
+        if hello.is_none()
+            && let Some(outcome) = outcome.take()
+        {
+            return Poll::Ready(Ok(outcome));
+        }
+        match broken.watch(word, Cmp::Ge, 1, cx.waker()) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(seen) => Poll::Ready(seen.and_then(|_| Err(group.poisoned()))),
+        }
+    });
+    let ended = ended.await;
+    broken.end(word);
+    ended
+}
+
+/// Both, at the same time.
+async fn both(a: impl Future<Output = Result<()>>, b: impl Future<Output = Result<()>>) -> Result<()> {
+    let (mut a, mut b) = (pin!(a), pin!(b));
+    let mut left = [true; 2];
+    poll_fn(|cx| {
+        if left[0]
+            && let Poll::Ready(ended) = a.as_mut().poll(cx)
+        {
+            left[0] = false;
+            ended?;
+        }
+        if left[1]
+            && let Poll::Ready(ended) = b.as_mut().poll(cx)
+        {
+            left[1] = false;
+            ended?;
+        }
+        if left == [false; 2] { Poll::Ready(Ok(())) } else { Poll::Pending }
+    })
+    .await
+}
+
+/// Gives what is in `source` on PE `root` of this host to the `dest` of all its PEs.
+async fn spread(group: &Group, signature: Signature, root: usize, [source, dest]: [Span; 2]) -> Result<()> {
+    use crate::direct::{Direct, Work};
+    if source.len() > STREAM_BULK {
+        return Direct::new(Work::Broadcast { root }, signature, source, dest).run(group).await;
+    }
+    let mut message = Stream::new(signature, root, source, dest);
+    poll_fn(|cx| message.poll(group, || cx.waker().clone())).await
+}
+
+/// Tells the PEs of this host that the leader has done what it had to do.
+async fn release(group: &Group, signature: Signature) -> Result<()> {
+    let mut notice = Stream::notice(group, signature, 0);
+    poll_fn(|cx| notice.poll(group, || cx.waker().clone())).await
+}
+
+/// A copy of bytes of this PE.
+fn read(group: &Group, span: Span) -> Buffer {
+    let mut bytes = Buffer::new(span.len());
+    group.memory.read(span, &mut bytes);
+    bytes
+}

@@ -1,0 +1,28 @@
+//! Sync: the PEs of a host meet, the leaders hear of each other in log₂ k rounds, and tell their hosts.
+
+use oxshmem_runtime::Result;
+
+use super::{Wide, release, wire::Buffer};
+use crate::{choice::rounds, direct::meet, group::Group, signature::Signature};
+
+impl Wide {
+    pub(crate) async fn sync(&self, group: &Group) -> Result<()> {
+        self.sync_for(group, Signature::named("sync")).await
+    }
+
+    /// The same for a call that has nothing else to do.
+    pub(super) async fn sync_for(&self, group: &Group, signature: Signature) -> Result<()> {
+        let wire = self.wire(group);
+        meet(group, signature).await?;
+        if group.me() == 0 {
+            let k = self.n_hosts();
+            for round in 0..rounds(k) {
+                let distance = 1 << round;
+                let to = self.leader((self.party + distance) % k);
+                let from = self.leader((self.party + k - distance) % k);
+                wire.exchange(to, Buffer::new(0), from, 0, round.into()).await?;
+            }
+        }
+        release(group, signature).await
+    }
+}

@@ -1,0 +1,264 @@
+//! Hosts that are network namespaces joined by a virtual cable, which is cut: for a while, and for good.
+//!
+//! `oshrun` has no remote start, so PEs of one machine are dealt to simulated hosts, and a script that it starts for each
+//! moves into the namespace of the PE's host before it becomes the test program. The job's socket and its shared memory
+//! go along; UCX sees the namespace's interfaces only, and has but the cable to the other host.
+
+mod common;
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use common::{Job, Running, assert_nothing_left, has_ucx, shared_names, test_name, time_limit};
+use oxshmem::{Result, prelude::*};
+
+/// Two namespaces and the cable between them.
+struct Cable {
+    names: [String; 2],
+    /// The ends of the cable.
+    ends: [String; 2],
+    script: PathBuf,
+}
+
+impl Cable {
+    /// None, and says why, where that cannot be had; none in a PE, which is not to lay another.
+    fn lay(test: &str) -> Option<Self> {
+        if std::env::var_os("OXSHMEM_TEST_BODY").is_some() || !has_ucx() {
+            return None;
+        }
+        // SAFETY: it asks for a number.
+        if unsafe { libc::geteuid() } != 0 {
+            println!("skipped: only root can make network namespaces");
+            return None;
+        }
+        // Interfaces have short names.
+        let number = std::process::id() % 100_000;
+        let letter = |end: &str| format!("ox{}{number}{end}", &test[..1]);
+        let names = [letter("a"), letter("b")];
+        let script = std::env::temp_dir().join(format!("{}-host.sh", names[0]));
+        let cable = Self { ends: names.clone(), names, script };
+        let [a, b] = &cable.names;
+        let address = |end: usize| format!("10.213.7.{}/24", end + 1);
+        let mut steps = vec![format!("netns add {a}"), format!("netns add {b}")];
+        steps.push(format!("link add {a} netns {a} type veth peer name {b} netns {b}"));
+        for (end, name) in cable.names.iter().enumerate() {
+            steps.push(format!("-n {name} addr add {} dev {name}", address(end)));
+            steps.push(format!("-n {name} link set {name} up"));
+        }
+        if let Some(failed) = steps.iter().find(|step| !ip(step)) {
+            println!("skipped: `ip {failed}` fails here");
+            return None;
+        }
+        // UCX takes an interface that is up when it looks, and the kernel takes a moment to say so.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !cable.names.iter().all(|name| is_up(name)) {
+            assert!(Instant::now() < deadline, "the cable is not up");
+            thread::sleep(Duration::from_millis(10));
+        }
+        let program = std::env::current_exe().expect("this program's path");
+        let text = format!(
+            "#!/bin/sh\ncase \"$OXSHMEM_JOB\" in *,pe=0,*) host={a};; *) host={b};; esac\n\
+             exec ip netns exec $host '{}' \"$@\"\n",
+            program.display()
+        );
+        fs::write(&cable.script, text).expect("the script is written");
+        fs::set_permissions(&cable.script, fs::Permissions::from_mode(0o755)).expect("and executable");
+        Some(cable)
+    }
+
+    fn plug(&self, state: &str) {
+        let [name, end] = [&self.names[0], &self.ends[0]];
+        assert!(ip(&format!("-n {name} link set {end} {state}")));
+    }
+
+    /// For good.
+    fn tear(&self) {
+        let [name, end] = [&self.names[0], &self.ends[0]];
+        assert!(ip(&format!("-n {name} link del {end}")));
+    }
+
+    /// A job of two PEs, one at each end.
+    fn job(&self, test: &'static str) -> Job {
+        Job::new(test, 2).hosts("2").through(&self.script)
+    }
+}
+
+impl Drop for Cable {
+    fn drop(&mut self) {
+        for name in &self.names {
+            ip(&format!("netns del {name}"));
+        }
+        let _ = fs::remove_file(&self.script);
+    }
+}
+
+/// Whether the end of the cable in the namespace of this name, which is its own too, is up.
+fn is_up(name: &str) -> bool {
+    let shown = Command::new("ip").args(["-n", name, "link", "show", name]).output();
+    shown.is_ok_and(|shown| String::from_utf8_lossy(&shown.stdout).contains("state UP"))
+}
+
+fn ip(line: &str) -> bool {
+    let quiet = Command::new("ip").args(line.split(' ')).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    quiet.is_ok_and(|status| status.success())
+}
+
+/// Starts a job whose PEs run `body`, at the ends of a cable; in a PE it does not return.
+fn start<F>(cable: Option<&Cable>, test: &'static str, variables: &[&str], body: fn(World) -> F) -> Running
+where
+    F: Future<Output = Result<()>>,
+{
+    let job = cable.map_or_else(|| Job::new(test, 2), |cable| cable.job(test));
+    let job = variables.iter().fold(job, |job, variable| job.env(variable));
+    job.start(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let outcome = runtime.block_on(async {
+            let world = oxshmem::init().await?;
+            body(world.clone()).await?;
+            world.finalize().await
+        });
+        if let Err(error) = outcome {
+            println!("PE says: {error}");
+            eprintln!("{error}");
+            std::process::exit(1);
+        }
+    })
+}
+
+/// In a PE there is no cable to be had, but a job to run.
+fn is_pe() -> bool {
+    std::env::var_os("OXSHMEM_TEST_BODY").is_some()
+}
+
+/// Traffic both ways for some seconds, all of which has to arrive.
+async fn traffic(world: World) -> Result<()> {
+    const LEN: usize = 50_000;
+    let (me, other, ctx) = (world.my_pe(), 1 - world.my_pe(), world.context());
+    let data = world.alloc_zeroed::<u64>(LEN).await?;
+    let words = world.alloc_zeroed::<u64>(2).await?;
+    world.barrier_all().await?;
+    println!("PE {me} begins");
+    let (begin, mut round) = (Instant::now(), 0);
+    let mut longest = Duration::ZERO;
+    // Both make as many rounds: PE 0 says when it is enough.
+    loop {
+        round += 1;
+        let start = Instant::now();
+        let last = me == 0 && begin.elapsed() > Duration::from_secs(6);
+        let mut block = vec![round << 8 | me as u64; LEN];
+        block[0] = u64::from(last);
+        ctx.inc(words.at(1), other).await?;
+        ctx.put_signal(&data, block, words.at(0), Signal::Set(round), other).await?;
+        words.at(0).wait_until(Cmp::Ge, round).await?;
+        let seen = data.view().to_vec();
+        assert!(seen[1..].iter().all(|&word| word == round << 8 | other as u64), "round {round}");
+        longest = longest.max(start.elapsed());
+        world.barrier_all().await?;
+        if last || (me == 1 && seen[0] == 1) {
+            break;
+        }
+    }
+    ctx.quiet().await?;
+    world.barrier_all().await?;
+    assert_eq!(words.at(1).load(), round);
+    println!("PE {me}: {round} rounds, the longest {longest:?}");
+    Ok(())
+}
+
+#[test]
+fn a_cut_of_three_seconds_delays_a_job_and_no_more() {
+    let _limit = time_limit(120);
+    let cable = Cable::lay("cut");
+    if cable.is_none() && !is_pe() {
+        return;
+    }
+    let before = shared_names();
+    let running = start(cable.as_ref(), test_name!(), &[], traffic);
+    running.pes(2);
+    thread::sleep(Duration::from_secs(2));
+    let cable = cable.expect("this is no PE");
+    cable.plug("down");
+    thread::sleep(Duration::from_secs(3));
+    cable.plug("up");
+    let ended = running.end();
+    assert_eq!(ended.status, 0, "{ended:?}");
+    let rounds = ended.stdout.lines().filter(|line| line.contains("the longest"));
+    let rounds: Vec<&str> = rounds.collect();
+    println!("{rounds:#?}");
+    let stalled = |line: &&str| {
+        line.rsplit(' ').next().is_some_and(|time| time.ends_with('s') && !time.ends_with("ms"))
+    };
+    assert!(rounds.len() == 2 && rounds.iter().any(stalled), "the cut was not noticed: {rounds:?}");
+    assert_nothing_left(&before);
+}
+
+/// Both wait, for ever.
+async fn waits(world: World) -> Result<()> {
+    let words = world.alloc_zeroed::<u64>(1).await?;
+    let before = world.context().fetch_inc(words.at(0), 1 - world.my_pe()).await?;
+    assert_eq!(before, 0);
+    world.barrier_all().await?;
+    words.at(0).wait_until(Cmp::Gt, 1).await.map(drop)
+}
+
+/// Both talk, for ever.
+async fn talks(world: World) -> Result<()> {
+    let words = world.alloc_zeroed::<u64>(1).await?;
+    world.barrier_all().await?;
+    loop {
+        let _ = world.context().fetch_inc(words.at(0), 1 - world.my_pe()).await?;
+    }
+}
+
+/// Tears the cable of a job whose PEs run `body`: it ends, and says whom it has lost.
+fn torn<F>(name: &str, test: &'static str, body: fn(World) -> F)
+where
+    F: Future<Output = Result<()>>,
+{
+    let cable = Cable::lay(name);
+    if cable.is_none() && !is_pe() {
+        return;
+    }
+    if let Some(cable) = &cable {
+        // What was sent and not acknowledged is sent again, for a quarter of an hour if nobody says less.
+        cable
+            .names
+            .iter()
+            .for_each(|name| assert!(ip(&format!("netns exec {name} sysctl -qw net.ipv4.tcp_retries2=5"))));
+    }
+    let before = shared_names();
+    // Sooner than by default; what that takes is in the book.
+    let soon =
+        ["UCX_KEEPALIVE_INTERVAL=1s", "UCX_TCP_KEEPIDLE=1s", "UCX_TCP_KEEPINTVL=1s", "UCX_TCP_KEEPCNT=3"];
+    let variables = if std::env::var_os("OXSHMEM_TEST_KEEPALIVE").is_some() { &[][..] } else { &soon[..] };
+    let running = start(cable.as_ref(), test, variables, body);
+    running.pes(2);
+    thread::sleep(Duration::from_secs(1));
+    cable.as_ref().expect("this is no PE").tear();
+    let torn = Instant::now();
+    let ended = running.end();
+    println!("after {:?}: {}", torn.elapsed(), ended.stderr);
+    assert_eq!(ended.status, 1, "{ended:?}");
+    assert!(ended.stderr.contains("is lost: UCX says"), "{ended:?}");
+    assert_eq!(ended.stderr.matches("oshrun: ").count(), 1, "{ended:?}");
+    assert_nothing_left(&before);
+}
+
+#[test]
+fn a_cable_that_is_gone_ends_a_job_that_talks() {
+    let _limit = time_limit(120);
+    torn("talk", test_name!(), talks);
+}
+
+#[test]
+#[ignore = "a PE that only waits is not told yet that another cannot be reached"]
+fn a_cable_that_is_gone_ends_a_job_that_waits() {
+    let _limit = time_limit(120);
+    torn("wait", test_name!(), waits);
+}
