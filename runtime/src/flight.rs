@@ -9,6 +9,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
+use crate::wakes::wake;
+
 /// An operation under way whose outcome is a `T`.
 ///
 /// ```
@@ -39,16 +41,9 @@ impl<T> Default for Flight<T> {
 impl<T> Flight<T> {
     /// The operation is over: hands `outcome` to the future, if there still is one.
     pub fn land(&self, outcome: T) {
-        if let Some(waker) = self.land_quietly(outcome) {
-            waker.wake();
-        }
-    }
-
-    /// The same, but leaves waking to the caller, who may hold a lock that the woken may want.
-    pub fn land_quietly(&self, outcome: T) -> Option<Waker> {
-        match std::mem::replace(&mut *self.state(), State::Landed(outcome)) {
-            State::Aloft(waker) => waker,
-            State::Landed(_) | State::Taken => None,
+        let before = std::mem::replace(&mut *self.state(), State::Landed(outcome));
+        if let State::Aloft(Some(waker)) = before {
+            wake(waker);
         }
     }
 

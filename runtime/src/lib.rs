@@ -50,6 +50,8 @@ pub mod transport;
 #[cfg(not(loom))]
 pub mod turns;
 mod version;
+#[doc(hidden)]
+pub mod wakes;
 
 pub use error::{Error, Result};
 #[cfg(not(loom))]

@@ -100,7 +100,7 @@ pub(crate) fn open_mpi() -> Result<(), Failure> {
 }
 
 /// The tests that run again with simulated hosts before a change goes in: of the facade, then of the C library.
-const ON_HOSTS: [&str; 13] = [
+const ON_HOSTS: [&str; 14] = [
     "amo_model",
     "cancel_operations",
     "collective_model",
@@ -111,6 +111,7 @@ const ON_HOSTS: [&str; 13] = [
     "rma_transfers",
     "signal_ordering",
     "team_life",
+    "wait_conditions",
     "world_lifecycle",
     "point_to_point",
     "statics",

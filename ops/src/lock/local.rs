@@ -24,6 +24,7 @@ use oxshmem_runtime::{
     activity::{Activity, Call},
     opset::OpSet,
     turns::{Turns, in_turn},
+    wakes::wake,
 };
 use oxshmem_spaces::{SymRef, SymSlice};
 
@@ -399,7 +400,7 @@ impl Seat {
                 }
             }
         };
-        woken.into_iter().for_each(Waker::wake);
+        woken.into_iter().for_each(wake);
     }
 
     fn tail(&self) -> SymRef<'_, u32> {

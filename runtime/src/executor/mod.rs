@@ -35,6 +35,7 @@ use crate::{
     net::{LINGER, Net},
     settings::FenceSide,
     sync::lock,
+    wakes::wake,
 };
 
 /// How patient a wait is before it sleeps.
@@ -179,12 +180,7 @@ impl Executor {
     /// Makes progress on operations of and for other hosts, and tells whether there was any.
     #[inline]
     fn poll_net(&self) -> bool {
-        let progressed = self.net.get().is_some_and(|net| net.poll());
-        if progressed {
-            // Somebody may have put something here.
-            self.scan();
-        }
-        progressed
+        self.net.get().is_some_and(|net| net.poll())
     }
 
     /// Has `waker` woken when `probe` holds. `keepalive` keeps the probed memory for as long as the watch
@@ -265,7 +261,7 @@ impl Executor {
             self.settle(woken.len());
         }
         // After the lock is released: a waker may run the future at once.
-        woken.into_iter().for_each(Waker::wake);
+        woken.into_iter().for_each(wake);
     }
 
     /// `n` watches less to look after. Called with the watches locked.
@@ -368,7 +364,7 @@ impl Executor {
         };
         // Outside of the lock, as a watch may hold the last reference to a world.
         drop(ended);
-        woken.into_iter().for_each(Waker::wake);
+        woken.into_iter().for_each(wake);
         self.driver.notify();
         self.bell.ring_process();
     }

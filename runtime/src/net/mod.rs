@@ -134,7 +134,7 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     /// `to` must be writable for `len` bytes until then.
     unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>);
 
-    /// Makes what progress there is to make, and tells whether there was any.
+    /// Makes what progress there is to make, and tells whether there was any. This PE's waits have been looked after then.
     fn poll(&self) -> bool;
 
     /// Whether callers do well to poll in a loop while they wait. Not where somebody else makes the progress.

@@ -15,7 +15,7 @@ use std::{
     cell::RefCell,
     collections::VecDeque,
     sync::{
-        Arc, Mutex, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
     },
     task::{Context as TaskContext, Poll, Wake, Waker},
@@ -29,6 +29,7 @@ use oxshmem_runtime::{
     flight::Flight,
     settings::FenceSide,
     turns::{Turns, in_turn},
+    wakes::{Hold, wake},
 };
 use oxshmem_spaces::{SymRef, allocation::Allocation};
 
@@ -66,8 +67,6 @@ pub(crate) struct Core {
     poked: AtomicBool,
     /// The thread that polls a task at the front, as [`this_thread`] names it: what the task does may wake this team.
     polled_by: AtomicUsize,
-    /// Who waits for what tasks have landed, to be woken when the queue is unlocked: the woken may call the next collective.
-    landed: Mutex<Vec<Waker>>,
     pub(crate) registry: Arc<Registry>,
     /// The place of its scratch memory.
     pub(crate) place: usize,
@@ -153,7 +152,6 @@ impl Core {
             pauses: AtomicU32::new(0),
             poked: AtomicBool::new(false),
             polled_by: AtomicUsize::new(0),
-            landed: Mutex::default(),
             registry: Arc::clone(registry),
             place,
             predefined,
@@ -314,7 +312,6 @@ impl Core {
         }
         let landing = Arc::clone(&flight);
         let (group, signature) = (Arc::clone(&self.group), Signature::named(call));
-        let core = self.this.clone();
         let task = async move {
             let outcome = match group.pe().check(call).and_then(|()| group.check()) {
                 Ok(()) if group.wide().is_some() => {
@@ -327,12 +324,7 @@ impl Core {
                 Ok(()) => collective(group).await,
                 Err(error) => Err(error),
             };
-            if let Some(waker) = landing.land_quietly(outcome) {
-                match core.upgrade() {
-                    Some(core) => core.landed.lock().unwrap_or_else(PoisonError::into_inner).push(waker),
-                    None => waker.wake(),
-                }
-            }
+            landing.land(outcome);
             Ok(())
         };
         // One span from its turn to its end; nothing while nobody listens at TRACE.
@@ -413,8 +405,14 @@ impl Core {
         if well { 0 } else { ticket }
     }
 
-    /// Runs the queue as far as it goes.
+    /// Runs the queue as far as it goes. Whoever is set free by the way is woken when it is unlocked.
     fn advance(&self, queue: &mut Queue) {
+        let hold = Hold::begin();
+        self.run_steps(queue);
+        queue.woken.append(&mut hold.end());
+    }
+
+    fn run_steps(&self, queue: &mut Queue) {
         let waker = || self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
         loop {
             let Queue { front, buffers, .. } = queue;
@@ -433,8 +431,6 @@ impl Core {
                     self.polled_by.store(this_thread(), Ordering::Relaxed);
                     let outcome = task.as_mut().poll(&mut TaskContext::from_waker(&waker()));
                     self.polled_by.store(0, Ordering::Relaxed);
-                    let landed = &mut *self.landed.lock().unwrap_or_else(PoisonError::into_inner);
-                    queue.woken.append(landed);
                     if !self.in_process && self.poked.swap(false, Ordering::Relaxed) && outcome.is_pending() {
                         continue;
                     }
@@ -520,7 +516,7 @@ impl Core {
         } else {
             let woken = std::mem::take(&mut queue.woken);
             drop(queue);
-            woken.into_iter().for_each(Waker::wake);
+            woken.into_iter().for_each(wake);
         }
         if self.in_process {
             // With the fence in `poke`: either we see the poke, or who poked finds the queue unlocked.

@@ -56,7 +56,6 @@ fn serve(worker: &Worker, linger: Duration) {
         }
         nap = NAP[0];
         if worker.progress() {
-            worker.scan();
             // The answers that were just given are no sign of life of another thread.
             polls = worker.polls();
             busy = Instant::now();

@@ -337,6 +337,8 @@ impl Worker {
         drop(inner);
         if progressed {
             self.tell();
+            // Others may have put something here, whoever makes the progress.
+            self.scan();
         }
         progressed
     }
@@ -530,7 +532,6 @@ impl Worker {
             }
             Kind::Arriving { ref words } if outcome.is_ok() => {
                 self.perform(pe, words);
-                self.scan();
             }
             _ => {}
         }
