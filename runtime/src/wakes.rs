@@ -1,0 +1,71 @@
+//! Waking whom an event concerns, but never under a lock that they may want.
+//!
+//! Code that runs the steps of others under a lock of its own, as a team's queue does, has a [`Hold`] meanwhile.
+//! Whatever ends in such a step, on this thread, wakes nobody before the lock is free: a waker may run its task at
+//! once, and that may call the next collective, or want another queue whose owner waits for this one.
+
+use std::{
+    cell::{Cell, RefCell},
+    marker::PhantomData,
+    task::Waker,
+};
+
+thread_local! {
+    static HOLDS: Cell<u32> = const { Cell::new(0) };
+    static LATER: RefCell<Vec<Waker>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Wakes now, or, where this thread has a [`Hold`], has whoever ends the last of them do so.
+///
+/// ```
+/// use std::{sync::Arc, sync::atomic::{AtomicBool, Ordering}, task::{Wake, Waker}};
+/// use oxshmem_runtime::wakes::{Hold, wake};
+///
+/// struct Awake(AtomicBool);
+/// impl Wake for Awake {
+///     fn wake(self: Arc<Self>) {
+///         self.0.store(true, Ordering::Relaxed);
+///     }
+/// }
+///
+/// let awake = Arc::new(Awake(AtomicBool::new(false)));
+/// let hold = Hold::begin();
+/// wake(Waker::from(Arc::clone(&awake)));
+/// assert!(!awake.0.load(Ordering::Relaxed));
+/// hold.end().into_iter().for_each(wake);
+/// assert!(awake.0.load(Ordering::Relaxed));
+/// ```
+#[inline]
+pub fn wake(waker: Waker) {
+    if HOLDS.get() == 0 {
+        waker.wake();
+    } else {
+        LATER.with_borrow_mut(|later| later.push(waker));
+    }
+}
+
+/// For as long as it lasts, [`wake`] on this thread wakes nobody.
+#[derive(Debug)]
+pub struct Hold(PhantomData<*const ()>);
+
+impl Hold {
+    /// Begins one. There may be several, one in the other.
+    pub fn begin() -> Self {
+        HOLDS.set(HOLDS.get() + 1);
+        Self(PhantomData)
+    }
+
+    /// Ends it. Who ended the last is given those to be woken, which is to be done with no lock held.
+    #[must_use]
+    pub fn end(self) -> Vec<Waker> {
+        drop(self);
+        if HOLDS.get() == 0 { LATER.take() } else { Vec::new() }
+    }
+}
+
+impl Drop for Hold {
+    // Where a step panics; those to be woken then wait for the next end.
+    fn drop(&mut self) {
+        HOLDS.set(HOLDS.get() - 1);
+    }
+}
