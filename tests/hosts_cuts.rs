@@ -257,7 +257,6 @@ fn a_cable_that_is_gone_ends_a_job_that_talks() {
 }
 
 #[test]
-#[ignore = "a PE that only waits is not told yet that another cannot be reached"]
 fn a_cable_that_is_gone_ends_a_job_that_waits() {
     let _limit = time_limit(120);
     torn("wait", test_name!(), waits);

@@ -218,3 +218,24 @@ fn what_waits_for_a_pe_that_died_fails_and_names_it() {
     assert_eq!(ended.status, 137, "{ended:?}");
     assert!(ended.stderr.contains("oshrun: PE 1 (pid "), "{}", ended.stderr);
 }
+
+#[test]
+fn pes_that_cannot_be_reached_end_the_job_with_a_sentence() {
+    let _limit = time_limit(60);
+    if !has_ucx() {
+        return;
+    }
+    let ended = Job::new(test_name!(), 2).hosts("2").env("UCX_TLS=self").end(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let world = oxshmem::init().await.unwrap();
+            let lost = soon("an error", async { world.barrier_all().await.unwrap_err() }).await;
+            assert!(matches!(lost, Error::PeLost { .. }), "{lost}");
+            eprintln!("{lost}");
+            std::process::exit(1);
+        });
+    });
+    assert_eq!(ended.status, 1, "{ended:?}");
+    assert!(ended.stderr.contains("is lost: it cannot be reached: "), "{}", ended.stderr);
+    assert_eq!(ended.stderr.matches("oshrun: ").count(), 1, "{}", ended.stderr);
+}

@@ -7,12 +7,14 @@
 use std::{
     cell::{Cell, RefCell},
     marker::PhantomData,
+    mem::ManuallyDrop,
     task::Waker,
 };
 
 thread_local! {
     static HOLDS: Cell<u32> = const { Cell::new(0) };
-    static LATER: RefCell<Vec<Waker>> = const { RefCell::new(Vec::new()) };
+    // Without a destructor, so that it is there for what still ends when the thread does: C programs finalize at exit.
+    static LATER: RefCell<ManuallyDrop<Vec<Waker>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 /// Wakes now, or, where this thread has a [`Hold`], has whoever ends the last of them do so.
@@ -59,7 +61,10 @@ impl Hold {
     #[must_use]
     pub fn end(self) -> Vec<Waker> {
         drop(self);
-        if HOLDS.get() == 0 { LATER.take() } else { Vec::new() }
+        if HOLDS.get() > 0 {
+            return Vec::new();
+        }
+        LATER.with_borrow_mut(|later| std::mem::take(&mut **later))
     }
 }
 

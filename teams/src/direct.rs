@@ -247,13 +247,15 @@ impl Direct {
             }
             Work::Alltoalls { size, dst, sst } => {
                 let elements = self.signature.len();
+                let Some(last) = elements.checked_sub(1) else { return };
+                let part = |span: Span, pe: usize, step: usize| {
+                    let first = pe * elements * step;
+                    span.part(first..first + last * step + size)
+                };
+                let steps = [dst * size, sst * size];
                 for pe in pes() {
-                    for i in 0..elements {
-                        let from = (pe * elements + i) * sst * size;
-                        let to = (me * elements + i) * dst * size;
-                        let (from, to) = (self.source.part(from..from + size), self.dest.part(to..to + size));
-                        group.memory.copy(to, group.block(pe), from, here);
-                    }
+                    let spans = [part(self.dest, me, steps[0]), part(self.source, pe, steps[1])];
+                    group.memory.copy_strided(spans, [group.block(pe), here], steps, size);
                 }
             }
             Work::Broadcast { .. } | Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. } => {}

@@ -158,6 +158,29 @@ impl Memory {
         unsafe { copy::copy(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len) }
     }
 
+    /// Copies elements of `size` bytes that lie `steps` bytes apart, in what they are copied to and in what from: as
+    /// many as there are from the first byte of a span to its last. Wakes nobody.
+    pub(crate) fn copy_strided(
+        &self,
+        [to, from]: [Span; 2],
+        [to_pe, from_pe]: [usize; 2],
+        steps: [usize; 2],
+        size: usize,
+    ) {
+        let count = |span: Span, step: usize| {
+            assert!(
+                size > 0 && step >= size && span.len % step == size % step,
+                "spans begin and end with an element"
+            );
+            span.len / step + usize::from(!span.len.is_multiple_of(step))
+        };
+        let count = [count(to, steps[0]), count(from, steps[1])];
+        assert_eq!(count[0], count[1]);
+        let (to, from) = (self.place(to, to_pe).address(), self.place(from, from_pe).address());
+        // SAFETY: both spans are in bounds on every PE, and the last element ends where they do.
+        unsafe { copy::copy_strided(to, steps[0], from, steps[1], size, count[0]) }
+    }
+
     /// `out = a op b op …` over the same bytes of several PEs, in that order, where they lie. `out` is on this PE.
     pub(crate) fn fold(&self, kernel: &Kernel, out: Span, from: Span, blocks: &[usize]) {
         let align = kernel.element().align();

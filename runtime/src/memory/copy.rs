@@ -214,9 +214,22 @@ pub unsafe fn copy_strided(
     block: usize,
     count: usize,
 ) {
-    for i in 0..count {
-        // SAFETY: the caller vouches for every block.
-        unsafe { copy(dst.add(i * dst_stride), src.add(i * src_stride), block) }
+    macro_rules! copy_each {
+        ($block:expr) => {
+            for i in 0..count {
+                // SAFETY: the caller vouches for every block.
+                unsafe { copy(dst.add(i * dst_stride), src.add(i * src_stride), $block) }
+            }
+        };
+    }
+    // Of elements of a known size each copy is a load and a store.
+    match block {
+        1 => copy_each!(1),
+        2 => copy_each!(2),
+        4 => copy_each!(4),
+        8 => copy_each!(8),
+        16 => copy_each!(16),
+        _ => copy_each!(block),
     }
 }
 

@@ -32,6 +32,7 @@ const BATCH: c_uint = 1;
 const APPLIED: c_uint = 2;
 const QUESTION: c_uint = 3;
 const ANSWER: c_uint = 4;
+const GOODBYE: c_uint = 5;
 
 /// What is counted for each PE.
 #[derive(Default)]
@@ -131,11 +132,12 @@ impl Gate {
 impl Worker {
     /// From now on active messages are understood.
     pub(super) fn accept_batches(&self) -> Result<()> {
-        let handlers: [(c_uint, ucp_am_recv_callback_t); 4] = [
+        let handlers: [(c_uint, ucp_am_recv_callback_t); 5] = [
             (BATCH, Some(batch_came)),
             (APPLIED, Some(count_came)),
             (QUESTION, Some(fetches::question_came)),
             (ANSWER, Some(fetches::answer_came)),
+            (GOODBYE, Some(goodbye_came)),
         ];
         for (id, cb) in handlers {
             let params = ucp_am_handler_param_t {
@@ -274,6 +276,22 @@ impl Worker {
         })
     }
 
+    /// Tells all PEs that this one was connected to that it leaves, and that the end of the connection is no failure.
+    pub(super) fn take_leave(&self) {
+        let known: Vec<usize> = {
+            let inner = self.inner();
+            let known = inner.peers.iter().enumerate();
+            known
+                .filter(|(_, peer)| peer.as_ref().is_some_and(|peer| peer.failed.is_none()))
+                .map(|(pe, _)| pe)
+                .collect()
+        };
+        for pe in known {
+            // Who has left already need not be told.
+            let _ = self.say(pe, GOODBYE, vec![self.me as u64]);
+        }
+    }
+
     /// Answers those who asked, and those whose batches were applied, and fetches data that was offered. Tells whether there was anything.
     pub(super) fn reply(&self) -> bool {
         let (owed, offered, answers) = {
@@ -359,6 +377,23 @@ unsafe extern "C" fn count_came(
         let over = worker.gate().applied(from as usize, count);
         // They are told when the lock that UCX runs under is free.
         over.into_iter().for_each(|done| worker.later(Box::new(move || done(Ok(())))));
+    }
+    UCS_OK
+}
+
+/// A PE has left.
+unsafe extern "C" fn goodbye_came(
+    worker: *mut c_void,
+    header: *const c_void,
+    header_len: usize,
+    _data: *mut c_void,
+    _len: usize,
+    _param: *const ucp_am_recv_param_t,
+) -> ucs_status_t {
+    // SAFETY: as in `batch_came`.
+    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len)) };
+    if let Some([from]) = words {
+        worker.ends().left.insert(from as usize);
     }
     UCS_OK
 }

@@ -29,6 +29,7 @@ impl Worker {
     /// Waits a moment for what was sent, then closes everything. Operations that are still under way fail.
     pub(super) fn close(&self) {
         let deadline = Instant::now() + LEAVING;
+        self.take_leave();
         let sent = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&sent);
         self.flush_all(Box::new(move |_| told.store(true, Ordering::Release)));

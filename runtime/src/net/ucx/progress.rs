@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::worker::Worker;
 use crate::{Error, Result};
@@ -74,12 +74,15 @@ fn serve(worker: &Worker, linger: Duration) {
             polls = worker.polls();
             continue;
         }
+        let limit = worker
+            .judge()
+            .map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() });
         worker.set_asleep(true);
         if worker.gathering_for().is_none() && worker.arm() {
             // SAFETY: the worker's descriptor is open until the worker is closed, which waits for this thread.
             let descriptor = unsafe { BorrowedFd::borrow_raw(worker.descriptor()) };
             // It fails when a signal comes; then it is tried again.
-            let _ = poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], None);
+            let _ = poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], limit.as_ref());
         }
         worker.set_asleep(false);
     }

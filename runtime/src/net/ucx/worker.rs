@@ -1,7 +1,7 @@
 //! The UCX worker of a PE, and everything that is done with it.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     ffi::c_void,
     fmt,
     hash::{BuildHasherDefault, Hasher},
@@ -34,6 +34,9 @@ const MOST_UNDER_WAY: usize = 4096;
 const STARTS: u32 = 32;
 /// Looks for messages while the lock is held.
 const LOOKS: u32 = 4;
+/// How long after the end of a connection its PE may still turn out to have left in peace: what it said may come over
+/// another connection.
+const BENEFIT_OF_DOUBT: Duration = Duration::from_secs(2);
 /// Buffers that are kept for the next operation.
 const SPARE: usize = 64;
 
@@ -117,6 +120,10 @@ pub(super) struct Ends {
     pub(super) under_way: HashMap<usize, Lent, BuildHasherDefault<NumberHasher>>,
     /// Endpoints that UCX has given up, by what for.
     pub(super) broken: Vec<(usize, ucs_status_t)>,
+    /// PEs that have said that they leave.
+    pub(super) left: HashSet<usize>,
+    /// PEs to which the connection broke, and when, before they said anything.
+    suspects: Vec<(usize, ucs_status_t, Instant)>,
     /// Who is to be told of something else.
     pub(super) later: Vec<Box<dyn FnOnce() + Send>>,
 }
@@ -440,6 +447,9 @@ impl Worker {
                 unsafe { self.ucx.ucp_request_free(closing) };
             }
         }
+        if !self.is_closed() {
+            self.ends().suspects.push((pe, status, Instant::now()));
+        }
         let (failed, asked) = {
             let mut gate = self.gate();
             (gate.fail(pe), gate.fetches.fail(Some(pe)))
@@ -450,6 +460,24 @@ impl Worker {
         for done in asked {
             done(outcome(self, pe, status).map(|()| 0));
         }
+    }
+
+    /// Ends the job of this PE if another was lost: who only waits for it would never know. How long there is to wait for
+    /// that, if there is a doubt. Called by the helper thread.
+    pub(super) fn judge(&self) -> Option<Duration> {
+        let (lost, next) = {
+            let Ends { suspects, left, .. } = &mut *self.ends();
+            suspects.retain(|(pe, ..)| !left.contains(pe));
+            let lost = suspects.iter().position(|(.., since)| since.elapsed() >= BENEFIT_OF_DOUBT);
+            let lost = lost.map(|at| suspects.swap_remove(at));
+            let oldest =
+                suspects.iter().map(|(.., since)| BENEFIT_OF_DOUBT.saturating_sub(since.elapsed())).min();
+            (lost, oldest)
+        };
+        if let Some((pe, status, _)) = lost {
+            self.fail(Failure::PeLost { pe, how: format!("UCX says: {}", self.text(status)) });
+        }
+        next
     }
 
     /// Starts something on `pe`: `start` hands it to UCX by its address. An operation for which somebody waits is told
@@ -464,10 +492,15 @@ impl Worker {
         self.show_life();
         inner.started = inner.started.wrapping_add(1);
         let looks = inner.started.is_multiple_of(STARTS);
+        let known = matches!(inner.peers.get(pe), Some(Some(_)));
         let peer = match self.peer(&mut inner, pe) {
             Ok(peer) => peer,
             Err(error) => {
                 drop(inner);
+                if let (false, Error::PeLost { pe, how }) = (known, &error) {
+                    // There never was a connection, and others wait for what this PE cannot send.
+                    self.fail(Failure::PeLost { pe: *pe, how: how.clone() });
+                }
                 return operation.end(Err(error));
             }
         };
@@ -577,6 +610,7 @@ impl Worker {
     #[cold]
     fn connect(&self, pe: usize) -> Result<Box<Peer>> {
         let malformed = || Error::bootstrap("net", format!("what PE {pe} has published makes no sense"));
+        let lost = |error: Error| Error::PeLost { pe, how: format!("it cannot be reached: {error}") };
         let published = self.directory.get().ok_or_else(malformed)?.of(pe)?;
         let (head, rest) = published.split_at_checked(HEAD).ok_or_else(malformed)?;
         let word = |at: usize| head[at..at + 8].iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte));
@@ -609,9 +643,10 @@ impl Worker {
         // SAFETY: the worker is open and ours; the address and the key are what the PE has published. What the error
         // handler is given stays in its box until the worker is destroyed.
         unsafe {
-            check(self.ucx, "connect", self.ucx.ucp_ep_create(self.handle, &params, &mut peer.endpoint))?;
+            check(self.ucx, "connect", self.ucx.ucp_ep_create(self.handle, &params, &mut peer.endpoint))
+                .map_err(lost)?;
             let unpacked = self.ucx.ucp_ep_rkey_unpack(peer.endpoint, key.as_ptr().cast(), &mut peer.rkey);
-            check(self.ucx, "unpack a key", unpacked)?;
+            check(self.ucx, "unpack a key", unpacked).map_err(lost)?;
         }
         peer.by_message = is_tcp(self.ucx, peer.endpoint);
         Ok(peer)
