@@ -20,6 +20,15 @@ pub mod activity;
 pub mod biased;
 #[cfg(not(loom))]
 pub mod bootstrap;
+/// What settings speak of.
+#[cfg(loom)]
+#[allow(dead_code, missing_docs, unused_imports, reason = "only the models run here")]
+pub mod bootstrap {
+    mod deal;
+    mod hosts;
+
+    pub use self::{deal::Deal, hosts::Hosts};
+}
 #[cfg(not(loom))]
 mod control;
 mod doorbell;

@@ -195,7 +195,7 @@ impl FromStr for Deal {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use proptest::{collection::vec, prelude::*};
 

@@ -289,7 +289,7 @@ fn short(pe: usize) -> u32 {
     u32::try_from(pe).unwrap_or_else(|_| panic!("{pe} PEs are more than there can be"))
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use proptest::{collection::vec, prelude::*};
 
