@@ -777,9 +777,12 @@ impl World {
             GoesOn { ending, world: Some(self.clone()) }
         });
         async move {
-            ending?.await.map_err(|e| match pe.executor().check_failure() {
-                Err(failure) => failure,
-                Ok(()) => Error::bootstrap("finalize", e),
+            ending?.await.map_err(|e| match (&*e, pe.executor().check_failure()) {
+                (_, Err(failure)) => failure,
+                // Whatever was waited for may know before the executor does.
+                (Error::PeLost { pe, how }, _) => Error::PeLost { pe: *pe, how: how.clone() },
+                (Error::GlobalExit { pe, status }, _) => Error::GlobalExit { pe: *pe, status: *status },
+                (_, Ok(())) => Error::bootstrap("finalize", e),
             })
         }
     }

@@ -77,6 +77,15 @@ fn a_program_that_is_static_as_a_whole_is_told_that_it_cannot_fork() {
 }
 
 #[test]
+fn a_program_that_is_static_as_a_whole_is_told_that_it_cannot_reach_other_hosts() {
+    if possible(&["-static"]) {
+        let program = Program::compile("statics.c", &["-static", "-DNO_FORK"], &archive(true));
+        let ended = program.job(2, &[("SHMEM_FAKE_HOSTS", "2")], &[]);
+        ended.failed_with(&["shmem_init: ", "statically linked", "cannot load UCX"]);
+    }
+}
+
+#[test]
 fn a_large_bss_takes_neither_memory_nor_time() {
     let program = Program::new("large.c");
     for n in [1, 2] {

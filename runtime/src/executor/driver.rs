@@ -200,13 +200,14 @@ impl Executor {
             let mut rounds = self.rounds();
             loop {
                 let progressed = self.poll_net();
+                rounds.looked(progressed);
                 if !progressed {
                     self.scan();
                 }
                 if done() {
                     return;
                 }
-                if !rounds.next(progressed) {
+                if !rounds.next() {
                     break;
                 }
                 if alone || self.patience.spin.is_zero() {
@@ -302,6 +303,7 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
         let mut rounds = executor.rounds();
         loop {
             let progressed = executor.poll_net();
+            rounds.looked(progressed);
             if !progressed {
                 executor.scan();
             }
@@ -309,7 +311,7 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
             if role || executor.unfired.load(Ordering::SeqCst) == 0 || executor.is_closed() {
                 return;
             }
-            if !rounds.next(progressed) {
+            if !rounds.next() {
                 break;
             }
             if crowded {

@@ -32,7 +32,7 @@ use crate::{
     doorbell::{announce_awake, announce_sleep},
     fabric::Bell,
     memory::{Extent, SegmentId},
-    net::{LINGER, Net},
+    net::{Linger, Net},
     settings::FenceSide,
     sync::lock,
     wakes::wake,
@@ -91,6 +91,8 @@ pub struct Executor {
     driver: Driver,
     /// What else makes progress, where PEs are on other hosts.
     net: OnceLock<Arc<dyn Net>>,
+    /// How long drivers wait for that.
+    linger: Linger,
 }
 
 impl Executor {
@@ -117,6 +119,7 @@ impl Executor {
             closed: AtomicBool::new(false),
             driver: Driver::default(),
             net: OnceLock::new(),
+            linger: Linger::default(),
         }
     }
 
@@ -300,14 +303,15 @@ impl Executor {
     }
 
     /// Counts the rounds in which a driver looks around before it sleeps.
-    fn rounds(&self) -> Rounds {
+    fn rounds(&self) -> Rounds<'_> {
         Rounds {
             left: self.patience.yields,
             until: None,
-            linger: match self.net.get() {
-                Some(_) if self.may_spin() => LINGER,
+            limit: match self.net.get() {
+                Some(_) if self.may_spin() => self.linger.limit(),
                 _ => Duration::from_micros(self.patience.yields.into()),
             },
+            linger: &self.linger,
         }
     }
 
@@ -374,22 +378,32 @@ impl Executor {
 ///
 /// Waking takes tens of microseconds. Two PEs that answer each other, of which one has gone to sleep once,
 /// would never stop sleeping if their patience were shorter than that.
-struct Rounds {
+struct Rounds<'a> {
     left: u32,
-    linger: Duration,
+    limit: Duration,
     until: Option<Instant>,
+    /// Where there are other hosts.
+    linger: &'a Linger,
 }
 
-impl Rounds {
-    /// Whether there is another round. After progress all begins anew.
-    fn next(&mut self, progressed: bool) -> bool {
-        let now = Instant::now();
-        if progressed {
-            self.until = None;
+impl Rounds<'_> {
+    /// There was a look, with or without progress, after which all begins anew.
+    fn looked(&mut self, progressed: bool) {
+        if progressed && self.until.take().is_some() {
+            // Something came that was waited for.
+            self.linger.came();
         }
-        let until = *self.until.get_or_insert(now + self.linger);
+    }
+
+    /// Whether there is another round.
+    fn next(&mut self) -> bool {
+        let now = Instant::now();
+        let until = *self.until.get_or_insert(now + self.limit);
         let more = self.left > 0 || now < until;
         self.left = self.left.saturating_sub(1);
+        if !more {
+            self.linger.gave_up();
+        }
         more
     }
 }

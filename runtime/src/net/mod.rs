@@ -11,13 +11,15 @@
 
 mod batch;
 mod facts;
+mod linger;
 mod model;
 #[doc(hidden)]
 pub mod suite;
 mod ucx;
 
-use std::{fmt, future::poll_fn, sync::Arc, time::Duration};
+use std::{fmt, future::poll_fn, sync::Arc};
 
+pub(crate) use self::linger::Linger;
 pub use batch::{Batch, apply};
 pub use facts::{ATOMICS, UcxFound};
 pub use model::{Link, Model, Sent, Simulation, Wires};
@@ -32,10 +34,6 @@ use crate::{
     opset::OpSet,
     transport::Atomic,
 };
-
-/// How long whoever waits for messages looks for more after one has come, before it sleeps: an answer takes some
-/// microseconds, and waking as many again.
-pub(crate) const LINGER: Duration = Duration::from_micros(100);
 
 /// A place in the symmetric memory of a PE on another host. Whoever makes one has checked that it is in bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,8 +160,7 @@ pub(crate) async fn connect(
         return Ok(Some(Arc::new(Model::join(wires, placement.pe, block, fabric, executor)?)));
     }
 
-    let linger = if executor.may_spin() { LINGER } else { Duration::ZERO };
-    let ucx = ucx::connect(bootstrap, executor, memory, fabric.control.scratch(), linger).await?;
+    let ucx = ucx::connect(bootstrap, executor, memory, fabric.control.scratch()).await?;
     Ok(Some(Arc::new(ucx)))
 }
 

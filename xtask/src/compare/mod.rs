@@ -11,7 +11,9 @@
 //! | [`page`] | the chapter of the book |
 //! | [`words`] | the C library: transfers, atomics, waiting, start |
 //! | [`hosts`] | two hosts, beside UCX itself |
+//! | [`cable`] | two network namespaces, as hosts |
 
+mod cable;
 mod chart;
 mod figures;
 mod hosts;

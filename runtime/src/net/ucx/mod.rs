@@ -23,7 +23,7 @@ mod progress;
 mod tests;
 mod worker;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 
 use ucx_sys::Ucx;
 
@@ -49,13 +49,12 @@ pub(super) struct UcxNet {
     helper: Helper,
 }
 
-/// Connects this PE, whose helper thread looks around for `linger` after each message. Collective over all PEs.
+/// Connects this PE. Collective over all PEs.
 pub(super) async fn connect(
     bootstrap: &Arc<dyn Bootstrap>,
     executor: &Arc<Executor>,
     memory: Segment,
     scratch: Segment,
-    linger: Duration,
 ) -> Result<UcxNet> {
     // A PE that cannot load it tells the others, which else would wait for its address.
     let loaded = match is_static() {
@@ -78,7 +77,7 @@ pub(super) async fn connect(
     }
     worker.learn(directory::share(&**bootstrap, &all).await?);
     drop(all);
-    let helper = Helper::start(Arc::clone(&worker), linger)?;
+    let helper = Helper::start(Arc::clone(&worker), executor.may_spin())?;
     Ok(UcxNet { worker, helper })
 }
 

@@ -13,7 +13,7 @@ use std::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::worker::Worker;
-use crate::{Error, Result};
+use crate::{Error, Result, net::Linger};
 
 /// How long it leaves others at work before it looks again: from, and up to.
 const NAP: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
@@ -25,8 +25,10 @@ const GATHERING: Duration = Duration::from_micros(200);
 pub(super) struct Helper(Mutex<Option<JoinHandle<()>>>);
 
 impl Helper {
-    pub(super) fn start(worker: Arc<Worker>, linger: Duration) -> Result<Self> {
-        let thread = thread::Builder::new().name("oxshmem-net".into()).spawn(move || serve(&worker, linger));
+    /// Starts it; where there are processors enough it `may_spin`.
+    pub(super) fn start(worker: Arc<Worker>, may_spin: bool) -> Result<Self> {
+        let thread =
+            thread::Builder::new().name("oxshmem-net".into()).spawn(move || serve(&worker, may_spin));
         Ok(Self(Mutex::new(Some(thread.map_err(|e| Error::system("start of the progress thread", e))?))))
     }
 
@@ -43,9 +45,10 @@ impl Helper {
     }
 }
 
-fn serve(worker: &Worker, linger: Duration) {
+fn serve(worker: &Worker, may_spin: bool) {
+    let linger = Linger::default();
     let (mut polls, mut nap) = (worker.polls(), NAP[0]);
-    let mut busy = Instant::now();
+    let (mut busy, mut slept) = (Instant::now(), true);
     while !worker.is_closed() {
         let now = worker.polls();
         if now != polls {
@@ -59,9 +62,12 @@ fn serve(worker: &Worker, linger: Duration) {
             // The answers that were just given are no sign of life of another thread.
             polls = worker.polls();
             busy = Instant::now();
+            if !std::mem::take(&mut slept) {
+                linger.came();
+            }
             continue;
         }
-        if busy.elapsed() < linger {
+        if may_spin && busy.elapsed() < linger.limit() {
             std::hint::spin_loop();
             continue;
         }
@@ -77,6 +83,9 @@ fn serve(worker: &Worker, linger: Duration) {
         let limit = worker
             .judge()
             .map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() });
+        if !std::mem::replace(&mut slept, true) {
+            linger.gave_up();
+        }
         worker.set_asleep(true);
         if worker.gathering_for().is_none() && worker.arm() {
             // SAFETY: the worker's descriptor is open until the worker is closed, which waits for this thread.

@@ -1,0 +1,60 @@
+//! How long whoever waits for a message looks for it before it sleeps.
+
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
+
+/// An answer takes some microseconds, and waking as many again.
+const LONG: Duration = Duration::from_micros(100);
+/// What an answer takes where the other PE waits for the question.
+const SHORT: Duration = Duration::from_micros(20);
+/// Of so many waits in vain the next is long.
+const LONG_WAITS: u32 = 8;
+
+/// The patience of one thread, which learns.
+///
+/// Where the PE that is to answer computes, its helper thread has to be woken, perhaps on the very processor of the one
+/// who waits. So after a wait in vain the next ones are short, and one of some is long again, lest two PEs that answer
+/// each other go to sleep for ever after.
+#[derive(Debug, Default)]
+pub(crate) struct Linger {
+    /// How many waits in a row were in vain. Relaxed: an estimate, for which a lost count is no harm.
+    in_vain: AtomicU32,
+}
+
+impl Linger {
+    /// How long to look.
+    pub(crate) fn limit(&self) -> Duration {
+        if self.in_vain.load(Ordering::Relaxed).is_multiple_of(LONG_WAITS) { LONG } else { SHORT }
+    }
+
+    /// Something came.
+    pub(crate) fn came(&self) {
+        self.in_vain.store(0, Ordering::Relaxed);
+    }
+
+    /// Nothing did.
+    pub(crate) fn gave_up(&self) {
+        self.in_vain.store(self.in_vain.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_is_lost_with_the_first_wait_in_vain_and_tried_again_now_and_then() {
+        let linger = Linger::default();
+        let mut limits = Vec::new();
+        for _ in 0..=LONG_WAITS {
+            limits.push(linger.limit());
+            linger.gave_up();
+        }
+        assert_eq!((limits[0], limits[LONG_WAITS as usize]), (LONG, LONG));
+        assert!(limits[1..LONG_WAITS as usize].iter().all(|&limit| limit == SHORT));
+        linger.came();
+        assert_eq!(linger.limit(), LONG);
+    }
+}
