@@ -5,7 +5,7 @@ mod common;
 
 use std::{fs, path::PathBuf};
 
-use common::{Job, cluster, on_one_host, on_pes, pe_counts, refused, test_name, time_limit};
+use common::{Job, cluster, has_ucx, on_one_host, on_pes, pe_counts, refused, test_name, time_limit};
 use oxshmem::{
     Error, Rejected, Spread,
     prelude::*,
@@ -451,6 +451,36 @@ fn processes_share_huge_pages_where_there_are_some_and_do_without_where_not() {
         notes.iter().all(|note| note.contains("pages of 2M are free") && note.contains("instead")),
         "{notes:?}"
     );
+}
+
+#[test]
+fn partitions_of_pes_on_other_hosts_are_reached_by_ucx() {
+    let _limit = time_limit(90);
+    if !has_ucx() {
+        return;
+    }
+    let job = Job::new(test_name!(), 3)
+        .hosts("2")
+        .env("SMAX_SYMMETRIC_PARTITION1=size=1M")
+        .env("SMAX_SYMMETRIC_PARTITION2=kind=F:policy=I:size=3M:pgsize=2M")
+        .env("SMAX_SYMMETRIC_PARTITION9=kind=N:policy=P:size=1M");
+    let ended = job.run(|world| async move {
+        let (me, n) = (world.my_pe(), world.n_pes());
+        for id in [1, 2, 9] {
+            let words = world.partition(id)?.alloc_zeroed::<u64>(100_000).await?;
+            world.context().put(words.slice(1..), vec![me as u64 + 1; 99_999], (me + 1) % n).await?;
+            world.context().inc(words.at(0), 0).await?;
+            world.barrier_all().await?;
+            let left = (me + n - 1) % n + 1;
+            assert!(words.slice(1..).to_vec().iter().all(|&word| word == left as u64));
+            assert_eq!(world.context().g(words.at(0), 0).await?, n as u64);
+            world.barrier_all().await?;
+        }
+        Ok(())
+    });
+    // What both hosts say is said once.
+    let notes = ended.stderr.lines().filter(|line| line.contains("Fastmem is Normalmem")).count();
+    assert!(notes <= 1, "{}", ended.stderr);
 }
 
 #[test]

@@ -8,7 +8,7 @@
 //! | [`layout`] | where in a PE's heap does each partition lie? |
 //! | [`topology`] | which NUMA nodes does this host have, and which of them are fast? |
 //! | [`pages`] | which sizes of huge pages are there, and how many? |
-//! | [`plan`] | what is a partition to be mapped to on such a host? |
+//! | [`plan`](mod@plan) | what is a partition to be mapped to on such a host? |
 //! | [`mapping`] | what was it mapped to, as all PEs of the host are told? |
 //! | [`report`] | how is all of that told to people? |
 
