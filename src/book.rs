@@ -14,6 +14,7 @@ pages! {
     model = "../book/src/model.md";
     r#async = "../book/src/async.md";
     memory = "../book/src/memory.md";
+    kinds = "../book/src/kinds.md";
     waiting = "../book/src/waiting.md";
     teams = "../book/src/teams.md";
     collectives = "../book/src/collectives.md";

@@ -28,6 +28,7 @@
 //! | start and end | [`run()`], [`init`], [`World`], [`LocalCluster`] |
 //! | do something together | [`Team`]: `sync`, `broadcast`, `sum_reduce`, `split_2d` … |
 //! | have symmetric memory | [`World::alloc`], [`SymSlice`], [`Element`] |
+//! | have it in fast memory or huge pages | [`Partition`], [`World::partitions`] |
 //! | communicate | [`Context`]: `put`, `get`, `fetch_add`, `put_signal`, `quiet` … |
 //! | wait for other PEs | [`Wait`], [`WaitSet`], [`World::barrier_all`] |
 //! | take turns | [`Lock`] |
@@ -39,6 +40,7 @@ mod book;
 mod cluster;
 mod init;
 mod memory;
+mod partition;
 mod run;
 mod world;
 
@@ -56,6 +58,7 @@ pub use oxshmem_ops::{
 pub use oxshmem_runtime::{
     Error, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
     bootstrap::Deal,
+    memory::kinds::{Mapping, Spread},
     net::{Link, Sent, Simulation},
     settings,
 };
@@ -63,6 +66,7 @@ pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Sym
 pub use oxshmem_teams::{
     Arithmetic, Bitwise, Collective, Complex, InTeam, LongDouble, Ordered, Outcome, Team, TeamConfig,
 };
+pub use partition::{Partition, PartitionInfo};
 pub use run::run;
 pub use world::{Barrier, ThreadLevel, World};
 

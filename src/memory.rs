@@ -1,14 +1,15 @@
 //! Collective calls on the symmetric heap: what PEs compare, and how they come to free what all have dropped.
 //!
 //! Every such call begins with an agreement ([`agree`]): the arguments go up a tree, with a vote on blocks that each PE
-//! has given up; the verdict comes down. What follows is local, and the same everywhere.
+//! has given up; the verdict comes down. What follows is local, and the same everywhere. It is about one partition, of
+//! which alone blocks are freed.
 
 use std::sync::Arc;
 
 use oxshmem_runtime::{Error, Result, settings::CheckAlloc};
 use oxshmem_spaces::{
     Hints,
-    allocation::{Allocation, WINDOW_BITS, Window},
+    allocation::{Allocation, SymHeap, WINDOW_BITS, Window},
 };
 use oxshmem_teams::{
     Group,
@@ -19,8 +20,10 @@ use oxshmem_teams::{
 use crate::world::Inner;
 
 /// A collective call on the heap, as PEs compare it.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct MemoryCall {
+    /// The partition.
+    pub(crate) heap: Arc<SymHeap>,
     pub(crate) name: &'static str,
     pub(crate) bytes: usize,
     pub(crate) align: usize,
@@ -29,21 +32,26 @@ pub(crate) struct MemoryCall {
     pub(crate) flags: u64,
 }
 
-/// Votes behind the window: one bit for the caller's own question.
+/// Votes behind the window: one bit for the caller's own question, and whose window it is.
 const OWN_VOTE: usize = WINDOW_BITS / 64;
+/// The caller's own question.
+const YES: u64 = 1;
+/// Where in that word the partition's number is, and where its complement: both survive where all PEs have the same.
+const HEAP: u32 = 8;
+const NOT_HEAP: u32 = 16;
 
 impl MemoryCall {
     /// Compares the call among all PEs, frees what all have given up, and returns whether all said `yes`.
     pub(crate) async fn agree(&self, group: &Group, world: &Inner, yes: bool) -> Result<bool> {
         let verdict = self.exchange(group, world, yes).await?;
-        world.heap.reclaim(&window(&verdict.votes));
-        Ok(verdict.votes[OWN_VOTE] != 0)
+        self.heap.reclaim(&self.window(&verdict.votes));
+        Ok(verdict.votes[OWN_VOTE] & YES != 0)
     }
 
     /// Frees one window of what all have given up; whether it was the last.
     pub(crate) async fn reclaim_some(&self, group: &Group, world: &Inner) -> Result<bool> {
         let verdict = self.exchange(group, world, true).await?;
-        Ok(world.heap.reclaim(&window(&verdict.votes)).1)
+        Ok(self.heap.reclaim(&self.window(&verdict.votes)).1)
     }
 
     /// Frees all that all have given up.
@@ -71,8 +79,8 @@ impl MemoryCall {
             CheckAlloc::Error => exhausted,
             CheckAlloc::Warn | CheckAlloc::Off => {
                 let verdict = self.vote(group, world, !exhausted).await?;
-                world.heap.reclaim(&window(&verdict.votes));
-                verdict.votes[OWN_VOTE] == 0
+                self.heap.reclaim(&self.window(&verdict.votes));
+                verdict.votes[OWN_VOTE] & YES == 0
             }
         };
         if any_exhausted {
@@ -102,14 +110,30 @@ impl MemoryCall {
     /// The exchange without the comparison.
     async fn vote(&self, group: &Group, world: &Inner, yes: bool) -> Result<Verdict> {
         let mut votes = Votes::default();
-        votes[..OWN_VOTE].copy_from_slice(&world.heap.window(&world.team.blocks_in_use_elsewhere()));
-        votes[OWN_VOTE] = u64::from(yes);
+        votes[..OWN_VOTE].copy_from_slice(&self.heap.window(&world.team.blocks_in_use_elsewhere()));
+        votes[OWN_VOTE] = if yes { self.heap_votes() | YES } else { self.heap_votes() };
         agree(group, self.words(), votes).await
+    }
+
+    fn heap_votes(&self) -> u64 {
+        let id = self.heap.id() as u64;
+        id << HEAP | (!id & 0xff) << NOT_HEAP
+    }
+
+    /// The blocks that all have given up. None where PEs that are not held to make the same call mean blocks of different
+    /// partitions.
+    fn window(&self, votes: &Votes) -> Window {
+        let mut window = Window::default();
+        if votes[OWN_VOTE] & !YES == self.heap_votes() {
+            window.copy_from_slice(&votes[..OWN_VOTE]);
+        }
+        window
     }
 
     fn words(&self) -> Call {
         let kind = CALLS.iter().position(|&name| name == self.name).unwrap_or(CALLS.len()) as u64;
-        [kind, self.bytes as u64, self.align as u64, self.hints.bits() as u64 | self.flags << 32]
+        let more = self.hints.bits() as u64 | self.flags << FLAGS | (self.heap.id() as u64) << PARTITION;
+        [kind, self.bytes as u64, self.align as u64, more]
     }
 }
 
@@ -117,10 +141,18 @@ impl MemoryCall {
 const CALLS: [&str; 7] =
     ["alloc", "alloc_zeroed", "alloc_aligned", "alloc_with_hints", "realloc", "free", "reclaim"];
 
+/// Where in the last word of a call the flags are, and the partition.
+const FLAGS: u32 = 32;
+const PARTITION: u32 = 48;
+
 fn mismatch([(pe_a, a), (pe_b, b)]: [(usize, Call); 2]) -> Error {
+    // Who does not know of partitions is not told of any.
+    let partitions = [a, b].map(|call| call[3] >> PARTITION);
+    let whole = partitions == [1, 1];
     let describe = |[kind, bytes, align, hints]: Call| {
         let name = CALLS.get(kind as usize).copied().unwrap_or("another call");
-        match name {
+        let of = if whole { String::new() } else { format!(" in partition {}", hints >> PARTITION) };
+        let call = match name {
             "free" => format!("free of {bytes} bytes at offset {align:#x}"),
             "realloc" => format!("realloc from {align} to {bytes} bytes"),
             "reclaim" => name.to_owned(),
@@ -129,13 +161,8 @@ fn mismatch([(pe_a, a), (pe_b, b)]: [(usize, Call); 2]) -> Error {
                 let hints = if hints.is_empty() { String::new() } else { format!(" with {hints:?}") };
                 format!("{name} of {bytes} bytes aligned to {align}{hints}")
             }
-        }
+        };
+        call + &of
     };
     Error::CollectiveMismatch { pe_a, call_a: describe(a), pe_b, call_b: describe(b) }
-}
-
-fn window(votes: &Votes) -> Window {
-    let mut window = Window::default();
-    window.copy_from_slice(&votes[..OWN_VOTE]);
-    window
 }

@@ -23,11 +23,11 @@ use oxshmem_runtime::{
 use oxshmem_spaces::{
     Element, HeapUse, Hints, SymSlice,
     allocation::{Allocation, SymHeap, WINDOW_BITS},
-    heap::{Block, Layout},
+    heap::{Block, Heap, Layout},
 };
 use oxshmem_teams::{Collective, Group, Outcome, Team, sync::sync_in};
 
-use crate::memory::MemoryCall;
+use crate::{memory::MemoryCall, partition};
 
 /// A PE's handle to its job. Clones are the same PE; any thread may use any of them.
 ///
@@ -47,7 +47,8 @@ pub struct World(Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) pe: Arc<Pe>,
-    pub(crate) heap: Arc<SymHeap>,
+    /// By the numbers of their partitions.
+    pub(crate) heaps: Vec<Arc<SymHeap>>,
     pub(crate) team: Team,
     shared: Team,
     context: Context,
@@ -57,6 +58,18 @@ pub(crate) struct Inner {
 
 /// An allocation: of nothing, or of something by all PEs.
 type Allocating = Either<Ready<Result<Arc<Allocation>>>, Outcome<Arc<Allocation>>>;
+
+/// What an allocation asks for.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    /// The call.
+    pub(crate) name: &'static str,
+    /// Elements.
+    pub(crate) len: usize,
+    pub(crate) align: usize,
+    pub(crate) hints: Hints,
+    pub(crate) zeroed: bool,
+}
 
 type Ending = Pin<Box<dyn Future<Output = Result<(), Arc<Error>>> + Send>>;
 
@@ -117,10 +130,12 @@ pub enum ThreadLevel {
 
 impl World {
     pub(crate) fn new(pe: Arc<Pe>) -> Self {
-        let heap = SymHeap::new(Arc::clone(&pe));
+        let heaps = SymHeap::all(&pe);
         let [team, shared] = Team::predefined(&pe);
         let context = Context::new(Arc::clone(&pe), ContextOptions::new());
-        Self(Arc::new(Inner { pe, heap, team, shared, context, ending: Mutex::new(None) }))
+        let inner = Inner { pe, heaps, team, shared, context, ending: Mutex::new(None) };
+        partition::announce(&inner);
+        Self(Arc::new(inner))
     }
 
     /// This PE's number (`OpenSHMEM 1.6 §9.1.2`).
@@ -229,7 +244,7 @@ impl World {
     pub fn addr_accessible<T>(&self, address: *const T, pe: usize) -> bool {
         let memory = self.0.pe.symmetric();
         let behind = address.addr().wrapping_sub(memory.address_unchecked(self.0.pe.block(), 0).addr());
-        self.pe_accessible(pe) && behind < self.0.pe.settings().symmetric_size
+        self.pe_accessible(pe) && behind < self.0.pe.partitions().layout.len()
     }
 
     /// The version of the specification that is implemented, major and minor (`OpenSHMEM 1.6 §9.1.11`).
@@ -376,7 +391,10 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn alloc<T: Element>(&self, len: usize) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_with("alloc", len, align_of::<T>(), Hints::NONE, false)
+        self.alloc_in(
+            None,
+            Asked { name: "alloc", len, align: align_of::<T>(), hints: Hints::NONE, zeroed: false },
+        )
     }
 
     /// [`alloc`](Self::alloc), with every byte 0 on every PE (`OpenSHMEM 1.6 §9.3.6`).
@@ -397,7 +415,10 @@ impl World {
         &self,
         len: usize,
     ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_with("alloc_zeroed", len, align_of::<T>(), Hints::NONE, true)
+        self.alloc_in(
+            None,
+            Asked { name: "alloc_zeroed", len, align: align_of::<T>(), hints: Hints::NONE, zeroed: true },
+        )
     }
 
     /// [`alloc`](Self::alloc), aligned to `align` bytes: a power of two of at most 1 GiB
@@ -421,7 +442,7 @@ impl World {
         len: usize,
         align: usize,
     ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_with("alloc_aligned", len, align, Hints::NONE, false)
+        self.alloc_in(None, Asked { name: "alloc_aligned", len, align, hints: Hints::NONE, zeroed: false })
     }
 
     /// [`alloc`](Self::alloc), with hints of what it is for (`OpenSHMEM 1.6 §9.3.5`).
@@ -444,44 +465,55 @@ impl World {
         len: usize,
         hints: Hints,
     ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_with("alloc_with_hints", len, align_of::<T>(), hints, false)
+        self.alloc_in(
+            None,
+            Asked { name: "alloc_with_hints", len, align: align_of::<T>(), hints, zeroed: false },
+        )
     }
 
-    fn alloc_with<T: Element>(
+    /// Allocates in a heap, or in that of what names none.
+    pub(crate) fn alloc_in<T: Element>(
         &self,
-        name: &'static str,
-        len: usize,
-        align: usize,
-        hints: Hints,
-        zeroed: bool,
+        heap: Option<Arc<SymHeap>>,
+        asked: Asked,
     ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        let begun = self.begin_alloc::<T>(name, len, align, hints, zeroed);
-        async move { Ok(SymSlice::new(begun?.await?, len)) }
+        let begun = self.begin_alloc::<T>(heap, asked);
+        async move { Ok(SymSlice::new(begun?.await?, asked.len)) }
     }
 
-    fn begin_alloc<T: Element>(
-        &self,
-        name: &'static str,
-        len: usize,
-        align: usize,
-        hints: Hints,
-        zeroed: bool,
-    ) -> Result<Allocating> {
+    fn begin_alloc<T: Element>(&self, heap: Option<Arc<SymHeap>>, asked: Asked) -> Result<Allocating> {
+        let Asked { name, len, align, hints, zeroed } = asked;
         self.0.pe.check(name)?;
         if !align.is_power_of_two() {
             return Err(Error::InvalidAlignment { call: name, align });
         }
+        let heap = heap.map_or_else(|| self.heap(name, 1).cloned(), Ok)?;
         let align = align.max(align_of::<T>());
         let bytes = len.saturating_mul(size_of::<T>());
         if bytes == 0 {
-            return Ok(Either::Left(ready(Ok(Allocation::empty(&self.0.heap)))));
+            return Ok(Either::Left(ready(Ok(Allocation::empty(&heap)))));
         }
         let layout = Layout { bytes, align, hints };
-        let call = MemoryCall { name, bytes, align, hints, flags: u64::from(zeroed) };
+        let call = MemoryCall { heap, name, bytes, align, hints, flags: u64::from(zeroed) };
         let shared = Arc::clone(&self.0);
         Ok(Either::Right(self.0.team.run(name, move |group| async move {
-            call.reclaiming(&group, &shared, || shared.heap.alloc(name, layout, zeroed)).await
+            call.reclaiming(&group, &shared, || call.heap.alloc(name, layout, zeroed)).await
         })))
+    }
+
+    /// The heap of a partition.
+    pub(crate) fn heap(&self, call: &'static str, id: usize) -> Result<&Arc<SymHeap>> {
+        let found = self.0.heaps.iter().find(|heap| heap.id() == id);
+        found.ok_or_else(|| Error::NoPartition {
+            call,
+            id,
+            defined: self.0.heaps.iter().map(|heap| heap.id().to_string()).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The heaps of all partitions.
+    pub(crate) fn heaps(&self) -> &[Arc<SymHeap>] {
+        &self.0.heaps
     }
 
     /// Changes the length of `slice` to `len` elements. Those that both lengths have keep their values; new
@@ -519,7 +551,9 @@ impl World {
         let was_empty = slice.allocation().block().is_none();
         if bytes == 0 || was_empty {
             // Without elements it involves no other PE.
-            let fresh = self.alloc(len);
+            let heap = slice.allocation().heap().cloned();
+            let (align, hints) = (align_of::<T>(), Hints::NONE);
+            let fresh = self.alloc_in(heap, Asked { name, len, align, hints, zeroed: false });
             return async { fresh.await.map_err(|error| crate::Rejected { error, buffer: slice }) }.boxed();
         }
         let old_bytes = slice.len() * size_of::<T>();
@@ -527,7 +561,12 @@ impl World {
         let (align, hints) =
             slice.allocation().block().map_or((1, Hints::NONE), |block| (block.align, block.hints));
         let layout = Layout { bytes, align, hints };
-        let call = MemoryCall { name, bytes, align: old_bytes, hints, flags: 2 };
+        let Some(heap) = slice.allocation().heap().cloned() else {
+            let error = Error::bootstrap(name, "scratch memory of the library cannot be resized");
+            return ready(Err(crate::Rejected { error, buffer: slice })).boxed();
+        };
+        let empty = Allocation::empty(&heap);
+        let call = MemoryCall { heap, name, bytes, align: old_bytes, hints, flags: 2 };
         let shared = Arc::clone(&self.0);
         let resized = self.0.team.run(name, move |group| async move {
             let used = shared.team.blocks_in_use_elsewhere();
@@ -539,11 +578,11 @@ impl World {
                 Err(error) => return Ok(Err((error, slice))),
             };
             if alone {
-                let resized = shared.heap.realloc(name, slice.into_allocation(), bytes);
+                let resized = call.heap.realloc(name, slice.into_allocation(), bytes);
                 let resized = match resized {
                     Err((Error::HeapExhausted { .. }, old)) => {
                         call.reclaim_all(&group, &shared).await?;
-                        shared.heap.realloc(name, old, bytes)
+                        call.heap.realloc(name, old, bytes)
                     }
                     other => other,
                 };
@@ -552,7 +591,7 @@ impl World {
                     resized.map_err(|(error, old)| (error, SymSlice::new(old, old_bytes / size_of::<T>())))
                 );
             }
-            match call.reclaiming(&group, &shared, || shared.heap.alloc(name, layout, false)).await {
+            match call.reclaiming(&group, &shared, || call.heap.alloc(name, layout, false)).await {
                 Ok(allocation) => {
                     let fresh = SymSlice::<T>::new(Arc::clone(&allocation), len);
                     let both = len.min(slice.len());
@@ -563,13 +602,12 @@ impl World {
                 Err(error) => Ok(Err((error, slice))),
             }
         });
-        let nothing = Arc::clone(&self.0);
         let ended = async move {
             match resized.await {
                 Ok(Ok(allocation)) => Ok(SymSlice::new(allocation, len)),
                 Ok(Err((error, buffer))) => Err(crate::Rejected { error, buffer }),
                 Err(error) => {
-                    let buffer = SymSlice::new(Allocation::empty(&nothing.heap), 0);
+                    let buffer = SymSlice::new(empty, 0);
                     Err(crate::Rejected { error, buffer })
                 }
             }
@@ -598,9 +636,10 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn free<T: Element>(&self, slice: SymSlice<T>) -> impl Future<Output = Result<()>> + Send + use<T> {
-        let block = self.0.pe.check("free").map(|()| slice.allocation().block().copied());
+        let owned = |it: &Allocation| Some((Arc::clone(it.heap()?), *it.block()?));
+        let block = self.0.pe.check("free").map(|()| owned(slice.allocation()));
         drop(slice);
-        let begun = block.map(|block| block.map(|block| self.begin_free(block)));
+        let begun = block.map(|block| block.map(|(heap, block)| self.begin_free(heap, block)));
         async move {
             match begun? {
                 Some(freed) => freed.await,
@@ -609,8 +648,9 @@ impl World {
         }
     }
 
-    fn begin_free(&self, block: Block) -> Outcome<()> {
+    fn begin_free(&self, heap: Arc<SymHeap>, block: Block) -> Outcome<()> {
         let call = MemoryCall {
+            heap,
             name: "free",
             bytes: block.bytes,
             align: block.offset,
@@ -620,7 +660,7 @@ impl World {
         let shared = Arc::clone(&self.0);
         let free = move |group: Arc<Group>| async move {
             call.agree(&group, &shared, true).await?;
-            if shared.heap.usage().blocks > WINDOW_BITS {
+            if call.heap.usage().blocks > WINDOW_BITS {
                 // The agreement has looked at some blocks only, perhaps not at this one.
                 call.reclaim_all(&group, &shared).await?;
             }
@@ -648,13 +688,20 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn reclaim(&self) -> Outcome<()> {
-        let call = MemoryCall { name: "reclaim", bytes: 0, align: 0, hints: Hints::NONE, flags: 8 };
         let shared = Arc::clone(&self.0);
-        let reclaim = move |group: Arc<Group>| async move { call.reclaim_all(&group, &shared).await };
+        let reclaim = move |group: Arc<Group>| async move {
+            for heap in &shared.heaps {
+                let (heap, hints) = (Arc::clone(heap), Hints::NONE);
+                let call = MemoryCall { heap, name: "reclaim", bytes: 0, align: 0, hints, flags: 8 };
+                call.reclaim_all(&group, &shared).await?;
+            }
+            Ok(())
+        };
         self.0.team.run("reclaim", reclaim)
     }
 
-    /// What the symmetric heap holds. Blocks that were dropped, but are not reclaimed yet, count as used.
+    /// What the symmetric heap holds: where it has [partitions](Self::partitions), the first of them does. Blocks that
+    /// were dropped, but are not reclaimed yet, count as used.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -668,7 +715,7 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn heap_use(&self) -> HeapUse {
-        self.0.heap.usage()
+        self.heap("heap_use", 1).map_or_else(|_| Heap::new(0).usage(), |heap| heap.usage())
     }
 
     /// Completes the operations of the default context, then waits until every PE has come here
@@ -803,11 +850,12 @@ impl World {
             sync_in(&group).await?;
             Ok(completed)
         });
-        let pe = Arc::clone(&self.0.pe);
+        let (pe, heaps) = (Arc::clone(&self.0.pe), self.0.heaps.clone());
         // Not as a part of the collective, since leaving ends what that itself may wait for yet, and joins a thread of the
         // net, which may be about to look at the queue that the collective is in.
         let left = async move {
             let completed = left.await?;
+            partition::report_at_end(&pe, &heaps);
             pe.leave();
             completed
         };

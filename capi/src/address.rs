@@ -39,7 +39,7 @@ impl Addresses {
         let symmetric = pe.symmetric();
         let heap = Range {
             start: symmetric.address_unchecked(pe.block(), 0).addr(),
-            len: pe.settings().symmetric_size,
+            len: pe.partitions().layout.len(),
             at: 0,
         };
         let statics = Range { start: statics.start, len: statics.len(), at: pe.statics_at() };

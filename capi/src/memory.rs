@@ -1,16 +1,21 @@
 //! The symmetric heap (`OpenSHMEM 1.6 §9.3`).
 //!
 //! A C program owns a block by its address, so that the owners of the Rust API are kept here until it is freed. What all
-//! PEs alike cannot have is null; what they ask for differently ends the job.
+//! PEs alike cannot have is null; what they ask for differently ends the job. Null is also what comes of a partition that
+//! nobody has defined: the memory-kinds proposal leaves it to programs to do without. As most programs do not look, the
+//! first such call of a job is reported.
 
 use std::{
     collections::BTreeMap,
-    ffi::{c_long, c_void},
+    ffi::{c_int, c_long, c_void},
     ptr::null_mut,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use oxshmem::{Error, Hints, Rejected, SymSlice};
+use oxshmem::{Error, Hints, Partition, Rejected, SymSlice};
 
 use crate::{call::Call, export::export};
 
@@ -19,10 +24,14 @@ const ANY_TYPE: usize = 16;
 
 /// The blocks that the program has, by their addresses.
 #[derive(Debug, Default)]
-pub(crate) struct Blocks(Mutex<BTreeMap<usize, SymSlice<u8>>>);
+pub(crate) struct Blocks {
+    owned: Mutex<BTreeMap<usize, SymSlice<u8>>>,
+    /// Whether it has been said that there is no such partition.
+    said: AtomicBool,
+}
 
 fn blocks(call: Call) -> MutexGuard<'static, BTreeMap<usize, SymSlice<u8>>> {
-    call.global.blocks.0.lock().unwrap_or_else(PoisonError::into_inner)
+    call.global.blocks.owned.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Hands a block over to the program.
@@ -71,41 +80,80 @@ fn allocated(call: Call, allocation: impl Future<Output = oxshmem::Result<SymSli
     }
 }
 
+/// The partition of what names none.
+pub(crate) const FIRST_PARTITION: c_int = 1;
+
+/// A partition; if there is none of that number, which is the same on all PEs, one of them says so the first time.
+fn partition(call: Call, id: c_int) -> Option<Partition> {
+    let error = match usize::try_from(id).map(|id| call.global.world.partition(id)) {
+        Ok(Ok(partition)) => return Some(partition),
+        Ok(Err(error)) => Some(error),
+        Err(_) => None,
+    };
+    // Relaxed: it is no more than a flag.
+    if call.global.world.my_pe() == 0 && !call.global.blocks.said.swap(true, Ordering::Relaxed) {
+        let why = match error {
+            Some(Error::NoPartition { defined, .. }) if (1..=127).contains(&id) => {
+                format!(
+                    "is not defined: SMAX_SYMMETRIC_PARTITION{id} is not set; those defined are {defined}"
+                )
+            }
+            _ => "is not from 1 to SHMEMX_MAX_PARTITION_ID".to_owned(),
+        };
+        let name = call.name;
+        eprintln!(
+            "oxshmem: {name}: partition {id} {why}; it returns null, as will others that are not reported"
+        );
+    }
+    None
+}
+
+/// Allocates in a partition, if it is there and anything is asked for.
+fn allocate<F>(call: Call, id: c_int, size: usize, with: impl FnOnce(Partition) -> F) -> *mut c_void
+where
+    F: Future<Output = oxshmem::Result<SymSlice<u8>>>,
+{
+    match partition(call, id) {
+        Some(partition) if size > 0 => allocated(call, with(partition)),
+        _ => null_mut(),
+    }
+}
+
 /// `shmem_malloc`, for whatever routine.
 pub(crate) fn malloc(call: Call, size: usize) -> *mut c_void {
-    match size {
-        0 => null_mut(),
-        _ => allocated(call, call.global.world.alloc_aligned(size, ANY_TYPE)),
-    }
+    malloc_in(call, size, FIRST_PARTITION)
+}
+
+/// The same in any partition.
+pub(crate) fn malloc_in(call: Call, size: usize, id: c_int) -> *mut c_void {
+    allocate(call, id, size, |partition| partition.alloc_aligned(size, ANY_TYPE))
 }
 
 /// `shmem_calloc`, for whatever routine.
 pub(crate) fn calloc(call: Call, count: usize, size: usize) -> *mut c_void {
-    match count.saturating_mul(size) {
-        0 => null_mut(),
-        bytes => allocated(call, call.global.world.alloc_zeroed(bytes)),
-    }
+    let bytes = count.saturating_mul(size);
+    allocate(call, FIRST_PARTITION, bytes, |partition| partition.alloc_zeroed(bytes))
 }
 
 /// `shmem_align`, for whatever routine.
 pub(crate) fn align(call: Call, alignment: usize, size: usize) -> *mut c_void {
+    align_in(call, alignment, size, FIRST_PARTITION)
+}
+
+/// The same in any partition.
+pub(crate) fn align_in(call: Call, alignment: usize, size: usize, id: c_int) -> *mut c_void {
     let pointer = size_of::<*mut c_void>();
     if !alignment.is_power_of_two() || alignment < pointer {
         call.fail(format_args!(
             "alignment = {alignment} is not a power of two that is a multiple of {pointer}"
         ));
     }
-    match size {
-        0 => null_mut(),
-        _ => allocated(call, call.global.world.alloc_aligned(size, alignment.max(ANY_TYPE))),
-    }
+    allocate(call, id, size, |partition| partition.alloc_aligned(size, alignment.max(ANY_TYPE)))
 }
 
 fn malloc_with_hints(call: Call, size: usize, hints: c_long) -> *mut c_void {
-    match size {
-        0 => null_mut(),
-        _ => allocated(call, call.global.world.alloc_with_hints(size, Hints::from_bits(hints))),
-    }
+    let hints = Hints::from_bits(hints);
+    allocate(call, FIRST_PARTITION, size, |partition| partition.alloc_with_hints(size, hints))
 }
 
 /// `shmem_free`, for whatever routine.

@@ -1,7 +1,7 @@
-//! Memory spaces and memory kinds: what the proposals ask for of a host without other memory.
+//! Memory spaces, as the proposal asks for them of a host without other memory; and memory kinds.
 //!
-//! There is one space, host memory, which is the default one: its heap is the symmetric heap, its team the world. Of
-//! partitions there is the first, which the memory-kinds proposal makes that of `shmem_malloc`: the same heap again.
+//! There is one space, host memory, which is the default one: its heap is the symmetric heap, its team the world. The
+//! heap may have partitions, of which the memory-kinds proposal makes the first that of `shmem_malloc`.
 
 use std::{
     ffi::{c_int, c_void},
@@ -25,9 +25,6 @@ const HOST: usize = 1;
 /// What the header asks for spaces by.
 const DEFAULT_SPACE: c_int = 0;
 const CPU_SPACE: c_int = 1;
-
-/// The partition that there is.
-const FIRST_PARTITION: c_int = 1;
 
 /// What a routine returns that cannot do what it is to do.
 const REFUSED: c_int = -1;
@@ -103,11 +100,9 @@ export!("shmem_space_ptr", |name| (space: SpaceHandle, dest: *const c_void, pe: 
 });
 
 export!("shmemx_kind_malloc", |name| (size: usize, partition_id: c_int) -> *mut c_void {
-    let call = Call::new(name);
-    if partition_id == FIRST_PARTITION { memory::malloc(call, size) } else { null_mut() }
+    memory::malloc_in(Call::new(name), size, partition_id)
 });
 
 export!("shmemx_kind_align", |name| (alignment: usize, size: usize, partition_id: c_int) -> *mut c_void {
-    let call = Call::new(name);
-    if partition_id == FIRST_PARTITION { memory::align(call, alignment, size) } else { null_mut() }
+    memory::align_in(Call::new(name), alignment, size, partition_id)
 });

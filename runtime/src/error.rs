@@ -199,6 +199,19 @@ pub enum Error {
         setting: &'static str,
     },
 
+    /// A partition of the symmetric heap that nobody has defined.
+    #[error(
+        "{call}: there is no partition {id}; those defined are {defined}: set SMAX_SYMMETRIC_PARTITION{id}, such as to size=512M"
+    )]
+    NoPartition {
+        /// The operation.
+        call: &'static str,
+        /// Its number.
+        id: usize,
+        /// The numbers of those that there are.
+        defined: String,
+    },
+
     /// An alignment that is no power of two, or beyond what the heap can keep.
     #[error("{call}: an alignment of {align} bytes is not a power of two of at most 1 GiB")]
     InvalidAlignment {

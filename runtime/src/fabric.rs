@@ -5,7 +5,7 @@
 
 use std::{
     fmt,
-    os::fd::OwnedFd,
+    os::fd::{AsFd, OwnedFd},
     sync::{
         Arc, OnceLock, Weak,
         atomic::{Ordering, fence},
@@ -21,7 +21,7 @@ use crate::{
     bootstrap::Shared,
     control::Control,
     executor::{Executor, Failure},
-    memory::{Extent, HostMap, SegmentId},
+    memory::{Extent, HostMap, SegmentId, Shape},
 };
 
 /// Shared memory and doorbells of the PEs of one host.
@@ -44,7 +44,14 @@ pub(crate) enum Bell {
 
 impl Fabric {
     /// For `n` PEs with `heap_stride` bytes of heap each, in one process or in one each.
+    #[cfg(test)]
     pub(crate) fn new(n: usize, heap_stride: usize, in_process: bool) -> Result<Self> {
+        Self::with_heap(HostMap::new(n, heap_stride)?, in_process)
+    }
+
+    /// For as many PEs as `heap` has blocks.
+    pub(crate) fn with_heap(heap: HostMap, in_process: bool) -> Result<Self> {
+        let n = heap.count();
         let bell = || {
             if in_process {
                 return Ok(Bell::InProcess(OnceLock::new()));
@@ -55,7 +62,7 @@ impl Fabric {
         };
         Ok(Self {
             control: Arc::new(Control::new(Arc::new(Control::new_map(n)?))),
-            heap: Arc::new(HostMap::new(n, heap_stride)?),
+            heap: Arc::new(heap),
             bells: (0..n).map(|_| bell().map(Arc::new)).collect::<Result<_>>()?,
             watchdog: OnceLock::new(),
         })
@@ -192,13 +199,13 @@ impl Shared for Fabric {
     }
 
     fn from_descriptors(mut descriptors: Vec<OwnedFd>) -> Result<Self> {
-        if descriptors.len() < 4 {
-            return Err(Error::bootstrap(
-                "share",
-                format!("expected at least 4 descriptors, got {}", descriptors.len()),
-            ));
+        let too_few = |got| Error::bootstrap("share", format!("expected at least 4 descriptors, got {got}"));
+        let heap_shape = descriptors.get(3).ok_or_else(|| too_few(descriptors.len()))?;
+        let heap_end = 4 + Shape::read(heap_shape.as_fd())?.own_memories();
+        if descriptors.len() < heap_end {
+            return Err(too_few(descriptors.len()));
         }
-        let bells = descriptors.split_off(4);
+        let bells = descriptors.split_off(heap_end);
         let heap = HostMap::from_descriptors(descriptors.split_off(2))?;
         let control = HostMap::from_descriptors(descriptors)?;
         Ok(Self {

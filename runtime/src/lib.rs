@@ -47,6 +47,8 @@ pub mod memory;
 pub mod net;
 pub mod opset;
 #[cfg(not(loom))]
+pub mod partitions;
+#[cfg(not(loom))]
 pub mod pe;
 #[cfg(not(loom))]
 mod readable;

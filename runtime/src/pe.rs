@@ -21,18 +21,16 @@ use crate::{
     engine::CopyEngine,
     executor::{Executor, Failure, Patience},
     fabric::Fabric,
-    memory::{HostMap, Segment, SegmentId},
+    memory::{HostMap, Segment, SegmentId, kinds::Layout},
     net::{self, Net, Wires},
     opset::OpSet,
+    partitions::Partitions,
     settings::{FenceSide, Settings},
     transport::Shm,
 };
 
 /// The unit in which heaps are laid out: the largest alignment that symmetric memory keeps.
 pub const HEAP_ALIGN: usize = 1 << 30;
-
-/// What the place of the executable's globals is aligned to: no page is larger.
-const STATICS_ALIGN: usize = 64 << 10;
 
 /// One PE of a running job.
 #[derive(Debug)]
@@ -50,6 +48,7 @@ pub struct Pe {
     engine: CopyEngine,
     offloaded: Arc<OpSet>,
     settings: Settings,
+    partitions: Partitions,
     crowded: bool,
     fence_side: FenceSide,
     bootstrap: BootstrapHandle,
@@ -67,18 +66,22 @@ impl std::fmt::Debug for BootstrapHandle {
 impl Pe {
     /// Joins the job that `bootstrap` knows. Collective over all PEs.
     pub async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<Arc<Self>> {
-        let Placement { pe: me, n_pes, ref local, .. } = *bootstrap.placement();
-        let (n_local, block) = (local.len(), bootstrap.placement().hosts.block_of(me));
+        let Placement { pe: me, n_pes, .. } = *bootstrap.placement();
+        let block = bootstrap.placement().hosts.block_of(me);
         agree_on_settings(&*bootstrap, &settings).await?;
 
         let in_process = bootstrap.in_process();
-        let bytes = statics_at(&settings).and_then(|at| at.checked_add(settings.statics));
-        let heap_stride = bytes
-            .and_then(|bytes| bytes.max(1).checked_next_multiple_of(HEAP_ALIGN))
-            .ok_or_else(|| Error::Unsupported {
-                what: format!("SHMEM_SYMMETRIC_SIZE={} is beyond any address space", settings.symmetric_size),
-            })?;
-        let fabric = bootstrap::share(&*bootstrap, || Fabric::new(n_local, heap_stride, in_process)).await?;
+        let layout = Layout::of(&settings)?;
+        let bytes = (layout.statics_at() + settings.statics).max(1);
+        let heap_stride = bytes.checked_next_multiple_of(HEAP_ALIGN).ok_or_else(|| Error::Unsupported {
+            what: format!("{bytes} bytes of symmetric memory are beyond any address space"),
+        })?;
+        let (partitions, heap) = Partitions::make(&*bootstrap, &settings, layout, heap_stride).await?;
+        let fabric = bootstrap::share(&*bootstrap, || {
+            let heap = heap.unwrap_or_else(|| unreachable!("the leader has made it"));
+            Fabric::with_heap(heap, in_process)
+        })
+        .await?;
         let Abilities { pes, cpus, membarrier } = Abilities::exchange(&*bootstrap).await?;
         let fence_side = settings.fence_for(pes, cpus, membarrier)?;
 
@@ -101,7 +104,9 @@ impl Pe {
             Some(Watchdog::new(limit, &fabric, &bootstrap))
         });
         let board = Board::new(Arc::clone(&fabric.control), block, me, watchdog.clone());
-        let net = net::connect(&bootstrap, &fabric, &executor, symmetric(&fabric, &settings)).await?;
+        let net =
+            net::connect(&bootstrap, &fabric, &executor, symmetric(&fabric, &partitions.layout, &settings))
+                .await?;
         if let Some(net) = &net {
             executor.attach_net(net);
         }
@@ -121,6 +126,7 @@ impl Pe {
             engine: CopyEngine::new(settings.offload_threshold),
             offloaded: Arc::default(),
             settings,
+            partitions,
             crowded,
             fence_side,
             bootstrap: BootstrapHandle(bootstrap),
@@ -232,6 +238,11 @@ impl Pe {
         &*self.bootstrap.0
     }
 
+    /// The partitions of the symmetric heap, and what they were mapped to.
+    pub fn partitions(&self) -> &Partitions {
+        &self.partitions
+    }
+
     /// The memory of all PEs' symmetric heaps.
     pub fn heap_map(&self) -> &Arc<HostMap> {
         &self.fabric.heap
@@ -240,12 +251,12 @@ impl Pe {
     /// All memory of this job's PEs that users reach: the heap, and behind it the executable's globals, if the C library
     /// shares them.
     pub fn symmetric(&self) -> Segment {
-        symmetric(&self.fabric, &self.settings)
+        symmetric(&self.fabric, &self.partitions.layout, &self.settings)
     }
 
     /// Where in [`symmetric`](Self::symmetric) the executable's globals begin.
     pub fn statics_at(&self) -> usize {
-        statics_at(&self.settings).unwrap_or_else(|| unreachable!("`join` has computed it"))
+        self.partitions.layout.statics_at()
     }
 
     /// Symmetric scratch memory for the collectives of the world. Zero at the start.
@@ -347,14 +358,9 @@ pub fn allowed_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-fn symmetric(fabric: &Fabric, settings: &Settings) -> Segment {
-    let heap = statics_at(settings).unwrap_or_else(|| unreachable!("`join` has computed it"));
-    Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, heap + settings.statics)
-}
-
-/// Globals lie behind the heap, on pages of their own.
-fn statics_at(settings: &Settings) -> Option<usize> {
-    settings.symmetric_size.checked_next_multiple_of(STATICS_ALIGN)
+fn symmetric(fabric: &Fabric, layout: &Layout, settings: &Settings) -> Segment {
+    let len = layout.statics_at() + settings.statics;
+    Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, len)
 }
 
 async fn agree_on_settings(bootstrap: &dyn Bootstrap, settings: &Settings) -> Result<()> {

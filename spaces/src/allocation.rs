@@ -10,15 +10,18 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use oxshmem_runtime::{Error, Pe, Result, memory::Segment};
+use oxshmem_runtime::{
+    Error, Pe, Result,
+    memory::{Segment, kinds::Place},
+};
 
 use crate::{
     domain::{HostDomain, MemoryDomain},
     heap::{Block, Exhausted, Heap, HeapError, HeapUse, Layout, Realloc},
 };
 
-/// The variable that makes the default heap larger.
-const SIZE_SETTING: &str = "SHMEM_SYMMETRIC_SIZE";
+/// Partitions number their blocks from here on, times their own numbers: no heap comes to so many.
+const IDS: u64 = 1 << 56;
 
 /// How many live blocks one agreement looks at.
 pub const WINDOW_BITS: usize = 512;
@@ -26,10 +29,11 @@ pub const WINDOW_BITS: usize = 512;
 /// A bit for each of some successive live blocks: whether this PE has no handle to it any more.
 pub type Window = [u64; WINDOW_BITS / 64];
 
-/// The default symmetric heap (`OpenSHMEM 1.6 §9.3`).
+/// The symmetric heap, or a partition of it (`OpenSHMEM 1.6 §9.3`, memory kinds 0.7).
 pub struct SymHeap {
     pe: Arc<Pe>,
     domain: HostDomain,
+    place: Place,
     state: Mutex<State>,
 }
 
@@ -47,18 +51,34 @@ pub struct Allocation {
     /// What [`Pe::job`] was: 0 after the job is over.
     job: usize,
     pe: Arc<Pe>,
+    /// None for scratch memory of the library.
+    heap: Option<Arc<SymHeap>>,
     /// None for an array without elements, which no heap knows.
-    owned: Option<(Arc<SymHeap>, Block)>,
+    block: Option<Block>,
     offset: usize,
     len: usize,
 }
 
 impl SymHeap {
-    /// The default heap of `pe`.
-    pub fn new(pe: Arc<Pe>) -> Arc<Self> {
-        let domain = HostDomain::heap(&pe);
-        let state = State { heap: Heap::new(domain.segment().len()), released: HashSet::new(), cursor: 0 };
-        Arc::new(Self { pe, domain, state: Mutex::new(state) })
+    /// The heaps of `pe`, by the numbers of their partitions: one number 1 where the heap has no partitions.
+    pub fn all(pe: &Arc<Pe>) -> Vec<Arc<Self>> {
+        let heaps = pe.partitions().layout.places().iter().map(|&place| {
+            let heap = Heap::at(place.start, place.len, place.id as u64 * IDS + 1);
+            let state = State { heap, released: HashSet::new(), cursor: 0 };
+            let (pe, domain) = (Arc::clone(pe), HostDomain::heap(pe));
+            Arc::new(Self { pe, domain, place, state: Mutex::new(state) })
+        });
+        heaps.collect()
+    }
+
+    /// The number of its partition.
+    pub fn id(&self) -> usize {
+        self.place.id
+    }
+
+    /// Where it is in the segment.
+    pub fn place(&self) -> &Place {
+        &self.place
     }
 
     /// Allocates locally what all PEs are allocating. With `zeroed`, this PE's bytes are 0.
@@ -71,7 +91,7 @@ impl SymHeap {
         layout: Layout,
         zeroed: bool,
     ) -> Result<Arc<Allocation>> {
-        let block = self.state().heap.alloc(layout).map_err(|e| refusal(call, e))?;
+        let block = self.state().heap.alloc(layout).map_err(|e| self.refusal(call, e))?;
         if zeroed {
             // What no block ever had is still as the kernel made it, and need not be touched.
             let used = block.fresh_from.clamp(block.offset, block.end()) - block.offset;
@@ -91,7 +111,7 @@ impl SymHeap {
         allocation: Arc<Allocation>,
         bytes: usize,
     ) -> Result<Arc<Allocation>, (Error, Arc<Allocation>)> {
-        let Some(offset) = allocation.owned.as_ref().map(|(_, block)| block.offset) else {
+        let Some(offset) = allocation.block().map(|block| block.offset) else {
             return Err((
                 Error::bootstrap(call, "an empty allocation cannot be resized in place"),
                 allocation,
@@ -109,11 +129,11 @@ impl SymHeap {
                 unsafe { self.domain.write(me, block.offset, source, copy) };
                 block
             }
-            Err(e) => return Err((refusal(call, e), allocation)),
+            Err(e) => return Err((self.refusal(call, e), allocation)),
         };
         // The handle ends without giving up the block, which lives on in the new one.
         if let Ok(mut old) = Arc::try_unwrap(allocation) {
-            old.owned = None;
+            old.block = None;
         }
         Ok(self.allocation(block))
     }
@@ -164,8 +184,20 @@ impl SymHeap {
             pe: Arc::clone(&self.pe),
             offset: block.offset,
             len: block.bytes,
-            owned: Some((Arc::clone(self), block)),
+            heap: Some(Arc::clone(self)),
+            block: Some(block),
         })
+    }
+
+    fn refusal(&self, call: &'static str, error: HeapError) -> Error {
+        match error {
+            HeapError::Exhausted(Exhausted { asked, align, free, largest, size }) => {
+                let setting = self.place.variable;
+                Error::HeapExhausted { call, asked, align, free, largest, size, setting }
+            }
+            HeapError::InvalidAlignment { align } => Error::InvalidAlignment { call, align },
+            other => Error::bootstrap(call, other),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -186,12 +218,19 @@ impl Allocation {
     /// A range of `segment`, which belongs to nobody: scratch memory of the library.
     pub fn unowned(pe: Arc<Pe>, segment: Segment, offset: usize, len: usize) -> Arc<Self> {
         assert!(segment.address(0, offset, len).is_some(), "scratch memory lies inside its segment");
-        Arc::new(Self { segment, job: pe.job(), pe, owned: None, offset, len })
+        Arc::new(Self { segment, job: pe.job(), pe, heap: None, block: None, offset, len })
     }
 
     /// An array without elements.
-    pub fn empty(heap: &SymHeap) -> Arc<Self> {
-        Self::unowned(Arc::clone(&heap.pe), heap.domain.segment().clone(), 0, 0)
+    pub fn empty(heap: &Arc<SymHeap>) -> Arc<Self> {
+        let (segment, pe) = (heap.domain.segment().clone(), Arc::clone(&heap.pe));
+        let heap = Some(Arc::clone(heap));
+        Arc::new(Self { segment, job: pe.job(), pe, heap, block: None, offset: 0, len: 0 })
+    }
+
+    /// The heap that it is from, unless it is scratch memory of the library.
+    pub fn heap(&self) -> Option<&Arc<SymHeap>> {
+        self.heap.as_ref()
     }
 
     /// The symmetric memory it is in.
@@ -229,13 +268,13 @@ impl Allocation {
 
     /// The block in its heap.
     pub fn block(&self) -> Option<&Block> {
-        self.owned.as_ref().map(|(_, block)| block)
+        self.block.as_ref()
     }
 }
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        if let Some((heap, block)) = &self.owned {
+        if let (Some(heap), Some(block)) = (&self.heap, &self.block) {
             heap.state().released.insert(block.id);
         }
     }
@@ -250,15 +289,5 @@ impl fmt::Debug for Allocation {
 impl fmt::Debug for SymHeap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.usage().fmt(f)
-    }
-}
-
-fn refusal(call: &'static str, error: HeapError) -> Error {
-    match error {
-        HeapError::Exhausted(Exhausted { asked, align, free, largest, size }) => {
-            Error::HeapExhausted { call, asked, align, free, largest, size, setting: SIZE_SETTING }
-        }
-        HeapError::InvalidAlignment { align } => Error::InvalidAlignment { call, align },
-        other => Error::bootstrap(call, other),
     }
 }

@@ -58,10 +58,10 @@ pub struct HostDomain {
 }
 
 impl HostDomain {
-    /// The symmetric heap of the job that `pe` is in.
+    /// The symmetric heap of the job that `pe` is in, with all its partitions.
     pub fn heap(pe: &Pe) -> Self {
-        let size = pe.settings().symmetric_size;
-        Self { segment: Segment::new(SegmentId::Heap, Arc::clone(pe.heap_map()), 0, size) }
+        let len = pe.partitions().layout.len();
+        Self { segment: Segment::new(SegmentId::Heap, Arc::clone(pe.heap_map()), 0, len) }
     }
 
     fn at(&self, pe: usize, offset: usize, len: usize) -> *mut u8 {

@@ -230,6 +230,20 @@ impl<T: Element> SymSlice<T> {
         self.view().at(index)
     }
 
+    /// The number of the partition of the symmetric heap that it is in: 1 unless it was allocated in another.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// assert_eq!(world.alloc::<u64>(8).await?.partition(), 1);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn partition(&self) -> usize {
+        self.allocation.heap().map_or(1, |heap| heap.id())
+    }
+
     /// The allocation behind it.
     #[doc(hidden)]
     pub fn allocation(&self) -> &Arc<Allocation> {

@@ -1,11 +1,18 @@
 //! The programs that users see: the demo, and the examples under `oshrun`.
 
-use std::{fs, path::PathBuf, time::Instant};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
 
 /// The numbers of PEs that every example runs with.
 const PES: [usize; 4] = [1, 2, 4, 7];
+/// Variables that examples in C run with as well as without: partitions of the heap.
+const VARIABLES: [&str; 2] =
+    ["SMAX_SYMMETRIC_PARTITION1=size=64M", "SMAX_SYMMETRIC_PARTITION2=size=64M:kind=F:policy=P"];
 /// Seconds that one run of an example may take.
 const LIMIT: u64 = 60;
 
@@ -24,7 +31,7 @@ pub(crate) fn demo(files: &[PathBuf]) -> Outcome {
 
 /// Builds the examples, and runs those named, or all.
 pub(crate) fn examples(names: &[String]) -> Outcome {
-    Job::cargo("build --workspace --bins --examples").run()?;
+    Job::cargo("build --workspace --lib --bins --examples").run()?;
     run_examples(names)
 }
 
@@ -36,27 +43,44 @@ pub(crate) fn run_examples(names: &[String]) -> Outcome {
         return Err(Failure::new(format!("there is no example {unknown}; there are {}", all.join(", "))));
     }
     for name in all.iter().filter(|name| names.is_empty() || names.contains(name)) {
-        for n in PES {
-            let (n, limit) = (n.to_string(), (LIMIT - 5).to_string());
-            // oshrun's own limit comes first, because it says more.
-            let job = Job::new(debug.join("oshrun"), ["--timeout", &limit, "-np", &n, "--"])
-                .args([debug.join("examples").join(name)])
-                .limit(LIMIT);
-            println!("--- {name} on {n} PEs");
-            let begin = Instant::now();
-            job.run()?;
-            println!("--- {name} on {n} PEs: {:.2} s", begin.elapsed().as_secs_f64());
+        let program = debug.join("examples").join(name);
+        let source = PathBuf::from(format!("examples/{name}.c"));
+        if source.is_file() {
+            let oshcc = Job::new(debug.join("oshcc"), ["-O2", "-Wall", "-Wextra", "-Werror", "-o"]);
+            oshcc.args([&program, &source]).run()?;
+            run_example(name, &program, &VARIABLES)?;
         }
+        run_example(name, &program, &[])?;
     }
     Ok(Verdict::Passed)
 }
 
-/// The programs in `examples/`: each file, and each folder with a `main.rs`.
+/// Runs an example with several numbers of PEs.
+fn run_example(name: &str, program: &Path, variables: &[&str]) -> Result<(), Failure> {
+    let oshrun = target_dir()?.join("debug/oshrun");
+    for n in PES {
+        let (n, limit) = (n.to_string(), (LIMIT - 5).to_string());
+        // oshrun's own limit comes first, because it says more.
+        let job = Job::new(&oshrun, ["--timeout", &limit, "-np", &n])
+            .args(variables.iter().flat_map(|variable| ["-x", variable]))
+            .args(["--"])
+            .args([program])
+            .limit(LIMIT);
+        println!("--- {name} on {n} PEs");
+        let begin = Instant::now();
+        job.run()?;
+        println!("--- {name} on {n} PEs: {:.2} s", begin.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
+
+/// The programs in `examples/`: each file in Rust or C, and each folder with a `main.rs`.
 fn example_names() -> Result<Vec<String>, Failure> {
     let mut names = Vec::new();
     for entry in fs::read_dir("examples")? {
         let path = entry?.path();
-        let is_program = path.extension().is_some_and(|it| it == "rs") || path.join("main.rs").is_file();
+        let is_program =
+            path.extension().is_some_and(|it| it == "rs" || it == "c") || path.join("main.rs").is_file();
         if is_program && let Some(stem) = path.file_stem() {
             names.push(stem.to_string_lossy().into_owned());
         }

@@ -45,7 +45,7 @@ int main(void) {
     shmem_space_free(SHMEM_SPACE_INVALID, &word);
     CHECK(shmem_space_ptr(SHMEM_SPACE_INVALID, &word, 0) == NULL);
 
-    /* Of partitions there is the first. */
+    /* Where no partitions are defined the heap is the first. */
     char *kind = shmemx_kind_malloc(1000, 1), *aligned = shmemx_kind_align(4096, 1000, 1);
     CHECK(kind != NULL && aligned != NULL && (uintptr_t)aligned % 4096 == 0);
     shmem_char_p(&kind[999], (char)me, next);

@@ -13,6 +13,7 @@ use clap::Parser;
 use oxshmem_launch::shmem_info::Options;
 use oxshmem_runtime::{
     Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
+    memory::kinds::{HugePages, Topology, forecast, host_memory},
     net::{ATOMICS, UcxFound},
     settings::{FenceSide, Settings, markdown, unknown},
     version_line,
@@ -51,6 +52,10 @@ struct Report {
     membarrier: bool,
     ucx: UcxFound,
     waiting: Vec<Waiting>,
+    topology: Topology,
+    huge_pages: Vec<HugePages>,
+    /// For each partition: what is asked, and what would come of it for so many PEs.
+    partitions: Vec<(String, String)>,
     unknown: Vec<String>,
 }
 
@@ -70,7 +75,11 @@ impl Report {
             .contains_command(rustix::thread::MembarrierCommand::GlobalExpedited);
         let cases = local_pes.map_or(vec![cpus, cpus + 1], |pes| vec![pes]);
         let waiting = cases.into_iter().map(|pes| Waiting::decide(&settings, pes, cpus, membarrier));
+        let (topology, huge_pages) = (Topology::read(&settings.numa_topology), HugePages::read());
         Ok(Self {
+            partitions: forecast(&settings, local_pes.unwrap_or(cpus), &topology, &huge_pages)?,
+            topology,
+            huge_pages,
             waiting: waiting.collect::<Result<_>>()?,
             cpus,
             page_size: rustix::param::page_size(),
@@ -97,6 +106,10 @@ impl Report {
         facts.push(("atomics", ATOMICS.to_owned()));
         for waiting in &self.waiting {
             facts.push(("waiting", waiting.sentence(self.settings.yield_rounds)));
+        }
+        facts.extend(host_memory(&self.topology, &self.huge_pages).into_iter().map(|fact| ("memory", fact)));
+        for (asked, outcome) in &self.partitions {
+            facts.push(("partition", format!("{asked}: {outcome}")));
         }
         let mut text = version_line() + "\n\n";
         for (what, fact) in facts {
@@ -134,6 +147,24 @@ impl Report {
                 "same_on_all_pes": entry.setting.same_on_all_pes,
             })
         });
+        let (fast, normal) = (self.topology.fast(), self.topology.normal());
+        let nodes = self.topology.nodes.iter().map(|node| {
+            json!({
+                "node": node.id,
+                "fastmem": fast.contains(&node.id),
+                "normalmem": normal.contains(&node.id),
+                "total": node.total,
+                "available": node.available,
+                "has_cpus": node.has_cpus,
+                "read_bandwidth": node.bandwidth,
+            })
+        });
+        let pages = self
+            .huge_pages
+            .iter()
+            .map(|pool| json!({ "size": pool.size, "total": pool.total, "free": pool.free }));
+        let partitions =
+            self.partitions.iter().map(|(asked, outcome)| json!({ "asked": asked, "outcome": outcome }));
         let (ucx, ucx_missing) = match &self.ucx {
             UcxFound::Loaded { version, file } => (json!({ "version": version, "file": file }), Value::Null),
             UcxFound::Missing(reason) => (Value::Null, json!(reason)),
@@ -149,6 +180,9 @@ impl Report {
             "ucx_missing": ucx_missing,
             "atomics": ATOMICS,
             "waiting": waiting.collect::<Value>(),
+            "nodes": nodes.collect::<Value>(),
+            "huge_pages": pages.collect::<Value>(),
+            "partitions": partitions.collect::<Value>(),
             "unknown": self.unknown,
             "settings": settings.collect::<Value>(),
         });

@@ -10,7 +10,11 @@ use super::{
     Activity, Call, ENTERED, FORM, FORM_WORD, HEAD, MORE_WORD, PE_WORD, SLOT, STANDING_WORD, STATES, WORDS,
     now,
 };
-use crate::{control::Control, fabric::Fabric, memory::HostMap};
+use crate::{
+    control::Control,
+    fabric::Fabric,
+    memory::{HostMap, Shape},
+};
 
 /// Whether a PE takes part in its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,28 +63,32 @@ pub struct Boards {
 impl Boards {
     /// From what a host's leader offers to the other PEs; `None` if that is something else.
     pub fn from_offer(descriptors: &[OwnedFd]) -> Option<Self> {
-        let [control, control_shape, heap, heap_shape, ..] = descriptors else { return None };
-        Some(Self { control: Memory::open(control, control_shape)?, heap: Memory::open(heap, heap_shape)? })
+        let [control, control_shape, heap, heap_shape, more @ ..] = descriptors else { return None };
+        Some(Self {
+            control: Memory::open(control, control_shape, &[])?,
+            heap: Memory::open(heap, heap_shape, more)?,
+        })
     }
 
     /// Those of the fabric's PEs.
     pub(crate) fn of(fabric: &Fabric) -> Option<Self> {
         let memory = |map: &HostMap| {
-            let (count, stride) = (map.count(), map.stride());
-            Some(Memory { fd: map.descriptor().try_clone_to_owned().ok()?, count, stride })
+            let shape = map.shape();
+            let own = map.own_descriptors().iter().map(|it| it.try_clone().ok()).collect::<Option<_>>()?;
+            Some(Memory { fd: map.descriptor().try_clone_to_owned().ok()?, shape, own })
         };
         Some(Self { control: memory(fabric.control.map())?, heap: memory(&fabric.heap)? })
     }
 
     /// All of them that there are.
     pub fn read(&self) -> Vec<PeBoard> {
-        (0..self.control.count).filter_map(|block| self.read_block(block)).collect()
+        (0..self.control.shape.count).filter_map(|block| self.read_block(block)).collect()
     }
 
     /// The present bits of the one word that PE `pe` waits for, where it waits for one.
     pub fn value(&self, pe: usize, activity: &Activity) -> Option<u64> {
         let (offset, size) = activity.word()?;
-        let block = (0..self.control.count).find(|&block| self.owner(block) == Some(pe))?;
+        let block = (0..self.control.shape.count).find(|&block| self.owner(block) == Some(pe))?;
         let mut bytes = [0; 8];
         self.heap.read(block, offset as usize, &mut bytes[..size])?;
         let [a, b, c, d, ..] = bytes;
@@ -156,21 +164,33 @@ fn decode(copy: impl Fn(&mut [u64; WORDS]) -> Option<()>) -> Option<PeBoard> {
 #[derive(Debug)]
 struct Memory {
     fd: OwnedFd,
-    count: usize,
-    stride: usize,
+    shape: Shape,
+    /// Of the parts that have their own.
+    own: Vec<OwnedFd>,
 }
 
 impl Memory {
-    fn open(memory: &OwnedFd, shape: &OwnedFd) -> Option<Self> {
-        let (count, stride) = HostMap::shape(shape.as_fd()).ok()?;
-        Some(Self { fd: memory.try_clone().ok()?, count, stride })
+    fn open(memory: &OwnedFd, shape: &OwnedFd, more: &[OwnedFd]) -> Option<Self> {
+        let shape = Shape::read(shape.as_fd()).ok()?;
+        let own = more.get(..shape.own_memories())?;
+        let own = own.iter().map(|it| it.try_clone().ok()).collect::<Option<_>>()?;
+        Some(Self { fd: memory.try_clone().ok()?, shape, own })
     }
 
     fn read(&self, block: usize, offset: usize, bytes: &mut [u8]) -> Option<()> {
-        let inside = block < self.count && offset.checked_add(bytes.len())? <= self.stride;
-        let at = block.checked_mul(self.stride)?.checked_add(offset)?;
+        let Shape { count, stride, ref parts } = self.shape;
         let len = bytes.len();
-        (inside && rustix::io::pread(&self.fd, bytes, at as u64) == Ok(len)).then_some(())
+        let end = offset.checked_add(len)?;
+        if block >= count || end > stride {
+            return None;
+        }
+        let own = parts.iter().filter(|part| part.own).zip(&self.own);
+        let within = own.into_iter().find(|(part, _)| (part.start..part.start + part.len).contains(&offset));
+        let (fd, at) = match within {
+            Some((part, fd)) => (fd, block.checked_mul(part.len)?.checked_add(offset - part.start)?),
+            None => (&self.fd, block.checked_mul(stride)?.checked_add(offset)?),
+        };
+        (rustix::io::pread(fd, bytes, at as u64) == Ok(len)).then_some(())
     }
 }
 
@@ -259,6 +279,17 @@ mod tests {
         let value = boards.value(1, &pe.seen[0].activity);
         assert_eq!(pe.seen[0].activity.sentence(value), "wait_until(i32 at heap offset 0x40 > 3, now -7)");
         assert!(Boards::from_offer(&offer[..3]).is_none());
+        // Where a part has memory of its own, the word is there.
+        let own = rustix::fs::memfd_create("own", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        rustix::io::pwrite(&own, &5i32.to_ne_bytes(), (1 << 12) + 64).unwrap();
+        let mut shape = fabric.heap.shape();
+        let spread = crate::memory::kinds::Spread::System;
+        shape.parts.push(crate::memory::Part { start: 0, len: 1 << 12, own: true, spread, nodes: vec![] });
+        let mut offer = offer;
+        (offer[3], _) = (shape.write().unwrap(), offer.insert(4, own));
+        let boards = Boards::from_offer(&offer).unwrap();
+        assert_eq!(boards.value(1, &pe.seen[0].activity).map(|bits| bits as u32), Some(5));
+        assert!(Boards::from_offer(&offer[..4]).is_none(), "its memory is missing");
         let mut outside = pe.seen[0].activity;
         outside.args[0] = u64::MAX - 2;
         assert_eq!(boards.value(1, &outside), None);

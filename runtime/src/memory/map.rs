@@ -2,6 +2,9 @@
 //!
 //! A memfd has no name in any file system, so nothing is left behind however the job ends, and its
 //! pages exist only once somebody touches them, so that blocks of terabytes cost nothing.
+//!
+//! A range of every block may have other memory: huge pages, which come from a memfd of their own that is mapped over
+//! that range, or pages on certain NUMA nodes.
 
 use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
@@ -13,7 +16,11 @@ use rustix::{
     mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap},
 };
 
-use crate::{Error, Result, bootstrap::Shared};
+use super::{
+    kinds::{HugePages, Mapping, Place, Plan, Spread, bind::bind, show_bytes, show_nodes},
+    shape::{Part, Shape},
+};
+use crate::{Error, Result, bootstrap::Shared, settings::Defined};
 
 /// The alignment of the first block: what a symmetric object may be aligned to at most.
 const BASE_ALIGN: usize = 1 << 30;
@@ -36,6 +43,9 @@ pub struct HostMap {
     stride: usize,
     count: usize,
     memory: OwnedFd,
+    parts: Vec<Part>,
+    /// Of the parts that have their own, in their order.
+    own: Vec<OwnedFd>,
 }
 
 // SAFETY: a `HostMap` is an address range; what is behind it is only accessed through `unsafe` code that
@@ -98,7 +108,94 @@ impl HostMap {
         };
         let base =
             NonNull::new(base).ok_or_else(|| Error::bootstrap("mmap", "the kernel mapped at address 0"))?;
-        Ok(Self { base, stride, count, memory })
+        Ok(Self { base, stride, count, memory, parts: Vec::new(), own: Vec::new() })
+    }
+
+    /// The same with partitions that are mapped as planned: what came of that.
+    pub(crate) fn partitioned(
+        count: usize,
+        stride: usize,
+        partitions: &[(Place, Defined, Plan)],
+    ) -> Result<(Self, Vec<Mapping>)> {
+        let mut map = Self::new(count, stride)?;
+        let mappings = partitions.iter().map(|(place, defined, plan)| map.partition(place, defined, plan));
+        let mappings = mappings.collect::<Result<_>>()?;
+        Ok((map, mappings))
+    }
+
+    fn partition(&mut self, place: &Place, defined: &Defined, plan: &Plan) -> Result<Mapping> {
+        let ordinary = rustix::param::page_size();
+        let (mut page_size, mut memory, mut missing) = (ordinary, None, Vec::new());
+        for &size in plan.pages.iter().filter(|&&size| size != ordinary) {
+            match reserve(total(self.count, place.reserved)?, size) {
+                Ok(reserved) => {
+                    (page_size, memory) = (size, Some(reserved));
+                    break;
+                }
+                Err(error) => {
+                    missing.push(too_few(size, self.count * place.reserved / size, self.count, error))
+                }
+            }
+        }
+        let mut notes = plan.notes.clone();
+        if !missing.is_empty() {
+            let missing = missing.join(", ");
+            if plan.must {
+                return Err(defined.invalid(format_args!(
+                    "{missing}; raise /proc/sys/vm/nr_hugepages, or take policy=Preferred"
+                )));
+            }
+            notes.push(format!("{missing}; its pages are of {} instead", show_bytes(page_size)));
+        }
+        let (start, len, own) = (place.start, place.reserved, memory.is_some());
+        let mut part = Part { start, len, own, spread: plan.spread, nodes: plan.nodes.clone() };
+        self.put_in_place(&part, memory.as_ref())?;
+        if let Err(error) = self.bind(&part) {
+            let why = format!("this host refuses to put memory on {}: {error}", show_nodes(&part.nodes));
+            match plan.must {
+                // Everything is there without being told.
+                _ if plan.everywhere => {}
+                true => return Err(defined.invalid(why)),
+                false => notes.push(format!("{why}; it is where the system puts it")),
+            }
+            (part.spread, part.nodes) = (Spread::System, Vec::new());
+        }
+        let mapping =
+            Mapping { id: place.id, page_size, spread: part.spread, nodes: part.nodes.clone(), notes };
+        self.parts.push(part);
+        self.own.extend(memory);
+        Ok(mapping)
+    }
+
+    /// Maps a part's own memory over its range of every block.
+    fn put_in_place(&self, part: &Part, memory: Option<&OwnedFd>) -> Result<()> {
+        let Some(memory) = memory else { return Ok(()) };
+        for block in 0..self.count {
+            let place = self.base().wrapping_add(block * self.stride + part.start);
+            // SAFETY: the range is inside of the block, and nobody has been given an address in it yet.
+            unsafe {
+                mmap(
+                    place.cast(),
+                    part.len,
+                    ProtFlags::READ | ProtFlags::WRITE,
+                    MapFlags::SHARED | MapFlags::FIXED,
+                    memory,
+                    (block * part.len) as u64,
+                )
+            }
+            .map_err(|e| Error::system("mmap of huge pages", e))?;
+        }
+        Ok(())
+    }
+
+    /// Tells the kernel where a part is to be, in every block: whoever touches a page first, it comes to be there.
+    fn bind(&self, part: &Part) -> std::io::Result<()> {
+        for block in 0..self.count {
+            let place = self.base().wrapping_add(block * self.stride + part.start);
+            // SAFETY: the range is this map's.
+            unsafe { bind(place, part.len, part.spread, &part.nodes) }?;
+        }
+        Ok(())
     }
 
     /// The address of block 0.
@@ -116,21 +213,19 @@ impl HostMap {
         self.count
     }
 
-    /// What is mapped: block `i` is `i` strides behind its beginning.
+    /// What is mapped, but for parts that have memory of their own: block `i` is `i` strides behind its beginning.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.memory.as_fd()
     }
 
-    /// Count and stride of the map whose second descriptor this is.
-    pub(crate) fn shape(shape: BorrowedFd<'_>) -> Result<(usize, usize)> {
-        let mut bytes = [[0; size_of::<usize>()]; 2];
-        let n =
-            rustix::io::pread(shape, bytes.as_flattened_mut(), 0).map_err(|e| Error::system("pread", e))?;
-        if n != size_of_val(&bytes) {
-            return Err(Error::bootstrap("share", "a map arrived without its shape"));
-        }
-        let [count, stride] = bytes.map(usize::from_ne_bytes);
-        Ok((count, stride))
+    /// The memory of parts that have their own.
+    pub(crate) fn own_descriptors(&self) -> &[OwnedFd] {
+        &self.own
+    }
+
+    /// How it is divided.
+    pub(crate) fn shape(&self) -> Shape {
+        Shape { count: self.count, stride: self.stride, parts: self.parts.clone() }
     }
 }
 
@@ -144,22 +239,68 @@ impl Drop for HostMap {
 
 impl Shared for HostMap {
     fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
-        // The shape travels as the file's size and a tiny second memfd.
-        let shape = memfd_create("oxshmem-shape", MemfdFlags::CLOEXEC)
-            .map_err(|e| Error::system("memfd_create", e))?;
-        let bytes = [self.count.to_ne_bytes(), self.stride.to_ne_bytes()].concat();
-        rustix::io::pwrite(&shape, &bytes, 0).map_err(|e| Error::system("pwrite", e))?;
-        let memory = self.memory.as_fd().try_clone_to_owned().map_err(|e| Error::system("dup", e))?;
-        Ok(vec![memory, shape])
+        let shape = self.shape().write()?;
+        let dup = |memory: &OwnedFd| memory.try_clone().map_err(|e| Error::system("dup", e));
+        let mut descriptors = vec![dup(&self.memory)?, shape];
+        for own in &self.own {
+            descriptors.push(dup(own)?);
+        }
+        Ok(descriptors)
     }
 
     fn from_descriptors(descriptors: Vec<OwnedFd>) -> Result<Self> {
-        let [memory, shape] = <[OwnedFd; 2]>::try_from(descriptors).map_err(|got| {
-            Error::bootstrap("share", format!("expected 2 descriptors of a map, got {}", got.len()))
-        })?;
-        let (count, stride) = Self::shape(shape.as_fd())?;
-        Self::map(memory, count, stride)
+        let got = descriptors.len();
+        let unexpected = || Error::bootstrap("share", format!("a map does not come with {got} descriptors"));
+        let mut descriptors = descriptors.into_iter();
+        let (Some(memory), Some(shape)) = (descriptors.next(), descriptors.next()) else {
+            return Err(unexpected());
+        };
+        let shape = Shape::read(shape.as_fd())?;
+        if got != 2 + shape.own_memories() {
+            return Err(unexpected());
+        }
+        let mut map = Self::map(memory, shape.count, shape.stride)?;
+        for part in shape.parts {
+            if part.own {
+                let own = descriptors.next();
+                map.put_in_place(&part, own.as_ref())?;
+                // Of ordinary pages the memory itself knows where they are to be, of huge ones each mapping does.
+                map.bind(&part).map_err(|e| Error::system("mbind", e))?;
+                map.own.extend(own);
+            }
+            map.parts.push(part);
+        }
+        Ok(map)
     }
+}
+
+/// Memory in huge pages of a size, all of which are reserved for it.
+fn reserve(bytes: usize, page_size: usize) -> std::io::Result<OwnedFd> {
+    let log2 = page_size.trailing_zeros();
+    let flags = MemfdFlags::CLOEXEC
+        | MemfdFlags::HUGETLB
+        | MemfdFlags::from_bits_retain(log2 << libc::MFD_HUGE_SHIFT);
+    let memory = memfd_create("oxshmem-huge", flags)?;
+    ftruncate(&memory, bytes as u64)?;
+    // Mapping it reserves its pages for as long as it exists. It is done where nothing is lost if it fails.
+    // SAFETY: a new mapping at an address the kernel picks, which is gone before anybody hears of it.
+    unsafe {
+        let trial =
+            mmap(ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &memory, 0)?;
+        munmap(trial, bytes)?;
+    }
+    Ok(memory)
+}
+
+fn too_few(size: usize, needed: usize, n_pes: usize, error: std::io::Error) -> String {
+    let pool = HugePages::read().into_iter().find(|pool| pool.size == size);
+    let HugePages { free, total, .. } = pool.unwrap_or(HugePages { size, total: 0, free: 0 });
+    let size = show_bytes(size);
+    let why = match error.raw_os_error() {
+        Some(libc::ENOMEM) => String::new(),
+        _ => format!(" ({error})"),
+    };
+    format!("{free} of {total} pages of {size} are free, and {n_pes} PEs need {needed}{why}")
 }
 
 fn total(count: usize, stride: usize) -> Result<usize> {
@@ -203,6 +344,116 @@ mod tests {
         for (count, stride) in [(1 << 20, 1 << 40), (usize::MAX, 2)] {
             let error = HostMap::new(count, stride).unwrap_err().to_string();
             assert!(error.contains("SHMEM_SYMMETRIC_SIZE"), "{error}");
+        }
+    }
+
+    fn planned(text: &str, count: usize) -> Result<(HostMap, Vec<Mapping>)> {
+        let mut settings = crate::settings::Settings::default();
+        settings.add_partition(2, text.parse().unwrap())?;
+        settings.add_partition(1, crate::settings::Partition::new(1 << 20))?;
+        let layout = super::super::kinds::Layout::of(&settings)?;
+        let topology = super::super::kinds::Topology::read("/sys/devices/system/node");
+        let (pools, ordinary) = (HugePages::read(), rustix::param::page_size());
+        let plans = layout.places().iter().map(|place| {
+            let defined = place.defined.expect("it is defined");
+            let plan = super::super::kinds::plan(place, count, &topology, &pools, ordinary);
+            Ok((*place, defined, plan.map_err(|why| defined.invalid(why))?))
+        });
+        HostMap::partitioned(count, 1 << 30, &plans.collect::<Result<Vec<_>>>()?)
+    }
+
+    #[test]
+    fn a_part_with_memory_of_its_own_is_the_same_in_every_map_and_descriptor() {
+        let mut a = HostMap::new(2, 1 << 20).unwrap();
+        let part = Part { start: 64 << 10, len: 128 << 10, own: true, spread: Spread::System, nodes: vec![] };
+        let own = memfd_create("own", MemfdFlags::CLOEXEC).unwrap();
+        ftruncate(&own, 256 << 10).unwrap();
+        a.put_in_place(&part, Some(&own)).unwrap();
+        (a.parts, a.own) = (vec![part], vec![own]);
+        let b = HostMap::from_descriptors(a.to_descriptors().unwrap()).unwrap();
+        assert_eq!(a.shape(), b.shape());
+        for block in 0..2 {
+            for (i, at) in [(64 << 10) - 1, 64 << 10, (192 << 10) - 1, 192 << 10].into_iter().enumerate() {
+                // SAFETY: the byte is inside of a block of both maps.
+                unsafe {
+                    copy_byte(a.base().add((block << 20) + at), (4 * block + i + 1) as u8);
+                    assert_eq!(
+                        super::super::copy::load(b.base().add((block << 20) + at)),
+                        (4 * block + i + 1) as u8
+                    );
+                }
+            }
+        }
+        let byte = |fd: &OwnedFd, at: u64| {
+            let mut byte = [0];
+            rustix::io::pread(fd, &mut byte, at).unwrap();
+            byte[0]
+        };
+        let own = &b.own_descriptors()[0];
+        assert_eq!([0, (128 << 10) - 1, 128 << 10, (256 << 10) - 1].map(|at| byte(own, at)), [2, 3, 6, 7]);
+        assert_eq!(byte(&b.memory, 64 << 10), 0, "what lies below is never touched");
+        let mut descriptors = a.to_descriptors().unwrap();
+        descriptors.pop();
+        assert!(HostMap::from_descriptors(descriptors).is_err());
+    }
+
+    /// Free huge pages of 2 MiB; none, which it says, if there are fewer than so many.
+    fn huge_pages(at_least: usize) -> Option<usize> {
+        let free = HugePages::read().iter().find(|pool| pool.size == 2 << 20).map_or(0, |pool| pool.free);
+        if free < at_least {
+            println!(
+                "skipped: {free} huge pages of 2M are free, and {at_least} needed: /proc/sys/vm/nr_hugepages"
+            );
+        }
+        (free >= at_least).then_some(free)
+    }
+
+    #[test]
+    fn a_partition_in_huge_pages_is_shared_and_between_its_neighbours() {
+        let Some(free) = huge_pages(6) else { return };
+        let (a, mappings) = planned("size=3M:kind=S:policy=S:pgsize=2M", 3).unwrap();
+        assert_eq!((mappings[1].page_size, &mappings[1].notes), (2 << 20, &vec![]));
+        let left = huge_pages(0).unwrap();
+        assert!(left + 6 <= free, "{left} of {free} are left: pages are reserved before they are touched");
+        let b = HostMap::from_descriptors(a.to_descriptors().unwrap()).unwrap();
+        for block in 0..3 {
+            for (i, at) in [0, (4 << 20) - 1, 4 << 20, (1 << 30) - 1].into_iter().enumerate() {
+                let at = block * (1 << 30) + at;
+                // SAFETY: the byte is inside of a block of both maps.
+                unsafe {
+                    copy_byte(a.base().add(at), (4 * block + i + 1) as u8);
+                    assert_eq!(super::super::copy::load(b.base().add(at)), (4 * block + i + 1) as u8);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn where_huge_pages_are_missing_mandatory_fails_and_preferred_falls_back_and_says_so() {
+        // More than any host keeps, if it has huge pages at all.
+        let asked = "size=512M:pgsize=1G";
+        let two_mib = HugePages::read().iter().map(|pool| pool.free * pool.size).sum::<usize>();
+        if two_mib >= 64 << 30 {
+            println!("skipped: this host has {two_mib} bytes in huge pages");
+            return;
+        }
+        let error = planned(&format!("{asked}:kind=N:policy=M"), 64).unwrap_err().to_string();
+        for part in ["SMAX_SYMMETRIC_PARTITION2=", "pages"] {
+            assert!(error.contains(part), "{error}");
+        }
+        for policy in ["kind=N:policy=P", "kind=S:policy=S"] {
+            let (map, mappings) = planned(&format!("{asked}:{policy}"), 64).unwrap();
+            let [_, mapping] = &mappings[..] else { panic!("{mappings:?}") };
+            assert_eq!(mapping.page_size, rustix::param::page_size());
+            if HugePages::read().is_empty() {
+                continue;
+            }
+            assert!(
+                mapping.notes[0].contains("64 PEs need") && mapping.notes[0].ends_with("instead"),
+                "{mapping:?}"
+            );
+            // SAFETY: the last byte of the last block is inside the map.
+            unsafe { copy_byte(map.base().add((64 << 30) - 1), 1) };
         }
     }
 

@@ -2,11 +2,17 @@
 //!
 //! - [`HostMap`]: one memfd that holds a block of every local PE, mapped once a process.
 //! - [`Segment`]: a range of such blocks as symmetric memory: (PE, offset) to address.
+//! - [`kinds`]: what memory the partitions of the heap are in.
 //! - [`copy`]: copies that stay defined when PEs race.
 
 pub mod copy;
+pub mod kinds;
 mod map;
 mod segment;
+mod shape;
 
 pub use map::HostMap;
 pub use segment::{Extent, Segment, SegmentId};
+#[cfg(test)]
+pub(crate) use shape::Part;
+pub(crate) use shape::Shape;

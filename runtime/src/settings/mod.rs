@@ -5,6 +5,7 @@
 //! from it, so that a new setting is one field of [`Settings`] and one row.
 
 mod choice;
+mod partition;
 mod render;
 mod size;
 mod table;
@@ -18,7 +19,10 @@ pub use choice::{
     AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, Driver, Fence, ReduceAlgorithm,
     ScanAlgorithm, SyncAlgorithm,
 };
+pub use partition::{Defined, Kind, MAX_PARTITION_ID, MAX_PARTITIONS, Partition, Policy};
 pub use render::markdown;
+#[cfg(not(loom))]
+pub(crate) use size::show as show_size;
 pub use table::{Setting, TABLE};
 pub use unknown::unknown;
 pub use values::{Entry, FenceSide, Origin, Settings};

@@ -28,7 +28,8 @@ impl Settings {
         let entries: Vec<Entry> = self.entries().collect();
         let width = |cell: fn(&Entry) -> usize| entries.iter().map(cell).max().unwrap_or(0);
         let name = width(|entry| entry.setting.name.len());
-        let value = width(|entry| entry.value.len());
+        // Partitions are longer than what others are aligned to.
+        let value = width(|entry| if entry.value.len() > 16 { 0 } else { entry.value.len() });
         for entry in &entries {
             writeln!(out, "{:name$}  {:value$}  {}", entry.setting.name, entry.value, entry.origin)?;
             for line in wrap(&explain(entry.setting), WIDTH - 4) {

@@ -8,7 +8,7 @@ use super::{
         AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, Choice, CollectAlgorithm, Driver, Fence,
         ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
     },
-    size,
+    partition, size,
 };
 use crate::bootstrap::Deal;
 
@@ -41,6 +41,8 @@ pub(super) enum Read {
     Presence(fn(&mut Settings)),
     /// By what it holds. The error says what was expected.
     Text(fn(&mut Settings, &str) -> Result<(), String>),
+    /// As one of many that end in a number. They are read together.
+    Numbered,
 }
 
 const FLAG: &str = "any value, even an empty one, is on";
@@ -66,6 +68,47 @@ pub static TABLE: &[Setting] = &[
         same_on_all_pes: true,
         read: Read::Text(|to, text| size::parse(text).map(|value| to.symmetric_size = value)),
         show: |from| size::show(from.symmetric_size),
+    },
+    Setting {
+        name: partition::VARIABLES,
+        deprecated: &[],
+        default: "none",
+        values: "size=SIZE:kind=KIND:policy=POLICY:pgsize=SIZE, of which size is enough, for an n from 1 to 127; sizes as 4096, \
+                 512M or 1.5G; kinds Fastmem, Normalmem, Sysdefault; policies Mandatory, Preferred, Interleaved, Sysdefault; \
+                 initials are enough",
+        unit: "",
+        effect: "A partition of the symmetric heap, in memory of a kind and in pages of a size. With any, there is no other heap: \
+                 what names no partition is allocated in partition 1, and SHMEM_SYMMETRIC_SIZE must not be set. The names \
+                 SMAX_SYMMETRIC_PARTITION1 and SMA_SYMMETRIC_PARTITION1 are the same as SHMEM_SYMMETRIC_PARTITION1.",
+        same_on_all_pes: true,
+        read: Read::Numbered,
+        show: |from| partition::show(&from.partitions),
+    },
+    Setting {
+        name: "SHMEM_MEMINFO_REPORT",
+        deprecated: &["SMA_MEMINFO_REPORT"],
+        default: "off",
+        values: FLAG,
+        unit: "",
+        effect: "Prints, on PE 0, what memory its host has, and for each partition what was asked and what it was mapped to, at \
+                 start-up; and what is in use, then and at the end.",
+        same_on_all_pes: false,
+        read: Read::Presence(|to| to.meminfo_report = true),
+        show: |from| on_off(from.meminfo_report),
+    },
+    Setting {
+        name: "SHMEM_NUMA_TOPOLOGY",
+        deprecated: &[],
+        default: "/sys/devices/system/node",
+        values: "a folder",
+        unit: "",
+        effect: "Where the NUMA nodes of the host are described. For tests, which describe others there than there are.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            to.numa_topology = text.to_owned();
+            Ok(())
+        }),
+        show: |from| from.numa_topology.clone(),
     },
     Setting {
         name: "SHMEM_VERSION",

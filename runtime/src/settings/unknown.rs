@@ -1,6 +1,6 @@
 //! Variables that look like settings and are none: misspelt ones, mostly.
 
-use super::TABLE;
+use super::{TABLE, partition};
 
 /// What to say of each of `names` that begins as a setting does and is not one: a sentence a name, in the
 /// order of the names, with the setting that was probably meant. `SHMEM_DEBUG` prints them.
@@ -19,15 +19,18 @@ pub fn unknown<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Vec<String>
 
 /// Every name that is read, with the name to recommend for it.
 fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
-    TABLE.iter().flat_map(|setting| {
+    let rows = TABLE.iter().flat_map(|setting| {
         let deprecated = setting.deprecated.iter().map(|&name| (name, setting.name));
         std::iter::once((setting.name, setting.name)).chain(deprecated)
-    })
+    });
+    rows.chain(partition::examples().map(|name| (name, partition::VARIABLES)))
 }
 
 fn looks_like_setting(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
-    (upper.starts_with("SHMEM_") || upper.starts_with("SMA_")) && known().all(|(read, _)| read != name)
+    ["SHMEM_", "SMA_", "SMAX_"].iter().any(|prefix| upper.starts_with(prefix))
+        && known().all(|(read, _)| read != name)
+        && !partition::is_candidate(name)
 }
 
 fn describe(name: &str) -> String {
@@ -74,6 +77,10 @@ mod tests {
     fn names_that_are_read_and_names_of_others_are_not_mentioned() {
         let names: Vec<&str> = known().map(|(name, _)| name).collect();
         assert_eq!(unknown(names), Vec::<String>::new());
+        assert_eq!(
+            unknown(["SMAX_SYMMETRIC_PARTITION7", "SHMEM_SYMMETRIC_PARTITION127"]),
+            Vec::<String>::new()
+        );
         assert_eq!(unknown(["PATH", "SHMEM", "SMACK_X", "MY_SHMEM_DEBUG", ""]), Vec::<String>::new());
     }
 
@@ -86,6 +93,8 @@ mod tests {
             ("SMA_SYMMETRIC_SZIE", "SHMEM_SYMMETRIC_SIZE"),
             ("SHMEM_DEBGU", "SHMEM_DEBUG"),
             ("shmem_debug", "SHMEM_DEBUG"),
+            ("SMAX_SYMETRIC_PARTITION2", "SHMEM_SYMMETRIC_PARTITION<n>"),
+            ("SHMEM_SYMMETRIC_PARTITON", "SHMEM_SYMMETRIC_PARTITION<n>"),
         ] {
             let [said] = &unknown([wrong])[..] else { panic!("{wrong}: not one message") };
             assert!(said.starts_with(wrong) && said.ends_with(&format!("did you mean {meant}?")), "{said}");

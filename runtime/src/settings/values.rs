@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
 use super::{
     AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, Driver, Fence, ReduceAlgorithm,
-    ScanAlgorithm, Setting, SyncAlgorithm, TABLE, table::Read,
+    ScanAlgorithm, Setting, SyncAlgorithm, TABLE,
+    partition::{self, Defined, Partition},
+    table::Read,
 };
 use crate::{Error, Result, bootstrap::Deal};
 
@@ -27,6 +29,12 @@ const SPIN: Duration = Duration::from_micros(2);
 pub struct Settings {
     /// Bytes in the symmetric heap of each PE: `SHMEM_SYMMETRIC_SIZE`.
     pub symmetric_size: usize,
+    /// Partitions of the heap: `SHMEM_SYMMETRIC_PARTITION<n>`.
+    pub(super) partitions: BTreeMap<usize, Defined>,
+    /// Whether what memory there is, and is in use, is printed: `SHMEM_MEMINFO_REPORT`.
+    pub meminfo_report: bool,
+    /// Where NUMA nodes are described: `SHMEM_NUMA_TOPOLOGY`.
+    pub numa_topology: String,
     /// Whether the version is printed at start-up: `SHMEM_VERSION`.
     pub version: bool,
     /// Whether the settings are printed at start-up: `SHMEM_INFO`.
@@ -73,6 +81,9 @@ impl Default for Settings {
         Self {
             symmetric_size: 512 << 20,
             statics: 0,
+            partitions: BTreeMap::new(),
+            meminfo_report: false,
+            numa_topology: "/sys/devices/system/node".to_owned(),
             version: false,
             info: false,
             debug: false,
@@ -142,7 +153,11 @@ impl Settings {
     /// # Ok::<(), oxshmem_runtime::Error>(())
     /// ```
     pub fn from_env() -> Result<Self> {
-        Self::from_lookup(|name| std::env::var_os(name))
+        let named = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        let mut partitions: Vec<_> = named.filter(|(name, _)| partition::is_candidate(name)).collect();
+        // The environment has no order.
+        partitions.sort();
+        Self::read(|name| std::env::var_os(name), partitions)
     }
 
     /// How PEs are dealt to hosts where nothing but the environment says so, for who starts a job of `n_pes` PEs. Looks at no
@@ -181,6 +196,11 @@ impl Settings {
     /// # Ok::<(), oxshmem_runtime::Error>(())
     /// ```
     pub fn from_lookup(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
+        let partitions = partition::candidates(&lookup);
+        Self::read(lookup, partitions)
+    }
+
+    fn read(lookup: impl Fn(&str) -> Option<OsString>, partitions: Vec<(String, OsString)>) -> Result<Self> {
         let mut settings = Self::default();
         for setting in TABLE {
             let names = std::iter::once(&setting.name).chain(setting.deprecated);
@@ -189,6 +209,7 @@ impl Settings {
             };
             match setting.read {
                 Read::Presence(set) => set(&mut settings),
+                Read::Numbered => continue,
                 Read::Text(set) => value
                     .to_str()
                     .ok_or_else(|| format!("not UTF-8; expected {}", setting.values))
@@ -202,7 +223,60 @@ impl Settings {
             let shown = (setting.show)(&settings);
             settings.read_from.insert(setting.name, (name, shown));
         }
+        settings.partitions = partition::define(partitions)?;
+        if let Some(first) = settings.partitions.values().next() {
+            settings.no_heap_size_beside(first)?;
+            let shown = partition::show(&settings.partitions);
+            settings.read_from.insert(partition::VARIABLES, (partition::VARIABLES, shown));
+        }
         Ok(settings)
+    }
+
+    fn no_heap_size_beside(&self, partition: &Defined) -> Result<()> {
+        match self.read_from.get("SHMEM_SYMMETRIC_SIZE") {
+            None => Ok(()),
+            Some((size, _)) => Err(partition.invalid(format_args!(
+                "{size} is set too; a heap has a size or partitions, so unset one of them"
+            ))),
+        }
+    }
+
+    /// The partitions that the heap is to have, in the order of their numbers. Where there is none, the heap is one of
+    /// [`symmetric_size`](Self::symmetric_size) bytes.
+    ///
+    /// ```
+    /// # use oxshmem_runtime::settings::*;
+    /// let settings =
+    ///     Settings::from_lookup(|name| (name == "SMAX_SYMMETRIC_PARTITION2").then(|| "size=1G".into()))?;
+    /// let found: Vec<_> = settings.partitions().map(|it| (it.id, it.asked.size)).collect();
+    /// assert_eq!(found, [(2, 1 << 30)]);
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
+    pub fn partitions(&self) -> impl Iterator<Item = &Defined> + '_ {
+        self.partitions.values()
+    }
+
+    /// Defines partition `id`, or defines it anew.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] for a number that is not from 1 to 127, for one partition too many, for fields that
+    /// do not go together, and where the environment says how large the heap is.
+    ///
+    /// ```
+    /// # use oxshmem_runtime::settings::*;
+    /// let mut settings = Settings::default();
+    /// settings.add_partition(1, Partition::new(64 << 20))?;
+    /// settings.add_partition(2, Partition { kind: Kind::Fastmem, policy: Policy::Preferred, ..Partition::new(1 << 30) })?;
+    /// assert!(settings.add_partition(128, Partition::new(1)).is_err());
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
+    pub fn add_partition(&mut self, id: usize, partition: Partition) -> Result<()> {
+        partition::add(&mut self.partitions, id, partition)?;
+        let added = self.no_heap_size_beside(&self.partitions[&id]);
+        if added.is_err() {
+            self.partitions.remove(&id);
+        }
+        added
     }
 
     /// Every setting with its value, in the order of [`TABLE`].

@@ -29,10 +29,13 @@ use super::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Heap {
+    /// Where it begins: offsets are from the start of its segment.
+    start: usize,
     size: usize,
     free: FreeSet,
     live: BTreeMap<usize, Block>,
     offset_of: BTreeMap<u64, usize>,
+    first_id: u64,
     next_id: u64,
     peak_used: usize,
     high_water: usize,
@@ -73,7 +76,7 @@ pub struct HeapUse {
     pub frees: u64,
     /// Calls of `realloc` that succeeded.
     pub reallocations: u64,
-    /// The end of the highest block there ever was. What lies beyond was never handed out.
+    /// The end of the highest block there ever was, from the start of the heap. What lies beyond was never handed out.
     pub high_water: usize,
 }
 
@@ -104,15 +107,36 @@ impl Heap {
     /// assert_eq!(Heap::new(1000).usage().size, 960);
     /// ```
     pub fn new(size: usize) -> Self {
+        Self::at(0, size, 1)
+    }
+
+    /// An empty heap of `size` bytes, rounded down to whole lines, from offset `start` on, which is a multiple of a
+    /// [`LINE`]. Its blocks are numbered from `first_id` on: so that heaps of one segment number theirs differently.
+    ///
+    /// ```
+    /// # use oxshmem_spaces::heap::*;
+    /// let mut heap = Heap::at(1 << 20, 4096, 100);
+    /// let block = heap.alloc(Layout::new(64))?;
+    /// assert_eq!((block.offset, block.id), (1 << 20, 100));
+    /// assert_eq!((heap.usage().size, heap.usage().high_water), (4096, 64));
+    /// # Ok::<(), HeapError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `start` is inside of a line.
+    pub fn at(start: usize, size: usize, first_id: u64) -> Self {
+        assert!(start.is_multiple_of(LINE), "a heap begins with a line");
         let size = size - size % LINE;
         Self {
+            start,
             size,
-            free: FreeSet::new(size),
+            free: FreeSet::new(start, size),
             live: BTreeMap::new(),
             offset_of: BTreeMap::new(),
-            next_id: 1,
+            first_id,
+            next_id: first_id,
             peak_used: 0,
-            high_water: 0,
+            high_water: start,
             frees: 0,
             reallocations: 0,
         }
@@ -263,10 +287,10 @@ impl Heap {
             blocks: self.live.len(),
             free_blocks: self.free.len(),
             peak_used: self.peak_used,
-            allocations: self.next_id - 1,
+            allocations: self.next_id - self.first_id,
             frees: self.frees,
             reallocations: self.reallocations,
-            high_water: self.high_water,
+            high_water: self.high_water - self.start,
         }
     }
 

@@ -144,10 +144,10 @@ impl Layout {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Its number: 1 for the first allocation of a heap, and one more for each that follows. A block keeps
-    /// it when it is resized.
+    /// Its number: 1 for the first allocation of a heap, unless it was told another, and one more for each that follows.
+    /// A block keeps it when it is resized.
     pub id: u64,
-    /// Where it starts, in bytes from the start of the heap. A multiple of `align`.
+    /// Where it starts, in bytes from the start of the heap's segment. A multiple of `align`.
     pub offset: usize,
     /// Bytes that were asked for.
     pub bytes: usize,
@@ -157,13 +157,13 @@ pub struct Block {
     pub align: usize,
     /// What it is for.
     pub hints: Hints,
-    /// The offset, from the start of the heap, from which on its bytes belonged to no block before the call
+    /// The offset from which on its bytes belonged to no block before the call
     /// that made it this size. They are still what the mapping began as: zero. From `offset` to `end()`.
     pub fresh_from: usize,
 }
 
 impl Block {
-    /// The offset behind its last byte, from the start of the heap.
+    /// The offset behind its last byte.
     ///
     /// ```
     /// # use oxshmem_spaces::heap::*;

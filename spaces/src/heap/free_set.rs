@@ -29,10 +29,10 @@ pub(super) struct Place {
 }
 
 impl FreeSet {
-    /// One free block of `size` bytes at offset 0, or none where that is 0.
-    pub(super) fn new(size: usize) -> Self {
+    /// One free block of `size` bytes at `offset`, or none where that is 0.
+    pub(super) fn new(offset: usize, size: usize) -> Self {
         let mut set = Self::default();
-        set.insert(0, size);
+        set.insert(offset, size);
         set
     }
 

@@ -11,6 +11,8 @@ const SPACE_EXIT: &str =
 const KIND_EXIT: &str = "Collective on the world team: a barrier on exit, unless nothing is allocated.";
 const BLOCK: &str =
     "The symmetric address of the block, or null if there is not enough memory or nothing was asked for.";
+const KIND_BLOCK: &str = "The symmetric address of the block, or null if there is not enough memory, nothing was asked for, or the \
+     partition is not defined. The first call in a job for one that is not is reported on standard error.";
 const FOUND: &str = "Zero, or nonzero if there is none.";
 
 const fn spaces(name: &'static str, returns: &'static str, parameters: &'static str) -> Form {
@@ -107,11 +109,13 @@ pub(super) static GROUPS: &[Group] = &[
         name: "shmemx_kind_malloc",
         section: "memory kinds",
         brief: "allocates symmetric memory in a partition",
-        text: "All PEs call it with the same arguments. shmem_free and shmem_realloc take the block too. \
-               Partition 1 is the symmetric heap; there are no others in this version.",
+        text: "All PEs call it with the same arguments. shmem_free and shmem_realloc take the block too; it is resized in its \
+               partition. Variables define partitions: SMAX_SYMMETRIC_PARTITION2=size=1G:kind=Fastmem:policy=Preferred \
+               makes partition 2. Where there are none, partition 1 is the symmetric heap.",
         forms: &[kinds("shmemx_kind_malloc", "size_t size, int partition_id")],
         completion: KIND_EXIT,
-        returns: BLOCK,
+        returns: KIND_BLOCK,
+        rust: Some("Partition::alloc"),
         see: &["shmemx_kind_align", "shmem_malloc"],
         ..BASE
     },
@@ -122,7 +126,8 @@ pub(super) static GROUPS: &[Group] = &[
         text: "All PEs call it with the same arguments.",
         forms: &[kinds("shmemx_kind_align", "size_t alignment, size_t size, int partition_id")],
         completion: KIND_EXIT,
-        returns: BLOCK,
+        returns: KIND_BLOCK,
+        rust: Some("Partition::alloc_aligned"),
         see: &["shmemx_kind_malloc", "shmem_align"],
         ..BASE
     },

@@ -1,0 +1,187 @@
+//! Where in a PE's heap each partition lies. It follows from the settings alone, so that all PEs of all hosts have the
+//! same offsets, whatever memory each host has.
+//!
+//! Partitions lie in the order of their pages' sizes, the largest first. Each then begins where the one before ends,
+//! and is aligned to its pages all the same: there are no gaps, which a network card would have to register too.
+
+use crate::{
+    Error, Result,
+    settings::{Defined, Settings},
+};
+
+/// What everything in the heap is aligned to: no ordinary page is larger.
+const GRAIN: usize = 64 << 10;
+
+/// The heap of a PE: its partitions, and behind them the executable's globals.
+///
+/// ```
+/// use oxshmem_runtime::{memory::kinds::Layout, settings::{Partition, Settings}};
+///
+/// let mut settings = Settings::default();
+/// settings.add_partition(1, Partition::new(100_000))?;
+/// settings.add_partition(9, Partition { page_size: Some(2 << 20), ..Partition::new(3 << 20) })?;
+/// let layout = Layout::of(&settings)?;
+/// let places: Vec<_> = layout.places().iter().map(|it| (it.id, it.start, it.len)).collect();
+/// assert_eq!(places, [(1, 4 << 20, 100_000), (9, 0, 3 << 20)]);
+/// assert_eq!(layout.len(), (4 << 20) + (128 << 10));
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    places: Vec<Place>,
+    len: usize,
+    statics_at: usize,
+}
+
+/// The place of a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its number. 1 is what names no partition.
+    pub id: usize,
+    /// Where it begins, in bytes from the start of the heap.
+    pub start: usize,
+    /// Bytes that were asked for.
+    pub len: usize,
+    /// Bytes up to the end of its last page.
+    pub reserved: usize,
+    /// The variable that makes it larger.
+    pub variable: &'static str,
+    /// What defines it. None where the heap has no partitions.
+    pub defined: Option<Defined>,
+}
+
+impl Layout {
+    /// What `settings` come to.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if all of it exceeds any address space.
+    pub fn of(settings: &Settings) -> Result<Self> {
+        let beyond = || Error::Unsupported {
+            what: match settings.partitions().next() {
+                None => {
+                    format!("SHMEM_SYMMETRIC_SIZE={} is beyond any address space", settings.symmetric_size)
+                }
+                Some(_) => {
+                    "the partitions of the symmetric heap are beyond any address space; make them smaller"
+                        .into()
+                }
+            },
+        };
+        let mut places: Vec<_> =
+            settings.partitions().map(Place::asked).collect::<Option<_>>().ok_or_else(beyond)?;
+        places.sort_by_key(|place| (std::cmp::Reverse(place.grain()), place.id));
+        let mut end = 0usize;
+        for place in &mut places {
+            place.start = end;
+            end = end.checked_add(place.reserved).ok_or_else(beyond)?;
+        }
+        places.sort_by_key(|place| place.id);
+        if places.is_empty() {
+            end = settings.symmetric_size;
+            let variable = "SHMEM_SYMMETRIC_SIZE";
+            places.push(Place { id: 1, start: 0, len: end, reserved: end, variable, defined: None });
+        }
+        let statics_at = end.checked_next_multiple_of(GRAIN).ok_or_else(beyond)?;
+        statics_at.checked_add(settings.statics).ok_or_else(beyond)?;
+        Ok(Self { places, len: end, statics_at })
+    }
+
+    /// The partitions in the order of their numbers. Where none is defined, the heap as number 1.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// Bytes from the start of the heap to the end of the last partition.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Where the executable's globals begin, on pages of their own.
+    pub fn statics_at(&self) -> usize {
+        self.statics_at
+    }
+}
+
+impl Place {
+    fn asked(defined: &Defined) -> Option<Self> {
+        let Defined { id, asked, variable } = *defined;
+        let mut place =
+            Self { id, start: 0, len: asked.size, reserved: 0, variable, defined: Some(*defined) };
+        place.reserved = asked.size.checked_next_multiple_of(place.grain())?;
+        Some(place)
+    }
+
+    /// What its beginning and end are aligned to.
+    fn grain(&self) -> usize {
+        self.defined.and_then(|it| it.asked.page_size).map_or(GRAIN, |page| page.max(GRAIN))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::settings::Partition;
+
+    fn settings(partitions: &[(usize, usize, Option<usize>)]) -> Settings {
+        let mut settings = Settings::default();
+        for &(id, size, page_size) in partitions {
+            settings.add_partition(id, Partition { page_size, ..Partition::new(size) }).unwrap();
+        }
+        settings
+    }
+
+    #[test]
+    fn without_partitions_the_heap_is_one_of_the_size_that_was_set() {
+        let mut settings = Settings::default();
+        settings.symmetric_size = 100_000;
+        let layout = Layout::of(&settings).unwrap();
+        let [heap] = layout.places() else { panic!("{layout:?}") };
+        assert_eq!((heap.id, heap.start, heap.len, heap.defined), (1, 0, 100_000, None));
+        assert_eq!((layout.len(), layout.statics_at()), (100_000, 128 << 10));
+    }
+
+    #[test]
+    fn what_no_address_space_holds_is_an_error() {
+        let mut heap = Settings::default();
+        heap.symmetric_size = usize::MAX;
+        let too_large =
+            [heap, settings(&[(1, usize::MAX, None)]), settings(&[(1, 1 << 63, None), (2, 1 << 63, None)])];
+        for settings in too_large {
+            let error = Layout::of(&settings).unwrap_err().to_string();
+            assert!(error.contains("beyond any address space"), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn partitions_are_aligned_to_their_pages_and_lie_one_behind_the_other(
+            sizes in proptest::collection::btree_map(1usize..=127, (1usize..1 << 32, proptest::option::of(12u32..=30)), 1..=7),
+        ) {
+            let asked: Vec<_> =
+                sizes.into_iter().map(|(id, (size, page))| (id, size, page.map(|shift| 1 << shift))).collect();
+            let layout = Layout::of(&settings(&asked)).unwrap();
+            prop_assert_eq!(layout.places().len(), asked.len());
+            for (place, &(id, size, page)) in layout.places().iter().zip(&asked) {
+                prop_assert_eq!((place.id, place.len), (id, size));
+                let page = page.unwrap_or(1).max(GRAIN);
+                prop_assert!(place.start.is_multiple_of(page) && place.reserved.is_multiple_of(page));
+                prop_assert!(place.reserved >= size && place.reserved - size < page);
+            }
+            let mut by_start = layout.places().to_vec();
+            by_start.sort_by_key(|place| place.start);
+            let mut end = 0;
+            for place in by_start {
+                prop_assert_eq!(place.start, end);
+                end += place.reserved;
+            }
+            prop_assert_eq!(layout.len(), end);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What a partition was mapped to, and how the PE that did it tells the others.
+
+use std::fmt;
+
+use super::{Spread, show_bytes, show_nodes};
+
+/// What a partition of a host's PEs was mapped to.
+///
+/// ```
+/// use oxshmem_runtime::memory::kinds::{Mapping, Spread};
+///
+/// let mapping = Mapping { id: 2, page_size: 2 << 20, spread: Spread::Bound, nodes: vec![1], notes: vec![] };
+/// assert_eq!(mapping.to_string(), "pages of 2M, on node 1 only");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// The partition.
+    pub id: usize,
+    /// Bytes of its pages.
+    pub page_size: usize,
+    /// How they are spread over NUMA nodes.
+    pub spread: Spread,
+    /// Over which, if not as the system likes.
+    pub nodes: Vec<usize>,
+    /// What is not as it was asked for: a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Mapping {
+    /// A line from which [`decode`](Self::decode) makes the same.
+    pub(crate) fn encode(&self) -> String {
+        let Self { id, page_size, spread, nodes, notes } = self;
+        let notes: String =
+            notes.iter().map(|note| format!("\t{}", note.replace(['\t', '\n'], " "))).collect();
+        format!("{id}\t{page_size}\t{}{notes}", encode_spread(*spread, nodes))
+    }
+
+    pub(crate) fn decode(line: &str) -> Option<Self> {
+        let mut fields = line.split('\t');
+        let id = fields.next()?.parse().ok()?;
+        let page_size = fields.next()?.parse().ok()?;
+        let (spread, nodes) = decode_spread(fields.next()?)?;
+        Some(Self { id, page_size, spread, nodes, notes: fields.map(str::to_owned).collect() })
+    }
+}
+
+impl fmt::Display for Mapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nodes = show_nodes(&self.nodes);
+        write!(f, "pages of {}, ", show_bytes(self.page_size))?;
+        match self.spread {
+            Spread::System => f.write_str("where the system puts them"),
+            Spread::Bound => write!(f, "on {nodes} only"),
+            Spread::Preferred => write!(f, "on {nodes} while there is room"),
+            Spread::Interleaved => write!(f, "on {nodes} in turn"),
+        }
+    }
+}
+
+const LETTERS: [(char, Spread); 4] =
+    [('S', Spread::System), ('B', Spread::Bound), ('P', Spread::Preferred), ('I', Spread::Interleaved)];
+
+/// A word such as `B0,2`.
+pub(crate) fn encode_spread(spread: Spread, nodes: &[usize]) -> String {
+    let letter = LETTERS.iter().find(|(_, it)| *it == spread).map_or('S', |(letter, _)| *letter);
+    let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
+    format!("{letter}{}", nodes.join(","))
+}
+
+pub(crate) fn decode_spread(word: &str) -> Option<(Spread, Vec<usize>)> {
+    let letter = word.chars().next()?;
+    let (_, spread) = LETTERS.iter().find(|(it, _)| *it == letter)?;
+    let nodes = word[1..]
+        .split(',')
+        .filter(|node| !node.is_empty())
+        .map(|node| node.parse().ok())
+        .collect::<Option<_>>()?;
+    Some((*spread, nodes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_what_arrives() {
+        for (_, spread) in LETTERS {
+            for nodes in [vec![], vec![0], vec![1, 200]] {
+                for notes in [vec![], vec!["one".to_owned(), "and another".to_owned()]] {
+                    let mapping =
+                        Mapping { id: 127, page_size: 1 << 30, spread, nodes: nodes.clone(), notes };
+                    assert_eq!(Mapping::decode(&mapping.encode()), Some(mapping));
+                }
+            }
+        }
+        for garbage in ["", "1", "1\t2", "1\t2\tX0", "1\t2\tBx", "x\t2\tS", "1\t2\t\u{e9}"] {
+            assert_eq!(Mapping::decode(garbage), None, "{garbage}");
+        }
+    }
+}

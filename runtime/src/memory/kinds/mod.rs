@@ -1,0 +1,44 @@
+//! Memory kinds: which memory the partitions of the symmetric heap are in (memory kinds 0.7).
+//!
+//! Partitions are ranges of the one heap that every PE has, so that nothing but this folder and the allocator knows of
+//! them. What distinguishes them is the memory behind the addresses.
+//!
+//! | module | question |
+//! |---|---|
+//! | [`layout`] | where in a PE's heap does each partition lie? |
+//! | [`topology`] | which NUMA nodes does this host have, and which of them are fast? |
+//! | [`pages`] | which sizes of huge pages are there, and how many? |
+//! | [`plan`](mod@plan) | what is a partition to be mapped to on such a host? |
+//! | [`mapping`] | what was it mapped to, as all PEs of the host are told? |
+//! | [`report`] | how is all of that told to people? |
+
+pub(super) mod bind;
+pub mod layout;
+pub mod mapping;
+pub mod pages;
+pub mod plan;
+pub mod report;
+pub mod topology;
+
+pub use layout::{Layout, Place};
+pub use mapping::Mapping;
+pub use pages::HugePages;
+pub use plan::{Plan, Spread, plan};
+pub use report::{forecast, host_memory};
+pub use topology::{Node, Topology};
+
+/// `bytes` in the largest unit that shows it without a fraction: `2M`.
+///
+/// ```
+/// # use oxshmem_runtime::memory::kinds::show_bytes;
+/// assert_eq!((show_bytes(4096), show_bytes(3 << 20), show_bytes(5)), ("4K".into(), "3M".into(), "5".into()));
+/// ```
+pub fn show_bytes(bytes: usize) -> String {
+    crate::settings::show_size(bytes)
+}
+
+/// Numbers of NUMA nodes, for people: `node 0`, `nodes 0, 2`.
+pub(crate) fn show_nodes(nodes: &[usize]) -> String {
+    let all: Vec<_> = nodes.iter().map(ToString::to_string).collect();
+    format!("{} {}", if nodes.len() == 1 { "node" } else { "nodes" }, all.join(", "))
+}

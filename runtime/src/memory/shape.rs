@@ -1,0 +1,106 @@
+//! The shape of a map, as it travels beside the map's memory: in a small file of its own.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::kinds::{
+    Spread,
+    mapping::{decode_spread, encode_spread},
+};
+use crate::{Error, Result};
+
+/// How long a shape may be: longer than any that there is.
+const LONGEST: usize = 64 << 10;
+
+/// How a map is divided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// How many blocks.
+    pub(crate) count: usize,
+    /// Bytes from one to the next.
+    pub(crate) stride: usize,
+    /// Ranges of every block that are not as the rest of it.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// A range of every block of a map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Where it begins in a block.
+    pub(crate) start: usize,
+    /// Bytes in each block.
+    pub(crate) len: usize,
+    /// Whether it has memory of its own, in which block `i` begins at `i * len`.
+    pub(crate) own: bool,
+    /// How it is spread over NUMA nodes.
+    pub(crate) spread: Spread,
+    /// Over which.
+    pub(crate) nodes: Vec<usize>,
+}
+
+impl Shape {
+    /// A file that holds it.
+    pub(crate) fn write(&self) -> Result<OwnedFd> {
+        let file = memfd_create("oxshmem-shape", MemfdFlags::CLOEXEC)
+            .map_err(|e| Error::system("memfd_create", e))?;
+        let mut text = format!("{} {}\n", self.count, self.stride);
+        for Part { start, len, own, spread, nodes } in &self.parts {
+            text += &format!("{start} {len} {own} {}\n", encode_spread(*spread, nodes));
+        }
+        rustix::io::pwrite(&file, text.as_bytes(), 0).map_err(|e| Error::system("pwrite", e))?;
+        Ok(file)
+    }
+
+    /// What such a file holds.
+    pub(crate) fn read(file: BorrowedFd<'_>) -> Result<Self> {
+        let mut bytes = vec![0; LONGEST];
+        let n = rustix::io::pread(file, &mut bytes, 0).map_err(|e| Error::system("pread", e))?;
+        let text = str::from_utf8(&bytes[..n]).ok();
+        text.and_then(Self::parse).ok_or_else(|| Error::bootstrap("share", "a map arrived without its shape"))
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let (count, stride) = lines.next()?.split_once(' ')?;
+        let (count, stride): (usize, usize) = (count.parse().ok()?, stride.parse().ok()?);
+        let parts = lines.map(|line| {
+            let mut words = line.split(' ');
+            let (start, len) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+            let own = words.next()?.parse().ok()?;
+            let (spread, nodes) = decode_spread(words.next()?)?;
+            let part = Part { start, len, own, spread, nodes };
+            part.start.checked_add(part.len).is_some_and(|end| end <= stride).then_some(part)
+        });
+        Some(Self { count, stride, parts: parts.collect::<Option<_>>()? })
+    }
+
+    /// How many descriptors there are, beside the map's and this one.
+    pub(crate) fn own_memories(&self) -> usize {
+        self.parts.iter().filter(|part| part.own).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let part = |start, own, spread, nodes| Part { start, len: 4096, own, spread, nodes };
+        let shape = Shape {
+            count: 3,
+            stride: 1 << 30,
+            parts: vec![part(0, true, Spread::Bound, vec![1, 2]), part(4096, false, Spread::System, vec![])],
+        };
+        assert_eq!(Shape::read(shape.write().unwrap().as_fd()).unwrap(), shape);
+        assert_eq!(shape.own_memories(), 1);
+        for garbage in
+            ["", "1", "1 2 3", "1 10\n0 11 true S", "1 10\n0 1 maybe S", "1 10\n0 1 true", "1 10\n0 1 true Q"]
+        {
+            assert_eq!(Shape::parse(garbage), None, "{garbage:?}");
+        }
+    }
+}

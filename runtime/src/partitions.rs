@@ -1,0 +1,109 @@
+//! The symmetric heaps of a host's PEs: where their partitions lie, and what memory these have.
+//!
+//! The host's leader decides and maps; what came of it, or why it cannot be, is told to all PEs of the job. So they fail
+//! alike, and one of them can say for all what is not as it was asked for.
+
+use crate::{
+    Error, Result,
+    bootstrap::Bootstrap,
+    memory::{
+        HostMap,
+        kinds::{HugePages, Layout, Mapping, Spread, Topology, plan},
+    },
+    settings::Settings,
+};
+
+/// The symmetric heap of a PE, as it came to be.
+#[derive(Clone, Debug)]
+pub struct Partitions {
+    /// Where its partitions lie.
+    pub layout: Layout,
+    /// What they were mapped to on this host, in the same order.
+    pub mappings: Vec<Mapping>,
+    /// What is not as it was asked for, on any host: a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What begins the report of a leader that has failed because of a partition, and for another reason.
+const REFUSED: char = '!';
+const FAILED: char = '?';
+
+impl Partitions {
+    /// Makes the heaps of this host on its leader, with `stride` bytes from one PE's to the next, and agrees on what all
+    /// hosts have made. Collective over all PEs. The leader's heaps come with it.
+    pub(crate) async fn make(
+        bootstrap: &dyn Bootstrap,
+        settings: &Settings,
+        layout: Layout,
+        stride: usize,
+    ) -> Result<(Self, Option<HostMap>)> {
+        let placement = bootstrap.placement();
+        let n_local = placement.local.len();
+        if settings.partitions().next().is_none() {
+            let heap = placement.is_leader().then(|| HostMap::new(n_local, stride)).transpose()?;
+            let page_size = rustix::param::page_size();
+            let mapping = Mapping { id: 1, page_size, spread: Spread::System, nodes: vec![], notes: vec![] };
+            return Ok((Self { layout, mappings: vec![mapping], notes: Vec::new() }, heap));
+        }
+        let made = placement.is_leader().then(|| map(settings, &layout, n_local, stride));
+        let said = match &made {
+            None => String::new(),
+            Some(Ok((_, mappings))) => mappings.iter().map(Mapping::encode).collect::<Vec<_>>().join("\n"),
+            Some(Err(Error::InvalidSetting { name, reason, .. })) => format!("{REFUSED}{name}\n{reason}"),
+            Some(Err(error)) => format!("{FAILED}{error}"),
+        };
+        let all = bootstrap.exchange(said.into_bytes()).await?;
+        let heard = |host: usize| str::from_utf8(&all[placement.hosts.leader_of(host)]).unwrap_or_default();
+        let n_hosts = placement.hosts.n_hosts();
+        let on = |host: usize| if n_hosts == 1 { String::new() } else { format!("host {host}: ") };
+        let mut notes = Vec::new();
+        for host in 0..n_hosts {
+            let said = heard(host);
+            if let Some((name, reason)) = said.strip_prefix(REFUSED).and_then(|said| said.split_once('\n')) {
+                let blamed =
+                    settings.partitions().find(|it| it.variable == name).or(settings.partitions().next());
+                let reason = format!("{}{reason}", on(host));
+                return Err(
+                    blamed.map_or_else(|| Error::bootstrap("init", &reason), |it| it.invalid(&reason))
+                );
+            }
+            if let Some(why) = said.strip_prefix(FAILED) {
+                return Err(Error::Unsupported { what: format!("{}{why}", on(host)) });
+            }
+            for (mapping, place) in decode(said)?.into_iter().zip(layout.places()) {
+                for note in mapping.notes {
+                    let note = format!("{}: {note}", place.variable);
+                    // Hosts are mostly alike.
+                    if !notes.contains(&note) {
+                        notes.push(note);
+                    }
+                }
+            }
+        }
+        let mappings = decode(heard(placement.hosts.host_of(placement.pe)))?;
+        let heap = made.transpose()?.map(|(heap, _)| heap);
+        Ok((Self { layout, mappings, notes }, heap))
+    }
+}
+
+fn map(
+    settings: &Settings,
+    layout: &Layout,
+    n_local: usize,
+    stride: usize,
+) -> Result<(HostMap, Vec<Mapping>)> {
+    let topology = Topology::read(&settings.numa_topology);
+    let (pools, page_size) = (HugePages::read(), rustix::param::page_size());
+    let defined = layout.places().iter().filter_map(|place| Some((place, place.defined?)));
+    let planned = defined.map(|(place, defined)| {
+        let plan = plan(place, n_local, &topology, &pools, page_size).map_err(|why| defined.invalid(why))?;
+        Ok((*place, defined, plan))
+    });
+    HostMap::partitioned(n_local, stride, &planned.collect::<Result<Vec<_>>>()?)
+}
+
+fn decode(said: &str) -> Result<Vec<Mapping>> {
+    let mappings: Option<Vec<_>> = said.lines().map(Mapping::decode).collect();
+    mappings
+        .ok_or_else(|| Error::bootstrap("init", "a host's leader told of its memory what nobody understands"))
+}
