@@ -1,8 +1,53 @@
 /* Locks. */
 #include "check.h"
+#include <sched.h>
+#include <string.h>
 
 static long lock, many[100];
 static int count, held_by = -1;
+
+enum { MOST = 64 };
+
+/* The halves of the lock on all PEs. A PE that comes to wait leaves two traces: at the lock's home, and with the PE before. */
+static void look(const long *of, int n, int halves[2 * MOST]) {
+    for (int pe = 0; pe < n; pe++) {
+        long word = shmem_long_g(of, pe);
+        memcpy(&halves[2 * pe], &word, sizeof word);
+    }
+}
+
+/* First come, first served: the PEs come one after the other while PE 0 has the lock, and get it in that order. */
+static void in_the_order_of_arrival(int me, int n) {
+    static long queue;
+    static int turn, place, order[MOST];
+    if (me == 0) {
+        shmem_set_lock(&queue);
+        int before[2 * MOST], now[2 * MOST];
+        look(&queue, n, before);
+        for (int i = n - 1; i > 0; i--) {
+            shmem_int_p(&turn, i, i);
+            for (int traces = 0; traces < 2; sched_yield()) {
+                look(&queue, n, now);
+                traces = 0;
+                for (int j = 0; j < 2 * n; j++)
+                    traces += now[j] != before[j];
+            }
+            memcpy(before, now, sizeof before);
+        }
+        shmem_clear_lock(&queue);
+    } else {
+        shmem_int_wait_until(&turn, SHMEM_CMP_EQ, me);
+        shmem_set_lock(&queue);
+        int mine = shmem_int_atomic_fetch_inc(&place, 0);
+        shmem_int_p(&order[mine], me, 0);
+        shmem_clear_lock(&queue);
+    }
+    shmem_barrier_all();
+    if (me == 0)
+        for (int i = 0; i < n - 1; i++)
+            CHECK(order[i] == n - 1 - i);
+    shmem_barrier_all();
+}
 
 int main(void) {
     shmem_init();
@@ -62,6 +107,8 @@ int main(void) {
         shmem_clear_lock(&many[99]);
     }
     shmem_barrier_all();
+
+    in_the_order_of_arrival(me, n);
 
     shmem_finalize();
     return 0;
