@@ -44,6 +44,12 @@ PAIR(put_nbi, shmem_putmem_nbi(word, &value, 8, 1), *(volatile long *)their_word
 PAIR(fetch_add, sum += shmem_long_atomic_fetch_add(word, 3, 1), sum += __atomic_fetch_add(their_word, 3, __ATOMIC_SEQ_CST))
 PAIR(add, shmem_long_atomic_add(word, 3, 1), __atomic_fetch_add(their_word, 3, __ATOMIC_SEQ_CST))
 PAIR(fetch_inc, sum += shmem_long_atomic_fetch_inc(word, 1), sum += __atomic_fetch_add(their_word, 1, __ATOMIC_SEQ_CST))
+PAIR(inc, shmem_long_atomic_inc(word, 1), __atomic_fetch_add(their_word, 1, __ATOMIC_SEQ_CST))
+/* What was there is asked for only where it is kept: otherwise the bare instruction is another. */
+PAIR(xor, shmem_uint64_atomic_xor((uint64_t *)word, 5, 1), __atomic_fetch_xor(their_word, 5, __ATOMIC_SEQ_CST))
+PAIR(or, shmem_uint64_atomic_or((uint64_t *)word, 5, 1), __atomic_fetch_or(their_word, 5, __ATOMIC_SEQ_CST))
+PAIR(and, shmem_uint64_atomic_and((uint64_t *)word, 5, 1), __atomic_fetch_and(their_word, 5, __ATOMIC_SEQ_CST))
+PAIR(fetch_xor, sum += (long)shmem_uint64_atomic_fetch_xor((uint64_t *)word, 5, 1), sum += __atomic_fetch_xor(their_word, 5, __ATOMIC_SEQ_CST))
 PAIR(swap, sum += shmem_long_atomic_swap(word, i, 1), sum += __atomic_exchange_n(their_word, i, __ATOMIC_SEQ_CST))
 PAIR(fetch, sum += shmem_long_atomic_fetch(word, 1), sum += __atomic_load_n(their_word, __ATOMIC_SEQ_CST))
 PAIR(set, shmem_long_atomic_set(word, i, 1), __atomic_exchange_n(their_word, i, __ATOMIC_SEQ_CST))
@@ -63,6 +69,11 @@ static const struct op ops[] = {
     {"fetch_add", 8, fetch_add, bare_fetch_add, WORD_CALLS},
     {"add", 8, add, bare_add, WORD_CALLS},
     {"fetch_inc", 8, fetch_inc, bare_fetch_inc, WORD_CALLS},
+    {"inc", 8, inc, bare_inc, WORD_CALLS},
+    {"xor", 8, xor, bare_xor, WORD_CALLS},
+    {"or", 8, or, bare_or, WORD_CALLS},
+    {"and", 8, and, bare_and, WORD_CALLS},
+    {"fetch_xor", 8, fetch_xor, bare_fetch_xor, WORD_CALLS},
     {"swap", 8, swap, bare_swap, WORD_CALLS},
     {"compare_swap", 8, compare_swap, bare_compare_swap, WORD_CALLS},
     {"fetch", 8, fetch, bare_fetch, WORD_CALLS},
