@@ -142,6 +142,8 @@ async fn strides<T: Sample>(world: &World) -> oxshmem::Result<()> {
         ] {
             let to = table.slice(me * LEN..(me + 1) * LEN);
             ctx.put(to, vec![T::zeroed(); LEN], pe).await?;
+            // Puts to the same place are in no order by themselves.
+            ctx.fence().await?;
             let sent = samples::<T>(me + pe + dst, LEN);
             let mut expected = vec![T::zeroed(); LEN];
             let mut gathered = vec![T::zeroed(); LEN];

@@ -33,8 +33,11 @@ async fn operations(world: World) -> Result<()> {
     assert_eq!(ctx.swap(words.at(15), me + 9, next).await?, 0);
     assert_eq!(ctx.compare_swap(words.at(15), me + 9, me + 10, next).await?, me + 9);
     assert_eq!(ctx.fetch(words.at(15), next).await?, me + 10);
+    // These are in no order by themselves.
     ctx.or(words.at(16), 0b110, next).await?;
+    ctx.fence().await?;
     ctx.and(words.at(16), 0b011, next).await?;
+    ctx.fence().await?;
     ctx.xor(words.at(16), 0b001, next).await?;
     ctx.pe_quiet(&[next]).await?;
     ctx.quiet().await?;
