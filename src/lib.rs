@@ -28,6 +28,7 @@
 //! | start and end | [`run()`], [`init`], [`World`], [`LocalCluster`] |
 //! | do something together | [`Team`]: `sync`, `broadcast`, `sum_reduce`, `split_2d` … |
 //! | have symmetric memory | [`World::alloc`], [`SymSlice`], [`Element`] |
+//! | have it in device memory | [`World::space`], [`Space`] |
 //! | communicate | [`Context`]: `put`, `get`, `fetch_add`, `put_signal`, `quiet` … |
 //! | wait for other PEs | [`Wait`], [`WaitSet`], [`World::barrier_all`] |
 //! | take turns | [`Lock`] |
@@ -40,6 +41,7 @@ mod cluster;
 mod init;
 mod memory;
 mod run;
+mod space;
 mod world;
 
 pub use cluster::{ClusterOptions, LocalCluster};
@@ -56,14 +58,17 @@ pub use oxshmem_ops::{
 pub use oxshmem_runtime::{
     Error, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
     bootstrap::Deal,
+    device::Capabilities,
     net::{Link, Sent, Simulation},
     settings,
+    settings::SpaceKind,
 };
 pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Symmetric};
 pub use oxshmem_teams::{
     Arithmetic, Bitwise, Collective, Complex, InTeam, LongDouble, Ordered, Outcome, Team, TeamConfig,
 };
 pub use run::run;
+pub use space::Space;
 pub use world::{Barrier, ThreadLevel, World};
 
 /// Plain data, for `#[derive]` on types of one's own.
@@ -73,6 +78,6 @@ pub use bytemuck::{self, Pod, Zeroable};
 pub mod prelude {
     pub use crate::{
         Cmp, Context, ContextOptions, Element, Hints, InTeam, LocalCluster, Lock, LockGuard, SessionOptions,
-        Signal, SymRef, SymSlice, SymView, Team, TeamConfig, Wait, WaitSet, World,
+        Signal, Space, SpaceKind, SymRef, SymSlice, SymView, Team, TeamConfig, Wait, WaitSet, World,
     };
 }

@@ -1,7 +1,4 @@
 //! The world: a PE's handle to its job.
-//!
-//! Here the rooms meet: a collective allocation is an agreement among the team, an allocation on every PE's
-//! heap and a sync.
 
 use std::{
     fmt,
@@ -11,23 +8,19 @@ use std::{
     task::{Context as TaskContext, Poll},
 };
 
-use futures::{
-    FutureExt, TryFutureExt,
-    future::{Either, Ready, Shared, ready},
-};
+use futures::{FutureExt, TryFutureExt, future::Shared};
 use oxshmem_ops::{Context, ContextOptions, context::Sharing};
 use oxshmem_runtime::{
     Error, Pe, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
+    flight::Flight,
+    memory::Segment,
     net::{Simulation, flush_all},
+    settings::SpaceKind,
 };
-use oxshmem_spaces::{
-    Element, HeapUse, Hints, SymSlice,
-    allocation::{Allocation, SymHeap, WINDOW_BITS},
-    heap::{Block, Layout},
-};
-use oxshmem_teams::{Collective, Group, Outcome, Team, sync::sync_in};
+use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice};
+use oxshmem_teams::{Collective, Outcome, Team, sync::sync_in};
 
-use crate::memory::MemoryCall;
+use crate::space::{Space, Spaces, unavailable};
 
 /// A PE's handle to its job. Clones are the same PE; any thread may use any of them.
 ///
@@ -47,16 +40,13 @@ pub struct World(Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) pe: Arc<Pe>,
-    pub(crate) heap: Arc<SymHeap>,
+    pub(crate) spaces: Spaces,
     pub(crate) team: Team,
     shared: Team,
     context: Context,
     /// The `finalize` that was begun.
     ending: Mutex<Option<Shared<Ending>>>,
 }
-
-/// An allocation: of nothing, or of something by all PEs.
-type Allocating = Either<Ready<Result<Arc<Allocation>>>, Outcome<Arc<Allocation>>>;
 
 type Ending = Pin<Box<dyn Future<Output = Result<(), Arc<Error>>> + Send>>;
 
@@ -117,10 +107,10 @@ pub enum ThreadLevel {
 
 impl World {
     pub(crate) fn new(pe: Arc<Pe>) -> Self {
-        let heap = SymHeap::new(Arc::clone(&pe));
         let [team, shared] = Team::predefined(&pe);
+        let spaces = Spaces::new(&pe, &team);
         let context = Context::new(Arc::clone(&pe), ContextOptions::new());
-        Self(Arc::new(Inner { pe, heap, team, shared, context, ending: Mutex::new(None) }))
+        Self(Arc::new(Inner { pe, spaces, team, shared, context, ending: Mutex::new(None) }))
     }
 
     /// This PE's number (`OpenSHMEM 1.6 §9.1.2`).
@@ -227,9 +217,13 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn addr_accessible<T>(&self, address: *const T, pe: usize) -> bool {
-        let memory = self.0.pe.symmetric();
-        let behind = address.addr().wrapping_sub(memory.address_unchecked(self.0.pe.block(), 0).addr());
-        self.pe_accessible(pe) && behind < self.0.pe.settings().symmetric_size
+        let here = |segment: &Segment| {
+            let start = segment.address_unchecked(self.0.pe.block(), 0).addr();
+            address.addr().wrapping_sub(start) < segment.len()
+        };
+        let on_device = || self.0.pe.device().is_some_and(|device| here(device.segment()));
+        let accessible = here(&self.0.pe.host_heap()) || on_device() && self.0.pe.has_device(pe);
+        self.pe_accessible(pe) && accessible
     }
 
     /// The version of the specification that is implemented, major and minor (`OpenSHMEM 1.6 §9.1.11`).
@@ -325,6 +319,27 @@ impl World {
     /// ```
     pub fn team_shared(&self) -> &Team {
         &self.0.shared
+    }
+
+    /// A memory space, if this PE has it.
+    ///
+    /// # Errors
+    /// [`Error::SpaceUnavailable`] and [`Error::Unsupported`], which say why there is none.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let default = world.space(SpaceKind::Default)?;
+    /// assert_eq!(default.kind(), SpaceKind::Cpu); // unless the environment says otherwise
+    /// assert!(default.capabilities().direct_access);
+    /// assert!(world.space(SpaceKind::Gpu).is_err()); // nobody has enabled it
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn space(&self, kind: SpaceKind) -> Result<Space> {
+        let found = self.0.spaces.get(kind).map(Space::new);
+        found.ok_or_else(|| unavailable(&self.0.pe, kind))
     }
 
     /// A context of its own, for as long as it is held. Local: other PEs need not do the same
@@ -455,33 +470,7 @@ impl World {
         hints: Hints,
         zeroed: bool,
     ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        let begun = self.begin_alloc::<T>(name, len, align, hints, zeroed);
-        async move { Ok(SymSlice::new(begun?.await?, len)) }
-    }
-
-    fn begin_alloc<T: Element>(
-        &self,
-        name: &'static str,
-        len: usize,
-        align: usize,
-        hints: Hints,
-        zeroed: bool,
-    ) -> Result<Allocating> {
-        self.0.pe.check(name)?;
-        if !align.is_power_of_two() {
-            return Err(Error::InvalidAlignment { call: name, align });
-        }
-        let align = align.max(align_of::<T>());
-        let bytes = len.saturating_mul(size_of::<T>());
-        if bytes == 0 {
-            return Ok(Either::Left(ready(Ok(Allocation::empty(&self.0.heap)))));
-        }
-        let layout = Layout { bytes, align, hints };
-        let call = MemoryCall { name, bytes, align, hints, flags: u64::from(zeroed) };
-        let shared = Arc::clone(&self.0);
-        Ok(Either::Right(self.0.team.run(name, move |group| async move {
-            call.reclaiming(&group, &shared, || shared.heap.alloc(name, layout, zeroed)).await
-        })))
+        self.0.spaces.default().alloc(name, len, align, hints, zeroed)
     }
 
     /// Changes the length of `slice` to `len` elements. Those that both lengths have keep their values; new
@@ -511,70 +500,7 @@ impl World {
         slice: SymSlice<T>,
         len: usize,
     ) -> impl Future<Output = Result<SymSlice<T>, crate::Rejected<SymSlice<T>>>> + Send + use<T> {
-        let name = "realloc";
-        if let Err(error) = self.0.pe.check(name) {
-            return ready(Err(crate::Rejected { error, buffer: slice })).boxed();
-        }
-        let bytes = len.saturating_mul(size_of::<T>());
-        let was_empty = slice.allocation().block().is_none();
-        if bytes == 0 || was_empty {
-            // Without elements it involves no other PE.
-            let fresh = self.alloc(len);
-            return async { fresh.await.map_err(|error| crate::Rejected { error, buffer: slice }) }.boxed();
-        }
-        let old_bytes = slice.len() * size_of::<T>();
-        let whole = slice.is_whole();
-        let (align, hints) =
-            slice.allocation().block().map_or((1, Hints::NONE), |block| (block.align, block.hints));
-        let layout = Layout { bytes, align, hints };
-        let call = MemoryCall { name, bytes, align: old_bytes, hints, flags: 2 };
-        let shared = Arc::clone(&self.0);
-        let resized = self.0.team.run(name, move |group| async move {
-            let used = shared.team.blocks_in_use_elsewhere();
-            let sole = whole
-                && Arc::strong_count(slice.allocation()) == 1
-                && slice.allocation().block().is_none_or(|block| !used.contains(&block.id));
-            let alone = match call.agree(&group, &shared, sole).await {
-                Ok(alone) => alone,
-                Err(error) => return Ok(Err((error, slice))),
-            };
-            if alone {
-                let resized = shared.heap.realloc(name, slice.into_allocation(), bytes);
-                let resized = match resized {
-                    Err((Error::HeapExhausted { .. }, old)) => {
-                        call.reclaim_all(&group, &shared).await?;
-                        shared.heap.realloc(name, old, bytes)
-                    }
-                    other => other,
-                };
-                sync_in(&group).await?;
-                return Ok(
-                    resized.map_err(|(error, old)| (error, SymSlice::new(old, old_bytes / size_of::<T>())))
-                );
-            }
-            match call.reclaiming(&group, &shared, || shared.heap.alloc(name, layout, false)).await {
-                Ok(allocation) => {
-                    let fresh = SymSlice::<T>::new(Arc::clone(&allocation), len);
-                    let both = len.min(slice.len());
-                    fresh.slice(..both).write(&slice.slice(..both).to_vec());
-                    sync_in(&group).await?;
-                    Ok(Ok(allocation))
-                }
-                Err(error) => Ok(Err((error, slice))),
-            }
-        });
-        let nothing = Arc::clone(&self.0);
-        let ended = async move {
-            match resized.await {
-                Ok(Ok(allocation)) => Ok(SymSlice::new(allocation, len)),
-                Ok(Err((error, buffer))) => Err(crate::Rejected { error, buffer }),
-                Err(error) => {
-                    let buffer = SymSlice::new(Allocation::empty(&nothing.heap), 0);
-                    Err(crate::Rejected { error, buffer })
-                }
-            }
-        };
-        ended.boxed()
+        self.0.spaces.of(&slice).realloc(slice, len)
     }
 
     /// Gives `slice` up, and frees whatever every PE has given up. Collective (`OpenSHMEM 1.6 §9.3.2`).
@@ -598,38 +524,10 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn free<T: Element>(&self, slice: SymSlice<T>) -> impl Future<Output = Result<()>> + Send + use<T> {
-        let block = self.0.pe.check("free").map(|()| slice.allocation().block().copied());
-        drop(slice);
-        let begun = block.map(|block| block.map(|block| self.begin_free(block)));
-        async move {
-            match begun? {
-                Some(freed) => freed.await,
-                None => Ok(()),
-            }
-        }
+        self.0.spaces.of(&slice).free(slice)
     }
 
-    fn begin_free(&self, block: Block) -> Outcome<()> {
-        let call = MemoryCall {
-            name: "free",
-            bytes: block.bytes,
-            align: block.offset,
-            hints: Hints::NONE,
-            flags: 4,
-        };
-        let shared = Arc::clone(&self.0);
-        let free = move |group: Arc<Group>| async move {
-            call.agree(&group, &shared, true).await?;
-            if shared.heap.usage().blocks > WINDOW_BITS {
-                // The agreement has looked at some blocks only, perhaps not at this one.
-                call.reclaim_all(&group, &shared).await?;
-            }
-            Ok(())
-        };
-        self.0.team.run("free", free)
-    }
-
-    /// Frees whatever every PE has dropped. Collective. Allocations do so too: this is for programs that
+    /// Frees whatever every PE has dropped of the default space. Collective. Allocations do so too: this is for programs that
     /// want the memory back, or the figures of [`heap_use`](Self::heap_use) exact, at a point of their choice.
     ///
     /// # Errors
@@ -648,13 +546,10 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn reclaim(&self) -> Outcome<()> {
-        let call = MemoryCall { name: "reclaim", bytes: 0, align: 0, hints: Hints::NONE, flags: 8 };
-        let shared = Arc::clone(&self.0);
-        let reclaim = move |group: Arc<Group>| async move { call.reclaim_all(&group, &shared).await };
-        self.0.team.run("reclaim", reclaim)
+        self.0.spaces.default().reclaim()
     }
 
-    /// What the symmetric heap holds. Blocks that were dropped, but are not reclaimed yet, count as used.
+    /// What the symmetric heap of the default space holds. Blocks that were dropped, but are not reclaimed yet, count as used.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -668,7 +563,7 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn heap_use(&self) -> HeapUse {
-        self.0.heap.usage()
+        self.0.spaces.default().heap.usage()
     }
 
     /// Completes the operations of the default context, then waits until every PE has come here
@@ -796,6 +691,13 @@ impl World {
             if let Some(net) = pe.net() {
                 // Contexts that nobody has completed.
                 flush_all(&**net).await?;
+            }
+            if let Some(device) = pe.device() {
+                // Likewise.
+                let flight = Arc::new(Flight::default());
+                let landing = Arc::clone(&flight);
+                device.flush(Box::new(move |flushed| landing.land(flushed)));
+                poll_fn(|cx| flight.poll(cx)).await?;
             }
             sync_in(&group).await?;
             Ok(completed)

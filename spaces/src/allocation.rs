@@ -10,15 +10,19 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use oxshmem_runtime::{Error, Pe, Result, memory::Segment};
+use oxshmem_runtime::{
+    Error, Pe, Result,
+    memory::{Segment, SegmentId},
+    settings::{HeapPlan, SpaceKind},
+};
 
 use crate::{
-    domain::{HostDomain, MemoryDomain},
+    domain::{DeviceDomain, HostDomain, MemoryDomain},
     heap::{Block, Exhausted, Heap, HeapError, HeapUse, Layout, Realloc},
 };
 
-/// The variable that makes the default heap larger.
-const SIZE_SETTING: &str = "SHMEM_SYMMETRIC_SIZE";
+/// What tells [`Allocation::job`] in device memory from [`Pe::job`], which is even.
+const ON_DEVICE: usize = 1;
 
 /// How many live blocks one agreement looks at.
 pub const WINDOW_BITS: usize = 512;
@@ -26,11 +30,30 @@ pub const WINDOW_BITS: usize = 512;
 /// A bit for each of some successive live blocks: whether this PE has no handle to it any more.
 pub type Window = [u64; WINDOW_BITS / 64];
 
-/// The default symmetric heap (`OpenSHMEM 1.6 §9.3`).
+/// The symmetric heap of a space (`OpenSHMEM 1.6 §9.3`).
 pub struct SymHeap {
     pe: Arc<Pe>,
-    domain: HostDomain,
+    space: SpaceKind,
+    domain: Domain,
+    /// The variable that makes it larger.
+    setting: &'static str,
     state: Mutex<State>,
+}
+
+/// Where a heap is.
+#[derive(Debug)]
+enum Domain {
+    Host(HostDomain),
+    Device(DeviceDomain),
+}
+
+impl Domain {
+    fn segment(&self) -> &Segment {
+        match self {
+            Self::Host(domain) => domain.segment(),
+            Self::Device(domain) => domain.segment(),
+        }
+    }
 }
 
 struct State {
@@ -44,7 +67,7 @@ struct State {
 /// A block of a symmetric heap. When the last handle to it drops, this PE gives it up.
 pub struct Allocation {
     segment: Segment,
-    /// What [`Pe::job`] was: 0 after the job is over.
+    /// What [`Pe::job`] was, which is 0 after the job is over, and one more if it is in device memory.
     job: usize,
     pe: Arc<Pe>,
     /// None for an array without elements, which no heap knows.
@@ -54,11 +77,31 @@ pub struct Allocation {
 }
 
 impl SymHeap {
-    /// The default heap of `pe`.
-    pub fn new(pe: Arc<Pe>) -> Arc<Self> {
-        let domain = HostDomain::heap(&pe);
+    /// The heap of `pe` in host memory, if the job has a CPU space.
+    pub fn on_host(pe: &Arc<Pe>) -> Option<Arc<Self>> {
+        let HeapPlan { setting, .. } = pe.spaces().cpu?;
+        Some(Self::new(pe, SpaceKind::Cpu, Domain::Host(HostDomain::heap(pe)), setting))
+    }
+
+    /// The heap of `pe` in device memory, if the job has a GPU space and this PE a device.
+    pub fn on_device(pe: &Arc<Pe>) -> Option<Arc<Self>> {
+        let HeapPlan { setting, .. } = pe.spaces().gpu?;
+        Some(Self::new(pe, SpaceKind::Gpu, Domain::Device(DeviceDomain::heap(pe.device()?)), setting))
+    }
+
+    fn new(pe: &Arc<Pe>, space: SpaceKind, domain: Domain, setting: &'static str) -> Arc<Self> {
         let state = State { heap: Heap::new(domain.segment().len()), released: HashSet::new(), cursor: 0 };
-        Arc::new(Self { pe, domain, state: Mutex::new(state) })
+        Arc::new(Self { pe: Arc::clone(pe), space, domain, setting, state: Mutex::new(state) })
+    }
+
+    /// Whose it is.
+    pub fn pe(&self) -> &Arc<Pe> {
+        &self.pe
+    }
+
+    /// Which space's it is.
+    pub fn space(&self) -> SpaceKind {
+        self.space
     }
 
     /// Allocates locally what all PEs are allocating. With `zeroed`, this PE's bytes are 0.
@@ -71,12 +114,18 @@ impl SymHeap {
         layout: Layout,
         zeroed: bool,
     ) -> Result<Arc<Allocation>> {
-        let block = self.state().heap.alloc(layout).map_err(|e| refusal(call, e))?;
+        let block = self.state().heap.alloc(layout).map_err(|e| self.refusal(call, e))?;
         if zeroed {
             // What no block ever had is still as the kernel made it, and need not be touched.
             let used = block.fresh_from.clamp(block.offset, block.end()) - block.offset;
+            let me = self.pe.block();
             // SAFETY: the block is in the heap's segment.
-            unsafe { self.domain.fill(self.pe.block(), block.offset, 0, used) };
+            unsafe {
+                match &self.domain {
+                    Domain::Host(domain) => domain.fill(me, block.offset, 0, used),
+                    Domain::Device(domain) => domain.fill(me, block.offset, 0, used),
+                }
+            }
         }
         Ok(self.allocation(block))
     }
@@ -101,15 +150,21 @@ impl SymHeap {
         let block = match resized {
             Ok(Realloc::InPlace { block }) => block,
             Ok(Realloc::Moved { from, copy, block }) => {
-                let segment = self.domain.segment();
                 let me = self.pe.block();
-                let source = segment.address_unchecked(me, from);
                 // SAFETY: both places are in the heap, and do not overlap. No PE can have been given the old
                 // place yet, since that takes another collective.
-                unsafe { self.domain.write(me, block.offset, source, copy) };
+                unsafe {
+                    match &self.domain {
+                        Domain::Host(domain) => {
+                            let source = domain.segment().address_unchecked(me, from);
+                            domain.write(me, block.offset, source, copy);
+                        }
+                        Domain::Device(domain) => domain.copy(me, from, block.offset, copy),
+                    }
+                }
                 block
             }
-            Err(e) => return Err((refusal(call, e), allocation)),
+            Err(e) => return Err((self.refusal(call, e), allocation)),
         };
         // The handle ends without giving up the block, which lives on in the new one.
         if let Ok(mut old) = Arc::try_unwrap(allocation) {
@@ -153,14 +208,24 @@ impl SymHeap {
     }
 
     /// The memory that the heap is in.
-    pub fn domain(&self) -> &HostDomain {
-        &self.domain
+    pub fn segment(&self) -> &Segment {
+        self.domain.segment()
+    }
+
+    fn refusal(&self, call: &'static str, error: HeapError) -> Error {
+        match error {
+            HeapError::Exhausted(Exhausted { asked, align, free, largest, size }) => {
+                Error::HeapExhausted { call, asked, align, free, largest, size, setting: self.setting }
+            }
+            HeapError::InvalidAlignment { align } => Error::InvalidAlignment { call, align },
+            other => Error::bootstrap(call, other),
+        }
     }
 
     fn allocation(self: &Arc<Self>, block: Block) -> Arc<Allocation> {
         Arc::new(Allocation {
             segment: self.domain.segment().clone(),
-            job: self.pe.job(),
+            job: key(&self.pe, self.domain.segment()),
             pe: Arc::clone(&self.pe),
             offset: block.offset,
             len: block.bytes,
@@ -186,7 +251,7 @@ impl Allocation {
     /// A range of `segment`, which belongs to nobody: scratch memory of the library.
     pub fn unowned(pe: Arc<Pe>, segment: Segment, offset: usize, len: usize) -> Arc<Self> {
         assert!(segment.address(0, offset, len).is_some(), "scratch memory lies inside its segment");
-        Arc::new(Self { segment, job: pe.job(), pe, owned: None, offset, len })
+        Arc::new(Self { job: key(&pe, &segment), segment, pe, owned: None, offset, len })
     }
 
     /// An array without elements.
@@ -200,10 +265,28 @@ impl Allocation {
         &self.segment
     }
 
-    /// The job it belongs to, as [`Pe::job`] numbers them.
+    /// The job it belongs to, as [`Pe::job`] numbers them, if it is in host memory. For device memory it is no number of a
+    /// job, so that the comparison by which operations find out whether loads and stores will do covers this too.
     #[inline(always)]
     pub fn job(&self) -> usize {
         self.job
+    }
+
+    /// The job it belongs to, in whichever memory it is.
+    #[inline]
+    pub fn job_anywhere(&self) -> usize {
+        self.job & !ON_DEVICE
+    }
+
+    /// Whether it is in device memory.
+    #[inline(always)]
+    pub fn is_on_device(&self) -> bool {
+        self.job & ON_DEVICE != 0
+    }
+
+    /// The space that it is in.
+    pub fn space(&self) -> SpaceKind {
+        if self.is_on_device() { SpaceKind::Gpu } else { SpaceKind::Cpu }
     }
 
     /// The PE whose handle this is.
@@ -253,12 +336,8 @@ impl fmt::Debug for SymHeap {
     }
 }
 
-fn refusal(call: &'static str, error: HeapError) -> Error {
-    match error {
-        HeapError::Exhausted(Exhausted { asked, align, free, largest, size }) => {
-            Error::HeapExhausted { call, asked, align, free, largest, size, setting: SIZE_SETTING }
-        }
-        HeapError::InvalidAlignment { align } => Error::InvalidAlignment { call, align },
-        other => Error::bootstrap(call, other),
-    }
+/// What [`Allocation::job`] is.
+fn key(pe: &Pe, segment: &Segment) -> usize {
+    let on_device = if segment.id() == SegmentId::Gpu { ON_DEVICE } else { 0 };
+    pe.job() | on_device
 }

@@ -47,20 +47,38 @@ unsafe impl Sync for HostMap {}
 impl HostMap {
     /// Makes zeroed shared memory for `count` blocks of `stride` bytes, and maps it.
     pub fn new(count: usize, stride: usize) -> Result<Self> {
-        let total = total(count, stride)?;
+        let total = total(count, stride, SIZE_SETTING)?;
         let memory = memfd_create("oxshmem", MemfdFlags::CLOEXEC)
             .map_err(|e| Error::system("memfd_create for symmetric memory", e))?;
         ftruncate(&memory, total as u64).map_err(|e| Error::system("ftruncate of symmetric memory", e))?;
         Self::map(memory, count, stride)
     }
 
+    /// Addresses for `count` blocks of `stride` bytes, at which there is nothing to be loaded or stored. An error names
+    /// `setting`.
+    pub fn reserved(count: usize, stride: usize, setting: &'static str) -> Result<Self> {
+        let nothing = memfd_create("oxshmem-reserved", MemfdFlags::CLOEXEC)
+            .map_err(|e| Error::system("memfd_create for addresses of device memory", e))?;
+        Self::map_with(nothing, count, stride, ProtFlags::empty(), setting)
+    }
+
     fn map(memory: OwnedFd, count: usize, stride: usize) -> Result<Self> {
-        let total = total(count, stride)?;
+        Self::map_with(memory, count, stride, ProtFlags::READ | ProtFlags::WRITE, SIZE_SETTING)
+    }
+
+    fn map_with(
+        memory: OwnedFd,
+        count: usize,
+        stride: usize,
+        access: ProtFlags,
+        setting: &'static str,
+    ) -> Result<Self> {
+        let total = total(count, stride, setting)?;
         let reserved = total + BASE_ALIGN;
         let failed = |e| Error::Unsupported {
             what: format!(
                 "cannot reserve {reserved} bytes of address space for the symmetric memory of {count} PEs \
-                 ({e}); lower SHMEM_SYMMETRIC_SIZE or the number of PEs, or raise the address space limit (ulimit -v)"
+                 ({e}); lower {setting} or the number of PEs, or raise the address space limit (ulimit -v)"
             ),
         };
         // SAFETY: a new anonymous mapping at an address the kernel picks touches nothing that exists.
@@ -81,7 +99,7 @@ impl HostMap {
             mmap(
                 base.cast(),
                 total,
-                ProtFlags::READ | ProtFlags::WRITE,
+                access,
                 MapFlags::SHARED | MapFlags::FIXED | MapFlags::NORESERVE,
                 &memory,
                 0,
@@ -162,14 +180,17 @@ impl Shared for HostMap {
     }
 }
 
-fn total(count: usize, stride: usize) -> Result<usize> {
+/// What makes most maps as large as they are.
+const SIZE_SETTING: &str = "SHMEM_SYMMETRIC_SIZE";
+
+fn total(count: usize, stride: usize, setting: &'static str) -> Result<usize> {
     count
         .checked_mul(stride)
         .filter(|&total| total > 0 && total <= isize::MAX as usize - BASE_ALIGN)
         .ok_or_else(|| Error::Unsupported {
             what: format!(
                 "{count} PEs with {stride} bytes of symmetric memory each do not fit into the address space; \
-                 lower SHMEM_SYMMETRIC_SIZE or the number of PEs"
+                 lower {setting} or the number of PEs"
             ),
         })
 }

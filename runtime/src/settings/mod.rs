@@ -7,6 +7,7 @@
 mod choice;
 mod render;
 mod size;
+mod spaces;
 mod table;
 mod unknown;
 mod values;
@@ -15,10 +16,11 @@ mod values;
 mod tests;
 
 pub use choice::{
-    AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, Driver, Fence, ReduceAlgorithm,
-    ScanAlgorithm, SyncAlgorithm,
+    AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
+    ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
 };
 pub use render::markdown;
+pub use spaces::{HeapPlan, PeRanges, SpaceKind, SpacePlan};
 pub use table::{Setting, TABLE};
 pub use unknown::unknown;
 pub use values::{Entry, FenceSide, Origin, Settings};
