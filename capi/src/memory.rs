@@ -10,7 +10,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use oxshmem::{Error, Hints, Rejected, SymSlice};
+use oxshmem::{Error, Hints, Rejected, Space, SpaceKind, SymSlice};
 
 use crate::{call::Call, export::export};
 
@@ -27,17 +27,24 @@ fn blocks(call: Call) -> MutexGuard<'static, BTreeMap<usize, SymSlice<u8>>> {
 
 /// Hands a block over to the program.
 fn give(call: Call, block: SymSlice<u8>) -> *mut c_void {
-    let pointer = call.global.addresses.of_heap(block.allocation().offset());
+    let pointer = call.global.addresses.of_block(&block);
     debug_assert!(pointer.addr().is_multiple_of(ANY_TYPE));
     blocks(call).insert(pointer.addr(), block);
     pointer.cast()
 }
 
-/// Takes a block back. A pointer that is none ends the job.
-fn take(call: Call, pointer: *mut c_void) -> SymSlice<u8> {
+/// Takes a block of a space back. A pointer that is none ends the job.
+fn take(call: Call, pointer: *mut c_void, space: SpaceKind) -> SymSlice<u8> {
     let address = pointer.addr();
     let mut blocks = blocks(call);
     if let Some(block) = blocks.remove(&address) {
+        if block.space() != space {
+            drop(blocks);
+            call.fail(format_args!(
+                "ptr = {address:#x} was allocated in the {} space, and is given back to the {space} space",
+                block.space()
+            ));
+        }
         return block;
     }
     let inside = blocks.range(..address).next_back().filter(|(start, block)| address - *start < block.len());
@@ -50,6 +57,11 @@ fn take(call: Call, pointer: *mut c_void) -> SymSlice<u8> {
         None => call
             .fail(format_args!("ptr = {address:#x} is no block of the symmetric heap, or was freed before")),
     }
+}
+
+/// The space of the routines that name none.
+fn default_space(call: Call) -> SpaceKind {
+    call.global.default_space
 }
 
 /// The barrier of an allocation completes what was begun on the default context; the allocation is the rest of it.
@@ -79,11 +91,27 @@ pub(crate) fn malloc(call: Call, size: usize) -> *mut c_void {
     }
 }
 
+/// `shmem_space_malloc`.
+pub(crate) fn malloc_in(call: Call, space: &Space, size: usize) -> *mut c_void {
+    match size {
+        0 => null_mut(),
+        _ => allocated(call, space.alloc_aligned(size, ANY_TYPE)),
+    }
+}
+
 /// `shmem_calloc`, for whatever routine.
 pub(crate) fn calloc(call: Call, count: usize, size: usize) -> *mut c_void {
     match count.saturating_mul(size) {
         0 => null_mut(),
         bytes => allocated(call, call.global.world.alloc_zeroed(bytes)),
+    }
+}
+
+/// `shmem_space_calloc`.
+pub(crate) fn calloc_in(call: Call, space: &Space, count: usize, size: usize) -> *mut c_void {
+    match count.saturating_mul(size) {
+        0 => null_mut(),
+        bytes => allocated(call, space.alloc_zeroed(bytes)),
     }
 }
 
@@ -108,12 +136,17 @@ fn malloc_with_hints(call: Call, size: usize, hints: c_long) -> *mut c_void {
     }
 }
 
-/// `shmem_free`, for whatever routine.
-pub(crate) fn free(call: Call, pointer: *mut c_void) {
+/// `shmem_free`.
+fn free(call: Call, pointer: *mut c_void) {
+    free_in(call, default_space(call), pointer);
+}
+
+/// `shmem_space_free`.
+pub(crate) fn free_in(call: Call, space: SpaceKind, pointer: *mut c_void) {
     if pointer.is_null() {
         return;
     }
-    let block = take(call, pointer);
+    let block = take(call, pointer, space);
     complete(call);
     call.wait(call.global.world.free(block));
 }
@@ -126,7 +159,7 @@ fn realloc(call: Call, pointer: *mut c_void, size: usize) -> *mut c_void {
         free(call, pointer);
         return null_mut();
     }
-    let block = take(call, pointer);
+    let block = take(call, pointer, default_space(call));
     complete(call);
     match call.output(call.global.world.realloc(block, size)) {
         Ok(block) => give(call, block),

@@ -153,7 +153,7 @@ impl Settings {
     }
 
     /// Which of `n_pes` PEs have a device. There is but the emulated one.
-    pub(crate) fn devices(&self, n_pes: usize) -> Vec<bool> {
+    pub fn devices(&self, n_pes: usize) -> Vec<bool> {
         let has = |pe| self.gpu_emulate_pes.as_ref().is_none_or(|pes| pes.contains(pe));
         (0..n_pes).map(|pe| self.gpu_emulate && has(pe)).collect()
     }
