@@ -19,6 +19,7 @@ pages! {
     teams = "../book/src/teams.md";
     collectives = "../book/src/collectives.md";
     locks = "../book/src/locks.md";
+    spaces = "../book/src/spaces.md";
     jobs = "../book/src/jobs.md";
     diagnosis = "../book/src/diagnosis.md";
     settings = "../book/src/settings.md";

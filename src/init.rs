@@ -85,7 +85,15 @@ async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<World
     if bootstrap.placement().pe == 0 {
         announce(&settings);
     }
-    Ok(World::new(Pe::join(bootstrap, settings).await?))
+    let pe = Pe::join(bootstrap, settings).await?;
+    if pe.me() == 0 && pe.spaces().gpu.is_some() && pe.settings().gpu_emulate {
+        // There is nobody to tell that standard error is closed.
+        let _ = writeln!(
+            std::io::stderr(),
+            "oxshmem: warning: the GPU space is emulated in host memory, as SHMEM_GPU_EMULATE asks for"
+        );
+    }
+    Ok(World::new(pe))
 }
 
 /// What the user asked to be told at the start.

@@ -29,6 +29,7 @@
 //! | do something together | [`Team`]: `sync`, `broadcast`, `sum_reduce`, `split_2d` … |
 //! | have symmetric memory | [`World::alloc`], [`SymSlice`], [`Element`] |
 //! | have it in fast memory or huge pages | [`Partition`], [`World::partitions`] |
+//! | have it in device memory | [`World::space`], [`Space`] |
 //! | communicate | [`Context`]: `put`, `get`, `fetch_add`, `put_signal`, `quiet` … |
 //! | wait for other PEs | [`Wait`], [`WaitSet`], [`World::barrier_all`] |
 //! | take turns | [`Lock`] |
@@ -42,6 +43,7 @@ mod init;
 mod memory;
 mod partition;
 mod run;
+mod space;
 mod world;
 
 pub use cluster::{ClusterOptions, LocalCluster};
@@ -58,9 +60,11 @@ pub use oxshmem_ops::{
 pub use oxshmem_runtime::{
     Error, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
     bootstrap::Deal,
+    device::Capabilities,
     memory::kinds::{Mapping, Spread},
     net::{Link, Sent, Simulation},
     settings,
+    settings::SpaceKind,
 };
 pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Symmetric};
 pub use oxshmem_teams::{
@@ -68,6 +72,7 @@ pub use oxshmem_teams::{
 };
 pub use partition::{Partition, PartitionInfo};
 pub use run::run;
+pub use space::Space;
 pub use world::{Barrier, ThreadLevel, World};
 
 /// Plain data, for `#[derive]` on types of one's own.
@@ -77,6 +82,6 @@ pub use bytemuck::{self, Pod, Zeroable};
 pub mod prelude {
     pub use crate::{
         Cmp, Context, ContextOptions, Element, Hints, InTeam, LocalCluster, Lock, LockGuard, SessionOptions,
-        Signal, SymRef, SymSlice, SymView, Team, TeamConfig, Wait, WaitSet, World,
+        Signal, Space, SpaceKind, SymRef, SymSlice, SymView, Team, TeamConfig, Wait, WaitSet, World,
     };
 }

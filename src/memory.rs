@@ -1,15 +1,15 @@
 //! Collective calls on the symmetric heap: what PEs compare, and how they come to free what all have dropped.
 //!
 //! Every such call begins with an agreement ([`agree`]): the arguments go up a tree, with a vote on blocks that each PE
-//! has given up; the verdict comes down. What follows is local, and the same everywhere. It is about one partition, of
-//! which alone blocks are freed.
+//! has given up; the verdict comes down. What follows is local, and the same everywhere. It is about one heap, that
+//! of a partition or of the GPU space, of which alone blocks are freed.
 
 use std::sync::Arc;
 
 use oxshmem_runtime::{Error, Result, settings::CheckAlloc};
 use oxshmem_spaces::{
     Hints,
-    allocation::{Allocation, SymHeap, WINDOW_BITS, Window},
+    allocation::{Allocation, WINDOW_BITS, Window},
 };
 use oxshmem_teams::{
     Group,
@@ -17,19 +17,19 @@ use oxshmem_teams::{
     sync::sync_in,
 };
 
-use crate::world::Inner;
+use crate::space::Arena;
 
 /// A collective call on the heap, as PEs compare it.
 #[derive(Clone)]
 pub(crate) struct MemoryCall {
-    /// The partition.
-    pub(crate) heap: Arc<SymHeap>,
     pub(crate) name: &'static str,
     pub(crate) bytes: usize,
     pub(crate) align: usize,
     pub(crate) hints: Hints,
     /// Which call, one bit each.
     pub(crate) flags: u64,
+    /// The number of the heap that it is about: of its partition, or 0 for the GPU space's.
+    pub(crate) heap: u64,
 }
 
 /// Votes behind the window: one bit for the caller's own question, and whose window it is.
@@ -42,23 +42,23 @@ const NOT_HEAP: u32 = 16;
 
 impl MemoryCall {
     /// Compares the call among all PEs, frees what all have given up, and returns whether all said `yes`.
-    pub(crate) async fn agree(&self, group: &Group, world: &Inner, yes: bool) -> Result<bool> {
-        let verdict = self.exchange(group, world, yes).await?;
-        self.heap.reclaim(&self.window(&verdict.votes));
+    pub(crate) async fn agree(&self, group: &Group, arena: &Arena, yes: bool) -> Result<bool> {
+        let verdict = self.exchange(group, arena, yes).await?;
+        arena.heap.reclaim(&self.window(&verdict.votes));
         Ok(verdict.votes[OWN_VOTE] & YES != 0)
     }
 
     /// Frees one window of what all have given up; whether it was the last.
-    pub(crate) async fn reclaim_some(&self, group: &Group, world: &Inner) -> Result<bool> {
-        let verdict = self.exchange(group, world, true).await?;
-        Ok(self.heap.reclaim(&self.window(&verdict.votes)).1)
+    pub(crate) async fn reclaim_some(&self, group: &Group, arena: &Arena) -> Result<bool> {
+        let verdict = self.exchange(group, arena, true).await?;
+        Ok(arena.heap.reclaim(&self.window(&verdict.votes)).1)
     }
 
     /// Frees all that all have given up.
-    pub(crate) async fn reclaim_all(&self, group: &Group, world: &Inner) -> Result<()> {
+    pub(crate) async fn reclaim_all(&self, group: &Group, arena: &Arena) -> Result<()> {
         // Twice, as the first pass may begin behind the first block.
         for _ in 0..2 {
-            while !self.reclaim_some(group, world).await? {}
+            while !self.reclaim_some(group, arena).await? {}
         }
         Ok(())
     }
@@ -68,23 +68,23 @@ impl MemoryCall {
     pub(crate) async fn reclaiming(
         &self,
         group: &Group,
-        world: &Inner,
+        arena: &Arena,
         alloc: impl Fn() -> Result<Arc<Allocation>>,
     ) -> Result<Arc<Allocation>> {
-        self.agree(group, world, true).await?;
+        self.agree(group, arena, true).await?;
         let mut allocation = alloc();
         let exhausted = matches!(allocation, Err(Error::HeapExhausted { .. }));
-        let any_exhausted = match world.pe.settings().check_alloc {
+        let any_exhausted = match arena.pe().settings().check_alloc {
             // The same call on the same heap has the same outcome everywhere.
             CheckAlloc::Error => exhausted,
             CheckAlloc::Warn | CheckAlloc::Off => {
-                let verdict = self.vote(group, world, !exhausted).await?;
-                self.heap.reclaim(&self.window(&verdict.votes));
+                let verdict = self.vote(group, arena, !exhausted).await?;
+                arena.heap.reclaim(&self.window(&verdict.votes));
                 verdict.votes[OWN_VOTE] & YES == 0
             }
         };
         if any_exhausted {
-            self.reclaim_all(group, world).await?;
+            self.reclaim_all(group, arena).await?;
             if exhausted {
                 allocation = alloc();
             }
@@ -93,12 +93,12 @@ impl MemoryCall {
         allocation
     }
 
-    async fn exchange(&self, group: &Group, world: &Inner, yes: bool) -> Result<Verdict> {
-        let verdict = self.vote(group, world, yes).await?;
-        match (verdict.differing, world.pe.settings().check_alloc) {
+    async fn exchange(&self, group: &Group, arena: &Arena, yes: bool) -> Result<Verdict> {
+        let verdict = self.vote(group, arena, yes).await?;
+        match (verdict.differing, arena.pe().settings().check_alloc) {
             (Some(calls), CheckAlloc::Error) => Err(mismatch(calls)),
             (Some(calls), CheckAlloc::Warn) => {
-                if calls[1].0 == world.pe.me() {
+                if calls[1].0 == arena.pe().me() {
                     eprintln!("oxshmem: warning: {}", mismatch(calls));
                 }
                 Ok(verdict)
@@ -108,16 +108,15 @@ impl MemoryCall {
     }
 
     /// The exchange without the comparison.
-    async fn vote(&self, group: &Group, world: &Inner, yes: bool) -> Result<Verdict> {
+    async fn vote(&self, group: &Group, arena: &Arena, yes: bool) -> Result<Verdict> {
         let mut votes = Votes::default();
-        votes[..OWN_VOTE].copy_from_slice(&self.heap.window(&world.team.blocks_in_use_elsewhere()));
+        votes[..OWN_VOTE].copy_from_slice(&arena.heap.window(&arena.blocks_in_use_elsewhere()));
         votes[OWN_VOTE] = if yes { self.heap_votes() | YES } else { self.heap_votes() };
         agree(group, self.words(), votes).await
     }
 
     fn heap_votes(&self) -> u64 {
-        let id = self.heap.id() as u64;
-        id << HEAP | (!id & 0xff) << NOT_HEAP
+        self.heap << HEAP | (!self.heap & 0xff) << NOT_HEAP
     }
 
     /// The blocks that all have given up. None where PEs that are not held to make the same call mean blocks of different
@@ -132,7 +131,7 @@ impl MemoryCall {
 
     fn words(&self) -> Call {
         let kind = CALLS.iter().position(|&name| name == self.name).unwrap_or(CALLS.len()) as u64;
-        let more = self.hints.bits() as u64 | self.flags << FLAGS | (self.heap.id() as u64) << PARTITION;
+        let more = self.hints.bits() as u64 | self.flags << FLAGS | self.heap << PARTITION;
         [kind, self.bytes as u64, self.align as u64, more]
     }
 }
@@ -147,11 +146,14 @@ const PARTITION: u32 = 48;
 
 fn mismatch([(pe_a, a), (pe_b, b)]: [(usize, Call); 2]) -> Error {
     // Who does not know of partitions is not told of any.
-    let partitions = [a, b].map(|call| call[3] >> PARTITION);
-    let whole = partitions == [1, 1];
+    let whole = [a, b].iter().all(|call| call[3] >> PARTITION <= 1);
     let describe = |[kind, bytes, align, hints]: Call| {
         let name = CALLS.get(kind as usize).copied().unwrap_or("another call");
-        let of = if whole { String::new() } else { format!(" in partition {}", hints >> PARTITION) };
+        let of = match hints >> PARTITION {
+            0 => " in the GPU space".to_owned(),
+            1 if whole => String::new(),
+            id => format!(" in partition {id}"),
+        };
         let call = match name {
             "free" => format!("free of {bytes} bytes at offset {align:#x}"),
             "realloc" => format!("realloc from {align} to {bytes} bytes"),

@@ -7,11 +7,12 @@ use oxshmem_runtime::{
     memory::kinds::{HugePages, Mapping, Topology, host_memory},
     settings,
 };
-use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice, allocation::SymHeap};
+use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice};
 
 use crate::{
     World,
-    world::{Asked, Inner},
+    space::{Arena, no_partition},
+    world::Inner,
 };
 
 /// A partition of the symmetric heap: memory of a kind, to allocate in (memory kinds 0.7).
@@ -40,10 +41,7 @@ use crate::{
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Partition {
-    world: World,
-    heap: Arc<SymHeap>,
-}
+pub struct Partition(Arc<Arena>);
 
 /// What a partition was asked to be, and what it is.
 ///
@@ -85,7 +83,7 @@ impl Partition {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn id(&self) -> usize {
-        self.heap.id()
+        self.0.heap.id()
     }
 
     /// [`World::alloc`], in this partition: `shmemx_kind_malloc`. Collective.
@@ -183,7 +181,7 @@ impl Partition {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn usage(&self) -> HeapUse {
-        self.heap.usage()
+        self.0.heap.usage()
     }
 
     fn alloc_with<T: Element>(
@@ -194,13 +192,13 @@ impl Partition {
         hints: Hints,
         zeroed: bool,
     ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.world.alloc_in(Some(Arc::clone(&self.heap)), Asked { name, len, align, hints, zeroed })
+        self.0.alloc(name, len, align, hints, zeroed)
     }
 }
 
 impl fmt::Debug for Partition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "partition {} of {:?}", self.id(), self.world)
+        write!(f, "partition {} of {:?}", self.id(), self.0.team)
     }
 }
 
@@ -236,8 +234,9 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn partition(&self, id: usize) -> Result<Partition> {
-        let heap = Arc::clone(self.heap("partition", id)?);
-        Ok(Partition { world: self.clone(), heap })
+        let all = self.spaces().partitions();
+        let found = all.iter().find(|arena| arena.heap.id() == id);
+        found.map(|arena| Partition(Arc::clone(arena))).ok_or_else(|| no_partition(all, "partition", id))
     }
 
     /// All partitions of the symmetric heap, by their numbers. Where none is defined, the heap as number 1.
@@ -252,13 +251,13 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn partitions(&self) -> Vec<PartitionInfo> {
-        describe(self.pe(), self.heaps())
+        describe(self.pe(), self.spaces().partitions())
     }
 }
 
-fn describe(pe: &Pe, heaps: &[Arc<SymHeap>]) -> Vec<PartitionInfo> {
+fn describe(pe: &Pe, partitions: &[Arc<Arena>]) -> Vec<PartitionInfo> {
     let mappings = &pe.partitions().mappings;
-    let both = heaps.iter().zip(mappings);
+    let both = partitions.iter().map(|arena| &arena.heap).zip(mappings);
     both.map(|(heap, mapping)| PartitionInfo {
         id: heap.id(),
         variable: heap.place().variable,
@@ -281,15 +280,17 @@ pub(crate) fn announce(world: &Inner) {
     }
     if settings.meminfo_report {
         let host = host_memory(&Topology::read(&settings.numa_topology), &HugePages::read());
-        let lines = host.into_iter().chain(describe(pe, &world.heaps).into_iter().map(|it| it.to_string()));
+        let lines = host
+            .into_iter()
+            .chain(describe(pe, world.spaces.partitions()).into_iter().map(|it| it.to_string()));
         tell(pe, "at the start", lines);
     }
 }
 
 /// What PE 0 says of the job's memory when it ends, if it was asked to.
-pub(crate) fn report_at_end(pe: &Pe, heaps: &[Arc<SymHeap>]) {
+pub(crate) fn report_at_end(pe: &Pe, partitions: &[Arc<Arena>]) {
     if pe.me() == 0 && pe.settings().meminfo_report {
-        tell(pe, "at the end", describe(pe, heaps).iter().map(ToString::to_string));
+        tell(pe, "at the end", describe(pe, partitions).iter().map(ToString::to_string));
     }
 }
 

@@ -1,7 +1,4 @@
 //! The world: a PE's handle to its job.
-//!
-//! Here the rooms meet: a collective allocation is an agreement among the team, an allocation on every PE's
-//! heap and a sync.
 
 use std::{
     fmt,
@@ -13,21 +10,23 @@ use std::{
 
 use futures::{
     FutureExt, TryFutureExt,
-    future::{Either, Ready, Shared, ready},
+    future::{Either, Shared, ready},
 };
 use oxshmem_ops::{Context, ContextOptions, context::Sharing};
 use oxshmem_runtime::{
     Error, Pe, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
+    flight::Flight,
+    memory::Segment,
     net::{Simulation, flush_all},
+    settings::SpaceKind,
 };
-use oxshmem_spaces::{
-    Element, HeapUse, Hints, SymSlice,
-    allocation::{Allocation, SymHeap, WINDOW_BITS},
-    heap::{Block, Heap, Layout},
-};
-use oxshmem_teams::{Collective, Group, Outcome, Team, sync::sync_in};
+use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice};
+use oxshmem_teams::{Collective, Outcome, Team, sync::sync_in};
 
-use crate::{memory::MemoryCall, partition};
+use crate::{
+    partition,
+    space::{Space, Spaces, unavailable},
+};
 
 /// A PE's handle to its job. Clones are the same PE; any thread may use any of them.
 ///
@@ -47,28 +46,12 @@ pub struct World(Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) pe: Arc<Pe>,
-    /// By the numbers of their partitions.
-    pub(crate) heaps: Vec<Arc<SymHeap>>,
+    pub(crate) spaces: Spaces,
     pub(crate) team: Team,
     shared: Team,
     context: Context,
     /// The `finalize` that was begun.
     ending: Mutex<Option<Shared<Ending>>>,
-}
-
-/// An allocation: of nothing, or of something by all PEs.
-type Allocating = Either<Ready<Result<Arc<Allocation>>>, Outcome<Arc<Allocation>>>;
-
-/// What an allocation asks for.
-#[derive(Clone, Copy)]
-pub(crate) struct Asked {
-    /// The call.
-    pub(crate) name: &'static str,
-    /// Elements.
-    pub(crate) len: usize,
-    pub(crate) align: usize,
-    pub(crate) hints: Hints,
-    pub(crate) zeroed: bool,
 }
 
 type Ending = Pin<Box<dyn Future<Output = Result<(), Arc<Error>>> + Send>>;
@@ -130,10 +113,10 @@ pub enum ThreadLevel {
 
 impl World {
     pub(crate) fn new(pe: Arc<Pe>) -> Self {
-        let heaps = SymHeap::all(&pe);
         let [team, shared] = Team::predefined(&pe);
+        let spaces = Spaces::new(&pe, &team);
         let context = Context::new(Arc::clone(&pe), ContextOptions::new());
-        let inner = Inner { pe, heaps, team, shared, context, ending: Mutex::new(None) };
+        let inner = Inner { pe, spaces, team, shared, context, ending: Mutex::new(None) };
         partition::announce(&inner);
         Self(Arc::new(inner))
     }
@@ -242,9 +225,13 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn addr_accessible<T>(&self, address: *const T, pe: usize) -> bool {
-        let memory = self.0.pe.symmetric();
-        let behind = address.addr().wrapping_sub(memory.address_unchecked(self.0.pe.block(), 0).addr());
-        self.pe_accessible(pe) && behind < self.0.pe.partitions().layout.len()
+        let here = |segment: &Segment| {
+            let start = segment.address_unchecked(self.0.pe.block(), 0).addr();
+            address.addr().wrapping_sub(start) < segment.len()
+        };
+        let on_device = || self.0.pe.device().is_some_and(|device| here(device.segment()));
+        let accessible = here(&self.0.pe.host_heap()) || on_device() && self.0.pe.has_device(pe);
+        self.pe_accessible(pe) && accessible
     }
 
     /// The version of the specification that is implemented, major and minor (`OpenSHMEM 1.6 §9.1.11`).
@@ -342,6 +329,27 @@ impl World {
         &self.0.shared
     }
 
+    /// A memory space, if this PE has it.
+    ///
+    /// # Errors
+    /// [`Error::SpaceUnavailable`] and [`Error::Unsupported`], which say why there is none.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let default = world.space(SpaceKind::Default)?;
+    /// assert_eq!(default.kind(), SpaceKind::Cpu); // unless the environment says otherwise
+    /// assert!(default.capabilities().direct_access);
+    /// assert!(world.space(SpaceKind::Gpu).is_err()); // nobody has enabled it
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn space(&self, kind: SpaceKind) -> Result<Space> {
+        let found = self.0.spaces.get(kind).cloned();
+        found.ok_or_else(|| unavailable(&self.0.pe, kind))
+    }
+
     /// A context of its own, for as long as it is held. Local: other PEs need not do the same
     /// (`OpenSHMEM 1.6 §9.5.1`).
     ///
@@ -391,10 +399,7 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn alloc<T: Element>(&self, len: usize) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_in(
-            None,
-            Asked { name: "alloc", len, align: align_of::<T>(), hints: Hints::NONE, zeroed: false },
-        )
+        self.alloc_with("alloc", len, align_of::<T>(), Hints::NONE, false)
     }
 
     /// [`alloc`](Self::alloc), with every byte 0 on every PE (`OpenSHMEM 1.6 §9.3.6`).
@@ -415,10 +420,7 @@ impl World {
         &self,
         len: usize,
     ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_in(
-            None,
-            Asked { name: "alloc_zeroed", len, align: align_of::<T>(), hints: Hints::NONE, zeroed: true },
-        )
+        self.alloc_with("alloc_zeroed", len, align_of::<T>(), Hints::NONE, true)
     }
 
     /// [`alloc`](Self::alloc), aligned to `align` bytes: a power of two of at most 1 GiB
@@ -442,7 +444,7 @@ impl World {
         len: usize,
         align: usize,
     ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_in(None, Asked { name: "alloc_aligned", len, align, hints: Hints::NONE, zeroed: false })
+        self.alloc_with("alloc_aligned", len, align, Hints::NONE, false)
     }
 
     /// [`alloc`](Self::alloc), with hints of what it is for (`OpenSHMEM 1.6 §9.3.5`).
@@ -465,55 +467,22 @@ impl World {
         len: usize,
         hints: Hints,
     ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_in(
-            None,
-            Asked { name: "alloc_with_hints", len, align: align_of::<T>(), hints, zeroed: false },
-        )
+        self.alloc_with("alloc_with_hints", len, align_of::<T>(), hints, false)
     }
 
-    /// Allocates in a heap, or in that of what names none.
-    pub(crate) fn alloc_in<T: Element>(
+    fn alloc_with<T: Element>(
         &self,
-        heap: Option<Arc<SymHeap>>,
-        asked: Asked,
+        name: &'static str,
+        len: usize,
+        align: usize,
+        hints: Hints,
+        zeroed: bool,
     ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        let begun = self.begin_alloc::<T>(heap, asked);
-        async move { Ok(SymSlice::new(begun?.await?, asked.len)) }
+        self.0.spaces.default().alloc_with(name, len, align, hints, zeroed)
     }
 
-    fn begin_alloc<T: Element>(&self, heap: Option<Arc<SymHeap>>, asked: Asked) -> Result<Allocating> {
-        let Asked { name, len, align, hints, zeroed } = asked;
-        self.0.pe.check(name)?;
-        if !align.is_power_of_two() {
-            return Err(Error::InvalidAlignment { call: name, align });
-        }
-        let heap = heap.map_or_else(|| self.heap(name, 1).cloned(), Ok)?;
-        let align = align.max(align_of::<T>());
-        let bytes = len.saturating_mul(size_of::<T>());
-        if bytes == 0 {
-            return Ok(Either::Left(ready(Ok(Allocation::empty(&heap)))));
-        }
-        let layout = Layout { bytes, align, hints };
-        let call = MemoryCall { heap, name, bytes, align, hints, flags: u64::from(zeroed) };
-        let shared = Arc::clone(&self.0);
-        Ok(Either::Right(self.0.team.run(name, move |group| async move {
-            call.reclaiming(&group, &shared, || call.heap.alloc(name, layout, zeroed)).await
-        })))
-    }
-
-    /// The heap of a partition.
-    pub(crate) fn heap(&self, call: &'static str, id: usize) -> Result<&Arc<SymHeap>> {
-        let found = self.0.heaps.iter().find(|heap| heap.id() == id);
-        found.ok_or_else(|| Error::NoPartition {
-            call,
-            id,
-            defined: self.0.heaps.iter().map(|heap| heap.id().to_string()).collect::<Vec<_>>().join(", "),
-        })
-    }
-
-    /// The heaps of all partitions.
-    pub(crate) fn heaps(&self) -> &[Arc<SymHeap>] {
-        &self.0.heaps
+    pub(crate) fn spaces(&self) -> &Spaces {
+        &self.0.spaces
     }
 
     /// Changes the length of `slice` to `len` elements. Those that both lengths have keep their values; new
@@ -543,76 +512,13 @@ impl World {
         slice: SymSlice<T>,
         len: usize,
     ) -> impl Future<Output = Result<SymSlice<T>, crate::Rejected<SymSlice<T>>>> + Send + use<T> {
-        let name = "realloc";
-        if let Err(error) = self.0.pe.check(name) {
-            return ready(Err(crate::Rejected { error, buffer: slice })).boxed();
+        match self.0.spaces.of(&slice) {
+            Some(arena) => Either::Left(arena.realloc(slice, len)),
+            None => {
+                let error = Error::bootstrap("realloc", "scratch memory of the library cannot be resized");
+                Either::Right(ready(Err(crate::Rejected { error, buffer: slice })))
+            }
         }
-        let bytes = len.saturating_mul(size_of::<T>());
-        let was_empty = slice.allocation().block().is_none();
-        if bytes == 0 || was_empty {
-            // Without elements it involves no other PE.
-            let heap = slice.allocation().heap().cloned();
-            let (align, hints) = (align_of::<T>(), Hints::NONE);
-            let fresh = self.alloc_in(heap, Asked { name, len, align, hints, zeroed: false });
-            return async { fresh.await.map_err(|error| crate::Rejected { error, buffer: slice }) }.boxed();
-        }
-        let old_bytes = slice.len() * size_of::<T>();
-        let whole = slice.is_whole();
-        let (align, hints) =
-            slice.allocation().block().map_or((1, Hints::NONE), |block| (block.align, block.hints));
-        let layout = Layout { bytes, align, hints };
-        let Some(heap) = slice.allocation().heap().cloned() else {
-            let error = Error::bootstrap(name, "scratch memory of the library cannot be resized");
-            return ready(Err(crate::Rejected { error, buffer: slice })).boxed();
-        };
-        let empty = Allocation::empty(&heap);
-        let call = MemoryCall { heap, name, bytes, align: old_bytes, hints, flags: 2 };
-        let shared = Arc::clone(&self.0);
-        let resized = self.0.team.run(name, move |group| async move {
-            let used = shared.team.blocks_in_use_elsewhere();
-            let sole = whole
-                && Arc::strong_count(slice.allocation()) == 1
-                && slice.allocation().block().is_none_or(|block| !used.contains(&block.id));
-            let alone = match call.agree(&group, &shared, sole).await {
-                Ok(alone) => alone,
-                Err(error) => return Ok(Err((error, slice))),
-            };
-            if alone {
-                let resized = call.heap.realloc(name, slice.into_allocation(), bytes);
-                let resized = match resized {
-                    Err((Error::HeapExhausted { .. }, old)) => {
-                        call.reclaim_all(&group, &shared).await?;
-                        call.heap.realloc(name, old, bytes)
-                    }
-                    other => other,
-                };
-                sync_in(&group).await?;
-                return Ok(
-                    resized.map_err(|(error, old)| (error, SymSlice::new(old, old_bytes / size_of::<T>())))
-                );
-            }
-            match call.reclaiming(&group, &shared, || call.heap.alloc(name, layout, false)).await {
-                Ok(allocation) => {
-                    let fresh = SymSlice::<T>::new(Arc::clone(&allocation), len);
-                    let both = len.min(slice.len());
-                    fresh.slice(..both).write(&slice.slice(..both).to_vec());
-                    sync_in(&group).await?;
-                    Ok(Ok(allocation))
-                }
-                Err(error) => Ok(Err((error, slice))),
-            }
-        });
-        let ended = async move {
-            match resized.await {
-                Ok(Ok(allocation)) => Ok(SymSlice::new(allocation, len)),
-                Ok(Err((error, buffer))) => Err(crate::Rejected { error, buffer }),
-                Err(error) => {
-                    let buffer = SymSlice::new(empty, 0);
-                    Err(crate::Rejected { error, buffer })
-                }
-            }
-        };
-        ended.boxed()
     }
 
     /// Gives `slice` up, and frees whatever every PE has given up. Collective (`OpenSHMEM 1.6 §9.3.2`).
@@ -636,40 +542,17 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn free<T: Element>(&self, slice: SymSlice<T>) -> impl Future<Output = Result<()>> + Send + use<T> {
-        let owned = |it: &Allocation| Some((Arc::clone(it.heap()?), *it.block()?));
-        let block = self.0.pe.check("free").map(|()| owned(slice.allocation()));
-        drop(slice);
-        let begun = block.map(|block| block.map(|(heap, block)| self.begin_free(heap, block)));
+        let checked = self.0.pe.check("free");
+        let freed = self.0.spaces.of(&slice).cloned().map(|arena| arena.free(slice));
         async move {
-            match begun? {
-                Some(freed) => freed.await,
-                None => Ok(()),
+            match (checked, freed) {
+                (Ok(()), Some(freed)) => freed.await,
+                (checked, _) => checked,
             }
         }
     }
 
-    fn begin_free(&self, heap: Arc<SymHeap>, block: Block) -> Outcome<()> {
-        let call = MemoryCall {
-            heap,
-            name: "free",
-            bytes: block.bytes,
-            align: block.offset,
-            hints: Hints::NONE,
-            flags: 4,
-        };
-        let shared = Arc::clone(&self.0);
-        let free = move |group: Arc<Group>| async move {
-            call.agree(&group, &shared, true).await?;
-            if call.heap.usage().blocks > WINDOW_BITS {
-                // The agreement has looked at some blocks only, perhaps not at this one.
-                call.reclaim_all(&group, &shared).await?;
-            }
-            Ok(())
-        };
-        self.0.team.run("free", free)
-    }
-
-    /// Frees whatever every PE has dropped. Collective. Allocations do so too: this is for programs that
+    /// Frees whatever every PE has dropped of the default space. Collective. Allocations do so too: this is for programs that
     /// want the memory back, or the figures of [`heap_use`](Self::heap_use) exact, at a point of their choice.
     ///
     /// # Errors
@@ -688,20 +571,11 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn reclaim(&self) -> Outcome<()> {
-        let shared = Arc::clone(&self.0);
-        let reclaim = move |group: Arc<Group>| async move {
-            for heap in &shared.heaps {
-                let (heap, hints) = (Arc::clone(heap), Hints::NONE);
-                let call = MemoryCall { heap, name: "reclaim", bytes: 0, align: 0, hints, flags: 8 };
-                call.reclaim_all(&group, &shared).await?;
-            }
-            Ok(())
-        };
-        self.0.team.run("reclaim", reclaim)
+        self.0.spaces.default().reclaim()
     }
 
-    /// What the symmetric heap holds: where it has [partitions](Self::partitions), the first of them does. Blocks that
-    /// were dropped, but are not reclaimed yet, count as used.
+    /// What the symmetric heap of the default space holds: where that has [partitions](Self::partitions), the first of them
+    /// does. Blocks that were dropped, but are not reclaimed yet, count as used.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -715,7 +589,7 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn heap_use(&self) -> HeapUse {
-        self.heap("heap_use", 1).map_or_else(|_| Heap::new(0).usage(), |heap| heap.usage())
+        self.0.spaces.default().heap_use()
     }
 
     /// Completes the operations of the default context, then waits until every PE has come here
@@ -847,15 +721,22 @@ impl World {
                 // Contexts that nobody has completed.
                 flush_all(&**net).await?;
             }
+            if let Some(device) = pe.device() {
+                // Likewise.
+                let flight = Arc::new(Flight::default());
+                let landing = Arc::clone(&flight);
+                device.flush(Box::new(move |flushed| landing.land(flushed)));
+                poll_fn(|cx| flight.poll(cx)).await?;
+            }
             sync_in(&group).await?;
             Ok(completed)
         });
-        let (pe, heaps) = (Arc::clone(&self.0.pe), self.0.heaps.clone());
+        let (pe, partitions) = (Arc::clone(&self.0.pe), self.0.spaces.partitions().to_vec());
         // Not as a part of the collective, since leaving ends what that itself may wait for yet, and joins a thread of the
         // net, which may be about to look at the queue that the collective is in.
         let left = async move {
             let completed = left.await?;
-            partition::report_at_end(&pe, &heaps);
+            partition::report_at_end(&pe, &partitions);
             pe.leave();
             completed
         };

@@ -1,18 +1,22 @@
-//! From pointers to symmetric memory: the heap of this PE, and the globals of its executable.
+//! From pointers to symmetric memory: the heaps of this PE, and the globals of its executable.
 
 use std::sync::Arc;
 
-use oxshmem::{Element, SymRef, SymView, World};
+use oxshmem::{Element, SymRef, SymSlice, SymView, World};
 use oxshmem_spaces::allocation::Allocation;
 
 /// Where this PE's symmetric memory is.
 #[derive(Debug)]
 pub(crate) struct Addresses {
-    /// All of it, as if it were one allocation.
+    /// All of it in host memory, as if it were one allocation.
     all: Arc<Allocation>,
+    /// Likewise in device memory, if there is a device.
+    on_device: Option<Arc<Allocation>>,
     heap: Range,
     /// Of the executable's globals; empty where they are not shared.
     statics: Range,
+    /// The heap in device memory; empty if there is none. It is the other allocation's.
+    device: Range,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,12 +43,23 @@ impl Addresses {
         let symmetric = pe.symmetric();
         let heap = Range {
             start: symmetric.address_unchecked(pe.block(), 0).addr(),
-            len: pe.partitions().layout.len(),
+            len: pe.host_heap().len(),
             at: 0,
         };
+        let device = pe.device().map(|device| device.segment().clone());
+        let on_device = device.clone().map(|segment| {
+            let len = segment.len();
+            Allocation::unowned(Arc::clone(pe), segment, 0, len)
+        });
+        let device = device.map_or(Range::default(), |segment| Range {
+            start: segment.address_unchecked(pe.block(), 0).addr(),
+            len: segment.len(),
+            at: 0,
+        });
         let statics = Range { start: statics.start, len: statics.len(), at: pe.statics_at() };
         let len = symmetric.len();
-        Self { all: Allocation::unowned(Arc::clone(pe), symmetric, 0, len), heap, statics }
+        let all = Allocation::unowned(Arc::clone(pe), symmetric, 0, len);
+        Self { all, on_device, heap, statics, device }
     }
 
     /// The place of `bytes` bytes from `address` on, if they are symmetric.
@@ -57,14 +72,35 @@ impl Addresses {
     /// Elements at a pointer, if they are symmetric and aligned.
     #[inline(always)]
     pub(crate) fn view<T: Element>(&self, pointer: *const T, len: usize) -> Option<SymView<'_, T>> {
-        let at = self.place(pointer.addr(), len.checked_mul(size_of::<T>())?)?;
+        let bytes = len.checked_mul(size_of::<T>())?;
+        let Some(at) = self.place(pointer.addr(), bytes) else {
+            return self.view_on_device(pointer.addr(), len);
+        };
         // SAFETY: `place` has found all of it in `all`, which begins where its segment does.
         at.is_multiple_of(align_of::<T>()).then(|| unsafe { SymView::inside_unchecked(&self.all, at, len) })
     }
 
+    /// Likewise in device memory.
+    #[cold]
+    #[inline(never)]
+    fn view_on_device<T: Element>(&self, address: usize, len: usize) -> Option<SymView<'_, T>> {
+        let (at, _) = self.device.find(address)?;
+        SymView::inside(self.on_device.as_ref()?, at, len)
+    }
+
+    /// Whether a byte is in device memory, where nothing can be loaded or stored.
+    #[inline(always)]
+    pub(crate) fn on_device(&self, address: usize) -> bool {
+        address.wrapping_sub(self.device.start) < self.device.len
+    }
+
     /// Elements from a pointer to the end of the heap, or of the globals.
     pub(crate) fn rest<T: Element>(&self, pointer: *const T) -> Option<SymView<'_, T>> {
-        let (at, left) = self.heap.find(pointer.addr()).or_else(|| self.statics.find(pointer.addr()))?;
+        let address = pointer.addr();
+        if let (Some((at, left)), Some(all)) = (self.device.find(address), &self.on_device) {
+            return SymView::inside(all, at, left / size_of::<T>());
+        }
+        let (at, left) = self.heap.find(address).or_else(|| self.statics.find(address))?;
         SymView::inside(&self.all, at, left / size_of::<T>())
     }
 
@@ -81,12 +117,14 @@ impl Addresses {
 
     /// Whether a byte is symmetric.
     pub(crate) fn contains(&self, address: usize) -> bool {
-        self.place(address, 1).is_some()
+        self.place(address, 1).is_some() || self.on_device(address)
     }
 
     /// The address in this process of what `pointer` is on a PE of this host; null if it is not symmetric.
     pub(crate) fn pointer(&self, pointer: *mut u8, pe: usize, world: &World) -> *mut u8 {
         match self.view(pointer.cast_const(), 1) {
+            // There is nothing to be loaded or stored, on this PE either.
+            Some(view) if view.is_on_device() => std::ptr::null_mut(),
             // The globals have two addresses here; the program knows this one.
             Some(_) if pe == world.my_pe() => pointer,
             Some(view) if world.pe_accessible(pe) => view.ptr(pe).unwrap_or(std::ptr::null_mut()),
@@ -94,9 +132,11 @@ impl Addresses {
         }
     }
 
-    /// The address of the heap's byte at `offset`, where it is on this PE.
-    pub(crate) fn of_heap(&self, offset: usize) -> *mut u8 {
-        debug_assert!(offset <= self.heap.len);
-        std::ptr::with_exposed_provenance_mut(self.heap.start + offset)
+    /// The address by which the program knows a block on this PE.
+    pub(crate) fn of_block(&self, block: &SymSlice<u8>) -> *mut u8 {
+        let heap = if block.allocation().is_on_device() { self.device } else { self.heap };
+        let offset = block.allocation().offset();
+        debug_assert!(offset <= heap.len);
+        std::ptr::with_exposed_provenance_mut(heap.start + offset)
     }
 }

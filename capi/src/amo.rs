@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use oxshmem::{BitwiseAmo, ExtendedAmo, StandardAmo};
+use oxshmem::{BitwiseAmo, Element, ExtendedAmo, StandardAmo};
 
 use crate::{
     call::Call,
@@ -14,7 +14,7 @@ use crate::{
 #[derive(Clone, Copy)]
 struct Fetched<T>(*mut T);
 
-impl<T> Fetched<T> {
+impl<T: Element> Fetched<T> {
     #[inline(always)]
     fn new(call: Call, fetch: *mut T) -> Self {
         call.not_null("fetch", fetch.cast_const(), 1);
@@ -22,7 +22,10 @@ impl<T> Fetched<T> {
     }
 
     #[inline(always)]
-    fn set(self, value: T) {
+    fn set(self, call: Call, value: T) {
+        if call.on_device(self.0) {
+            return call.word("fetch", self.0.cast_const()).store(value);
+        }
         // SAFETY: the caller vouches for the variable, wherever it is.
         unsafe { self.0.write_unaligned(value) };
     }
@@ -41,7 +44,7 @@ macro_rules! fetching {
         fn $nbi<T: $types>(call: Call, fetch: *mut T, dest: *mut T, $($arg: T,)* pe: c_int) {
             let fetched = Fetched::new(call, fetch);
             let at = call.word("dest", dest.cast_const());
-            fetched.set(call.wait_on(pe, call.context.$nbi(at, $($arg,)* pe as usize)));
+            fetched.set(call, call.wait_on(pe, call.context.$nbi(at, $($arg,)* pe as usize)));
         }
     )*};
 }
@@ -86,7 +89,7 @@ fn fetch<T: ExtendedAmo>(call: Call, source: *const T, pe: c_int) -> T {
 fn fetch_nbi<T: ExtendedAmo>(call: Call, fetch: *mut T, source: *const T, pe: c_int) {
     let fetched = Fetched::new(call, fetch);
     let at = call.word("source", source);
-    fetched.set(call.wait_on(pe, call.context.fetch_nbi(at, pe as usize)));
+    fetched.set(call, call.wait_on(pe, call.context.fetch_nbi(at, pe as usize)));
 }
 
 /// Of table 7.

@@ -90,6 +90,12 @@ impl Call {
         }
     }
 
+    /// Whether a pointer is into device memory.
+    #[inline(always)]
+    pub(crate) fn on_device<T>(self, pointer: *const T) -> bool {
+        self.global.addresses.on_device(pointer.addr())
+    }
+
     /// A pointer that may be null only if there is nothing to be copied.
     #[inline(always)]
     pub(crate) fn not_null<T>(self, what: &'static str, pointer: *const T, len: usize) {

@@ -8,6 +8,7 @@
 use std::{
     collections::BTreeMap,
     ffi::{c_int, c_long, c_void},
+    fmt,
     ptr::null_mut,
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -15,7 +16,7 @@ use std::{
     },
 };
 
-use oxshmem::{Error, Hints, Partition, Rejected, SymSlice};
+use oxshmem::{Error, Hints, Partition, Rejected, Space, SpaceKind, SymSlice};
 
 use crate::{call::Call, export::export};
 
@@ -36,17 +37,24 @@ fn blocks(call: Call) -> MutexGuard<'static, BTreeMap<usize, SymSlice<u8>>> {
 
 /// Hands a block over to the program.
 fn give(call: Call, block: SymSlice<u8>) -> *mut c_void {
-    let pointer = call.global.addresses.of_heap(block.allocation().offset());
+    let pointer = call.global.addresses.of_block(&block);
     debug_assert!(pointer.addr().is_multiple_of(ANY_TYPE));
     blocks(call).insert(pointer.addr(), block);
     pointer.cast()
 }
 
-/// Takes a block back. A pointer that is none ends the job.
-fn take(call: Call, pointer: *mut c_void) -> SymSlice<u8> {
+/// Takes a block of a space back. A pointer that is none ends the job.
+fn take(call: Call, pointer: *mut c_void, space: SpaceKind) -> SymSlice<u8> {
     let address = pointer.addr();
     let mut blocks = blocks(call);
     if let Some(block) = blocks.remove(&address) {
+        if block.space() != space {
+            drop(blocks);
+            call.fail(format_args!(
+                "ptr = {address:#x} was allocated in the {} space, and is given back to the {space} space",
+                block.space()
+            ));
+        }
         return block;
     }
     let inside = blocks.range(..address).next_back().filter(|(start, block)| address - *start < block.len());
@@ -59,6 +67,11 @@ fn take(call: Call, pointer: *mut c_void) -> SymSlice<u8> {
         None => call
             .fail(format_args!("ptr = {address:#x} is no block of the symmetric heap, or was freed before")),
     }
+}
+
+/// The space of the routines that name none.
+fn default_space(call: Call) -> SpaceKind {
+    call.global.default_space
 }
 
 /// The barrier of an allocation completes what was begun on the default context; the allocation is the rest of it.
@@ -76,92 +89,125 @@ fn allocated(call: Call, allocation: impl Future<Output = oxshmem::Result<SymSli
     match call.output(allocation) {
         Ok(block) => give(call, block),
         Err(error) if is_no_room(&error) => null_mut(),
+        Err(Error::NoPartition { id, defined, .. }) => {
+            tell_missing(call, format_args!("{id} is not defined: {}", Missing { id, defined: &defined }));
+            null_mut()
+        }
         Err(error) => call.failed(None, error),
     }
 }
 
-/// The partition of what names none.
-pub(crate) const FIRST_PARTITION: c_int = 1;
+/// Why there is no partition of a number that there might be.
+struct Missing<'a> {
+    id: usize,
+    defined: &'a str,
+}
 
-/// A partition; if there is none of that number, which is the same on all PEs, one of them says so the first time.
-fn partition(call: Call, id: c_int) -> Option<Partition> {
-    let error = match usize::try_from(id).map(|id| call.global.world.partition(id)) {
-        Ok(Ok(partition)) => return Some(partition),
-        Ok(Err(error)) => Some(error),
-        Err(_) => None,
-    };
+impl fmt::Display for Missing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SMAX_SYMMETRIC_PARTITION{} is not set; those defined are {}", self.id, self.defined)
+    }
+}
+
+/// One PE says the first time that there is no such partition, which is the same on all.
+fn tell_missing(call: Call, what: fmt::Arguments<'_>) {
     // Relaxed: it is no more than a flag.
     if call.global.world.my_pe() == 0 && !call.global.blocks.said.swap(true, Ordering::Relaxed) {
-        let why = match error {
-            Some(Error::NoPartition { defined, .. }) if (1..=127).contains(&id) => {
-                format!(
-                    "is not defined: SMAX_SYMMETRIC_PARTITION{id} is not set; those defined are {defined}"
-                )
-            }
-            _ => "is not from 1 to SHMEMX_MAX_PARTITION_ID".to_owned(),
-        };
         let name = call.name;
-        eprintln!(
-            "oxshmem: {name}: partition {id} {why}; it returns null, as will others that are not reported"
-        );
+        eprintln!("oxshmem: {name}: partition {what}; it returns null, as will others that are not reported");
     }
-    None
 }
 
 /// Allocates in a partition, if it is there and anything is asked for.
-fn allocate<F>(call: Call, id: c_int, size: usize, with: impl FnOnce(Partition) -> F) -> *mut c_void
+fn allocate_in<F>(call: Call, id: c_int, size: usize, with: impl FnOnce(Partition) -> F) -> *mut c_void
 where
     F: Future<Output = oxshmem::Result<SymSlice<u8>>>,
 {
-    match partition(call, id) {
-        Some(partition) if size > 0 => allocated(call, with(partition)),
-        _ => null_mut(),
+    match usize::try_from(id).map(|id| call.global.world.partition(id)) {
+        Ok(Ok(partition)) if size > 0 => return allocated(call, with(partition)),
+        Ok(Ok(_)) => {}
+        Ok(Err(Error::NoPartition { id, defined, .. })) if (1..=127).contains(&id) => {
+            tell_missing(call, format_args!("{id} is not defined: {}", Missing { id, defined: &defined }));
+        }
+        _ => tell_missing(call, format_args!("{id} is not from 1 to SHMEMX_MAX_PARTITION_ID")),
     }
+    null_mut()
+}
+
+/// Allocates if anything is asked for.
+fn allocate<F>(call: Call, size: usize, with: impl FnOnce() -> F) -> *mut c_void
+where
+    F: Future<Output = oxshmem::Result<SymSlice<u8>>>,
+{
+    if size == 0 { null_mut() } else { allocated(call, with()) }
 }
 
 /// `shmem_malloc`, for whatever routine.
 pub(crate) fn malloc(call: Call, size: usize) -> *mut c_void {
-    malloc_in(call, size, FIRST_PARTITION)
+    allocate(call, size, || call.global.world.alloc_aligned(size, ANY_TYPE))
 }
 
-/// The same in any partition.
-pub(crate) fn malloc_in(call: Call, size: usize, id: c_int) -> *mut c_void {
-    allocate(call, id, size, |partition| partition.alloc_aligned(size, ANY_TYPE))
+/// `shmemx_kind_malloc`.
+pub(crate) fn malloc_in_partition(call: Call, size: usize, id: c_int) -> *mut c_void {
+    allocate_in(call, id, size, |partition| partition.alloc_aligned(size, ANY_TYPE))
+}
+
+/// `shmem_space_malloc`.
+pub(crate) fn malloc_in(call: Call, space: &Space, size: usize) -> *mut c_void {
+    allocate(call, size, || space.alloc_aligned(size, ANY_TYPE))
 }
 
 /// `shmem_calloc`, for whatever routine.
 pub(crate) fn calloc(call: Call, count: usize, size: usize) -> *mut c_void {
     let bytes = count.saturating_mul(size);
-    allocate(call, FIRST_PARTITION, bytes, |partition| partition.alloc_zeroed(bytes))
+    allocate(call, bytes, || call.global.world.alloc_zeroed(bytes))
 }
 
-/// `shmem_align`, for whatever routine.
-pub(crate) fn align(call: Call, alignment: usize, size: usize) -> *mut c_void {
-    align_in(call, alignment, size, FIRST_PARTITION)
+/// `shmem_space_calloc`.
+pub(crate) fn calloc_in(call: Call, space: &Space, count: usize, size: usize) -> *mut c_void {
+    let bytes = count.saturating_mul(size);
+    allocate(call, bytes, || space.alloc_zeroed(bytes))
 }
 
-/// The same in any partition.
-pub(crate) fn align_in(call: Call, alignment: usize, size: usize, id: c_int) -> *mut c_void {
+/// An alignment that a routine was given, and that suits any type.
+fn alignment(call: Call, alignment: usize) -> usize {
     let pointer = size_of::<*mut c_void>();
     if !alignment.is_power_of_two() || alignment < pointer {
         call.fail(format_args!(
             "alignment = {alignment} is not a power of two that is a multiple of {pointer}"
         ));
     }
-    allocate(call, id, size, |partition| partition.alloc_aligned(size, alignment.max(ANY_TYPE)))
+    alignment.max(ANY_TYPE)
+}
+
+/// `shmem_align`, for whatever routine.
+pub(crate) fn align(call: Call, align: usize, size: usize) -> *mut c_void {
+    let align = alignment(call, align);
+    allocate(call, size, || call.global.world.alloc_aligned(size, align))
+}
+
+/// `shmemx_kind_align`.
+pub(crate) fn align_in_partition(call: Call, align: usize, size: usize, id: c_int) -> *mut c_void {
+    let align = alignment(call, align);
+    allocate_in(call, id, size, |partition| partition.alloc_aligned(size, align))
 }
 
 fn malloc_with_hints(call: Call, size: usize, hints: c_long) -> *mut c_void {
     let hints = Hints::from_bits(hints);
-    allocate(call, FIRST_PARTITION, size, |partition| partition.alloc_with_hints(size, hints))
+    allocate(call, size, || call.global.world.alloc_with_hints(size, hints))
 }
 
-/// `shmem_free`, for whatever routine.
-pub(crate) fn free(call: Call, pointer: *mut c_void) {
+/// `shmem_free`.
+fn free(call: Call, pointer: *mut c_void) {
+    free_in(call, default_space(call), pointer);
+}
+
+/// `shmem_space_free`.
+pub(crate) fn free_in(call: Call, space: SpaceKind, pointer: *mut c_void) {
     if pointer.is_null() {
         return;
     }
-    let block = take(call, pointer);
+    let block = take(call, pointer, space);
     complete(call);
     call.wait(call.global.world.free(block));
 }
@@ -174,7 +220,7 @@ fn realloc(call: Call, pointer: *mut c_void, size: usize) -> *mut c_void {
         free(call, pointer);
         return null_mut();
     }
-    let block = take(call, pointer);
+    let block = take(call, pointer, default_space(call));
     complete(call);
     match call.output(call.global.world.realloc(block, size)) {
         Ok(block) => give(call, block),

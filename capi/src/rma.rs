@@ -28,7 +28,7 @@ type Bytes = (*mut u8, usize);
 #[inline(always)]
 fn put<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
     let len = bytes::<T>(call, nelems);
-    if is_word(dest, source, len) {
+    if is_word(dest, source, len) && !call.on_device(source) {
         // SAFETY: the caller vouches for the source.
         let value = unsafe { copy::load_unaligned(source.cast::<u64>()) };
         return p(call, dest.cast::<u64>(), value, pe);
@@ -47,6 +47,9 @@ fn put_block(
     let call = Call::with(name, context);
     call.not_null("source", source, len);
     let to = call.view("dest", dest.cast_const(), len);
+    if call.on_device(source) {
+        return call.wait_on(pe, call.context.put(to, call.view("source", source, len), pe as usize));
+    }
     // SAFETY: the caller vouches for the source; a put over which the call returns has copied it.
     let from = unsafe { SourceBuffer::new(source, len) };
     call.wait_on(pe, call.context.put(to, from, pe as usize));
@@ -55,7 +58,7 @@ fn put_block(
 #[inline(always)]
 fn put_nbi<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
     let len = bytes::<T>(call, nelems);
-    if is_word(dest, source, len) {
+    if is_word(dest, source, len) && !call.on_device(source) && !call.on_device(dest) {
         return put(call, dest, source, nelems, pe);
     }
     put_block_nbi(call.name, call.context, (dest.cast(), len), source.cast(), pe);
@@ -72,6 +75,9 @@ fn put_block_nbi(
     let call = Call::with(name, context);
     call.not_null("source", source, len);
     let to = call.view("dest", dest.cast_const(), len);
+    if call.on_device(source) {
+        return call.start_on(pe, call.context.put_nbi(to, call.view("source", source, len), pe as usize));
+    }
     // SAFETY: the caller leaves the source alone until `shmem_quiet`.
     let from = unsafe { SourceBuffer::new(source, len) };
     call.start_on(pe, call.context.put_nbi(to, from, pe as usize));
@@ -80,7 +86,7 @@ fn put_block_nbi(
 #[inline(always)]
 fn get<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
     let len = bytes::<T>(call, nelems);
-    if is_word(source, dest, len) {
+    if is_word(source, dest, len) && !call.on_device(dest) {
         let value = g(call, source.cast::<u64>(), pe);
         // SAFETY: the caller vouches for the destination.
         return unsafe { copy::store_unaligned(dest.cast::<u64>(), value) };
@@ -99,6 +105,10 @@ fn get_block(
     let call = Call::with(name, context);
     call.not_null("dest", dest, len);
     let from = call.view("source", source, len);
+    if call.on_device(dest) {
+        let to = call.view("dest", dest.cast_const(), len);
+        return call.wait_on(pe, call.context.get_into(to, from, pe as usize));
+    }
     // SAFETY: the caller vouches for the destination; the call returns when it has been written.
     let to = unsafe { SinkBuffer::new(dest, len) };
     call.wait_on(pe, call.context.get_into(to, from, pe as usize));
@@ -107,7 +117,7 @@ fn get_block(
 #[inline(always)]
 fn get_nbi<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
     let len = bytes::<T>(call, nelems);
-    if is_word(source, dest, len) {
+    if is_word(source, dest, len) && !call.on_device(source) && !call.on_device(dest) {
         return get(call, dest, source, nelems, pe);
     }
     get_block_nbi(call.name, call.context, (dest.cast(), len), source.cast(), pe);
@@ -124,6 +134,10 @@ fn get_block_nbi(
     let call = Call::with(name, context);
     call.not_null("dest", dest, len);
     let from = call.view("source", source, len);
+    if call.on_device(dest) {
+        let to = call.view("dest", dest.cast_const(), len);
+        return call.start_on(pe, call.context.get_nbi(to, from, pe as usize));
+    }
     // SAFETY: the caller leaves the destination alone until `shmem_quiet`.
     let to = unsafe { SinkBuffer::new(dest, len) };
     call.start_on(pe, call.context.get_nbi(to, from, pe as usize));
@@ -194,9 +208,14 @@ fn put_blocks<const N: usize>(
     let Some(blocks) = blocks else { return };
     let to = call.view("dest", dest.cast::<[u8; N]>().cast_const(), blocks.span(call, blocks.dst));
     call.not_null("source", source, 1);
-    // SAFETY: the caller vouches for the source; the call returns when it has been copied.
-    let from = unsafe { SourceBuffer::new(source.cast::<[u8; N]>(), blocks.span(call, blocks.sst)) };
     let Blocks { dst, sst, block, count } = blocks;
+    let (source, span) = (source.cast::<[u8; N]>(), blocks.span(call, sst));
+    if call.on_device(source) {
+        let from = call.view("source", source, span);
+        return call.wait_on(pe, call.context.ibput(to, from, dst, sst, block, count, pe as usize));
+    }
+    // SAFETY: the caller vouches for the source; the call returns when it has been copied.
+    let from = unsafe { SourceBuffer::new(source, span) };
     call.wait_on(pe, call.context.ibput(to, from, dst, sst, block, count, pe as usize));
 }
 
@@ -211,9 +230,14 @@ fn get_blocks<const N: usize>(
     let Some(blocks) = blocks else { return };
     let from = call.view("source", source.cast::<[u8; N]>(), blocks.span(call, blocks.sst));
     call.not_null("dest", dest, 1);
-    // SAFETY: the caller vouches for the destination; the call returns when it has been written.
-    let to = unsafe { SinkBuffer::new(dest.cast::<[u8; N]>(), blocks.span(call, blocks.dst)) };
     let Blocks { dst, sst, block, count } = blocks;
+    let (dest, span) = (dest.cast::<[u8; N]>(), blocks.span(call, dst));
+    if call.on_device(dest) {
+        let to = call.view("dest", dest.cast_const(), span);
+        return call.wait_on(pe, call.context.ibget(to, from, dst, sst, block, count, pe as usize));
+    }
+    // SAFETY: the caller vouches for the destination; the call returns when it has been written.
+    let to = unsafe { SinkBuffer::new(dest, span) };
     call.wait_on(pe, call.context.ibget(to, from, dst, sst, block, count, pe as usize));
 }
 

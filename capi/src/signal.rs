@@ -41,6 +41,10 @@ impl PutSignal {
         call.not_null("source", source, len);
         let to = call.view("dest", dest.cast_const(), len);
         let word = call.word("sig_addr", sig_addr.cast_const());
+        if call.on_device(source) {
+            let from = call.view("source", source, len);
+            return call.wait_on(pe, call.context.put_signal(to, from, word, update, pe as usize));
+        }
         // SAFETY: the caller vouches for the source; a put over which the call returns has copied it.
         let from = unsafe { SourceBuffer::new(source, len) };
         call.wait_on(pe, call.context.put_signal(to, from, word, update, pe as usize));
@@ -53,6 +57,10 @@ impl PutSignal {
         call.not_null("source", source, len);
         let to = call.view("dest", dest.cast_const(), len);
         let word = call.word("sig_addr", sig_addr.cast_const());
+        if call.on_device(source) {
+            let from = call.view("source", source, len);
+            return call.start_on(pe, call.context.put_signal_nbi(to, from, word, update, pe as usize));
+        }
         // SAFETY: the caller leaves the source alone until `shmem_quiet`.
         let from = unsafe { SourceBuffer::new(source, len) };
         call.start_on(pe, call.context.put_signal_nbi(to, from, word, update, pe as usize));

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicPtr, Ordering},
 };
 
-use oxshmem::{Context, World};
+use oxshmem::{Context, Space, SpaceKind, World};
 
 use crate::{active_sets::Sets, address::Addresses, call::fatal, memory::Blocks};
 
@@ -16,6 +16,9 @@ pub(crate) struct Global {
     /// The default context.
     pub(crate) context: &'static Context,
     pub(crate) addresses: Addresses,
+    /// The CPU space and the GPU space, if this PE has them.
+    pub(crate) spaces: [Option<Space>; 2],
+    pub(crate) default_space: SpaceKind,
     pub(crate) blocks: Blocks,
     pub(crate) sets: Sets,
 }
@@ -70,6 +73,8 @@ pub(crate) fn begin(world: World, addresses: Addresses) {
         world,
         context,
         addresses,
+        spaces: [SpaceKind::Cpu, SpaceKind::Gpu].map(|kind| world.space(kind).ok()),
+        default_space: world.pe().spaces().default,
         blocks: Blocks::default(),
         sets: Sets::default(),
     }));

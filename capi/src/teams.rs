@@ -27,6 +27,9 @@ pub(crate) type TeamHandle = *mut MadeTeam;
 pub(crate) const INVALID: usize = 0;
 pub(crate) const WORLD: usize = 1;
 const SHARED: usize = 2;
+/// Those of the header's functions that give teams of spaces.
+pub(crate) const CPU: usize = 3;
+pub(crate) const GPU: usize = 4;
 
 /// What a collective on `SHMEM_TEAM_INVALID` returns.
 pub(crate) const NO_TEAM: c_int = -1;
@@ -71,6 +74,10 @@ fn named(call: Call, what: &str, handle: TeamHandle) -> Option<&'static Team> {
         WORLD => Some(call.global.world.team()),
         INVALID => None,
         SHARED => Some(call.global.world.team_shared()),
+        CPU | GPU => match &call.global.spaces[handle.addr() - CPU] {
+            Some(space) => Some(space.team()),
+            None => call.fail(format_args!("{what} is the team of a space that this PE does not have")),
+        },
         number if number <= GREATEST_PREDEFINED => call.fail(format_args!("{what} = {number:#x} is no team")),
         address => {
             // SAFETY: a handle is what this library has given out: the caller's word (`OpenSHMEM 1.6 §9.4`). It lives on for
@@ -128,7 +135,7 @@ fn split<T: Default>(call: Call, made: impl Future<Output = oxshmem::Result<T>>)
 }
 
 fn destroy(call: Call, handle: TeamHandle) {
-    if [WORLD, SHARED].contains(&handle.addr()) {
+    if [WORLD, SHARED, CPU, GPU].contains(&handle.addr()) {
         call.fail(format_args!("team = {:#x} is a predefined team", handle.addr()));
     }
     let Some(team) = find(call, handle) else { return };

@@ -419,6 +419,10 @@ impl<M: Sharing> Context<M> {
                 let value = |before| T::from_word(T::Word::from_u64(before));
                 self.fetch_far(far, T::Word::WIDTH, operation.widened(), value)
             }
+            Ok(Target::Device(cell)) => {
+                let value = |before| T::from_word(T::Word::from_u64(before));
+                self.fetch_device(cell, T::Word::WIDTH, operation.widened(), value, pe)
+            }
             Err(error) => Op::failed(error, self.ops()),
         }
     }
@@ -441,6 +445,7 @@ impl<M: Sharing> Context<M> {
                 Op::Done(())
             }
             Ok(Target::Far(far)) => self.update_far(far, T::Word::WIDTH, operation.widened()),
+            Ok(Target::Device(cell)) => self.update_device(cell, T::Word::WIDTH, operation.widened(), pe),
             Err(error) => Op::failed(error, self.ops()),
         }
     }

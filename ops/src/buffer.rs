@@ -64,7 +64,14 @@ pub unsafe trait Source<T: Element>: Send + Sized {
     /// How many elements.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// The symmetric memory that it is, if that is in device memory: what an operation then goes by, instead of an address.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn on_device(&self) -> Option<SymView<'_, T>> {
+        None
+    }
+
+    /// Whether there are no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -128,7 +135,14 @@ pub unsafe trait Sink<T: Element>: Send + Sized {
     #[inline(always)]
     fn arrived(&self) {}
 
-    /// Whether there are none.
+    /// The symmetric memory that it is, if that is in device memory: what an operation then goes by, instead of an address.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn on_device(&self) -> Option<SymView<'_, T>> {
+        None
+    }
+
+    /// Whether there are no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -393,6 +407,11 @@ unsafe impl<T: Element> Source<T> for SymSlice<T> {
         self.view().own().cast_const().cast()
     }
 
+    #[inline(always)]
+    fn on_device(&self) -> Option<SymView<'_, T>> {
+        self.allocation().is_on_device().then(|| self.view())
+    }
+
     fn len(&self) -> usize {
         SymSlice::len(self)
     }
@@ -430,6 +449,11 @@ unsafe impl<T: Element> Sink<T> for SymSlice<T> {
         self.view().ring_own();
     }
 
+    #[inline(always)]
+    fn on_device(&self) -> Option<SymView<'_, T>> {
+        self.allocation().is_on_device().then(|| self.view())
+    }
+
     fn len(&self) -> usize {
         SymSlice::len(self)
     }
@@ -459,6 +483,11 @@ unsafe impl<T: Element> Source<T> for SymView<'_, T> {
     #[inline(always)]
     fn as_ptr(&self) -> *const T {
         self.own().cast_const().cast()
+    }
+
+    #[inline(always)]
+    fn on_device(&self) -> Option<SymView<'_, T>> {
+        self.is_on_device().then_some(*self)
     }
 
     #[inline(always)]
@@ -498,6 +527,11 @@ unsafe impl<T: Element> Sink<T> for SymView<'_, T> {
     #[inline(always)]
     fn arrived(&self) {
         self.ring_own();
+    }
+
+    #[inline(always)]
+    fn on_device(&self) -> Option<SymView<'_, T>> {
+        self.is_on_device().then_some(*self)
     }
 
     #[inline(always)]
@@ -611,6 +645,10 @@ unsafe impl<T: Element> Sink<T> for HeldView<T> {
 
     fn arrived(&self) {
         self.0.arrived();
+    }
+
+    fn on_device(&self) -> Option<SymView<'_, T>> {
+        Sink::on_device(&self.0)
     }
 
     fn len(&self) -> usize {

@@ -17,9 +17,11 @@ use std::{
 
 use oxshmem_runtime::{
     Error, Pe, Result,
+    device::DevicePlace,
     memory::Extent,
     net::{Net, Spot},
     opset::OpSet,
+    settings::SpaceKind,
     transport::Place,
 };
 use oxshmem_spaces::{Element, SymView};
@@ -67,6 +69,8 @@ pub(crate) enum Target<'a> {
     Near(Place<'a>),
     /// On another.
     Far(Far<'a>),
+    /// In device memory of this host.
+    Device(DevicePlace),
 }
 
 /// A place on another host, and the way there.
@@ -492,11 +496,14 @@ impl<M: Sharing> Context<M> {
         if let Some(place) = self.reachable(view, pe) {
             return Ok(Target::Near(place));
         }
-        if pe >= self.n_pes() || view.allocation().job() != self.pe.job() {
+        if pe >= self.n_pes() || view.allocation().job_anywhere() != self.pe.job() {
             return Err(self.misdirected(call, pe));
         }
         let world_pe = self.world_pe(pe);
         let hosts = &self.pe.placement().hosts;
+        if view.is_on_device() {
+            return self.target_on_device(call, view.extent().offset, (pe, world_pe));
+        }
         if hosts.host_of(world_pe) == hosts.host_of(self.pe.me()) {
             return Ok(Target::Near(view.place(hosts.block_of(world_pe))));
         }
@@ -504,6 +511,36 @@ impl<M: Sharing> Context<M> {
         match self.pe.net() {
             Some(net) => Ok(Target::Far(Far { net, pe, spot: Spot { pe: world_pe, segment, offset } })),
             None => Err(self.misdirected(call, pe)),
+        }
+    }
+
+    /// The place in device memory of a PE.
+    fn target_on_device(
+        &self,
+        call: &'static str,
+        offset: usize,
+        (pe, world_pe): (usize, usize),
+    ) -> Result<Target<'_>> {
+        if !self.pe.has_device(world_pe) {
+            return Err(Error::OutsideSpace { call, space: SpaceKind::Gpu, pe: world_pe });
+        }
+        let device = self.pe.device().ok_or_else(|| self.misdirected(call, pe))?;
+        let hosts = &self.pe.placement().hosts;
+        if hosts.host_of(world_pe) == hosts.host_of(self.pe.me()) {
+            return Ok(Target::Device(DevicePlace { block: hosts.block_of(world_pe), offset }));
+        }
+        let net = self.pe.net().ok_or_else(|| self.misdirected(call, pe))?;
+        match device.over_net(offset) {
+            Some((segment, offset)) => {
+                Ok(Target::Far(Far { net, pe, spot: Spot { pe: world_pe, segment, offset } }))
+            }
+            None => Err(Error::Unsupported {
+                what: format!(
+                    "{call}: the {} device of PE {world_pe} is on another host, and {} does not reach device memory",
+                    device.name(),
+                    net.name()
+                ),
+            }),
         }
     }
 

@@ -31,8 +31,8 @@ const GATHERED: usize = 256;
 
 /// A put whose future waits for its remote completion.
 pub(crate) struct Remote<T, E> {
-    /// Whoever forgets the future is not to keep the net with it.
-    net: Weak<dyn Net>,
+    /// Whoever forgets the future is not to keep the net with it. None where nothing is flushed.
+    net: Option<Weak<dyn Net>>,
     pe: usize,
     /// The outcome on this side, once it is known.
     outcome: Option<Result<T, E>>,
@@ -50,11 +50,17 @@ enum Flush {
 }
 
 impl<T, E> Remote<T, E> {
+    /// An operation that is over when `flight` has landed. `back` is what its future is then ready with.
+    pub(crate) fn landing(flight: Arc<Flight<Result<()>>>, back: T, reject: fn(T, Error) -> E) -> Self {
+        let flush = Flush::UnderWay(flight);
+        Self { net: None, pe: 0, outcome: Some(Ok(back)), landing: None, flush, reject }
+    }
+
     pub(crate) fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, E>> {
         if matches!(self.flush, Flush::NotYet) {
             let flight = Arc::new(Flight::default());
             self.flush = Flush::UnderWay(Arc::clone(&flight));
-            match self.net.upgrade() {
+            match self.net.as_ref().and_then(Weak::upgrade) {
                 Some(net) => net.flush(self.pe, Box::new(move |flushed| flight.land(flushed))),
                 None => flight.land(Err(Error::Finalized { call: "put_nbi" })),
             }
@@ -102,7 +108,7 @@ impl Completion {
             (Self::Remote, Op::Aloft(flight)) => (None, Some(flight)),
             (_, op) => return op,
         };
-        let (net, pe) = (Arc::downgrade(far.net), far.spot.pe);
+        let (net, pe) = (Some(Arc::downgrade(far.net)), far.spot.pe);
         Op::Remote(Box::new(Remote { net, pe, outcome, landing, flush: Flush::NotYet, reject }))
     }
 }
@@ -291,15 +297,11 @@ impl<M: Sharing> Context<M> {
         });
         let size = size_of::<T>();
         // Over when the last of them is: whoever drops the last reference says so.
-        let all = Arc::new(Gathering { done: Some(done).into(), failed: None.into() });
+        let all = Arc::new(Gathering::new(done));
         for i in 0..blocks.count {
             let spot = Spot { offset: far.spot.offset + i * blocks.source_stride * size, ..far.spot };
             let part = Arc::clone(&all);
-            let done = Box::new(move |got: Result<()>| {
-                if let Err(error) = got {
-                    *lock(&part.failed) = Some(error);
-                }
-            });
+            let done = Box::new(move |got| part.note(got));
             // SAFETY: the blocks are inside of the buffer, which was checked; `all` holds that.
             unsafe {
                 let to = to.add(i * blocks.dest_stride).cast::<u8>();
@@ -372,7 +374,7 @@ impl<M: Sharing> Context<M> {
     }
 
     /// Enters an operation, and makes what its end is told to: that lands what `end` makes of it.
-    fn under_way<V, T, E, F>(&self, pe: usize, end: F) -> (Arc<Flight<Result<T, E>>>, Done<V>)
+    pub(crate) fn under_way<V, T, E, F>(&self, pe: usize, end: F) -> (Arc<Flight<Result<T, E>>>, Done<V>)
     where
         T: Send,
         E: Into<Error> + Send,
@@ -396,10 +398,24 @@ impl<M: Sharing> Context<M> {
     }
 }
 
-/// Several gets that are one operation.
-struct Gathering {
+/// Several transfers that are one operation.
+pub(crate) struct Gathering {
     done: std::sync::Mutex<Option<Done>>,
     failed: std::sync::Mutex<Option<Error>>,
+}
+
+impl Gathering {
+    /// Tells `done` when the last reference is dropped.
+    pub(crate) fn new(done: Done) -> Self {
+        Self { done: Some(done).into(), failed: None.into() }
+    }
+
+    /// The outcome of one of them.
+    pub(crate) fn note(&self, outcome: Result<()>) {
+        if let Err(error) = outcome {
+            *lock(&self.failed) = Some(error);
+        }
+    }
 }
 
 impl Drop for Gathering {

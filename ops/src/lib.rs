@@ -19,6 +19,7 @@
 pub mod amo;
 pub mod buffer;
 pub mod context;
+mod device;
 mod far;
 pub mod lock;
 pub mod members;

@@ -93,7 +93,12 @@ impl<M: Sharing> Context<M> {
         S: Source<D::Element>,
     {
         let dest = dest.view();
-        if S::STABLE && self.pe().engine().takes(dest.len() * size_of::<D::Element>()) {
+        let bytes = dest.len() * size_of::<D::Element>();
+        if S::STABLE
+            && self.pe().engine().takes(bytes)
+            && !dest.is_on_device()
+            && source.on_device().is_none()
+        {
             return PutNbi(self.put_later("put_nbi", dest, source, pe, |_| {}));
         }
         PutNbi(self.put_now("put_nbi", dest, source, pe, Completion::Remote))
@@ -177,7 +182,12 @@ impl<M: Sharing> Context<M> {
         B: Sink<D::Element>,
     {
         let source = source.view();
-        if B::STABLE && self.pe().engine().takes(source.len() * size_of::<D::Element>()) {
+        let bytes = source.len() * size_of::<D::Element>();
+        if B::STABLE
+            && self.pe().engine().takes(bytes)
+            && !source.is_on_device()
+            && buffer.on_device().is_none()
+        {
             return Get(self.get_later(buffer, source, pe));
         }
         Get(self.get_now("get_nbi", buffer, source, pe))
@@ -425,7 +435,9 @@ impl<M: Sharing> Context<M> {
         T: Element,
         S: Source<T>,
     {
-        match self.reachable(dest, pe).filter(|_| source.len() == dest.len() && !is_traced()) {
+        let on_host =
+            |_: &Place<'_>| source.len() == dest.len() && !is_traced() && source.on_device().is_none();
+        match self.reachable(dest, pe).filter(on_host) {
             // SAFETY: just checked.
             Some(to) => unsafe { self.put_to(to, dest, source) },
             None => self.put_told(call, dest, source, pe, completion),
@@ -444,7 +456,9 @@ impl<M: Sharing> Context<M> {
         T: Element,
         B: Sink<T>,
     {
-        match self.reachable(source, pe).filter(|_| source.len() == buffer.len() && !is_traced()) {
+        let on_host =
+            |_: &Place<'_>| source.len() == buffer.len() && !is_traced() && buffer.on_device().is_none();
+        match self.reachable(source, pe).filter(on_host) {
             // SAFETY: just checked.
             Some(from) => unsafe { self.get_from(from, buffer, source) },
             None => self.get_told(call, buffer, source, pe),
@@ -517,6 +531,7 @@ impl<M: Sharing> Context<M> {
                 Op::Done(())
             }
             Ok(Target::Far(far)) => self.put_far(far, value, size_of::<T>(), Completion::Local),
+            Ok(to) => self.put_device(to, dest.as_view(), value, None, pe, Completion::Local),
             Err(error) => Op::failed(error, self.ops()),
         }
     }
@@ -531,6 +546,7 @@ impl<M: Sharing> Context<M> {
             // SAFETY: a `SymRef` is one aligned element in bounds, on every PE, and any bytes are a `T`.
             Ok(Target::Near(from)) => Op::Done(unsafe { self.pe().shm().load(from) }),
             Ok(Target::Far(far)) => self.get_far(far, HeldValue::default(), size_of::<T>()),
+            Ok(from) => self.get_device(from, source.as_view(), HeldValue::default(), pe),
             Err(error) => Op::failed(error, self.ops()),
         }
     }
@@ -550,10 +566,14 @@ impl<M: Sharing> Context<M> {
         S: Source<T>,
     {
         trace_operation(call, dest.len() * size_of::<T>(), pe);
+        let on_device = source.on_device().is_some();
         match self.matched(call, dest, source.len(), pe, true) {
             // SAFETY: just checked.
-            Ok(Target::Near(to)) => unsafe { self.put_to(to, dest, source) },
-            Ok(Target::Far(far)) => self.put_far(far, source, size_of::<T>() * dest.len(), completion),
+            Ok(Target::Near(to)) if !on_device => unsafe { self.put_to(to, dest, source) },
+            Ok(Target::Far(far)) if !on_device => {
+                self.put_far(far, source, size_of::<T>() * dest.len(), completion)
+            }
+            Ok(to) => self.put_device(to, dest, source, None, pe, completion),
             Err(error) => Op::failed(source.reject(error), self.ops()),
         }
     }
@@ -572,10 +592,12 @@ impl<M: Sharing> Context<M> {
         B: Sink<T>,
     {
         trace_operation(call, source.len() * size_of::<T>(), pe);
+        let on_device = buffer.on_device().is_some();
         match self.matched(call, source, buffer.len(), pe, false) {
             // SAFETY: just checked.
-            Ok(Target::Near(from)) => unsafe { self.get_from(from, buffer, source) },
-            Ok(Target::Far(far)) => self.get_far(far, buffer, size_of::<T>() * source.len()),
+            Ok(Target::Near(from)) if !on_device => unsafe { self.get_from(from, buffer, source) },
+            Ok(Target::Far(far)) if !on_device => self.get_far(far, buffer, size_of::<T>() * source.len()),
+            Ok(from) => self.get_device(from, source, buffer, pe),
             Err(error) => Op::failed(buffer.reject(error), self.ops()),
         }
     }
@@ -599,6 +621,7 @@ impl<M: Sharing> Context<M> {
         let Place { block, .. } = match self.matched(call, dest, source.len(), pe, true) {
             Ok(Target::Near(to)) => to,
             Ok(Target::Far(far)) => return self.put_far(far, source, bytes, Completion::Remote),
+            Ok(Target::Device(_)) => unreachable!("callers leave device memory to the device"),
             Err(error) => return Op::failed(source.reject(error), self.ops()),
         };
         let dest = dest.to_owned();
@@ -626,6 +649,7 @@ impl<M: Sharing> Context<M> {
         let Place { block, .. } = match self.matched("get_nbi", source, buffer.len(), pe, false) {
             Ok(Target::Near(from)) => from,
             Ok(Target::Far(far)) => return self.get_far(far, buffer, bytes),
+            Ok(Target::Device(_)) => unreachable!("callers leave device memory to the device"),
             Err(error) => return Op::failed(buffer.reject(error), self.ops()),
         };
         let source = source.to_owned();
@@ -701,9 +725,10 @@ impl<M: Sharing> Context<M> {
     {
         trace_operation(call, blocks.block.saturating_mul(blocks.count).saturating_mul(size_of::<T>()), pe);
         let checked = blocks.check(call, dest.len(), source.len()).and_then(|()| self.target(call, dest, pe));
+        let on_device = source.on_device().is_some();
         match checked {
-            Ok(Target::Far(far)) => self.put_blocks_far(far, source, blocks),
-            Ok(Target::Near(to)) => {
+            Ok(Target::Far(far)) if !on_device => self.put_blocks_far(far, source, blocks),
+            Ok(Target::Near(to)) if !on_device => {
                 let size = size_of::<T>();
                 let Blocks { dest_stride, source_stride, block, count } = blocks;
                 // SAFETY: `check` saw that the last block ends inside both sides.
@@ -720,6 +745,7 @@ impl<M: Sharing> Context<M> {
                 self.pe().shm().ring(to, (dest.len()) * size);
                 Op::Done(source.back())
             }
+            Ok(to) => self.put_blocks_device(to, dest, source, blocks, pe),
             Err(error) => Op::failed(source.reject(error), self.ops()),
         }
     }
@@ -739,9 +765,10 @@ impl<M: Sharing> Context<M> {
         trace_operation(call, blocks.block.saturating_mul(blocks.count).saturating_mul(size_of::<T>()), pe);
         let checked =
             blocks.check(call, buffer.len(), source.len()).and_then(|()| self.target(call, source, pe));
+        let on_device = buffer.on_device().is_some();
         match checked {
-            Ok(Target::Far(far)) => self.get_blocks_far(far, buffer, blocks),
-            Ok(Target::Near(from)) => {
+            Ok(Target::Far(far)) if !on_device => self.get_blocks_far(far, buffer, blocks),
+            Ok(Target::Near(from)) if !on_device => {
                 let size = size_of::<T>();
                 let Blocks { dest_stride, source_stride, block, count } = blocks;
                 // SAFETY: `check` saw that the last block ends inside both sides.
@@ -758,6 +785,7 @@ impl<M: Sharing> Context<M> {
                 buffer.arrived();
                 Op::Done(buffer.back())
             }
+            Ok(from) => self.get_blocks_device(from, source, buffer, blocks, pe),
             Err(error) => Op::failed(buffer.reject(error), self.ops()),
         }
     }

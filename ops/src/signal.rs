@@ -5,6 +5,7 @@
 
 use oxshmem_runtime::{
     Error,
+    net::Width,
     transport::{Atomic, Place, Signal, Transport},
 };
 use oxshmem_spaces::{SymRef, SymView, Symmetric};
@@ -12,6 +13,7 @@ use oxshmem_spaces::{SymRef, SymView, Symmetric};
 use crate::{
     buffer::Source,
     context::{Context, Sharing, Target},
+    device::Following,
     far::Completion,
     operation::{Op, PutSignal, PutSignalNbi, Update},
     trace::{is_traced, trace_operation},
@@ -97,9 +99,11 @@ impl<M: Sharing> Context<M> {
         S: Source<D::Element>,
     {
         let dest = dest.view();
-        if S::STABLE && self.pe().engine().takes(dest.len() * size_of::<D::Element>()) {
+        let on_device =
+            || dest.is_on_device() || signal.as_view().is_on_device() || source.on_device().is_some();
+        if S::STABLE && self.pe().engine().takes(dest.len() * size_of::<D::Element>()) && !on_device() {
             return PutSignalNbi(match self.target("put_signal_nbi", signal.as_view(), pe) {
-                Ok(Target::Far(_)) => self.put_signal_told(
+                Ok(Target::Far(_) | Target::Device(_)) => self.put_signal_told(
                     "put_signal_nbi",
                     dest,
                     source,
@@ -189,6 +193,9 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn signal_fetch(&self, signal: SymRef<'_, u64>) -> u64 {
+        if signal.as_view().is_on_device() {
+            return signal.load();
+        }
         let place = signal.as_view().place(signal.as_view().pe().block());
         // SAFETY: this PE's own element, in bounds and aligned.
         unsafe { self.pe().shm().atomic(place, Atomic::<u64>::Fetch) }
@@ -224,6 +231,7 @@ impl<M: Sharing> Context<M> {
                 Op::Done(())
             }
             Ok(Target::Far(far)) => self.signal_far(far, update),
+            Ok(Target::Device(cell)) => self.update_device(cell, Width::Eight, atomic(update), pe),
             Err(error) => Op::failed(error, self.ops()),
         }
     }
@@ -243,7 +251,10 @@ impl<M: Sharing> Context<M> {
         S: Source<T>,
     {
         let places = self.reachable(dest, pe).zip(self.reachable(signal.as_view(), pe));
-        match places.filter(|_| source.len() == dest.len() && !is_traced()) {
+        let on_host = |_: &(Place<'_>, Place<'_>)| {
+            source.len() == dest.len() && !is_traced() && source.on_device().is_none()
+        };
+        match places.filter(on_host) {
             Some((to, signal)) => {
                 let bytes = dest.len() * size_of::<T>();
                 // SAFETY: both are in bounds and aligned on every PE; `source` has as many elements as `dest`.
@@ -273,19 +284,23 @@ impl<M: Sharing> Context<M> {
         let bytes = dest.len() * size_of::<T>();
         trace_operation(call, bytes, pe);
         let checked = self.matched(call, dest, source.len(), pe, true).and_then(|to| {
-            let signal = self.target(call, signal.as_view(), pe)?;
-            Ok((to, signal))
+            let word = self.target(call, signal.as_view(), pe)?;
+            Ok((to, word))
         });
+        let on_device = source.on_device().is_some();
         match checked {
-            Ok((Target::Near(to), Target::Near(signal))) => {
+            Ok((Target::Near(to), Target::Near(signal))) if !on_device => {
                 // SAFETY: as above.
                 unsafe { self.pe().shm().put_signal(to, source.as_ptr().cast(), bytes, signal, update) };
                 Op::Done(source.back())
             }
-            Ok((Target::Far(to), Target::Far(signal))) => {
+            Ok((Target::Far(to), Target::Far(signal))) if !on_device => {
                 self.put_signal_far([to, signal], source, bytes, update, completion)
             }
-            Ok(_) => unreachable!("both are on one PE"),
+            Ok((to, word)) => {
+                let following = Following { to: word, signal: signal.as_view(), update: atomic(update) };
+                self.put_device(to, dest, source, Some(following), pe, completion)
+            }
             Err(error) => Op::failed(source.reject(error), self.ops()),
         }
     }

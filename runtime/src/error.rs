@@ -6,6 +6,8 @@
 
 use std::{fmt, io};
 
+use crate::settings::SpaceKind;
+
 /// What a fallible call of oxshmem returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -175,6 +177,49 @@ pub enum Error {
         size: usize,
         /// Its alignment.
         align: usize,
+    },
+
+    /// A memory space that a PE does not have.
+    #[error(
+        "{call}: PE {pe} has no {space} space; ask for its availability first, or enable it (SHMEM_ENABLE_{space}_SPACE)"
+    )]
+    SpaceUnavailable {
+        /// The operation.
+        call: &'static str,
+        /// The space.
+        space: SpaceKind,
+        /// The PE.
+        pe: usize,
+    },
+
+    /// An operation on memory of a space with a PE that is not in the team of that space.
+    #[error(
+        "{call}: PE {pe} is not in the team of the {space} space, so that operations on its memory must leave it out"
+    )]
+    OutsideSpace {
+        /// The operation.
+        call: &'static str,
+        /// The space.
+        space: SpaceKind,
+        /// The PE, by its number in the world.
+        pe: usize,
+    },
+
+    /// Memory of two spaces where there can be but one.
+    #[error(
+        "{call}: {what_a} is in the {space_a} space, {what_b} in the {space_b} space; both must be in one"
+    )]
+    SpaceMismatch {
+        /// The operation.
+        call: &'static str,
+        /// One buffer.
+        what_a: &'static str,
+        /// Its space.
+        space_a: SpaceKind,
+        /// Another.
+        what_b: &'static str,
+        /// That one's.
+        space_b: SpaceKind,
     },
 
     /// The symmetric heap has no block of that size.

@@ -8,6 +8,7 @@
 //! | [`memory`] | memory shared among the PEs of a host |
 //! | [`transport`] | how bytes and atomics reach another PE of the host |
 //! | [`net`] | how they reach PEs of other hosts |
+//! | [`device`] | how they reach memory of devices |
 //! | [`executor`] | who wakes the futures that wait |
 //! | [`biased`] | a lock for what one thread uses nearly always |
 //! | [`turns`] | wake-ups that set each other off |
@@ -31,6 +32,8 @@ pub mod bootstrap {
 }
 #[cfg(not(loom))]
 mod control;
+#[cfg(not(loom))]
+pub mod device;
 mod doorbell;
 #[cfg(not(loom))]
 pub mod engine;

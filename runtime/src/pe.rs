@@ -17,6 +17,7 @@ use crate::{
     Error, Result,
     activity::{Board, Boards, Table, Watchdog, table_of},
     bootstrap::{self, Bootstrap, Placement},
+    device::{AnyDevice, Capabilities, emulated::Emulated},
     doorbell,
     engine::CopyEngine,
     executor::{Executor, Failure, Patience},
@@ -25,12 +26,48 @@ use crate::{
     net::{self, Net, Wires},
     opset::OpSet,
     partitions::Partitions,
-    settings::{FenceSide, Settings},
+    settings::{FenceSide, Settings, SpaceKind, SpacePlan},
     transport::Shm,
 };
 
 /// The unit in which heaps are laid out: the largest alignment that symmetric memory keeps.
 pub const HEAP_ALIGN: usize = 1 << 30;
+
+/// What the place of whatever lies behind the globals is aligned to: no page is larger.
+const BEHIND_ALIGN: usize = 64 << 10;
+
+/// Bytes behind the host's image of device memory, for the teams.
+pub const IMAGE_TAIL: usize = 64 << 10;
+
+/// What is where in each PE's symmetric memory on its host.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    /// Bytes of the heap, which comes first.
+    heap: usize,
+    /// The executable's globals, on pages of their own.
+    statics: usize,
+    /// The memory of an emulated device.
+    device: usize,
+    /// As many bytes again, through which collectives on device memory go, and the tail.
+    image: usize,
+    end: usize,
+}
+
+impl Places {
+    /// None if it is beyond any address space.
+    fn new(settings: &Settings, spaces: &SpacePlan, layout: &Layout) -> Option<Self> {
+        let (heap, statics, device) = (layout.len(), layout.statics_at(), spaces.device_bytes());
+        let behind = statics.checked_add(settings.statics)?;
+        if spaces.gpu.is_none() {
+            return Some(Self { heap, statics, device: behind, image: behind, end: behind });
+        }
+        let device_at = behind.checked_next_multiple_of(BEHIND_ALIGN)?;
+        let image = device_at.checked_add(device)?.checked_next_multiple_of(BEHIND_ALIGN)?;
+        let end =
+            image.checked_add(device)?.checked_next_multiple_of(BEHIND_ALIGN)?.checked_add(IMAGE_TAIL)?;
+        Some(Self { heap, statics, device: device_at, image, end })
+    }
+}
 
 /// One PE of a running job.
 #[derive(Debug)]
@@ -49,6 +86,9 @@ pub struct Pe {
     offloaded: Arc<OpSet>,
     settings: Settings,
     partitions: Partitions,
+    spaces: SpacePlan,
+    places: Places,
+    device: Option<AnyDevice>,
     crowded: bool,
     fence_side: FenceSide,
     bootstrap: BootstrapHandle,
@@ -71,17 +111,19 @@ impl Pe {
         agree_on_settings(&*bootstrap, &settings).await?;
 
         let in_process = bootstrap.in_process();
-        let layout = Layout::of(&settings)?;
-        let bytes = (layout.statics_at() + settings.statics).max(1);
-        let heap_stride = bytes.checked_next_multiple_of(HEAP_ALIGN).ok_or_else(|| Error::Unsupported {
-            what: format!("{bytes} bytes of symmetric memory are beyond any address space"),
-        })?;
+        let spaces = SpacePlan::new(&settings, &settings.devices(n_pes))?;
+        let layout = Layout::of(&settings, spaces.cpu)?;
+        let places = Places::new(&settings, &spaces, &layout);
+        let (places, heap_stride) = places
+            .and_then(|places| Some((places, places.end.max(1).checked_next_multiple_of(HEAP_ALIGN)?)))
+            .ok_or_else(|| beyond(&spaces))?;
         let (partitions, heap) = Partitions::make(&*bootstrap, &settings, layout, heap_stride).await?;
         let fabric = bootstrap::share(&*bootstrap, || {
             let heap = heap.unwrap_or_else(|| unreachable!("the leader has made it"));
             Fabric::with_heap(heap, in_process)
         })
         .await?;
+        let device = device(&fabric, &settings, &spaces, places, me)?;
         let Abilities { pes, cpus, membarrier } = Abilities::exchange(&*bootstrap).await?;
         let fence_side = settings.fence_for(pes, cpus, membarrier)?;
 
@@ -104,9 +146,7 @@ impl Pe {
             Some(Watchdog::new(limit, &fabric, &bootstrap))
         });
         let board = Board::new(Arc::clone(&fabric.control), block, me, watchdog.clone());
-        let net =
-            net::connect(&bootstrap, &fabric, &executor, symmetric(&fabric, &partitions.layout, &settings))
-                .await?;
+        let net = net::connect(&bootstrap, &fabric, &executor, symmetric(&fabric, places)).await?;
         if let Some(net) = &net {
             executor.attach_net(net);
         }
@@ -127,6 +167,9 @@ impl Pe {
             offloaded: Arc::default(),
             settings,
             partitions,
+            spaces,
+            places,
+            device,
             crowded,
             fence_side,
             bootstrap: BootstrapHandle(bootstrap),
@@ -248,15 +291,68 @@ impl Pe {
         &self.fabric.heap
     }
 
-    /// All memory of this job's PEs that users reach: the heap, and behind it the executable's globals, if the C library
-    /// shares them.
+    /// All memory of this job's PEs that operations reach: the heap, and behind it the executable's globals, if the C library
+    /// shares them, and what belongs to a device.
     pub fn symmetric(&self) -> Segment {
-        symmetric(&self.fabric, &self.partitions.layout, &self.settings)
+        symmetric(&self.fabric, self.places)
+    }
+
+    /// The symmetric heap in host memory. Empty if the job has no CPU space.
+    pub fn host_heap(&self) -> Segment {
+        Segment::new(SegmentId::Heap, Arc::clone(&self.fabric.heap), 0, self.places.heap)
+    }
+
+    /// The spaces of the job.
+    pub fn spaces(&self) -> &SpacePlan {
+        &self.spaces
+    }
+
+    /// The device of this PE, if it has one.
+    pub fn device(&self) -> Option<&AnyDevice> {
+        self.device.as_ref()
+    }
+
+    /// Whether a PE has a device: whether it is in the team of the GPU space.
+    pub fn has_device(&self, pe: usize) -> bool {
+        self.spaces.gpu_pes.get(pe).is_some_and(|&has| has)
+    }
+
+    /// What can be done with the memory of a space, if this PE has it.
+    pub fn capabilities(&self, space: SpaceKind) -> Option<Capabilities> {
+        match space {
+            SpaceKind::Default => self.capabilities(self.spaces.default),
+            SpaceKind::Cpu => self.spaces.cpu.map(|_| Capabilities {
+                rma: true,
+                atomics: true,
+                collectives: true,
+                direct_access: true,
+                world_access: true,
+            }),
+            SpaceKind::Gpu => self.device.as_ref().map(|device| Capabilities {
+                rma: true,
+                atomics: device.has_atomics(),
+                collectives: true,
+                direct_access: false,
+                world_access: self.spaces.gpu_pes.iter().all(|&has| has),
+            }),
+        }
+    }
+
+    /// Where in [`symmetric`](Self::symmetric) the host's image of device memory begins: as many bytes as the GPU space's
+    /// heap has, and somewhere behind them [`IMAGE_TAIL`] more. Nothing of it is ever touched
+    /// unless a collective works on device memory.
+    pub fn image_at(&self) -> usize {
+        self.places.image
+    }
+
+    /// Where the tail of that begins.
+    pub fn image_tail_at(&self) -> usize {
+        self.places.end - IMAGE_TAIL
     }
 
     /// Where in [`symmetric`](Self::symmetric) the executable's globals begin.
     pub fn statics_at(&self) -> usize {
-        self.partitions.layout.statics_at()
+        self.places.statics
     }
 
     /// Symmetric scratch memory for the collectives of the world. Zero at the start.
@@ -358,9 +454,32 @@ pub fn allowed_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-fn symmetric(fabric: &Fabric, layout: &Layout, settings: &Settings) -> Segment {
-    let len = layout.statics_at() + settings.statics;
-    Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, len)
+fn symmetric(fabric: &Fabric, places: Places) -> Segment {
+    Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, places.end)
+}
+
+/// The heaps are too large.
+fn beyond(spaces: &SpacePlan) -> Error {
+    let heaps = [spaces.cpu, spaces.gpu].into_iter().flatten();
+    let sizes: Vec<String> = heaps.map(|heap| format!("{}={}", heap.setting, heap.bytes)).collect();
+    Error::Unsupported { what: format!("{} is beyond any address space", sizes.join(" with ")) }
+}
+
+/// The device of a PE, if it has one: that of all PEs of its process.
+fn device(
+    fabric: &Fabric,
+    settings: &Settings,
+    spaces: &SpacePlan,
+    places: Places,
+    me: usize,
+) -> Result<Option<AnyDevice>> {
+    let Some(heap) = spaces.gpu.filter(|_| spaces.gpu_pes[me]) else { return Ok(None) };
+    if let Some(device) = fabric.device.get() {
+        return Ok(Some(Arc::clone(device) as AnyDevice));
+    }
+    let made = Emulated::new(&fabric.heap, places.device, heap.bytes, settings.gpu_emulate_latency)?;
+    // Another PE of this process may have been quicker.
+    Ok(Some(Arc::clone(fabric.device.get_or_init(|| Arc::new(made))) as AnyDevice))
 }
 
 async fn agree_on_settings(bootstrap: &dyn Bootstrap, settings: &Settings) -> Result<()> {

@@ -12,16 +12,19 @@ use std::{
 
 use oxshmem_runtime::{
     Error, Pe, Result,
-    memory::{Segment, kinds::Place},
+    memory::{Segment, SegmentId, kinds::Place},
+    settings::{HeapPlan, SpaceKind},
 };
 
 use crate::{
-    domain::{HostDomain, MemoryDomain},
+    domain::{DeviceDomain, HostDomain, MemoryDomain},
     heap::{Block, Exhausted, Heap, HeapError, HeapUse, Layout, Realloc},
 };
 
 /// Partitions number their blocks from here on, times their own numbers: no heap comes to so many.
 const IDS: u64 = 1 << 56;
+/// What tells [`Allocation::job`] in device memory from [`Pe::job`], which is even.
+const ON_DEVICE: usize = 1;
 
 /// How many live blocks one agreement looks at.
 pub const WINDOW_BITS: usize = 512;
@@ -29,12 +32,29 @@ pub const WINDOW_BITS: usize = 512;
 /// A bit for each of some successive live blocks: whether this PE has no handle to it any more.
 pub type Window = [u64; WINDOW_BITS / 64];
 
-/// The symmetric heap, or a partition of it (`OpenSHMEM 1.6 §9.3`, memory kinds 0.7).
+/// The symmetric heap of a space, or a partition of it (`OpenSHMEM 1.6 §9.3`, memory kinds 0.7).
 pub struct SymHeap {
     pe: Arc<Pe>,
-    domain: HostDomain,
+    space: SpaceKind,
+    domain: Domain,
     place: Place,
     state: Mutex<State>,
+}
+
+/// Where a heap is.
+#[derive(Debug)]
+enum Domain {
+    Host(HostDomain),
+    Device(DeviceDomain),
+}
+
+impl Domain {
+    fn segment(&self) -> &Segment {
+        match self {
+            Self::Host(domain) => domain.segment(),
+            Self::Device(domain) => domain.segment(),
+        }
+    }
 }
 
 struct State {
@@ -48,7 +68,7 @@ struct State {
 /// A block of a symmetric heap. When the last handle to it drops, this PE gives it up.
 pub struct Allocation {
     segment: Segment,
-    /// What [`Pe::job`] was: 0 after the job is over.
+    /// What [`Pe::job`] was, which is 0 after the job is over, and one more if it is in device memory.
     job: usize,
     pe: Arc<Pe>,
     /// None for scratch memory of the library.
@@ -60,18 +80,41 @@ pub struct Allocation {
 }
 
 impl SymHeap {
-    /// The heaps of `pe`, by the numbers of their partitions: one number 1 where the heap has no partitions.
-    pub fn all(pe: &Arc<Pe>) -> Vec<Arc<Self>> {
-        let heaps = pe.partitions().layout.places().iter().map(|&place| {
-            let heap = Heap::at(place.start, place.len, place.id as u64 * IDS + 1);
-            let state = State { heap, released: HashSet::new(), cursor: 0 };
-            let (pe, domain) = (Arc::clone(pe), HostDomain::heap(pe));
-            Arc::new(Self { pe, domain, place, state: Mutex::new(state) })
-        });
-        heaps.collect()
+    /// The heaps of `pe` in host memory, by the numbers of their partitions: one number 1 where the CPU space's heap has no
+    /// partitions, and none where the job has no CPU space.
+    pub fn on_host(pe: &Arc<Pe>) -> Vec<Arc<Self>> {
+        let places = pe.partitions().layout.places().iter();
+        places
+            .map(|&place| Self::new(pe, SpaceKind::Cpu, Domain::Host(HostDomain::heap(pe)), place))
+            .collect()
     }
 
-    /// The number of its partition.
+    /// The heap of `pe` in device memory, if the job has a GPU space and this PE a device. Its number is 0.
+    pub fn on_device(pe: &Arc<Pe>) -> Option<Arc<Self>> {
+        let HeapPlan { setting: variable, .. } = pe.spaces().gpu?;
+        let domain = DeviceDomain::heap(pe.device()?);
+        let len = domain.segment().len();
+        let place = Place { id: 0, start: 0, len, reserved: len, variable, defined: None };
+        Some(Self::new(pe, SpaceKind::Gpu, Domain::Device(domain), place))
+    }
+
+    fn new(pe: &Arc<Pe>, space: SpaceKind, domain: Domain, place: Place) -> Arc<Self> {
+        let heap = Heap::at(place.start, place.len, place.id as u64 * IDS + 1);
+        let state = State { heap, released: HashSet::new(), cursor: 0 };
+        Arc::new(Self { pe: Arc::clone(pe), space, domain, place, state: Mutex::new(state) })
+    }
+
+    /// Whose it is.
+    pub fn pe(&self) -> &Arc<Pe> {
+        &self.pe
+    }
+
+    /// Which space's it is.
+    pub fn space(&self) -> SpaceKind {
+        self.space
+    }
+
+    /// The number of its partition, or 0 in device memory.
     pub fn id(&self) -> usize {
         self.place.id
     }
@@ -95,8 +138,14 @@ impl SymHeap {
         if zeroed {
             // What no block ever had is still as the kernel made it, and need not be touched.
             let used = block.fresh_from.clamp(block.offset, block.end()) - block.offset;
+            let me = self.pe.block();
             // SAFETY: the block is in the heap's segment.
-            unsafe { self.domain.fill(self.pe.block(), block.offset, 0, used) };
+            unsafe {
+                match &self.domain {
+                    Domain::Host(domain) => domain.fill(me, block.offset, 0, used),
+                    Domain::Device(domain) => domain.fill(me, block.offset, 0, used),
+                }
+            }
         }
         Ok(self.allocation(block))
     }
@@ -121,12 +170,18 @@ impl SymHeap {
         let block = match resized {
             Ok(Realloc::InPlace { block }) => block,
             Ok(Realloc::Moved { from, copy, block }) => {
-                let segment = self.domain.segment();
                 let me = self.pe.block();
-                let source = segment.address_unchecked(me, from);
                 // SAFETY: both places are in the heap, and do not overlap. No PE can have been given the old
                 // place yet, since that takes another collective.
-                unsafe { self.domain.write(me, block.offset, source, copy) };
+                unsafe {
+                    match &self.domain {
+                        Domain::Host(domain) => {
+                            let source = domain.segment().address_unchecked(me, from);
+                            domain.write(me, block.offset, source, copy);
+                        }
+                        Domain::Device(domain) => domain.copy(me, from, block.offset, copy),
+                    }
+                }
                 block
             }
             Err(e) => return Err((self.refusal(call, e), allocation)),
@@ -173,14 +228,14 @@ impl SymHeap {
     }
 
     /// The memory that the heap is in.
-    pub fn domain(&self) -> &HostDomain {
-        &self.domain
+    pub fn segment(&self) -> &Segment {
+        self.domain.segment()
     }
 
     fn allocation(self: &Arc<Self>, block: Block) -> Arc<Allocation> {
         Arc::new(Allocation {
             segment: self.domain.segment().clone(),
-            job: self.pe.job(),
+            job: key(&self.pe, self.domain.segment()),
             pe: Arc::clone(&self.pe),
             offset: block.offset,
             len: block.bytes,
@@ -218,7 +273,7 @@ impl Allocation {
     /// A range of `segment`, which belongs to nobody: scratch memory of the library.
     pub fn unowned(pe: Arc<Pe>, segment: Segment, offset: usize, len: usize) -> Arc<Self> {
         assert!(segment.address(0, offset, len).is_some(), "scratch memory lies inside its segment");
-        Arc::new(Self { segment, job: pe.job(), pe, heap: None, block: None, offset, len })
+        Arc::new(Self { job: key(&pe, &segment), segment, pe, heap: None, block: None, offset, len })
     }
 
     /// An array without elements.
@@ -239,10 +294,28 @@ impl Allocation {
         &self.segment
     }
 
-    /// The job it belongs to, as [`Pe::job`] numbers them.
+    /// The job it belongs to, as [`Pe::job`] numbers them, if it is in host memory. For device memory it is no number of a
+    /// job, so that the comparison by which operations find out whether loads and stores will do covers this too.
     #[inline(always)]
     pub fn job(&self) -> usize {
         self.job
+    }
+
+    /// The job it belongs to, in whichever memory it is.
+    #[inline]
+    pub fn job_anywhere(&self) -> usize {
+        self.job & !ON_DEVICE
+    }
+
+    /// Whether it is in device memory.
+    #[inline(always)]
+    pub fn is_on_device(&self) -> bool {
+        self.job & ON_DEVICE != 0
+    }
+
+    /// The space that it is in.
+    pub fn space(&self) -> SpaceKind {
+        if self.is_on_device() { SpaceKind::Gpu } else { SpaceKind::Cpu }
     }
 
     /// The PE whose handle this is.
@@ -290,4 +363,10 @@ impl fmt::Debug for SymHeap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.usage().fmt(f)
     }
+}
+
+/// What [`Allocation::job`] is.
+fn key(pe: &Pe, segment: &Segment) -> usize {
+    let on_device = if segment.id() == SegmentId::Gpu { ON_DEVICE } else { 0 };
+    pe.job() | on_device
 }

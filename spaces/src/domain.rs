@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use oxshmem_runtime::{
     Pe,
-    memory::{Segment, SegmentId, copy},
+    device::{AnyDevice, DevicePlace, End},
+    memory::{Segment, copy},
     transport::{Atomic, AtomicWord},
 };
 
@@ -60,8 +61,7 @@ pub struct HostDomain {
 impl HostDomain {
     /// The symmetric heap of the job that `pe` is in, with all its partitions.
     pub fn heap(pe: &Pe) -> Self {
-        let len = pe.partitions().layout.len();
-        Self { segment: Segment::new(SegmentId::Heap, Arc::clone(pe.heap_map()), 0, len) }
+        Self { segment: pe.host_heap() }
     }
 
     fn at(&self, pe: usize, offset: usize, len: usize) -> *mut u8 {
@@ -105,9 +105,82 @@ unsafe impl MemoryDomain for HostDomain {
     }
 }
 
+/// The memory of devices of this host. Everything here waits for the device.
+#[derive(Debug)]
+pub struct DeviceDomain {
+    device: AnyDevice,
+}
+
+impl DeviceDomain {
+    /// The symmetric heap in the memory of `device`.
+    pub fn heap(device: &AnyDevice) -> Self {
+        Self { device: Arc::clone(device) }
+    }
+
+    /// Copies within the memory of `pe`, between ranges that do not overlap.
+    ///
+    /// # Safety
+    /// Both must be in the segment.
+    pub unsafe fn copy(&self, pe: usize, from: usize, to: usize, len: usize) {
+        let [from, to] = [from, to].map(|offset| End::Device(self.at(pe, offset, len)));
+        // SAFETY: the caller vouches for the ranges.
+        unsafe { self.device.copy_now(from, to, len) }
+    }
+
+    fn at(&self, pe: usize, offset: usize, len: usize) -> DevicePlace {
+        debug_assert!(self.segment().address(pe, offset, len).is_some());
+        DevicePlace { block: pe, offset }
+    }
+}
+
+// SAFETY: the device keeps its memory; everything below touches the caller's range.
+unsafe impl MemoryDomain for DeviceDomain {
+    fn name(&self) -> &'static str {
+        self.device.name()
+    }
+
+    fn segment(&self) -> &Segment {
+        self.device.segment()
+    }
+
+    fn direct_access(&self, _pe: usize) -> bool {
+        false
+    }
+
+    unsafe fn write(&self, pe: usize, offset: usize, from: *const u8, len: usize) {
+        let to = End::Device(self.at(pe, offset, len));
+        // SAFETY: the caller vouches for the range.
+        unsafe { self.device.copy_now(End::Host(from.cast_mut()), to, len) }
+    }
+
+    unsafe fn read(&self, pe: usize, offset: usize, to: *mut u8, len: usize) {
+        let from = End::Device(self.at(pe, offset, len));
+        // SAFETY: the caller vouches for the range.
+        unsafe { self.device.copy_now(from, End::Host(to), len) }
+    }
+
+    unsafe fn fill(&self, pe: usize, offset: usize, byte: u8, len: usize) {
+        // SAFETY: the caller vouches for the range.
+        unsafe { self.device.fill_now(self.at(pe, offset, len), byte, len) }
+    }
+
+    unsafe fn atomic<W: AtomicWord>(&self, pe: usize, offset: usize, operation: Atomic<W>) -> W {
+        let at = self.at(pe, offset, size_of::<W>());
+        // SAFETY: the caller vouches for bounds and alignment.
+        W::from_u64(unsafe { self.device.atomic_now(at, W::WIDTH, operation.widened()) })
+    }
+}
+
 /// The test that every memory domain passes.
 #[cfg(test)]
 pub(crate) mod suite {
+    use std::time::Duration;
+
+    use oxshmem_runtime::{
+        device::emulated::Emulated,
+        memory::{HostMap, SegmentId},
+    };
+
     use super::*;
 
     /// Over a domain of at least 2 PEs and 64 KiB.
@@ -141,7 +214,14 @@ pub(crate) mod suite {
 
     #[test]
     fn host_memory_passes_the_suite_of_all_domains() {
-        let map = Arc::new(oxshmem_runtime::memory::HostMap::new(2, 1 << 20).unwrap());
+        let map = Arc::new(HostMap::new(2, 1 << 20).unwrap());
         check(&HostDomain { segment: Segment::new(SegmentId::Heap, map, 0, 1 << 20) });
+    }
+
+    #[test]
+    fn device_memory_passes_the_suite_of_all_domains() {
+        let map = Arc::new(HostMap::new(2, 1 << 20).unwrap());
+        let device: AnyDevice = Arc::new(Emulated::new(&map, 4096, 1 << 19, Duration::ZERO).unwrap());
+        check(&DeviceDomain::heap(&device));
     }
 }

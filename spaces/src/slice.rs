@@ -2,7 +2,8 @@
 //!
 //! A symmetric slice stands for one array on every PE. Operations name the PE they mean; the accessors here
 //! touch this PE's own instance. Other PEs may write it at any moment, so accessors copy, and never lend
-//! a reference: a racing read gets an old, a new or a torn value, but nothing worse.
+//! a reference: a racing read gets an old, a new or a torn value, but nothing worse. In device memory they wait for the
+//! device, which takes them some microseconds, and see what was completed before.
 
 use std::{
     fmt,
@@ -13,7 +14,9 @@ use std::{
 
 use oxshmem_runtime::{
     Error, Pe, Result,
+    device::{AnyDevice, DevicePlace, End},
     memory::{Extent, copy},
+    settings::SpaceKind,
     transport::Place,
 };
 
@@ -230,7 +233,22 @@ impl<T: Element> SymSlice<T> {
         self.view().at(index)
     }
 
-    /// The number of the partition of the symmetric heap that it is in: 1 unless it was allocated in another.
+    /// The space that it is in: [`SpaceKind::Cpu`] or [`SpaceKind::Gpu`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// assert_eq!(world.alloc::<u64>(8).await?.space(), SpaceKind::Cpu);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn space(&self) -> SpaceKind {
+        self.allocation.space()
+    }
+
+    /// The number of the partition of the symmetric heap that it is in: 1 unless it was allocated in another, and 0 in
+    /// device memory.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -444,6 +462,10 @@ impl<'a, T: Element> SymView<'a, T> {
     #[track_caller]
     pub fn read(self, to: &mut [T]) {
         assert_eq!(self.len, to.len(), "a symmetric slice is read into a slice of its own length");
+        if let Some((device, here)) = self.on_device() {
+            // SAFETY: this PE's instance is in bounds and has `len` elements, as does `to`; any bytes are a `T`.
+            return unsafe { device.copy_now(here, End::Host(to.as_mut_ptr().cast()), size_of_val(to)) };
+        }
         // SAFETY: this PE's instance is mapped and has `len` elements, as does `to`; any bytes are a `T`.
         unsafe { copy::copy(to.as_mut_ptr().cast(), self.own(), size_of_val(to)) }
     }
@@ -466,6 +488,11 @@ impl<'a, T: Element> SymView<'a, T> {
     #[track_caller]
     pub fn write(self, from: &[T]) {
         assert_eq!(self.len, from.len(), "a symmetric slice is written from a slice of its own length");
+        if let Some((device, here)) = self.on_device() {
+            let from = End::Host(from.as_ptr().cast_mut().cast());
+            // SAFETY: as in `read`.
+            return unsafe { device.copy_now(from, here, self.len * size_of::<T>()) };
+        }
         // SAFETY: as in `read`.
         unsafe { copy::copy(self.own(), from.as_ptr().cast(), size_of_val(from)) };
         self.ring_own();
@@ -484,6 +511,9 @@ impl<'a, T: Element> SymView<'a, T> {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn fill(self, value: T) {
+        if self.is_on_device() {
+            return self.write(&vec![value; self.len]);
+        }
         for i in 0..self.len {
             // SAFETY: element `i` is in this PE's instance, and aligned.
             unsafe { copy::store(self.own().cast::<T>().add(i), value) };
@@ -496,6 +526,9 @@ impl<'a, T: Element> SymView<'a, T> {
     /// # Safety
     /// While the slice lives, nobody may write this PE's instance: no other PE and no other thread or task.
     /// A barrier before and after is the usual way to see to that.
+    ///
+    /// # Panics
+    /// If it is device memory, which nothing can be borrowed from.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -512,6 +545,7 @@ impl<'a, T: Element> SymView<'a, T> {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub unsafe fn as_slice(self) -> &'a [T] {
+        self.assert_on_host();
         // SAFETY: mapped and aligned for as long as the allocation, which 'a borrows; the caller keeps writers away.
         unsafe { std::slice::from_raw_parts(self.own().cast(), self.len) }
     }
@@ -520,6 +554,9 @@ impl<'a, T: Element> SymView<'a, T> {
     ///
     /// # Safety
     /// While the slice lives, nobody else may read or write this PE's instance.
+    ///
+    /// # Panics
+    /// As for [`as_slice`](Self::as_slice).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -537,6 +574,7 @@ impl<'a, T: Element> SymView<'a, T> {
     /// ```
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn as_mut_slice(self) -> &'a mut [T] {
+        self.assert_on_host();
         // SAFETY: as in `as_slice`; the caller keeps everybody else away.
         unsafe { std::slice::from_raw_parts_mut(self.own().cast(), self.len) }
     }
@@ -546,6 +584,7 @@ impl<'a, T: Element> SymView<'a, T> {
     ///
     /// Accesses through it are unsynchronised. Stores ring no doorbell, so from the first call on the PEs of
     /// this job look by themselves while they sleep, every millisecond at first and then more rarely, which costs waiting PEs some CPU time.
+    /// Of device memory there is none.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -562,6 +601,9 @@ impl<'a, T: Element> SymView<'a, T> {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn ptr(self, pe: usize) -> Option<*mut T> {
+        if self.is_on_device() {
+            return None;
+        }
         let bytes = self.len * size_of::<T>();
         let block = self.allocation.pe().near_block(pe)?;
         let address = self.allocation.segment().address(block, self.offset, bytes)?;
@@ -574,6 +616,48 @@ impl<'a, T: Element> SymView<'a, T> {
     #[inline(always)]
     pub fn place(&self, block: usize) -> Place<'a> {
         Place { segment: self.allocation.segment(), block, offset: self.offset }
+    }
+
+    /// The space that it is in: [`SpaceKind::Cpu`] or [`SpaceKind::Gpu`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// assert_eq!(world.alloc::<u64>(8).await?.slice(..2).space(), SpaceKind::Cpu);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn space(self) -> SpaceKind {
+        self.allocation.space()
+    }
+
+    /// Whether it is in device memory.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn is_on_device(&self) -> bool {
+        self.allocation.is_on_device()
+    }
+
+    /// This PE's instance in device memory, and the device, if it is there.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn on_device(&self) -> Option<(&'a AnyDevice, End)> {
+        if self.is_on_device() { self.its_device() } else { None }
+    }
+
+    #[cold]
+    fn its_device(&self) -> Option<(&'a AnyDevice, End)> {
+        let pe = self.allocation.pe();
+        let here = End::Device(DevicePlace { block: pe.block(), offset: self.offset });
+        pe.device().map(|device| (device, here))
+    }
+
+    fn assert_on_host(&self) {
+        assert!(
+            !self.is_on_device(),
+            "device memory cannot be borrowed; copy it with `read`, `write` or a context"
+        );
     }
 
     /// Its bytes, on whichever PE.
@@ -646,6 +730,9 @@ impl<'a, T: Element> SymRef<'a, T> {
     /// ```
     #[inline(always)]
     pub fn load(self) -> T {
+        if self.0.is_on_device() {
+            return self.load_from_device();
+        }
         // SAFETY: this PE's instance is mapped and aligned, and any bytes are a `T`.
         unsafe { copy::load(self.0.own().cast()) }
     }
@@ -666,9 +753,20 @@ impl<'a, T: Element> SymRef<'a, T> {
     /// ```
     #[inline(always)]
     pub fn store(self, value: T) {
+        if self.0.is_on_device() {
+            return self.0.write(&[value]);
+        }
         // SAFETY: as in `load`.
         unsafe { copy::store(self.0.own().cast(), value) };
         self.0.ring_own();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn load_from_device(self) -> T {
+        let mut value = [T::zeroed()];
+        self.0.read(&mut value);
+        value[0]
     }
 
     /// The element as a slice of one.

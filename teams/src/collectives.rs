@@ -21,6 +21,7 @@ use crate::{
     scratch::STREAM_BULK,
     signature::{Call, Signature, reduce_name},
     span::Span,
+    staged::Written,
     stream::Stream,
     team::Team,
     wide::Layout,
@@ -186,12 +187,16 @@ impl Team {
             false => Err(Error::PeOutOfRange { call: "broadcast", pe: root, n_pes: self.n_pes() }),
         });
         if let Err(error) = checked {
-            return Collective::failed(error);
+            let is_written = to_root || root != self.my_pe();
+            let written = if is_written { Written::All } else { Written::Nothing };
+            return self.staged(error, "broadcast", [dest, source], written, |dest, source| {
+                self.spread(dest, source, root, to_root)
+            });
         }
         if !to_root && root == self.my_pe() {
             call.dest = call.source;
         }
-        let signature = Signature::sized(Call::Broadcast, size_of::<T>(), call.elements, root);
+        let signature = call.sign(Signature::sized(Call::Broadcast, size_of::<T>(), call.elements, root));
         let Operands { core, source, dest, .. } = call;
         let bytes = source.len();
         if let Some(wide) = core.group.wide() {
@@ -235,12 +240,15 @@ impl Team {
         dest: impl Symmetric<'a, Element = T>,
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
-        let call = Operands::new(self.core(), "fcollect", dest.view(), source.view());
+        let (dest, source) = (dest.view(), source.view());
+        let call = Operands::new(self.core(), "fcollect", dest, source);
         if let Err(error) = call.times(self.n_pes()) {
-            return Collective::failed(error);
+            return self.staged(error, "fcollect", [dest, source], Written::All, |dest, source| {
+                self.fcollect(dest, source)
+            });
         }
         let size = size_of::<T>();
-        let signature = Signature::sized(Call::Fcollect, size, call.elements, 0);
+        let signature = call.sign(Signature::sized(Call::Fcollect, size, call.elements, 0));
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             return call.across(wide, signature, move |wide, group| async move {
@@ -282,12 +290,15 @@ impl Team {
         dest: impl Symmetric<'a, Element = T>,
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
-        let call = Operands::new(self.core(), "collect", dest.view(), source.view());
+        let (dest, source) = (dest.view(), source.view());
+        let call = Operands::new(self.core(), "collect", dest, source);
         if let Err(error) = call.ours() {
-            return Collective::failed(error);
+            return self.staged(error, "collect", [dest, source], Written::Collected, |dest, source| {
+                self.collect(dest, source)
+            });
         }
         let size = size_of::<T>();
-        let signature = Signature::sized(Call::Collect, size, call.elements, 0);
+        let signature = call.sign(Signature::sized(Call::Collect, size, call.elements, 0));
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             return call.across(wide, signature, move |wide, group| async move {
@@ -330,12 +341,15 @@ impl Team {
         dest: impl Symmetric<'a, Element = T>,
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
-        let call = Operands::new(self.core(), "alltoall", dest.view(), source.view());
+        let (dest, source) = (dest.view(), source.view());
+        let call = Operands::new(self.core(), "alltoall", dest, source);
         let n = self.n_pes();
         if let Err(error) = call.equal().and_then(|()| call.divisible(n)) {
-            return Collective::failed(error);
+            return self.staged(error, "alltoall", [dest, source], Written::All, |dest, source| {
+                self.alltoall(dest, source)
+            });
         }
-        let signature = Signature::sized(Call::Alltoall, size_of::<T>(), call.elements / n, 0);
+        let signature = call.sign(Signature::sized(Call::Alltoall, size_of::<T>(), call.elements / n, 0));
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             let layout = Layout::blocks(source.len() / n);
@@ -378,13 +392,18 @@ impl Team {
         sst: usize,
         nelems: usize,
     ) -> Collective<'a> {
-        let call = Operands::new(self.core(), "alltoalls", dest.view(), source.view());
+        let (dest, source) = (dest.view(), source.view());
+        let call = Operands::new(self.core(), "alltoalls", dest, source);
         let (n, size) = (self.n_pes(), size_of::<T>());
-        if let Err(error) = call.strided([dst, sst], n.saturating_mul(nelems), size) {
-            return Collective::failed(error);
+        let count = n.saturating_mul(nelems);
+        if let Err(error) = call.strided([dst, sst], count, size) {
+            let written = Written::Strided(count, dst);
+            return self.staged(error, "alltoalls", [dest, source], written, |dest, source| {
+                self.alltoalls(dest, source, dst, sst, nelems)
+            });
         }
         let strides = dst & 0xffff | (sst & 0xffff) << 16;
-        let signature = Signature::sized(Call::Alltoalls, size, nelems, strides);
+        let signature = call.sign(Signature::sized(Call::Alltoalls, size, nelems, strides));
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             let layout = Layout { count: nelems, size, dst, sst };
@@ -410,9 +429,12 @@ impl Team {
     ) -> Collective<'a> {
         let call = Operands::new(self.core(), reduce_name(kernel.op()), dest, source);
         if let Err(error) = call.equal() {
-            return Collective::failed(error);
+            let name = reduce_name(kernel.op());
+            return self.staged(error, name, [dest, source], Written::All, |dest, source| {
+                self.reduce(kernel, dest, source)
+            });
         }
-        let signature = Signature::of_kernel(Call::Reduce, kernel, call.elements);
+        let signature = call.sign(Signature::of_kernel(Call::Reduce, kernel, call.elements));
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             return call.across(wide, signature, move |wide, group| async move {
@@ -453,9 +475,11 @@ impl Team {
         let name = if inclusive { "sum_inscan" } else { "sum_exscan" };
         let operands = Operands::new(self.core(), name, dest, source);
         if let Err(error) = operands.equal() {
-            return Collective::failed(error);
+            return self.staged(error, name, [dest, source], Written::All, |dest, source| {
+                self.scan(call, kernel, dest, source)
+            });
         }
-        let signature = Signature::of_kernel(call, kernel, operands.elements);
+        let signature = operands.sign(Signature::of_kernel(call, kernel, operands.elements));
         let Operands { core, source, dest, .. } = operands;
         if let Some(wide) = core.group.wide() {
             return operands.across(wide, signature, move |wide, group| async move {

@@ -162,6 +162,8 @@ pub struct Group {
     words: SymSlice<u64>,
     scratch: Span,
     pub(crate) memory: Memory,
+    /// Where in the symmetric memory the host's image of device memory begins; far behind all of it if there is none.
+    pub(crate) image_from: usize,
     pub(crate) choices: Choices,
     /// What names the team to its PEs: the same on all of them.
     pub(crate) id: u64,
@@ -213,6 +215,7 @@ impl Group {
             words: SymSlice::new(allocation, TEAM_BYTES / size_of::<u64>()),
             scratch: memory.scratch(range),
             memory,
+            image_from: pe.spaces().gpu.map_or(usize::MAX, |_| pe.image_at()),
             id,
             syncs: AtomicU64::new(0),
             exchanges: AtomicU64::new(0),

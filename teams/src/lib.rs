@@ -14,7 +14,7 @@
 //! | [`agree`] | what a collective allocation agrees on |
 //!
 //! Below them: `queue` has the order of collectives and their futures, `choice` the table of algorithms, `exchange`
-//! what is small, `stream` what comes from one, `direct` what is large, `messages` what is large without shared memory, `group` the messages, `scratch` and `span` the memory;
+//! what is small, `stream` what comes from one, `direct` what is large, `messages` what is large without shared memory, `staged` what is in device memory, `group` the messages, `scratch` and `span` the memory;
 //! `wide` has what teams with members on several hosts do between these.
 
 pub mod active_set;
@@ -35,6 +35,7 @@ mod scratch;
 mod signature;
 mod span;
 mod split;
+mod staged;
 mod stream;
 pub mod sync;
 pub mod team;

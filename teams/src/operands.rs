@@ -41,6 +41,13 @@ impl<'a> Operands<'a> {
         Self { core, call, dest: Span::of(dest), source: Span::of(source), memory, dest_elements, elements }
     }
 
+    /// What tells the call from others, on whichever memory.
+    #[inline(always)]
+    pub(crate) fn sign(&self, signature: Signature) -> Signature {
+        // Spans in the host's image of device memory are what is behind.
+        signature.on_device(self.dest.offset() >= self.core.group.image_from)
+    }
+
     /// An error if the team is no more, or memory is another job's.
     #[inline(always)]
     pub(crate) fn ours(&self) -> Result<()> {

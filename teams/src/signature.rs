@@ -33,13 +33,18 @@ pub(crate) enum Call {
     Bytes,
     Destroy,
     Finalize,
+    /// What comes before and after a collective on device memory.
+    Staged,
 }
 
 /// Bits for a number of elements where it travels. They suffice for all memory that there is.
 const LEN_BITS: u32 = 40;
 
+/// Set where the call is on device memory.
+const DEVICE_BIT: u32 = 14;
+
 /// Names by number.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "another call",
     "broadcast",
     "collect",
@@ -55,6 +60,7 @@ const NAMES: [&str; 15] = [
     "broadcast_bytes",
     "destroy",
     "finalize",
+    "a collective on device memory",
 ];
 
 impl Signature {
@@ -71,6 +77,12 @@ impl Signature {
         Self { what: call as u64 | 1 << 15 | u64::from(kernel.code()) << 16, len: len as u64 }
     }
 
+    /// The same call on device memory.
+    #[inline(always)]
+    pub(crate) fn on_device(self, is: bool) -> Self {
+        Self { what: self.what | u64::from(is) << DEVICE_BIT, ..self }
+    }
+
     /// A call of which no more is compared here than what kind it is.
     pub(crate) fn named(name: &str) -> Self {
         let call = match name {
@@ -80,6 +92,7 @@ impl Signature {
             "broadcast_bytes" => Call::Bytes as u64,
             "destroy" => Call::Destroy as u64,
             "finalize" => Call::Finalize as u64,
+            "staged" => Call::Staged as u64,
             name if name.starts_with("alloc") || name.starts_with("realloc") => Call::Memory as u64,
             _ => 0,
         };
@@ -168,14 +181,15 @@ pub(crate) fn reduce_name(op: ReduceOp) -> &'static str {
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, len) = (self.name(), self.len);
+        let device = if self.what >> DEVICE_BIT & 1 == 1 { " in device memory" } else { "" };
         if let Some(kernel) = self.kernel() {
-            return write!(f, "{name} of {len} elements of {}", kernel.element().name());
+            return write!(f, "{name} of {len} elements of {}{device}", kernel.element().name());
         }
         if self.what >> 16 == 0 {
             return f.write_str(name);
         }
         let (size, number) = (self.what >> 16 & 0xffff, self.what >> 32);
-        write!(f, "{name} of {len} elements of {size} bytes")?;
+        write!(f, "{name} of {len} elements of {size} bytes{device}")?;
         match self.what as u8 {
             call if call == Call::Broadcast as u8 => write!(f, " from PE {number}"),
             call if call == Call::Alltoalls as u8 => {
@@ -198,14 +212,16 @@ mod tests {
         let from_2 = Signature::sized(Call::Broadcast, 8, 3, 2);
         let collect = Signature::sized(Call::Collect, 4, 3, 0);
         let longer = Signature { len: 9, ..sum };
-        for (i, a) in [sum, max, from_1, from_2, collect, longer].into_iter().enumerate() {
+        let device = sum.on_device(true);
+        for (i, a) in [sum, max, from_1, from_2, collect, longer, device].into_iter().enumerate() {
             assert_eq!(Signature::from_words(a.words()), a);
-            for (j, b) in [sum, max, from_1, from_2, collect, longer].into_iter().enumerate() {
+            for (j, b) in [sum, max, from_1, from_2, collect, longer, device].into_iter().enumerate() {
                 assert_eq!(a.agrees(b), i == j, "{a} and {b}");
             }
         }
         assert!(collect.agrees(Signature::sized(Call::Collect, 4, 0, 0)));
         assert_eq!(sum.to_string(), "sum_reduce of 8 elements of f64");
+        assert_eq!(device.to_string(), "sum_reduce of 8 elements of f64 in device memory");
         assert_eq!(from_2.to_string(), "broadcast of 3 elements of 8 bytes from PE 2");
         assert_eq!(Signature::from_words([u64::MAX, 0]).name(), "another call");
     }

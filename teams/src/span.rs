@@ -14,10 +14,7 @@ use oxshmem_runtime::{
     memory::{Segment, SegmentId, copy},
     transport::Place,
 };
-use oxshmem_spaces::{
-    Element, SymView,
-    domain::{HostDomain, MemoryDomain},
-};
+use oxshmem_spaces::{Element, SymView};
 
 use crate::reduction::Kernel;
 
@@ -53,6 +50,7 @@ impl Span {
     }
 
     /// Where it begins in its segment, the same on every PE.
+    #[inline(always)]
     pub(crate) fn offset(self) -> usize {
         self.offset
     }
@@ -78,7 +76,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn new(pe: &Pe) -> Self {
-        Self { scratch: pe.scratch(), heap: HostDomain::heap(pe).segment().clone(), me: pe.block() }
+        Self { scratch: pe.scratch(), heap: pe.symmetric(), me: pe.block() }
     }
 
     /// Bytes of the scratch memory.
@@ -92,6 +90,7 @@ impl Memory {
         match id {
             SegmentId::Scratch => &self.scratch,
             SegmentId::Heap => &self.heap,
+            SegmentId::Gpu => unreachable!("collectives work on the host's image of device memory"),
         }
     }
 

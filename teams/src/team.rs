@@ -77,6 +77,8 @@ pub struct TeamConfig {
 const WORLD: usize = 0;
 /// The place of that of the PEs of one host.
 const SHARED: usize = 1;
+/// The place of that of the PEs of a space, if those are not all.
+const SPACE: usize = 2;
 
 impl Team {
     /// The team of all PEs, `SHMEM_TEAM_WORLD`, and that of those on this PE's host, `SHMEM_TEAM_SHARED`: they
@@ -93,6 +95,17 @@ impl Team {
             Self::new(Core::new(group, place, Some(name), TeamConfig::default(), &registry))
         };
         [make(Members::world(pe.n_pes()), WORLD, "world"), make(local, SHARED, "shared")]
+    }
+
+    /// The PEs of the team of a space, of which this is one, where that is not all of them. Once a PE, on all of them.
+    #[doc(hidden)]
+    pub fn of_space(&self, pes: &[usize], name: &'static str) -> Option<Self> {
+        let (pe, registry) = (self.core.group.pe(), &self.core.registry);
+        let members = Members::listed(pes);
+        let me = members.pe_of(pe.me())?;
+        registry.take(SPACE);
+        let group = Group::new(pe, members, me, SPACE, SPACE as u64);
+        Some(Self::new(Core::new(group, SPACE, Some(name), TeamConfig::default(), registry)))
     }
 
     /// The team of all PEs. Once a PE: a second one would begin to count anew. `World::team` has it.

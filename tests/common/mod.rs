@@ -160,3 +160,13 @@ macro_rules! test_name {
     }};
 }
 pub(crate) use test_name;
+
+/// Both spaces, with an emulated device on every PE.
+pub(crate) fn with_device() -> Settings {
+    let mut settings = settings();
+    settings.enable_cpu_space = Some("1".to_owned());
+    settings.enable_gpu_space = Some("1".to_owned());
+    settings.gpu_symmetric_size = Some(8 << 20);
+    settings.gpu_emulate = true;
+    settings
+}

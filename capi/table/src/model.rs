@@ -52,7 +52,7 @@ pub enum Status {
     },
     /// It belongs to the memory-spaces proposal, and is in `shmem.h` with the rest.
     Spaces,
-    /// It belongs to the memory-kinds proposal, and is in `shmemx.h`.
+    /// It belongs to the memory-kinds proposal, or asks about spaces, and is in `shmemx.h`.
     Kinds,
 }
 

@@ -98,6 +98,10 @@ impl Lock {
         if !Arc::ptr_eq(ctx.pe(), word.as_view().pe()) {
             return Err(Error::ForeignMemory { call: "Lock::new" });
         }
+        if word.as_view().is_on_device() {
+            let what = "Lock::new: the word is in device memory, where PEs cannot queue; allocate it in the CPU space";
+            return Err(Error::Unsupported { what: what.to_owned() });
+        }
         Ok(Self { local: Local::of(word)?, ops: Arc::clone(ctx.ops()) })
     }
 

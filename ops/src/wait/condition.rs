@@ -16,7 +16,7 @@ use super::{
     Cmp, ended,
     set::Masked,
     waitable::Waitable,
-    word::{look, tell, unwatch},
+    word::{look, reader, tell, unwatch, watch_device},
 };
 use crate::trace::trace_operation;
 
@@ -84,31 +84,39 @@ impl<'a, T: Waitable> Condition<'a, T> {
     /// Something that any thread can look at: whether all words compare, or, if not `all` are asked for, whether
     /// one more of those that do not compare now does.
     fn probe(&self, all: bool) -> Probe {
-        let mut open: Vec<Word> = Vec::new();
+        let (mut open, mut indices): (Vec<Word>, Vec<usize>) = Default::default();
         for i in (0..self.len()).filter(|&i| self.includes(i)) {
             let word = self.set.words.at(i);
+            indices.push(i);
             // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the words mapped.
             open.push(unsafe {
                 let bits = self.value(i).to_bits();
                 Word::new(word.as_view().own(), size_of::<T>(), T::SIGNED, self.cmp.accepts(), bits)
             });
         }
+        let read = reader(self.set.words);
+        let holds = move |i: usize, word: &Word| match &read {
+            None => word.holds(),
+            Some(read) => word.satisfied_by(read(indices[i])).is_some(),
+        };
         if all {
             // Words are done with in turn, so that n of them cost n looks in all, not n at every wake.
             let mut done = 0;
             return Probe::Custom(Box::new(move || {
-                done += open[done..].iter().take_while(|word| word.holds()).count();
+                while done < open.len() && holds(done, &open[done]) {
+                    done += 1;
+                }
                 done == open.len()
             }));
         }
         // Words that compare already do not end the wait by themselves, unless they stop and start again.
-        let mut before: Vec<bool> = open.iter().map(Word::holds).collect();
+        let mut before: Vec<bool> = open.iter().enumerate().map(|(i, word)| holds(i, word)).collect();
         Probe::Custom(Box::new(move || {
             let mut changed = false;
-            for (word, before) in open.iter().zip(&mut before) {
-                let holds = word.holds();
-                changed |= holds && !*before;
-                *before = holds;
+            for (i, (word, before)) in open.iter().zip(&mut before).enumerate() {
+                let now = holds(i, word);
+                changed |= now && !*before;
+                *before = now;
             }
             changed
         }))
@@ -180,6 +188,7 @@ impl Watch<'_> {
         };
         let keepalive = Arc::clone(words.allocation());
         self.key = Some((self.pe.executor().register(probe, words.extent(), keepalive, waker), place));
+        watch_device(words);
     }
 
     fn end(&mut self) {

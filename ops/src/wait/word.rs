@@ -13,7 +13,7 @@ use oxshmem_runtime::{
     executor::{Fired, Probe, WatchKey, Word},
     memory::{Extent, SegmentId},
 };
-use oxshmem_spaces::SymRef;
+use oxshmem_spaces::{SymRef, SymView};
 
 use super::{Cmp, Waitable, ended};
 
@@ -100,14 +100,19 @@ impl WordWait {
         pe.check("wait_until")?;
         let allocation = Arc::clone(word.as_view().allocation());
         // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the word mapped.
-        let probe = Probe::Word(unsafe {
+        let awaited = unsafe {
             let address = word.as_view().own();
             Word::new(address, size_of::<T>(), T::SIGNED, cmp.accepts(), value.to_bits())
-        });
+        };
+        let probe = match reader(word.as_view()) {
+            None => Probe::Word(awaited),
+            Some(read) => Probe::Read(Box::new(move || awaited.satisfied_by(read(0)))),
+        };
         let extent = word.as_view().extent();
         tracing::trace!(target: "oxshmem", call = "wait_until", "not yet: leaves it to the driver");
         let place = tell();
         self.watch = Some((executor.register(probe, extent, allocation, waker), place));
+        watch_device(word.as_view());
         // What came between the last look and the registration is nobody's but ours to see.
         let seen = look(word);
         let now = if cmp.holds(seen, value) {
@@ -187,9 +192,26 @@ pub(super) fn tell<T: Waitable>(
     pe.board().put(&Activity::wait(call, Awaited { words, count, size, signed, accepts, value }))
 }
 
+/// Has the device say when words there may have changed: nobody rings for them.
+pub(super) fn watch_device<T: Waitable>(words: SymView<'_, T>) {
+    if let Some((device, _)) = words.on_device() {
+        device.watch(Arc::downgrade(words.pe().executor()));
+    }
+}
+
+/// What reads the bits of a word in device memory, from any thread, if the words are there.
+pub(super) fn reader<T: Waitable>(words: SymView<'_, T>) -> Option<impl Fn(usize) -> u64 + Send + use<T>> {
+    words.on_device()?;
+    let words = words.to_owned();
+    Some(move |i| words.at(i).load().to_bits())
+}
+
 /// This PE's value of a word, with all that its writer made visible before.
 #[inline(always)]
 pub(super) fn look<T: Waitable>(word: SymRef<'_, T>) -> T {
+    if word.as_view().is_on_device() {
+        return word.load();
+    }
     // SAFETY: a `SymRef` is one aligned element, mapped while it is borrowed.
     unsafe { T::look(word.as_view().own()) }
 }

@@ -267,6 +267,15 @@ impl Executor {
         woken.into_iter().for_each(wake);
     }
 
+    /// [`scan`](Self::scan), for who knows that words of that memory may have changed. Whether such words are still waited for.
+    pub(crate) fn scan_for(&self, segment: SegmentId) -> bool {
+        let watched = || lock(&self.watches).watched().0 & segment.bit() != 0;
+        if watched() {
+            self.scan();
+        }
+        watched()
+    }
+
     /// `n` watches less to look after. Called with the watches locked.
     fn settle(&self, n: usize) {
         let left = self.unfired.fetch_sub(n, Ordering::SeqCst) - n;

@@ -80,6 +80,11 @@ impl Word {
                 _ => u64::from(AtomicU16::from_ptr(address.cast()).load(Ordering::Acquire)),
             }
         };
+        self.satisfied_by(bits)
+    }
+
+    /// `bits`, if a word that consists of them satisfies the wait: for words that can only be read otherwise.
+    pub fn satisfied_by(&self, bits: u64) -> Option<u64> {
         let (word, value) = (bits ^ self.flip, self.value);
         let holds = match self.holds {
             Holds::Eq => word == value,
@@ -99,6 +104,8 @@ pub enum Probe {
     Word(Word),
     /// Anything else that can be looked at from any thread, quickly and without blocking.
     Custom(Box<dyn FnMut() -> bool + Send>),
+    /// One word that is no memory of the host: its bits, if they satisfy the wait.
+    Read(Box<dyn FnMut() -> Option<u64> + Send>),
 }
 
 impl fmt::Debug for Probe {
@@ -106,6 +113,7 @@ impl fmt::Debug for Probe {
         match self {
             Self::Word(word) => word.fmt(f),
             Self::Custom(_) => f.write_str("set of words"),
+            Self::Read(_) => f.write_str("word of a device"),
         }
     }
 }
@@ -115,6 +123,7 @@ impl Probe {
         match self {
             Self::Word(word) => word.satisfied(),
             Self::Custom(check) => check().then_some(0),
+            Self::Read(read) => read(),
         }
     }
 }
@@ -192,7 +201,7 @@ impl Watches {
             let kinds = kinds | extent.segment.bit();
             match extent.segment {
                 SegmentId::Heap => (kinds, from.min(extent.offset), to.max(extent.offset + extent.len)),
-                SegmentId::Scratch => (kinds, from, to),
+                SegmentId::Scratch | SegmentId::Gpu => (kinds, from, to),
             }
         })
     }

@@ -57,20 +57,38 @@ unsafe impl Sync for HostMap {}
 impl HostMap {
     /// Makes zeroed shared memory for `count` blocks of `stride` bytes, and maps it.
     pub fn new(count: usize, stride: usize) -> Result<Self> {
-        let total = total(count, stride)?;
+        let total = total(count, stride, SIZE_SETTING)?;
         let memory = memfd_create("oxshmem", MemfdFlags::CLOEXEC)
             .map_err(|e| Error::system("memfd_create for symmetric memory", e))?;
         ftruncate(&memory, total as u64).map_err(|e| Error::system("ftruncate of symmetric memory", e))?;
         Self::map(memory, count, stride)
     }
 
+    /// Addresses for `count` blocks of `stride` bytes, at which there is nothing to be loaded or stored. An error names
+    /// `setting`.
+    pub fn reserved(count: usize, stride: usize, setting: &'static str) -> Result<Self> {
+        let nothing = memfd_create("oxshmem-reserved", MemfdFlags::CLOEXEC)
+            .map_err(|e| Error::system("memfd_create for addresses of device memory", e))?;
+        Self::map_with(nothing, count, stride, ProtFlags::empty(), setting)
+    }
+
     fn map(memory: OwnedFd, count: usize, stride: usize) -> Result<Self> {
-        let total = total(count, stride)?;
+        Self::map_with(memory, count, stride, ProtFlags::READ | ProtFlags::WRITE, SIZE_SETTING)
+    }
+
+    fn map_with(
+        memory: OwnedFd,
+        count: usize,
+        stride: usize,
+        access: ProtFlags,
+        setting: &'static str,
+    ) -> Result<Self> {
+        let total = total(count, stride, setting)?;
         let reserved = total + BASE_ALIGN;
         let failed = |e| Error::Unsupported {
             what: format!(
                 "cannot reserve {reserved} bytes of address space for the symmetric memory of {count} PEs \
-                 ({e}); lower SHMEM_SYMMETRIC_SIZE or the number of PEs, or raise the address space limit (ulimit -v)"
+                 ({e}); lower {setting} or the number of PEs, or raise the address space limit (ulimit -v)"
             ),
         };
         // SAFETY: a new anonymous mapping at an address the kernel picks touches nothing that exists.
@@ -91,7 +109,7 @@ impl HostMap {
             mmap(
                 base.cast(),
                 total,
-                ProtFlags::READ | ProtFlags::WRITE,
+                access,
                 MapFlags::SHARED | MapFlags::FIXED | MapFlags::NORESERVE,
                 &memory,
                 0,
@@ -127,7 +145,7 @@ impl HostMap {
         let ordinary = rustix::param::page_size();
         let (mut page_size, mut memory, mut missing) = (ordinary, None, Vec::new());
         for &size in plan.pages.iter().filter(|&&size| size != ordinary) {
-            match reserve(total(self.count, place.reserved)?, size) {
+            match reserve(total(self.count, place.reserved, place.variable)?, size) {
                 Ok(reserved) => {
                     (page_size, memory) = (size, Some(reserved));
                     break;
@@ -303,14 +321,17 @@ fn too_few(size: usize, needed: usize, n_pes: usize, error: std::io::Error) -> S
     format!("{free} of {total} pages of {size} are free, and {n_pes} PEs need {needed}{why}")
 }
 
-fn total(count: usize, stride: usize) -> Result<usize> {
+/// What makes most maps as large as they are.
+const SIZE_SETTING: &str = "SHMEM_SYMMETRIC_SIZE";
+
+fn total(count: usize, stride: usize, setting: &'static str) -> Result<usize> {
     count
         .checked_mul(stride)
         .filter(|&total| total > 0 && total <= isize::MAX as usize - BASE_ALIGN)
         .ok_or_else(|| Error::Unsupported {
             what: format!(
                 "{count} PEs with {stride} bytes of symmetric memory each do not fit into the address space; \
-                 lower SHMEM_SYMMETRIC_SIZE or the number of PEs"
+                 lower {setting} or the number of PEs"
             ),
         })
 }
@@ -351,7 +372,8 @@ mod tests {
         let mut settings = crate::settings::Settings::default();
         settings.add_partition(2, text.parse().unwrap())?;
         settings.add_partition(1, crate::settings::Partition::new(1 << 20))?;
-        let layout = super::super::kinds::Layout::of(&settings)?;
+        let layout =
+            super::super::kinds::Layout::of(&settings, crate::settings::SpacePlan::new(&settings, &[])?.cpu)?;
         let topology = super::super::kinds::Topology::read("/sys/devices/system/node");
         let (pools, ordinary) = (HugePages::read(), rustix::param::page_size());
         let plans = layout.places().iter().map(|place| {

@@ -14,13 +14,15 @@ use super::HostMap;
 pub enum SegmentId {
     /// Scratch memory of the library.
     Scratch = 1,
-    /// The default symmetric heap.
+    /// The symmetric heap in host memory.
     Heap = 2,
+    /// That in device memory.
+    Gpu = 4,
 }
 
 impl SegmentId {
     /// The bits of all.
-    pub(crate) const ALL: u32 = 3;
+    pub(crate) const ALL: u32 = 7;
 
     /// Its bit.
     #[inline(always)]

@@ -65,6 +65,19 @@ choice! {
 }
 
 choice! {
+    /// Which space the default one is (`SHMEM_DEFAULT_SPACE`).
+    DefaultSpace {
+        /// The CPU space if that is enabled, else the GPU space.
+        #[default]
+        Auto = "auto",
+        /// Host memory.
+        Cpu = "CPU",
+        /// Device memory.
+        Gpu = "GPU",
+    }
+}
+
+choice! {
     /// Which side of the doorbell handshake pays for the fence (`SHMEM_FENCE`).
     Fence {
         /// The writer where local PEs outnumber CPUs or the kernel has no membarrier, the sleeper elsewhere.
@@ -201,6 +214,7 @@ mod tests {
     fn every_word_is_read_and_shown_and_no_other() {
         words_read_back::<CheckAlloc>();
         words_read_back::<Driver>();
+        words_read_back::<DefaultSpace>();
         words_read_back::<Fence>();
         words_read_back::<SyncAlgorithm>();
         words_read_back::<ReduceAlgorithm>();

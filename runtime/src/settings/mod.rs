@@ -8,6 +8,7 @@ mod choice;
 mod partition;
 mod render;
 mod size;
+mod spaces;
 mod table;
 mod unknown;
 mod values;
@@ -16,13 +17,14 @@ mod values;
 mod tests;
 
 pub use choice::{
-    AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, Driver, Fence, ReduceAlgorithm,
-    ScanAlgorithm, SyncAlgorithm,
+    AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
+    ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
 };
 pub use partition::{Defined, Kind, MAX_PARTITION_ID, MAX_PARTITIONS, Partition, Policy};
 pub use render::markdown;
 #[cfg(not(loom))]
 pub(crate) use size::show as show_size;
+pub use spaces::{HeapPlan, PeRanges, SpaceKind, SpacePlan};
 pub use table::{Setting, TABLE};
 pub use unknown::unknown;
 pub use values::{Entry, FenceSide, Origin, Settings};

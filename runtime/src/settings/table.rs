@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{
     Settings,
     choice::{
-        AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, Choice, CollectAlgorithm, Driver, Fence,
-        ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
+        AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, Choice, CollectAlgorithm, DefaultSpace, Driver,
+        Fence, ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
     },
     partition, size,
 };
@@ -39,6 +39,8 @@ pub struct Setting {
 pub(super) enum Read {
     /// By being there, whatever it holds.
     Presence(fn(&mut Settings)),
+    /// By being there and by what it holds, which can be anything.
+    Anything(fn(&mut Settings, String)),
     /// By what it holds. The error says what was expected.
     Text(fn(&mut Settings, &str) -> Result<(), String>),
     /// As one of many that end in a number. They are read together.
@@ -47,6 +49,7 @@ pub(super) enum Read {
 
 const FLAG: &str = "any value, even an empty one, is on";
 const SIZE: &str = "a non-negative number, such as 4096, 512M or 1.5g; factors are k, m, g, t";
+const ENABLE: &str = "any value but an empty one is on; set and empty is off";
 /// A hundred years.
 const MOST_SECONDS: u64 = 3_155_760_000;
 
@@ -64,7 +67,8 @@ pub static TABLE: &[Setting] = &[
         default: "512M",
         values: SIZE,
         unit: "bytes",
-        effect: "Size of the symmetric heap of each PE, rounded up to whole bytes. Memory that is never touched costs nothing.",
+        effect: "Size of the symmetric heap of each PE, rounded up to whole bytes: that of the default space. Memory that is \
+                 never touched costs nothing.",
         same_on_all_pes: true,
         read: Read::Text(|to, text| size::parse(text).map(|value| to.symmetric_size = value)),
         show: |from| size::show(from.symmetric_size),
@@ -109,6 +113,100 @@ pub static TABLE: &[Setting] = &[
             Ok(())
         }),
         show: |from| from.numa_topology.clone(),
+    },
+    Setting {
+        name: "SHMEM_ENABLE_CPU_SPACE",
+        deprecated: &[],
+        default: "unset",
+        values: ENABLE,
+        unit: "",
+        effect: "Enables the CPU space, host memory. Where neither this nor SHMEM_ENABLE_GPU_SPACE is set, it is enabled too.",
+        same_on_all_pes: true,
+        read: Read::Anything(|to, text| to.enable_cpu_space = Some(text)),
+        show: |from| as_set(from.enable_cpu_space.as_ref()),
+    },
+    Setting {
+        name: "SHMEM_ENABLE_GPU_SPACE",
+        deprecated: &[],
+        default: "unset",
+        values: ENABLE,
+        unit: "",
+        effect: "Enables the GPU space, device memory, on PEs that have a device.",
+        same_on_all_pes: true,
+        read: Read::Anything(|to, text| to.enable_gpu_space = Some(text)),
+        show: |from| as_set(from.enable_gpu_space.as_ref()),
+    },
+    Setting {
+        name: "SHMEM_DEFAULT_SPACE",
+        deprecated: &[],
+        default: "auto",
+        values: DefaultSpace::WORDS,
+        unit: "",
+        effect: "The space that shmem_malloc and World::alloc allocate from. All PEs must have it. auto is the CPU space where that is enabled.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.default_space = value)),
+        show: |from| from.default_space.to_string(),
+    },
+    Setting {
+        name: "SHMEM_CPU_SYMMETRIC_SIZE",
+        deprecated: &[],
+        default: "auto",
+        values: "auto, or a size such as 512M or 1.5g",
+        unit: "bytes",
+        effect: "Size of the CPU space's heap. auto is SHMEM_SYMMETRIC_SIZE where it is the default space, and 512M elsewhere.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| {
+            word_or("auto", text, size::parse).map(|value| to.cpu_symmetric_size = value)
+        }),
+        show: |from| from.cpu_symmetric_size.map_or("auto".to_owned(), size::show),
+    },
+    Setting {
+        name: "SHMEM_GPU_SYMMETRIC_SIZE",
+        deprecated: &[],
+        default: "auto",
+        values: "auto, or a size such as 512M or 1.5g",
+        unit: "bytes",
+        effect: "Size of the GPU space's heap, likewise.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| {
+            word_or("auto", text, size::parse).map(|value| to.gpu_symmetric_size = value)
+        }),
+        show: |from| from.gpu_symmetric_size.map_or("auto".to_owned(), size::show),
+    },
+    Setting {
+        name: "SHMEM_GPU_EMULATE",
+        deprecated: &[],
+        default: "off",
+        values: FLAG,
+        unit: "",
+        effect: "For tests: takes host memory that only a helper thread touches for a device.",
+        same_on_all_pes: true,
+        read: Read::Presence(|to| to.gpu_emulate = true),
+        show: |from| on_off(from.gpu_emulate),
+    },
+    Setting {
+        name: "SHMEM_GPU_EMULATE_LATENCY",
+        deprecated: &[],
+        default: "10",
+        values: "an integer",
+        unit: "us",
+        effect: "For tests: how long an operation of the emulated device takes.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            integer(MOST_SECONDS, text).map(|value| to.gpu_emulate_latency = Duration::from_micros(value))
+        }),
+        show: |from| from.gpu_emulate_latency.as_micros().to_string(),
+    },
+    Setting {
+        name: "SHMEM_GPU_EMULATE_PES",
+        deprecated: &[],
+        default: "all",
+        values: "all, or PEs such as 0-2,5",
+        unit: "",
+        effect: "For tests: the PEs that have an emulated device.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| word_or("all", text, str::parse).map(|value| to.gpu_emulate_pes = value)),
+        show: |from| from.gpu_emulate_pes.as_ref().map_or("all".to_owned(), ToString::to_string),
     },
     Setting {
         name: "SHMEM_VERSION",
@@ -335,6 +433,11 @@ pub static TABLE: &[Setting] = &[
 
 fn on_off(value: bool) -> String {
     if value { "on" } else { "off" }.to_owned()
+}
+
+/// A value of any kind, told apart from none.
+fn as_set(value: Option<&String>) -> String {
+    value.map_or("unset".to_owned(), |value| format!("{value:?}"))
 }
 
 /// `None` for `word`, of either case, and what `read` makes of anything else.

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
 use super::{
-    AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, Driver, Fence, ReduceAlgorithm,
-    ScanAlgorithm, Setting, SyncAlgorithm, TABLE,
+    AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
+    PeRanges, ReduceAlgorithm, ScanAlgorithm, Setting, SyncAlgorithm, TABLE,
     partition::{self, Defined, Partition},
     table::Read,
 };
@@ -27,7 +27,7 @@ const SPIN: Duration = Duration::from_micros(2);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Bytes in the symmetric heap of each PE: `SHMEM_SYMMETRIC_SIZE`.
+    /// Bytes in the symmetric heap of each PE, in the default space: `SHMEM_SYMMETRIC_SIZE`.
     pub symmetric_size: usize,
     /// Partitions of the heap: `SHMEM_SYMMETRIC_PARTITION<n>`.
     pub(super) partitions: BTreeMap<usize, Defined>,
@@ -35,6 +35,22 @@ pub struct Settings {
     pub meminfo_report: bool,
     /// Where NUMA nodes are described: `SHMEM_NUMA_TOPOLOGY`.
     pub numa_topology: String,
+    /// What `SHMEM_ENABLE_CPU_SPACE` holds, if it is set. Any text but the empty one enables the space.
+    pub enable_cpu_space: Option<String>,
+    /// What `SHMEM_ENABLE_GPU_SPACE` holds, likewise. Where neither is set, the CPU space is enabled alone.
+    pub enable_gpu_space: Option<String>,
+    /// Which space the default one is: `SHMEM_DEFAULT_SPACE`.
+    pub default_space: DefaultSpace,
+    /// Bytes of the CPU space's heap: `SHMEM_CPU_SYMMETRIC_SIZE`. [`SpacePlan`](super::SpacePlan) says what `None` means.
+    pub cpu_symmetric_size: Option<usize>,
+    /// Bytes of the GPU space's heap: `SHMEM_GPU_SYMMETRIC_SIZE`.
+    pub gpu_symmetric_size: Option<usize>,
+    /// Whether a device is emulated in host memory: `SHMEM_GPU_EMULATE`.
+    pub gpu_emulate: bool,
+    /// How long an operation of the emulated device takes: `SHMEM_GPU_EMULATE_LATENCY`.
+    pub gpu_emulate_latency: Duration,
+    /// Which PEs have an emulated device, if not all: `SHMEM_GPU_EMULATE_PES`.
+    pub gpu_emulate_pes: Option<PeRanges>,
     /// Whether the version is printed at start-up: `SHMEM_VERSION`.
     pub version: bool,
     /// Whether the settings are printed at start-up: `SHMEM_INFO`.
@@ -79,7 +95,15 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            symmetric_size: 512 << 20,
+            symmetric_size: super::spaces::DEFAULT_SIZE,
+            enable_cpu_space: None,
+            enable_gpu_space: None,
+            default_space: DefaultSpace::default(),
+            cpu_symmetric_size: None,
+            gpu_symmetric_size: None,
+            gpu_emulate: false,
+            gpu_emulate_latency: Duration::from_micros(10),
+            gpu_emulate_pes: None,
             statics: 0,
             partitions: BTreeMap::new(),
             meminfo_report: false,
@@ -210,6 +234,7 @@ impl Settings {
             match setting.read {
                 Read::Presence(set) => set(&mut settings),
                 Read::Numbered => continue,
+                Read::Anything(set) => set(&mut settings, value.to_string_lossy().into_owned()),
                 Read::Text(set) => value
                     .to_str()
                     .ok_or_else(|| format!("not UTF-8; expected {}", setting.values))

@@ -33,7 +33,14 @@ pub struct Collective<'a>(State<'a>);
 enum State<'a> {
     /// The ticket of a collective in the queue; 0 is one that has ended well.
     Called(&'a Core, u64, PhantomData<&'a mut ()>),
-    Failed(Option<Box<Error>>),
+    /// Behind a pointer, so that the others stay in two registers.
+    Other(Box<Other<'a>>),
+}
+
+enum Other<'a> {
+    Failed(Option<Error>),
+    /// Several in a row, which fail if one of them does.
+    Row(&'a Core, Vec<u64>),
 }
 
 impl<'a> Collective<'a> {
@@ -44,7 +51,24 @@ impl<'a> Collective<'a> {
 
     #[cold]
     pub(crate) fn failed(error: Error) -> Self {
-        Self(State::Failed(Some(Box::new(error))))
+        Self(State::Other(Box::new(Other::Failed(Some(error)))))
+    }
+
+    /// All that have these tickets, the last of which is that of the last.
+    #[cold]
+    pub(crate) fn staged(core: &'a Core, tickets: Vec<u64>) -> Self {
+        Self(State::Other(Box::new(Other::Row(core, tickets))))
+    }
+
+    /// Its ticket, if it was called well.
+    pub(crate) fn ticket(self) -> Result<u64> {
+        match self.0 {
+            State::Called(_, ticket, _) => Ok(ticket),
+            State::Other(other) => match *other {
+                Other::Failed(error) => error.map_or(Ok(0), Err),
+                Other::Row(_, tickets) => Ok(tickets.last().copied().unwrap_or(0)),
+            },
+        }
     }
 }
 
@@ -56,9 +80,7 @@ impl Future for Collective<'_> {
         let (core, ticket) = match &mut self.0 {
             State::Called(_, 0, _) => return Poll::Ready(Ok(())),
             State::Called(core, ticket, _) => (*core, *ticket),
-            State::Failed(error) => {
-                return Poll::Ready(error.take().map_or(Ok(()), |error| Err(*error)));
-            }
+            State::Other(other) => return other.poll(cx),
         };
         if let Some((place, value)) = core.last_wait.get(ticket) {
             let word = core.group.word(place & !UNFINISHED);
@@ -87,12 +109,41 @@ impl Future for Collective<'_> {
     }
 }
 
+impl Other<'_> {
+    #[cold]
+    fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<()>> {
+        match self {
+            Self::Failed(error) => Poll::Ready(error.take().map_or(Ok(()), Err)),
+            Self::Row(core, tickets) => core.with_queue(|queue| {
+                let last = tickets.iter().copied().max().unwrap_or(0);
+                if queue.ended < last {
+                    core.advance(queue);
+                }
+                if queue.ended < last {
+                    // One waker for each future: the ticket is its own.
+                    match queue.watchers.iter_mut().find(|(watched, _)| *watched == last) {
+                        Some((_, waker)) => waker.clone_from(cx.waker()),
+                        None => queue.watchers.push((last, cx.waker().clone())),
+                    }
+                    return Poll::Pending;
+                }
+                // All of them are asked, so that none leaves an error behind.
+                let outcomes: Vec<_> = tickets.iter().map(|&ticket| queue.outcome(ticket)).collect();
+                Poll::Ready(outcomes.into_iter().collect())
+            }),
+        }
+    }
+}
+
 impl fmt::Debug for Collective<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             State::Called(_, 0, _) => f.write_str("Collective(ended)"),
             State::Called(_, ticket, _) => write!(f, "Collective({ticket})"),
-            State::Failed(error) => write!(f, "Collective({error:?})"),
+            State::Other(other) => match &**other {
+                Other::Failed(error) => write!(f, "Collective({error:?})"),
+                Other::Row(_, tickets) => write!(f, "Collective({tickets:?})"),
+            },
         }
     }
 }

@@ -46,6 +46,7 @@ use crate::{
     operands::Operands,
     registry::Registry,
     signature::Signature,
+    staged::Image,
     stream::Stream,
     sync::{Sync, sync_in},
     team::TeamConfig,
@@ -73,6 +74,7 @@ pub(crate) struct Core {
     /// The name of a predefined team.
     pub(crate) predefined: Option<&'static str>,
     pub(crate) config: TeamConfig,
+    pub(crate) image: Image,
     pub(crate) contexts: Mutex<Vec<ContextHandle>>,
     destroyed: AtomicBool,
     this: Weak<Self>,
@@ -156,6 +158,7 @@ impl Core {
             place,
             predefined,
             config,
+            image: Image::default(),
             contexts: Mutex::default(),
             destroyed: AtomicBool::new(false),
             this: this.clone(),
@@ -279,6 +282,19 @@ impl Core {
         }
         let group = Arc::clone(&self.group);
         self.push_task(activity, signature, async move { wide::guarded(&group, signature, task).await })
+    }
+
+    /// Leaves something to a task, when its turn comes, that concerns no other PE. Returns its ticket.
+    pub(crate) fn local(
+        &self,
+        activity: Activity,
+        signature: Signature,
+        task: impl Future<Output = Result<()>> + Send + 'static,
+    ) -> u64 {
+        self.with_queue(|queue| {
+            self.retire(queue);
+            self.push(queue, Running::Task(Box::pin(task), activity, signature))
+        })
     }
 
     fn push_task(

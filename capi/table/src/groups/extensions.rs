@@ -27,6 +27,7 @@ pub(super) static GROUPS: &[Group] = &[
     Group {
         name: "shmem_space_is_available",
         section: "memory spaces",
+        rust: Some("World::space"),
         brief: "tells whether a memory space can be allocated from",
         forms: &[spaces("shmem_space_is_available", "int", "shmem_space_t space")],
         returns: "Zero if it can, else nonzero; nonzero for SHMEM_SPACE_INVALID.",
@@ -36,6 +37,7 @@ pub(super) static GROUPS: &[Group] = &[
     Group {
         name: "shmem_space_malloc",
         section: "memory spaces",
+        rust: Some("Space::alloc"),
         brief: "allocates symmetric memory in a space",
         text: "All PEs of the space's team call it with the same size. SHMEM_SPACE_INVALID gives null.",
         forms: &[spaces("shmem_space_malloc", "void *", "shmem_space_t space, size_t size")],
@@ -47,6 +49,7 @@ pub(super) static GROUPS: &[Group] = &[
     Group {
         name: "shmem_space_calloc",
         section: "memory spaces",
+        rust: Some("Space::alloc_zeroed"),
         brief: "allocates zeroed symmetric memory in a space",
         text: "All PEs of the space's team call it with the same sizes. SHMEM_SPACE_INVALID gives null.",
         forms: &[spaces("shmem_space_calloc", "void *", "shmem_space_t space, size_t count, size_t size")],
@@ -58,6 +61,7 @@ pub(super) static GROUPS: &[Group] = &[
     Group {
         name: "shmem_space_free",
         section: "memory spaces",
+        rust: Some("Space::free"),
         brief: "frees symmetric memory of a space",
         text: "All PEs of the space's team call it for the same block, with the space that it came from.",
         forms: &[spaces("shmem_space_free", "void", "shmem_space_t space, void *ptr")],
@@ -68,6 +72,7 @@ pub(super) static GROUPS: &[Group] = &[
     Group {
         name: "shmem_get_space",
         section: "memory spaces",
+        rust: Some("SymSlice::space"),
         brief: "gives the space that an address belongs to",
         forms: &[spaces("shmem_get_space", "int", "void *ptr, shmem_space_t *space")],
         arguments: SPACE_RESULT,
@@ -88,10 +93,12 @@ pub(super) static GROUPS: &[Group] = &[
     Group {
         name: "shmem_space_ptr",
         section: "memory spaces",
+        rust: Some("SymView::ptr"),
         brief: "gives a pointer for loads and stores to a PE's object in a space",
         forms: &[spaces("shmem_space_ptr", "void *", "shmem_space_t space, const void *dest, int pe")],
         arguments: crate::arguments::ADDRESS,
-        returns: "The pointer, or null if that PE's memory is not mapped here or space is SHMEM_SPACE_INVALID.",
+        returns: "The pointer, or null if that PE's memory is not mapped here, is no host memory or not in the space, or space is \
+                  SHMEM_SPACE_INVALID.",
         see: &["shmem_ptr", "shmem_get_space"],
         ..BASE
     },
@@ -103,6 +110,17 @@ pub(super) static GROUPS: &[Group] = &[
         forms: &[spaces("shmem_team_is_valid", "int", "shmem_team_t team")],
         returns: "1 if it can, 0 if it is SHMEM_TEAM_INVALID.",
         see: &["shmem_team_get_space"],
+        ..BASE
+    },
+    Group {
+        name: "shmemx_space_capabilities",
+        section: "memory spaces",
+        rust: Some("Space::capabilities"),
+        brief: "tells what can be done with the memory of a space",
+        forms: &[Form::once("shmemx_space_capabilities", "long", "shmem_space_t space").status(Status::Kinds)],
+        returns: "SHMEMX_SPACE_RMA, SHMEMX_SPACE_ATOMICS, SHMEMX_SPACE_COLLECTIVES, SHMEMX_SPACE_DIRECT_ACCESS and \
+                  SHMEMX_SPACE_WORLD_ACCESS, as far as they hold, or'd; 0 for SHMEM_SPACE_INVALID.",
+        see: &["shmem_space_is_available"],
         ..BASE
     },
     Group {

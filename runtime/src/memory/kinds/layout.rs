@@ -6,7 +6,7 @@
 
 use crate::{
     Error, Result,
-    settings::{Defined, Settings},
+    settings::{Defined, HeapPlan, Settings},
 };
 
 /// What everything in the heap is aligned to: no ordinary page is larger.
@@ -15,12 +15,12 @@ const GRAIN: usize = 64 << 10;
 /// The heap of a PE: its partitions, and behind them the executable's globals.
 ///
 /// ```
-/// use oxshmem_runtime::{memory::kinds::Layout, settings::{Partition, Settings}};
+/// use oxshmem_runtime::{memory::kinds::Layout, settings::{Partition, Settings, SpacePlan}};
 ///
 /// let mut settings = Settings::default();
 /// settings.add_partition(1, Partition::new(100_000))?;
 /// settings.add_partition(9, Partition { page_size: Some(2 << 20), ..Partition::new(3 << 20) })?;
-/// let layout = Layout::of(&settings)?;
+/// let layout = Layout::of(&settings, SpacePlan::new(&settings, &[])?.cpu)?;
 /// let places: Vec<_> = layout.places().iter().map(|it| (it.id, it.start, it.len)).collect();
 /// assert_eq!(places, [(1, 4 << 20, 100_000), (9, 0, 3 << 20)]);
 /// assert_eq!(layout.len(), (4 << 20) + (128 << 10));
@@ -51,22 +51,35 @@ pub struct Place {
 }
 
 impl Layout {
-    /// What `settings` come to.
+    /// What `settings` come to, with `heap` as the CPU space's if that is enabled.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if all of it exceeds any address space.
-    pub fn of(settings: &Settings) -> Result<Self> {
+    /// [`Error::Unsupported`] if all of it exceeds any address space, [`Error::InvalidSetting`] if there are partitions of
+    /// a heap that is not there, or has a size.
+    pub fn of(settings: &Settings, heap: Option<HeapPlan>) -> Result<Self> {
         let beyond = || Error::Unsupported {
-            what: match settings.partitions().next() {
-                None => {
-                    format!("SHMEM_SYMMETRIC_SIZE={} is beyond any address space", settings.symmetric_size)
+            what: match (settings.partitions().next(), heap) {
+                (None, heap) => {
+                    let (name, bytes) = heap.map_or(("its size", 0), |heap| (heap.setting, heap.bytes));
+                    format!("{name}={bytes} is beyond any address space")
                 }
-                Some(_) => {
+                (Some(_), _) => {
                     "the partitions of the symmetric heap are beyond any address space; make them smaller"
                         .into()
                 }
             },
         };
+        if let Some(first) = settings.partitions().next() {
+            if heap.is_none() {
+                return Err(first
+                    .invalid("it would be host memory, and SHMEM_ENABLE_CPU_SPACE disables the CPU space"));
+            }
+            if settings.cpu_symmetric_size.is_some() {
+                return Err(first.invalid(
+                    "SHMEM_CPU_SYMMETRIC_SIZE is set too; a heap has a size or partitions, so unset one of them",
+                ));
+            }
+        }
         let mut places: Vec<_> =
             settings.partitions().map(Place::asked).collect::<Option<_>>().ok_or_else(beyond)?;
         places.sort_by_key(|place| (std::cmp::Reverse(place.grain()), place.id));
@@ -76,17 +89,16 @@ impl Layout {
             end = end.checked_add(place.reserved).ok_or_else(beyond)?;
         }
         places.sort_by_key(|place| place.id);
-        if places.is_empty() {
-            end = settings.symmetric_size;
-            let variable = "SHMEM_SYMMETRIC_SIZE";
-            places.push(Place { id: 1, start: 0, len: end, reserved: end, variable, defined: None });
+        if let (true, Some(HeapPlan { bytes, setting })) = (places.is_empty(), heap) {
+            end = bytes;
+            places.push(Place { id: 1, start: 0, len: end, reserved: end, variable: setting, defined: None });
         }
         let statics_at = end.checked_next_multiple_of(GRAIN).ok_or_else(beyond)?;
         statics_at.checked_add(settings.statics).ok_or_else(beyond)?;
         Ok(Self { places, len: end, statics_at })
     }
 
-    /// The partitions in the order of their numbers. Where none is defined, the heap as number 1.
+    /// The partitions in the order of their numbers. Where none is defined, the heap as number 1. None without a CPU space.
     pub fn places(&self) -> &[Place] {
         &self.places
     }
@@ -127,7 +139,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::settings::Partition;
+    use crate::settings::{Partition, SpacePlan};
+
+    /// The CPU space's heap.
+    fn heap(settings: &Settings) -> Option<HeapPlan> {
+        SpacePlan::new(settings, &[]).unwrap().cpu
+    }
 
     fn settings(partitions: &[(usize, usize, Option<usize>)]) -> Settings {
         let mut settings = Settings::default();
@@ -141,20 +158,38 @@ mod tests {
     fn without_partitions_the_heap_is_one_of_the_size_that_was_set() {
         let mut settings = Settings::default();
         settings.symmetric_size = 100_000;
-        let layout = Layout::of(&settings).unwrap();
+        let layout = Layout::of(&settings, heap(&settings)).unwrap();
         let [heap] = layout.places() else { panic!("{layout:?}") };
         assert_eq!((heap.id, heap.start, heap.len, heap.defined), (1, 0, 100_000, None));
         assert_eq!((layout.len(), layout.statics_at()), (100_000, 128 << 10));
     }
 
     #[test]
+    fn partitions_of_a_heap_that_is_not_there_or_has_a_size_are_errors() {
+        let mut none = settings(&[(2, 4096, None)]);
+        none.enable_gpu_space = Some("1".into());
+        let error = Layout::of(&none, None).unwrap_err().to_string();
+        assert!(
+            error.contains("SYMMETRIC_PARTITION2") && error.contains("SHMEM_ENABLE_CPU_SPACE"),
+            "{error}"
+        );
+        let mut sized = settings(&[(2, 4096, None)]);
+        sized.cpu_symmetric_size = Some(1 << 20);
+        let error = Layout::of(&sized, heap(&sized)).unwrap_err().to_string();
+        assert!(
+            error.contains("SYMMETRIC_PARTITION2") && error.contains("SHMEM_CPU_SYMMETRIC_SIZE"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn what_no_address_space_holds_is_an_error() {
-        let mut heap = Settings::default();
-        heap.symmetric_size = usize::MAX;
+        let mut whole = Settings::default();
+        whole.symmetric_size = usize::MAX;
         let too_large =
-            [heap, settings(&[(1, usize::MAX, None)]), settings(&[(1, 1 << 63, None), (2, 1 << 63, None)])];
+            [whole, settings(&[(1, usize::MAX, None)]), settings(&[(1, 1 << 63, None), (2, 1 << 63, None)])];
         for settings in too_large {
-            let error = Layout::of(&settings).unwrap_err().to_string();
+            let error = Layout::of(&settings, heap(&settings)).unwrap_err().to_string();
             assert!(error.contains("beyond any address space"), "{error}");
         }
     }
@@ -166,7 +201,7 @@ mod tests {
         ) {
             let asked: Vec<_> =
                 sizes.into_iter().map(|(id, (size, page))| (id, size, page.map(|shift| 1 << shift))).collect();
-            let layout = Layout::of(&settings(&asked)).unwrap();
+            let layout = Layout::of(&settings(&asked), heap(&settings(&asked))).unwrap();
             prop_assert_eq!(layout.places().len(), asked.len());
             for (place, &(id, size, page)) in layout.places().iter().zip(&asked) {
                 prop_assert_eq!((place.id, place.len), (id, size));

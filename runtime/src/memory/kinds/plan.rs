@@ -152,7 +152,15 @@ mod tests {
     fn planned(text: &str, topology: &Topology, sizes: &[usize]) -> Result<Plan, String> {
         let mut settings = Settings::default();
         settings.add_partition(1, text.parse().unwrap()).unwrap();
-        plan(&Layout::of(&settings).unwrap().places()[0], 2, topology, &pools(sizes), PAGE)
+        plan(
+            &Layout::of(&settings, crate::settings::SpacePlan::new(&settings, &[]).unwrap().cpu)
+                .unwrap()
+                .places()[0],
+            2,
+            topology,
+            &pools(sizes),
+            PAGE,
+        )
     }
 
     fn one_node() -> Topology {

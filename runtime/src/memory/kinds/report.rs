@@ -1,7 +1,10 @@
 //! What memory a host has and what becomes of partitions there, as text for people.
 
 use super::{HugePages, Topology, plan, show_bytes, show_nodes};
-use crate::{memory::kinds::Layout, settings::Settings};
+use crate::{
+    memory::kinds::Layout,
+    settings::{Settings, SpacePlan},
+};
 
 /// The memory of this host: its NUMA nodes with their kinds, and its huge pages. A line each.
 ///
@@ -48,7 +51,7 @@ pub fn host_memory(topology: &Topology, pools: &[HugePages]) -> Vec<String> {
 /// Those of [`Layout::of`].
 ///
 /// ```
-/// use oxshmem_runtime::{memory::kinds::{Topology, forecast}, settings::Settings};
+/// use oxshmem_runtime::{memory::kinds::{Topology, forecast}, settings::{Settings, SpacePlan}};
 ///
 /// let mut settings = Settings::default();
 /// settings.add_partition(2, "size=1G:kind=F:policy=M".parse().unwrap())?;
@@ -63,7 +66,7 @@ pub fn forecast(
     topology: &Topology,
     pools: &[HugePages],
 ) -> crate::Result<Vec<(String, String)>> {
-    let layout = Layout::of(settings)?;
+    let layout = Layout::of(settings, SpacePlan::new(settings, &settings.devices(1))?.cpu)?;
     let defined = layout.places().iter().filter_map(|place| Some((place, place.defined?)));
     let forecast = defined.map(|(place, defined)| {
         let planned = plan(place, n_pes, topology, pools, rustix::param::page_size());

@@ -1,0 +1,449 @@
+//! Operations on device memory, there or here: how they use the [`Device`](oxshmem_runtime::device::Device), and when
+//! they are over.
+//!
+//! All of them are entered in the op set until they are over, which is when the data is where it belongs: local and remote
+//! completion are one here, but for a source that has been copied when the call returns. What a device does with memory
+//! of another host goes over the net, which reads and writes device memory there; what comes from the device here goes
+//! through a buffer of this process in between.
+
+use std::sync::Arc;
+
+use oxshmem_runtime::{
+    Error, Pe, Result,
+    device::{DevicePlace, End},
+    memory::copy::copy as copy_on_host,
+    net::{Done, Spot, Width},
+    transport::{Atomic, Transport},
+};
+use oxshmem_spaces::{Element, SymSlice, SymView};
+
+use crate::{
+    Sink, Source,
+    context::{Context, Sharing, Target},
+    far::{Completion, Gathering, Remote},
+    operation::Op,
+    rma::Blocks,
+};
+
+/// One end of a transfer.
+#[derive(Clone, Copy)]
+enum Side {
+    Host(*mut u8),
+    Device(DevicePlace),
+    Far(Spot),
+}
+
+// SAFETY: an address is only used as the operation's, whose maker vouches for it on whichever thread.
+unsafe impl Send for Side {}
+
+impl Side {
+    fn of(target: &Target<'_>) -> Self {
+        match *target {
+            Target::Near(place) => Self::Host(place.address()),
+            Target::Far(far) => Self::Far(far.spot),
+            Target::Device(cell) => Self::Device(cell),
+        }
+    }
+
+    /// This PE's memory that a buffer is.
+    fn here<T: Element>(on_device: Option<SymView<'_, T>>, address: *mut T) -> Self {
+        match on_device {
+            Some(view) => {
+                Self::Device(DevicePlace { block: view.pe().block(), offset: view.extent().offset })
+            }
+            None => Self::Host(address.cast()),
+        }
+    }
+
+    /// What is so many bytes behind it.
+    fn behind(self, bytes: usize) -> Self {
+        match self {
+            Self::Host(address) => Self::Host(address.wrapping_add(bytes)),
+            Self::Device(cell) => Self::Device(DevicePlace { offset: cell.offset + bytes, ..cell }),
+            Self::Far(spot) => Self::Far(Spot { offset: spot.offset + bytes, ..spot }),
+        }
+    }
+}
+
+/// A buffer of this process, in words for the sake of its alignment.
+struct Bounce(Vec<u64>);
+
+impl Bounce {
+    fn new(len: usize) -> Self {
+        Self(vec![0; len.div_ceil(size_of::<u64>())])
+    }
+
+    fn side(&mut self) -> Side {
+        Side::Host(self.0.as_mut_ptr().cast())
+    }
+}
+
+/// What is known of an operation on a PE, for what its end does.
+struct There<T: Element> {
+    pe: Arc<Pe>,
+    /// Host memory of this host, whose waiters are to be woken.
+    near: Option<(SymSlice<T>, usize)>,
+}
+
+impl<T: Element> There<T> {
+    fn new(pe: &Arc<Pe>, target: &Target<'_>, view: SymView<'_, T>) -> Self {
+        let near = match target {
+            Target::Near(place) => Some((view.to_owned(), place.block)),
+            _ => None,
+        };
+        Self { pe: Arc::clone(pe), near }
+    }
+
+    /// Something has been written there.
+    fn ring(&self) {
+        if let Some((memory, block)) = &self.near {
+            let view = memory.view();
+            self.pe.shm().ring(view.place(*block), view.len() * size_of::<T>());
+        }
+    }
+}
+
+/// Copies `len` bytes. `done` is told when they are there.
+///
+/// # Safety
+/// Both sides must be in bounds until then.
+unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, done: Done) {
+    let end = |side: Side| match side {
+        Side::Host(address) => Some(End::Host(address)),
+        Side::Device(cell) => Some(End::Device(cell)),
+        Side::Far(_) => None,
+    };
+    let (Some(device), net) = (pe.device(), pe.net()) else {
+        return done(Err(Error::Finalized { call: "copy" }));
+    };
+    // SAFETY: the caller's sides are passed on; a bounce buffer is held by what is told that it is free.
+    unsafe {
+        match (from, to, net) {
+            (Side::Host(from), Side::Host(to), _) => {
+                copy_on_host(to, from, len);
+                pe.shm().quiet();
+                done(Ok(()));
+            }
+            (Side::Far(spot), Side::Host(to), Some(net)) => net.get(spot, to, len, done),
+            (Side::Host(from), Side::Far(spot), Some(net)) => {
+                let last = Arc::clone(net);
+                let flush = move |put: Result<()>| match put {
+                    Ok(()) => last.flush(spot.pe, done),
+                    Err(error) => done(Err(error)),
+                };
+                net.put(spot, from, len, Box::new(flush));
+            }
+            // One side is far, the other is not in host memory.
+            (Side::Far(_), ..) | (_, Side::Far(_), _) => {
+                let mut bounce = Bounce::new(len);
+                let between = bounce.side();
+                let pe_of = Arc::clone(pe);
+                let then = move |half: Result<()>| match half {
+                    Ok(()) => {
+                        let free = Box::new(move |copied| {
+                            drop(bounce);
+                            done(copied);
+                        });
+                        copy(&pe_of, between, to, len, free);
+                    }
+                    Err(error) => done(Err(error)),
+                };
+                if net.is_none() {
+                    return then(Err(Error::Finalized { call: "copy" }));
+                }
+                copy(pe, from, between, len, Box::new(then));
+            }
+            (from, to, _) => match (end(from), end(to)) {
+                (Some(from), Some(to)) => device.copy(from, to, len, done),
+                _ => unreachable!("what is far was above"),
+            },
+        }
+    }
+}
+
+/// An atomic operation that fetches nothing, on a word of 8 bytes; `done` is told when it has happened.
+///
+/// # Safety
+/// The word must be in bounds and aligned.
+unsafe fn update(
+    pe: &Arc<Pe>,
+    near: Option<(&SymSlice<u64>, usize)>,
+    at: Side,
+    word: Atomic<u64>,
+    done: Done,
+) {
+    match (at, near, pe.device(), pe.net()) {
+        (Side::Host(_), Some((signal, block)), ..) => {
+            // SAFETY: the caller vouches for the word.
+            unsafe { pe.shm().atomic(signal.view().place(block), word) };
+            done(Ok(()));
+        }
+        (Side::Device(cell), _, Some(device), _) => {
+            // SAFETY: as above.
+            unsafe {
+                device.atomic(cell, Width::Eight, word, Box::new(move |before| done(before.map(drop))))
+            };
+        }
+        (Side::Far(spot), _, _, Some(net)) => match net.update(spot, Width::Eight, word) {
+            Ok(()) => net.flush(spot.pe, done),
+            Err(error) => done(Err(error)),
+        },
+        _ => done(Err(Error::Finalized { call: "signal" })),
+    }
+}
+
+/// A signal that follows its data.
+pub(crate) struct Following<'a> {
+    pub(crate) to: Target<'a>,
+    pub(crate) signal: SymView<'a, u64>,
+    pub(crate) update: Atomic<u64>,
+}
+
+impl<M: Sharing> Context<M> {
+    /// Puts all of `source`, where it or its destination is in device memory, and then a signal, if there is one.
+    pub(crate) fn put_device<T, S>(
+        &self,
+        to: Target<'_>,
+        dest: SymView<'_, T>,
+        source: S,
+        following: Option<Following<'_>>,
+        pe: usize,
+        completion: Completion,
+    ) -> Op<S::Back, S::Failure>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        let bytes = dest.len() * size_of::<T>();
+        self.put_pieces(to, dest, source, Blocks::whole(dest.len()), bytes, following, pe, completion)
+    }
+
+    /// Puts blocks of `source`, likewise. Ready when that may be reused.
+    pub(crate) fn put_blocks_device<T, S>(
+        &self,
+        to: Target<'_>,
+        dest: SymView<'_, T>,
+        source: S,
+        blocks: Blocks,
+        pe: usize,
+    ) -> Op<S::Back, S::Failure>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        let bytes = source.len() * size_of::<T>();
+        self.put_pieces(to, dest, source, blocks, bytes, None, pe, Completion::Local)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "what a put with signal is given, and its shape")]
+    fn put_pieces<T, S>(
+        &self,
+        to: Target<'_>,
+        dest: SymView<'_, T>,
+        source: S,
+        blocks: Blocks,
+        source_bytes: usize,
+        following: Option<Following<'_>>,
+        pe: usize,
+        completion: Completion,
+    ) -> Op<S::Back, S::Failure>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        let pieces = Pieces::of::<T>(blocks);
+        let side = Side::of(&to);
+        let last = self.after_put(There::new(self.pe(), &to, dest), following);
+        if S::STABLE {
+            let from = Side::here(source.on_device(), source.as_ptr().cast_mut());
+            let (flight, done) = self.under_way(pe, move |put: Result<()>| match put {
+                Ok(()) => Ok(source.back()),
+                Err(error) => Err(source.reject(error)),
+            });
+            // SAFETY: a STABLE source stays where it is as long as it exists, and `done` holds it; the target is in bounds.
+            unsafe { pieces.put(self.pe(), from, side, Box::new(move |put| last(put, done))) };
+            return Op::Aloft(flight);
+        }
+        // What is not STABLE is copied now, or, where it is in device memory, kept from being given to others.
+        let kept = source.on_device().map(SymView::to_owned);
+        let mut bounce = Bounce::new(if kept.is_some() { 0 } else { source_bytes });
+        let from = match &kept {
+            Some(memory) => Side::here(Some(memory.view()), std::ptr::null_mut::<T>()),
+            None => {
+                if let Side::Host(copied) = bounce.side() {
+                    // SAFETY: the source's elements are readable, and the buffer has room for them.
+                    unsafe { copy_on_host(copied, source.as_ptr().cast(), source_bytes) };
+                }
+                bounce.side()
+            }
+        };
+        let waits = kept.is_some() || completion == Completion::Remote;
+        let (flight, done) = self.under_way(pe, move |put: Result<()>| {
+            drop((kept, bounce));
+            put
+        });
+        // Without a future that waits for it, `quiet` reports what goes wrong.
+        let flight = waits.then_some(flight);
+        // SAFETY: `done` holds the buffer, or the device memory; the target is in bounds.
+        unsafe { pieces.put(self.pe(), from, side, Box::new(move |put| last(put, done))) };
+        match flight {
+            Some(flight) => Op::Remote(Box::new(Remote::landing(flight, source.back(), S::reject_back))),
+            None => Op::Done(source.back()),
+        }
+    }
+
+    /// What comes when the data of a put is there: its waiters, and the signal.
+    fn after_put<T: Element>(
+        &self,
+        there: There<T>,
+        following: Option<Following<'_>>,
+    ) -> impl FnOnce(Result<()>, Done) + Send + 'static + use<M, T> {
+        let signal = following.map(|Following { to, signal, update }| {
+            (Side::of(&to), There::new(self.pe(), &to, signal), update)
+        });
+        move |put, done| {
+            if let Err(error) = put {
+                return done(Err(error));
+            }
+            there.ring();
+            match signal {
+                None => done(Ok(())),
+                Some((at, there, word)) => {
+                    let near = there.near.as_ref().map(|(signal, block)| (signal, *block));
+                    // SAFETY: a signal is one aligned element in bounds, on every PE.
+                    unsafe { update(&there.pe, near, at, word, done) };
+                }
+            }
+        }
+    }
+
+    /// Fills all of `buffer`, where it or what it is filled with is in device memory.
+    pub(crate) fn get_device<T, B>(
+        &self,
+        from: Target<'_>,
+        source: SymView<'_, T>,
+        buffer: B,
+        pe: usize,
+    ) -> Op<B::Back, B::Failure>
+    where
+        T: Element,
+        B: Sink<T>,
+    {
+        self.get_blocks_device(from, source, buffer, Blocks::whole(source.len()), pe)
+    }
+
+    /// Fills blocks of `buffer`, likewise.
+    pub(crate) fn get_blocks_device<T, B>(
+        &self,
+        from: Target<'_>,
+        source: SymView<'_, T>,
+        buffer: B,
+        blocks: Blocks,
+        pe: usize,
+    ) -> Op<B::Back, B::Failure>
+    where
+        T: Element,
+        B: Sink<T>,
+    {
+        let from = Side::of(&from);
+        let kept = source.to_owned();
+        let mut held = buffer.hold();
+        let address = held.as_mut_ptr();
+        let to = Side::here(held.on_device(), address);
+        let (flight, done) = self.under_way(pe, move |got: Result<()>| {
+            drop(kept);
+            match got {
+                Ok(()) => {
+                    held.arrived();
+                    Ok(held.back())
+                }
+                Err(error) => Err(held.reject(error)),
+            }
+        });
+        // SAFETY: what a sink holds is STABLE: it stays where it is as long as it exists, and `done` holds it.
+        unsafe { Pieces::of::<T>(blocks).put(self.pe(), from, to, done) };
+        Op::Aloft(flight)
+    }
+
+    /// An atomic operation that fetches.
+    pub(crate) fn fetch_device<T: Send>(
+        &self,
+        at: DevicePlace,
+        width: Width,
+        operation: Atomic<u64>,
+        value: fn(u64) -> T,
+        pe: usize,
+    ) -> Op<T, Error> {
+        let (flight, done) = self.under_way(pe, move |before: Result<u64>| before.map(value));
+        match self.pe().device() {
+            // SAFETY: a `SymRef` is one aligned element in bounds, on every PE.
+            Some(device) => unsafe { device.atomic(at, width, operation, done) },
+            None => done(Err(Error::Finalized { call: "atomic" })),
+        }
+        Op::Aloft(flight)
+    }
+
+    /// An atomic operation that fetches nothing.
+    pub(crate) fn update_device(
+        &self,
+        at: DevicePlace,
+        width: Width,
+        operation: Atomic<u64>,
+        pe: usize,
+    ) -> Op<(), Error> {
+        let (flight, done) = self.under_way(pe, |before: Result<u64>| before.map(drop));
+        drop(flight);
+        match self.pe().device() {
+            // SAFETY: as above.
+            Some(device) => unsafe { device.atomic(at, width, operation, done) },
+            None => done(Err(Error::Finalized { call: "atomic" })),
+        }
+        Op::Done(())
+    }
+}
+
+/// The shape of a transfer, in bytes.
+#[derive(Clone, Copy)]
+struct Pieces {
+    to_stride: usize,
+    from_stride: usize,
+    len: usize,
+    count: usize,
+}
+
+impl Pieces {
+    fn of<T>(blocks: Blocks) -> Self {
+        let size = size_of::<T>();
+        Self {
+            to_stride: blocks.dest_stride * size,
+            from_stride: blocks.source_stride * size,
+            len: blocks.block * size,
+            count: blocks.count,
+        }
+    }
+
+    /// Copies them. `done` is told when all are there.
+    ///
+    /// # Safety
+    /// All must be in bounds on both sides until then.
+    unsafe fn put(self, pe: &Arc<Pe>, from: Side, to: Side, done: Done) {
+        if self.count == 1 {
+            // SAFETY: passed on to the caller.
+            return unsafe { copy(pe, from, to, self.len, done) };
+        }
+        let all = Arc::new(Gathering::new(done));
+        for i in 0..self.count {
+            let part = Arc::clone(&all);
+            let (from, to) = (from.behind(i * self.from_stride), to.behind(i * self.to_stride));
+            // SAFETY: passed on to the caller.
+            unsafe { copy(pe, from, to, self.len, Box::new(move |copied| part.note(copied))) };
+        }
+    }
+}
+
+impl Blocks {
+    /// One block.
+    fn whole(len: usize) -> Self {
+        Self { dest_stride: len, source_stride: len, block: len, count: 1 }
+    }
+}

@@ -1,0 +1,348 @@
+//! A device that is not there: host memory that nobody touches but this module, so that all that is to be done with
+//! device memory can be tested where there is none.
+//!
+//! Its memory lies behind the symmetric heap of the host, where the net finds it, as one that is told of device memory by
+//! its driver would. The addresses that programs see are others, which are reserved and not mapped: who loads from one
+//! faults. Operations happen on a thread of their own, after a latency, in the order of their calls. Words that somebody
+//! waits for are looked at after each operation, and else less and less often, since PEs of other processes have threads
+//! of their own that nobody hears of.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{
+        Arc, Condvar, Mutex, PoisonError, Weak,
+        atomic::{Ordering, fence},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{Device, DevicePlace, End};
+use crate::{
+    Result,
+    executor::Executor,
+    memory::{HostMap, Segment, SegmentId, copy},
+    net::{Done, Width},
+    sync::lock,
+    transport::{Atomic, AtomicWord},
+};
+
+/// How soon words that are waited for are looked at again, at first and at last.
+const LOOK: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
+
+/// The emulated device of the PEs of one process.
+pub struct Emulated {
+    /// What programs see.
+    shown: Segment,
+    /// What there is.
+    memory: Segment,
+    /// Where in the symmetric memory of the host it begins.
+    at: usize,
+    queue: Arc<Queue>,
+}
+
+/// What the device has to do. Its thread keeps this, and nothing else.
+struct Queue {
+    state: Mutex<State>,
+    more: Condvar,
+    latency: Duration,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<(Instant, Job)>,
+    watching: Vec<Weak<Executor>>,
+    started: bool,
+    closed: bool,
+}
+
+/// One operation, with everything it needs to stay alive.
+type Job = Box<dyn FnOnce() + Send>;
+
+/// An end of a copy, as an address.
+struct Address(*mut u8);
+
+// SAFETY: whoever started the operation vouches for what is there, on whichever thread.
+unsafe impl Send for Address {}
+
+impl Address {
+    fn get(&self) -> *mut u8 {
+        self.0
+    }
+}
+
+impl Emulated {
+    /// With `len` bytes of `map` behind `at` in each block, which nobody else may touch but the net.
+    pub fn new(map: &Arc<HostMap>, at: usize, len: usize, latency: Duration) -> Result<Self> {
+        let shown = Arc::new(HostMap::reserved(map.count(), map.stride(), "SHMEM_GPU_SYMMETRIC_SIZE")?);
+        let queue = Queue { state: Mutex::default(), more: Condvar::new(), latency };
+        Ok(Self {
+            shown: Segment::new(SegmentId::Gpu, shown, 0, len),
+            memory: Segment::new(SegmentId::Gpu, Arc::clone(map), at, len),
+            at,
+            queue: Arc::new(queue),
+        })
+    }
+
+    fn address(&self, end: End) -> Address {
+        Address(match end {
+            End::Host(address) => address,
+            End::Device(DevicePlace { block, offset }) => self.memory.address_unchecked(block, offset),
+        })
+    }
+
+    /// Has the thread do `job` when the latency is over.
+    fn start(&self, job: Job) {
+        let mut state = lock(&self.queue.state);
+        state.jobs.push_back((Instant::now() + self.queue.latency, job));
+        self.wake(state);
+    }
+
+    fn wake(&self, mut state: std::sync::MutexGuard<'_, State>) {
+        if !state.started {
+            let queue = Arc::clone(&self.queue);
+            let spawned = thread::Builder::new().name("oxshmem-device".into()).spawn(move || queue.run());
+            if let Err(e) = spawned {
+                // Nothing that was begun would ever end.
+                panic!("oxshmem cannot start the thread of the emulated device: {e}");
+            }
+            state.started = true;
+        }
+        drop(state);
+        self.queue.more.notify_one();
+    }
+}
+
+impl Queue {
+    /// What the thread does.
+    fn run(&self) {
+        let mut pause = LOOK[0];
+        loop {
+            match self.next(pause) {
+                Next::Job(job) => {
+                    job();
+                    pause = LOOK[0];
+                }
+                Next::Look => pause = (pause * 2).min(LOOK[1]),
+                Next::End => return,
+            }
+            self.look();
+        }
+    }
+
+    /// Waits for something to do: the first job when it is due, or a look at what is waited for.
+    fn next(&self, pause: Duration) -> Next {
+        let look_at = Instant::now() + pause;
+        let mut state = lock(&self.state);
+        loop {
+            let now = Instant::now();
+            // What was begun before the end happens, as it does on a real device.
+            match state.jobs.front() {
+                Some((due, _)) if *due <= now || state.closed => match state.jobs.pop_front() {
+                    Some((_, job)) => return Next::Job(job),
+                    None => continue,
+                },
+                None if state.closed => return Next::End,
+                _ => {}
+            }
+            let look_at = (!state.watching.is_empty()).then_some(look_at);
+            if look_at.is_some_and(|at| at <= now) {
+                return Next::Look;
+            }
+            let until = [state.jobs.front().map(|(due, _)| *due), look_at].into_iter().flatten().min();
+            state = match until {
+                Some(until) => {
+                    let left = until.saturating_duration_since(now);
+                    self.more.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.more.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    /// Has those look who wait for words in device memory.
+    fn look(&self) {
+        let watching = std::mem::take(&mut lock(&self.state).watching);
+        if watching.is_empty() {
+            return;
+        }
+        let mut left = Vec::new();
+        for executor in watching {
+            // Without the lock: a waker may run a future that starts something.
+            if executor.upgrade().is_some_and(|executor| executor.scan_for(SegmentId::Gpu)) {
+                left.push(executor);
+            }
+        }
+        lock(&self.state).watching.append(&mut left);
+    }
+}
+
+enum Next {
+    Job(Job),
+    Look,
+    End,
+}
+
+impl Drop for Emulated {
+    fn drop(&mut self) {
+        lock(&self.queue.state).closed = true;
+        self.queue.more.notify_one();
+    }
+}
+
+impl fmt::Debug for Emulated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "emulated device with {} bytes", self.memory.len())
+    }
+}
+
+/// # Safety
+/// The word must be mapped and aligned.
+unsafe fn apply(at: *mut u8, width: Width, operation: Atomic<u64>) -> u64 {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match width {
+            Width::Four => u32::apply(at, operation.narrowed()).into(),
+            Width::Eight => u64::apply(at, operation),
+        }
+    }
+}
+
+// SAFETY: every copy and atomic below touches exactly the bytes of its arguments, before `done` is told, and each job holds
+// the map that they are in.
+unsafe impl Device for Emulated {
+    fn name(&self) -> &'static str {
+        "emulated"
+    }
+
+    fn has_atomics(&self) -> bool {
+        true
+    }
+
+    fn segment(&self) -> &Segment {
+        &self.shown
+    }
+
+    fn over_net(&self, offset: usize) -> Option<(SegmentId, usize)> {
+        Some((SegmentId::Heap, self.at + offset))
+    }
+
+    unsafe fn copy(&self, from: End, to: End, len: usize, done: Done) {
+        let (from, to, map) = (self.address(from), self.address(to), Arc::clone(self.memory.map()));
+        self.start(Box::new(move || {
+            // SAFETY: `done` has not been told, so the ends on the host are good for `len` bytes; `map` keeps the others.
+            unsafe { copy::copy(to.get(), from.get(), len) };
+            // SeqCst: visible to all before anybody learns that it is.
+            fence(Ordering::SeqCst);
+            drop(map);
+            done(Ok(()));
+        }));
+    }
+
+    unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Done<u64>) {
+        let (at, map) = (self.address(End::Device(at)), Arc::clone(self.memory.map()));
+        self.start(Box::new(move || {
+            // SAFETY: the caller vouches for the word, and `map` keeps it.
+            let before = unsafe { apply(at.get(), width, operation) };
+            drop(map);
+            done(Ok(before));
+        }));
+    }
+
+    fn flush(&self, done: Done) {
+        self.start(Box::new(move || done(Ok(()))));
+    }
+
+    unsafe fn copy_now(&self, from: End, to: End, len: usize) {
+        let (from, to) = (self.address(from), self.address(to));
+        // SAFETY: the caller vouches for both ends.
+        unsafe { copy::copy(to.get(), from.get(), len) };
+        // SeqCst: as above.
+        fence(Ordering::SeqCst);
+    }
+
+    unsafe fn atomic_now(&self, at: DevicePlace, width: Width, operation: Atomic<u64>) -> u64 {
+        // SAFETY: the caller vouches for the word.
+        unsafe { apply(self.address(End::Device(at)).get(), width, operation) }
+    }
+
+    unsafe fn fill_now(&self, at: DevicePlace, byte: u8, len: usize) {
+        // SAFETY: the caller vouches for the bytes.
+        unsafe { copy::fill(self.address(End::Device(at)).get(), byte, len) }
+    }
+
+    fn watch(&self, executor: Weak<Executor>) {
+        let mut state = lock(&self.queue.state);
+        if !state.watching.iter().any(|known| known.ptr_eq(&executor)) {
+            state.watching.push(executor);
+        }
+        self.wake(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(latency: Duration) -> Emulated {
+        let map = Arc::new(HostMap::new(2, 1 << 20).unwrap());
+        Emulated::new(&map, 1 << 16, 1 << 17, latency).unwrap()
+    }
+
+    #[test]
+    fn the_emulated_device_passes_the_suite_of_all_devices() {
+        for latency in [Duration::ZERO, Duration::from_micros(200)] {
+            super::super::suite::check(&device(latency));
+        }
+    }
+
+    #[test]
+    fn an_operation_takes_its_latency_and_happens_though_the_device_is_gone() {
+        let device = device(Duration::from_millis(20));
+        let map = Arc::clone(device.memory.map());
+        let at = device.memory.address_unchecked(1, 8);
+        let (sender, told) = std::sync::mpsc::channel();
+        let start = Instant::now();
+        // SAFETY: in bounds and aligned.
+        unsafe {
+            device.atomic(
+                DevicePlace { block: 1, offset: 8 },
+                Width::Eight,
+                Atomic::Set(7),
+                Box::new(move |_| {
+                    sender.send(start.elapsed()).unwrap();
+                }),
+            );
+            assert_eq!(copy::load(at.cast::<u64>()), 0, "not at once");
+        }
+        assert!(told.recv().unwrap() >= Duration::from_millis(20));
+        // SAFETY: as above.
+        assert_eq!(unsafe { copy::load(at.cast::<u64>()) }, 7);
+        // SAFETY: as above.
+        unsafe {
+            device.atomic(DevicePlace { block: 1, offset: 8 }, Width::Eight, Atomic::Set(8), Box::new(drop))
+        };
+        drop(device);
+        let limit = Instant::now() + Duration::from_secs(10);
+        // SAFETY: `map` keeps it.
+        while unsafe { copy::load(at.cast::<u64>()) } != 8 {
+            assert!(Instant::now() < limit, "what was begun never happened");
+            thread::yield_now();
+        }
+        drop(map);
+    }
+
+    #[test]
+    fn what_programs_see_of_it_is_not_readable() {
+        let device = device(Duration::ZERO);
+        let shown = device.segment().address_unchecked(1, 64);
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let line = maps.lines().find(|line| {
+            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+            let ends = range.map(|(a, b)| [a, b].map(|end| usize::from_str_radix(end, 16).unwrap()));
+            ends.is_some_and(|[from, to]| (from..to).contains(&shown.addr()))
+        });
+        assert!(line.is_some_and(|line| line.contains(" ---s ")), "{line:?}");
+    }
+}

@@ -1,0 +1,119 @@
+//! Memory that a processor cannot load from or store to: what a device must do so that its memory can be symmetric.
+//!
+//! A [`Device`] copies between its memory and that of the host, performs atomic operations on it, and tells a [`Done`]
+//! when it has. It reaches the memory of all PEs of this host that have a device; that of other hosts is the
+//! [`Net`](crate::net::Net)'s business, which is told [where](Device::over_net) the memory is, if it can reach it. The
+//! rooms above decide what is awaited.
+//!
+//! There is one, [`emulated`], which is for tests. An object of device memory has an address on its own PE, by which C
+//! programs name it, and where nothing can be loaded or stored.
+
+pub mod emulated;
+#[doc(hidden)]
+pub mod suite;
+
+use std::{
+    fmt,
+    sync::{Arc, Weak},
+};
+
+use crate::{
+    executor::Executor,
+    memory::{Segment, SegmentId},
+    net::{Done, Width},
+    transport::Atomic,
+};
+
+/// A place in device memory of this host. Whoever makes one has checked that it is in bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DevicePlace {
+    /// The PE's number among those of its host.
+    pub block: usize,
+    /// Bytes from the start of its device memory.
+    pub offset: usize,
+}
+
+/// One end of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Host memory of this process.
+    Host(*mut u8),
+    /// Device memory.
+    Device(DevicePlace),
+}
+
+/// What can be done with the memory of a space. What cannot is refused with an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Put and get, and put-with-signal.
+    pub rma: bool,
+    /// Atomic operations and signals, each atomic towards those of all PEs.
+    pub atomics: bool,
+    /// Collectives.
+    pub collectives: bool,
+    /// Loads and stores by PEs of the same host, as through `shmem_ptr`.
+    pub direct_access: bool,
+    /// Whether all PEs of the job have it.
+    pub world_access: bool,
+}
+
+/// A device, as the PEs of one process use it.
+///
+/// What is started on one PE's memory happens there in the order of the calls; on different PEs', in any order. Nothing here
+/// waits for another PE.
+///
+/// # Safety
+/// An implementation must touch only the bytes it was given, and none of them after it has told `done`.
+pub unsafe trait Device: Send + Sync + fmt::Debug {
+    /// What it is called, for people.
+    fn name(&self) -> &'static str;
+
+    /// Whether it can do atomic operations.
+    fn has_atomics(&self) -> bool;
+
+    /// The symmetric memory that the heap is in. Its addresses name objects; nothing is at them.
+    fn segment(&self) -> &Segment;
+
+    /// Where others find that memory who write past the device, if they can.
+    fn over_net(&self, offset: usize) -> Option<(SegmentId, usize)>;
+
+    /// Copies `len` bytes; `done` is told when they are there, and visible to all PEs of this host.
+    ///
+    /// # Safety
+    /// Ends on the host must be readable or writable for `len` bytes until then, and ends on the device in bounds.
+    unsafe fn copy(&self, from: End, to: End, len: usize, done: Done);
+
+    /// An atomic operation; `done` is told the word's value before it.
+    ///
+    /// # Safety
+    /// The word must be in bounds and aligned.
+    unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Done<u64>);
+
+    /// Tells `done` when everything that was started before is over.
+    fn flush(&self, done: Done);
+
+    /// [`copy`](Self::copy), over when it returns. What was started before may still be under way.
+    ///
+    /// # Safety
+    /// As for `copy`.
+    unsafe fn copy_now(&self, from: End, to: End, len: usize);
+
+    /// [`atomic`](Self::atomic), over when it returns.
+    ///
+    /// # Safety
+    /// As for `atomic`.
+    unsafe fn atomic_now(&self, at: DevicePlace, width: Width, operation: Atomic<u64>) -> u64;
+
+    /// Sets `len` bytes, and returns when that is done.
+    ///
+    /// # Safety
+    /// They must be in bounds.
+    unsafe fn fill_now(&self, at: DevicePlace, byte: u8, len: usize);
+
+    /// From now on has `executor` look at the words that it waits for in device memory when they may have changed, until it
+    /// waits for none. The call may come for one that is looked after already.
+    fn watch(&self, executor: Weak<Executor>);
+}
+
+/// A reference to whatever device a PE has.
+pub type AnyDevice = Arc<dyn Device>;

@@ -1,0 +1,435 @@
+//! Memory spaces: a symmetric heap for each kind of memory, with the team of the PEs that have it.
+//!
+//! Here the rooms meet: a collective allocation is an agreement among the team, an allocation on every PE's heap and a
+//! sync.
+
+use std::{fmt, sync::Arc};
+
+use futures::{
+    FutureExt,
+    future::{Either, Ready, ready},
+};
+use oxshmem_runtime::{
+    Error, Pe, Result,
+    device::Capabilities,
+    settings::{PeRanges, SpaceKind},
+};
+use oxshmem_spaces::{
+    Element, HeapUse, Hints, SymSlice,
+    allocation::{Allocation, SymHeap, WINDOW_BITS},
+    heap::{Block, Heap, Layout},
+};
+use oxshmem_teams::{Group, Outcome, Team, sync::sync_in};
+
+use crate::{Rejected, memory::MemoryCall};
+
+/// The spaces that a PE has.
+pub(crate) struct Spaces {
+    cpu: Option<Space>,
+    gpu: Option<Space>,
+    default: Space,
+}
+
+impl Spaces {
+    /// Those of `pe`, whose world is `world`.
+    pub(crate) fn new(pe: &Arc<Pe>, world: &Team) -> Self {
+        let has_device: Vec<usize> = (0..pe.n_pes()).filter(|&it| pe.has_device(it)).collect();
+        let gpu_team = || match has_device.len() == pe.n_pes() {
+            true => Some(world.clone()),
+            false => world.of_space(&has_device, "GPU"),
+        };
+        let cpu = Space::over(SymHeap::on_host(pe), world);
+        let gpu = SymHeap::on_device(pe).and_then(|heap| Space::over(vec![heap], &gpu_team()?));
+        let default = match pe.spaces().default {
+            SpaceKind::Gpu => &gpu,
+            SpaceKind::Cpu | SpaceKind::Default => &cpu,
+        };
+        // The plan has a heap for the default space, on every PE.
+        let default = default.clone().unwrap_or_else(|| unreachable!("the default space is available"));
+        Self { cpu, gpu, default }
+    }
+
+    pub(crate) fn default(&self) -> &Space {
+        &self.default
+    }
+
+    /// The space that this PE has of a kind.
+    pub(crate) fn get(&self, kind: SpaceKind) -> Option<&Space> {
+        match kind {
+            SpaceKind::Default => Some(&self.default),
+            SpaceKind::Cpu => self.cpu.as_ref(),
+            SpaceKind::Gpu => self.gpu.as_ref(),
+        }
+    }
+
+    /// The partitions of the CPU space's heap, by their numbers; the heap itself where it has none.
+    pub(crate) fn partitions(&self) -> &[Arc<Arena>] {
+        self.cpu.as_ref().map_or(&[], |space| &space.0)
+    }
+
+    /// The arena that `slice` is from. None for scratch memory of the library.
+    pub(crate) fn of<T: Element>(&self, slice: &SymSlice<T>) -> Option<&Arc<Arena>> {
+        let heap = slice.allocation().heap()?;
+        let arenas = self.get(heap.space()).map_or(&[][..], |space| &space.0);
+        arenas.iter().find(|arena| arena.heap.id() == heap.id())
+    }
+}
+
+/// A memory space, as one PE has it: a symmetric heap, and the team of the PEs that have one there.
+///
+/// [`World::space`](crate::World::space) finds it. `World::alloc` and its sisters use the default space.
+///
+/// ```
+/// use oxshmem::{ClusterOptions, prelude::*};
+///
+/// let mut options = ClusterOptions::default();
+/// options.settings.enable_cpu_space = Some("1".into());
+/// options.settings.enable_gpu_space = Some("1".into());
+/// options.settings.gpu_emulate = true; // a device for tests
+/// LocalCluster::run_with(2, options, |world| async move {
+///     let gpu = world.space(SpaceKind::Gpu)?;
+///     let there = gpu.alloc_zeroed::<f32>(1024).await?; // in device memory, on each PE
+///     let here = world.alloc::<f32>(1024).await?; // in host memory
+///     here.view().fill(world.my_pe() as f32);
+///     let next = (world.my_pe() + 1) % world.n_pes();
+///     world.context().put(&there, &here.view().to_vec()[..], next).await?; // from host to device
+///     world.barrier_all().await?;
+///     gpu.team().sum_reduce(&there, &there).await?;
+///     assert_eq!(there.at(7).load(), 1.0);
+///     assert_eq!((there.space(), here.space()), (SpaceKind::Gpu, SpaceKind::Cpu));
+///     world.finalize().await
+/// })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Space(
+    /// One for each partition, or the only one. There is at least one.
+    Arc<[Arc<Arena>]>,
+);
+
+impl Space {
+    /// None if there are no heaps.
+    fn over(heaps: Vec<Arc<SymHeap>>, team: &Team) -> Option<Self> {
+        let arenas = heaps.into_iter().map(|heap| Arc::new(Arena { heap, team: team.clone() }));
+        let arenas: Arc<[_]> = arenas.collect();
+        (!arenas.is_empty()).then_some(Self(arenas))
+    }
+
+    fn any(&self) -> &Arc<Arena> {
+        &self.0[0]
+    }
+
+    /// Where is allocated what names no partition.
+    fn first(&self, call: &'static str) -> Result<&Arc<Arena>> {
+        let found = self.0.iter().find(|arena| arena.heap.id() <= 1);
+        found.ok_or_else(|| no_partition(&self.0, call, 1))
+    }
+
+    pub(crate) fn alloc_with<T: Element>(
+        &self,
+        name: &'static str,
+        len: usize,
+        align: usize,
+        hints: Hints,
+        zeroed: bool,
+    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        let begun = self.first(name).map(|arena| arena.alloc(name, len, align, hints, zeroed));
+        async move { begun?.await }
+    }
+
+    /// Which it is: [`SpaceKind::Cpu`] or [`SpaceKind::Gpu`].
+    pub fn kind(&self) -> SpaceKind {
+        self.any().heap.space()
+    }
+
+    /// What can be done with its memory.
+    pub fn capabilities(&self) -> Capabilities {
+        let nothing = Capabilities {
+            rma: false,
+            atomics: false,
+            collectives: false,
+            direct_access: false,
+            world_access: false,
+        };
+        self.any().pe().capabilities(self.kind()).unwrap_or(nothing)
+    }
+
+    /// What its memory is: `host memory`, or the name of a device, such as `emulated`.
+    pub fn memory(&self) -> &'static str {
+        match (self.kind(), self.any().pe().device()) {
+            (SpaceKind::Gpu, Some(device)) => device.name(),
+            _ => "host memory",
+        }
+    }
+
+    /// The PEs that have it: `SHMEM_TEAM_CPU` and `SHMEM_TEAM_GPU`. Where those are all PEs, it is the world's team.
+    pub fn team(&self) -> &Team {
+        &self.any().team
+    }
+
+    /// [`World::alloc`](crate::World::alloc) in this space (`shmem_space_malloc`). Collective over its [`team`](Self::team).
+    ///
+    /// # Errors
+    /// Those of `World::alloc`.
+    pub fn alloc<T: Element>(&self, len: usize) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        self.alloc_with("alloc", len, align_of::<T>(), Hints::NONE, false)
+    }
+
+    /// [`World::alloc_zeroed`](crate::World::alloc_zeroed) in this space (`shmem_space_calloc`), likewise.
+    ///
+    /// # Errors
+    /// Those of `World::alloc`.
+    pub fn alloc_zeroed<T: Element>(
+        &self,
+        len: usize,
+    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        self.alloc_with("alloc_zeroed", len, align_of::<T>(), Hints::NONE, true)
+    }
+
+    /// [`World::alloc_aligned`](crate::World::alloc_aligned) in this space, likewise.
+    ///
+    /// # Errors
+    /// Those of `World::alloc`.
+    pub fn alloc_aligned<T: Element>(
+        &self,
+        len: usize,
+        align: usize,
+    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        self.alloc_with("alloc_aligned", len, align, Hints::NONE, false)
+    }
+
+    /// [`World::free`](crate::World::free) of memory of this space (`shmem_space_free`). Collective over its team.
+    ///
+    /// # Errors
+    /// [`Error::SpaceMismatch`] if it is of another; those of `World::free`.
+    pub fn free<T: Element>(&self, slice: SymSlice<T>) -> impl Future<Output = Result<()>> + Send + use<T> {
+        let wrong = slice.space() != self.kind() && !slice.is_empty();
+        let refused = wrong.then_some(Error::SpaceMismatch {
+            call: "free",
+            what_a: "the memory",
+            space_a: slice.space(),
+            what_b: "what it is freed by",
+            space_b: self.kind(),
+        });
+        let arena = self
+            .0
+            .iter()
+            .find(|arena| slice.allocation().heap().is_some_and(|it| it.id() == arena.heap.id()));
+        let freed = if refused.is_none() { Some(arena.unwrap_or(self.any()).free(slice)) } else { None };
+        async move {
+            match (refused, freed) {
+                (None, Some(freed)) => freed.await,
+                (refused, _) => refused.map_or(Ok(()), Err),
+            }
+        }
+    }
+
+    /// [`World::reclaim`](crate::World::reclaim) for this space. Collective over its team.
+    pub fn reclaim(&self) -> Outcome<()> {
+        let arenas = Arc::clone(&self.0);
+        let reclaim = move |group: Arc<Group>| async move {
+            for arena in &*arenas {
+                arena.call("reclaim", 0, 0, Hints::NONE, 8).reclaim_all(&group, arena).await?;
+            }
+            Ok(())
+        };
+        self.any().team.run("reclaim", reclaim)
+    }
+
+    /// What its heap holds: where that has partitions, the first of them does. Blocks that were dropped, but are not
+    /// reclaimed yet, count as used.
+    pub fn heap_use(&self) -> HeapUse {
+        self.first("heap_use").map_or_else(|_| Heap::new(0).usage(), |arena| arena.heap.usage())
+    }
+}
+
+impl fmt::Debug for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} space ({}) of {:?}", self.kind(), self.memory(), self.team())
+    }
+}
+
+/// A heap, that of a partition or of a whole space, and the team that shares it.
+pub(crate) struct Arena {
+    pub(crate) heap: Arc<SymHeap>,
+    pub(crate) team: Team,
+}
+
+/// An allocation: of nothing, or of something by all PEs.
+type Allocating = Either<Ready<Result<Arc<Allocation>>>, Outcome<Arc<Allocation>>>;
+
+impl Arena {
+    pub(crate) fn pe(&self) -> &Arc<Pe> {
+        self.heap.pe()
+    }
+
+    /// The blocks that collectives of the PE's other teams use without owning them. Those on device memory own it.
+    pub(crate) fn blocks_in_use_elsewhere(&self) -> Vec<u64> {
+        match self.heap.space() {
+            SpaceKind::Gpu => Vec::new(),
+            SpaceKind::Cpu | SpaceKind::Default => self.team.blocks_in_use_elsewhere(),
+        }
+    }
+
+    pub(crate) fn alloc<T: Element>(
+        self: &Arc<Self>,
+        name: &'static str,
+        len: usize,
+        align: usize,
+        hints: Hints,
+        zeroed: bool,
+    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        let begun = self.begin_alloc::<T>(name, len, align, hints, zeroed);
+        async move { Ok(SymSlice::new(begun?.await?, len)) }
+    }
+
+    fn begin_alloc<T: Element>(
+        self: &Arc<Self>,
+        name: &'static str,
+        len: usize,
+        align: usize,
+        hints: Hints,
+        zeroed: bool,
+    ) -> Result<Allocating> {
+        self.pe().check(name)?;
+        if !align.is_power_of_two() {
+            return Err(Error::InvalidAlignment { call: name, align });
+        }
+        let align = align.max(align_of::<T>());
+        let bytes = len.saturating_mul(size_of::<T>());
+        if bytes == 0 {
+            return Ok(Either::Left(ready(Ok(Allocation::empty(&self.heap)))));
+        }
+        let layout = Layout { bytes, align, hints };
+        let call = self.call(name, bytes, align, hints, u64::from(zeroed));
+        let shared = Arc::clone(self);
+        Ok(Either::Right(self.team.run(name, move |group| async move {
+            call.reclaiming(&group, &shared, || shared.heap.alloc(name, layout, zeroed)).await
+        })))
+    }
+
+    fn call(&self, name: &'static str, bytes: usize, align: usize, hints: Hints, flags: u64) -> MemoryCall {
+        MemoryCall { name, bytes, align, hints, flags, heap: self.heap.id() as u64 }
+    }
+
+    pub(crate) fn realloc<T: Element>(
+        self: &Arc<Self>,
+        slice: SymSlice<T>,
+        len: usize,
+    ) -> impl Future<Output = Result<SymSlice<T>, Rejected<SymSlice<T>>>> + Send + use<T> {
+        let name = "realloc";
+        if let Err(error) = self.pe().check(name) {
+            return ready(Err(Rejected { error, buffer: slice })).boxed();
+        }
+        let bytes = len.saturating_mul(size_of::<T>());
+        let was_empty = slice.allocation().block().is_none();
+        if bytes == 0 || was_empty {
+            // Without elements it involves no other PE.
+            let fresh = self.alloc("alloc", len, align_of::<T>(), Hints::NONE, false);
+            return async { fresh.await.map_err(|error| Rejected { error, buffer: slice }) }.boxed();
+        }
+        let old_bytes = slice.len() * size_of::<T>();
+        let whole = slice.is_whole();
+        let (align, hints) =
+            slice.allocation().block().map_or((1, Hints::NONE), |block| (block.align, block.hints));
+        let layout = Layout { bytes, align, hints };
+        let call = self.call(name, bytes, old_bytes, hints, 2);
+        let shared = Arc::clone(self);
+        let resized = self.team.run(name, move |group| async move {
+            let used = shared.blocks_in_use_elsewhere();
+            let sole = whole
+                && Arc::strong_count(slice.allocation()) == 1
+                && slice.allocation().block().is_none_or(|block| !used.contains(&block.id));
+            let alone = match call.agree(&group, &shared, sole).await {
+                Ok(alone) => alone,
+                Err(error) => return Ok(Err((error, slice))),
+            };
+            if alone {
+                let resized = shared.heap.realloc(name, slice.into_allocation(), bytes);
+                let resized = match resized {
+                    Err((Error::HeapExhausted { .. }, old)) => {
+                        call.reclaim_all(&group, &shared).await?;
+                        shared.heap.realloc(name, old, bytes)
+                    }
+                    other => other,
+                };
+                sync_in(&group).await?;
+                return Ok(
+                    resized.map_err(|(error, old)| (error, SymSlice::new(old, old_bytes / size_of::<T>())))
+                );
+            }
+            match call.reclaiming(&group, &shared, || shared.heap.alloc(name, layout, false)).await {
+                Ok(allocation) => {
+                    let fresh = SymSlice::<T>::new(Arc::clone(&allocation), len);
+                    let both = len.min(slice.len());
+                    fresh.slice(..both).write(&slice.slice(..both).to_vec());
+                    sync_in(&group).await?;
+                    Ok(Ok(allocation))
+                }
+                Err(error) => Ok(Err((error, slice))),
+            }
+        });
+        let nothing = Arc::clone(self);
+        let ended = async move {
+            match resized.await {
+                Ok(Ok(allocation)) => Ok(SymSlice::new(allocation, len)),
+                Ok(Err((error, buffer))) => Err(Rejected { error, buffer }),
+                Err(error) => {
+                    let buffer = SymSlice::new(Allocation::empty(&nothing.heap), 0);
+                    Err(Rejected { error, buffer })
+                }
+            }
+        };
+        ended.boxed()
+    }
+
+    pub(crate) fn free<T: Element>(
+        self: &Arc<Self>,
+        slice: SymSlice<T>,
+    ) -> impl Future<Output = Result<()>> + Send + use<T> {
+        let block = self.pe().check("free").map(|()| slice.allocation().block().copied());
+        drop(slice);
+        let begun = block.map(|block| block.map(|block| self.begin_free(block)));
+        async move {
+            match begun? {
+                Some(freed) => freed.await,
+                None => Ok(()),
+            }
+        }
+    }
+
+    fn begin_free(self: &Arc<Self>, block: Block) -> Outcome<()> {
+        let call = self.call("free", block.bytes, block.offset, Hints::NONE, 4);
+        let shared = Arc::clone(self);
+        let free = move |group: Arc<Group>| async move {
+            call.agree(&group, &shared, true).await?;
+            if shared.heap.usage().blocks > WINDOW_BITS {
+                // The agreement has looked at some blocks only, perhaps not at this one.
+                call.reclaim_all(&group, &shared).await?;
+            }
+            Ok(())
+        };
+        self.team.run("free", free)
+    }
+}
+
+/// There is no partition of that number.
+pub(crate) fn no_partition(partitions: &[Arc<Arena>], call: &'static str, id: usize) -> Error {
+    let defined: Vec<String> = partitions.iter().map(|arena| arena.heap.id().to_string()).collect();
+    Error::NoPartition { call, id, defined: defined.join(", ") }
+}
+
+/// Why a PE does not have a space.
+pub(crate) fn unavailable(pe: &Pe, space: SpaceKind) -> Error {
+    let (call, me) = ("space", pe.me());
+    let some: Vec<usize> = (0..pe.n_pes()).filter(|&it| pe.has_device(it)).collect();
+    if space == SpaceKind::Gpu && !some.is_empty() {
+        return Error::Unsupported {
+            what: format!(
+                "space: PE {me} has no device, and so no GPU space; PEs {} of the job have",
+                PeRanges::of(&some)
+            ),
+        };
+    }
+    Error::SpaceUnavailable { call, space, pe: me }
+}

@@ -1,0 +1,606 @@
+//! Operations on device memory: between all kinds of memory and PEs, ordered and completed like others.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{
+    cluster, is_pending, offloading, on_one_host, on_pes, poll_once, refused, settings, soon, time_limit,
+    with_device,
+};
+use oxshmem::{
+    Error, Result, Signal, SymView,
+    prelude::*,
+    settings::{PeRanges, Settings},
+};
+
+/// Operations take so long that none is over when its call returns.
+fn slow(latency: Duration) -> Settings {
+    let mut settings = with_device();
+    settings.gpu_emulate_latency = latency;
+    settings
+}
+
+/// The GPU space's memory, zeroed.
+async fn device<T: Element>(world: &World, len: usize) -> Result<SymSlice<T>> {
+    world.space(SpaceKind::Gpu)?.alloc_zeroed(len).await
+}
+
+fn numbers(seed: usize, len: usize) -> Vec<u64> {
+    (0..len).map(|i| (seed * 1_000_003 + i) as u64).collect()
+}
+
+#[test]
+fn a_put_and_a_get_move_data_between_memory_of_any_kind_on_any_pe() {
+    let _limit = time_limit(120);
+    on_pes(with_device(), |world| async move {
+        const LEN: usize = 3000;
+        let (me, n) = (world.my_pe(), world.n_pes());
+        let ctx = world.context();
+        let (host, there) =
+            (world.alloc_zeroed::<u64>(2 * LEN).await?, device::<u64>(&world, 2 * LEN).await?);
+        // The first half is a PE's own, the second is written by the others.
+        for pe in 0..n {
+            let seed = 10 * me + pe;
+            for from in [&host, &there] {
+                for to in [&host, &there] {
+                    let (from, to) = (from.slice(..LEN), to.slice(LEN..));
+                    from.write(&numbers(seed, LEN));
+                    world.barrier_all().await?;
+                    // PE `me` writes to PE `me + pe`, so that each is written by one.
+                    let target = (me + pe) % n;
+                    ctx.put(to, from, target).await?;
+                    world.barrier_all().await?;
+                    let writer = (me + n - pe) % n;
+                    assert_eq!(to.to_vec(), numbers(10 * writer + pe, LEN));
+                    // And back, into the place it came from.
+                    from.fill(0);
+                    ctx.get_into(from, to, target).await?;
+                    assert_eq!(from.to_vec(), numbers(seed, LEN));
+                    assert_eq!(ctx.get(to, target).await?, numbers(seed, LEN));
+                    world.barrier_all().await?;
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn sources_of_every_kind_reach_device_memory() {
+    let _limit = time_limit(120);
+    for settings in [with_device(), offload_with_device()] {
+        on_pes(settings, |world| async move {
+            let there = device::<u64>(&world, 64).await?;
+            let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+            let mut seed = 1;
+            let mut expect = async |there: &SymSlice<u64>| {
+                ctx.quiet().await?;
+                assert_eq!(ctx.get(there.slice(..4), next).await?, numbers(seed, 4), "source {seed}");
+                seed += 1;
+                world.barrier_all().await
+            };
+            let to = || there.slice(..4);
+            let own = |seed| -> [u64; 4] { numbers(seed, 4).try_into().unwrap() };
+            ctx.put(to(), own(1), next).await?;
+            expect(&there).await?;
+            ctx.put(to(), &numbers(2, 4)[..], next).await?;
+            expect(&there).await?;
+            assert_eq!(ctx.put(to(), numbers(3, 4), next).await?, numbers(3, 4));
+            expect(&there).await?;
+            assert_eq!(ctx.put_nbi(to(), numbers(4, 4).into_boxed_slice(), next).await?[..], numbers(4, 4));
+            expect(&there).await?;
+            // Nobody awaits it.
+            drop(ctx.put_nbi(to(), numbers(5, 4), next));
+            expect(&there).await?;
+            ctx.put_nbi(to(), own(6), next).await?;
+            // Not even `quiet` is needed when a nonblocking put is ready.
+            assert_eq!(ctx.get(to(), next).await?, numbers(6, 4));
+            expect(&there).await?;
+            for i in 0..4 {
+                ctx.p(there.at(i), numbers(7, 4)[i], next).await?;
+            }
+            expect(&there).await?;
+            assert_eq!(ctx.g(there.at(2), next).await?, numbers(7, 4)[2]);
+            let mine = device::<u64>(&world, 4).await?;
+            mine.view().write(&numbers(8, 4));
+            ctx.put_nbi(to(), mine.clone(), next).await?;
+            expect(&there).await?;
+            let back = ctx.get_nbi(mine.clone(), to(), next).await?;
+            assert_eq!(back.view().to_vec(), numbers(8, 4));
+            assert_eq!(ctx.get_into([0; 4], to(), next).await?[..], numbers(8, 4));
+            assert_eq!(ctx.get_nbi(vec![0; 4], to(), next).await?, numbers(8, 4));
+            Ok(())
+        });
+    }
+}
+
+fn offload_with_device() -> Settings {
+    let mut settings = with_device();
+    settings.offload_threshold = offloading().offload_threshold;
+    settings
+}
+
+#[test]
+fn strided_blocks_leave_what_is_between_them_alone() {
+    let _limit = time_limit(120);
+    on_pes(with_device(), |world| async move {
+        let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+        let (host, there) = (world.alloc_zeroed::<u32>(64).await?, device::<u32>(&world, 64).await?);
+        host.view().write(&(100..164).collect::<Vec<_>>());
+        for source in [None, Some(&host), Some(&there)] {
+            world.barrier_all().await?;
+            there.view().fill(7);
+            world.barrier_all().await?;
+            // Blocks of 2 elements, 5 apart there and 3 apart here.
+            match source {
+                None => ctx
+                    .ibput(there.slice(32..), (100..108).collect::<Vec<u32>>(), 5, 3, 2, 3, next)
+                    .await
+                    .map(drop)?,
+                Some(memory) => {
+                    if memory.space() == SpaceKind::Gpu {
+                        memory.slice(..8).write(&(100..108).collect::<Vec<_>>());
+                    }
+                    ctx.ibput(there.slice(32..), memory.slice(..8), 5, 3, 2, 3, next).await?;
+                }
+            }
+            ctx.quiet().await?;
+            world.barrier_all().await?;
+            let got = there.slice(32..).to_vec();
+            for (i, &value) in got.iter().enumerate() {
+                let expected = [(0, 100), (1, 101), (5, 103), (6, 104), (10, 106), (11, 107)];
+                let expected = expected.into_iter().find(|&(at, _)| at == i).map_or(7, |(_, value)| value);
+                assert_eq!(value, expected, "element {i}");
+            }
+            let back = ctx.ibget(vec![0; 6], there.slice(32..), 2, 5, 2, 3, next).await?;
+            assert_eq!(back, [100, 101, 103, 104, 106, 107]);
+            assert_eq!(ctx.iget([0; 3], there.slice(32..), 1, 5, 3, next).await?, [100, 103, 106]);
+            host.slice(8..).fill(0);
+            ctx.ibget(host.slice(8..16), there.slice(32..), 3, 5, 2, 2, next).await?;
+            assert_eq!(host.slice(8..16).to_vec(), [100, 101, 0, 103, 104, 0, 0, 0]);
+            host.view().write(&(100..164).collect::<Vec<_>>());
+        }
+        world.barrier_all().await
+    });
+}
+
+#[test]
+fn atomics_of_all_pes_on_one_word_of_a_device_are_not_lost() {
+    let _limit = time_limit(120);
+    on_pes(with_device(), |world| async move {
+        let (words, narrow) = (device::<u64>(&world, 4).await?, device::<i32>(&world, 2).await?);
+        let floats = device::<f64>(&world, 1).await?;
+        let (ctx, n) = (world.context(), world.n_pes() as u64);
+        let mut tickets = Vec::new();
+        for _ in 0..20 {
+            tickets.push(ctx.fetch_inc(words.at(0), 0).await?);
+            ctx.add(words.at(1), 2, 0).await?;
+            drop(ctx.fetch_add_nbi(narrow.at(1), -1, 0));
+        }
+        assert!(tickets.is_sorted());
+        ctx.or(words.at(2), 1 << world.my_pe(), 0).await?;
+        world.barrier_all().await?;
+        assert_eq!(ctx.get(words.slice(..3), 0).await?, [20 * n, 40 * n, (1 << n) - 1]);
+        assert_eq!(ctx.g(narrow.at(1), 0).await?, -20 * n as i32);
+        assert_eq!(ctx.g(narrow.at(0), 0).await?, 0, "the neighbour is left alone");
+        let (me, own) = (world.my_pe(), words.at(3));
+        ctx.set(own, 6, me).await?;
+        ctx.quiet().await?;
+        assert_eq!(ctx.swap(own, 5, me).await?, 6);
+        assert_eq!(ctx.compare_swap(own, 1, 9, me).await?, 5);
+        assert_eq!(ctx.compare_swap(own, 5, 0b1100, me).await?, 5);
+        assert_eq!(ctx.fetch_and(own, 0b0110, me).await?, 0b1100);
+        assert_eq!(ctx.fetch_xor(own, 0b1111, me).await?, 0b0100);
+        assert_eq!(ctx.fetch_or(own, 1 << 40, me).await?, 0b1011);
+        assert_eq!(ctx.fetch(own, me).await?, 1 << 40 | 0b1011);
+        assert_eq!(ctx.swap(floats.at(0), 1.5, me).await?, 0.0);
+        assert_eq!(ctx.fetch(floats.at(0), me).await?, 1.5);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_signal_follows_its_data_whichever_of_them_is_in_device_memory() {
+    let _limit = time_limit(120);
+    on_pes(with_device(), |world| async move {
+        let (me, n) = (world.my_pe(), world.n_pes());
+        let (ctx, next) = (world.context(), (me + 1) % n);
+        let hosts = (world.alloc_zeroed::<u64>(16).await?, world.alloc_zeroed::<u64>(2).await?);
+        let devices = (device::<u64>(&world, 16).await?, device::<u64>(&world, 2).await?);
+        let source = device::<u64>(&world, 16).await?;
+        let mut round = 0;
+        for data in [&hosts.0, &devices.0] {
+            for signal in [&hosts.1, &devices.1] {
+                for kind in 0..3 {
+                    round += 1;
+                    let sent = numbers(round * 100 + me, 16);
+                    let update = if kind == 0 { Signal::Set(1000 * round as u64) } else { Signal::Add(1) };
+                    let word = signal.at(usize::from(kind > 0));
+                    let expected = if kind == 0 { 1000 * round as u64 } else { word.load() + 1 };
+                    world.barrier_all().await?;
+                    match kind {
+                        0 => drop(ctx.put_signal(data, sent, word, update, next).await?),
+                        1 => drop(ctx.put_signal_nbi(data, sent, word, update, next)),
+                        _ => {
+                            source.view().write(&sent);
+                            ctx.put_signal(data, source.view(), word, update, next).await?;
+                        }
+                    }
+                    assert!(word.wait_until(Cmp::Ge, expected).await? >= expected);
+                    assert_eq!(data.view().to_vec(), numbers(round * 100 + (me + n - 1) % n, 16));
+                    world.barrier_all().await?;
+                }
+                ctx.signal_set(signal.at(0), 77, next).await?;
+                ctx.quiet().await?;
+                ctx.signal_add(signal.at(0), 1, next).await?;
+                world.barrier_all().await?;
+                assert_eq!(ctx.signal_fetch(signal.at(0)), 78);
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn an_operation_is_under_way_until_the_device_has_done_it_and_quiet_waits() {
+    let _limit = time_limit(60);
+    if !on_one_host("the net reaches the device's memory of other hosts at once") {
+        return;
+    }
+    const LATENCY: Duration = Duration::from_millis(30);
+    let done = cluster(2, slow(LATENCY), |world| async move {
+        let there = device::<u64>(&world, 8).await?;
+        let (ctx, next) = (world.context(), 1 - world.my_pe());
+        let other = world.create_context(ContextOptions::new())?;
+        world.barrier_all().await?;
+
+        let start = Instant::now();
+        let mut put = ctx.put_nbi(there.slice(..2), vec![1, 2], next);
+        assert!(is_pending(&mut put).await, "it takes its time");
+        // What has been copied is free at once.
+        ctx.put(there.slice(2..4), [3, 4], next).await?;
+        ctx.p(there.at(4), 5, next).await?;
+        ctx.add(there.at(5), 6, next).await?;
+        assert!(start.elapsed() < LATENCY, "these were ready at once");
+        assert_ne!(there.slice(..6).to_vec(), [1, 2, 3, 4, 5, 6], "nothing is there yet");
+        let mut own = ctx.pe_quiet(&[world.my_pe()]);
+        assert!(poll_once(&mut own).is_ready(), "on this PE nothing was begun");
+        other.quiet().await?;
+        assert!(start.elapsed() < LATENCY, "another context waits for nothing of this one");
+        ctx.fence().await?;
+        assert!(start.elapsed() >= LATENCY);
+        assert_eq!(ctx.get(there.slice(..6), next).await?, [1, 2, 3, 4, 5, 6]);
+        put.await?;
+        world.barrier_all().await?;
+
+        // Futures that are forgotten or dropped change nothing.
+        std::mem::forget(ctx.put_nbi(there.slice(..2), vec![11, 12], next));
+        drop(ctx.put_nbi(there.slice(2..4), there.slice(6..).to_owned(), next));
+        drop(ctx.get_into(vec![0; 2], there.slice(..2), next));
+        ctx.quiet().await?;
+        assert_eq!(ctx.get(there.slice(..4), next).await?, [11, 12, 0, 0]);
+        world.barrier_all().await
+    });
+    done.unwrap();
+}
+
+#[test]
+fn what_nobody_completed_is_there_after_finalize() {
+    let _limit = time_limit(60);
+    let settings = slow(Duration::from_millis(20));
+    let seen = oxshmem::LocalCluster::run_with(
+        2,
+        oxshmem::ClusterOptions { settings, ..Default::default() },
+        |world| async move {
+            let there = device::<u64>(&world, 1).await?;
+            let ctx = world.create_context(ContextOptions::new())?;
+            ctx.p(there.at(0), 5 + world.my_pe() as u64, 1 - world.my_pe()).await?;
+            world.finalize().await?;
+            Ok(there.at(0).load())
+        },
+    );
+    assert_eq!(seen.unwrap(), [6, 5]);
+}
+
+#[test]
+fn memory_is_kept_for_operations_under_way() {
+    let _limit = time_limit(60);
+    let done = cluster(2, slow(Duration::from_millis(20)), |world| async move {
+        let gpu = world.space(SpaceKind::Gpu)?;
+        let (source, host) = (gpu.alloc::<u64>(1000).await?, world.alloc_zeroed::<u64>(1000).await?);
+        source.view().fill(3);
+        let next = 1 - world.my_pe();
+        drop(world.context().put_nbi(&host, source, next));
+        // Its handle is gone, but the put has the memory: it is not given to others.
+        let others = gpu.alloc::<u64>(1000).await?;
+        others.view().fill(4);
+        world.barrier_all().await?;
+        assert_eq!(host.view().to_vec(), [3; 1000]);
+        Ok(())
+    });
+    done.unwrap();
+}
+
+#[test]
+fn waits_and_tests_look_at_device_memory() {
+    let _limit = time_limit(120);
+    on_pes(with_device(), |world| async move {
+        let (me, n) = (world.my_pe(), world.n_pes());
+        let flags = device::<i32>(&world, n.max(2)).await?;
+        let short = device::<i16>(&world, 1).await?;
+        let ctx = world.context();
+        assert!(flags.slice(..n).test_all(Cmp::Eq, 0) && !flags.at(0).test(Cmp::Gt, 0));
+        assert_eq!(flags.slice(..0).wait_until_any(Cmp::Eq, 1).await?, None);
+        world.barrier_all().await?;
+        for pe in 0..n {
+            ctx.p(flags.at(me), -1 - me as i32, pe).await?;
+        }
+        assert_eq!(soon("a flag", flags.at(n - 1).wait_until(Cmp::Lt, 0)).await?, -(n as i32));
+        let first = soon("some flag", flags.slice(..n).wait_until_some(Cmp::Ne, 0)).await?;
+        assert!(!first.is_empty());
+        soon("all flags", flags.slice(..n).wait_until_all(Cmp::Lt, 0)).await?;
+        let mut status = vec![0; n];
+        for _ in 0..n {
+            let seen = soon("a flag", flags.slice(..n).excluding(&status).wait_until_any(Cmp::Ne, 0)).await?;
+            let seen = seen.expect("not all are excluded");
+            assert_eq!(std::mem::replace(&mut status[seen], 1), 0);
+        }
+        let values: Vec<i32> = (0..n as i32).map(|pe| -1 - pe).collect();
+        soon("their values", flags.slice(..n).wait_until_all_vector(Cmp::Eq, &values)).await?;
+        assert_eq!(flags.slice(..n).test_some(Cmp::Eq, -1), [0]);
+        assert_eq!(flags.slice(..n).test_any(Cmp::Eq, 5), None);
+        ctx.put(short.at(0), -3i16, (me + 1) % n).await?;
+        assert_eq!(soon("a short", short.at(0).wait_until(Cmp::Le, -3)).await?, -3);
+        world.barrier_all().await
+    });
+}
+
+#[test]
+fn a_wait_for_a_device_fails_when_its_writer_is_lost() {
+    let _limit = time_limit(60);
+    let done = cluster(2, with_device(), |world| async move {
+        let flag = device::<u64>(&world, 1).await?;
+        if world.my_pe() == 1 {
+            return Err(Error::Unsupported { what: "this PE gives up".to_owned() });
+        }
+        let outcome = soon("the failure", flag.at(0).wait_until(Cmp::Eq, 1)).await;
+        assert!(matches!(outcome, Err(Error::PeLost { pe: 1, .. })), "{outcome:?}");
+        outcome.map(drop)
+    });
+    assert!(done.unwrap_err().to_string().contains("gives up"));
+}
+
+#[test]
+fn contexts_of_teams_number_their_pes_on_devices_too() {
+    let _limit = time_limit(60);
+    on_pes(with_device(), |world| async move {
+        let there = device::<u64>(&world, 1).await?;
+        let n = world.n_pes();
+        let reversed = world.team().split_strided(n - 1, -1, n).await?.expect("all PEs are in it");
+        let ctx = reversed.create_context(ContextOptions::new())?;
+        ctx.put(&there, [world.my_pe() as u64], reversed.my_pe()).await?;
+        ctx.quiet().await?;
+        assert_eq!(there.at(0).load(), world.my_pe() as u64);
+        world.barrier_all().await?;
+        assert_eq!(ctx.g(there.at(0), 0).await?, n as u64 - 1);
+        world.barrier_all().await
+    });
+}
+
+#[test]
+fn accessors_copy_and_pointers_to_device_memory_there_are_none() {
+    let _limit = time_limit(60);
+    on_pes(with_device(), |world| async move {
+        let there = device::<u16>(&world, 100).await?;
+        assert_eq!((there.space(), there.slice(3..).space()), (SpaceKind::Gpu, SpaceKind::Gpu));
+        assert_eq!(there.view().to_vec(), [0; 100]);
+        there.slice(1..3).write(&[5, 6]);
+        there.at(3).store(7);
+        there.slice(97..).fill(8);
+        assert_eq!((there.at(2).load(), there.slice(..4).to_vec()), (6, vec![0, 5, 6, 7]));
+        let mut three = [0; 3];
+        there.slice(97..).read(&mut three);
+        assert_eq!(three, [8; 3]);
+        for pe in 0..world.n_pes() {
+            assert_eq!(there.view().ptr(pe), None);
+        }
+        let borrowed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            // SAFETY: it is refused.
+            unsafe { there.view().as_slice() }.len()
+        }));
+        assert!(borrowed.is_err());
+        Ok(())
+    });
+}
+
+#[test]
+fn blocks_of_the_gpu_space_grow_move_and_come_back() {
+    let _limit = time_limit(60);
+    on_pes(with_device(), |world| async move {
+        let gpu = world.space(SpaceKind::Gpu)?;
+        let mut list = gpu.alloc::<u32>(100).await?;
+        let behind = gpu.alloc_aligned::<u8>(10, 4096).await?;
+        list.view().write(&(0..100).collect::<Vec<_>>());
+        list = world.realloc(list, 5000).await?;
+        assert_eq!((list.space(), list.len()), (SpaceKind::Gpu, 5000));
+        assert_eq!(list.slice(..100).to_vec(), (0..100).collect::<Vec<_>>());
+        let twin = list.clone();
+        list = world.realloc(list, 50).await?;
+        assert_eq!((list.space(), list.view().to_vec()), (SpaceKind::Gpu, (0..50).collect::<Vec<_>>()));
+        assert_eq!(twin.slice(..3).to_vec(), [0, 1, 2]);
+        let host = world.heap_use().used;
+        gpu.free(list).await?;
+        world.free(twin).await?;
+        drop(behind);
+        gpu.reclaim().await?;
+        assert_eq!((gpu.heap_use().used, world.heap_use().used), (0, host));
+        // What has been used is zero when that is asked for.
+        let dirty = gpu.alloc::<u64>(1000).await?;
+        dirty.view().fill(u64::MAX);
+        gpu.free(dirty).await?;
+        assert_eq!(gpu.alloc_zeroed::<u64>(1000).await?.view().to_vec(), [0; 1000]);
+        let error = refused(gpu.alloc::<u8>(9 << 20).await);
+        assert!(matches!(error, Error::HeapExhausted { setting: "SHMEM_GPU_SYMMETRIC_SIZE", .. }), "{error}");
+        Ok(())
+    });
+}
+
+#[test]
+fn with_the_gpu_as_default_space_a_program_without_spaces_runs_on_it() {
+    let _limit = time_limit(60);
+    let mut settings = with_device();
+    settings.default_space = oxshmem::settings::DefaultSpace::Gpu;
+    let mut only = settings.clone();
+    only.enable_cpu_space = None;
+    for settings in [settings, only] {
+        on_pes(settings, |world| async move {
+            let next = (world.my_pe() + 1) % world.n_pes();
+            let (data, flag) = (world.alloc_zeroed::<f32>(10).await?, world.alloc_zeroed::<u64>(1).await?);
+            assert_eq!(data.space(), SpaceKind::Gpu);
+            let ctx = world.context();
+            ctx.put_signal(&data, [next as f32; 10], flag.at(0), Signal::Set(1), next).await?;
+            flag.at(0).wait_until(Cmp::Eq, 1).await?;
+            assert_eq!(data.view().to_vec(), [world.my_pe() as f32; 10]);
+            world.team().sum_reduce(&data, &data).await?;
+            let n = world.n_pes();
+            assert_eq!(data.at(9).load(), (n * (n - 1) / 2) as f32);
+            let error = refused(Lock::new(ctx, flag.at(0)));
+            assert!(error.to_string().contains("device memory"), "{error}");
+            world.barrier_all().await
+        });
+    }
+}
+
+/// Only PEs 0 and 2 have a device.
+fn partly() -> Settings {
+    let mut settings = with_device();
+    settings.gpu_emulate_pes = Some(PeRanges::of(&[0, 2]));
+    settings
+}
+
+#[test]
+fn a_gpu_space_that_some_pes_have_is_theirs_alone() {
+    let _limit = time_limit(60);
+    let done = cluster(4, partly(), |world| async move {
+        let gpu = world.space(SpaceKind::Gpu);
+        assert_eq!(gpu.is_ok(), world.my_pe() % 2 == 0);
+        match gpu {
+            Ok(gpu) => {
+                assert!(!gpu.capabilities().world_access && gpu.capabilities().rma);
+                assert_eq!((gpu.team().n_pes(), gpu.team().my_pe()), (2, world.my_pe() / 2));
+                assert_ne!(gpu.team(), world.team());
+                let there = gpu.alloc_zeroed::<u64>(4).await?;
+                let ctx = world.context();
+                ctx.put(&there, [world.my_pe() as u64 + 1; 4], 2 - world.my_pe()).await?;
+                ctx.quiet().await?;
+                gpu.team().sync().await?;
+                assert_eq!(there.at(0).load(), 3 - world.my_pe() as u64);
+                gpu.team().sum_reduce(&there, &there).await?;
+                assert_eq!(there.at(3).load(), 4);
+                let error = refused(ctx.put(&there, [0; 4], 1).await);
+                assert!(matches!(error, Error::OutsideSpace { call: "put", pe: 1, .. }), "{error}");
+                let error = refused(ctx.fetch_inc(there.at(0), 3).await);
+                assert!(matches!(error, Error::OutsideSpace { call: "fetch_inc", pe: 3, .. }), "{error}");
+                let error = refused(world.team().sum_reduce(&there, &there).await);
+                assert!(matches!(error, Error::OutsideSpace { call: "sum_reduce", pe: 1, .. }), "{error}");
+                assert!(gpu.team().destroy().await.is_err(), "it is predefined");
+            }
+            Err(error) => assert!(error.to_string().contains("PEs 0,2 of the job have"), "{error}"),
+        }
+        world.barrier_all().await
+    });
+    done.unwrap();
+}
+
+#[test]
+fn what_is_wrong_with_spaces_is_said() {
+    let _limit = time_limit(60);
+    on_pes(with_device(), |world| async move {
+        let gpu = world.space(SpaceKind::Gpu)?;
+        let cpu = world.space(SpaceKind::Cpu)?;
+        let (there, here) = (gpu.alloc_zeroed::<u64>(4).await?, cpu.alloc_zeroed::<u64>(4).await?);
+        let (team, ctx) = (world.team(), world.context());
+        let mixed: [(SymView<'_, u64>, SymView<'_, u64>); 2] =
+            [(there.view(), here.view()), (here.view(), there.view())];
+        for (dest, source) in mixed {
+            for error in [
+                refused(team.sum_reduce(dest, source).await),
+                refused(team.broadcast(dest, source, 0).await),
+                refused(team.sum_inscan(dest, source).await),
+                refused(team.collect(dest, source).await),
+            ] {
+                assert!(matches!(error, Error::SpaceMismatch { .. }), "{error}");
+                assert!(error.to_string().contains("CPU") && error.to_string().contains("GPU"), "{error}");
+            }
+        }
+        let error = refused(cpu.free(there.clone()).await);
+        assert!(
+            matches!(error, Error::SpaceMismatch { space_a: SpaceKind::Gpu, space_b: SpaceKind::Cpu, .. }),
+            "{error}"
+        );
+        assert!(matches!(refused(gpu.free(here).await), Error::SpaceMismatch { .. }));
+        let n = world.n_pes();
+        assert!(matches!(refused(ctx.p(there.at(0), 1, n).await), Error::PeOutOfRange { .. }));
+        assert!(matches!(refused(ctx.put(&there, [1, 2], 0).await), Error::LengthMismatch { .. }));
+        assert!(matches!(refused(ctx.get_into(vec![0; 5], &there, 0).await), Error::LengthMismatch { .. }));
+        assert!(matches!(
+            refused(team.sum_reduce(there.slice(..3), &there).await),
+            Error::LengthMismatch { .. }
+        ));
+        Ok(())
+    });
+}
+
+#[test]
+fn allocations_that_differ_in_their_space_are_a_mismatch_that_names_it() {
+    let _limit = time_limit(60);
+    let outcome = cluster(2, with_device(), |world| async move {
+        let kind = if world.my_pe() == 0 { SpaceKind::Cpu } else { SpaceKind::Gpu };
+        let error = refused(world.space(kind)?.alloc::<u8>(100).await);
+        assert!(matches!(error, Error::CollectiveMismatch { .. }), "{error}");
+        assert!(error.to_string().contains("in the GPU space"), "{error}");
+        let gpu = world.space(SpaceKind::Gpu)?;
+        let error = refused(gpu.alloc::<u8>(100 + world.my_pe()).await);
+        assert!(matches!(error, Error::CollectiveMismatch { .. }), "{error}");
+        Ok(())
+    });
+    outcome.unwrap();
+}
+
+#[test]
+fn memory_of_another_job_is_refused_on_devices_too() {
+    let _limit = time_limit(60);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let mut worlds = Vec::new();
+        for _ in 0..2 {
+            worlds.append(&mut oxshmem::LocalCluster::start(1, with_device()).await.unwrap());
+        }
+        let there = device::<u64>(&worlds[0], 1).await.unwrap();
+        let error = refused(worlds[1].context().p(there.at(0), 1, 0).await);
+        assert!(matches!(error, Error::ForeignMemory { .. }), "{error}");
+        let error = refused(worlds[1].team().sum_reduce(&there, &there).await);
+        assert!(matches!(error, Error::ForeignMemory { .. }), "{error}");
+        for world in &worlds {
+            world.finalize().await.unwrap();
+        }
+        let error = refused(worlds[0].context().p(there.at(0), 1, 0).await);
+        assert!(matches!(error, Error::Finalized { .. }), "{error}");
+    });
+}
+
+#[test]
+fn without_a_device_there_is_no_gpu_space_and_no_thread_for_one() {
+    let _limit = time_limit(60);
+    let mut asked = settings();
+    (asked.enable_cpu_space, asked.enable_gpu_space) = (Some("1".to_owned()), Some("1".to_owned()));
+    for settings in [settings(), asked] {
+        on_pes(settings, |world| async move {
+            let error = refused(world.space(SpaceKind::Gpu));
+            assert!(matches!(error, Error::SpaceUnavailable { space: SpaceKind::Gpu, .. }), "{error}");
+            assert!(world.pe().device().is_none());
+            Ok(())
+        });
+    }
+}
