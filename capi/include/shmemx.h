@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* shmemx_space_capabilities: tells what can be done with the memory of a space (memory spaces). */
+/* shmemx_space_capabilities: tells what can be done with the memory of a space (memory space capabilities). */
 long shmemx_space_capabilities(shmem_space_t space);
 
 /* shmemx_kind_malloc: allocates symmetric memory in a partition (memory kinds). */

@@ -100,7 +100,7 @@ pub(crate) fn open_mpi() -> Result<(), Failure> {
 }
 
 /// The tests that run again with simulated hosts before a change goes in: of the facade, then of the C library.
-const ON_HOSTS: [&str; 14] = [
+const ON_HOSTS: [&str; 17] = [
     "amo_model",
     "cancel_operations",
     "collective_model",
@@ -110,10 +110,13 @@ const ON_HOSTS: [&str; 14] = [
     "lock",
     "rma_transfers",
     "signal_ordering",
+    "space_collectives",
+    "space_device",
     "team_life",
     "wait_conditions",
     "world_lifecycle",
     "point_to_point",
+    "spaces",
     "statics",
 ];
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::model::{Form, Group, Over};
 
 /// The chapters and what they are about.
-const CHAPTERS: [(&str, &str); 16] = [
+const CHAPTERS: [(&str, &str); 17] = [
     ("9.1", "Setup, exit and query"),
     ("9.2", "Threads"),
     ("9.3", "Memory"),
@@ -21,6 +21,7 @@ const CHAPTERS: [(&str, &str); 16] = [
     ("9.13", "Locks"),
     ("10", "Profiling"),
     ("memory spaces", "Memory spaces"),
+    ("memory space capabilities", "Capabilities of memory spaces, which their proposal leaves open"),
     ("memory kinds", "Memory kinds"),
 ];
 

@@ -140,23 +140,29 @@ static void collectives(shmem_team_t team, long *source, long *dest) {
     CHECK(shmem_long_sum_reduce(team, dest, source, 7) == 0);
     expect(dest, 5L * n * (n - 1), n, 7);
     expect(dest + 7, -1, 0, 10);
+    shmem_barrier_all(); /* all have seen what was there */
     CHECK(shmem_long_broadcast(team, dest, source, 7, n - 1) == 0);
     expect(dest, 10 * (n - 1), 1, 7);
+    shmem_barrier_all(); /* all have seen what was there */
     CHECK(shmem_long_fcollect(team, dest, source, 7) == 0);
     for (int pe = 0; pe < n; pe++) expect(dest + 7 * pe, 10 * pe, 1, 7);
     /* Of lengths that differ: nobody but the library knows how long the result is. */
+    shmem_barrier_all();
     set(dest, -1, 0, N);
     shmem_barrier_all();
     CHECK(shmem_long_collect(team, dest, source, 1 + me % 2) == 0);
     long *at = dest;
     for (int pe = 0; pe < n; at += 1 + pe % 2, pe++) expect(at, 10 * pe, 1, 1 + pe % 2);
     expect(at, -1, 0, 10);
+    shmem_barrier_all(); /* all have seen what was there */
     CHECK(shmem_long_sum_inscan(team, dest, source, 1) == 0);
     expect(dest, 5L * me * (me + 1), 0, 1);
+    shmem_barrier_all();
     set(source, 100 * me, 1, n);
     shmem_barrier_all();
     CHECK(shmem_long_alltoall(team, dest, source, 1) == 0);
     expect(dest, me, 100, n);
+    shmem_barrier_all();
     set(dest, -1, 0, N);
     shmem_barrier_all();
     CHECK(shmem_long_alltoalls(team, dest, source, 2, 1, 1) == 0);

@@ -114,7 +114,7 @@ pub(super) static GROUPS: &[Group] = &[
     },
     Group {
         name: "shmemx_space_capabilities",
-        section: "memory spaces",
+        section: "memory space capabilities",
         rust: Some("Space::capabilities"),
         brief: "tells what can be done with the memory of a space",
         forms: &[Form::once("shmemx_space_capabilities", "long", "shmem_space_t space").status(Status::Kinds)],
