@@ -717,16 +717,11 @@ impl World {
             let completed = others.await.and(quiet.await);
             let mark = pe.offloaded().mark();
             poll_fn(|cx| pe.offloaded().poll_quiet(mark, None, cx)).await?;
+            // Contexts that nobody has completed. What comes from a device goes on over the net, and the other way round.
+            flush_device(&pe).await?;
             if let Some(net) = pe.net() {
-                // Contexts that nobody has completed.
                 flush_all(&**net).await?;
-            }
-            if let Some(device) = pe.device() {
-                // Likewise.
-                let flight = Arc::new(Flight::default());
-                let landing = Arc::clone(&flight);
-                device.flush(Box::new(move |flushed| landing.land(flushed)));
-                poll_fn(|cx| flight.poll(cx)).await?;
+                flush_device(&pe).await?;
             }
             sync_in(&group).await?;
             Ok(completed)
@@ -810,6 +805,15 @@ impl World {
     pub fn pe(&self) -> &Arc<Pe> {
         &self.0.pe
     }
+}
+
+/// Ready when everything that was started on the device of `pe`, if it has one, is over.
+async fn flush_device(pe: &Pe) -> Result<()> {
+    let Some(device) = pe.device() else { return Ok(()) };
+    let flight = Arc::new(Flight::default());
+    let landing = Arc::clone(&flight);
+    device.flush(Box::new(move |flushed| landing.land(flushed)));
+    poll_fn(|cx| flight.poll(cx)).await
 }
 
 impl fmt::Debug for World {

@@ -293,14 +293,17 @@ fn what_nobody_completed_is_there_after_finalize() {
         2,
         oxshmem::ClusterOptions { settings, ..Default::default() },
         |world| async move {
-            let there = device::<u64>(&world, 1).await?;
+            let (there, source) = (device::<u64>(&world, 2).await?, device::<u64>(&world, 1).await?);
+            source.at(0).store(7);
             let ctx = world.create_context(ContextOptions::new())?;
             ctx.p(there.at(0), 5 + world.my_pe() as u64, 1 - world.my_pe()).await?;
+            // From the device, on to wherever the other PE is.
+            drop(ctx.put_nbi(there.slice(1..), source, 1 - world.my_pe()));
             world.finalize().await?;
-            Ok(there.at(0).load())
+            Ok(there.view().to_vec())
         },
     );
-    assert_eq!(seen.unwrap(), [6, 5]);
+    assert_eq!(seen.unwrap(), [[6, 7], [5, 7]]);
 }
 
 #[test]

@@ -54,7 +54,11 @@ impl Activity {
         let [offset, value, shape, count] = self.args;
         let bit = |at: u32| shape >> at & 1 == 1;
         let (size, signed) = (word_size(shape), bit(4));
-        let segment = if shape >> 32 == u64::from(SegmentId::Heap.bit()) { "heap " } else { "" };
+        let segment = match shape >> 32 {
+            bit if bit == u64::from(SegmentId::Heap.bit()) => "heap ",
+            bit if bit == u64::from(SegmentId::Gpu.bit()) => "device ",
+            _ => "",
+        };
         let kind = format!("{}{}", if signed { 'i' } else { 'u' }, 8 * size);
         let comparison = match [bit(0), bit(1), bit(2)] {
             [false, true, false] => "==",
