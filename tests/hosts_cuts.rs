@@ -144,6 +144,9 @@ async fn traffic(world: World) -> Result<()> {
     let words = world.alloc_zeroed::<u64>(2).await?;
     world.barrier_all().await?;
     println!("PE {me} begins");
+    if let (0, Ok(file)) = (me, std::env::var("BEGUN")) {
+        fs::write(file, "").expect("the file is written");
+    }
     let (begin, mut round) = (Instant::now(), 0);
     let mut longest = Duration::ZERO;
     // Both make as many rounds: PE 0 says when it is enough.
@@ -179,10 +182,17 @@ fn a_cut_of_three_seconds_delays_a_job_and_no_more() {
         return;
     }
     let before = shared_names();
-    let running = start(cable.as_ref(), test_name!(), &[], traffic);
-    running.pes(2);
-    thread::sleep(Duration::from_secs(2));
-    let cable = cable.expect("this is no PE");
+    let begun = cable.as_ref().map(|cable| cable.script.with_extension("begun"));
+    let variable = begun.as_ref().map_or(String::new(), |file| format!("BEGUN={}", file.display()));
+    let running = start(cable.as_ref(), test_name!(), &[&variable], traffic);
+    let (cable, begun) = cable.zip(begun).expect("this is no PE");
+    let started = Instant::now();
+    while !begun.exists() {
+        assert!(started.elapsed() < Duration::from_secs(60), "the PEs do not begin");
+        thread::sleep(Duration::from_millis(10));
+    }
+    let _ = fs::remove_file(&begun);
+    thread::sleep(Duration::from_secs(1));
     cable.plug("down");
     thread::sleep(Duration::from_secs(3));
     cable.plug("up");

@@ -155,7 +155,10 @@ pub(super) fn number<T: FromStr>(text: &str) -> Option<T> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::path::PathBuf;
+    use std::{
+        path::PathBuf,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
 
     use super::*;
 
@@ -164,7 +167,10 @@ pub(crate) mod tests {
 
     impl Fixture {
         pub(crate) fn new(name: &str) -> Self {
-            let root = std::env::temp_dir().join(format!("oxshmem-{}-{name}", std::process::id()));
+            // Of the same name there may be several at a time.
+            static COUNT: AtomicUsize = AtomicUsize::new(0);
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let root = std::env::temp_dir().join(format!("oxshmem-{}-{count}-{name}", std::process::id()));
             fs::create_dir_all(&root).unwrap();
             fs::write(root.join("online"), "0-9\n").unwrap();
             Self(root)
