@@ -9,14 +9,16 @@ use std::{
 const LONG: Duration = Duration::from_micros(100);
 /// What an answer takes where the other PE waits for the question.
 const SHORT: Duration = Duration::from_micros(20);
+/// So many waits in vain may be chance.
+const CHANCE: u32 = 4;
 /// Of so many waits in vain the next is long.
-const LONG_WAITS: u32 = 8;
+const LONG_WAITS: u32 = 16;
 
 /// The patience of one thread, which learns.
 ///
 /// Where the PE that is to answer computes, its helper thread has to be woken, perhaps on the very processor of the one
-/// who waits. So after a wait in vain the next ones are short, and one of some is long again, lest two PEs that answer
-/// each other go to sleep for ever after.
+/// who waits. So after some waits in vain in a row the next ones are short, and one of many is long again, lest two PEs that
+/// answer each other go to sleep for ever after.
 #[derive(Debug, Default)]
 pub(crate) struct Linger {
     /// How many waits in a row were in vain. Relaxed: an estimate, for which a lost count is no harm.
@@ -26,7 +28,8 @@ pub(crate) struct Linger {
 impl Linger {
     /// How long to look.
     pub(crate) fn limit(&self) -> Duration {
-        if self.in_vain.load(Ordering::Relaxed).is_multiple_of(LONG_WAITS) { LONG } else { SHORT }
+        let in_vain = self.in_vain.load(Ordering::Relaxed);
+        if in_vain < CHANCE || in_vain.is_multiple_of(LONG_WAITS) { LONG } else { SHORT }
     }
 
     /// Something came.
@@ -45,15 +48,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patience_is_lost_with_the_first_wait_in_vain_and_tried_again_now_and_then() {
+    fn patience_is_lost_with_some_waits_in_vain_and_tried_again_now_and_then() {
         let linger = Linger::default();
         let mut limits = Vec::new();
         for _ in 0..=LONG_WAITS {
             limits.push(linger.limit());
             linger.gave_up();
         }
-        assert_eq!((limits[0], limits[LONG_WAITS as usize]), (LONG, LONG));
-        assert!(limits[1..LONG_WAITS as usize].iter().all(|&limit| limit == SHORT));
+        let (chance, long) = (CHANCE as usize, LONG_WAITS as usize);
+        assert!(limits[..chance].iter().chain(&limits[long..]).all(|&limit| limit == LONG));
+        assert!(limits[chance..long].iter().all(|&limit| limit == SHORT));
         linger.came();
         assert_eq!(linger.limit(), LONG);
     }
