@@ -214,9 +214,6 @@ impl Executor {
                     rustix::thread::sched_yield();
                 }
             }
-            if let Some(net) = self.net.get() {
-                net.rest();
-            }
             if !alone && self.unfired.load(Ordering::SeqCst) == 0 {
                 // Whoever ends the operation rings, and so does a thread that registers a watch meanwhile: SeqCst, so that
                 // it sees that we doze, or we see its watch.
@@ -321,9 +318,6 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
                 rustix::thread::sched_yield();
             }
             tokio::task::yield_now().await;
-        }
-        if let Some(net) = executor.net.get() {
-            net.rest();
         }
         if executor.arm() {
             let (start, before) = (Instant::now(), executor.unfired.load(Ordering::SeqCst));

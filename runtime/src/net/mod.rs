@@ -132,9 +132,6 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     /// `to` must be writable for `len` bytes until then.
     unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>);
 
-    /// Who has polled is about to sleep, so that others have to.
-    fn rest(&self) {}
-
     /// Makes what progress there is to make, and tells whether there was any. This PE's waits have been looked after then.
     fn poll(&self) -> bool;
 

@@ -167,10 +167,6 @@ unsafe impl Net for UcxNet {
         self.worker.poll()
     }
 
-    fn rest(&self) {
-        self.helper.take_over();
-    }
-
     fn wants_polling(&self) -> bool {
         true
     }

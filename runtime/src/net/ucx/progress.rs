@@ -4,7 +4,6 @@
 //! loop for a moment after each, since more tend to follow, then sleeps on the worker's event descriptor.
 
 use std::{
-    num::NonZero,
     os::fd::BorrowedFd,
     sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
@@ -17,7 +16,7 @@ use super::worker::Worker;
 use crate::{Error, Result, net::Linger};
 
 /// How long it leaves others at work before it looks again: from, and up to.
-const NAP: [Duration; 2] = [Duration::from_micros(10), Duration::from_millis(1)];
+const NAP: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
 
 /// How long operations are gathered at the most while their PE computes.
 const GATHERING: Duration = Duration::from_micros(200);
@@ -31,13 +30,6 @@ impl Helper {
         let thread =
             thread::Builder::new().name("oxshmem-net".into()).spawn(move || serve(&worker, may_spin));
         Ok(Self(Mutex::new(Some(thread.map_err(|e| Error::system("start of the progress thread", e))?))))
-    }
-
-    /// Has it take over, if it naps: who has polled goes to sleep.
-    pub(super) fn take_over(&self) {
-        if let Some(thread) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            thread.thread().unpark();
-        }
     }
 
     /// Ends it, after the worker was told to close.
@@ -54,8 +46,6 @@ impl Helper {
 }
 
 fn serve(worker: &Worker, may_spin: bool) {
-    // A nap is shorter than by how much the kernel prolongs it otherwise. It lasts longer if this fails.
-    let _ = rustix::thread::set_current_timer_slack(NonZero::new(1));
     let linger = Linger::default();
     let (mut polls, mut nap) = (worker.polls(), NAP[0]);
     let (mut busy, mut slept) = (Instant::now(), true);
@@ -63,8 +53,7 @@ fn serve(worker: &Worker, may_spin: bool) {
         let now = worker.polls();
         if now != polls {
             polls = now;
-            // Whoever polled wakes this thread when it goes to sleep itself.
-            thread::park_timeout(nap);
+            thread::sleep(nap);
             nap = (2 * nap).min(NAP[1]);
             continue;
         }
