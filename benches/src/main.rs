@@ -43,6 +43,9 @@ struct Options {
     /// Measure two PEs on different hosts, beside bare UCX.
     #[arg(long)]
     remote: bool,
+    /// Measure how long a PE on another host that computes lets others wait.
+    #[arg(long)]
+    serving: bool,
     /// Bytes of one PE's block in collectives, multiples of 8.
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = block)]
     sizes: Vec<usize>,
@@ -74,6 +77,8 @@ fn run(options: &Options) -> Outcome {
             collectives::collectives(&world, &mut report, &selection).await
         } else if options.remote && world.n_pes() == 2 {
             remote::remote(&world, &mut report).await
+        } else if options.serving && world.n_pes() == 2 {
+            remote::serving(&world, &mut report).await
         } else if options.barrier {
             jobs::barriers(&world, &mut report).await
         } else if world.n_pes() == 2 {

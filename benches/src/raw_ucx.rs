@@ -133,11 +133,12 @@ impl RawUcx {
         self.wait(message)
     }
 
-    /// Puts so many times and flushes: once each, or once at the end.
-    pub(crate) fn put(&self, source: &[u64], count: usize, flush_each: bool) -> Outcome {
+    /// Puts from these sources in turns, so many times, and flushes: after each, or once at the end.
+    pub(crate) fn put<S: AsRef<[u64]>>(&self, sources: &[S], count: usize, flush_each: bool) -> Outcome {
         let params = ucp_request_param_t::default();
         let mut under_way = Vec::new();
-        for _ in 0..count {
+        for source in sources.iter().cycle().take(count) {
+            let source = source.as_ref();
             // SAFETY: the source is there until all are over.
             let put = unsafe {
                 let from = source.as_ptr().cast();
@@ -162,11 +163,13 @@ impl RawUcx {
         self.flush()
     }
 
-    /// Gets so many times, one after the other or all at once.
-    pub(crate) fn get(&self, to: &mut [u64], count: usize, one_by_one: bool) -> Outcome {
+    /// Gets to these places in turns, so many times, one after the other or all at once.
+    pub(crate) fn get<D: AsMut<[u64]>>(&self, to: &mut [D], count: usize, one_by_one: bool) -> Outcome {
         let params = ucp_request_param_t::default();
         let mut under_way = Vec::new();
-        for _ in 0..count {
+        let places = to.len();
+        for i in 0..count {
+            let to = to[i % places].as_mut();
             // SAFETY: the buffer is there until all are over.
             let get = unsafe {
                 let (to, bytes) = (to.as_mut_ptr().cast(), size_of_val(to));

@@ -1,8 +1,13 @@
 //! Two PEs on different hosts, beside bare UCX between the same two processes: `--remote`.
 //!
 //! `oshrun -np 2 --fake-hosts 2 --bind-to core target/release/shmem-perf --remote`
+//!
+//! And how long one of them waits for the other that computes: `--serving`.
 
-use std::time::Instant;
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
 
 use oxshmem::{Cmp, SessionOptions, Signal, SymSlice, Wait, World};
 
@@ -27,8 +32,7 @@ pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
     let long = words.view();
     let short = words.slice(..1);
     let word = words.at(0);
-    let (one, block) = (vec![1u64; 1], vec![1u64; LONG / 8]);
-    let (mut to_one, mut to_block) = (vec![0u64; 1], vec![0u64; LONG / 8]);
+    let mut one = [[1u64]];
 
     /// The target's part: waits while the other PE does its own, then serves the other's bare UCX.
     macro_rules! row {
@@ -93,7 +97,7 @@ pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
         |count| for _ in 0..count {
             ctx.g(word, other).await?;
         },
-        raw.get(&mut to_one, count, true)
+        raw.get(&mut one, count, true)
     );
     row!(
         "remote fetch_add",
@@ -118,8 +122,8 @@ pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
         },
         raw.put(&one, count, false)
     );
-    let mut lent = Vec::new();
-    lent.resize_with(16, || block.clone());
+    // Both sides use the same buffers: whether those are in a cache decides more than the rest.
+    let mut lent = vec![vec![1u64; LONG / 8]; 16];
     row!(
         "remote put_nbi",
         LONG,
@@ -135,7 +139,7 @@ pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
                 lent.push(put.await?);
             }
         },
-        raw.put(&block, count, false)
+        raw.put(&lent, count, false)
     );
     row!(
         "remote get_nbi",
@@ -151,11 +155,76 @@ pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
                 lent.push(get.await?);
             }
         },
-        raw.get(&mut to_block, count, false)
+        raw.get(&mut lent, count, false)
     );
     updates(world, report, &words).await?;
     world.barrier_all().await?;
     Ok(())
+}
+
+/// How long each operation is measured, and the other PE computes for all of them.
+const SERVED: Duration = Duration::from_secs(1);
+
+/// A PE that does nothing but compute, and what it still does for the other; beside it, how long that takes while the PE waits.
+pub(crate) async fn serving(world: &World, report: &mut Report) -> Outcome {
+    let ctx = world.context();
+    let words = world.alloc_zeroed::<u64>(2).await?;
+    let (word, other) = (words.at(0), 1);
+    let mut times = [const { Vec::new() }; 2];
+    for (computes, times) in [false, true].into_iter().zip(&mut times) {
+        world.barrier_all().await?;
+        if world.my_pe() == 1 {
+            if computes {
+                compute(4 * SERVED);
+            }
+            world.barrier_all().await?;
+            continue;
+        }
+        for operation in 0..3 {
+            let (start, mut taken) = (Instant::now(), Vec::new());
+            while start.elapsed() < SERVED {
+                let start = Instant::now();
+                match operation {
+                    0 => {
+                        ctx.p(word, 1, other).await?;
+                        ctx.quiet().await?;
+                    }
+                    1 => drop(ctx.g(word, other).await?),
+                    _ => drop(ctx.fetch_add(word, 1, other).await?),
+                }
+                taken.push(start.elapsed().as_nanos() as f64 / 1e3);
+            }
+            times.push(median(&mut taken));
+        }
+        world.barrier_all().await?;
+    }
+    if world.my_pe() == 0 {
+        let [waits, computes] = times;
+        for (name, (value, reference)) in
+            ["put, quiet", "get", "fetch_add"].into_iter().zip(computes.into_iter().zip(waits))
+        {
+            report.push(Row {
+                name: format!("served {name}"),
+                bytes: 8,
+                pes: 2,
+                value,
+                unit: "us",
+                reference,
+                placement: "hosts",
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Keeps a processor busy.
+fn compute(time: Duration) {
+    let (start, mut state) = (Instant::now(), 1u64);
+    while start.elapsed() < time {
+        for i in 0..1000 {
+            state = black_box(state.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i);
+        }
+    }
 }
 
 /// Updates of one kind of measurement.

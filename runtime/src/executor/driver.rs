@@ -197,7 +197,7 @@ impl Executor {
         let alone = self.net.get().is_none();
         let done = || stop() || (alone && self.unfired.load(Ordering::SeqCst) == 0) || self.is_closed();
         loop {
-            let mut rounds = self.rounds();
+            let mut rounds = self.rounds(alone);
             loop {
                 let progressed = self.poll_net();
                 rounds.looked(progressed);
@@ -209,9 +209,6 @@ impl Executor {
                 }
                 if !rounds.next() {
                     break;
-                }
-                if alone || self.patience.spin.is_zero() {
-                    rustix::thread::sched_yield();
                 }
             }
             if !alone && self.unfired.load(Ordering::SeqCst) == 0 {
@@ -298,9 +295,8 @@ async fn task(guard: TaskGuard, bell: AsyncFd<Open>) {
 }
 
 async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<AsyncFd<Open>>) {
-    let crowded = executor.patience.spin.is_zero();
     loop {
-        let mut rounds = executor.rounds();
+        let mut rounds = executor.rounds(false);
         loop {
             let progressed = executor.poll_net();
             rounds.looked(progressed);
@@ -313,9 +309,6 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
             }
             if !rounds.next() {
                 break;
-            }
-            if crowded {
-                rustix::thread::sched_yield();
             }
             tokio::task::yield_now().await;
         }

@@ -32,7 +32,7 @@ use crate::{
     doorbell::{announce_awake, announce_sleep},
     fabric::Bell,
     memory::{Extent, SegmentId},
-    net::{Linger, Net},
+    net::{ALONE, Linger, Net},
     settings::FenceSide,
     sync::lock,
     wakes::wake,
@@ -311,11 +311,13 @@ impl Executor {
         self.control.page(0).silent_stores.0.swap(1, Ordering::AcqRel) == 0
     }
 
-    /// Counts the rounds in which a driver looks around before it sleeps.
-    fn rounds(&self) -> Rounds<'_> {
+    /// Counts the rounds in which a driver looks around before it sleeps. If it `yields`, it offers the processor to others
+    /// between them, as it does in any case where PEs outnumber processors.
+    fn rounds(&self, yields: bool) -> Rounds<'_> {
         Rounds {
             left: self.patience.yields,
-            until: None,
+            began: None,
+            yields: yields || !self.may_spin(),
             limit: match self.net.get() {
                 Some(_) if self.may_spin() => self.linger.limit(),
                 _ => Duration::from_micros(self.patience.yields.into()),
@@ -390,7 +392,9 @@ impl Executor {
 struct Rounds<'a> {
     left: u32,
     limit: Duration,
-    until: Option<Instant>,
+    began: Option<Instant>,
+    /// Whether others are offered the processor between rounds.
+    yields: bool,
     /// Where there are other hosts.
     linger: &'a Linger,
 }
@@ -398,20 +402,22 @@ struct Rounds<'a> {
 impl Rounds<'_> {
     /// There was a look, with or without progress, after which all begins anew.
     fn looked(&mut self, progressed: bool) {
-        if progressed && self.until.take().is_some() {
+        if progressed && self.began.take().is_some() {
             // Something came that was waited for.
             self.linger.came();
         }
     }
 
-    /// Whether there is another round.
+    /// Whether there is another round, before which others may have had the processor.
     fn next(&mut self) -> bool {
         let now = Instant::now();
-        let until = *self.until.get_or_insert(now + self.limit);
-        let more = self.left > 0 || now < until;
+        let waited = now - *self.began.get_or_insert(now);
+        let more = self.left > 0 || waited < self.limit;
         self.left = self.left.saturating_sub(1);
         if !more {
             self.linger.gave_up();
+        } else if self.yields || waited >= ALONE {
+            rustix::thread::sched_yield();
         }
         more
     }

@@ -9,6 +9,9 @@ use std::{
 const LONG: Duration = Duration::from_micros(100);
 /// What an answer takes where the other PE waits for the question.
 const SHORT: Duration = Duration::from_micros(20);
+/// So long whoever looks for a message keeps the processor to himself. An answer that takes longer may have to come from a
+/// thread that waits for this very processor.
+pub(crate) const ALONE: Duration = SHORT;
 /// So many waits in vain may be chance.
 const CHANCE: u32 = 4;
 /// Of so many waits in vain the next is long.

@@ -19,7 +19,7 @@ mod ucx;
 
 use std::{fmt, future::poll_fn, sync::Arc};
 
-pub(crate) use self::linger::Linger;
+pub(crate) use self::linger::{ALONE, Linger};
 pub use batch::{Batch, apply};
 pub use facts::{ATOMICS, UcxFound};
 pub use model::{Link, Model, Sent, Simulation, Wires};

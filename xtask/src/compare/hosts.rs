@@ -30,6 +30,9 @@ rate leave out the flush at the end. Its get has been seen to take a millisecond
 
 A PE that waits polls, as does its target for a tenth of a millisecond after each message.
 
+Before these, a table of a PE that computes and calls nothing, which its helper thread serves: medians of the times that the other PE takes for
+one operation (`shmem-perf --serving`), in the best of the rounds. Where PEs are not bound, the scheduler decides where that thread runs.
+
 The second table is the same in two network namespaces that a virtual cable joins, where root measures: packets then pass a device.
 `ucx_perftest` does not run there.
 
@@ -37,7 +40,7 @@ The last rows are random `xor`s of 8-byte words: in a session, one by one, and a
 values, with a signal, that the other PE applies.
 
 Targets: latencies at most 1.15 times those of bare UCX, bandwidths at least 0.95 and rates at least 0.9 of it; a session at least 10 times as fast
-as without, and at least half as fast as by hand.
+as without, and at least half as fast as by hand; a PE that computes serves others within 100 us.
 ";
 
 /// What `ucx_perftest` measures: our row's name, its bytes, the test, the iterations, and which column has it.
@@ -87,9 +90,13 @@ pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Resu
     debian::install("ucx_perftest is", &["ucx-utils"], || Job::new("ucx_perftest", ["-h"]).works())?;
     let cable = Cable::lay(folder)?;
     let (mut simulated, mut joined) = (Figures::new(), Figures::new());
+    let mut served = [Figures::new(), Figures::new()];
     for round in 1..=settings.rounds {
         println!("=== round {round} of {}: 2 PEs on 2 hosts", settings.rounds);
         measure(release, folder, settings, None, &mut simulated)?;
+        for (bind, figures) in ["core", "none"].into_iter().zip(&mut served) {
+            serving(release, folder, bind, figures)?;
+        }
         for (name, bytes, test, iterations, column) in TESTS {
             let value = perftest(test, bytes, iterations, column)?;
             if let (Some(value), Some(figure)) = (value, simulated.get_mut(&(name.to_owned(), bytes))) {
@@ -108,6 +115,7 @@ pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Resu
         }
     }
     let mut text = page::head("Hosts compared with UCX", &version(), settings.rounds, METHOD);
+    serving_table(&mut text, served);
     for (title, figures) in [("Simulated hosts, over loopback", simulated), ("Network namespaces", joined)] {
         if !figures.is_empty() {
             table(&mut text, title, figures);
@@ -148,6 +156,43 @@ fn measure(
     }
     job.run()?;
     read(&file, figures)
+}
+
+/// One round of a PE that computes.
+fn serving(release: &Path, folder: &Path, bind: &str, figures: &mut Figures) -> Result<(), Failure> {
+    let file = folder.join("serving.json");
+    remove(&file)?;
+    let limit = (LIMIT - 5).to_string();
+    Job::new(release.join("oshrun"), ["--timeout", &limit, "-np", "2", "--bind-to", bind])
+        .args(["--fake-hosts", "2", "--"])
+        .args([release.join("shmem-perf")])
+        .args(["--serving", "--json"])
+        .args([&file])
+        .limit(LIMIT)
+        .quiet()
+        .without_library_path()
+        .run()?;
+    read(&file, figures)
+}
+
+/// Prints the table of a PE that computes, and adds it to the chapter.
+fn serving_table(text: &mut String, [bound, unbound]: [Figures; 2]) {
+    let title = "A PE that computes";
+    println!("{title}");
+    let _ = writeln!(text, "## {title}\n");
+    let _ = writeln!(text, "| operation | bound to a core | not bound | bound, while it waits | target |");
+    let _ = writeln!(text, "|---|---:|---:|---:|---|");
+    let mut rows: Vec<_> = bound.into_iter().zip(unbound.into_values()).collect();
+    rows.sort_by_key(|((_, figure), _)| figure.row);
+    for (((name, _), bound), unbound) in rows {
+        let met = bound.ours <= 100.0 && unbound.ours <= 100.0;
+        let [bound, waits, unbound] = [bound.ours, bound.bare, unbound.ours].map(short);
+        let verdict = if met { "met" } else { "missed: > 100 us" };
+        let row = [name.trim_start_matches("served "), &bound, &unbound, &waits, verdict].join(" | ");
+        println!("{row}");
+        let _ = writeln!(text, "| {row} |");
+    }
+    text.push('\n');
 }
 
 /// Prints a table, and adds it to the chapter.

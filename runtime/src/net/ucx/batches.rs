@@ -33,11 +33,16 @@ const APPLIED: c_uint = 2;
 const QUESTION: c_uint = 3;
 const ANSWER: c_uint = 4;
 const GOODBYE: c_uint = 5;
+const SHORT_BATCH: c_uint = 6;
+
+/// Bytes below which a batch carries its sender's number in its last word. A message without a header goes to TCP in one
+/// piece, by a cheaper system call; for a longer one, whose data UCX may offer, it has to be known first who sends it.
+const WHOLE: usize = 4 << 10;
 
 /// What is counted for each PE.
 #[derive(Default)]
 pub(super) struct Gate {
-    lines: HashMap<usize, Line>,
+    lines: HashMap<usize, Line, BuildHasherDefault<NumberHasher>>,
     /// Whom an answer is owed.
     owed: Vec<usize>,
     /// Messages whose data UCX is to bring.
@@ -132,8 +137,9 @@ impl Gate {
 impl Worker {
     /// From now on active messages are understood.
     pub(super) fn accept_batches(&self) -> Result<()> {
-        let handlers: [(c_uint, ucp_am_recv_callback_t); 5] = [
+        let handlers: [(c_uint, ucp_am_recv_callback_t); 6] = [
             (BATCH, Some(batch_came)),
+            (SHORT_BATCH, Some(short_batch_came)),
             (APPLIED, Some(count_came)),
             (QUESTION, Some(fetches::question_came)),
             (ANSWER, Some(fetches::answer_came)),
@@ -172,17 +178,23 @@ impl Worker {
     }
 
     fn send_announced(&self, pe: usize, batch: Batch) -> Result<()> {
-        let words = batch.into_words();
-        let (from, len) = (words.as_ptr(), size_of_val(&*words));
-        let operation = Operation::new(Kind::Words(words)).with_header(self.me as u64);
-        let started = self.start(pe, operation, |ucx, peer, operation| {
-            // SAFETY: header and words are the operation's, which stays until UCX has let go of it.
-            unsafe {
-                let header = (&raw const (*operation).header).cast();
-                let params = sending(operation);
-                ucx.ucp_am_send_nbx(peer.endpoint, BATCH, header, size_of::<u64>(), from.cast(), len, &params)
-            }
-        });
+        let mut words = batch.into_words();
+        let started = if size_of_val(&*words) < WHOLE {
+            words.push(self.me as u64);
+            self.say(pe, SHORT_BATCH, words)
+        } else {
+            let (from, len) = (words.as_ptr(), size_of_val(&*words));
+            let operation = Operation::new(Kind::Words(words)).with_header(self.me as u64);
+            self.start(pe, operation, |ucx, peer, operation| {
+                // SAFETY: header and words are the operation's, which stays until UCX has let go of it.
+                unsafe {
+                    let header = (&raw const (*operation).header).cast();
+                    let head = size_of::<u64>();
+                    let params = sending(operation);
+                    ucx.ucp_am_send_nbx(peer.endpoint, BATCH, header, head, from.cast(), len, &params)
+                }
+            })
+        };
         if started.is_err() {
             // Nothing more can be sent there, so nothing more will be applied.
             let failed = self.gate().fail(pe);
@@ -264,14 +276,16 @@ impl Worker {
         self.say(pe, QUESTION, words)
     }
 
-    /// Sends a few words.
+    /// Sends a few words, which come as data, and never as an offer of it.
     fn say(&self, pe: usize, id: c_uint, words: Vec<u64>) -> Result<()> {
-        let (header, len) = (words.as_ptr(), size_of_val(&*words));
+        let (from, len) = (words.as_ptr(), size_of_val(&*words));
         self.start(pe, Operation::new(Kind::Words(words)), |ucx, peer, operation| {
-            // SAFETY: the header is the operation's, which stays until UCX has let go of it.
+            // SAFETY: the words are the operation's, which stays until UCX has let go of it.
             unsafe {
-                let params = sending(operation);
-                ucx.ucp_am_send_nbx(peer.endpoint, id, header.cast(), len, ptr::null(), 0, &params)
+                let mut params = sending(operation);
+                params.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+                params.flags = UCP_AM_SEND_FLAG_EAGER;
+                ucx.ucp_am_send_nbx(peer.endpoint, id, ptr::null(), 0, from.cast(), len, &params)
             }
         })
     }
@@ -348,16 +362,28 @@ unsafe extern "C" fn batch_came(
         worker.gate().offered.push(Offered { from, data, len });
         return UCS_INPROGRESS;
     }
-    if data.addr().is_multiple_of(align_of::<u64>()) {
-        // SAFETY: UCX lends `len` bytes for the time of the call, and any bytes are words.
-        worker.perform(from, unsafe { std::slice::from_raw_parts(data.cast(), len / size_of::<u64>()) });
-    } else {
-        let mut words = vec![0u64; len / size_of::<u64>()];
-        // SAFETY: as above; the vector has as many bytes.
-        unsafe {
-            ptr::copy_nonoverlapping(data.cast::<u8>(), words.as_mut_ptr().cast(), size_of_val(&*words))
-        };
-        worker.perform(from, &words);
+    // SAFETY: UCX lends `len` bytes for the time of the call.
+    unsafe { with_words(data, len, |words| worker.perform(from, words)) };
+    UCS_OK
+}
+
+/// A batch has come that says at its end who has sent it.
+unsafe extern "C" fn short_batch_came(
+    worker: *mut c_void,
+    _header: *const c_void,
+    _header_len: usize,
+    data: *mut c_void,
+    len: usize,
+    _param: *const ucp_am_recv_param_t,
+) -> ucs_status_t {
+    // SAFETY: as in `batch_came`; it was sent as data that is not only offered.
+    unsafe {
+        let worker = &*worker.cast::<Worker>();
+        with_words(data, len, |words| {
+            if let Some((&from, words)) = words.split_last() {
+                worker.perform(from as usize, words);
+            }
+        });
     }
     UCS_OK
 }
@@ -365,14 +391,14 @@ unsafe extern "C" fn batch_came(
 /// A PE says how many batches it has applied.
 unsafe extern "C" fn count_came(
     worker: *mut c_void,
-    header: *const c_void,
-    header_len: usize,
-    _data: *mut c_void,
-    _len: usize,
+    _header: *const c_void,
+    _header_len: usize,
+    data: *mut c_void,
+    len: usize,
     _param: *const ucp_am_recv_param_t,
 ) -> ucs_status_t {
     // SAFETY: as in `batch_came`.
-    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len)) };
+    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(data, len)) };
     if let Some([from, count]) = words {
         let over = worker.gate().applied(from as usize, count);
         // They are told when the lock that UCX runs under is free.
@@ -384,29 +410,48 @@ unsafe extern "C" fn count_came(
 /// A PE has left.
 unsafe extern "C" fn goodbye_came(
     worker: *mut c_void,
-    header: *const c_void,
-    header_len: usize,
-    _data: *mut c_void,
-    _len: usize,
+    _header: *const c_void,
+    _header_len: usize,
+    data: *mut c_void,
+    len: usize,
     _param: *const ucp_am_recv_param_t,
 ) -> ucs_status_t {
     // SAFETY: as in `batch_came`.
-    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len)) };
+    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(data, len)) };
     if let Some([from]) = words {
         worker.ends().left.insert(from as usize);
     }
     UCS_OK
 }
 
-/// The words of a header, if it has so many.
+/// The words of a message, if it has so many.
 ///
 /// # Safety
-/// `header` must be readable for `len` bytes.
-pub(super) unsafe fn words_of<const N: usize>(header: *const c_void, len: usize) -> Option<[u64; N]> {
+/// `data` must be readable for `len` bytes.
+pub(super) unsafe fn words_of<const N: usize>(data: *const c_void, len: usize) -> Option<[u64; N]> {
     let mut words = [0; N];
     (len == size_of_val(&words)).then(|| {
         // SAFETY: as long as the words, which any bytes are; it may lie anywhere.
-        unsafe { ptr::copy_nonoverlapping(header.cast::<u8>(), words.as_mut_ptr().cast(), len) };
+        unsafe { ptr::copy_nonoverlapping(data.cast::<u8>(), words.as_mut_ptr().cast(), len) };
         words
     })
+}
+
+/// Hands the words of a message on, wherever UCX has put it.
+///
+/// # Safety
+/// `data` must be readable for `len` bytes.
+unsafe fn with_words(data: *const c_void, len: usize, take: impl FnOnce(&[u64])) {
+    let len = len / size_of::<u64>();
+    if data.addr().is_multiple_of(align_of::<u64>()) {
+        // SAFETY: readable, as the caller says, and any bytes are words.
+        return take(unsafe { std::slice::from_raw_parts(data.cast(), len) });
+    }
+    let mut words = Vec::<u64>::with_capacity(len);
+    // SAFETY: as above; the vector has room for as many bytes, all of which are written before they count.
+    unsafe {
+        ptr::copy_nonoverlapping(data.cast::<u8>(), words.as_mut_ptr().cast(), len * size_of::<u64>());
+        words.set_len(len);
+    }
+    take(&words);
 }

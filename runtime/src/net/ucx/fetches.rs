@@ -4,11 +4,14 @@
 //! connections that report errors. These take as long, run on the target's processor everywhere, and need nothing that
 //! all versions do not have.
 
-use std::{collections::HashMap, ffi::c_void};
+use std::{collections::HashMap, ffi::c_void, hash::BuildHasherDefault};
 
 use ucx_sys::*;
 
-use super::{batches::words_of, worker::Worker};
+use super::{
+    batches::words_of,
+    worker::{NumberHasher, Worker},
+};
 use crate::{
     Result,
     executor::Failure,
@@ -23,7 +26,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Fetches {
     asked: u64,
-    waiting: HashMap<u64, (usize, Done<u64>)>,
+    waiting: HashMap<u64, (usize, Done<u64>), BuildHasherDefault<NumberHasher>>,
     answers: Vec<(usize, [u64; 2])>,
 }
 
@@ -63,14 +66,14 @@ impl Worker {
 /// A PE asks for an atomic operation.
 pub(super) unsafe extern "C" fn question_came(
     worker: *mut c_void,
-    header: *const c_void,
-    header_len: usize,
-    _data: *mut c_void,
-    _len: usize,
+    _header: *const c_void,
+    _header_len: usize,
+    data: *mut c_void,
+    len: usize,
     _param: *const ucp_am_recv_param_t,
 ) -> ucs_status_t {
     // SAFETY: UCX passes what `accept_batches` gave it, and what a PE has sent, for the time of the call.
-    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len)) };
+    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(data, len)) };
     let Some([from, number, first, operand, cond]) = words else { return UCS_OK };
     let question: Question = [first, operand, cond];
     let answered: Result<u64> = answer(question, worker.block, &[&worker.memory]);
@@ -84,14 +87,14 @@ pub(super) unsafe extern "C" fn question_came(
 /// A PE has answered.
 pub(super) unsafe extern "C" fn answer_came(
     worker: *mut c_void,
-    header: *const c_void,
-    header_len: usize,
-    _data: *mut c_void,
-    _len: usize,
+    _header: *const c_void,
+    _header_len: usize,
+    data: *mut c_void,
+    len: usize,
     _param: *const ucp_am_recv_param_t,
 ) -> ucs_status_t {
     // SAFETY: as in `question_came`.
-    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len)) };
+    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(data, len)) };
     if let Some([number, before]) = words {
         let asked = worker.gate().fetches.waiting.remove(&number);
         if let Some((_, done)) = asked {

@@ -13,7 +13,7 @@ use std::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::worker::Worker;
-use crate::{Error, Result, net::Linger};
+use crate::{Error, Result, net::ALONE};
 
 /// How long it leaves others at work before it looks again: from, and up to.
 const NAP: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
@@ -46,9 +46,8 @@ impl Helper {
 }
 
 fn serve(worker: &Worker, may_spin: bool) {
-    let linger = Linger::default();
     let (mut polls, mut nap) = (worker.polls(), NAP[0]);
-    let (mut busy, mut slept) = (Instant::now(), true);
+    let mut busy = Instant::now();
     while !worker.is_closed() {
         let now = worker.polls();
         if now != polls {
@@ -62,12 +61,9 @@ fn serve(worker: &Worker, may_spin: bool) {
             // The answers that were just given are no sign of life of another thread.
             polls = worker.polls();
             busy = Instant::now();
-            if !std::mem::take(&mut slept) {
-                linger.came();
-            }
             continue;
         }
-        if may_spin && busy.elapsed() < linger.limit() {
+        if may_spin && busy.elapsed() < ALONE {
             std::hint::spin_loop();
             continue;
         }
@@ -83,9 +79,6 @@ fn serve(worker: &Worker, may_spin: bool) {
         let limit = worker
             .judge()
             .map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() });
-        if !std::mem::replace(&mut slept, true) {
-            linger.gave_up();
-        }
         worker.set_asleep(true);
         if worker.gathering_for().is_none() && worker.arm() {
             // SAFETY: the worker's descriptor is open until the worker is closed, which waits for this thread.

@@ -142,8 +142,12 @@ impl Hasher for NumberHasher {
     }
 
     fn write_usize(&mut self, address: usize) {
-        // Fibonacci hashing: all bits of the product's upper half depend on all of the address.
-        self.0 = (self.0 ^ address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+        self.write_u64(address as u64);
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // Fibonacci hashing: all bits of the product's upper half depend on all of the number.
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
     }
 }
 
