@@ -504,7 +504,10 @@ impl<M: Sharing> Context<M> {
         if view.is_on_device() {
             return self.target_on_device(call, view.extent().offset, (pe, world_pe));
         }
-        if hosts.host_of(world_pe) == hosts.host_of(self.pe.me()) {
+        // Where those of this host are in a row, whoever is outside of it is elsewhere.
+        let near = self.reach.near.load(Ordering::Relaxed);
+        let beyond = near > 0 && pe.wrapping_sub(self.reach.near_from) >= near;
+        if !beyond && hosts.host_of(world_pe) == hosts.host_of(self.pe.me()) {
             return Ok(Target::Near(view.place(hosts.block_of(world_pe))));
         }
         let Extent { segment, offset, .. } = view.extent();

@@ -55,6 +55,11 @@ impl Driver {
         }
     }
 
+    /// Whether a thread sleeps although nothing is watched.
+    pub(super) fn dozes(&self) -> bool {
+        self.dozes.load(Ordering::Relaxed)
+    }
+
     fn helper(&self) -> MutexGuard<'_, Option<Thread>> {
         self.helper.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -172,6 +172,11 @@ impl Executor {
         !self.patience.spin.is_zero()
     }
 
+    /// Whether whoever waits for something is asleep. A hint.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.sleep().sleeping.load(Ordering::Relaxed) != 0 || self.driver.dozes()
+    }
+
     /// Says what else makes progress.
     pub(crate) fn attach_net(&self, net: &Arc<dyn Net>) {
         if net.wants_polling() {

@@ -99,7 +99,7 @@ pub(super) unsafe extern "C" fn answer_came(
         let asked = worker.gate().fetches.waiting.remove(&number);
         if let Some((_, done)) = asked {
             // It is told when the lock that UCX runs under is free.
-            worker.later(Box::new(move || done(Ok(before))));
+            worker.ends().answered.push((done, before));
         }
     }
     UCS_OK

@@ -18,6 +18,9 @@ use crate::{Error, Result, net::ALONE};
 /// How long it leaves others at work before it looks again: from, and up to.
 const NAP: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
 
+/// How long it looks for more messages where the PE's threads sleep.
+const IDLE: Duration = Duration::from_micros(100);
+
 /// How long operations are gathered at the most while their PE computes.
 const GATHERING: Duration = Duration::from_micros(200);
 
@@ -63,7 +66,8 @@ fn serve(worker: &Worker, may_spin: bool) {
             busy = Instant::now();
             continue;
         }
-        if may_spin && busy.elapsed() < ALONE {
+        // A thread that sleeps does not compute, so that this one is in nobody's way.
+        if may_spin && busy.elapsed() < if worker.is_idle() { IDLE } else { ALONE } {
             std::hint::spin_loop();
             continue;
         }

@@ -26,6 +26,7 @@ use crate::{
     bootstrap::Placement,
     executor::{Executor, Failure},
     memory::Segment,
+    net::Done,
 };
 
 /// Operations under way for which nobody waits. Who adds one beyond that first makes progress.
@@ -126,6 +127,8 @@ pub(super) struct Ends {
     suspects: Vec<(usize, ucs_status_t, Instant)>,
     /// Who is to be told of something else.
     pub(super) later: Vec<Box<dyn FnOnce() + Send>>,
+    /// Who has asked for a value, and that.
+    pub(super) answered: Vec<(Done<u64>, u64)>,
 }
 
 /// For addresses and numbers of PEs, which nobody chooses to do harm.
@@ -377,6 +380,11 @@ impl Worker {
         }
     }
 
+    /// Whether the threads of this PE sleep until something comes.
+    pub(super) fn is_idle(&self) -> bool {
+        self.executor.upgrade().is_some_and(|executor| executor.is_asleep())
+    }
+
     /// Has somebody told when that may be done. Called inside of UCX.
     pub(super) fn later(&self, tell: Box<dyn FnOnce() + Send>) {
         self.ends().later.push(tell);
@@ -403,13 +411,21 @@ impl Worker {
     /// Tells everybody whose operation has ended, and does what messages that came ask for. Called with no lock held.
     pub(super) fn tell(&self) {
         loop {
-            let (over, broken, later) = {
-                let Ends { over, broken, later, .. } = &mut *self.ends();
-                (std::mem::take(over), std::mem::take(broken), std::mem::take(later))
+            let (over, broken, later, answered) = {
+                let Ends { over, broken, later, answered, .. } = &mut *self.ends();
+                (
+                    std::mem::take(over),
+                    std::mem::take(broken),
+                    std::mem::take(later),
+                    std::mem::take(answered),
+                )
             };
             let replied = self.reply();
-            if over.is_empty() && broken.is_empty() && later.is_empty() && !replied {
+            if over.is_empty() && broken.is_empty() && later.is_empty() && answered.is_empty() && !replied {
                 return;
+            }
+            for (done, value) in answered {
+                done(Ok(value));
             }
             later.into_iter().for_each(|tell| tell());
             for (pe, status) in broken {
