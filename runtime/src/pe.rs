@@ -15,7 +15,7 @@ use rustix::thread::CpuSet;
 
 use crate::{
     Error, Result,
-    activity::{Board, Boards, Table, Watchdog, table_of},
+    activity::{Board, Boards, Joining, Table, Watchdog, table_of},
     bootstrap::{self, Bootstrap, Placement},
     device::{AnyDevice, Capabilities, emulated::Emulated},
     doorbell,
@@ -108,6 +108,7 @@ impl Pe {
     pub async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<Arc<Self>> {
         let Placement { pe: me, n_pes, .. } = *bootstrap.placement();
         let block = bootstrap.placement().hosts.block_of(me);
+        let joining = Joining::watch(&bootstrap, settings.hang_limit());
         agree_on_settings(&*bootstrap, &settings).await?;
 
         let in_process = bootstrap.in_process();
@@ -153,6 +154,7 @@ impl Pe {
         executor.start_driver(settings.driver)?;
         // Nobody rings before everybody's bell is attached and everybody's process registered its barrier.
         bootstrap.barrier().await?;
+        drop(joining);
         Ok(Arc::new(Self {
             job: AtomicUsize::new(Arc::as_ptr(&fabric).addr()),
             me,

@@ -233,7 +233,8 @@ impl<'a> Job<'a> {
     /// Prints what the PEs of a job that seems to be stuck are in.
     fn hang(&mut self) {
         let known = |pe| self.course.known(pe);
-        let text = self.diagnosis.hang(&self.course.pids(), known, Instant::now());
+        let awaited = self.meeting.awaited();
+        let text = self.diagnosis.hang(&self.course.pids(), known, &awaited, Instant::now());
         // A job that is being ended hangs no more.
         if let Some(text) = text.filter(|_| self.course.verdict_so_far().is_none()) {
             let output = Arc::clone(&self.output);

@@ -89,6 +89,18 @@ impl Meeting {
         mail
     }
 
+    /// The PEs that others wait for: those that have not joined what others have, and leaders whose offer others want.
+    pub(super) fn awaited(&self) -> Vec<usize> {
+        let is_open = !self.exchanges.is_empty();
+        let absent = (0..self.n_pes).filter(|&pe| is_open && self.joined[pe] == self.first);
+        let hosts = self.places.hosts();
+        let owing = self.offers.iter().enumerate().filter(|(_, offers)| !offers.waiting.is_empty());
+        let mut awaited: Vec<usize> = absent.chain(owing.map(|(host, _)| hosts.leader_of(host))).collect();
+        awaited.sort_unstable();
+        awaited.dedup();
+        awaited
+    }
+
     /// PE `pe` asks for its host's next offer.
     pub(super) fn fetch(&mut self, pe: usize, ticket: u64) -> Mail {
         let number = self.fetched[pe];
@@ -148,6 +160,27 @@ mod tests {
         assert_eq!(tickets(mail), [(0, 10), (1, 20)]);
         assert_eq!(tickets(meeting.exchange(1, 21, vec![4]).unwrap()), [(0, 11), (1, 21)]);
         assert!(meeting.exchanges.is_empty());
+    }
+
+    #[test]
+    fn those_that_others_wait_for_are_known() {
+        let mut meeting = meeting(Hosts::even(4, 2));
+        assert_eq!(meeting.awaited(), []);
+        meeting.exchange(0, 1, vec![]).unwrap();
+        meeting.exchange(0, 2, vec![]).unwrap();
+        meeting.exchange(2, 3, vec![]).unwrap();
+        assert_eq!(meeting.awaited(), [1, 3]);
+        meeting.exchange(3, 4, vec![]).unwrap();
+        // PE 3 waits for its host's leader, which has come to the exchange.
+        meeting.fetch(3, 5);
+        assert_eq!(meeting.awaited(), [1, 2]);
+        assert_eq!(meeting.exchange(1, 6, vec![]).unwrap().len(), 4);
+        assert_eq!(meeting.awaited(), [1, 2, 3]);
+        assert_eq!(meeting.offer(2, Message::new(Kind::Offer)).len(), 1);
+        for pe in 1..4 {
+            meeting.exchange(pe, 7, vec![]).unwrap();
+        }
+        assert_eq!(meeting.awaited(), []);
     }
 
     #[test]
