@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use oxshmem_runtime::bootstrap::wire::{Inbox, Kind, Message, Outbox};
+use oxshmem_runtime::bootstrap::wire::{Inbox, Kind, Message, Outbox, TELL_NOTHING};
 use rustix::{
     io::Errno,
     process::{Pid, Signal, kill_process},
@@ -200,7 +200,10 @@ impl<'a> Job<'a> {
                 let (status, why) = (message.value, message.into_body().unwrap_or_default());
                 return self.course.aborted(pe, status, &String::from_utf8_lossy(&why));
             }
-            Kind::Exchange => message.into_body().and_then(|body| self.meeting.exchange(pe, ticket, body)),
+            Kind::Exchange => {
+                let want = message.value != TELL_NOTHING;
+                message.into_body().and_then(|body| self.meeting.exchange(pe, ticket, want, body))
+            }
             Kind::Offer => {
                 self.diagnosis.offer(pe, message.descriptors());
                 Ok(self.meeting.offer(pe, message))
