@@ -138,11 +138,41 @@ impl Space {
     }
 
     /// Which it is: [`SpaceKind::Cpu`] or [`SpaceKind::Gpu`].
+    ///
+    /// ```
+    /// # use oxshmem::{ClusterOptions, prelude::*};
+    /// # let mut options = ClusterOptions::default();
+    /// # options.settings.enable_cpu_space = Some("1".into());
+    /// # options.settings.enable_gpu_space = Some("1".into());
+    /// # options.settings.gpu_emulate = true;
+    /// # LocalCluster::run_with(2, options, |world| async move {
+    /// assert_eq!(world.space(SpaceKind::Gpu)?.kind(), SpaceKind::Gpu);
+    /// assert_eq!(world.space(SpaceKind::Default)?.kind(), SpaceKind::Cpu); // which the default is here
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn kind(&self) -> SpaceKind {
         self.any().heap.space()
     }
 
     /// What can be done with its memory.
+    ///
+    /// ```
+    /// # use oxshmem::{ClusterOptions, prelude::*};
+    /// # let mut options = ClusterOptions::default();
+    /// # options.settings.enable_cpu_space = Some("1".into());
+    /// # options.settings.enable_gpu_space = Some("1".into());
+    /// # options.settings.gpu_emulate = true;
+    /// # LocalCluster::run_with(2, options, |world| async move {
+    /// let (cpu, gpu) = (world.space(SpaceKind::Cpu)?, world.space(SpaceKind::Gpu)?);
+    /// assert!(cpu.capabilities().atomics && gpu.capabilities().atomics);
+    /// // No pointer leads to device memory.
+    /// assert_eq!((cpu.capabilities().direct_access, gpu.capabilities().direct_access), (true, false));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn capabilities(&self) -> Capabilities {
         let nothing = Capabilities {
             rma: false,
@@ -155,6 +185,20 @@ impl Space {
     }
 
     /// What its memory is: `host memory`, or the name of a device, such as `emulated`.
+    ///
+    /// ```
+    /// # use oxshmem::{ClusterOptions, prelude::*};
+    /// # let mut options = ClusterOptions::default();
+    /// # options.settings.enable_cpu_space = Some("1".into());
+    /// # options.settings.enable_gpu_space = Some("1".into());
+    /// # options.settings.gpu_emulate = true;
+    /// # LocalCluster::run_with(2, options, |world| async move {
+    /// assert_eq!(world.space(SpaceKind::Cpu)?.memory(), "host memory");
+    /// assert_eq!(world.space(SpaceKind::Gpu)?.memory(), "emulated");
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn memory(&self) -> &'static str {
         match (self.kind(), self.any().pe().device()) {
             (SpaceKind::Gpu, Some(device)) => device.name(),
@@ -163,6 +207,20 @@ impl Space {
     }
 
     /// The PEs that have it: `SHMEM_TEAM_CPU` and `SHMEM_TEAM_GPU`. Where those are all PEs, it is the world's team.
+    ///
+    /// ```
+    /// # use oxshmem::{ClusterOptions, prelude::*};
+    /// # let mut options = ClusterOptions::default();
+    /// # options.settings.enable_cpu_space = Some("1".into());
+    /// # options.settings.enable_gpu_space = Some("1".into());
+    /// # options.settings.gpu_emulate = true;
+    /// # LocalCluster::run_with(2, options, |world| async move {
+    /// assert_eq!(world.space(SpaceKind::Cpu)?.team(), world.team());
+    /// world.space(SpaceKind::Gpu)?.team().sync().await?;
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn team(&self) -> &Team {
         &self.any().team
     }
@@ -171,6 +229,21 @@ impl Space {
     ///
     /// # Errors
     /// Those of `World::alloc`.
+    ///
+    /// ```
+    /// # use oxshmem::{ClusterOptions, prelude::*};
+    /// # let mut options = ClusterOptions::default();
+    /// # options.settings.enable_cpu_space = Some("1".into());
+    /// # options.settings.enable_gpu_space = Some("1".into());
+    /// # options.settings.gpu_emulate = true;
+    /// # LocalCluster::run_with(2, options, |world| async move {
+    /// let words = world.space(SpaceKind::Gpu)?.alloc::<u64>(8).await?;
+    /// words.at(3).store(5);
+    /// assert_eq!((words.len(), words.space(), words.at(3).load()), (8, SpaceKind::Gpu, 5));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn alloc<T: Element>(&self, len: usize) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
         self.alloc_with("alloc", len, align_of::<T>(), Hints::NONE, false)
     }
@@ -179,6 +252,22 @@ impl Space {
     ///
     /// # Errors
     /// Those of `World::alloc`.
+    ///
+    /// ```
+    /// # use oxshmem::{ClusterOptions, prelude::*};
+    /// # let mut options = ClusterOptions::default();
+    /// # options.settings.enable_cpu_space = Some("1".into());
+    /// # options.settings.enable_gpu_space = Some("1".into());
+    /// # options.settings.gpu_emulate = true;
+    /// # LocalCluster::run_with(2, options, |world| async move {
+    /// let counts = world.space(SpaceKind::Gpu)?.alloc_zeroed::<u64>(8).await?;
+    /// world.context().inc(counts.at(2), 1 - world.my_pe()).await?; // on the other PE's device
+    /// world.barrier_all().await?;
+    /// assert_eq!(counts.view().to_vec(), [0, 0, 1, 0, 0, 0, 0, 0]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn alloc_zeroed<T: Element>(
         &self,
         len: usize,
@@ -190,6 +279,20 @@ impl Space {
     ///
     /// # Errors
     /// Those of `World::alloc`.
+    ///
+    /// ```
+    /// # use oxshmem::{ClusterOptions, prelude::*};
+    /// # let mut options = ClusterOptions::default();
+    /// # options.settings.enable_cpu_space = Some("1".into());
+    /// # options.settings.enable_gpu_space = Some("1".into());
+    /// # options.settings.gpu_emulate = true;
+    /// # LocalCluster::run_with(2, options, |world| async move {
+    /// let page = world.space(SpaceKind::Cpu)?.alloc_aligned::<u8>(100, 4096).await?;
+    /// assert_eq!(page.view().ptr(world.my_pe()).map(|ptr| ptr.addr() % 4096), Some(0));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn alloc_aligned<T: Element>(
         &self,
         len: usize,
@@ -202,6 +305,23 @@ impl Space {
     ///
     /// # Errors
     /// [`Error::SpaceMismatch`] if it is of another; those of `World::free`.
+    ///
+    /// ```
+    /// # use oxshmem::{ClusterOptions, prelude::*};
+    /// # let mut options = ClusterOptions::default();
+    /// # options.settings.enable_cpu_space = Some("1".into());
+    /// # options.settings.enable_gpu_space = Some("1".into());
+    /// # options.settings.gpu_emulate = true;
+    /// # LocalCluster::run_with(2, options, |world| async move {
+    /// let (cpu, gpu) = (world.space(SpaceKind::Cpu)?, world.space(SpaceKind::Gpu)?);
+    /// let words = gpu.alloc::<u64>(8).await?;
+    /// assert!(cpu.free(words.clone()).await.is_err()); // it is of the other space
+    /// gpu.free(words).await?;
+    /// assert_eq!(gpu.heap_use().blocks, 0);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn free<T: Element>(&self, slice: SymSlice<T>) -> impl Future<Output = Result<()>> + Send + use<T> {
         let wrong = slice.space() != self.kind() && !slice.is_empty();
         let refused = wrong.then_some(Error::SpaceMismatch {
@@ -225,6 +345,22 @@ impl Space {
     }
 
     /// [`World::reclaim`](crate::World::reclaim) for this space. Collective over its team.
+    ///
+    /// ```
+    /// # use oxshmem::{ClusterOptions, prelude::*};
+    /// # let mut options = ClusterOptions::default();
+    /// # options.settings.enable_cpu_space = Some("1".into());
+    /// # options.settings.enable_gpu_space = Some("1".into());
+    /// # options.settings.gpu_emulate = true;
+    /// # LocalCluster::run_with(2, options, |world| async move {
+    /// let gpu = world.space(SpaceKind::Gpu)?;
+    /// drop(gpu.alloc::<u64>(8).await?); // it stays until all PEs have dropped it, and know that
+    /// gpu.reclaim().await?;
+    /// assert_eq!(gpu.heap_use().used, 0);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn reclaim(&self) -> Outcome<()> {
         let arenas = Arc::clone(&self.0);
         let reclaim = move |group: Arc<Group>| async move {
@@ -238,6 +374,21 @@ impl Space {
 
     /// What its heap holds: where that has partitions, the first of them does. Blocks that were dropped, but are not
     /// reclaimed yet, count as used.
+    ///
+    /// ```
+    /// # use oxshmem::{ClusterOptions, prelude::*};
+    /// # let mut options = ClusterOptions::default();
+    /// # options.settings.enable_cpu_space = Some("1".into());
+    /// # options.settings.enable_gpu_space = Some("1".into());
+    /// # options.settings.gpu_emulate = true;
+    /// # LocalCluster::run_with(2, options, |world| async move {
+    /// let gpu = world.space(SpaceKind::Gpu)?;
+    /// let words = gpu.alloc::<u64>(100).await?;
+    /// assert_eq!((gpu.heap_use().blocks, gpu.heap_use().used), (1, 832)); // in whole lines of 64 bytes
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn heap_use(&self) -> HeapUse {
         self.first("heap_use").map_or_else(|_| Heap::new(0).usage(), |arena| arena.heap.usage())
     }

@@ -272,3 +272,67 @@ fn turns(name: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
     line.expect("procfs").trim().parse().expect("a number")
 }
+
+/// Stops this process if it is that PE, as its environment says. Somebody else has it go on.
+fn stop_if(pe: usize) {
+    if std::env::var("OXSHMEM_JOB").is_ok_and(|job| job.contains(&format!("pe={pe},"))) {
+        // Of this very thread, which gets no further: another one of the process might take it a little later.
+        // SAFETY: it stops the process, and nothing else.
+        unsafe { libc::raise(libc::SIGSTOP) };
+    }
+}
+
+#[test]
+fn init_that_waits_for_a_pe_says_for_which_one_once_and_goes_on_when_it_comes() {
+    let _limit = time_limit(60);
+    // Before it takes part, and afterwards.
+    for early in [true, false] {
+        let job = Job::new(test_name!(), 4).env("SHMEM_HANG_TIMEOUT=1").env(&format!("EARLY={early}"));
+        let running = job.start(|| {
+            let early = std::env::var("EARLY").unwrap() == "true";
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                if early {
+                    stop_if(2);
+                }
+                let launched = Launched::from_env().unwrap().unwrap();
+                if !early {
+                    stop_if(2);
+                }
+                let pe = Pe::join(Arc::new(launched), Settings::from_env().unwrap()).await.unwrap();
+                pe.leave();
+            });
+        });
+        let missing = running.pe(2);
+        std::thread::sleep(Duration::from_millis(3500));
+        kill(missing, libc::SIGCONT);
+        let ended = running.end();
+        assert_eq!(ended.status, 0, "{ended:?}");
+        let [who, title] = lines(&ended.stderr, "oshrun: ")[..] else { panic!("{}", ended.stderr) };
+        assert!(who.starts_with("oshrun: PEs 0,1,3 wait in init for PE 2 (pid "), "{who}");
+        assert_eq!(title, "oshrun: the job may be stuck, its PEs are in:");
+        assert_eq!(lines(&ended.stderr, "oxshmem: "), [""; 0], "{}", ended.stderr);
+        if on_one_host("PEs of several hosts have a row a host, whatever they are in") {
+            let rows = rows(&ended);
+            let expected: &[_] = match early {
+                true => &[("0,1,3", "init"), ("2", "not in init yet")],
+                false => &[("0-3", "init")],
+            };
+            assert_eq!(rows.iter().map(|row| (row[0], row[3])).collect::<Vec<_>>(), expected);
+        }
+    }
+}
+
+#[test]
+fn init_that_waits_says_nothing_with_a_timeout_of_0() {
+    let _limit = time_limit(60);
+    let running = Job::new(test_name!(), 2).env("SHMEM_HANG_TIMEOUT=0").start(|| {
+        stop_if(1);
+        main_of(|world| async move { world.finalize().await });
+    });
+    let missing = running.pe(1);
+    std::thread::sleep(Duration::from_millis(1500));
+    kill(missing, libc::SIGCONT);
+    let ended = running.end();
+    assert_eq!((ended.status, &*ended.stderr), (0, ""), "{ended:?}");
+}

@@ -151,3 +151,41 @@ fn a_context_outlives_every_other_handle_of_its_team() {
     });
     done.unwrap();
 }
+
+#[test]
+fn a_team_has_no_more_contexts_at_a_time_than_it_was_made_for() {
+    let _limit = time_limit(60);
+    on_pes(settings(), |world| async move {
+        let n = world.n_pes();
+        for limit in [0, 1, 3] {
+            let config = TeamConfig { num_contexts: Some(limit) };
+            let team = world.team().split_strided_with(0, 1, n, config).await?.expect("all are in it");
+            let mut made = Vec::new();
+            for _ in 0..limit {
+                made.push(team.create_context(ContextOptions::new())?);
+            }
+            let too_many = || {
+                let refused = refused(team.create_context(ContextOptions::new()).map(drop));
+                let is_it = matches!(refused, Error::ContextsExhausted { limit: told, .. } if told == limit);
+                assert!(is_it, "{refused}");
+            };
+            too_many();
+            // On any handle, and with any options.
+            refused(team.clone().create_context(ContextOptions::new().private()).map(drop));
+            if made.pop().is_some() {
+                made.push(team.create_context(ContextOptions::new())?);
+                too_many();
+            }
+            drop(made);
+            for _ in 0..limit {
+                drop(team.create_context(ContextOptions::new())?);
+            }
+            team.destroy().await?;
+        }
+        // Others have no limit.
+        let team = world.team().split_strided(0, 1, n).await?.expect("all are in it");
+        let made: Result<Vec<_>> = (0..100).map(|_| team.create_context(ContextOptions::new())).collect();
+        assert_eq!(made?.len(), 100);
+        Ok(())
+    });
+}

@@ -352,3 +352,27 @@ fn a_finalize_that_was_cancelled_can_be_called_again() {
         ends.unwrap_or_else(|e| panic!("with {n} PEs: {e}"));
     }
 }
+
+#[test]
+fn processes_with_different_settings_are_all_told_which_on_one_host_and_on_several() {
+    let _limit = time_limit(60);
+    for hosts in ["1", "2", "4"] {
+        let ended = Job::new(test_name!(), 4).hosts(hosts).end(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let is_odd = std::env::var("OXSHMEM_JOB").is_ok_and(|job| job.contains("pe=3,"));
+            let mut settings = oxshmem::settings::Settings::from_env().unwrap();
+            settings.symmetric_size = if is_odd { 2 << 20 } else { 1 << 20 };
+            if let Err(error) = runtime.block_on(oxshmem::init_with(settings)) {
+                eprintln!("told: {error}");
+            }
+            // The first to end ends the others.
+            std::thread::sleep(std::time::Duration::from_millis(500));
+        });
+        assert_ne!(ended.status, 0, "{ended:?}");
+        let told: Vec<_> = ended.stderr.lines().filter(|line| line.contains("told: ")).collect();
+        let is_right = |line: &&str| {
+            line.contains("SHMEM_SYMMETRIC_SIZE") && line.contains("on PE 0") && line.contains("on PE 3")
+        };
+        assert!(told.len() == 4 && told.iter().all(is_right), "on {hosts} hosts: {}", ended.stderr);
+    }
+}

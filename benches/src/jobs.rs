@@ -46,12 +46,16 @@ pub(crate) async fn barriers(world: &World, report: &mut Report) -> Outcome {
     Ok(())
 }
 
+/// This PE may be bound to one core, which its own jobs must not inherit.
+pub(crate) fn leave_core() -> Outcome {
+    let mut all = CpuSet::new();
+    // The kernel leaves out what is not there.
+    (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
+    Ok(sched_setaffinity(None, &all)?)
+}
+
 /// Jobs of their own: barriers of more PEs, and what starting costs.
 pub(crate) fn jobs(report: &mut Report) -> Outcome {
-    // This PE may be bound to one core, which its own jobs must not inherit. The kernel leaves out what is not there.
-    let mut all = CpuSet::new();
-    (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
-    sched_setaffinity(None, &all)?;
     let own = std::env::current_exe()?;
     let oshrun = own.with_file_name("oshrun");
     let folder = tempfile()?;

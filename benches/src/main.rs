@@ -15,13 +15,14 @@ mod raw_ucx;
 mod remote;
 mod report;
 mod rows;
+mod spaces;
 
 use std::{fs::File, process::ExitCode};
 
 use clap::Parser;
 use oxshmem::World;
 
-use crate::{collectives::Selection, report::Report};
+use crate::{collectives::Selection, report::Report, spaces::Interface};
 
 /// Measures oxshmem on this machine.
 #[derive(Parser)]
@@ -30,7 +31,7 @@ struct Options {
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
     /// Measure only these parts: single, atomics, copies, pingpong, barrier, collectives, waiting,
-    /// jobs, cluster.
+    /// spaces, jobs, cluster.
     #[arg(long, value_name = "PART,…", default_value = "")]
     only: String,
     /// Measure barriers alone, with as many PEs as there are.
@@ -49,6 +50,9 @@ struct Options {
     /// Bytes of one PE's block in collectives, multiples of 8.
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = block)]
     sizes: Vec<usize>,
+    /// Be a job of the part `spaces`: put words by this interface.
+    #[arg(long, hide = true)]
+    word_puts: Option<Interface>,
     /// Measure for a shorter time, with more noise.
     #[arg(long)]
     quick: bool,
@@ -69,6 +73,9 @@ fn main() -> ExitCode {
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 fn run(options: &Options) -> Outcome {
+    if let Some(interface) = options.word_puts {
+        return spaces::word_puts(interface);
+    }
     let world: World = futures::executor::block_on(oxshmem::init())?;
     let mut report = Report::new(options.only.clone(), options.quick);
     let selection = Selection::parse(options.collectives.as_deref().unwrap_or_default(), &options.sizes)?;

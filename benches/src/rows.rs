@@ -10,10 +10,11 @@ use oxshmem::{SymSlice, World};
 use crate::{
     Outcome,
     collectives::{Selection, collectives},
-    jobs::{cluster, jobs},
+    jobs::{cluster, jobs, leave_core},
     latency::{barrier_pair, ping_pong, waiting},
     raw::{address, memcpy, word},
     report::{Report, Row, in_turns},
+    spaces::spaces,
 };
 
 /// Everything there is to measure with 2 PEs.
@@ -42,6 +43,10 @@ pub(crate) async fn all(world: &World, report: &mut Report, selection: &Selectio
     }
     world.barrier_all().await?;
     if world.my_pe() == 0 {
+        leave_core()?;
+        if report.wants("spaces") {
+            spaces(report)?;
+        }
         if report.wants("jobs") {
             jobs(report)?;
         }

@@ -3,6 +3,10 @@
 //! An active set becomes a team the first time that its PEs call something together: they meet in the pSync of that call,
 //! which is 0 again afterwards. The team is kept for their next call, and is why pSync and pWrk are not used then. Where a
 //! program has a great many active sets, so that there is no room to keep more, the team ends with the call.
+//!
+//! Threads may call something on one active set at once, if each has a pSync of its own. A team's collectives have one order
+//! on all PEs, which threads do not keep, so in a job that asked for `SHMEM_THREAD_MULTIPLE` on any PE, each pSync has a
+//! team of its own.
 
 use std::{
     collections::BTreeMap,
@@ -29,9 +33,23 @@ struct Triplet {
 /// First PE, stride and number of PEs.
 type Set = [usize; 3];
 
+/// What has a team: a set, and the address of a pSync if these have their own.
+type Key = (Set, usize);
+
 /// The teams of the active sets that this PE is in.
-#[derive(Debug, Default)]
-pub(crate) struct Sets(Mutex<BTreeMap<Set, &'static Team>>);
+#[derive(Debug)]
+pub(crate) struct Sets {
+    /// Whether threads may call something at once. The same on all PEs.
+    threads: bool,
+    teams: Mutex<BTreeMap<Key, &'static Team>>,
+}
+
+impl Sets {
+    /// None yet, of a job in which `threads` may call something at once, which all PEs must say alike.
+    pub(crate) fn new(threads: bool) -> Self {
+        Self { threads, teams: Mutex::default() }
+    }
+}
 
 impl Triplet {
     /// Checks the numbers. A set without this PE ends the job.
@@ -72,18 +90,19 @@ impl Triplet {
         let set = self.set(call);
         let meeting = call.view("pSync", p_sync.cast_const().cast::<u64>(), SYNC_SIZE);
         let world = call.global.world.team();
-        if set == [0, 1, world.n_pes()] {
+        let Sets { threads, teams } = &call.global.sets;
+        if !threads && set == [0, 1, world.n_pes()] {
             return work(world);
         }
-        let sets = &call.global.sets.0;
-        let known = sets.lock().unwrap_or_else(PoisonError::into_inner).get(&set).copied();
+        let key = (set, if *threads { p_sync.addr() } else { 0 });
+        let known = teams.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
         if let Some(team) = known {
             return work(team);
         }
         let ActiveSet { team, keep } = self.meet(call, world, set, meeting);
         if keep {
             let team: &'static Team = Box::leak(Box::new(team));
-            sets.lock().unwrap_or_else(PoisonError::into_inner).insert(set, team);
+            teams.lock().unwrap_or_else(PoisonError::into_inner).insert(key, team);
             work(team);
         } else {
             work(&team);

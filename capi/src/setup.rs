@@ -9,6 +9,7 @@ use std::{
 use oxshmem::{Error, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, settings::Settings};
 
 use crate::{
+    active_sets::Sets,
     address::Addresses,
     call::Call,
     export::export,
@@ -19,15 +20,15 @@ use crate::{
 /// `SHMEM_THREAD_MULTIPLE`: what every job has.
 const THREAD_MULTIPLE: c_int = 3;
 
-/// Joins the job, the first time.
-fn init(name: &'static str) {
+/// Joins the job, the first time. `threads` of the program may call routines at once.
+fn init(name: &'static str, threads: bool) {
     let mut depth = depth();
     depth.inits += 1;
     if depth.inits > 1 {
         return;
     }
-    match join() {
-        Ok((world, addresses)) => begin(world, addresses),
+    match join(threads) {
+        Ok((world, addresses, sets)) => begin(world, addresses, sets),
         Err(error) => {
             eprintln!("oxshmem: {name}: {error}");
             process::exit(1);
@@ -35,26 +36,29 @@ fn init(name: &'static str) {
     }
 }
 
-fn join() -> Result<(oxshmem::World, Addresses), Error> {
+fn join(threads: bool) -> Result<(oxshmem::World, Addresses, Sets), Error> {
     let mut settings = Settings::from_env()?;
     let statics = statics::Globals::of_executable()?;
     settings.statics = statics.len();
     let world = block_on_thread(oxshmem::init_with(settings))?;
-    same_executable(&world, &statics)?;
+    let sets = Sets::new(agree(&world, &statics, threads)?);
     statics.share(world.pe())?;
     let addresses = Addresses::new(&world, statics.range());
     // Everybody's globals are shared before anybody reaches for them.
     world.block_on(world.barrier_all())?;
-    Ok((world, addresses))
+    Ok((world, addresses, sets))
 }
 
-/// An error unless all PEs run one program, as the globals of different programs are at different addresses.
-fn same_executable(world: &oxshmem::World, statics: &statics::Globals) -> Result<(), Error> {
-    let mine = statics.fingerprint().to_ne_bytes().to_vec();
+/// Whether threads of some PE may call routines at once. An error unless all PEs run one program, as the globals of different
+/// programs are at different addresses.
+fn agree(world: &oxshmem::World, statics: &statics::Globals, threads: bool) -> Result<bool, Error> {
+    let mut mine = statics.fingerprint().to_ne_bytes().to_vec();
+    mine.push(u8::from(threads));
     let all = block_on_thread(world.pe().bootstrap().exchange(mine))?;
+    let fingerprint = |pe: usize| &all[pe][..size_of::<u64>()];
     // Everybody compares with PE 0, so that all PEs name the same two.
-    match all.iter().position(|it| *it != all[0]) {
-        None => Ok(()),
+    match (0..all.len()).find(|&pe| fingerprint(pe) != fingerprint(0)) {
+        None => Ok(all.iter().any(|it| it.ends_with(&[1]))),
         Some(pe) => Err(Error::Unsupported {
             what: format!("PE {pe} runs another executable than PE 0: their globals cannot be symmetric"),
         }),
@@ -106,10 +110,10 @@ extern "C" fn finalize_at_exit() {
     }
 }
 
-export!("shmem_init", |name| () { init(name) });
+export!("shmem_init", |name| () { init(name, false) });
 
 export!("shmem_init_thread", |name| (requested: c_int, provided: *mut c_int) -> c_int {
-    init(name);
+    init(name, requested == THREAD_MULTIPLE);
     if !provided.is_null() {
         // SAFETY: the caller's pointer to an `int`.
         unsafe { *provided = THREAD_MULTIPLE };
@@ -184,7 +188,7 @@ export!("start_pes", |name| (_npes: c_int) {
     if current().is_some() {
         return;
     }
-    init(name);
+    init(name, false);
     // SAFETY: a function without arguments that lives as long as the process.
     unsafe { libc::atexit(finalize_at_exit) };
 });

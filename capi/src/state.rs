@@ -66,7 +66,7 @@ fn without_world(name: &str) -> ! {
 }
 
 /// From now on there is a world.
-pub(crate) fn begin(world: World, addresses: Addresses) {
+pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
     let world: &World = Box::leak(Box::new(world));
     let context = world.context();
     let global = Box::leak(Box::new(Global {
@@ -76,7 +76,7 @@ pub(crate) fn begin(world: World, addresses: Addresses) {
         spaces: [SpaceKind::Cpu, SpaceKind::Gpu].map(|kind| world.space(kind).ok()),
         default_space: world.pe().spaces().default,
         blocks: Blocks::default(),
-        sets: Sets::default(),
+        sets,
     }));
     // Release: whoever sees it sees what it points to.
     GLOBAL.store(global, Ordering::Release);

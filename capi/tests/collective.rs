@@ -26,6 +26,7 @@ programs! {
     reductions_combine_elements_of_every_type: "reductions.c";
     scans_add_up_elements_of_every_type: "scans.c";
     active_sets_come_together_without_the_other_pes: "active_sets.c";
+    active_sets_that_threads_use_at_once_have_nothing_in_common: "active_set_threads.c";
     overloads_of_cxx_find_the_routine_of_every_type: "collectives.cpp";
 }
 

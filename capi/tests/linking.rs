@@ -4,22 +4,18 @@ mod common;
 #[path = "common/library.rs"]
 mod library;
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, process::Command};
 
-use common::{Ended, Program, programs};
+use common::{Ended, Linker, Program, possible, programs};
 use library::archive;
 
 /// Whether the system can link like this. Says so if it cannot.
-fn possible(options: &[&str]) -> bool {
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("possible-{}", std::process::id()));
-    let mut compiler = Command::new("cc");
-    compiler.args(options).args(["-x", "c", "/dev/null", "-Wl,--defsym,main=0", "-o"]).arg(&out);
-    let ended = Ended::of(&mut compiler);
-    let _ = fs::remove_file(out);
-    if ended.status != Some(0) {
-        println!("skipped: no programs with {options:?} here: {}", ended.stderr.lines().next().unwrap_or(""));
+fn is_possible(options: &[&str]) -> bool {
+    let possible = possible(options);
+    if let Err(why) = &possible {
+        println!("skipped: no programs with {options:?} here: {why}");
     }
-    ended.status == Some(0)
+    possible.is_ok()
 }
 
 /// Ways to link, each with whether everything is in the program.
@@ -33,15 +29,16 @@ const WAYS: [(&[&str], bool); 4] = [
 /// Whatever the environment of the test says.
 const ONE_HOST: (&str, &str) = ("SHMEM_FAKE_HOSTS", "1");
 
-/// Runs a program with `libshmem.a` in it, linked in all these ways.
-fn runs_with_archive(source: &str) {
+/// Runs a program with `libshmem.a` in it, linked in all these ways, as jobs of so many PEs.
+fn runs_with_archive(source: &str, linker: Option<&Linker>, pes: &[usize]) {
     for (options, whole) in WAYS {
-        if !possible(options) {
+        let options = linker.map_or(options.to_vec(), |linker| linker.with(options));
+        if !is_possible(&options) {
             continue;
         }
-        let options = [options, if whole { &["-DNO_FORK"] } else { &[] }].concat();
+        let options = [&options[..], if whole { &["-DNO_FORK"] } else { &[] }].concat();
         let program = Program::compile(source, &options, &archive(whole));
-        for n in [1, 3] {
+        for &n in pes {
             println!("{source} {options:?} on {n} PEs");
             // What has everything in it cannot load UCX.
             let one_host: &[_] = if whole { &[ONE_HOST] } else { &[] };
@@ -52,7 +49,14 @@ fn runs_with_archive(source: &str) {
 
 #[test]
 fn globals_are_symmetric_in_programs_with_libshmem_in_them() {
-    runs_with_archive("statics.c");
+    runs_with_archive("statics.c", None, &[1, 3]);
+}
+
+#[test]
+fn globals_are_symmetric_in_programs_with_libshmem_in_them_whatever_linker_made_them() {
+    for linker in Linker::all() {
+        runs_with_archive("statics.c", Some(&linker), &[3]);
+    }
 }
 
 #[test]
@@ -70,7 +74,7 @@ fn what_children_write_is_theirs() {
 
 #[test]
 fn a_program_that_is_static_as_a_whole_is_told_that_it_cannot_fork() {
-    if possible(&["-static"]) {
+    if is_possible(&["-static"]) {
         let program = Program::compile("linking_fork.c", &["-static"], &archive(true));
         program.job(2, &[ONE_HOST], &[]).failed_with(&["fork", "-static", "PE"]);
     }
@@ -78,10 +82,13 @@ fn a_program_that_is_static_as_a_whole_is_told_that_it_cannot_fork() {
 
 #[test]
 fn a_program_that_is_static_as_a_whole_is_told_that_it_cannot_reach_other_hosts() {
-    if possible(&["-static"]) {
+    if is_possible(&["-static"]) {
         let program = Program::compile("statics.c", &["-static", "-DNO_FORK"], &archive(true));
-        let ended = program.job(2, &[("SHMEM_FAKE_HOSTS", "2")], &[]);
-        ended.failed_with(&["shmem_init: ", "statically linked", "cannot load UCX"]);
+        // Of four PEs, two hear of it from others.
+        for n in [2, 4] {
+            let ended = program.job(n, &[("SHMEM_FAKE_HOSTS", "2")], &[]);
+            ended.failed_with(&["shmem_init: ", "statically linked", "cannot load UCX"]);
+        }
     }
 }
 
@@ -91,7 +98,7 @@ fn a_large_bss_takes_neither_memory_nor_time() {
     for n in [1, 2] {
         program.run(n).passed(n);
     }
-    runs_with_archive("large.c");
+    runs_with_archive("large.c", None, &[1, 3]);
 }
 
 #[test]

@@ -18,6 +18,8 @@
 
 #[cfg(not(loom))]
 pub mod activity;
+#[cfg(not(loom))]
+mod agreement;
 pub mod biased;
 #[cfg(not(loom))]
 pub mod bootstrap;

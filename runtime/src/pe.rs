@@ -11,14 +11,12 @@ use std::{
     time::Duration,
 };
 
-use rustix::thread::CpuSet;
-
 use crate::{
     Error, Result,
-    activity::{Board, Boards, Table, Watchdog, table_of},
+    activity::{Board, Boards, Joining, Table, Watchdog, table_of},
+    agreement::Abilities,
     bootstrap::{self, Bootstrap, Placement},
     device::{AnyDevice, Capabilities, emulated::Emulated},
-    doorbell,
     engine::CopyEngine,
     executor::{Executor, Failure, Patience},
     fabric::Fabric,
@@ -108,7 +106,8 @@ impl Pe {
     pub async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<Arc<Self>> {
         let Placement { pe: me, n_pes, .. } = *bootstrap.placement();
         let block = bootstrap.placement().hosts.block_of(me);
-        agree_on_settings(&*bootstrap, &settings).await?;
+        let joining = Joining::watch(&bootstrap, settings.hang_limit());
+        let Abilities { pes, cpus, membarrier } = Abilities::agree(&*bootstrap, &settings).await?;
 
         let in_process = bootstrap.in_process();
         let spaces = SpacePlan::new(&settings, &settings.devices(n_pes))?;
@@ -124,7 +123,6 @@ impl Pe {
         })
         .await?;
         let device = device(&fabric, &settings, &spaces, places, me)?;
-        let Abilities { pes, cpus, membarrier } = Abilities::exchange(&*bootstrap).await?;
         let fence_side = settings.fence_for(pes, cpus, membarrier)?;
 
         let crowded = in_process || pes > cpus;
@@ -153,6 +151,7 @@ impl Pe {
         executor.start_driver(settings.driver)?;
         // Nobody rings before everybody's bell is attached and everybody's process registered its barrier.
         bootstrap.barrier().await?;
+        drop(joining);
         Ok(Arc::new(Self {
             job: AtomicUsize::new(Arc::as_ptr(&fabric).addr()),
             me,
@@ -441,14 +440,6 @@ impl Drop for Pe {
     }
 }
 
-/// A number that is the same in all processes of this machine, and hardly ever in one of another.
-fn machine() -> u64 {
-    let id = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    // FNV-1a.
-    id.iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
-}
-
 /// How many processors this process may run on.
 pub fn allowed_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
@@ -480,79 +471,4 @@ fn device(
     let made = Emulated::new(&fabric.heap, places.device, heap.bytes, settings.gpu_emulate_latency)?;
     // Another PE of this process may have been quicker.
     Ok(Some(Arc::clone(fabric.device.get_or_init(|| Arc::new(made))) as AnyDevice))
-}
-
-async fn agree_on_settings(bootstrap: &dyn Bootstrap, settings: &Settings) -> Result<()> {
-    let mut mine = settings.values_equal_on_all();
-    mine.push(("bytes of globals in the executable", settings.statics.to_string()));
-    let lines: Vec<String> = mine.iter().map(|(_, value)| value.clone()).collect();
-    let all = bootstrap.exchange(lines.join("\n").into_bytes()).await?;
-    let me = bootstrap.placement().pe;
-    // Everybody compares with PE 0, so that all PEs name the same two.
-    let differs = |pe: usize| all[pe] != all[0];
-    let Some(pe_b) = (0..all.len()).find(|&pe| differs(pe)) else { return Ok(()) };
-    let values = |pe: usize| String::from_utf8_lossy(&all[pe]).lines().map(str::to_owned).collect::<Vec<_>>();
-    let (a, b) = (values(0), values(pe_b));
-    for (i, &(name, _)) in mine.iter().enumerate() {
-        let (a, b) = (a.get(i).cloned().unwrap_or_default(), b.get(i).cloned().unwrap_or_default());
-        if a != b {
-            return Err(Error::SettingMismatch { name, pe_a: 0, value_a: a, pe_b, value_b: b });
-        }
-    }
-    Err(Error::bootstrap("init", format!("PE {me} runs another version of oxshmem than PE {pe_b}")))
-}
-
-/// What the PEs of a host can do together.
-struct Abilities {
-    /// How many PEs share this machine's processors: those of this host, and of hosts that are only simulated.
-    pes: usize,
-    /// Processors that some of them may run on.
-    cpus: usize,
-    /// Whether all of them are registered for membarrier.
-    membarrier: bool,
-}
-
-impl Abilities {
-    /// Collects them. Collective; all PEs get the same.
-    async fn exchange(bootstrap: &dyn Bootstrap) -> Result<Self> {
-        let quota = allowed_cpus();
-        if bootstrap.in_process() {
-            let pes = bootstrap.placement().n_pes;
-            return Ok(Self { pes, cpus: quota, membarrier: false });
-        }
-        let membarrier = doorbell::register_membarrier();
-        // A PE bound to one processor must not believe that there is only that one.
-        let set =
-            rustix::thread::sched_getaffinity(None).map_err(|e| Error::system("sched_getaffinity", e))?;
-        let mut mine = [0u64; CpuSet::MAX_CPU / 64];
-        for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)) {
-            mine[cpu / 64] |= 1 << (cpu % 64);
-        }
-        let machine = machine();
-        let words = [u64::from(membarrier), quota as u64, machine].into_iter().chain(mine);
-        let all = bootstrap.exchange(words.flat_map(u64::to_le_bytes).collect()).await?;
-
-        let (mut membarrier, mut quotas, mut union) = (true, 0, [0u64; CpuSet::MAX_CPU / 64]);
-        let placement = bootstrap.placement();
-        let (here, mut pes) = (placement.hosts.host_of(placement.pe), 0);
-        for (pe, theirs) in all.iter().enumerate() {
-            let mut words =
-                theirs.chunks_exact(8).map(|word| word.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)));
-            let can = words.next() == Some(1);
-            let quota = words.next().unwrap_or(0) as usize;
-            // What the PEs of other machines can do is their business.
-            if words.next() != Some(machine) && placement.hosts.host_of(pe) != here {
-                continue;
-            }
-            pes += 1;
-            membarrier &= can;
-            quotas = quotas.max(quota);
-            union.iter_mut().zip(words).for_each(|(union, word)| *union |= word);
-        }
-        let count = |mask: &[u64]| mask.iter().map(|word| word.count_ones() as usize).sum::<usize>();
-        // A control group may allow less time than processors; then each PE's quota is below its own set.
-        let limited = quota < count(&mine);
-        let (quota, union) = (quotas, count(&union));
-        Ok(Self { pes, cpus: if limited { quota.min(union) } else { union }.max(1), membarrier })
-    }
 }

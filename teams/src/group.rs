@@ -573,12 +573,16 @@ impl Here {
 
 fn mismatch(record: &Record) -> Error {
     let [pe_a, a, b, pe_b, c, d] = *record;
-    Error::CollectiveMismatch {
-        pe_a: pe_a as usize,
-        call_a: Signature::from_words([a, b]).to_string(),
-        pe_b: pe_b as usize,
-        call_b: Signature::from_words([c, d]).to_string(),
-    }
+    let [a, b] = [[a, b], [c, d]].map(Signature::from_words);
+    let call_b = match b.later_than(a) {
+        None => b.to_string(),
+        Some(later) => {
+            let when = if later > 0 { "later" } else { "earlier" };
+            let s = if later.abs() == 1 { "" } else { "s" };
+            format!("the same {} collective{s} of the team {when}", later.abs())
+        }
+    };
+    Error::CollectiveMismatch { pe_a: pe_a as usize, call_a: a.to_string(), pe_b: pe_b as usize, call_b }
 }
 
 /// One more than the counter was. Collectives run one at a time, so there is no need to lock the bus.

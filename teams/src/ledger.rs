@@ -28,7 +28,7 @@ pub(crate) struct Ledger {
 }
 
 fn entry(number: u64, signature: Signature) -> Entry {
-    let [what, len] = signature.words();
+    let [what, len] = signature.unnumbered().words();
     [number, what, len]
 }
 

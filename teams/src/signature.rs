@@ -4,12 +4,18 @@ use std::fmt;
 
 use oxshmem_runtime::activity::{self, Activity};
 
-use crate::reduction::{Kernel, ReduceOp};
+use crate::{
+    reduction::{Kernel, ReduceOp},
+    scratch::STREAM,
+};
 
 /// A collective call: two words that every PE of the team must come to alike.
+///
+/// Where it travels with a message that others may take for one of a later call, it also says which of the team's
+/// collectives it is: a PE that has left out one, whose root waits for nobody, is found out by the next one like it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
-    /// The call, the type and the root.
+    /// The call, which of the team's it is, the type and the root.
     what: u64,
     /// Elements.
     len: u64,
@@ -39,6 +45,13 @@ pub(crate) enum Call {
 
 /// Bits for a number of elements where it travels. They suffice for all memory that there is.
 const LEN_BITS: u32 = 40;
+
+/// Where in the first word the last bits of the collective's number are; 0 where it is not said.
+const NUMBER_BIT: u32 = 8;
+/// How many numbers these bits tell apart: more than two PEs can be apart by, as broadcasts let none get far ahead.
+const NUMBERS: u64 = 64;
+const NUMBER: u64 = (NUMBERS - 1) << NUMBER_BIT;
+const _: () = assert!(NUMBER >> DEVICE_BIT == 0 && 2 * STREAM < NUMBERS as usize);
 
 /// Set where the call is on device memory.
 const DEVICE_BIT: u32 = 14;
@@ -81,6 +94,27 @@ impl Signature {
     #[inline(always)]
     pub(crate) fn on_device(self, is: bool) -> Self {
         Self { what: self.what | u64::from(is) << DEVICE_BIT, ..self }
+    }
+
+    /// The same call as the one with that number, counted from 1, of the team's.
+    #[inline(always)]
+    pub(crate) fn numbered(self, number: u64) -> Self {
+        Self { what: self.what | (number % NUMBERS) << NUMBER_BIT, ..self }
+    }
+
+    /// The same call without its number.
+    pub(crate) fn unnumbered(self) -> Self {
+        Self { what: self.what & !NUMBER, ..self }
+    }
+
+    /// By how many collectives of the team this call comes later than `other`, which is the same call but for that.
+    pub(crate) fn later_than(self, other: Self) -> Option<i64> {
+        let [this, that] = [self, other].map(|call| (call.what & NUMBER) >> NUMBER_BIT);
+        if this == that || !self.unnumbered().agrees(other.unnumbered()) {
+            return None;
+        }
+        let ahead = (NUMBERS + this - that) % NUMBERS;
+        Some(if ahead > NUMBERS / 2 { ahead as i64 - NUMBERS as i64 } else { ahead as i64 })
     }
 
     /// A call of which no more is compared here than what kind it is.
@@ -139,7 +173,7 @@ impl Signature {
     /// A number that is nearly always another for a call that does not [agree](Self::agrees), and never for one that does.
     pub(crate) fn digest(self) -> u64 {
         let len = if self.what as u8 == Call::Collect as u8 { 0 } else { self.len };
-        let hash = (self.what ^ len.rotate_left(24)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = (self.unnumbered().what ^ len.rotate_left(24)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32
     }
 
@@ -224,5 +258,26 @@ mod tests {
         assert_eq!(device.to_string(), "sum_reduce of 8 elements of f64 in device memory");
         assert_eq!(from_2.to_string(), "broadcast of 3 elements of 8 bytes from PE 2");
         assert_eq!(Signature::from_words([u64::MAX, 0]).name(), "another call");
+    }
+
+    #[test]
+    fn calls_that_are_some_others_apart_are_told_apart_and_by_how_many() {
+        let sum = Signature::of_kernel(Call::Reduce, &Kernel::sum::<f64>(), 8).on_device(true);
+        let from_2 = Signature::sized(Call::Broadcast, 8, 3, 2);
+        for call in [sum, from_2] {
+            for number in 1..200 {
+                let numbered = call.numbered(number);
+                assert!(numbered.agrees(numbered) && numbered.unnumbered() == call);
+                assert_eq!(Signature::received(numbered.words_of(5)), (numbered, 5));
+                assert_eq!((numbered.to_string(), numbered.digest()), (call.to_string(), call.digest()));
+                assert_eq!((numbered.is_broadcast(), numbered.name()), (call.is_broadcast(), call.name()));
+                for other in number.saturating_sub(30).max(1)..number + 30 {
+                    let (other, apart) = (call.numbered(other), number as i64 - other as i64);
+                    assert_eq!(numbered.agrees(other), apart == 0);
+                    assert_eq!(numbered.later_than(other), (apart != 0).then_some(apart));
+                }
+            }
+        }
+        assert_eq!(sum.numbered(1).later_than(from_2.numbered(2)), None);
     }
 }

@@ -22,6 +22,17 @@ const LIMIT: Duration = Duration::from_secs(100);
 /// Has MPI programs share no memory with MPI: that stays behind in files when a job is ended.
 const BTL: (&str, &str) = ("OMPI_MCA_btl", "self,tcp");
 
+/// Linkers that programs are linked with, by the names that `-fuse-ld` knows.
+const LINKERS: [&str; 4] = ["bfd", "gold", "lld", "mold"];
+
+/// A linker that is installed.
+#[derive(Debug)]
+pub(crate) struct Linker {
+    pub(crate) name: &'static str,
+    /// What makes the compiler use it.
+    options: Vec<String>,
+}
+
 /// A compiled program.
 #[derive(Debug)]
 pub(crate) struct Program(PathBuf);
@@ -53,6 +64,54 @@ pub(crate) fn programs() -> PathBuf {
 /// A folder of this crate.
 pub(crate) fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// Whether the compiler can link like this: what it says if it cannot.
+pub(crate) fn possible(options: &[&str]) -> Result<(), String> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Relaxed);
+    let out =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("possible-{}-{number}", std::process::id()));
+    let mut compiler = Command::new("cc");
+    compiler.args(options).args(["-x", "c", "/dev/null", "-Wl,--defsym,main=0", "-o"]).arg(&out);
+    let ended = Ended::of(&mut compiler);
+    let _ = fs::remove_file(out);
+    if ended.status == Some(0) { Ok(()) } else { Err(ended.stderr.lines().next().unwrap_or("").to_owned()) }
+}
+
+impl Linker {
+    /// All that are installed. It says which are not.
+    pub(crate) fn all() -> Vec<Self> {
+        LINKERS.into_iter().filter_map(Self::find).collect()
+    }
+
+    fn find(name: &'static str) -> Option<Self> {
+        let mut options = vec![format!("-fuse-ld={name}")];
+        let mut found = possible(&[&options[0]]);
+        if found.is_err()
+            && name == "lld"
+            && let Some(folder) = folder_of_rusts_lld()
+        {
+            options.push(format!("-B{}", folder.display()));
+            found = possible(&[&options[0], &options[1]]);
+        }
+        if let Err(why) = &found {
+            println!("skipped: the linker {name} is not here: {why}");
+        }
+        found.is_ok().then_some(Self { name, options })
+    }
+
+    /// These options, and what chooses this linker.
+    pub(crate) fn with<'a>(&'a self, options: &[&'a str]) -> Vec<&'a str> {
+        self.options.iter().map(String::as_str).chain(options.iter().copied()).collect()
+    }
+}
+
+/// Where Rust keeps an `ld.lld` of its own, for compilers that are told to look there.
+fn folder_of_rusts_lld() -> Option<PathBuf> {
+    let libraries = output("rustc", &["--print", "target-libdir"])?;
+    let folder = Path::new(libraries.trim()).parent()?.join("bin/gcc-ld");
+    folder.join("ld.lld").exists().then_some(folder)
 }
 
 impl Program {
@@ -93,7 +152,7 @@ impl Program {
 
     /// The same for a program that needs MPI too. `None`, which it says, if there is no MPI that speaks PMIx.
     pub(crate) fn with_mpi(source: &str, options: &[&str]) -> Option<Self> {
-        let Some(show) = output("mpicc", "-show").filter(|_| mpirun_is("Open MPI")) else {
+        let Some(show) = output("mpicc", &["-show"]).filter(|_| mpirun_is("Open MPI")) else {
             println!("{source} does not run: Open MPI is missing (Debian: openmpi-bin and libopenmpi-dev)");
             return None;
         };
@@ -153,12 +212,12 @@ impl Program {
 
 /// Whether `mpirun` says this of itself.
 pub(crate) fn mpirun_is(what: &str) -> bool {
-    output("mpirun", "--version").is_some_and(|text| text.contains(what))
+    output("mpirun", &["--version"]).is_some_and(|text| text.contains(what))
 }
 
 /// What a command prints, if it is there and works.
-fn output(name: &str, arg: &str) -> Option<String> {
-    let output = Command::new(name).arg(arg).stdin(Stdio::null()).output().ok()?;
+fn output(name: &str, args: &[&str]) -> Option<String> {
+    let output = Command::new(name).args(args).stdin(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

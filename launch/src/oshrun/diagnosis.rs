@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, os::fd::OwnedFd, time::Duration};
 
-use oxshmem_runtime::activity::{Boards, PeBoard, Table};
+use oxshmem_runtime::activity::{Boards, PeBoard, Table, list};
 use tokio::time::Instant;
 
 use super::{course::About, places::Places};
@@ -78,19 +78,21 @@ impl Diagnosis {
         self.due
     }
 
-    /// The message about a job that hangs, if there is something new to say.
+    /// The message about a job that hangs, if there is something new to say. Others wait for the PEs `awaited` before there is
+    /// symmetric memory.
     pub(super) fn hang(
         &mut self,
         pids: &[u32],
         known: impl Fn(usize) -> Known,
+        awaited: &[usize],
         now: Instant,
     ) -> Option<String> {
         self.due = None;
-        let table = self.table(pids, known, About::All)?;
+        let table = self.table(pids, &known, About::All)?;
         if self.told.as_ref().is_some_and(|(_, told)| told.says_the_same_as(&table)) {
             return None;
         }
-        let mut text = String::new();
+        let mut text = self.missing(pids, known, awaited);
         for mismatch in table.mismatches() {
             text += &format!("oshrun: {mismatch}\n");
         }
@@ -104,6 +106,28 @@ impl Diagnosis {
         let Some(table) = self.table(pids, known, about) else { return String::new() };
         let mismatches: String = table.mismatches().iter().map(|line| format!("  {line}\n")).collect();
         format!("\n{mismatches}{table}").trim_end().to_owned()
+    }
+
+    /// Whom those in init wait for.
+    fn missing(&self, pids: &[u32], known: impl Fn(usize) -> Known, awaited: &[usize]) -> String {
+        let joined: Vec<usize> =
+            self.boards.iter().flatten().flat_map(Boards::read).map(|it| it.pe).collect();
+        let is_in_init = |pe: &usize| known(*pe) == Known::Inside && !joined.contains(pe);
+        let waiting = (0..pids.len()).filter(|pe| is_in_init(pe) && !awaited.contains(pe));
+        let waiting: Vec<usize> = waiting.collect();
+        let wait = match waiting[..] {
+            [] => return String::new(),
+            [pe] => format!("PE {pe} waits"),
+            _ => format!("PEs {} wait", list(&waiting)),
+        };
+        match *awaited {
+            [] => String::new(),
+            [pe] => {
+                let host = self.places.host_name(pe);
+                format!("oshrun: {wait} in init for PE {pe} (pid {} on host {host})\n", pids[pe])
+            }
+            _ => format!("oshrun: {wait} in init for PEs {}\n", list(awaited)),
+        }
     }
 
     fn table(&self, pids: &[u32], known: impl Fn(usize) -> Known, about: About) -> Option<Table> {
@@ -170,13 +194,35 @@ mod tests {
         diagnosis.stuck(start + TO_GATHER / 2);
         assert_eq!(diagnosis.due(), Some(start + TO_GATHER));
         // Everybody is in init: a table of all says so, once.
-        let text = diagnosis.hang(&[7, 8], |_| Known::Inside, start + TO_GATHER).expect("something to say");
+        let inside = |_| Known::Inside;
+        let text = diagnosis.hang(&[7, 8], inside, &[], start + TO_GATHER).expect("something to say");
         assert!(text.starts_with("oshrun: the job may be stuck, its PEs are in:\n  PE "), "{text}");
         assert!(text.ends_with("  0,1  node1  7,8  init\n"), "{text}");
         diagnosis.stuck(start + TO_REST / 2);
         assert_eq!(diagnosis.due(), Some(start + TO_GATHER + TO_REST));
-        assert_eq!(diagnosis.hang(&[7, 8], |_| Known::Inside, start + 2 * TO_REST), None);
+        assert_eq!(diagnosis.hang(&[7, 8], inside, &[], start + 2 * TO_REST), None);
         assert_eq!(diagnosis.due(), None);
+    }
+
+    #[test]
+    fn who_does_not_come_to_init_is_named() {
+        let start = Instant::now();
+        let outside = |_| Known::Outside("not in init yet".to_owned());
+        let but = |missing: usize| move |pe| if pe == missing { outside(pe) } else { Known::Inside };
+        let mut of_one = diagnosis(Hosts::one(4));
+        let text = of_one.hang(&[7, 8, 9, 10], but(2), &[2], start).expect("something to say");
+        let [who, title, ..] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+        assert_eq!(who, "oshrun: PEs 0,1,3 wait in init for PE 2 (pid 9 on host node1)");
+        assert_eq!(title, "oshrun: the job may be stuck, its PEs are in:");
+        assert!(
+            text.contains("  0,1,3  node1  7,8,10  init\n  2      node1  9       not in init yet\n"),
+            "{text}"
+        );
+        let text = diagnosis(Hosts::one(3)).hang(&[7, 8, 9], |_| Known::Inside, &[1, 2], start);
+        assert!(text.is_some_and(|text| text.starts_with("oshrun: PE 0 waits in init for PEs 1,2\n")));
+        // Those that wait are waited for too: nobody is missing.
+        let text = diagnosis(Hosts::one(2)).hang(&[7, 8], |_| Known::Inside, &[0, 1], start);
+        assert!(text.is_some_and(|text| text.starts_with("oshrun: the job may be stuck")));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use oxshmem_runtime::bootstrap::wire::{Inbox, Kind, Message, Outbox};
+use oxshmem_runtime::bootstrap::wire::{Inbox, Kind, Message, Outbox, TELL_NOTHING};
 use rustix::{
     io::Errno,
     process::{Pid, Signal, kill_process},
@@ -200,7 +200,10 @@ impl<'a> Job<'a> {
                 let (status, why) = (message.value, message.into_body().unwrap_or_default());
                 return self.course.aborted(pe, status, &String::from_utf8_lossy(&why));
             }
-            Kind::Exchange => message.into_body().and_then(|body| self.meeting.exchange(pe, ticket, body)),
+            Kind::Exchange => {
+                let want = message.value != TELL_NOTHING;
+                message.into_body().and_then(|body| self.meeting.exchange(pe, ticket, want, body))
+            }
             Kind::Offer => {
                 self.diagnosis.offer(pe, message.descriptors());
                 Ok(self.meeting.offer(pe, message))
@@ -233,7 +236,8 @@ impl<'a> Job<'a> {
     /// Prints what the PEs of a job that seems to be stuck are in.
     fn hang(&mut self) {
         let known = |pe| self.course.known(pe);
-        let text = self.diagnosis.hang(&self.course.pids(), known, Instant::now());
+        let awaited = self.meeting.awaited();
+        let text = self.diagnosis.hang(&self.course.pids(), known, &awaited, Instant::now());
         // A job that is being ended hangs no more.
         if let Some(text) = text.filter(|_| self.course.verdict_so_far().is_none()) {
             let output = Arc::clone(&self.output);

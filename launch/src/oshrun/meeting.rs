@@ -28,8 +28,10 @@ pub(super) struct Meeting {
 }
 
 struct Exchange {
-    /// Each PE's ticket and contribution.
-    given: Vec<(u64, Vec<u8>)>,
+    /// Each PE's ticket, and whether it wants what all have given.
+    tickets: Vec<(u64, bool)>,
+    /// Their contributions.
+    given: Vec<Vec<u8>>,
     missing: usize,
 }
 
@@ -53,26 +55,31 @@ impl Meeting {
         Self { n_pes, places, exchanges: VecDeque::new(), first: 0, joined, fetched, offers }
     }
 
-    /// PE `pe` joins its next exchange. The one that completes it brings everybody's answer.
-    pub(super) fn exchange(&mut self, pe: usize, ticket: u64, body: Vec<u8>) -> io::Result<Mail> {
+    /// PE `pe` joins its next exchange, of which it may `want` all contributions. The one that completes it brings everybody's
+    /// answer.
+    pub(super) fn exchange(&mut self, pe: usize, ticket: u64, want: bool, body: Vec<u8>) -> io::Result<Mail> {
         let index = (self.joined[pe] - self.first) as usize;
         self.joined[pe] += 1;
         if index == self.exchanges.len() {
-            let given = vec![(0, Vec::new()); self.n_pes];
-            self.exchanges.push_back(Exchange { given, missing: self.n_pes });
+            let (tickets, given) = (vec![(0, false); self.n_pes], vec![Vec::new(); self.n_pes]);
+            self.exchanges.push_back(Exchange { tickets, given, missing: self.n_pes });
         }
         let exchange = &mut self.exchanges[index];
-        exchange.given[pe] = (ticket, body);
+        (exchange.tickets[pe], exchange.given[pe]) = ((ticket, want), body);
         exchange.missing -= 1;
         if exchange.missing > 0 {
             return Ok(Mail::new());
         }
-        let (tickets, given): (Vec<_>, Vec<_>) = std::mem::take(&mut exchange.given).into_iter().unzip();
+        let Exchange { tickets, given, .. } = exchange;
+        // One body for all, so that an answer costs what its recipient's copy costs.
+        let nothing = Message::new(Kind::Exchanged);
+        let all = nothing.clone().with_body(wire::pack(given))?;
+        let answer =
+            |&(ticket, want): &(u64, bool)| if want { &all } else { &nothing }.clone().ticket(ticket);
+        let mail = tickets.iter().map(answer).enumerate().collect();
         self.exchanges.pop_front();
         self.first += 1;
-        // One body for all, so that an answer costs what its recipient's copy costs.
-        let answer = Message::new(Kind::Exchanged).with_body(wire::pack(&given))?;
-        Ok(tickets.into_iter().map(|ticket| answer.clone().ticket(ticket)).enumerate().collect())
+        Ok(mail)
     }
 
     /// PE `pe`, the leader of its host, offers what `message` carries.
@@ -87,6 +94,18 @@ impl Meeting {
         let mail = mail.collect();
         host.close();
         mail
+    }
+
+    /// The PEs that others wait for: those that have not joined what others have, and leaders whose offer others want.
+    pub(super) fn awaited(&self) -> Vec<usize> {
+        let is_open = !self.exchanges.is_empty();
+        let absent = (0..self.n_pes).filter(|&pe| is_open && self.joined[pe] == self.first);
+        let hosts = self.places.hosts();
+        let owing = self.offers.iter().enumerate().filter(|(_, offers)| !offers.waiting.is_empty());
+        let mut awaited: Vec<usize> = absent.chain(owing.map(|(host, _)| hosts.leader_of(host))).collect();
+        awaited.sort_unstable();
+        awaited.dedup();
+        awaited
     }
 
     /// PE `pe` asks for its host's next offer.
@@ -140,14 +159,47 @@ mod tests {
     #[test]
     fn the_last_to_join_an_exchange_completes_it() {
         let mut meeting = meeting(Hosts::one(2));
-        assert!(meeting.exchange(0, 10, vec![1]).unwrap().is_empty());
-        assert!(meeting.exchange(0, 11, vec![3]).unwrap().is_empty());
-        let mail = meeting.exchange(1, 20, vec![2]).unwrap();
+        assert!(meeting.exchange(0, 10, true, vec![1]).unwrap().is_empty());
+        assert!(meeting.exchange(0, 11, true, vec![3]).unwrap().is_empty());
+        let mail = meeting.exchange(1, 20, true, vec![2]).unwrap();
         let body = mail[0].1.clone().into_body().unwrap();
         assert_eq!(*wire::unpack(&body, 2).unwrap(), [vec![1], vec![2]]);
         assert_eq!(tickets(mail), [(0, 10), (1, 20)]);
-        assert_eq!(tickets(meeting.exchange(1, 21, vec![4]).unwrap()), [(0, 11), (1, 21)]);
+        assert_eq!(tickets(meeting.exchange(1, 21, true, vec![4]).unwrap()), [(0, 11), (1, 21)]);
         assert!(meeting.exchanges.is_empty());
+    }
+
+    #[test]
+    fn who_wants_nothing_hears_that_all_have_come() {
+        let mut meeting = meeting(Hosts::one(3));
+        meeting.exchange(0, 1, true, vec![5]).unwrap();
+        meeting.exchange(1, 2, false, vec![6]).unwrap();
+        let mail = meeting.exchange(2, 3, false, vec![]).unwrap();
+        let bodies: Vec<_> = mail.iter().map(|(_, message)| message.clone().into_body().unwrap()).collect();
+        assert_eq!(*wire::unpack(&bodies[0], 3).unwrap(), [vec![5], vec![6], vec![]]);
+        assert!(bodies[1].is_empty() && bodies[2].is_empty());
+        assert_eq!(tickets(mail), [(0, 1), (1, 2), (2, 3)]);
+    }
+
+    #[test]
+    fn those_that_others_wait_for_are_known() {
+        let mut meeting = meeting(Hosts::even(4, 2));
+        assert_eq!(meeting.awaited(), []);
+        meeting.exchange(0, 1, true, vec![]).unwrap();
+        meeting.exchange(0, 2, true, vec![]).unwrap();
+        meeting.exchange(2, 3, true, vec![]).unwrap();
+        assert_eq!(meeting.awaited(), [1, 3]);
+        meeting.exchange(3, 4, true, vec![]).unwrap();
+        // PE 3 waits for its host's leader, which has come to the exchange.
+        meeting.fetch(3, 5);
+        assert_eq!(meeting.awaited(), [1, 2]);
+        assert_eq!(meeting.exchange(1, 6, true, vec![]).unwrap().len(), 4);
+        assert_eq!(meeting.awaited(), [1, 2, 3]);
+        assert_eq!(meeting.offer(2, Message::new(Kind::Offer)).len(), 1);
+        for pe in 1..4 {
+            meeting.exchange(pe, 7, true, vec![]).unwrap();
+        }
+        assert_eq!(meeting.awaited(), []);
     }
 
     #[test]

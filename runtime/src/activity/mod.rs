@@ -11,6 +11,7 @@
 
 mod call;
 mod describe;
+mod joining;
 mod read;
 mod table;
 mod watchdog;
@@ -23,6 +24,7 @@ use std::sync::{
 use rustix::time::{ClockId, clock_gettime};
 
 pub use call::Call;
+pub(crate) use joining::Joining;
 pub use read::{Boards, PeBoard, Seen, Standing};
 pub use table::{Row, Table, list};
 pub(crate) use watchdog::{Watchdog, table_of};

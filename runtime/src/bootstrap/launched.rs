@@ -140,6 +140,16 @@ impl Bootstrap for Launched {
             .ok_or_else(|| failed(CALL, "oshrun's answer is malformed"))
     }
 
+    async fn exchange_to_leaders(&self, mine: Vec<u8>) -> Result<Option<Arc<[Vec<u8>]>>> {
+        const CALL: &str = "exchange";
+        if self.placement.is_leader() {
+            return self.exchange(mine).await.map(Some);
+        }
+        let message = Message::new(Kind::Exchange).value(wire::TELL_NOTHING).with_body(mine);
+        let ticket = self.send(CALL, message.map_err(|error| Error::system(CALL, error))?)?;
+        self.answer(CALL, ticket).await.map(|_| None)
+    }
+
     fn in_process(&self) -> bool {
         false
     }

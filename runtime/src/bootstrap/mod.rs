@@ -103,6 +103,13 @@ pub trait Bootstrap: Send + Sync + 'static {
     /// The result is one allocation for all PEs of a process.
     async fn exchange(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>>;
 
+    /// The same for the leaders of the hosts alone: other PEs get nothing, which takes them no time. What a PE gives is to be
+    /// shorter than 256 KiB. Matched in order with [`exchange`](Self::exchange).
+    async fn exchange_to_leaders(&self, mine: Vec<u8>) -> Result<Option<Arc<[Vec<u8>]>>> {
+        let all = self.exchange(mine).await?;
+        Ok(self.placement().is_leader().then_some(all))
+    }
+
     /// Returns when all PEs have called it.
     async fn barrier(&self) -> Result<()> {
         self.exchange(Vec::new()).await.map(drop)

@@ -63,6 +63,7 @@ pub async fn check(pe: &dyn Bootstrap) {
     let result = async {
         exchanges_what_each_gave(pe).await?;
         matches_calls_in_order(pe).await?;
+        leaders_get_what_all_gave(pe).await?;
         carries_large_and_unequal_messages(pe).await?;
         for _ in 0..10 {
             pe.barrier().await?;
@@ -105,6 +106,26 @@ async fn placements_agree(pe: &dyn Bootstrap) -> Result<()> {
         let Some((their_map, name)) = given.split_once('\n') else { panic!("PE {other} gave {given:?}") };
         assert_eq!(their_map, map, "PE {other} has another map than PE {}", placement.pe);
         assert_eq!(name == placement.host, placement.local.contains(&other), "PE {other} is on {name}");
+    }
+    Ok(())
+}
+
+/// Others get nothing, and nobody's next exchange is another's this one.
+async fn leaders_get_what_all_gave(pe: &dyn Bootstrap) -> Result<()> {
+    let (me, n) = (pe.placement().pe, pe.placement().n_pes);
+    for round in 0..3 {
+        let text =
+            |pe: usize| format!("{} of PE {pe} in round {round}", "something ".repeat(1000 * (pe % 2)));
+        let heard = pe.exchange_to_leaders(text(me).into_bytes()).await?;
+        assert_eq!(heard.is_some(), pe.placement().is_leader());
+        if let Some(all) = heard {
+            assert_eq!(all.len(), n);
+            for (other, given) in all.iter().enumerate() {
+                assert_eq!(given, text(other).as_bytes());
+            }
+        }
+        let all = pe.exchange(vec![me as u8, round]).await?;
+        assert!(all.iter().enumerate().all(|(other, given)| *given == [other as u8, round]));
     }
     Ok(())
 }

@@ -33,6 +33,9 @@ use rustix::{
 /// The longest datagram.
 pub const MAX_DATAGRAM: usize = 32 << 10;
 
+/// The value of an exchange of whose contributions the PE wants none.
+pub const TELL_NOTHING: i32 = 1;
+
 /// The most descriptors in one datagram; the kernel's own limit is 253.
 pub const MAX_DESCRIPTORS: usize = 200;
 
@@ -42,7 +45,7 @@ pub const MAX_DESCRIPTORS: usize = 200;
 pub enum Kind {
     /// PE: this process takes part from now on.
     Hello = 1,
-    /// PE: its contribution to an exchange (ticket, body).
+    /// PE: its contribution to an exchange (ticket; value: [`TELL_NOTHING`] or 0; body).
     Exchange,
     /// PE, a host's leader: descriptors for the PEs of its host (descriptors).
     Offer,
@@ -54,7 +57,7 @@ pub enum Kind {
     Abort,
     /// PE: it has waited for longer than it should (no parts).
     Stuck,
-    /// Launcher: everybody's contributions (the ticket of the exchange; body, see [`pack`]).
+    /// Launcher: everybody's contributions (the ticket of the exchange; body, see [`pack`]); no body if none was wanted.
     Exchanged,
     /// Launcher: what the leader offered (the ticket of the fetch; descriptors).
     Offered,

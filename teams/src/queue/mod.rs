@@ -237,6 +237,7 @@ impl Core {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
             let used = queue.lend(call.memory);
+            let signature = signature.numbered(queue.next());
             // Made in place: a call of the C library's copy would cost more than the bytes of a small one.
             let exchange = Exchange::new(mode, deal, signature, call.source, call.dest);
             self.push(queue, Running::Exchange(exchange, used))
@@ -255,6 +256,7 @@ impl Core {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
             let used = queue.lend(call.memory);
+            let signature = signature.numbered(queue.next());
             self.push(queue, Running::Stream(Stream::new(signature, root, call.source, call.dest), used))
         });
         Collective::new(self, ticket)
@@ -562,6 +564,12 @@ impl Core {
 impl Queue {
     fn len(&self) -> u64 {
         u64::from(self.front.is_some()) + self.behind.len() as u64
+    }
+
+    /// The number of a collective that is called now.
+    #[inline(always)]
+    fn next(&self) -> u64 {
+        self.ended + self.len() + 1
     }
 
     /// What a collective that is called now uses of `memory`: the one whose turn it is only borrows it.

@@ -151,6 +151,26 @@ impl Client {
         }
     }
 
+    /// The same in one round, in which each gives at most [`PIECE`] bytes: what `givers`, in their order, have given.
+    pub(super) fn exchange_short(
+        &self,
+        mine: &[u8],
+        givers: impl Iterator<Item = usize>,
+    ) -> Result<Vec<Vec<u8>>> {
+        if mine.len() > PIECE {
+            return Err(failed(format_args!("{} bytes are more than a PE gives in one round", mine.len())));
+        }
+        let mut first = (mine.len() as u64).to_le_bytes().to_vec();
+        first.extend(mine);
+        let mut all = Vec::new();
+        self.round(Some(&first), givers, |_, piece| {
+            let (_, piece) = piece.split_first_chunk::<LENGTH>()?;
+            all.push(piece.to_vec());
+            Some(())
+        })?;
+        Ok(all)
+    }
+
     /// One round of it: puts this process's piece, if it has one, and takes those of `givers`.
     fn round(
         &self,

@@ -125,9 +125,9 @@ fn open(client: &Client, placement: &Placement) -> Result<Sharing> {
         _ => None,
     };
     let mine = desk.as_ref().map(|desk| desk.address().to_bytes().to_vec()).unwrap_or_default();
-    let all = client.exchange(&mine, placement.n_pes)?;
     let leader = placement.local[0];
-    match (desk, Address::from_bytes(&all[leader])) {
+    let told = client.exchange_short(&mine, std::iter::once(leader))?;
+    match (desk, told.first().and_then(|told| Address::from_bytes(told))) {
         (Some(desk), _) => Ok(Sharing::Leader(Arc::new(Turn::new(desk)))),
         (None, _) if placement.is_leader() => Ok(Sharing::Alone),
         (None, Some(address)) => Ok(Sharing::Other(Arc::new(Turn::new(Visitor::new(address))))),
@@ -164,6 +164,16 @@ impl Bootstrap for Pmix {
             client.exchange(&mine, n)
         })
         .await
+    }
+
+    async fn exchange_to_leaders(&self, mine: Vec<u8>) -> Result<Option<Arc<[Vec<u8>]>>> {
+        let turn = Arc::clone(&self.meeting).lock_owned().await;
+        let (client, n) = (self.client, if self.placement.is_leader() { self.placement.n_pes } else { 0 });
+        let heard = blocking("exchange", move || {
+            let _turn = turn;
+            client.exchange_short(&mine, 0..n)
+        });
+        heard.await.map(|all| (n > 0).then(|| all.into()))
     }
 
     async fn barrier(&self) -> Result<()> {

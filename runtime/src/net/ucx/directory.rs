@@ -12,9 +12,22 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Directory(HostMap);
 
-/// Puts what all PEs have published where all PEs of the host find it. Collective over the host.
-pub(super) async fn share(bootstrap: &dyn Bootstrap, all: &[Vec<u8>]) -> Result<Arc<Directory>> {
-    bootstrap::share(bootstrap, || Directory::new(all)).await
+/// Puts what all PEs have published, which the leader has heard, where all PEs of the host find it. An error if some PE has
+/// published nothing. Collective over the host.
+pub(super) async fn share(
+    bootstrap: &dyn Bootstrap,
+    heard: Option<Arc<[Vec<u8>]>>,
+) -> Result<Arc<Directory>> {
+    let all = heard.as_deref().unwrap_or_default();
+    let missing = all.iter().position(Vec::is_empty);
+    // The others must not wait for a leader that has left: they find nothing.
+    let all = if missing.is_some() { &[] } else { all };
+    let directory = bootstrap::share(bootstrap, || Directory::new(all)).await?;
+    if !directory.is_empty() {
+        return Ok(directory);
+    }
+    let who = missing.map_or("another PE".to_owned(), |pe| format!("PE {pe}"));
+    Err(Error::bootstrap("init", format!("{who} has no way to other hosts; it says why")))
 }
 
 impl Directory {
@@ -34,6 +47,12 @@ impl Directory {
         // SAFETY: as above: the end of the last.
         unsafe { copy::store(map.base().add(all.len() * size_of::<u64>()).cast::<u64>(), at as u64) };
         Ok(Self(map))
+    }
+
+    /// Whether it is of nobody.
+    fn is_empty(&self) -> bool {
+        // SAFETY: there is at least the end of the last, which is where the first would begin.
+        unsafe { copy::load(self.0.base().cast::<u64>()) as usize == size_of::<u64>() }
     }
 
     /// What `pe` has published.
@@ -80,6 +99,8 @@ mod tests {
             assert_eq!(&made.of(pe).unwrap(), published);
             assert_eq!(&opened.of(pe).unwrap(), published);
         }
-        assert!(made.of(100_000).is_err());
+        assert!(made.of(100_000).is_err() && !opened.is_empty());
+        let nobody = Directory::new(&[]).unwrap();
+        assert!(nobody.is_empty() && nobody.of(0).is_err());
     }
 }

@@ -70,13 +70,11 @@ pub(super) async fn connect(
         Ok(worker) => worker.published().to_vec(),
         Err(_) => Vec::new(),
     };
-    let all = bootstrap.exchange(published).await?;
+    let heard = bootstrap.exchange_to_leaders(published).await?;
+    // A leader that has nothing to publish says so before it fails: its host waits for it.
+    let directory = directory::share(&**bootstrap, heard).await;
     let worker = opened?;
-    if let Some(pe) = all.iter().position(Vec::is_empty) {
-        return Err(Error::bootstrap("init", format!("PE {pe} has no way to other hosts; it says why")));
-    }
-    worker.learn(directory::share(&**bootstrap, &all).await?);
-    drop(all);
+    worker.learn(directory?);
     let helper = Helper::start(Arc::clone(&worker), executor.may_spin())?;
     Ok(UcxNet { worker, helper })
 }

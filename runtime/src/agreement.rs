@@ -1,0 +1,272 @@
+//! What PEs tell each other first: whether they have the same settings, and what those of a host can do together.
+//!
+//! It concerns everybody, but only the leaders of hosts need to hear what every PE says. Each tells its host what comes of it, so
+//! that a process needs neither memory nor time for each PE of the job.
+
+use std::{
+    fs::File,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::fs::FileExt,
+    },
+};
+
+use rustix::{
+    fs::{MemfdFlags, memfd_create},
+    thread::CpuSet,
+};
+
+use crate::{
+    Error, Result,
+    bootstrap::{self, Bootstrap, Placement, Shared},
+    doorbell,
+    pe::allowed_cpus,
+    settings::Settings,
+};
+
+/// Words for the processors that a PE may run on.
+const CPU_WORDS: usize = CpuSet::MAX_CPU / 64;
+
+/// What the PEs of a host can do together.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Abilities {
+    /// How many PEs share this machine's processors: those of this host, and of hosts that are only simulated.
+    pub(crate) pes: usize,
+    /// Processors that some of them may run on.
+    pub(crate) cpus: usize,
+    /// Whether all of them are registered for membarrier.
+    pub(crate) membarrier: bool,
+}
+
+impl Abilities {
+    /// Collects them. An error unless all PEs have the same settings. Collective; all PEs of a host get the same.
+    pub(crate) async fn agree(bootstrap: &dyn Bootstrap, settings: &Settings) -> Result<Self> {
+        let mut values = settings.values_equal_on_all();
+        values.push(("bytes of globals in the executable", settings.statics.to_string()));
+        let lines: Vec<&str> = values.iter().map(|(_, value)| value.as_str()).collect();
+        let text = lines.join("\n");
+        let names: Vec<&'static str> = values.iter().map(|&(name, _)| name).collect();
+
+        let placement = bootstrap.placement();
+        if bootstrap.in_process() {
+            compare(&bootstrap.exchange(text.into_bytes()).await?, &names)?;
+            return Ok(Self { pes: placement.n_pes, cpus: allowed_cpus(), membarrier: false });
+        }
+        let mine = Said::of_this_process(&text)?;
+        let all = bootstrap.exchange_to_leaders(mine.to_bytes()).await?;
+        let heard = || Heard::from(all.as_deref().unwrap_or_default(), placement);
+        let heard = match placement.local.len() {
+            1 => heard(),
+            _ => *bootstrap::share(bootstrap, || Ok(heard())).await?,
+        };
+        if !heard.same_settings {
+            // On all hosts alike: now everybody is to know which differ.
+            compare(&bootstrap.exchange(text.into_bytes()).await?, &names)?;
+            return Err(Error::bootstrap("init", "PEs differ in settings that they have in common"));
+        }
+        Ok(heard.abilities(&mine))
+    }
+}
+
+/// What a PE says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Said {
+    /// A number that stands for its settings.
+    settings: u64,
+    /// Whether it is registered for membarrier.
+    membarrier: bool,
+    /// How many processors' time it may have.
+    quota: usize,
+    /// The machine that it runs on.
+    machine: u64,
+    /// The processors that it may run on, a bit for each.
+    cpus: [u64; CPU_WORDS],
+}
+
+impl Said {
+    fn of_this_process(settings: &str) -> Result<Self> {
+        // A PE bound to one processor must not believe that there is only that one.
+        let set =
+            rustix::thread::sched_getaffinity(None).map_err(|e| Error::system("sched_getaffinity", e))?;
+        let mut cpus = [0; CPU_WORDS];
+        for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)) {
+            cpus[cpu / 64] |= 1 << (cpu % 64);
+        }
+        Ok(Self {
+            settings: fnv(settings.as_bytes()),
+            membarrier: doorbell::register_membarrier(),
+            quota: allowed_cpus(),
+            machine: machine(),
+            cpus,
+        })
+    }
+
+    /// The processors come last, as far as there are any.
+    fn to_bytes(&self) -> Vec<u8> {
+        let words = [self.settings, u64::from(self.membarrier), self.quota as u64, self.machine];
+        let used = self.cpus.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
+        words.iter().chain(&self.cpus[..used]).flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        let words =
+            bytes.chunks_exact(8).map(|word| word.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)));
+        let mut words = words.fuse();
+        let mut next = || words.next().unwrap_or(0);
+        let (settings, membarrier, quota, machine) = (next(), next() == 1, next() as usize, next());
+        Self { settings, membarrier, quota, machine, cpus: std::array::from_fn(|_| next()) }
+    }
+}
+
+/// What the leader of a host makes of what all PEs have said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Heard {
+    same_settings: bool,
+    /// Of the PEs that share this machine: how many they are, and whether all are registered for membarrier.
+    pes: usize,
+    membarrier: bool,
+    /// The most processors' time that one of them may have, and processors that some may run on.
+    quota: usize,
+    cpus: usize,
+}
+
+impl Heard {
+    fn from(all: &[Vec<u8>], placement: &Placement) -> Self {
+        let said = |pe: usize| all.get(pe).map_or_else(|| Said::from_bytes(&[]), |it| Said::from_bytes(it));
+        let (first, mine) = (said(0), said(placement.pe));
+        let here = placement.hosts.host_of(placement.pe);
+        let mut heard = Self { same_settings: true, pes: 0, membarrier: true, quota: 0, cpus: 0 };
+        let mut union = [0; CPU_WORDS];
+        for pe in 0..all.len() {
+            let theirs = said(pe);
+            heard.same_settings &= theirs.settings == first.settings;
+            // What the PEs of other machines can do is their business.
+            if theirs.machine != mine.machine && placement.hosts.host_of(pe) != here {
+                continue;
+            }
+            heard.pes += 1;
+            heard.membarrier &= theirs.membarrier;
+            heard.quota = heard.quota.max(theirs.quota);
+            union.iter_mut().zip(theirs.cpus).for_each(|(union, word)| *union |= word);
+        }
+        heard.cpus = count(&union);
+        heard
+    }
+
+    /// For the PE that has said `mine`.
+    fn abilities(self, mine: &Said) -> Abilities {
+        let Self { pes, membarrier, quota, cpus, .. } = self;
+        // A control group may allow less time than processors; then each PE's quota is below its own set.
+        let limited = mine.quota < count(&mine.cpus);
+        Abilities { pes, cpus: if limited { quota.min(cpus) } else { cpus }.max(1), membarrier }
+    }
+}
+
+impl Shared for Heard {
+    fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
+        let &Self { same_settings, pes, membarrier, quota, cpus } = self;
+        let words = [usize::from(same_settings), pes, usize::from(membarrier), quota, cpus];
+        let bytes: Vec<u8> = words.iter().flat_map(|&word| (word as u64).to_le_bytes()).collect();
+        let failed = |error| Error::system("share", error);
+        let memfd = memfd_create("oxshmem-abilities", MemfdFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
+        let file = File::from(memfd);
+        file.write_all_at(&bytes, 0).map_err(failed)?;
+        Ok(vec![file.into()])
+    }
+
+    fn from_descriptors(descriptors: Vec<OwnedFd>) -> Result<Self> {
+        let [only] = &descriptors[..] else {
+            return Err(Error::bootstrap("share", "abilities come with one descriptor"));
+        };
+        let failed = |error| Error::system("share", error);
+        let file = File::from(only.as_fd().try_clone_to_owned().map_err(failed)?);
+        let mut words = [[0; 8]; 5];
+        file.read_exact_at(words.as_flattened_mut(), 0).map_err(failed)?;
+        let [same, pes, membarrier, quota, cpus] = words.map(|word| u64::from_le_bytes(word) as usize);
+        Ok(Self { same_settings: same == 1, pes, membarrier: membarrier == 1, quota, cpus })
+    }
+}
+
+/// An error unless all PEs have given the same values of the settings with these names.
+fn compare(all: &[Vec<u8>], names: &[&'static str]) -> Result<()> {
+    // Everybody compares with PE 0, so that all PEs name the same two.
+    let Some(pe_b) = (0..all.len()).find(|&pe| all[pe] != all[0]) else { return Ok(()) };
+    let values = |pe: usize| String::from_utf8_lossy(&all[pe]).lines().map(str::to_owned).collect::<Vec<_>>();
+    let (a, b) = (values(0), values(pe_b));
+    for (i, &name) in names.iter().enumerate() {
+        let (a, b) = (a.get(i).cloned().unwrap_or_default(), b.get(i).cloned().unwrap_or_default());
+        if a != b {
+            return Err(Error::SettingMismatch { name, pe_a: 0, value_a: a, pe_b, value_b: b });
+        }
+    }
+    Err(Error::bootstrap("init", format!("PE {pe_b} runs another version of oxshmem than PE 0")))
+}
+
+fn count(mask: &[u64]) -> usize {
+    mask.iter().map(|word| word.count_ones() as usize).sum()
+}
+
+/// A number that is the same in all processes of this machine, and hardly ever in one of another.
+fn machine() -> u64 {
+    fnv(&std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default())
+}
+
+/// FNV-1a.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bootstrap::Hosts;
+
+    fn said(machine: u64, cpus: &[usize], quota: usize) -> Said {
+        let mut words = [0; CPU_WORDS];
+        cpus.iter().for_each(|cpu| words[cpu / 64] |= 1 << (cpu % 64));
+        Said { settings: 7, membarrier: true, quota, machine, cpus: words }
+    }
+
+    fn heard(all: &[Said], pe: usize, hosts: Hosts) -> Heard {
+        let all: Vec<_> = all.iter().map(Said::to_bytes).collect();
+        Heard::from(&all, &Placement::new(pe, Arc::new(hosts), "node1".to_owned()))
+    }
+
+    #[test]
+    fn what_is_said_survives_the_way_and_is_short() {
+        for it in [said(1, &[0, 1], 2), said(2, &[CpuSet::MAX_CPU - 1], 1), said(3, &[], 0)] {
+            assert_eq!(Said::from_bytes(&it.to_bytes()), it);
+        }
+        assert_eq!(said(1, &[0, 63], 2).to_bytes().len(), 40);
+        assert_eq!(Said::from_bytes(&[1, 2, 3]).quota, 0);
+        let heard = Heard { same_settings: false, pes: 5, membarrier: true, quota: 3, cpus: 4 };
+        assert_eq!(Heard::from_descriptors(heard.to_descriptors().unwrap()).unwrap(), heard);
+    }
+
+    #[test]
+    fn processors_count_once_for_all_pes_of_a_machine_and_not_for_others() {
+        let all = [said(1, &[0, 1], 2), said(1, &[2], 1), said(2, &[0, 1, 2, 3], 4), said(1, &[1], 1)];
+        // The hosts of PEs 0 and 3 are simulated ones on one machine.
+        let here = heard(&all, 0, Hosts::from_labels([0, 0, 1, 2]));
+        assert_eq!((here.pes, here.cpus, here.quota, here.same_settings), (3, 3, 2, true));
+        assert_eq!(here.abilities(&all[1]), Abilities { pes: 3, cpus: 3, membarrier: true });
+        let there = heard(&all, 2, Hosts::from_labels([0, 0, 1, 2]));
+        assert_eq!((there.pes, there.cpus), (1, 4));
+        // A control group gives the PEs of this host less time than processors.
+        let all = [said(1, &[0, 1, 2, 3], 2), said(1, &[0, 1, 2, 3], 2)];
+        assert_eq!(heard(&all, 0, Hosts::one(2)).abilities(&all[1]).cpus, 2);
+    }
+
+    #[test]
+    fn one_pe_without_membarrier_or_with_other_settings_is_enough() {
+        let mut all = [said(1, &[0], 1), said(1, &[1], 1), said(1, &[2], 1)];
+        all[2].membarrier = false;
+        assert!(!heard(&all, 0, Hosts::one(3)).membarrier);
+        all[1].settings = 8;
+        assert!(!heard(&all, 0, Hosts::one(3)).same_settings);
+    }
+}
