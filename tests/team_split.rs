@@ -152,7 +152,7 @@ fn a_team_says_what_it_was_made_for() {
     let _limit = time_limit(30);
     on_pes(settings(), |world| async move {
         let n = world.n_pes();
-        let (a, b) = (TeamConfig { num_contexts: Some(3) }, TeamConfig { num_contexts: Some(7) });
+        let (a, b) = (TeamConfig { num_contexts: 3 }, TeamConfig { num_contexts: 7 });
         let line = world.team().split_strided_with(0, 1, n, a).await?.expect("all are in it");
         let (row, column) = line.split_2d_with(2, a, b).await?;
         assert_eq!([line.config(), row.config(), column.config()], [a, a, b]);

@@ -10,7 +10,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use oxshmem::{ContextOptions, Error, Team};
+use oxshmem::{ContextOptions, Team};
 
 use crate::{
     call::{Call, CtxHandle, GREATEST_PREDEFINED, Made},
@@ -77,16 +77,13 @@ pub(crate) fn end_all_of(team: usize) {
 
 fn create(call: Call, team: Option<(&Team, usize)>, options: c_long, ctx: *mut CtxHandle) -> c_int {
     call.not_null("ctx", ctx, 1);
-    let made = team.filter(|_| options & !OPTIONS == 0).and_then(|(team, handle)| {
+    let made = team.filter(|_| options & !OPTIONS == 0).map(|(team, handle)| {
         let wanted = ContextOptions::new();
         let wanted = if options & NOSTORE == 0 { wanted } else { wanted.nostore() };
-        let context = match team.create_context(wanted) {
-            Err(Error::ContextsExhausted { .. }) => return None,
-            context => call.value(context),
-        };
+        let context = call.value(team.create_context(wanted));
         let made = Box::into_raw(Box::new(Made { context, team: handle }));
         contexts().alive.insert(made.expose_provenance());
-        Some(made)
+        made
     });
     // SAFETY: the caller's pointer to a handle.
     unsafe { *ctx = made.unwrap_or(std::ptr::without_provenance_mut(INVALID)) };

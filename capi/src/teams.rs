@@ -110,7 +110,7 @@ fn config(call: Call, what: &str, config: *const Config, mask: c_long) -> TeamCo
     // SAFETY: the caller's pointer to a configuration.
     let num_contexts = unsafe { (*config).num_contexts };
     match usize::try_from(num_contexts) {
-        Ok(num_contexts) => TeamConfig { num_contexts: Some(num_contexts) },
+        Ok(num_contexts) => TeamConfig { num_contexts },
         Err(_) => call.fail(format_args!("num_contexts = {num_contexts} in {what} is negative")),
     }
 }
@@ -169,10 +169,8 @@ export!("shmem_team_get_config", |name| (team: TeamHandle, config_mask: c_long, 
         call.fail(format_args!("config is null, and config_mask is {config_mask:#x}"));
     }
     if config_mask & NUM_CONTEXTS != 0 {
-        // The default is 0 (`OpenSHMEM 1.6 §9.4.3`), although here it is no limit.
-        let num_contexts = number(team.config().num_contexts.unwrap_or(0));
         // SAFETY: the caller's pointer to a configuration.
-        unsafe { (*config).num_contexts = num_contexts };
+        unsafe { (*config).num_contexts = number(team.config().num_contexts) };
     }
     0
 });

@@ -109,10 +109,9 @@ pub struct ContextHandle {
 }
 
 impl ContextHandle {
-    /// Whether the context is still there, and has not been [ended](Self::end).
+    /// Whether the context is still there.
     pub fn is_alive(&self) -> bool {
-        // Relaxed: whoever has seen the end of a context, which may be of another thread, has synchronised with it.
-        self.reach.upgrade().is_some_and(|reach| reach.n.load(Ordering::Relaxed) > 0)
+        self.reach.strong_count() > 0
     }
 
     /// From now on the context reaches nobody. What is under way on it stays to be completed.

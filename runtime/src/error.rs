@@ -100,18 +100,6 @@ pub enum Error {
         limit: usize,
     },
 
-    /// As many contexts of a team exist already as it was made for.
-    #[error(
-        "{call}: the team was made for {limit} contexts at a time, and has them already; drop some, or ask for more in \
-         its TeamConfig"
-    )]
-    ContextsExhausted {
-        /// The operation.
-        call: &'static str,
-        /// How many the team was made for.
-        limit: usize,
-    },
-
     /// A team was used after it was destroyed, or a context that was made from it.
     #[error("{call}: the team was destroyed before; split it again")]
     TeamDestroyed {

@@ -57,7 +57,7 @@ impl Team {
     /// ```
     /// # use oxshmem::prelude::*;
     /// # LocalCluster::run(2, |world| async move {
-    /// let config = TeamConfig { num_contexts: Some(1) };
+    /// let config = TeamConfig { num_contexts: 1 };
     /// let pair = world.team().split_strided_with(0, 1, 2, config).await?.expect("both PEs are in it");
     /// assert_eq!(pair.config(), config);
     /// # world.finalize().await
@@ -118,9 +118,9 @@ impl Team {
     /// ```
     /// # use oxshmem::prelude::*;
     /// # LocalCluster::run(4, |world| async move {
-    /// let config = TeamConfig { num_contexts: Some(1) };
+    /// let config = TeamConfig { num_contexts: 1 };
     /// let (row, column) = world.team().split_2d_with(2, config, TeamConfig::default()).await?;
-    /// assert_eq!((row.config(), column.config().num_contexts), (config, None));
+    /// assert_eq!((row.config(), column.config().num_contexts), (config, 0));
     /// # world.finalize().await
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())

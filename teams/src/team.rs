@@ -60,20 +60,17 @@ struct Handle(Arc<Core>);
 /// ```
 /// # use oxshmem::prelude::*;
 /// # LocalCluster::run(2, |world| async move {
-/// let config = TeamConfig { num_contexts: Some(1) };
+/// let config = TeamConfig { num_contexts: 2 };
 /// let team = world.team().split_strided_with(0, 1, 2, config).await?.expect("both PEs are in it");
-/// let context = team.create_context(ContextOptions::new())?;
-/// assert!(team.create_context(ContextOptions::new()).is_err()); // it was made for one at a time
-/// drop(context);
-/// team.create_context(ContextOptions::new())?;
+/// assert_eq!(team.config().num_contexts, 2);
 /// # world.finalize().await
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TeamConfig {
-    /// How many contexts may exist on each PE at a time. `None`: any number.
-    pub num_contexts: Option<usize>,
+    /// How many contexts are going to exist at a time. Contexts cost so little that this is not a limit.
+    pub num_contexts: usize,
 }
 
 /// The place of the world's scratch memory.
@@ -228,7 +225,6 @@ impl Team {
     /// (`OpenSHMEM 1.6 §9.5.2`).
     ///
     /// # Errors
-    /// [`Error::ContextsExhausted`] while as many exist as the team was [made for](TeamConfig::num_contexts);
     /// [`Error::TeamDestroyed`] and [`Error::Finalized`].
     ///
     /// ```
@@ -249,14 +245,11 @@ impl Team {
     pub fn create_context<M: Sharing>(&self, options: ContextOptions<M>) -> Result<Context<M>> {
         self.core.check("create_context")?;
         let group = &self.core.group;
-        let mut contexts = self.core.contexts.lock().unwrap_or_else(PoisonError::into_inner);
-        contexts.retain(ContextHandle::is_alive);
-        if let Some(limit) = self.core.config.num_contexts.filter(|&limit| contexts.len() >= limit) {
-            return Err(Error::ContextsExhausted { call: "create_context", limit });
-        }
         let team: Arc<dyn Any + Send + Sync> = Arc::new(self.clone());
         let context =
             Context::over(Arc::clone(group.pe()), group.team().clone(), group.my_pe(), team, options);
+        let mut contexts = self.core.contexts.lock().unwrap_or_else(PoisonError::into_inner);
+        contexts.retain(ContextHandle::is_alive);
         contexts.push(context.handle());
         Ok(context)
     }

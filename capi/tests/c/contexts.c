@@ -22,44 +22,6 @@ static void use(shmem_ctx_t ctx, shmem_team_t team) {
     CHECK(shmem_team_sync(team) == 0);
 }
 
-/* A team that was made for so many contexts has as many at a time, and another one only after one is destroyed. */
-static void limited(void) {
-    int n = shmem_n_pes();
-    for (int limit = 0; limit < 4; limit++) {
-        shmem_team_config_t config = {limit};
-        shmem_team_t team, twin;
-        shmem_ctx_t made[4], extra;
-        CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, &config, SHMEM_TEAM_NUM_CONTEXTS, &team) == 0);
-        CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, &config, SHMEM_TEAM_NUM_CONTEXTS, &twin) == 0);
-        for (int round = 0; round < 3; round++) {
-            for (int i = 0; i < limit; i++) CHECK(shmem_team_create_ctx(team, 0, &made[i]) == 0);
-            for (int i = 0; i < 2; i++) {
-                extra = SHMEM_CTX_DEFAULT;
-                CHECK(shmem_team_create_ctx(team, 0, &extra) != 0 && extra == SHMEM_CTX_INVALID);
-            }
-            if (limit > 0) {
-                shmem_ctx_destroy(made[0]);
-                CHECK(shmem_team_create_ctx(team, SHMEM_CTX_PRIVATE, &made[0]) == 0);
-                use(made[0], team);
-                /* Each team has its own. */
-                CHECK(shmem_team_create_ctx(twin, 0, &extra) == 0);
-                shmem_ctx_destroy(extra);
-            }
-            for (int i = 0; i < limit; i++) shmem_ctx_destroy(made[i]);
-        }
-        shmem_team_destroy(team);
-        shmem_team_destroy(twin);
-    }
-    /* A number that the mask does not name counts for nothing. */
-    shmem_team_config_t config = {1};
-    shmem_team_t team;
-    shmem_ctx_t made[4];
-    CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, &config, 0, &team) == 0);
-    for (int i = 0; i < 4; i++) CHECK(shmem_team_create_ctx(team, 0, &made[i]) == 0);
-    for (int i = 0; i < 4; i++) shmem_ctx_destroy(made[i]);
-    shmem_team_destroy(team);
-}
-
 int main(void) {
     shmem_init();
     int n = shmem_n_pes();
@@ -90,7 +52,6 @@ int main(void) {
     }
     ctx = SHMEM_CTX_DEFAULT;
     CHECK(shmem_team_create_ctx(SHMEM_TEAM_INVALID, 0, &ctx) != 0 && ctx == SHMEM_CTX_INVALID);
-    limited();
 
     /* Many at once, which complete apart, and all that a team leaves go with it. */
     shmem_ctx_t many[200];

@@ -34,9 +34,8 @@ pub(super) static GROUPS: &[Group] = &[
             "shmem_team_t team, long options, shmem_ctx_t *ctx",
         )],
         arguments: CTX_RESULT,
-        returns: "Zero; nonzero, and SHMEM_CTX_INVALID for ctx, if team is SHMEM_TEAM_INVALID or as many contexts of \
-                  it exist on this PE as the num_contexts that it was made with. That is no error, and may be tried \
-                  again when one was destroyed. A team that was made without num_contexts has no such limit.",
+        returns: "Zero; nonzero, and SHMEM_CTX_INVALID for ctx, if it could not be made or team is \
+                  SHMEM_TEAM_INVALID. That is no error, and may be tried again.",
         rust: Some("Team::create_context"),
         see: &["shmem_ctx_create", "shmem_ctx_destroy"],
         ..BASE
