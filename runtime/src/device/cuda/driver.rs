@@ -285,6 +285,8 @@ pub(super) struct Event {
 
 // SAFETY: the driver's calls may be made from any thread.
 unsafe impl Send for Event {}
+// SAFETY: as above.
+unsafe impl Sync for Event {}
 
 impl Event {
     /// Its context must be entered.

@@ -7,6 +7,7 @@
 //! | [`host`] | host memory that devices copy from and to |
 //! | [`lanes`] | operations under way: streams, events, and the threads that look after them |
 //! | [`ptx`] | the kernels |
+//! | [`bare`] | the driver's copies by themselves, to be measured beside |
 //!
 //! Each PE's memory has a stream in every process, on which everything happens that is started on it, in its order. An event
 //! behind each operation says when it is over; whoever waits polls them, and else a helper thread does, which sleeps
@@ -16,6 +17,7 @@
 //!
 //! The primary context of each device is used, as it is; nothing about a device is ever changed.
 
+mod bare;
 mod driver;
 mod host;
 mod lanes;
@@ -29,6 +31,8 @@ use std::{
     time::Duration,
 };
 
+#[doc(hidden)]
+pub use bare::Bare;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 pub use ptx::modules as kernels;
 
