@@ -20,6 +20,7 @@ mod space_sleep;
 use std::{
     ffi::OsString,
     io::Write,
+    path::{Path, PathBuf},
     process::{Command, ExitCode, Stdio},
     time::{Duration, Instant},
 };
@@ -53,6 +54,9 @@ struct Arguments {
     /// Says whether there is a device, and no more
     #[arg(long)]
     probe: bool,
+    /// Writes the kernels into this folder, and does no more
+    #[arg(long)]
+    ptx: Option<PathBuf>,
     /// What a process of the report is to do: a test's name, or `suite`, `speed`
     #[arg(long, hide = true)]
     run: Option<String>,
@@ -94,6 +98,9 @@ fn main() -> ExitCode {
             }
         };
     }
+    if let Some(folder) = &arguments.ptx {
+        return write_kernels(folder);
+    }
     match &arguments.run {
         Some(run) => perform(run, &arguments),
         None => verify(&arguments),
@@ -103,6 +110,20 @@ fn main() -> ExitCode {
 /// All tests of the files.
 fn cases() -> impl Iterator<Item = Case> {
     [space_device::CASES, space_collectives::CASES, space_sleep::CASES].into_iter().flatten().copied()
+}
+
+/// Writes a file for each module of kernels.
+fn write_kernels(folder: &Path) -> ExitCode {
+    #[cfg(feature = "cuda")]
+    for (name, text) in oxshmem_runtime::device::cuda::kernels() {
+        let file = folder.join(name).with_extension("ptx");
+        if let Err(error) = std::fs::write(&file, text) {
+            eprintln!("{}: {error}", file.display());
+            return ExitCode::FAILURE;
+        }
+    }
+    let _ = folder;
+    ExitCode::SUCCESS
 }
 
 /// Does one thing, in this process.
@@ -191,7 +212,6 @@ fn verify(arguments: &Arguments) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let over = || begin.elapsed().as_secs() >= arguments.budget;
-    // Measurements go first where time may run out, but for one test that shows that they make sense.
     let speed = |report: &mut Report| {
         for (title, run, processes) in [
             ("Speed, 2 processes on the device", "speed", Some(2)),
