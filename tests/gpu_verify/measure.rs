@@ -21,24 +21,25 @@ struct Bare {
     driver: Option<oxshmem_runtime::device::cuda::Bare>,
 }
 
-/// Ends of a copy: addresses on the host and on devices.
+/// Ends of a copy: addresses on devices, and on the host if it is not the driver's own memory.
 #[derive(Clone, Copy)]
 enum Ends {
-    In(*mut u8, u64),
-    Out(u64, *mut u8),
+    In(u64),
+    From(*mut u8, u64),
+    Out(u64),
     Within(u64, u64),
 }
 
 impl Bare {
-    fn new(emulated: bool) -> Result<Self> {
+    fn new(emulated: bool, len: usize) -> Result<Self> {
         #[cfg(feature = "cuda")]
         {
-            let driver = if emulated { None } else { Some(oxshmem_runtime::device::cuda::Bare::new()?) };
+            let driver = if emulated { None } else { Some(oxshmem_runtime::device::cuda::Bare::new(len)?) };
             Ok(Self { driver })
         }
         #[cfg(not(feature = "cuda"))]
         {
-            let _ = emulated;
+            let _ = (emulated, len);
             Ok(Self {})
         }
     }
@@ -50,11 +51,12 @@ impl Bare {
             let mut all = Vec::new();
             for _ in 0..=rounds {
                 let begin = Instant::now();
-                // SAFETY: the callers' ends are symmetric memory of `len` bytes.
+                // SAFETY: the callers' ends have `len` bytes, as the driver's has.
                 unsafe {
                     match ends {
-                        Ends::In(from, to) => driver.copy_in(from, to, len, times)?,
-                        Ends::Out(from, to) => driver.copy_out(from, to, len, times)?,
+                        Ends::In(to) => driver.copy_in(driver.pinned(), to, len, times)?,
+                        Ends::From(from, to) => driver.copy_in(from, to, len, times)?,
+                        Ends::Out(from) => driver.copy_out(from, driver.pinned(), len, times)?,
                         Ends::Within(from, to) => driver.copy_within(from, to, len, times)?,
                     }
                 }
@@ -131,16 +133,16 @@ async fn measure(world: &World, emulated: bool, quick: bool) -> Result<()> {
         memory.view().fill(1);
     }
     world.barrier_all().await?;
-    if first {
+    let bare = if first { Some(Bare::new(emulated, most)?) } else { None };
+    if let Some(bare) = &bare {
         line("| operation | bytes | oxshmem | the driver alone | driver's time by ours | wanted |");
         line("|---|---|---|---|---|---|");
         let sizes: &[usize] = if quick { &[1 << 20] } else { &[1 << 20, 4 << 20, 16 << 20, 64 << 20] };
-        copies(world, &Bare::new(emulated)?, [&host, &a, &b], sizes).await?;
-        words_of(world, &Bare::new(emulated)?, &words, &host, quick).await?;
+        copies(world, bare, [&host, &a, &b], sizes).await?;
+        words_of(world, bare, &words, quick).await?;
     }
     world.barrier_all().await?;
     answers(world, &words, quick).await?;
-    let bare = if first { Some(Bare::new(emulated)?) } else { None };
     reductions(world, bare.as_ref(), [&a, &b], most, quick).await
 }
 
@@ -172,10 +174,10 @@ async fn copies(world: &World, bare: &Bare, [host, a, b]: [&SymSlice<u8>; 3], si
                     ctx.quiet().await?;
                     ours.push(begin.elapsed());
                 }
-                let (own, there) = (host.view().own(), address(world, a, pe));
+                let there = address(world, a, pe);
                 let (ends, what) = match kind {
-                    0 => (Ends::In(own, there), format!("put from the host to {to}")),
-                    1 => (Ends::Out(there, own), format!("get to the host from {to}")),
+                    0 => (Ends::In(there), format!("put from the host to {to}")),
+                    1 => (Ends::Out(there), format!("get to the host from {to}")),
                     _ => (
                         Ends::Within(address(world, a, 0), address(world, b, pe)),
                         format!("put from the device to {to}"),
@@ -195,19 +197,13 @@ async fn copies(world: &World, bare: &Bare, [host, a, b]: [&SymSlice<u8>; 3], si
         ctx.quiet().await?;
         ours.push(begin.elapsed());
     }
-    let bare = bare.time(Ends::In(buffer.as_mut_ptr(), address(world, a, 1)), len, 1, 5)?;
+    let bare = bare.time(Ends::From(buffer.as_mut_ptr(), address(world, a, 1)), len, 1, 5)?;
     row("put from a vector to that of another PE", len, 1, median(ours), bare, None);
     Ok(())
 }
 
 /// Short operations, one after the other.
-async fn words_of(
-    world: &World,
-    bare: &Bare,
-    words: &SymSlice<u64>,
-    host: &SymSlice<u8>,
-    quick: bool,
-) -> Result<()> {
+async fn words_of(world: &World, bare: &Bare, words: &SymSlice<u64>, quick: bool) -> Result<()> {
     let (ctx, rounds) = (world.context(), if quick { 20 } else { 1000 });
     for kind in 0..4 {
         let mut ours = Vec::new();
@@ -227,10 +223,10 @@ async fn words_of(
             }
             ours.push(begin.elapsed());
         }
-        let (own, there) = (host.view().own(), address(world, words, 1));
+        let there = address(world, words, 1);
         let (what, ends, wanted) = match kind {
-            0 => ("put and quiet", Some(Ends::In(own, there)), Some(0.5)),
-            1 => ("get", Some(Ends::Out(there, own)), None),
+            0 => ("put and quiet", Some(Ends::In(there)), Some(0.5)),
+            1 => ("get", Some(Ends::Out(there)), None),
             2 => ("fetch-add", None, None),
             _ => ("add and quiet", None, None),
         };

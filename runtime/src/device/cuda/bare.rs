@@ -2,20 +2,23 @@
 
 use std::sync::Arc;
 
-use super::driver::{self, Context, Event, Stream};
+use super::driver::{self, Context, Event, Pinned, Stream};
 use crate::{Error, Result};
 
-/// A stream and an event of the first device.
+/// A stream and an event of the first device, and host memory that it reaches.
 #[derive(Debug)]
 pub struct Bare {
     stream: Stream,
     event: Event,
+    pinned: Pinned,
 }
 
 impl Bare {
+    /// With so many bytes of host memory.
+    ///
     /// # Errors
     /// What the driver refuses, and [`Error::Unsupported`] if there is no device.
-    pub fn new() -> Result<Self> {
+    pub fn new(len: usize) -> Result<Self> {
         driver::load().map_err(|what| Error::Unsupported { what })?;
         let first = driver::devices()?.first().copied();
         let device = first.ok_or_else(|| Error::Unsupported { what: "there is no device".to_owned() })?;
@@ -24,7 +27,12 @@ impl Bare {
         let entered = context.enter()?;
         let event = Event::new(&context)?;
         drop(entered);
-        Ok(Self { stream, event })
+        Ok(Self { stream, event, pinned: Pinned::new(&context, len)? })
+    }
+
+    /// The host memory.
+    pub fn pinned(&self) -> *mut u8 {
+        self.pinned.start()
     }
 
     /// Copies some times from the host to a device, and polls until it is over.

@@ -531,10 +531,12 @@ impl Addresses {
         call!(cuMemMap(at, len, 0, memory.0, 0))?;
         self.mapped.push((at, len));
         let flags = sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-        let access: Vec<CUmemAccessDesc> =
-            users.iter().map(|&user| CUmemAccessDesc { location: location(user), flags }).collect();
-        // SAFETY: the range was mapped just now; as many descriptions are read as there are.
-        call!(cuMemSetAccess(at, len, access.as_ptr(), access.len()))
+        for &user in users {
+            let access = CUmemAccessDesc { location: location(user), flags };
+            // SAFETY: the range was mapped just now; one description is read.
+            call!(cuMemSetAccess(at, len, &access, 1))?;
+        }
+        Ok(())
     }
 }
 

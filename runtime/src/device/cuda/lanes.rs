@@ -75,7 +75,7 @@ pub(super) enum Command {
     /// Sets bytes.
     Fill { at: CUdeviceptr, byte: u8, len: usize },
     /// Runs a kernel.
-    Launch { kernel: Kernel, shape: [u32; 2], arguments: Arguments },
+    Launch { kernel: Kernel, shape: [u32; 2], arguments: Box<Arguments> },
     /// Only comes after what was before.
     Nothing,
 }
@@ -96,20 +96,24 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// A word each.
-    pub(super) fn words(values: &[u64]) -> Self {
+    pub(super) fn words(values: &[u64]) -> Box<Self> {
         let mut arguments = Self { words: [0; _], at: [0, 1, 2, 3, 4, 5], count: values.len() };
         arguments.words[..values.len()].copy_from_slice(values);
-        arguments
+        Box::new(arguments)
     }
 
     /// Those of a kernel that combines.
-    pub(super) fn fold(from: impl Iterator<Item = u64>, to: impl Iterator<Item = u64>, len: u64) -> Self {
+    pub(super) fn fold(
+        from: impl Iterator<Item = u64>,
+        to: impl Iterator<Item = u64>,
+        len: u64,
+    ) -> Box<Self> {
         let mut arguments =
             Self { words: [0; _], at: [0, LIST, LIST + 1, 2 * LIST + 1, 2 * LIST + 2, 0], count: 5 };
         arguments.words[LIST] = fill(&mut arguments.words[..LIST], from);
         arguments.words[2 * LIST + 1] = fill(&mut arguments.words[LIST + 1..2 * LIST + 1], to);
         arguments.words[2 * LIST + 2] = len;
-        arguments
+        Box::new(arguments)
     }
 
     fn pointers(&self) -> ([*mut c_void; 6], usize) {
@@ -542,6 +546,7 @@ impl Lanes {
         let (mut nap, mut look) = (NAPS[0], LOOKS[0]);
         let mut look_at = Instant::now();
         let mut idle_since = None;
+        self.asleep.store(false, Ordering::SeqCst);
         loop {
             let progressed = self.poll();
             let now = Instant::now();

@@ -19,6 +19,9 @@ use crate::{Error, Result, bootstrap::Shared, settings::GpuSharing};
 /// What the first PE's memory is aligned to: as much as a symmetric object may be.
 const BASE_ALIGN: usize = 1 << 30;
 
+/// What plain allocations are multiples of: the driver puts shorter ones together, and would share their neighbours too.
+const PLAIN_SIZE: usize = 2 << 20;
+
 /// Device memory of some PEs, each of which has as many bytes.
 #[derive(Debug)]
 pub(super) struct Memory {
@@ -27,10 +30,13 @@ pub(super) struct Memory {
     /// The device of each PE.
     devices: Vec<CUdevice>,
     /// Of all of them.
-    contexts: BTreeMap<CUdevice, Arc<Context>>,
+    contexts: Contexts,
     /// Bytes of each PE.
     len: usize,
 }
+
+/// The contexts of devices.
+type Contexts = BTreeMap<CUdevice, Arc<Context>>;
 
 #[derive(Debug)]
 enum Kind {
@@ -81,12 +87,7 @@ impl Memory {
         Ok(Self { kind, devices, contexts, len })
     }
 
-    fn mapped(
-        devices: &[CUdevice],
-        contexts: &BTreeMap<CUdevice, Arc<Context>>,
-        len: usize,
-        travels: bool,
-    ) -> Outcome<Kind> {
+    fn mapped(devices: &[CUdevice], contexts: &Contexts, len: usize, travels: bool) -> Outcome<Kind> {
         let granularity = contexts.keys().try_fold(1, |most, &device| {
             driver::granularity(device).map(|granularity| granularity.max(most))
         })?;
@@ -99,13 +100,9 @@ impl Memory {
         map(devices, contexts, memory, len)
     }
 
-    fn plain(
-        devices: &[CUdevice],
-        contexts: &BTreeMap<CUdevice, Arc<Context>>,
-        len: usize,
-        travels: bool,
-    ) -> Outcome<Kind> {
-        let parts = devices.iter().map(|device| Plain::new(&contexts[device], len.max(1)));
+    fn plain(devices: &[CUdevice], contexts: &Contexts, len: usize, travels: bool) -> Outcome<Kind> {
+        let len = len.max(1).next_multiple_of(PLAIN_SIZE);
+        let parts = devices.iter().map(|device| Plain::new(&contexts[device], len));
         let parts = parts.collect::<Outcome<Vec<_>>>()?;
         if travels {
             parts.first().map(Plain::export).transpose()?;
@@ -129,7 +126,7 @@ impl Memory {
     }
 
     /// The contexts of all devices.
-    pub(super) fn contexts(&self) -> &BTreeMap<CUdevice, Arc<Context>> {
+    pub(super) fn contexts(&self) -> &Contexts {
         &self.contexts
     }
 
@@ -165,9 +162,9 @@ impl Memory {
 }
 
 /// The devices of so many PEs, and their contexts.
-fn prepare(count: usize) -> Result<(Vec<CUdevice>, BTreeMap<CUdevice, Arc<Context>>)> {
+fn prepare(count: usize) -> Result<(Vec<CUdevice>, Contexts)> {
     let devices = deal(count, &driver::devices()?);
-    let mut contexts = BTreeMap::new();
+    let mut contexts = Contexts::new();
     for &device in &devices {
         if let std::collections::btree_map::Entry::Vacant(free) = contexts.entry(device) {
             free.insert(Arc::new(Context::retain(device)?));
@@ -177,12 +174,7 @@ fn prepare(count: usize) -> Result<(Vec<CUdevice>, BTreeMap<CUdevice, Arc<Contex
 }
 
 /// Maps the memory of all PEs, for every device that can reach it.
-fn map(
-    devices: &[CUdevice],
-    contexts: &BTreeMap<CUdevice, Arc<Context>>,
-    memory: Vec<Physical>,
-    len: usize,
-) -> Outcome<Kind> {
+fn map(devices: &[CUdevice], contexts: &Contexts, memory: Vec<Physical>, len: usize) -> Outcome<Kind> {
     let _entered = contexts.values().next().map(|context| context.enter()).transpose()?;
     let stride = len.next_multiple_of(BASE_ALIGN);
     let mut addresses = Addresses::reserve(devices.len() * stride + BASE_ALIGN)?;
