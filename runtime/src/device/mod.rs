@@ -5,7 +5,7 @@
 //! [`Net`](crate::net::Net)'s business, which is told [where](Device::over_net) the memory is, if it can reach it. The
 //! rooms above decide what is awaited.
 //!
-//! There are two: [`cuda`], and [`emulated`], which is for tests. An object of device memory has an address on its own PE, by
+//! There are two: `cuda`, and [`emulated`], which is for tests. An object of device memory has an address on its own PE, by
 //! which C programs name it, and where no processor can load or store.
 
 #[cfg(feature = "cuda")]
@@ -18,7 +18,7 @@ pub mod suite;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, Weak},
+    sync::{Arc, Weak},
     task::Poll,
     time::{Duration, Instant},
 };
@@ -27,11 +27,9 @@ pub use self::numbers::{Fold, Number};
 pub(crate) use self::place::{Devices, Made, Parts, make};
 
 use crate::{
-    Error, Result,
     executor::Executor,
     memory::{Segment, SegmentId},
     net::{Done, Width},
-    sync::lock,
     transport::Atomic,
 };
 
@@ -196,49 +194,6 @@ pub unsafe trait Device: Send + Sync + fmt::Debug {
     fn address(&self, at: DevicePlace) -> Option<u64> {
         let _ = at;
         None
-    }
-}
-
-/// Several operations that are one.
-pub(crate) struct All {
-    done: Mutex<Option<Done>>,
-    failed: Mutex<Option<Error>>,
-}
-
-impl All {
-    /// Tells `done` when the last reference is dropped.
-    pub(crate) fn new(done: Done) -> Self {
-        Self { done: Mutex::new(Some(done)), failed: Mutex::default() }
-    }
-
-    /// The outcome of one of them.
-    pub(crate) fn note(&self, outcome: Result<()>) {
-        if let Err(error) = outcome {
-            *lock(&self.failed) = Some(error);
-        }
-    }
-}
-
-impl Drop for All {
-    fn drop(&mut self) {
-        let (done, failed) = (lock(&self.done).take(), lock(&self.failed).take());
-        if let Some(done) = done {
-            done(failed.map_or(Ok(()), Err));
-        }
-    }
-}
-
-/// [`Device::copy_blocks`] as a copy for each block.
-///
-/// # Safety
-/// Those of that.
-pub(crate) unsafe fn copy_each(device: &dyn Device, from: End, to: End, blocks: Blocks, done: Done) {
-    let all = Arc::new(All::new(done));
-    for i in 0..blocks.count {
-        let part = Arc::clone(&all);
-        let (from, to) = (from.behind(i * blocks.from_stride), to.behind(i * blocks.to_stride));
-        // SAFETY: passed on to the caller.
-        unsafe { device.copy(from, to, blocks.len, Box::new(move |copied| part.note(copied))) };
     }
 }
 

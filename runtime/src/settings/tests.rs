@@ -210,6 +210,7 @@ fn what_pes_compare_is_independent_of_how_it_was_written() {
             "SHMEM_DEFAULT_SPACE",
             "SHMEM_CPU_SYMMETRIC_SIZE",
             "SHMEM_GPU_SYMMETRIC_SIZE",
+            "SHMEM_GPU_SHARING",
             "SHMEM_GPU_EMULATE",
             "SHMEM_GPU_EMULATE_PES",
             "SHMEM_CHECK_ALLOC",

@@ -13,7 +13,7 @@ use std::{
 use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute, CUdeviceptr, CUresult};
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use super::driver::{self, Addresses, Context, Failed, Handle, Outcome, Physical, Plain};
+use super::driver::{self, Addresses, Context, Failed, Handle, Outcome, Physical, Plain, Stream};
 use crate::{Error, Result, bootstrap::Shared, settings::GpuSharing};
 
 /// What the first PE's memory is aligned to: as much as a symmetric object may be.
@@ -84,7 +84,24 @@ impl Memory {
             (Some(Err(why)), _) => return Err(failed(why)),
             (None, _) => Self::plain(&devices, &contexts, len, travels).map_err(failed)?,
         };
-        Ok(Self { kind, devices, contexts, len })
+        let memory = Self { kind, devices, contexts, len };
+        memory.clear().map_err(failed)?;
+        Ok(memory)
+    }
+
+    /// Zeroes all of it, as heaps take it for: the driver promises nothing of what it allocates.
+    fn clear(&self) -> Outcome<()> {
+        if self.len == 0 {
+            return Ok(());
+        }
+        for (block, device) in self.devices.iter().enumerate() {
+            let stream = Stream::new(&self.contexts[device])?;
+            let _entered = stream.context().enter()?;
+            // SAFETY: the memory is ours alone so far, and has so many bytes.
+            unsafe { stream.fill(self.start(block), 0, self.len) }?;
+            stream.synchronize()?;
+        }
+        Ok(())
     }
 
     fn mapped(devices: &[CUdevice], contexts: &Contexts, len: usize, travels: bool) -> Outcome<Kind> {

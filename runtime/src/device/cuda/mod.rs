@@ -2,12 +2,12 @@
 //!
 //! | module | what it offers |
 //! |---|---|
-//! | [`driver`] | the driver's calls, with results |
-//! | [`memory`] | device memory that the PEs of a host share |
-//! | [`host`] | host memory that devices copy from and to |
-//! | [`lanes`] | operations under way: streams, events, and the threads that look after them |
-//! | [`ptx`] | the kernels |
-//! | [`bare`] | the driver's copies by themselves, to be measured beside |
+//! | `driver` | the driver's calls, with results |
+//! | `memory` | device memory that the PEs of a host share |
+//! | `host` | host memory that devices copy from and to |
+//! | `lanes` | operations under way: streams, events, and the threads that look after them |
+//! | `ptx` | the kernels |
+//! | `bare` | the driver's copies by themselves, to be measured beside |
 //!
 //! Each PE's memory has a stream in every process, on which everything happens that is started on it, in its order. An event
 //! behind each operation says when it is over; whoever waits polls them, and else a helper thread does, which sleeps
@@ -37,7 +37,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 pub use ptx::modules as kernels;
 
 use self::{
-    lanes::{Arguments, Command, Lanes},
+    lanes::{All, Arguments, Command, Lanes},
     memory::Memory,
 };
 use super::{AnyDevice, Blocks, Combine, Device, DevicePlace, End, Fold, Number, place::Made};
@@ -245,6 +245,20 @@ impl fmt::Debug for Cuda {
     }
 }
 
+/// [`Device::copy_blocks`] as a copy for each block.
+///
+/// # Safety
+/// Those of that.
+unsafe fn copy_each(device: &Cuda, from: End, to: End, blocks: Blocks, done: Done) {
+    let all = Arc::new(All::new(done));
+    for i in 0..blocks.count {
+        let part = Arc::clone(&all);
+        let (from, to) = (from.behind(i * blocks.from_stride), to.behind(i * blocks.to_stride));
+        // SAFETY: passed on to the caller.
+        unsafe { device.copy(from, to, blocks.len, Box::new(move |copied| part.note(copied))) };
+    }
+}
+
 /// What is left of a call that cannot say that it failed.
 fn must<T>(outcome: driver::Outcome<T>) -> T {
     match outcome {
@@ -402,7 +416,7 @@ unsafe impl Device for Cuda {
             _ => {}
         }
         // SAFETY: passed on to the caller.
-        unsafe { super::copy_each(self, from, to, blocks, done) }
+        unsafe { copy_each(self, from, to, blocks, done) }
     }
 
     fn combines(&self, fold: Fold, number: Number, pes: &[usize]) -> bool {
@@ -428,7 +442,7 @@ unsafe impl Device for Cuda {
     }
 
     fn flush(&self, done: Done) {
-        let all = Arc::new(super::All::new(done));
+        let all = Arc::new(All::new(done));
         for block in 0..self.memory.count() {
             let part = Arc::clone(&all);
             self.lanes.start(block, Command::Nothing, Box::new(move |over| part.note(over)));
