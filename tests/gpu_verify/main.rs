@@ -3,7 +3,7 @@
 //!
 //! It prints a report in Markdown: the machine, each test with what it came to, and the measurements. Every test runs in a process of
 //! its own, with a time limit, so that one that hangs or breaks its device costs no other. Without arguments it is what
-//! `cargo test` runs: some of it, on the emulated device.
+//! `cargo test` runs: some of it, on the emulated device, and then on what a stand-in for the driver pretends to be two devices.
 #![allow(clippy::duplicate_mod, reason = "the test files are modules here, and each has what they share")]
 
 #[path = "../common/mod.rs"]
@@ -51,6 +51,9 @@ struct Arguments {
     /// Begins nothing new after so many seconds
     #[arg(long, default_value_t = 540)]
     budget: u64,
+    /// On what a stand-in for the driver takes for two devices, for which there must be a C compiler
+    #[arg(long, conflicts_with = "emulated")]
+    stand_in: bool,
     /// Says whether there is a device, and no more
     #[arg(long)]
     probe: bool,
@@ -82,10 +85,16 @@ fn main() -> ExitCode {
         return oxshmem_launch::oshrun::main_with(args.into_iter());
     }
     // Whatever else cargo gives a test is not for this one.
-    let arguments = match args.len() {
-        1 => Arguments::parse_from(["gpu-verify", "--emulated", "--quick"]),
-        _ => Arguments::parse_from(args),
-    };
+    if args.len() == 1 {
+        let emulated = verify(&Arguments::parse_from(["gpu-verify", "--emulated", "--quick"]));
+        let stand_in = with_stand_in(&["--quick".into(), "--no-speed".into()]);
+        return if emulated == ExitCode::SUCCESS { stand_in } else { emulated };
+    }
+    let arguments = Arguments::parse_from(&args);
+    if arguments.stand_in {
+        let others: Vec<OsString> = args.split_off(1).into_iter().filter(|arg| arg != "--stand-in").collect();
+        return with_stand_in(&others);
+    }
     if arguments.probe {
         return match report::devices() {
             Ok(devices) => {
@@ -110,6 +119,52 @@ fn main() -> ExitCode {
 /// All tests of the files.
 fn cases() -> impl Iterator<Item = Case> {
     [space_device::CASES, space_collectives::CASES, space_sleep::CASES].into_iter().flatten().copied()
+}
+
+/// Starts this program again with a stand-in for the driver, which it builds, and with these arguments.
+fn with_stand_in(arguments: &[OsString]) -> ExitCode {
+    let folder = std::env::temp_dir().join(format!("oxshmem-stand-in-{}", std::process::id()));
+    let ended = build_stand_in(&folder).and_then(|built| {
+        if !built || cfg!(not(feature = "cuda")) {
+            println!("skipped: there is no C compiler named cc, or this was built without CUDA");
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut command = Command::new(std::env::current_exe()?);
+        // So that there are arguments.
+        command.args(["--budget", "540"]).args(arguments).env("LD_LIBRARY_PATH", &folder);
+        Ok(if command.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    });
+    let _ = std::fs::remove_dir_all(&folder);
+    ended.unwrap_or_else(|error| {
+        println!("the stand-in for the driver cannot be used: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Builds it as `libcuda.so.1` in a new folder. False without a compiler.
+fn build_stand_in(folder: &Path) -> std::io::Result<bool> {
+    if !Command::new("cc")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+    {
+        return Ok(false);
+    }
+    std::fs::create_dir_all(folder)?;
+    let source = folder.join("stand_in.c");
+    std::fs::write(&source, include_str!("stand_in.c"))?;
+    let library = folder.join("libcuda.so.1");
+    let status = Command::new("cc")
+        .args(["-O1", "-shared", "-fPIC", "-pthread", "-o"])
+        .args([&library, &source])
+        .status()?;
+    if !status.success() {
+        return Err(std::io::Error::other("cc fails"));
+    }
+    // The name that is looked for first.
+    std::fs::copy(&library, folder.join("libcuda.so"))?;
+    Ok(true)
 }
 
 /// Writes a file for each module of kernels.

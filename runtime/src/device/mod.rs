@@ -190,6 +190,9 @@ pub unsafe trait Device: Send + Sync + fmt::Debug {
         Duration::ZERO
     }
 
+    /// Somebody waits for an operation, and [polls](Self::poll) no more.
+    fn attend(&self) {}
+
     /// The address by which kernels reach a place, if there is one.
     fn address(&self, at: DevicePlace) -> Option<u64> {
         let _ = at;
@@ -200,23 +203,21 @@ pub unsafe trait Device: Send + Sync + fmt::Debug {
 /// Polls for something that ends with operations of a device, and the device with it for as long as that is worth it.
 pub fn poll_with<T>(device: &AnyDevice, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
     let first = poll();
-    let patience = device.patience();
-    if first.is_ready() || patience.is_zero() {
+    if first.is_ready() {
         return first;
     }
-    let begin = Instant::now();
-    loop {
+    let (begin, patience) = (Instant::now(), device.patience());
+    while begin.elapsed() < patience {
         if device.poll()
             && let ready @ Poll::Ready(_) = poll()
         {
             return ready;
         }
-        if begin.elapsed() >= patience {
-            // Another thread may have been told in the meantime.
-            return poll();
-        }
         std::hint::spin_loop();
     }
+    device.attend();
+    // Another thread may have told in the meantime.
+    poll()
 }
 
 /// A reference to whatever device a PE has.

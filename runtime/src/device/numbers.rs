@@ -78,12 +78,7 @@ pub(super) unsafe fn combine(fold: Fold, number: Number, from: &[*mut u8], to: &
                     };
                     let Some(total) = from.iter().map(load).reduce($with) else { return };
                     for at in to {
-                        let total = <$bits>::from_ne_bytes(total.to_ne_bytes());
-                        copy::copy(
-                            at.cast::<$bits>().add(i).cast(),
-                            (&raw const total).cast(),
-                            size_of::<$bits>(),
-                        );
+                        copy::store(at.cast::<$bits>().add(i), <$bits>::from_ne_bytes(total.to_ne_bytes()));
                     }
                 }
             }

@@ -42,10 +42,10 @@ const SLOTS: (usize, usize) = (64 << 10, 64);
 const WORDS: (usize, usize) = (64, 256);
 /// Bytes that go through host memory at a time, between devices that do not reach each other.
 const THROUGH: usize = 4 << 20;
-/// How long the helper naps while something is under way, at first and at last.
-const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(400)];
-/// How long it goes on napping when nothing is under way any more: waking it costs those who start something.
-const LINGER: Duration = Duration::from_millis(1);
+/// How long the helper naps: a sixteenth of the time since something was last over, and at least and at most so long.
+const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
+/// How it naps when nothing is under way any more, and for how long: waking it costs those who start something.
+const LINGER: [Duration; 2] = [Duration::from_micros(200), Duration::from_millis(1)];
 /// How soon words that are waited for are looked at again, at first and at last.
 const LOOKS: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
 /// Blocks of threads that keep a multiprocessor busy.
@@ -349,7 +349,11 @@ impl Lanes {
 
     /// Host memory for a short copy, if there is some.
     pub(super) fn slot(&self, len: usize) -> Option<Slot> {
-        if len <= self.slots.size() { self.slots.take() } else { None }
+        if len > self.slots.size() {
+            return None;
+        }
+        // What is over has some that nobody has given back yet.
+        self.slots.take().or_else(|| if self.poll() { self.slots.take() } else { None })
     }
 
     /// Host memory for a result.
@@ -573,15 +577,16 @@ impl Lanes {
     fn help(self: Arc<Self>) {
         // So that naps are as short as they are meant to be. Without, they are longer.
         let _ = rustix::thread::set_current_timer_slack(NonZero::new(1000));
-        let (mut nap, mut look) = (NAPS[0], LOOKS[0]);
-        let mut look_at = Instant::now();
+        let mut look = LOOKS[0];
+        let mut over_at = Instant::now();
+        let mut look_at = over_at;
         let mut idle_since = None;
         self.asleep.store(false, Ordering::SeqCst);
         loop {
             let progressed = self.poll();
             let now = Instant::now();
             if progressed {
-                (nap, look, look_at) = (NAPS[0], LOOKS[0], now + LOOKS[0]);
+                (over_at, look, look_at) = (now, LOOKS[0], now + LOOKS[0]);
             } else if now >= look_at {
                 self.look();
                 (look, look_at) = ((look * 2).min(LOOKS[1]), now + look);
@@ -592,28 +597,41 @@ impl Lanes {
             if helper.closed && !busy {
                 return;
             }
-            if busy || !helper.watching.is_empty() {
-                let watching = !helper.watching.is_empty();
-                drop(helper);
+            let watching = !helper.watching.is_empty();
+            let nap = ((now - over_at) / 16).clamp(NAPS[0], NAPS[1]);
+            let until_look = look_at.saturating_duration_since(Instant::now()).max(NAPS[0]);
+            let nap = match (busy, watching) {
+                (true, true) => nap.min(until_look),
+                (true, false) => nap,
+                (false, true) => until_look,
+                (false, false) => LINGER[0],
+            };
+            if busy || watching {
                 idle_since = None;
-                let until_look = look_at.saturating_duration_since(Instant::now()).max(NAPS[0]);
-                thread::sleep(match (busy, watching) {
-                    (true, true) => nap.min(until_look),
-                    (true, false) => nap,
-                    (false, _) => until_look,
-                });
-                nap = (nap * 2).min(NAPS[1]);
-            } else if now.duration_since(*idle_since.get_or_insert(now)) < LINGER {
-                drop(helper);
-                thread::sleep(NAPS[1]);
-            } else {
+            } else if now.duration_since(*idle_since.get_or_insert(now)) >= LINGER[1] {
                 self.asleep.store(true, Ordering::SeqCst);
                 if self.under_way.load(Ordering::SeqCst) == 0 {
                     drop(self.to_help.wait(helper).unwrap_or_else(PoisonError::into_inner));
                 }
                 self.asleep.store(false, Ordering::SeqCst);
-                (nap, look, look_at, idle_since) = (NAPS[0], LOOKS[0], Instant::now(), None);
+                (over_at, look, look_at, idle_since) = (Instant::now(), LOOKS[0], Instant::now(), None);
+                continue;
             }
+            let (helper, ended) =
+                self.to_help.wait_timeout(helper, nap).unwrap_or_else(PoisonError::into_inner);
+            drop(helper);
+            if !ended.timed_out() {
+                // Somebody waits who has polled long enough.
+                over_at = Instant::now();
+            }
+        }
+    }
+
+    /// Has the helper nap briefly: somebody waits, and polls no more.
+    pub(super) fn attend(&self) {
+        if self.under_way.load(Ordering::Relaxed) > 0 {
+            drop(lock(&self.helper));
+            self.to_help.notify_one();
         }
     }
 

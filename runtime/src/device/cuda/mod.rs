@@ -500,6 +500,10 @@ unsafe impl Device for Cuda {
         self.patience
     }
 
+    fn attend(&self) {
+        self.lanes.attend();
+    }
+
     fn address(&self, at: DevicePlace) -> Option<u64> {
         Some(self.at(at))
     }
