@@ -131,7 +131,12 @@ fn with_stand_in(arguments: &[OsString]) -> ExitCode {
         }
         let mut command = Command::new(std::env::current_exe()?);
         // So that there are arguments.
-        command.args(["--budget", "540"]).args(arguments).env("LD_LIBRARY_PATH", &folder);
+        let mut path = folder.clone().into_os_string();
+        if let Some(more) = std::env::var_os("LD_LIBRARY_PATH") {
+            path.push(":");
+            path.push(more);
+        }
+        command.args(["--budget", "540"]).args(arguments).env("LD_LIBRARY_PATH", path);
         Ok(if command.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     });
     let _ = std::fs::remove_dir_all(&folder);
@@ -327,6 +332,8 @@ fn carry_out(part: &Part, arguments: &Arguments) -> Ended {
         "emulated" => command.env_remove(DEVICE),
         sharing => command.env(DEVICE, sharing),
     };
+    // Device memory of other hosts, also of simulated ones, is out of reach.
+    command.env_remove("SHMEM_FAKE_HOSTS");
     command.env("RUST_BACKTRACE", "0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
