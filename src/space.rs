@@ -577,10 +577,12 @@ pub(crate) fn unavailable(pe: &Pe, space: SpaceKind) -> Error {
     if space == SpaceKind::Gpu && !some.is_empty() {
         return Error::Unsupported {
             what: format!(
-                "space: PE {me} has no device, and so no GPU space; PEs {} of the job have",
-                PeRanges::of(&some)
+                "space: PE {me} has no device, and so no GPU space; PEs {} of the job have{}",
+                PeRanges::of(&some),
+                pe.no_device().map_or(String::new(), |why| format!(" ({why})"))
             ),
         };
     }
-    Error::SpaceUnavailable { call, space, pe: me }
+    let why = (space == SpaceKind::Gpu).then(|| pe.no_device().map(str::to_owned)).flatten();
+    Error::SpaceUnavailable { call, space, pe: me, why }
 }

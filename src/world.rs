@@ -15,6 +15,7 @@ use futures::{
 use oxshmem_ops::{Context, ContextOptions, context::Sharing};
 use oxshmem_runtime::{
     Error, Pe, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
+    device::poll_with,
     flight::Flight,
     memory::Segment,
     net::{Simulation, flush_all},
@@ -813,7 +814,7 @@ async fn flush_device(pe: &Pe) -> Result<()> {
     let flight = Arc::new(Flight::default());
     let landing = Arc::clone(&flight);
     device.flush(Box::new(move |flushed| landing.land(flushed)));
-    poll_fn(|cx| flight.poll(cx)).await
+    poll_fn(|cx| poll_with(device, || flight.poll(cx))).await
 }
 
 impl fmt::Debug for World {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{cluster, on_pes, refused, time_limit, with_device};
-use oxshmem::{Collective, Error, Result, SymView, prelude::*};
+use oxshmem::{Arithmetic, Collective, Error, Ordered, Result, SymView, prelude::*};
 
 /// Runs a collective on host memory and on device memory with the same values; `len` elements of source, `dest` of
 /// destination. Both destinations begin and must end alike.
@@ -40,7 +40,6 @@ async fn both(
     world.barrier_all().await
 }
 
-#[test]
 fn every_collective_on_device_memory_agrees_with_the_one_on_host_memory() {
     let _limit = time_limit(240);
     on_pes(with_device(), |world| async move {
@@ -84,7 +83,6 @@ fn every_collective_on_device_memory_agrees_with_the_one_on_host_memory() {
     });
 }
 
-#[test]
 fn reductions_in_place_and_bits_on_device_memory() {
     let _limit = time_limit(60);
     on_pes(with_device(), |world| async move {
@@ -107,7 +105,6 @@ fn reductions_in_place_and_bits_on_device_memory() {
     });
 }
 
-#[test]
 fn collectives_run_in_the_order_of_their_calls_whether_or_not_they_are_awaited() {
     let _limit = time_limit(60);
     on_pes(with_device(), |world| async move {
@@ -128,7 +125,6 @@ fn collectives_run_in_the_order_of_their_calls_whether_or_not_they_are_awaited()
     });
 }
 
-#[test]
 fn teams_work_on_device_memory_at_the_same_time() {
     let _limit = time_limit(60);
     on_pes(with_device(), |world| async move {
@@ -156,7 +152,6 @@ fn teams_work_on_device_memory_at_the_same_time() {
     });
 }
 
-#[test]
 fn a_collective_on_host_memory_here_and_device_memory_there_is_a_mismatch() {
     let _limit = time_limit(60);
     for len in [1, 1000] {
@@ -173,7 +168,6 @@ fn a_collective_on_host_memory_here_and_device_memory_there_is_a_mismatch() {
     }
 }
 
-#[test]
 fn a_collect_that_does_not_fit_fails_and_copies_nothing_past_its_destination() {
     let _limit = time_limit(60);
     let done = cluster(2, with_device(), |world| async move {
@@ -186,4 +180,82 @@ fn a_collect_that_does_not_fit_fails_and_copies_nothing_past_its_destination() {
         Ok(())
     });
     done.unwrap();
+}
+
+/// Reduces numbers of a type on host memory and on device memory.
+async fn reduce_both<T: Arithmetic + Ordered + PartialEq + std::fmt::Debug>(
+    world: &World,
+    len: usize,
+    value: impl Fn(usize) -> T,
+) -> Result<()> {
+    let gpu = world.space(SpaceKind::Gpu)?;
+    let (host, there) = (world.alloc_zeroed::<T>(2 * len).await?, gpu.alloc_zeroed::<T>(2 * len).await?);
+    let values: Vec<T> = (0..len).map(|i| value(i + 17 * world.my_pe())).collect();
+    for round in 0..4 {
+        for memory in [&host, &there] {
+            memory.slice(..len).write(&values);
+            world.barrier_all().await?;
+            let (source, dest) = (memory.slice(..len), memory.slice(len..));
+            match round {
+                0 => world.team().sum_reduce(dest, source).await?,
+                1 => world.team().prod_reduce(dest, source).await?,
+                2 => world.team().min_reduce(dest, source).await?,
+                // In place.
+                _ => world.team().max_reduce(source, source).await?,
+            }
+            world.barrier_all().await?;
+        }
+        let (on_host, on_device) = (host.view().to_vec(), there.view().to_vec());
+        assert_eq!(on_device, on_host, "round {round} with {}", std::any::type_name::<T>());
+    }
+    world.barrier_all().await
+}
+
+fn numbers_of_every_type_are_reduced_on_devices_as_on_the_host() {
+    let _limit = time_limit(240);
+    on_pes(with_device(), |world| async move {
+        for len in [1, 65, 3000] {
+            // Integers wrap; sums and products of these real numbers are exact.
+            reduce_both(&world, len, |i| (i as i32).wrapping_mul(0x1000_0001)).await?;
+            reduce_both(&world, len, |i| (i as u32).wrapping_mul(0x1000_0001)).await?;
+            reduce_both(&world, len, |i| (i as i64).wrapping_mul(-0x1000_0000_0000_0001)).await?;
+            reduce_both(&world, len, |i| (i as u64).wrapping_mul(0x1000_0000_0000_0001)).await?;
+            reduce_both(&world, len, |i| [0.5f32, -2.0, 1.0][i % 3]).await?;
+            reduce_both(&world, len, |i| [0.5f64, -2.0, 1.0][i % 3]).await?;
+            // By way of the host.
+            reduce_both(&world, len, |i| i as u8).await?;
+            reduce_both(&world, len, |i| (i as i16).wrapping_mul(77)).await?;
+        }
+        Ok(())
+    });
+}
+
+fn reductions_that_differ_on_device_memory_are_a_mismatch() {
+    let _limit = time_limit(60);
+    for other in [true, false] {
+        let done = cluster(2, with_device(), move |world| async move {
+            let there = world.space(SpaceKind::Gpu)?.alloc_zeroed::<u64>(100).await?;
+            let team = world.team();
+            let reduced = match (world.my_pe(), other) {
+                (0, _) => team.sum_reduce(&there, &there),
+                (_, true) => team.max_reduce(&there, &there),
+                (_, false) => team.sum_reduce(there.slice(..99), there.slice(..99)),
+            };
+            let error = refused(common::soon("the mismatch", reduced).await);
+            assert!(matches!(error, Error::CollectiveMismatch { .. }), "{error}");
+            Err::<(), _>(error)
+        });
+        assert!(matches!(done.unwrap_err(), Error::CollectiveMismatch { .. }));
+    }
+}
+
+common::cases! {
+    Processes: every_collective_on_device_memory_agrees_with_the_one_on_host_memory
+        reductions_in_place_and_bits_on_device_memory
+        collectives_run_in_the_order_of_their_calls_whether_or_not_they_are_awaited
+        teams_work_on_device_memory_at_the_same_time
+        numbers_of_every_type_are_reduced_on_devices_as_on_the_host;
+    Cluster: a_collective_on_host_memory_here_and_device_memory_there_is_a_mismatch
+        a_collect_that_does_not_fit_fails_and_copies_nothing_past_its_destination
+        reductions_that_differ_on_device_memory_are_a_mismatch;
 }

@@ -30,7 +30,6 @@ fn numbers(seed: usize, len: usize) -> Vec<u64> {
     (0..len).map(|i| (seed * 1_000_003 + i) as u64).collect()
 }
 
-#[test]
 fn a_put_and_a_get_move_data_between_memory_of_any_kind_on_any_pe() {
     let _limit = time_limit(120);
     on_pes(with_device(), |world| async move {
@@ -66,7 +65,6 @@ fn a_put_and_a_get_move_data_between_memory_of_any_kind_on_any_pe() {
     });
 }
 
-#[test]
 fn sources_of_every_kind_reach_device_memory() {
     let _limit = time_limit(120);
     for settings in [with_device(), offload_with_device()] {
@@ -121,7 +119,6 @@ fn offload_with_device() -> Settings {
     settings
 }
 
-#[test]
 fn strided_blocks_leave_what_is_between_them_alone() {
     let _limit = time_limit(120);
     on_pes(with_device(), |world| async move {
@@ -165,7 +162,6 @@ fn strided_blocks_leave_what_is_between_them_alone() {
     });
 }
 
-#[test]
 fn atomics_of_all_pes_on_one_word_of_a_device_are_not_lost() {
     let _limit = time_limit(120);
     on_pes(with_device(), |world| async move {
@@ -200,7 +196,6 @@ fn atomics_of_all_pes_on_one_word_of_a_device_are_not_lost() {
     });
 }
 
-#[test]
 fn a_signal_follows_its_data_whichever_of_them_is_in_device_memory() {
     let _limit = time_limit(120);
     on_pes(with_device(), |world| async move {
@@ -242,7 +237,6 @@ fn a_signal_follows_its_data_whichever_of_them_is_in_device_memory() {
     });
 }
 
-#[test]
 fn an_operation_is_under_way_until_the_device_has_done_it_and_quiet_waits() {
     let _limit = time_limit(60);
     if !on_one_host("the net reaches the device's memory of other hosts at once") {
@@ -285,7 +279,6 @@ fn an_operation_is_under_way_until_the_device_has_done_it_and_quiet_waits() {
     done.unwrap();
 }
 
-#[test]
 fn what_nobody_completed_is_there_after_finalize() {
     let _limit = time_limit(60);
     let settings = slow(Duration::from_millis(20));
@@ -306,7 +299,6 @@ fn what_nobody_completed_is_there_after_finalize() {
     assert_eq!(seen.unwrap(), [[6, 7], [5, 7]]);
 }
 
-#[test]
 fn memory_is_kept_for_operations_under_way() {
     let _limit = time_limit(60);
     let done = cluster(2, slow(Duration::from_millis(20)), |world| async move {
@@ -325,7 +317,6 @@ fn memory_is_kept_for_operations_under_way() {
     done.unwrap();
 }
 
-#[test]
 fn waits_and_tests_look_at_device_memory() {
     let _limit = time_limit(120);
     on_pes(with_device(), |world| async move {
@@ -359,7 +350,6 @@ fn waits_and_tests_look_at_device_memory() {
     });
 }
 
-#[test]
 fn a_wait_for_a_device_fails_when_its_writer_is_lost() {
     let _limit = time_limit(60);
     let done = cluster(2, with_device(), |world| async move {
@@ -374,7 +364,6 @@ fn a_wait_for_a_device_fails_when_its_writer_is_lost() {
     assert!(done.unwrap_err().to_string().contains("gives up"));
 }
 
-#[test]
 fn contexts_of_teams_number_their_pes_on_devices_too() {
     let _limit = time_limit(60);
     on_pes(with_device(), |world| async move {
@@ -391,7 +380,6 @@ fn contexts_of_teams_number_their_pes_on_devices_too() {
     });
 }
 
-#[test]
 fn accessors_copy_and_pointers_to_device_memory_there_are_none() {
     let _limit = time_limit(60);
     on_pes(with_device(), |world| async move {
@@ -417,7 +405,6 @@ fn accessors_copy_and_pointers_to_device_memory_there_are_none() {
     });
 }
 
-#[test]
 fn blocks_of_the_gpu_space_grow_move_and_come_back() {
     let _limit = time_limit(60);
     on_pes(with_device(), |world| async move {
@@ -449,7 +436,6 @@ fn blocks_of_the_gpu_space_grow_move_and_come_back() {
     });
 }
 
-#[test]
 fn with_the_gpu_as_default_space_a_program_without_spaces_runs_on_it() {
     let _limit = time_limit(60);
     let mut settings = with_device();
@@ -482,7 +468,6 @@ fn partly() -> Settings {
     settings
 }
 
-#[test]
 fn a_gpu_space_that_some_pes_have_is_theirs_alone() {
     let _limit = time_limit(60);
     let done = cluster(4, partly(), |world| async move {
@@ -516,7 +501,6 @@ fn a_gpu_space_that_some_pes_have_is_theirs_alone() {
     done.unwrap();
 }
 
-#[test]
 fn what_is_wrong_with_spaces_is_said() {
     let _limit = time_limit(60);
     on_pes(with_device(), |world| async move {
@@ -555,7 +539,6 @@ fn what_is_wrong_with_spaces_is_said() {
     });
 }
 
-#[test]
 fn allocations_that_differ_in_their_space_are_a_mismatch_that_names_it() {
     let _limit = time_limit(60);
     let outcome = cluster(2, with_device(), |world| async move {
@@ -571,7 +554,6 @@ fn allocations_that_differ_in_their_space_are_a_mismatch_that_names_it() {
     outcome.unwrap();
 }
 
-#[test]
 fn memory_of_another_job_is_refused_on_devices_too() {
     let _limit = time_limit(60);
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -593,17 +575,43 @@ fn memory_of_another_job_is_refused_on_devices_too() {
     });
 }
 
-#[test]
 fn without_a_device_there_is_no_gpu_space_and_no_thread_for_one() {
     let _limit = time_limit(60);
     let mut asked = settings();
     (asked.enable_cpu_space, asked.enable_gpu_space) = (Some("1".to_owned()), Some("1".to_owned()));
-    for settings in [settings(), asked] {
+    let real = common::has_real_device();
+    for settings in [settings(), asked].into_iter().take(if real { 1 } else { 2 }) {
         on_pes(settings, |world| async move {
             let error = refused(world.space(SpaceKind::Gpu));
-            assert!(matches!(error, Error::SpaceUnavailable { space: SpaceKind::Gpu, .. }), "{error}");
+            let Error::SpaceUnavailable { space: SpaceKind::Gpu, why, .. } = &error else {
+                panic!("{error}")
+            };
+            // Who asked for it is told why.
+            assert_eq!(why.is_some(), world.pe().settings().enable_gpu_space.is_some(), "{error}");
             assert!(world.pe().device().is_none());
-            Ok(())
+            world.barrier_all().await
         });
     }
+}
+
+common::cases! {
+    Processes: a_put_and_a_get_move_data_between_memory_of_any_kind_on_any_pe
+        sources_of_every_kind_reach_device_memory
+        strided_blocks_leave_what_is_between_them_alone
+        atomics_of_all_pes_on_one_word_of_a_device_are_not_lost
+        a_signal_follows_its_data_whichever_of_them_is_in_device_memory
+        waits_and_tests_look_at_device_memory
+        contexts_of_teams_number_their_pes_on_devices_too
+        accessors_copy_and_pointers_to_device_memory_there_are_none
+        blocks_of_the_gpu_space_grow_move_and_come_back
+        with_the_gpu_as_default_space_a_program_without_spaces_runs_on_it
+        what_is_wrong_with_spaces_is_said;
+    Cluster: what_nobody_completed_is_there_after_finalize
+        memory_is_kept_for_operations_under_way
+        a_wait_for_a_device_fails_when_its_writer_is_lost
+        allocations_that_differ_in_their_space_are_a_mismatch_that_names_it
+        memory_of_another_job_is_refused_on_devices_too;
+    Emulated: an_operation_is_under_way_until_the_device_has_done_it_and_quiet_waits
+        a_gpu_space_that_some_pes_have_is_theirs_alone
+        without_a_device_there_is_no_gpu_space_and_no_thread_for_one;
 }

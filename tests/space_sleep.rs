@@ -7,7 +7,6 @@ use std::time::Duration;
 use common::{cluster, soon, time_limit, with_device};
 use oxshmem::prelude::*;
 
-#[test]
 fn a_wait_for_a_device_sleeps_and_ends_when_it_is_dropped() {
     let _limit = time_limit(60);
     let done = cluster(2, with_device(), |world| async move {
@@ -28,4 +27,8 @@ fn a_wait_for_a_device_sleeps_and_ends_when_it_is_dropped() {
         world.barrier_all().await
     });
     done.unwrap();
+}
+
+common::cases! {
+    Cluster: a_wait_for_a_device_sleeps_and_ends_when_it_is_dropped;
 }

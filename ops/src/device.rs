@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use oxshmem_runtime::{
     Error, Pe, Result,
-    device::{DevicePlace, End},
+    device::{Blocks as DeviceBlocks, DevicePlace, End},
     memory::copy::copy as copy_on_host,
     net::{Done, Spot, Width},
     transport::{Atomic, Transport},
@@ -262,7 +262,7 @@ impl<M: Sharing> Context<M> {
             });
             // SAFETY: a STABLE source stays where it is as long as it exists, and `done` holds it; the target is in bounds.
             unsafe { pieces.put(self.pe(), from, side, Box::new(move |put| last(put, done))) };
-            return Op::Aloft(flight);
+            return Op::on_device(flight, self.pe().device());
         }
         // What is not STABLE is copied now, or, where it is in device memory, kept from being given to others.
         let kept = source.on_device().map(SymView::to_owned);
@@ -287,7 +287,12 @@ impl<M: Sharing> Context<M> {
         // SAFETY: `done` holds the buffer, or the device memory; the target is in bounds.
         unsafe { pieces.put(self.pe(), from, side, Box::new(move |put| last(put, done))) };
         match flight {
-            Some(flight) => Op::Remote(Box::new(Remote::landing(flight, source.back(), S::reject_back))),
+            Some(flight) => Op::Remote(Box::new(Remote::landing(
+                flight,
+                source.back(),
+                S::reject_back,
+                self.pe().device().cloned(),
+            ))),
             None => Op::Done(source.back()),
         }
     }
@@ -362,7 +367,7 @@ impl<M: Sharing> Context<M> {
         });
         // SAFETY: what a sink holds is STABLE: it stays where it is as long as it exists, and `done` holds it.
         unsafe { Pieces::of::<T>(blocks).put(self.pe(), from, to, done) };
-        Op::Aloft(flight)
+        Op::on_device(flight, self.pe().device())
     }
 
     /// An atomic operation that fetches.
@@ -380,7 +385,7 @@ impl<M: Sharing> Context<M> {
             Some(device) => unsafe { device.atomic(at, width, operation, done) },
             None => done(Err(Error::Finalized { call: "atomic" })),
         }
-        Op::Aloft(flight)
+        Op::on_device(flight, self.pe().device())
     }
 
     /// An atomic operation that fetches nothing.
@@ -430,6 +435,23 @@ impl Pieces {
         if self.count == 1 {
             // SAFETY: passed on to the caller.
             return unsafe { copy(pe, from, to, self.len, done) };
+        }
+        let near = [from, to].map(|side| match side {
+            Side::Host(address) => Some(End::Host(address)),
+            Side::Device(place) => Some(End::Device(place)),
+            Side::Far(_) => None,
+        });
+        if let ([Some(from), Some(to)], Some(device)) = (near, pe.device())
+            && matches!((from, to), (End::Device(_), _) | (_, End::Device(_)))
+        {
+            let blocks = DeviceBlocks {
+                len: self.len,
+                count: self.count,
+                from_stride: self.from_stride,
+                to_stride: self.to_stride,
+            };
+            // SAFETY: passed on to the caller.
+            return unsafe { device.copy_blocks(from, to, blocks, done) };
         }
         let all = Arc::new(Gathering::new(done));
         for i in 0..self.count {

@@ -12,6 +12,7 @@ use std::{
 
 use oxshmem_runtime::{
     Error, Result,
+    device::{AnyDevice, poll_with},
     flight::Flight,
     net::{Batch, Done, Net, Spot, Width},
     opset::{OpSet, Target},
@@ -40,6 +41,8 @@ pub(crate) struct Remote<T, E> {
     landing: Option<Arc<Flight<Result<T, E>>>>,
     flush: Flush,
     reject: fn(T, Error) -> E,
+    /// Of an operation of a device, at the first poll.
+    device: Option<AnyDevice>,
 }
 
 /// What is known of the other side.
@@ -51,12 +54,24 @@ enum Flush {
 
 impl<T, E> Remote<T, E> {
     /// An operation that is over when `flight` has landed. `back` is what its future is then ready with.
-    pub(crate) fn landing(flight: Arc<Flight<Result<()>>>, back: T, reject: fn(T, Error) -> E) -> Self {
+    pub(crate) fn landing(
+        flight: Arc<Flight<Result<()>>>,
+        back: T,
+        reject: fn(T, Error) -> E,
+        device: Option<AnyDevice>,
+    ) -> Self {
         let flush = Flush::UnderWay(flight);
-        Self { net: None, pe: 0, outcome: Some(Ok(back)), landing: None, flush, reject }
+        Self { net: None, pe: 0, outcome: Some(Ok(back)), landing: None, flush, reject, device }
     }
 
     pub(crate) fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, E>> {
+        match self.device.take() {
+            Some(device) => poll_with(&device, || self.poll_once(cx)),
+            None => self.poll_once(cx),
+        }
+    }
+
+    fn poll_once(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, E>> {
         if matches!(self.flush, Flush::NotYet) {
             let flight = Arc::new(Flight::default());
             self.flush = Flush::UnderWay(Arc::clone(&flight));
@@ -109,7 +124,7 @@ impl Completion {
             (_, op) => return op,
         };
         let (net, pe) = (Some(Arc::downgrade(far.net)), far.spot.pe);
-        Op::Remote(Box::new(Remote { net, pe, outcome, landing, flush: Flush::NotYet, reject }))
+        Op::Remote(Box::new(Remote { net, pe, outcome, landing, flush: Flush::NotYet, reject, device: None }))
     }
 }
 

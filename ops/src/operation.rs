@@ -12,7 +12,12 @@ use std::{
     task::{Context, Poll},
 };
 
-use oxshmem_runtime::{Error, flight::Flight, opset::OpSet};
+use oxshmem_runtime::{
+    Error,
+    device::{AnyDevice, poll_with},
+    flight::Flight,
+    opset::OpSet,
+};
 
 use crate::far::Remote;
 
@@ -75,9 +80,18 @@ pub(crate) enum Op<T, E: Into<Error>> {
     Done(T),
     Failed(Box<Unseen<E>>),
     Aloft(Arc<Flight<Result<T, E>>>),
+    /// The same, of a device.
+    OnDevice(Box<OnDevice<T, E>>),
     /// A put to another host whose future waits for its remote completion.
     Remote(Box<Remote<T, E>>),
     Taken,
+}
+
+/// An operation of a device.
+pub(crate) struct OnDevice<T, E> {
+    flight: Arc<Flight<Result<T, E>>>,
+    /// At the first poll.
+    device: Option<AnyDevice>,
 }
 
 /// An error on its way to the future's owner, or, if there is none any more, to the op set.
@@ -111,6 +125,11 @@ impl<T, E: Into<Error>> Op<T, E> {
         Self::Failed(Box::new(Unseen { error: Some(error), ops: Arc::clone(ops) }))
     }
 
+    /// One that a device performs, if there is one.
+    pub(crate) fn on_device(flight: Arc<Flight<Result<T, E>>>, device: Option<&AnyDevice>) -> Self {
+        Self::OnDevice(Box::new(OnDevice { flight, device: device.cloned() }))
+    }
+
     #[inline(always)]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, E>> {
         match std::mem::replace(self, Self::Taken) {
@@ -139,7 +158,7 @@ impl<T, E: Into<Error>> Op<T, E> {
         match self {
             Self::Done(_) => "done",
             Self::Failed(_) => "failed",
-            Self::Aloft(_) | Self::Remote(_) => "under way",
+            Self::Aloft(_) | Self::OnDevice(_) | Self::Remote(_) => "under way",
             Self::Taken => "taken",
         }
     }
@@ -157,6 +176,17 @@ impl<T, E: Into<Error>> Op<T, E> {
                 let outcome = flight.poll(cx);
                 if outcome.is_pending() {
                     *self = Self::Aloft(flight);
+                }
+                outcome
+            }
+            Self::OnDevice(mut operation) => {
+                let flight = &operation.flight;
+                let outcome = match operation.device.take() {
+                    Some(device) => poll_with(&device, || flight.poll(cx)),
+                    None => flight.poll(cx),
+                };
+                if outcome.is_pending() {
+                    *self = Self::OnDevice(operation);
                 }
                 outcome
             }

@@ -10,6 +10,7 @@ use std::{
 use oxshmem_runtime::{
     Error, Pe, Result,
     activity::{Activity, Board, Call, Entry},
+    device::{AnyDevice, poll_with},
     net::flush,
     opset::{Mark, OpSet},
     transport::Transport,
@@ -157,6 +158,8 @@ struct Waiting {
     mark: Mark,
     pes: Option<Vec<usize>>,
     told: Told,
+    /// At the first poll.
+    device: Option<AnyDevice>,
 }
 
 /// What the PE's board is told once this waits.
@@ -193,14 +196,19 @@ impl Waiting {
             mark: ops.mark(),
             pes: pes.map(<[usize]>::to_vec),
             told: Told::NotYet(call, Arc::clone(pe.board())),
+            device: pe.device().cloned(),
         })
     }
 
     #[cold]
     #[inline(never)]
     fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<()>> {
-        let Self { ops, mark, pes, told } = self;
-        let polled = ops.poll_quiet(*mark, pes.as_deref(), cx);
+        let Self { ops, mark, pes, told, device } = self;
+        let mut poll = || ops.poll_quiet(*mark, pes.as_deref(), cx);
+        let polled = match device.take() {
+            Some(device) => poll_with(&device, poll),
+            None => poll(),
+        };
         if polled.is_pending()
             && let Told::NotYet(call, board) = told
         {

@@ -181,7 +181,8 @@ pub enum Error {
 
     /// A memory space that a PE does not have.
     #[error(
-        "{call}: PE {pe} has no {space} space; ask for its availability first, or enable it (SHMEM_ENABLE_{space}_SPACE)"
+        "{call}: PE {pe} has no {space} space{}; ask for its availability first, or enable it (SHMEM_ENABLE_{space}_SPACE)",
+        .why.as_ref().map_or(String::new(), |why| format!(" ({why})"))
     )]
     SpaceUnavailable {
         /// The operation.
@@ -190,6 +191,15 @@ pub enum Error {
         space: SpaceKind,
         /// The PE.
         pe: usize,
+        /// Why, if it was enabled and there is no device.
+        why: Option<String>,
+    },
+
+    /// A device or its driver has failed.
+    #[error("the device failed: {what}")]
+    Device {
+        /// The call of the driver, and what came of it.
+        what: String,
     },
 
     /// An operation on memory of a space with a PE that is not in the team of that space.

@@ -20,7 +20,7 @@ use crate::{
     activity::Watchdog,
     bootstrap::Shared,
     control::Control,
-    device::emulated::Emulated,
+    device::Made,
     executor::{Executor, Failure},
     memory::{Extent, HostMap, SegmentId, Shape},
 };
@@ -31,7 +31,7 @@ pub(crate) struct Fabric {
     pub(crate) control: Arc<Control>,
     pub(crate) heap: Arc<HostMap>,
     /// The device of the PEs of this process, if they have one; the first of them to join makes it.
-    pub(crate) device: OnceLock<Arc<Emulated>>,
+    pub(crate) device: Made,
     bells: Vec<Arc<Bell>>,
     /// Of the PEs of this process; the first of them to join decides whether there is one.
     pub(crate) watchdog: OnceLock<Option<Arc<Watchdog>>>,
@@ -66,7 +66,7 @@ impl Fabric {
         Ok(Self {
             control: Arc::new(Control::new(Arc::new(Control::new_map(n)?))),
             heap: Arc::new(heap),
-            device: OnceLock::new(),
+            device: Made::default(),
             bells: (0..n).map(|_| bell().map(Arc::new)).collect::<Result<_>>()?,
             watchdog: OnceLock::new(),
         })
@@ -215,7 +215,7 @@ impl Shared for Fabric {
         Ok(Self {
             control: Arc::new(Control::new(Arc::new(control))),
             heap: Arc::new(heap),
-            device: OnceLock::new(),
+            device: Made::default(),
             bells: bells.into_iter().map(|bell| Arc::new(Bell::Process(bell))).collect(),
             watchdog: OnceLock::new(),
         })

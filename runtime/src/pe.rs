@@ -16,7 +16,7 @@ use crate::{
     activity::{Board, Boards, Joining, Table, Watchdog, table_of},
     agreement::Abilities,
     bootstrap::{self, Bootstrap, Placement},
-    device::{AnyDevice, Capabilities, emulated::Emulated},
+    device::{self, AnyDevice, Capabilities, Devices},
     engine::CopyEngine,
     executor::{Executor, Failure, Patience},
     fabric::Fabric,
@@ -87,6 +87,8 @@ pub struct Pe {
     spaces: SpacePlan,
     places: Places,
     device: Option<AnyDevice>,
+    /// Why not all PEs have one.
+    no_device: Option<String>,
     crowded: bool,
     fence_side: FenceSide,
     bootstrap: BootstrapHandle,
@@ -110,7 +112,8 @@ impl Pe {
         let Abilities { pes, cpus, membarrier } = Abilities::agree(&*bootstrap, &settings).await?;
 
         let in_process = bootstrap.in_process();
-        let spaces = SpacePlan::new(&settings, &settings.devices(n_pes))?;
+        let devices = Devices::find(&*bootstrap, &settings).await?;
+        let spaces = SpacePlan::explained(&settings, &devices.has, devices.why.as_deref())?;
         let layout = Layout::of(&settings, spaces.cpu)?;
         let places = Places::new(&settings, &spaces, &layout);
         let (places, heap_stride) = places
@@ -122,7 +125,15 @@ impl Pe {
             Fabric::with_heap(heap, in_process)
         })
         .await?;
-        let device = device(&fabric, &settings, &spaces, places, me)?;
+        let device = device::make(device::Parts {
+            bootstrap: &bootstrap,
+            settings: &settings,
+            spaces: &spaces,
+            host: &fabric.heap,
+            at: places.device,
+            made: &fabric.device,
+        })
+        .await?;
         let fence_side = settings.fence_for(pes, cpus, membarrier)?;
 
         let crowded = in_process || pes > cpus;
@@ -169,6 +180,7 @@ impl Pe {
             spaces,
             places,
             device,
+            no_device: devices.why,
             crowded,
             fence_side,
             bootstrap: BootstrapHandle(bootstrap),
@@ -309,6 +321,11 @@ impl Pe {
     /// The device of this PE, if it has one.
     pub fn device(&self) -> Option<&AnyDevice> {
         self.device.as_ref()
+    }
+
+    /// Why a PE of the job has no device, if one was looked for in vain.
+    pub fn no_device(&self) -> Option<&str> {
+        self.no_device.as_deref()
     }
 
     /// Whether a PE has a device: whether it is in the team of the GPU space.
@@ -454,21 +471,4 @@ fn beyond(spaces: &SpacePlan) -> Error {
     let heaps = [spaces.cpu, spaces.gpu].into_iter().flatten();
     let sizes: Vec<String> = heaps.map(|heap| format!("{}={}", heap.setting, heap.bytes)).collect();
     Error::Unsupported { what: format!("{} is beyond any address space", sizes.join(" with ")) }
-}
-
-/// The device of a PE, if it has one: that of all PEs of its process.
-fn device(
-    fabric: &Fabric,
-    settings: &Settings,
-    spaces: &SpacePlan,
-    places: Places,
-    me: usize,
-) -> Result<Option<AnyDevice>> {
-    let Some(heap) = spaces.gpu.filter(|_| spaces.gpu_pes[me]) else { return Ok(None) };
-    if let Some(device) = fabric.device.get() {
-        return Ok(Some(Arc::clone(device) as AnyDevice));
-    }
-    let made = Emulated::new(&fabric.heap, places.device, heap.bytes, settings.gpu_emulate_latency)?;
-    // Another PE of this process may have been quicker.
-    Ok(Some(Arc::clone(fabric.device.get_or_init(|| Arc::new(made))) as AnyDevice))
 }

@@ -632,6 +632,24 @@ impl<'a, T: Element> SymView<'a, T> {
         self.allocation.space()
     }
 
+    /// The address by which kernels of this PE's device reach this PE's instance. None in host memory, and on the emulated
+    /// device, which has no kernels.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// assert_eq!(world.alloc::<f32>(8).await?.view().device_address(), None); // it is host memory
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn device_address(self) -> Option<u64> {
+        match self.on_device()? {
+            (device, End::Device(place)) => device.address(place),
+            (_, End::Host(_)) => None,
+        }
+    }
+
     /// Whether it is in device memory.
     #[doc(hidden)]
     #[inline(always)]

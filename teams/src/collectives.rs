@@ -430,6 +430,9 @@ impl Team {
         let call = Operands::new(self.core(), reduce_name(kernel.op()), dest, source);
         if let Err(error) = call.equal() {
             let name = reduce_name(kernel.op());
+            if let Some(reduced) = self.reduced_on_devices(kernel, name, [dest, source]) {
+                return reduced;
+            }
             return self.staged(error, name, [dest, source], Written::All, |dest, source| {
                 self.reduce(kernel, dest, source)
             });
@@ -499,7 +502,7 @@ impl Team {
     }
 }
 
-fn sum_kernel<T: Arithmetic>() -> &'static Kernel {
+pub(crate) fn sum_kernel<T: Arithmetic>() -> &'static Kernel {
     Kernel::shared(T::TYPE, ReduceOp::Sum, Kernel::sum::<T>)
 }
 

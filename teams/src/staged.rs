@@ -4,6 +4,9 @@
 //! the object is, and nobody else's. A collective becomes three in the queue of its team, in one go: the source is
 //! copied to the image, the collective runs there as on any host memory, by whichever algorithm, and what it has
 //! written is copied back. Nothing else of the destination is touched.
+//!
+//! Reductions of numbers that devices [combine](oxshmem_runtime::device::Device::combine), by a team whose devices all reach each
+//! other, never come to the host: once all PEs have come, each combines its part of all sources into all destinations.
 
 use std::{
     future::poll_fn,
@@ -12,14 +15,24 @@ use std::{
 
 use oxshmem_runtime::{
     Error, Pe, Result,
-    activity::{Activity, Call},
-    device::{AnyDevice, DevicePlace, End},
+    activity::{Activity, Call as What},
+    device::{AnyDevice, Combine, DevicePlace, End, Fold, Number, poll_with},
     flight::Flight,
     settings::SpaceKind,
 };
 use oxshmem_spaces::{Element, SymSlice, SymView, allocation::Allocation};
 
-use crate::{queue::Collective, signature::Signature, team::Team};
+use crate::{
+    choice::Plan,
+    collectives::sum_kernel,
+    exchange::{Deal, in_parts},
+    queue::Collective,
+    reduction::{ElementType, Kernel, ReduceOp},
+    signature::{Call, Signature},
+    span::Span,
+    sync::sync_in,
+    team::Team,
+};
 
 /// Bytes of the image's tail that each team has, by its place.
 const TAIL: usize = 64;
@@ -118,6 +131,70 @@ impl Team {
         Collective::staged(core, tickets)
     }
 
+    /// A reduction that the devices do by themselves, if they can.
+    #[cold]
+    pub(crate) fn reduced_on_devices<'a, T: Element>(
+        &'a self,
+        kernel: &'static Kernel,
+        call: &'static str,
+        [dest, source]: [SymView<'a, T>; 2],
+    ) -> Option<Collective<'a>> {
+        let core = self.core();
+        let (group, pe) = (&core.group, core.group.pe());
+        let len = source.len();
+        if group.n() == 1 || group.wide().is_some() || len == 0 || dest.len() != len || !source.is_on_device()
+        {
+            return None;
+        }
+        let device = self.check_device(call, dest, source).ok()?;
+        let (fold, number) = numbers(kernel)?;
+        let blocks: Option<Vec<usize>> = group.team().iter().map(|member| pe.near_block(member)).collect();
+        let blocks = blocks.filter(|blocks| device.combines(fold, number, blocks))?;
+        // All PEs come to the same decision, so that they meet in the same exchange.
+        let Plan::Exchange(mode, capacity) = group.choices.reduce(size_of::<u64>()) else { return None };
+
+        // One word each, of which nothing is wanted but that all have come with the same call.
+        let image = core.image.memory(pe);
+        let tail = pe.image_tail_at() + core.place * TAIL;
+        // SAFETY: the team's part of the tail is inside, and aligned.
+        let words = [0, 8].map(|at| unsafe { SymView::<u64>::inside_unchecked(image, tail + at, 1) });
+        let spans = words.map(Span::of);
+        let signature = Signature::of_kernel(Call::Reduce, kernel, len).on_device(true);
+        let (start, end) = part(len, group.n(), group.me());
+        let places = |view: SymView<'_, T>| -> Vec<DevicePlace> {
+            let offset = view.extent().offset + start * size_of::<T>();
+            blocks.iter().map(|&block| DevicePlace { block, offset }).collect()
+        };
+        let (from, to) = (places(source), places(dest));
+        let (device, by, members) = (Arc::clone(device), pe.block(), Arc::clone(group));
+        let kept = (source.to_owned(), dest.to_owned());
+        let ticket = self.copy(call, async move {
+            in_parts(&members, mode, Deal::Reduce(sum_kernel::<u64>()), signature, spans, capacity).await?;
+            let flight = Arc::new(Flight::default());
+            let landing = Arc::clone(&flight);
+            {
+                let done = Box::new(move |combined| {
+                    drop(kept);
+                    landing.land(combined);
+                });
+                let what = Combine { by, fold, number, from: &from, to: &to, len: end - start };
+                // SAFETY: the operands are in bounds on every PE, which `done` holds here, and the PEs that hold them
+                // elsewhere wait for each other below. No other PE has this part.
+                unsafe { device.combine(what, done) };
+            }
+            let mut patient = Some(device);
+            let combined = poll_fn(|cx| match patient.take() {
+                Some(device) => poll_with(&device, || flight.poll(cx)),
+                None => flight.poll(cx),
+            })
+            .await;
+            // Should it have failed here, the others are not to wait for ever.
+            sync_in(&members).await?;
+            combined
+        });
+        Some(Collective::staged(core, vec![ticket]))
+    }
+
     /// The device, if source and destination are in its memory and all PEs of the team have one.
     fn check_device<T: Element>(
         &self,
@@ -152,7 +229,7 @@ impl Team {
 
     /// Puts a copy into the queue.
     fn copy(&self, call: &'static str, copy: impl Future<Output = Result<()>> + Send + 'static) -> u64 {
-        let activity = Activity::new(Call::collective(call));
+        let activity = Activity::new(What::collective(call));
         self.core().local(activity, Signature::named("staged"), copy)
     }
 }
@@ -203,8 +280,71 @@ impl<T: Element> Copy<T> {
                 // SAFETY: both are in bounds, as the operands are, and `done` holds them.
                 unsafe { self.device.copy(from, to, len * size, done) };
             }
-            poll_fn(|cx| flight.poll(cx)).await?;
+            let mut patient = Some(&self.device);
+            poll_fn(|cx| match patient.take() {
+                Some(device) => poll_with(device, || flight.poll(cx)),
+                None => flight.poll(cx),
+            })
+            .await?;
         }
         Ok(())
+    }
+}
+
+/// Elements in multiples of which a vector is divided, so that parts begin at whole lines.
+const PART: usize = 64;
+
+/// The part of a vector that is PE `me`'s of `n`: where it begins and ends.
+fn part(len: usize, n: usize, me: usize) -> (usize, usize) {
+    let each = len.div_ceil(n).next_multiple_of(PART);
+    ((me * each).min(len), ((me + 1) * each).min(len))
+}
+
+/// What a kernel is to devices, if they have it.
+fn numbers(kernel: &Kernel) -> Option<(Fold, Number)> {
+    let fold = match kernel.op() {
+        ReduceOp::And => Fold::And,
+        ReduceOp::Or => Fold::Or,
+        ReduceOp::Xor => Fold::Xor,
+        ReduceOp::Min => Fold::Min,
+        ReduceOp::Max => Fold::Max,
+        ReduceOp::Sum => Fold::Sum,
+        ReduceOp::Prod => Fold::Prod,
+    };
+    let number = match kernel.element() {
+        ElementType::I32 => Number::I32,
+        ElementType::I64 => Number::I64,
+        ElementType::U32 => Number::U32,
+        ElementType::U64 => Number::U64,
+        ElementType::F32 => Number::F32,
+        ElementType::F64 => Number::F64,
+        _ => return None,
+    };
+    Some((fold, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_vector_are_all_of_it_and_begin_at_whole_lines() {
+        for len in [1, 63, 64, 65, 1000, 1 << 20] {
+            for n in [2, 3, 7] {
+                let parts: Vec<_> = (0..n).map(|me| part(len, n, me)).collect();
+                assert_eq!((parts[0].0, parts[n - 1].1), (0, len));
+                assert!(parts.windows(2).all(|pair| pair[0].1 == pair[1].0));
+                assert!(
+                    parts.iter().all(|(start, end)| start <= end && (start % PART == 0 || *start == len))
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn devices_have_the_kernels_of_numbers_with_4_and_8_bytes() {
+        assert_eq!(numbers(&Kernel::sum::<f64>()), Some((Fold::Sum, Number::F64)));
+        assert_eq!(numbers(&Kernel::xor::<usize>()), Some((Fold::Xor, Number::U64)));
+        assert_eq!(numbers(&Kernel::max::<i16>()), None);
     }
 }

@@ -12,7 +12,10 @@ use std::{
     time::Duration,
 };
 
-use oxshmem::{ClusterOptions, Error, Link, LocalCluster, Result, World, settings::Settings};
+use oxshmem::{
+    ClusterOptions, Error, Link, LocalCluster, Result, World,
+    settings::{GpuSharing, Settings},
+};
 
 pub(crate) use processes::{
     Ended, Job, Launcher, PeRuntime, Running, assert_nothing_left, cpu_time, has_ucx, is_alive, kill,
@@ -81,17 +84,54 @@ where
     })
 }
 
+/// In whose presence [`on_pes`] is one PE of the job that this process is in.
+pub(crate) const AS_PE: &str = "OXSHMEM_TEST_AS_PE";
+/// What [`with_device`] asks for instead of the emulated device: `vmm` or `ipc`, on a real one.
+pub(crate) const DEVICE: &str = "OXSHMEM_TEST_DEVICE";
+
 /// [`cluster`] with every number of PEs.
 #[track_caller]
 pub(crate) fn on_pes<F>(settings: Settings, body: impl Fn(World) -> F)
 where
     F: Future<Output = Result<()>> + Send + 'static,
 {
+    if std::env::var_os(AS_PE).is_some() {
+        return as_pe(settings, body);
+    }
     for n in pe_counts() {
         if let Err(error) = cluster(n, settings.clone(), &body) {
             panic!("with {n} PEs: {error}");
         }
     }
+}
+
+/// Runs `body` as the PE that this process is.
+#[track_caller]
+fn as_pe<F>(settings: Settings, body: impl Fn(World) -> F)
+where
+    F: Future<Output = Result<()>> + Send + 'static,
+{
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("tokio");
+    let ended = runtime.block_on(async {
+        let world = oxshmem::init_with(settings).await?;
+        doing(world.my_pe(), "the test's body");
+        body(world.clone()).await?;
+        doing(world.my_pe(), "finalize");
+        world.finalize().await
+    });
+    if let Err(error) = ended {
+        panic!("as a PE of several processes: {error}");
+    }
+}
+
+/// Whether this process sees a real device, where tests of there being none do nothing.
+pub(crate) fn has_real_device() -> bool {
+    #[cfg(feature = "cuda")]
+    if oxshmem_runtime::device::cuda::describe().is_ok() {
+        println!("skipped in part: there is a real device");
+        return true;
+    }
+    false
 }
 
 /// Polls `future` once, with a waker that does nothing.
@@ -161,12 +201,38 @@ macro_rules! test_name {
 }
 pub(crate) use test_name;
 
-/// Both spaces, with an emulated device on every PE.
+/// Both spaces, with a device on every PE: the emulated one, unless [`DEVICE`] says otherwise.
 pub(crate) fn with_device() -> Settings {
     let mut settings = settings();
     settings.enable_cpu_space = Some("1".to_owned());
     settings.enable_gpu_space = Some("1".to_owned());
     settings.gpu_symmetric_size = Some(8 << 20);
-    settings.gpu_emulate = true;
+    match std::env::var(DEVICE).as_deref() {
+        Ok("vmm") => settings.gpu_sharing = GpuSharing::Vmm,
+        Ok("ipc") => settings.gpu_sharing = GpuSharing::Ipc,
+        _ => settings.gpu_emulate = true,
+    }
     settings
 }
+
+/// A test of devices, for who runs it without the test harness: its name, itself, and where it runs. `Processes`: on any
+/// device, also with a process for each PE. `Cluster`: on any device. `Emulated`: on that one.
+pub(crate) type Case = (&'static str, fn(), &'static str);
+
+/// The tests of a file: for the test harness, and as a list for `gpu_verify`, which has none.
+macro_rules! cases {
+    ($($runs:ident: $($name:ident)*;)*) => {
+        #[allow(dead_code, reason = "the test harness has the tests below")]
+        pub(crate) const CASES: &[common::Case] = &[$($((stringify!($name), $name as fn(), stringify!($runs)),)*)*];
+
+        mod cases {
+            $($(
+                #[test]
+                fn $name() {
+                    super::$name();
+                }
+            )*)*
+        }
+    };
+}
+pub(crate) use cases;

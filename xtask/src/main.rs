@@ -8,6 +8,7 @@
 //! | [`checks`] | miri, loom, AddressSanitizer, several simulated hosts, and many repetitions |
 //! | [`compare`] | our collectives beside Open MPI's |
 //! | [`scale`] | collectives on many hosts, simulated |
+//! | [`gpu`] | what runs on devices: the program that verifies them, and the kernels |
 //! | [`bindings`] | the committed bindings of UCX and PMIx, from installed headers |
 //! | [`headers`] | the C headers and the map from C to Rust, from the table of the C API |
 //! | [`book`] | the book: its links, its table of settings, its pages |
@@ -19,6 +20,7 @@ mod book;
 mod checks;
 mod compare;
 mod debian;
+mod gpu;
 mod headers;
 mod install;
 mod programs;
@@ -96,6 +98,17 @@ enum Task {
         #[arg(long)]
         reuse: bool,
     },
+    /// Builds one program that tests and measures devices, on this machine or another, and runs it if there is a device
+    GpuVerify {
+        /// Runs it on the emulated device
+        #[arg(long)]
+        emulated: bool,
+        /// Runs only some of it
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Has NVIDIA's assembler check the kernels, if it is installed
+    Ptx,
     /// Checks the book and builds it to target/book; installs mdbook if it is missing
     Book,
     /// Writes the table of settings into the book
@@ -135,6 +148,8 @@ fn main() -> ExitCode {
         Task::Sanitize => checks::sanitize(),
         Task::Compare { quick, pes, only } => compare::compare(quick, &pes, only),
         Task::Scale { reuse } => scale::scale(reuse),
+        Task::GpuVerify { emulated, quick } => gpu::verify(emulated, quick),
+        Task::Ptx => gpu::ptx(),
         Task::Book => book::build(true),
         Task::Settings => book::write_settings(),
         Task::Bindings => bindings::bindings(),

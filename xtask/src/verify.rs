@@ -3,7 +3,7 @@
 use std::env;
 
 use crate::{
-    book, checks, debian, headers, install, programs,
+    book, checks, debian, gpu, headers, install, programs,
     run::{Failure, Job, Outcome, Step, Verdict, steps, target_dir},
 };
 
@@ -18,6 +18,7 @@ const STEPS: &[Step] = &[
     ("hosts", || checks::hosts(false)),
     ("examples", || programs::run_examples(&[])),
     ("install", install::check),
+    ("ptx", gpu::ptx),
     ("headers", || headers::headers(true)),
     ("settings", book::settings_are_current),
     ("book", || book::build(false)),

@@ -15,7 +15,7 @@ mod output;
 mod pe;
 mod places;
 
-use std::{io::Write, process::ExitCode};
+use std::{ffi::OsString, io::Write, process::ExitCode};
 
 use guardian::Guardian;
 use options::{Options, Stop};
@@ -26,7 +26,13 @@ const NOT_STARTED: u8 = 2;
 
 /// The whole program, from its arguments to its exit status.
 pub fn main() -> ExitCode {
-    let options = match Options::from_args(std::env::args_os()) {
+    main_with(std::env::args_os())
+}
+
+/// The same with other arguments than this process's, of which the first is the program's name. For programs that
+/// start themselves as a job.
+pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let options = match Options::from_args(args) {
         Ok(options) => options,
         Err(Stop::Answer(text)) => {
             print!("{text}");

@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Device, DevicePlace, End};
+use super::{Blocks, Combine, Device, DevicePlace, End, Fold, Number, numbers};
 use crate::{
     Result,
     executor::Executor,
@@ -247,6 +247,42 @@ unsafe impl Device for Emulated {
             let before = unsafe { apply(at.get(), width, operation) };
             drop(map);
             done(Ok(before));
+        }));
+    }
+
+    unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Done) {
+        let (from, to, map) = (self.address(from), self.address(to), Arc::clone(self.memory.map()));
+        self.start(Box::new(move || {
+            for i in 0..blocks.count {
+                let to = to.get().wrapping_add(i * blocks.to_stride);
+                // SAFETY: as for `copy`.
+                unsafe { copy::copy(to, from.get().wrapping_add(i * blocks.from_stride), blocks.len) };
+            }
+            // SeqCst: as above.
+            fence(Ordering::SeqCst);
+            drop(map);
+            done(Ok(()));
+        }));
+    }
+
+    fn combines(&self, fold: Fold, number: Number, _pes: &[usize]) -> bool {
+        fold.takes(number)
+    }
+
+    unsafe fn combine(&self, what: Combine<'_>, done: Done) {
+        let Combine { by: _, fold, number, from, to, len } = what;
+        let addresses = |places: &[DevicePlace]| -> Vec<Address> {
+            places.iter().map(|&place| self.address(End::Device(place))).collect()
+        };
+        let (from, to, map) = (addresses(from), addresses(to), Arc::clone(self.memory.map()));
+        self.start(Box::new(move || {
+            let [from, to] = [from, to].map(|list| list.iter().map(Address::get).collect::<Vec<_>>());
+            // SAFETY: the caller vouches for all places, and `map` keeps them.
+            unsafe { numbers::combine(fold, number, &from, &to, len) };
+            // SeqCst: as above.
+            fence(Ordering::SeqCst);
+            drop(map);
+            done(Ok(()));
         }));
     }
 

@@ -5,17 +5,26 @@
 //! [`Net`](crate::net::Net)'s business, which is told [where](Device::over_net) the memory is, if it can reach it. The
 //! rooms above decide what is awaited.
 //!
-//! There is one, [`emulated`], which is for tests. An object of device memory has an address on its own PE, by which C
-//! programs name it, and where nothing can be loaded or stored.
+//! There are two: `cuda`, and [`emulated`], which is for tests. An object of device memory has an address on its own PE, by
+//! which C programs name it, and where no processor can load or store.
 
+#[cfg(feature = "cuda")]
+pub mod cuda;
 pub mod emulated;
+mod numbers;
+mod place;
 #[doc(hidden)]
 pub mod suite;
 
 use std::{
     fmt,
     sync::{Arc, Weak},
+    task::Poll,
+    time::{Duration, Instant},
 };
+
+pub use self::numbers::{Fold, Number};
+pub(crate) use self::place::{Devices, Made, Parts, make};
 
 use crate::{
     executor::Executor,
@@ -42,6 +51,46 @@ pub enum End {
     Device(DevicePlace),
 }
 
+impl End {
+    /// What is so many bytes behind it.
+    pub fn behind(self, bytes: usize) -> Self {
+        match self {
+            Self::Host(address) => Self::Host(address.wrapping_add(bytes)),
+            Self::Device(place) => Self::Device(DevicePlace { offset: place.offset + bytes, ..place }),
+        }
+    }
+}
+
+/// Blocks of equal length, of which both ends of a copy have as many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// Bytes of each.
+    pub len: usize,
+    /// How many.
+    pub count: usize,
+    /// Bytes from the start of one to the start of the next, where they come from.
+    pub from_stride: usize,
+    /// The same where they go to.
+    pub to_stride: usize,
+}
+
+/// Numbers of several PEs that become one, element by element, on the device.
+#[derive(Clone, Copy, Debug)]
+pub struct Combine<'a> {
+    /// The PE whose device does it, by its number among those of the host.
+    pub by: usize,
+    /// How.
+    pub fold: Fold,
+    /// What they are.
+    pub number: Number,
+    /// The operands, in the order in which they are combined.
+    pub from: &'a [DevicePlace],
+    /// All places where the result goes. Each may be one of `from`, but overlaps none otherwise.
+    pub to: &'a [DevicePlace],
+    /// How many elements.
+    pub len: usize,
+}
+
 /// What can be done with the memory of a space. What cannot is refused with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
@@ -59,8 +108,8 @@ pub struct Capabilities {
 
 /// A device, as the PEs of one process use it.
 ///
-/// What is started on one PE's memory happens there in the order of the calls; on different PEs', in any order. Nothing here
-/// waits for another PE.
+/// What is started on one PE's memory happens there in the order of the calls; on different PEs', in any order. A copy from one
+/// PE's memory to another's is started on the latter. Nothing here waits for another PE.
 ///
 /// # Safety
 /// An implementation must touch only the bytes it was given, and none of them after it has told `done`.
@@ -89,6 +138,23 @@ pub unsafe trait Device: Send + Sync + fmt::Debug {
     /// The word must be in bounds and aligned.
     unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Done<u64>);
 
+    /// Copies blocks; `done` is told when all are there.
+    ///
+    /// # Safety
+    /// As for `copy`, for each of them.
+    unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Done);
+
+    /// Whether [`combine`](Self::combine) can do that with the memory of these PEs, by their numbers among those of the host.
+    /// All PEs of the host get the same answer.
+    fn combines(&self, fold: Fold, number: Number, pes: &[usize]) -> bool;
+
+    /// Combines numbers of several PEs; `done` is told when the results are there.
+    ///
+    /// # Safety
+    /// All places must be in bounds and aligned, and nobody else may touch them until then. [`combines`](Self::combines) must
+    /// have said that it can be done.
+    unsafe fn combine(&self, what: Combine<'_>, done: Done);
+
     /// Tells `done` when everything that was started before is over.
     fn flush(&self, done: Done);
 
@@ -113,6 +179,45 @@ pub unsafe trait Device: Send + Sync + fmt::Debug {
     /// From now on has `executor` look at the words that it waits for in device memory when they may have changed, until it
     /// waits for none. The call may come for one that is looked after already.
     fn watch(&self, executor: Weak<Executor>);
+
+    /// Tells those whose operations are over, and whether there were any. Somebody else does it sooner or later.
+    fn poll(&self) -> bool {
+        false
+    }
+
+    /// For how long whoever waits for an operation does well to [`poll`](Self::poll) in a loop.
+    fn patience(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Somebody waits for an operation, and [polls](Self::poll) no more.
+    fn attend(&self) {}
+
+    /// The address by which kernels reach a place, if there is one.
+    fn address(&self, at: DevicePlace) -> Option<u64> {
+        let _ = at;
+        None
+    }
+}
+
+/// Polls for something that ends with operations of a device, and the device with it for as long as that is worth it.
+pub fn poll_with<T>(device: &AnyDevice, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
+    let first = poll();
+    if first.is_ready() {
+        return first;
+    }
+    let (begin, patience) = (Instant::now(), device.patience());
+    while begin.elapsed() < patience {
+        if device.poll()
+            && let ready @ Poll::Ready(_) = poll()
+        {
+            return ready;
+        }
+        std::hint::spin_loop();
+    }
+    device.attend();
+    // Another thread may have told in the meantime.
+    poll()
 }
 
 /// A reference to whatever device a PE has.

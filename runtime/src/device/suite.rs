@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::channel;
 
-use super::{Device, DevicePlace, End};
+use super::{Blocks, Combine, Device, DevicePlace, End, Fold, Number, numbers};
 use crate::{net::Width, transport::Atomic};
 
 /// Runs the suite over `device`, which must have 2 PEs and 64 KiB, zeroed. Panics at the first promise that is broken.
@@ -12,6 +12,9 @@ pub fn check(device: &dyn Device) {
     copies_between_pes_happen_in_their_order(device);
     atomics_return_what_was_there(device);
     atomics_of_threads_are_not_lost(device);
+    blocks_go_between_memory_of_all_kinds(device);
+    numbers_of_pes_are_combined(device);
+    many_operations_of_threads_are_all_told(device);
 }
 
 /// Copies, and waits until it is told that this is over.
@@ -116,4 +119,136 @@ fn atomics_of_threads_are_not_lost(device: &dyn Device) {
     told.recv().unwrap();
     // SAFETY: see above.
     assert_eq!(unsafe { device.atomic_now(word, Width::Eight, Atomic::Fetch) }, 1600);
+}
+
+fn blocks_go_between_memory_of_all_kinds(device: &dyn Device) {
+    // Of a length that is cut into bytes, words of 4 and words of 8, and of more than goes through a buffer.
+    for (len, count, from_stride, to_stride) in [
+        (3, 5, 4, 7),
+        (4, 9, 12, 8),
+        (16, 20, 16, 24),
+        (8, 1, 8, 8),
+        (40, 400, 48, 41),
+        (0, 3, 1, 1),
+        (5, 0, 9, 9),
+    ] {
+        let blocks = Blocks { len, count, from_stride, to_stride };
+        let room = 20_000;
+        let source: Vec<u8> = (0..room).map(|i| (i * 7 + len + 1) as u8).collect();
+        let mut expected = vec![0xaa; room];
+        for i in 0..count {
+            expected[i * to_stride..][..len].copy_from_slice(&source[i * from_stride..][..len]);
+        }
+        for (from_device, to_device) in [(false, true), (true, false), (true, true)] {
+            let (mut from, mut to) = (source.clone(), vec![0xaa; room]);
+            let ends = [(&mut from, at(0, 0)), (&mut to, at(1, 24 << 10))];
+            for (memory, place) in ends {
+                copy(device, End::Host(memory.as_mut_ptr()), place, room);
+            }
+            let from_end = if from_device { at(0, 0) } else { End::Host(from.as_mut_ptr()) };
+            let to_end = if to_device { at(1, 24 << 10) } else { End::Host(to.as_mut_ptr()) };
+            let (sender, told) = channel();
+            // SAFETY: both ends have `room` bytes, which all blocks are in, and stay until this is told.
+            unsafe {
+                let done = Box::new(move |done| sender.send(done).unwrap());
+                device.copy_blocks(from_end, to_end, blocks, done);
+            }
+            told.recv().unwrap().unwrap();
+            if to_device {
+                copy(device, to_end, End::Host(to.as_mut_ptr()), room);
+            }
+            assert!(to == expected, "{blocks:?}, from a device: {from_device}, to one: {to_device}");
+        }
+    }
+}
+
+fn numbers_of_pes_are_combined(device: &dyn Device) {
+    // More than a multiple of what threads have under way, and not at the start of the memory.
+    const LEN: usize = 3001;
+    const AT: usize = 64;
+    for fold in Fold::ALL {
+        for number in Number::ALL.into_iter().filter(|&number| fold.takes(number)) {
+            if !device.combines(fold, number, &[0, 1]) {
+                continue;
+            }
+            // Any bits are numbers; of NaNs the payload is nobody's promise, so that there are none.
+            let value = |seed: usize| match number {
+                Number::F32 => u64::from((seed as f32 * 0.37 - 300.0).to_bits()),
+                Number::F64 => (seed as f64 * 0.37 - 300.0).to_bits(),
+                _ => (seed as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            };
+            let bytes = LEN * number.size();
+            let fill = |pe: usize| -> Vec<u64> {
+                // Words of 8 bytes for their alignment, however wide the numbers are.
+                let mut words = vec![0u64; bytes.div_ceil(8)];
+                let memory = words.as_mut_ptr().cast::<u8>();
+                for i in 0..LEN {
+                    let value = value(i * 3 + pe * 1009).to_le_bytes();
+                    // SAFETY: element `i` is inside.
+                    unsafe {
+                        std::ptr::copy_nonoverlapping(
+                            value.as_ptr(),
+                            memory.add(i * number.size()),
+                            number.size(),
+                        )
+                    };
+                }
+                words
+            };
+            let mut operands = [fill(0), fill(1)];
+            let mut expected = vec![0u64; bytes.div_ceil(8)];
+            let host: Vec<*mut u8> = operands.iter_mut().map(|it| it.as_mut_ptr().cast()).collect();
+            // SAFETY: all are aligned and as long.
+            unsafe { numbers::combine(fold, number, &host, &[expected.as_mut_ptr().cast()], LEN) };
+            let places = [0, 1].map(|block| DevicePlace { block, offset: AT });
+            for (operand, place) in operands.iter_mut().zip(places) {
+                copy(device, End::Host(operand.as_mut_ptr().cast()), End::Device(place), bytes);
+            }
+            // Into the memory of one of them, and elsewhere in that of the other.
+            let to = [places[0], DevicePlace { block: 1, offset: 32 << 10 }];
+            let (sender, told) = channel();
+            let what = Combine { by: 1, fold, number, from: &places, to: &to, len: LEN };
+            // SAFETY: all places are in bounds and aligned.
+            unsafe { device.combine(what, Box::new(move |done| sender.send(done).unwrap())) };
+            told.recv().unwrap().unwrap();
+            for place in to {
+                let mut got = vec![0u64; bytes.div_ceil(8)];
+                copy(device, End::Device(place), End::Host(got.as_mut_ptr().cast()), bytes);
+                assert!(got == expected, "{fold:?} of {number:?}");
+            }
+        }
+    }
+}
+
+fn many_operations_of_threads_are_all_told(device: &dyn Device) {
+    const THREADS: usize = 4;
+    const EACH: usize = 300;
+    let (sender, told) = channel();
+    let mut sources = vec![[0u8; 700]; THREADS];
+    std::thread::scope(|threads| {
+        for (i, source) in sources.iter_mut().enumerate() {
+            let sender = sender.clone();
+            threads.spawn(move || {
+                source.fill(i as u8 + 1);
+                for round in 0..EACH {
+                    let (sender, len) = (sender.clone(), 1 + round % 700);
+                    // SAFETY: in bounds; the sources outlive all operations.
+                    unsafe {
+                        let done = Box::new(move |done| sender.send(done).unwrap());
+                        device.copy(End::Host(source.as_mut_ptr()), at(round % 2, i * 1000), len, done);
+                    }
+                    device.poll();
+                }
+            });
+        }
+    });
+    drop(sender);
+    let outcomes: Vec<_> = told.iter().collect();
+    assert_eq!(outcomes.len(), THREADS * EACH);
+    assert!(outcomes.iter().all(Result::is_ok));
+    for (i, source) in sources.iter().enumerate() {
+        let mut back = [0; 100];
+        copy(device, at(1, i * 1000), End::Host(back.as_mut_ptr()), 100);
+        assert_eq!(back[..], source[..100]);
+    }
 }

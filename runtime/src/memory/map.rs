@@ -7,8 +7,10 @@
 //! that range, or pages on certain NUMA nodes.
 
 use std::{
+    any::Any,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     ptr::{self, NonNull},
+    sync::Arc,
 };
 
 use rustix::{
@@ -46,6 +48,17 @@ pub struct HostMap {
     parts: Vec<Part>,
     /// Of the parts that have their own, in their order.
     own: Vec<OwnedFd>,
+    /// Whose addresses they are, if not this map's.
+    keeper: Option<Keeper>,
+}
+
+/// What keeps addresses reserved.
+struct Keeper(#[allow(dead_code, reason = "it is there to be dropped")] Arc<dyn Any + Send + Sync>);
+
+impl std::fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Keeper")
+    }
 }
 
 // SAFETY: a `HostMap` is an address range; what is behind it is only accessed through `unsafe` code that
@@ -67,9 +80,20 @@ impl HostMap {
     /// Addresses for `count` blocks of `stride` bytes, at which there is nothing to be loaded or stored. An error names
     /// `setting`.
     pub fn reserved(count: usize, stride: usize, setting: &'static str) -> Result<Self> {
-        let nothing = memfd_create("oxshmem-reserved", MemfdFlags::CLOEXEC)
-            .map_err(|e| Error::system("memfd_create for addresses of device memory", e))?;
-        Self::map_with(nothing, count, stride, ProtFlags::empty(), setting)
+        Self::map_with(nothing()?, count, stride, ProtFlags::empty(), setting)
+    }
+
+    /// The same with addresses that are reserved already, from `base` on, for as long as `keeper` is there.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn foreign(
+        base: NonNull<u8>,
+        count: usize,
+        stride: usize,
+        keeper: Arc<dyn Any + Send + Sync>,
+    ) -> Result<Self> {
+        let memory = nothing()?;
+        let keeper = Some(Keeper(keeper));
+        Ok(Self { base, stride, count, memory, parts: Vec::new(), own: Vec::new(), keeper })
     }
 
     fn map(memory: OwnedFd, count: usize, stride: usize) -> Result<Self> {
@@ -126,7 +150,7 @@ impl HostMap {
         };
         let base =
             NonNull::new(base).ok_or_else(|| Error::bootstrap("mmap", "the kernel mapped at address 0"))?;
-        Ok(Self { base, stride, count, memory, parts: Vec::new(), own: Vec::new() })
+        Ok(Self { base, stride, count, memory, parts: Vec::new(), own: Vec::new(), keeper: None })
     }
 
     /// The same with partitions that are mapped as planned: what came of that.
@@ -249,6 +273,9 @@ impl HostMap {
 
 impl Drop for HostMap {
     fn drop(&mut self) {
+        if self.keeper.is_some() {
+            return;
+        }
         // SAFETY: the range is this map's own; whoever uses its addresses holds the map.
         // Failure would leave address space behind, no more.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.stride * self.count) };
@@ -290,6 +317,12 @@ impl Shared for HostMap {
         }
         Ok(map)
     }
+}
+
+/// What is mapped where there are only addresses.
+fn nothing() -> Result<OwnedFd> {
+    memfd_create("oxshmem-reserved", MemfdFlags::CLOEXEC)
+        .map_err(|e| Error::system("memfd_create for addresses of device memory", e))
 }
 
 /// Memory in huge pages of a size, all of which are reserved for it.

@@ -78,6 +78,19 @@ choice! {
 }
 
 choice! {
+    /// How PEs of a host share device memory (`SHMEM_GPU_SHARING`).
+    GpuSharing {
+        /// By descriptors where the driver can, else by IPC handles.
+        #[default]
+        Auto = "auto",
+        /// By descriptors: addresses and memory are apart.
+        Vmm = "vmm",
+        /// By IPC handles.
+        Ipc = "ipc",
+    }
+}
+
+choice! {
     /// Which side of the doorbell handshake pays for the fence (`SHMEM_FENCE`).
     Fence {
         /// The writer where local PEs outnumber CPUs or the kernel has no membarrier, the sleeper elsewhere.
@@ -216,6 +229,7 @@ mod tests {
         words_read_back::<Driver>();
         words_read_back::<DefaultSpace>();
         words_read_back::<Fence>();
+        words_read_back::<GpuSharing>();
         words_read_back::<SyncAlgorithm>();
         words_read_back::<ReduceAlgorithm>();
         words_read_back::<BroadcastAlgorithm>();

@@ -18,7 +18,7 @@ mod tests;
 
 pub use choice::{
     AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
-    ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
+    GpuSharing, ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
 };
 pub use partition::{Defined, Kind, MAX_PARTITION_ID, MAX_PARTITIONS, Partition, Policy};
 pub use render::markdown;

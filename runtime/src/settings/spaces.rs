@@ -82,6 +82,11 @@ impl SpacePlan {
     /// # Errors
     /// [`Error::InvalidSetting`] if no space is enabled, or none can be the default one.
     pub fn new(settings: &Settings, devices: &[bool]) -> Result<Self> {
+        Self::explained(settings, devices, None)
+    }
+
+    /// The same, with the reason why some PE has no device, for messages.
+    pub(crate) fn explained(settings: &Settings, devices: &[bool], why: Option<&str>) -> Result<Self> {
         let (cpu, gpu) = settings.enabled_spaces();
         if !cpu && !gpu {
             return Err(Error::InvalidSetting {
@@ -106,12 +111,14 @@ impl SpacePlan {
                 return Err(not_default("SHMEM_DEFAULT_SPACE", "GPU", &why));
             }
             DefaultSpace::Gpu if !without.is_empty() => {
-                return Err(not_default("SHMEM_DEFAULT_SPACE", "GPU", &no_device(&without, settings)));
+                return Err(not_default("SHMEM_DEFAULT_SPACE", "GPU", &no_device(&without, settings, why)));
             }
             DefaultSpace::Auto if !without.is_empty() => {
                 let value = settings.enable_gpu_space.as_deref().unwrap_or_default();
-                let why =
-                    format!("{ENABLE_CPU} disables the CPU space, and {}", no_device(&without, settings));
+                let why = format!(
+                    "{ENABLE_CPU} disables the CPU space, and {}",
+                    no_device(&without, settings, why)
+                );
                 return Err(not_default(ENABLE_GPU, value, &why));
             }
             DefaultSpace::Auto | DefaultSpace::Gpu => SpaceKind::Gpu,
@@ -147,7 +154,7 @@ impl Settings {
         (unsaid || is_on(&self.enable_cpu_space), is_on(&self.enable_gpu_space))
     }
 
-    /// Which of `n_pes` PEs have a device. There is but the emulated one.
+    /// Which of `n_pes` PEs have an emulated device.
     pub fn devices(&self, n_pes: usize) -> Vec<bool> {
         let has = |pe| self.gpu_emulate_pes.as_ref().is_none_or(|pes| pes.contains(pe));
         (0..n_pes).map(|pe| self.gpu_emulate && has(pe)).collect()
@@ -165,10 +172,10 @@ fn not_default(name: &'static str, value: &str, why: &str) -> Error {
     }
 }
 
-fn no_device(without: &[usize], settings: &Settings) -> String {
+fn no_device(without: &[usize], settings: &Settings, why: Option<&str>) -> String {
     let pes = PeRanges::of(without);
     let hint = match (settings.gpu_emulate, &settings.gpu_emulate_pes) {
-        (false, _) => "this version knows no device but the emulated one of SHMEM_GPU_EMULATE=1".to_owned(),
+        (false, _) => why.unwrap_or("nobody has looked for one").to_owned(),
         (true, pes) => {
             let pes = pes.as_ref().map_or("all".to_owned(), ToString::to_string);
             format!("SHMEM_GPU_EMULATE_PES={pes}")

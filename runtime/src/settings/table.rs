@@ -6,7 +6,7 @@ use super::{
     Settings,
     choice::{
         AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, Choice, CollectAlgorithm, DefaultSpace, Driver,
-        Fence, ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
+        Fence, GpuSharing, ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
     },
     partition, size,
 };
@@ -172,6 +172,18 @@ pub static TABLE: &[Setting] = &[
             word_or("auto", text, size::parse).map(|value| to.gpu_symmetric_size = value)
         }),
         show: |from| from.gpu_symmetric_size.map_or("auto".to_owned(), size::show),
+    },
+    Setting {
+        name: "SHMEM_GPU_SHARING",
+        deprecated: &[],
+        default: "auto",
+        values: GpuSharing::WORDS,
+        unit: "",
+        effect: "How PEs of a host share device memory: by descriptors of memory that is mapped where they like (`vmm`), by IPC \
+                 handles (`ipc`), or by the first of these that the driver can do.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.gpu_sharing = value)),
+        show: |from| from.gpu_sharing.to_string(),
     },
     Setting {
         name: "SHMEM_GPU_EMULATE",

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
 use super::{
     AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
-    PeRanges, ReduceAlgorithm, ScanAlgorithm, Setting, SyncAlgorithm, TABLE,
+    GpuSharing, PeRanges, ReduceAlgorithm, ScanAlgorithm, Setting, SyncAlgorithm, TABLE,
     partition::{self, Defined, Partition},
     table::Read,
 };
@@ -45,6 +45,8 @@ pub struct Settings {
     pub cpu_symmetric_size: Option<usize>,
     /// Bytes of the GPU space's heap: `SHMEM_GPU_SYMMETRIC_SIZE`.
     pub gpu_symmetric_size: Option<usize>,
+    /// How PEs of a host share device memory: `SHMEM_GPU_SHARING`.
+    pub gpu_sharing: GpuSharing,
     /// Whether a device is emulated in host memory: `SHMEM_GPU_EMULATE`.
     pub gpu_emulate: bool,
     /// How long an operation of the emulated device takes: `SHMEM_GPU_EMULATE_LATENCY`.
@@ -101,6 +103,7 @@ impl Default for Settings {
             default_space: DefaultSpace::default(),
             cpu_symmetric_size: None,
             gpu_symmetric_size: None,
+            gpu_sharing: GpuSharing::default(),
             gpu_emulate: false,
             gpu_emulate_latency: Duration::from_micros(10),
             gpu_emulate_pes: None,

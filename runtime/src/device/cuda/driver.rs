@@ -1,0 +1,604 @@
+//! The driver's calls that we make, with results for error codes, and what must be given back as values that do so.
+//!
+//! cudarc finds the driver at run time, and panics where it is not there: [`load`] comes before everything else.
+
+use std::{
+    ffi::{CStr, CString, c_char, c_int, c_uint, c_void},
+    fmt,
+    marker::PhantomData,
+    os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+    ptr,
+    sync::Arc,
+};
+
+use cudarc::driver::sys::{
+    self, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUipcMemHandle,
+    CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationProp, CUmemGenericAllocationHandle,
+    CUmemLocation, CUmodule, CUresult, CUstream,
+};
+
+use crate::Error;
+
+/// The oldest driver that has all calls: that of CUDA 11.4.
+const OLDEST: c_int = 11_040;
+
+/// A call that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Failed {
+    call: &'static str,
+    pub(super) code: CUresult,
+}
+
+pub(super) type Outcome<T> = Result<T, Failed>;
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text: *const c_char = ptr::null();
+        // SAFETY: it stores a pointer to a constant, or null.
+        let known = unsafe { sys::cuGetErrorString(self.code, &mut text) };
+        write!(f, "{}: {:?}", self.call, self.code)?;
+        if known == CUresult::CUDA_SUCCESS && !text.is_null() {
+            // SAFETY: the driver's texts are constants.
+            write!(f, " ({})", unsafe { CStr::from_ptr(text) }.to_string_lossy())?;
+        }
+        Ok(())
+    }
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Self {
+        Self::Device { what: failed.to_string() }
+    }
+}
+
+/// Makes a call, and a result of what it returns.
+macro_rules! call {
+    ($name:ident($($argument:expr),* $(,)?)) => {{
+        // SAFETY: each use of this macro says why.
+        let code = unsafe { sys::$name($($argument),*) };
+        match code {
+            CUresult::CUDA_SUCCESS => Ok(()),
+            code => Err(Failed { call: stringify!($name), code }),
+        }
+    }};
+}
+
+/// Finds the driver and readies it. Otherwise it says why that cannot be.
+pub(super) fn load() -> Result<c_int, String> {
+    // SAFETY: the driver's initialisers ask nothing of their callers.
+    if !unsafe { sys::is_culib_present() } {
+        return Err("there is no NVIDIA driver (libcuda.so.1)".to_owned());
+    }
+    let said = |failed: Failed| format!("the NVIDIA driver does not start: {failed}");
+    // SAFETY: the flags must be 0.
+    call!(cuInit(0)).map_err(said)?;
+    let mut version = 0;
+    // SAFETY: it stores a number.
+    call!(cuDriverGetVersion(&mut version)).map_err(said)?;
+    if version < OLDEST {
+        let [has, needs] = [version, OLDEST].map(|it| format!("{}.{}", it / 1000, it % 1000 / 10));
+        return Err(format!("the NVIDIA driver knows CUDA {has}, and {needs} is the oldest that will do"));
+    }
+    Ok(version)
+}
+
+/// The devices that this process may use, in their order.
+pub(super) fn devices() -> Outcome<Vec<CUdevice>> {
+    let mut count = 0;
+    // SAFETY: it stores a number.
+    call!(cuDeviceGetCount(&mut count))?;
+    let device = |ordinal| {
+        let mut device = 0;
+        // SAFETY: it stores a number.
+        call!(cuDeviceGet(&mut device, ordinal)).map(|()| device)
+    };
+    (0..count).map(device).collect()
+}
+
+/// What names a device on every machine.
+pub(super) fn uuid(device: CUdevice) -> Outcome<[u8; 16]> {
+    let mut uuid = sys::CUuuid { bytes: [0; 16] };
+    // SAFETY: it stores 16 bytes.
+    call!(cuDeviceGetUuid_v2(&mut uuid, device))?;
+    Ok(uuid.bytes.map(|byte| byte as u8))
+}
+
+pub(super) fn name(device: CUdevice) -> Outcome<String> {
+    let mut name = [0; 256];
+    // SAFETY: it stores a text of at most so many bytes.
+    call!(cuDeviceGetName(name.as_mut_ptr(), name.len() as c_int, device))?;
+    let bytes: Vec<u8> = name.iter().map(|&byte| byte as u8).take_while(|&byte| byte != 0).collect();
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+pub(super) fn attribute(device: CUdevice, attribute: CUdevice_attribute) -> Outcome<c_int> {
+    let mut value = 0;
+    // SAFETY: it stores a number.
+    call!(cuDeviceGetAttribute(&mut value, attribute, device))?;
+    Ok(value)
+}
+
+/// Whether one device reaches the memory of another.
+pub(super) fn reaches(device: CUdevice, other: CUdevice) -> bool {
+    let mut can = 0;
+    // SAFETY: it stores a number.
+    device == other || call!(cuDeviceCanAccessPeer(&mut can, device, other)).is_ok() && can != 0
+}
+
+/// The primary context of a device, which all users of the process share.
+#[derive(Debug)]
+pub(super) struct Context {
+    device: CUdevice,
+    context: CUcontext,
+}
+
+// SAFETY: the driver's calls may be made from any thread.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    pub(super) fn retain(device: CUdevice) -> Outcome<Self> {
+        let mut context = ptr::null_mut();
+        // SAFETY: it stores a handle, which `drop` gives back.
+        call!(cuDevicePrimaryCtxRetain(&mut context, device))?;
+        Ok(Self { device, context })
+    }
+
+    /// Makes it this thread's until that is dropped.
+    pub(super) fn enter(&self) -> Outcome<Entered<'_>> {
+        // SAFETY: the context is retained.
+        call!(cuCtxPushCurrent_v2(self.context))?;
+        Ok(Entered { _context: PhantomData })
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: retained once, released once. At the process's end the driver may be gone, which is no loss.
+        let _ = call!(cuDevicePrimaryCtxRelease_v2(self.device));
+    }
+}
+
+/// A thread's use of a context.
+pub(super) struct Entered<'a> {
+    /// Not `Send`: what a thread has pushed, it must pop itself.
+    _context: PhantomData<(&'a Context, *mut ())>,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        let mut context = ptr::null_mut();
+        // SAFETY: it was pushed by this thread.
+        let _ = call!(cuCtxPopCurrent_v2(&mut context));
+    }
+}
+
+/// A stream that does not wait for the default one.
+#[derive(Debug)]
+pub(super) struct Stream {
+    context: Arc<Context>,
+    stream: CUstream,
+}
+
+// SAFETY: the driver's calls may be made from any thread.
+unsafe impl Send for Stream {}
+// SAFETY: as above.
+unsafe impl Sync for Stream {}
+
+impl Stream {
+    pub(super) fn new(context: &Arc<Context>) -> Outcome<Self> {
+        let _entered = context.enter()?;
+        let mut stream = ptr::null_mut();
+        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint;
+        // SAFETY: it stores a handle, which `drop` gives back.
+        call!(cuStreamCreate(&mut stream, flags))?;
+        Ok(Self { context: Arc::clone(context), stream })
+    }
+
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// Waits until all that was started is over.
+    pub(super) fn synchronize(&self) -> Outcome<()> {
+        // SAFETY: the stream exists.
+        call!(cuStreamSynchronize(self.stream))
+    }
+
+    /// # Safety
+    /// Both ends must be good for `len` bytes until the copy is over.
+    pub(super) unsafe fn copy_in(&self, from: *const u8, to: CUdeviceptr, len: usize) -> Outcome<()> {
+        // SAFETY: passed on to the caller.
+        call!(cuMemcpyHtoDAsync_v2(to, from.cast(), len, self.stream))
+    }
+
+    /// # Safety
+    /// As above.
+    pub(super) unsafe fn copy_out(&self, from: CUdeviceptr, to: *mut u8, len: usize) -> Outcome<()> {
+        // SAFETY: passed on to the caller.
+        call!(cuMemcpyDtoHAsync_v2(to.cast(), from, len, self.stream))
+    }
+
+    /// # Safety
+    /// As above.
+    pub(super) unsafe fn copy_within(&self, from: CUdeviceptr, to: CUdeviceptr, len: usize) -> Outcome<()> {
+        // SAFETY: passed on to the caller.
+        call!(cuMemcpyDtoDAsync_v2(to, from, len, self.stream))
+    }
+
+    /// # Safety
+    /// As above.
+    pub(super) unsafe fn fill(&self, at: CUdeviceptr, byte: u8, len: usize) -> Outcome<()> {
+        // SAFETY: passed on to the caller.
+        call!(cuMemsetD8Async(at, byte, len, self.stream))
+    }
+
+    /// Starts `blocks` blocks of `threads` threads of a kernel.
+    ///
+    /// # Safety
+    /// `arguments` must be those of the kernel, in number and size, and what it does with them sound until it is over.
+    pub(super) unsafe fn launch(
+        &self,
+        kernel: Kernel,
+        [blocks, threads]: [u32; 2],
+        arguments: &mut [*mut c_void],
+    ) -> Outcome<()> {
+        // SAFETY: passed on to the caller; the arguments are copied by the call.
+        call!(cuLaunchKernel(
+            kernel.0,
+            blocks,
+            1,
+            1,
+            threads,
+            1,
+            1,
+            0,
+            self.stream,
+            arguments.as_mut_ptr(),
+            ptr::null_mut(),
+        ))
+    }
+
+    /// Has `event` be over when all is that was started before.
+    pub(super) fn record(&self, event: &Event) -> Outcome<()> {
+        // SAFETY: both exist, in one context.
+        call!(cuEventRecord(event.event, self.stream))
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if let Ok(_entered) = self.context.enter() {
+            // SAFETY: created once, destroyed once; what is under way goes on.
+            let _ = call!(cuStreamDestroy_v2(self.stream));
+        }
+    }
+}
+
+/// A point in a stream.
+#[derive(Debug)]
+pub(super) struct Event {
+    context: Arc<Context>,
+    event: CUevent,
+}
+
+// SAFETY: the driver's calls may be made from any thread.
+unsafe impl Send for Event {}
+// SAFETY: as above.
+unsafe impl Sync for Event {}
+
+impl Event {
+    /// Its context must be entered.
+    pub(super) fn new(context: &Arc<Context>) -> Outcome<Self> {
+        let mut event = ptr::null_mut();
+        let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as c_uint;
+        // SAFETY: it stores a handle, which `drop` gives back.
+        call!(cuEventCreate(&mut event, flags))?;
+        Ok(Self { context: Arc::clone(context), event })
+    }
+
+    /// Whether all before it is over.
+    pub(super) fn is_over(&self) -> Outcome<bool> {
+        // SAFETY: the event exists.
+        match call!(cuEventQuery(self.event)) {
+            Ok(()) => Ok(true),
+            Err(Failed { code: CUresult::CUDA_ERROR_NOT_READY, .. }) => Ok(false),
+            Err(failed) => Err(failed),
+        }
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        if let Ok(_entered) = self.context.enter() {
+            // SAFETY: created once, destroyed once.
+            let _ = call!(cuEventDestroy_v2(self.event));
+        }
+    }
+}
+
+/// Kernels that the driver has translated.
+#[derive(Debug)]
+pub(super) struct Module {
+    context: Arc<Context>,
+    module: CUmodule,
+}
+
+// SAFETY: the driver's calls may be made from any thread.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}
+
+/// A kernel of a module that outlives it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kernel(CUfunction);
+
+// SAFETY: the driver's calls may be made from any thread.
+unsafe impl Send for Kernel {}
+// SAFETY: as above.
+unsafe impl Sync for Kernel {}
+
+impl Module {
+    pub(super) fn load(context: &Arc<Context>, text: &str) -> Outcome<Self> {
+        let _entered = context.enter()?;
+        let text = CString::new(text).unwrap_or_default();
+        let mut module = ptr::null_mut();
+        // SAFETY: the text is terminated; it stores a handle, which `drop` gives back.
+        call!(cuModuleLoadData(&mut module, text.as_ptr().cast()))?;
+        Ok(Self { context: Arc::clone(context), module })
+    }
+
+    pub(super) fn kernel(&self, name: &str) -> Outcome<Kernel> {
+        let _entered = self.context.enter()?;
+        let name = CString::new(name).unwrap_or_default();
+        let mut function = ptr::null_mut();
+        // SAFETY: the name is terminated, the module loaded.
+        call!(cuModuleGetFunction(&mut function, self.module, name.as_ptr()))?;
+        Ok(Kernel(function))
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if let Ok(_entered) = self.context.enter() {
+            // SAFETY: loaded once, unloaded once, when nothing is under way.
+            let _ = call!(cuModuleUnload(self.module));
+        }
+    }
+}
+
+/// Host memory that devices reach, which is not moved or taken away.
+#[derive(Debug)]
+pub(super) struct Pinned {
+    context: Arc<Context>,
+    start: *mut u8,
+    /// Its address for kernels.
+    pub(super) shown: CUdeviceptr,
+}
+
+// SAFETY: memory is used from any thread.
+unsafe impl Send for Pinned {}
+// SAFETY: as above; who uses it sees to it that nobody else does.
+unsafe impl Sync for Pinned {}
+
+impl Pinned {
+    pub(super) fn new(context: &Arc<Context>, len: usize) -> Outcome<Self> {
+        let _entered = context.enter()?;
+        let mut start = ptr::null_mut();
+        // Of all contexts, and mapped for their kernels.
+        let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
+        // SAFETY: it stores an address, which `drop` gives back.
+        call!(cuMemHostAlloc(&mut start, len, flags))?;
+        let mut pinned = Self { context: Arc::clone(context), start: start.cast(), shown: 0 };
+        // SAFETY: it stores an address; the memory is mapped.
+        call!(cuMemHostGetDevicePointer_v2(&mut pinned.shown, start, 0))?;
+        Ok(pinned)
+    }
+
+    pub(super) fn start(&self) -> *mut u8 {
+        self.start
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Ok(_entered) = self.context.enter() {
+            // SAFETY: allocated once, freed once.
+            let _ = call!(cuMemFreeHost(self.start.cast()));
+        }
+    }
+}
+
+/// Makes host memory known to the driver, which keeps it in place. A context must be entered.
+///
+/// # Safety
+/// It must be mapped until [`unregister`].
+pub(super) unsafe fn register(start: *mut u8, len: usize) -> Outcome<()> {
+    // SAFETY: passed on to the caller.
+    call!(cuMemHostRegister_v2(start.cast(), len, sys::CU_MEMHOSTREGISTER_PORTABLE))
+}
+
+/// # Safety
+/// It must have been registered, from that start, and nothing may be under way on it.
+pub(super) unsafe fn unregister(start: *mut u8) {
+    // SAFETY: passed on to the caller.
+    let _ = call!(cuMemHostUnregister(start.cast()));
+}
+
+/// Where memory of a device is.
+fn location(device: CUdevice) -> CUmemLocation {
+    CUmemLocation { type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: device }
+}
+
+/// How the driver hands memory to other processes: as a descriptor.
+const HANDLE: CUmemAllocationHandleType = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+
+/// Plain memory of a device that other processes of the user may map.
+fn properties(device: CUdevice) -> CUmemAllocationProp {
+    CUmemAllocationProp {
+        type_: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+        requestedHandleTypes: HANDLE,
+        location: location(device),
+        win32HandleMetaData: ptr::null_mut(),
+        allocFlags: sys::CUmemAllocationProp_st__bindgen_ty_1 {
+            compressionType: 0,
+            gpuDirectRDMACapable: 0,
+            usage: 0,
+            reserved: [0; 4],
+        },
+    }
+}
+
+/// What sizes of such memory must be multiples of.
+pub(super) fn granularity(device: CUdevice) -> Outcome<usize> {
+    let (mut granularity, properties) = (0, properties(device));
+    let minimum = sys::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
+    // SAFETY: it reads the properties and stores a number.
+    call!(cuMemGetAllocationGranularity(&mut granularity, &properties, minimum))?;
+    Ok(granularity.max(1))
+}
+
+/// Memory of a device without an address.
+#[derive(Debug)]
+pub(super) struct Physical(CUmemGenericAllocationHandle);
+
+impl Physical {
+    pub(super) fn new(device: CUdevice, len: usize) -> Outcome<Self> {
+        let (mut handle, properties) = (0, properties(device));
+        // SAFETY: it reads the properties and stores a handle, which `drop` gives back.
+        call!(cuMemCreate(&mut handle, len, &properties, 0))?;
+        Ok(Self(handle))
+    }
+
+    /// A descriptor from which other processes get it.
+    pub(super) fn export(&self) -> Outcome<OwnedFd> {
+        let mut fd: c_int = -1;
+        // SAFETY: for this kind of handle it stores a descriptor, which is ours.
+        call!(cuMemExportToShareableHandle((&raw mut fd).cast(), self.0, HANDLE, 0))?;
+        // SAFETY: the descriptor is open, and nobody else closes it.
+        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    }
+
+    pub(super) fn import(fd: BorrowedFd<'_>) -> Outcome<Self> {
+        let mut handle = 0;
+        // For this kind of handle the number itself is passed, as a pointer.
+        let number = ptr::without_provenance_mut(fd.as_raw_fd() as usize);
+        // SAFETY: the descriptor is open; it stores a handle, which `drop` gives back.
+        call!(cuMemImportFromShareableHandle(&mut handle, number, HANDLE))?;
+        Ok(Self(handle))
+    }
+}
+
+impl Drop for Physical {
+    fn drop(&mut self) {
+        // SAFETY: made once, released once. What is mapped stays until it is unmapped.
+        let _ = call!(cuMemRelease(self.0));
+    }
+}
+
+/// Addresses of device memory.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    start: CUdeviceptr,
+    len: usize,
+    /// What was mapped where.
+    mapped: Vec<(CUdeviceptr, usize)>,
+}
+
+impl Addresses {
+    pub(super) fn reserve(len: usize) -> Outcome<Self> {
+        let mut start = 0;
+        // SAFETY: it stores an address, which `drop` gives back.
+        call!(cuMemAddressReserve(&mut start, len, 0, 0, 0))?;
+        Ok(Self { start, len, mapped: Vec::new() })
+    }
+
+    pub(super) fn start(&self) -> CUdeviceptr {
+        self.start
+    }
+
+    /// Maps `memory` at an address, for the use of some devices.
+    pub(super) fn map(
+        &mut self,
+        at: CUdeviceptr,
+        len: usize,
+        memory: &Physical,
+        users: &[CUdevice],
+    ) -> Outcome<()> {
+        debug_assert!(self.start <= at && at + len as u64 <= self.start + self.len as u64);
+        // SAFETY: the range is reserved, and nothing is mapped there yet.
+        call!(cuMemMap(at, len, 0, memory.0, 0))?;
+        self.mapped.push((at, len));
+        let flags = sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        for &user in users {
+            let access = CUmemAccessDesc { location: location(user), flags };
+            // SAFETY: the range was mapped just now; one description is read.
+            call!(cuMemSetAccess(at, len, &access, 1))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Addresses {
+    fn drop(&mut self) {
+        for &(at, len) in &self.mapped {
+            // SAFETY: mapped once, unmapped once, by whoever was the last to know the addresses.
+            let _ = call!(cuMemUnmap(at, len));
+        }
+        // SAFETY: reserved once, freed once.
+        let _ = call!(cuMemAddressFree(self.start, self.len));
+    }
+}
+
+/// What the driver allocates together with an address, where it cannot do so apart.
+#[derive(Debug)]
+pub(super) struct Plain {
+    context: Arc<Context>,
+    pub(super) start: CUdeviceptr,
+    /// Whether it is another process's.
+    opened: bool,
+}
+
+/// What names such memory in other processes.
+pub(super) type Handle = [u8; 64];
+
+impl Plain {
+    pub(super) fn new(context: &Arc<Context>, len: usize) -> Outcome<Self> {
+        let _entered = context.enter()?;
+        let mut start = 0;
+        // SAFETY: it stores an address, which `drop` gives back.
+        call!(cuMemAlloc_v2(&mut start, len))?;
+        Ok(Self { context: Arc::clone(context), start, opened: false })
+    }
+
+    pub(super) fn export(&self) -> Outcome<Handle> {
+        let _entered = self.context.enter()?;
+        let mut handle = CUipcMemHandle { reserved: [0; 64] };
+        // SAFETY: it stores 64 bytes; the address is that of an allocation.
+        call!(cuIpcGetMemHandle(&mut handle, self.start))?;
+        Ok(handle.reserved.map(|byte| byte as u8))
+    }
+
+    pub(super) fn import(context: &Arc<Context>, handle: Handle) -> Outcome<Self> {
+        let _entered = context.enter()?;
+        let handle = CUipcMemHandle { reserved: handle.map(|byte| byte as c_char) };
+        let flags = sys::CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS as c_uint;
+        let mut start = 0;
+        // SAFETY: it stores an address, which `drop` gives back; the handle is another process's of this job.
+        call!(cuIpcOpenMemHandle_v2(&mut start, handle, flags))?;
+        Ok(Self { context: Arc::clone(context), start, opened: true })
+    }
+}
+
+impl Drop for Plain {
+    fn drop(&mut self) {
+        let Ok(_entered) = self.context.enter() else { return };
+        // SAFETY: opened or allocated once, by whoever was the last to know the address.
+        let _ = if self.opened {
+            call!(cuIpcCloseMemHandle(self.start))
+        } else {
+            call!(cuMemFree_v2(self.start))
+        };
+    }
+}

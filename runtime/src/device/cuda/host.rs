@@ -1,0 +1,182 @@
+//! Host memory that devices copy from and to without the driver's help: pieces of our own, and the symmetric memory.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+use cudarc::driver::sys::CUdeviceptr;
+
+use super::driver::{self, Context, Outcome, Pinned};
+use crate::{memory::HostMap, sync::lock};
+
+/// Pieces of equal size, which are taken and come back.
+#[derive(Debug)]
+pub(super) struct Slots {
+    context: Arc<Context>,
+    size: usize,
+    /// How many are made at a time.
+    count: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    free: Vec<(usize, CUdeviceptr)>,
+    memory: Vec<Pinned>,
+}
+
+/// One of them, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Slot {
+    slots: Arc<Slots>,
+    start: usize,
+    /// Its address for kernels.
+    pub(super) shown: CUdeviceptr,
+}
+
+impl Slots {
+    pub(super) fn new(context: &Arc<Context>, size: usize, count: usize) -> Outcome<Arc<Self>> {
+        let slots = Self { context: Arc::clone(context), size, count, state: Mutex::default() };
+        slots.grow(&mut lock(&slots.state))?;
+        Ok(Arc::new(slots))
+    }
+
+    fn grow(&self, state: &mut State) -> Outcome<()> {
+        let memory = Pinned::new(&self.context, self.size * self.count)?;
+        let starts = (0..self.count).map(|i| i * self.size);
+        state.free.extend(starts.map(|at| (memory.start().addr() + at, memory.shown + at as u64)));
+        // For `Slot::start`, which makes a pointer of the number.
+        memory.start().expose_provenance();
+        state.memory.push(memory);
+        Ok(())
+    }
+
+    /// Bytes of each.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// One that is free, if there is.
+    pub(super) fn take(self: &Arc<Self>) -> Option<Slot> {
+        let (start, shown) = lock(&self.state).free.pop()?;
+        Some(Slot { slots: Arc::clone(self), start, shown })
+    }
+
+    /// One that is free, or a new one.
+    pub(super) fn take_or_make(self: &Arc<Self>) -> Outcome<Slot> {
+        let mut state = lock(&self.state);
+        loop {
+            if let Some((start, shown)) = state.free.pop() {
+                return Ok(Slot { slots: Arc::clone(self), start, shown });
+            }
+            self.grow(&mut state)?;
+        }
+    }
+}
+
+impl Slot {
+    pub(super) fn start(&self) -> *mut u8 {
+        std::ptr::with_exposed_provenance_mut(self.start)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        lock(&self.slots.state).free.push((self.start, self.shown));
+    }
+}
+
+/// What the driver is told of at a time. Copies are cut at the same places, as none may be of several such pieces.
+const CHUNK: usize = 16 << 20;
+
+/// The symmetric memory of the host, which the driver is told of piece by piece, when large copies use it.
+#[derive(Debug)]
+pub(super) struct Registered {
+    map: Arc<HostMap>,
+    context: Arc<Context>,
+    /// By their numbers, whether the driver knows them, of those that it was told of.
+    chunks: Mutex<HashMap<usize, bool>>,
+}
+
+impl Registered {
+    pub(super) fn new(map: &Arc<HostMap>, context: &Arc<Context>) -> Self {
+        Self { map: Arc::clone(map), context: Arc::clone(context), chunks: Mutex::default() }
+    }
+
+    fn len(&self) -> usize {
+        self.map.stride() * self.map.count()
+    }
+
+    /// Where a range begins in the map, if it is inside.
+    fn inside(&self, start: *const u8, len: usize) -> Option<usize> {
+        let at = start.addr().checked_sub(self.map.base().addr())?;
+        (at < self.len() && len <= self.len() - at).then_some(at)
+    }
+
+    /// Whether devices copy from or to a range by themselves.
+    pub(super) fn is_ready(&self, start: *const u8, len: usize) -> bool {
+        let Some(at) = self.inside(start, len) else { return false };
+        let chunks = lock(&self.chunks);
+        (at / CHUNK..=(at + len.max(1) - 1) / CHUNK).all(|chunk| chunks.get(&chunk) == Some(&true))
+    }
+
+    /// Tells the driver of a range, if it is inside. This takes a while.
+    pub(super) fn make_ready(&self, start: *const u8, len: usize) {
+        let Some(at) = self.inside(start, len) else { return };
+        let mut chunks = lock(&self.chunks);
+        for chunk in at / CHUNK..=(at + len.max(1) - 1) / CHUNK {
+            chunks.entry(chunk).or_insert_with(|| {
+                let Ok(_entered) = self.context.enter() else { return false };
+                let from = chunk * CHUNK;
+                let bytes = CHUNK.min(self.len() - from);
+                // SAFETY: the map is mapped for as long as this lives, and `drop` unregisters first.
+                unsafe { driver::register(self.map.base().wrapping_add(from), bytes) }.is_ok()
+            });
+        }
+    }
+
+    /// The parts in which a range is copied: offsets in it, and lengths.
+    pub(super) fn pieces(&self, start: *const u8, len: usize) -> Vec<(usize, usize)> {
+        match self.inside(start, len) {
+            Some(at) => cut(at, len),
+            None => vec![(0, len)],
+        }
+    }
+}
+
+/// Cuts `len` bytes from `at` on where chunks end.
+fn cut(at: usize, len: usize) -> Vec<(usize, usize)> {
+    let mut pieces = Vec::new();
+    let mut done = 0;
+    while done < len {
+        let piece = (CHUNK - (at + done) % CHUNK).min(len - done);
+        pieces.push((done, piece));
+        done += piece;
+    }
+    pieces
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        let Ok(_entered) = self.context.enter() else { return };
+        for (&chunk, _) in lock(&self.chunks).iter().filter(|(_, known)| **known) {
+            // SAFETY: registered once, and nothing is under way any more.
+            unsafe { driver::unregister(self.map.base().wrapping_add(chunk * CHUNK)) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_cut_where_chunks_end() {
+        assert_eq!(cut(0, 10), [(0, 10)]);
+        assert_eq!(cut(CHUNK - 4, 10), [(0, 4), (4, 6)]);
+        assert_eq!(cut(5, 2 * CHUNK), [(0, CHUNK - 5), (CHUNK - 5, CHUNK), (2 * CHUNK - 5, 5)]);
+        assert_eq!(cut(CHUNK, CHUNK), [(0, CHUNK)]);
+        assert_eq!(cut(3, 0), []);
+    }
+}

@@ -1,0 +1,729 @@
+//! Operations under way: a lane for the memory of each PE of the host, with a stream and the events behind its operations.
+//!
+//! Two threads help, each started when it is first needed. The *helper* polls while something is under way and nobody waits
+//! for it in a loop, naps in between, and sleeps when nothing is. The *worker* starts what keeps the thread that
+//! starts it: copies of memory that the driver must copy first, and those between devices that do not reach each other. While a
+//! lane has such operations to come, what is started on it after them goes to the worker too, so that order is kept.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    ffi::c_void,
+    num::NonZero,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering, fence},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use cudarc::driver::sys::{CUdevice, CUdevice_attribute, CUdeviceptr};
+
+use super::{
+    THREADS,
+    driver::{self, Context, Event, Kernel, Module, Outcome, Stream},
+    host::{Registered, Slot, Slots},
+    memory::Memory,
+    ptx,
+};
+use crate::{
+    Error, Result,
+    device::{Fold, Number},
+    executor::Executor,
+    memory::{HostMap, SegmentId},
+    net::{Done, Width},
+    sync::lock,
+    transport::Atomic,
+};
+
+/// Bytes and number of the pieces of host memory through which short copies go.
+const SLOTS: (usize, usize) = (64 << 10, 64);
+/// Of those that results of atomic operations come to.
+const WORDS: (usize, usize) = (64, 256);
+/// Bytes that go through host memory at a time, between devices that do not reach each other.
+const THROUGH: usize = 4 << 20;
+/// How long the helper naps: a sixteenth of the time since something was last over, and at least and at most so long.
+const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
+/// How it naps when nothing is under way any more, and for how long: waking it costs those who start something.
+const LINGER: [Duration; 2] = [Duration::from_micros(200), Duration::from_millis(1)];
+/// How soon words that are waited for are looked at again, at first and at last.
+const LOOKS: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
+/// Blocks of threads that keep a multiprocessor busy.
+const BUSY: u32 = 8;
+
+/// Several operations that are one.
+pub(super) struct All {
+    done: Mutex<Option<Done>>,
+    failed: Mutex<Option<Error>>,
+}
+
+impl All {
+    /// Tells `done` when the last reference is dropped.
+    pub(super) fn new(done: Done) -> Self {
+        Self { done: Mutex::new(Some(done)), failed: Mutex::default() }
+    }
+
+    /// The outcome of one of them.
+    pub(super) fn note(&self, outcome: Result<()>) {
+        if let Err(error) = outcome {
+            *lock(&self.failed) = Some(error);
+        }
+    }
+}
+
+impl Drop for All {
+    fn drop(&mut self) {
+        let (done, failed) = (lock(&self.done).take(), lock(&self.failed).take());
+        if let Some(done) = done {
+            done(failed.map_or(Ok(()), Err));
+        }
+    }
+}
+
+/// An address on the host, for another thread.
+pub(super) struct Address(pub(super) *mut u8);
+
+// SAFETY: whoever started the operation vouches for what is there, on whichever thread.
+unsafe impl Send for Address {}
+
+impl Address {
+    pub(super) fn get(&self) -> *mut u8 {
+        self.0
+    }
+}
+
+/// What a stream is told.
+pub(super) enum Command {
+    /// From the host to the device.
+    In { from: *const u8, to: CUdeviceptr, len: usize },
+    /// From the device to the host.
+    Out { from: CUdeviceptr, to: *mut u8, len: usize },
+    /// Between addresses that the device reaches.
+    Within { from: CUdeviceptr, to: CUdeviceptr, len: usize },
+    /// From the memory of PE `source`, by way of the host.
+    Through { source: usize, from: CUdeviceptr, to: CUdeviceptr, len: usize },
+    /// Sets bytes.
+    Fill { at: CUdeviceptr, byte: u8, len: usize },
+    /// Runs a kernel.
+    Launch { kernel: Kernel, shape: [u32; 2], arguments: Box<Arguments> },
+    /// Only comes after what was before.
+    Nothing,
+}
+
+// SAFETY: as for `Address`.
+unsafe impl Send for Command {}
+
+/// Words that a list of places takes in arguments.
+const LIST: usize = ptx::MOST_PES;
+
+/// What a kernel is given: each argument begins at a word.
+pub(super) struct Arguments {
+    words: [u64; 2 * LIST + 3],
+    /// Where each begins.
+    at: [usize; 6],
+    count: usize,
+}
+
+impl Arguments {
+    /// A word each.
+    pub(super) fn words(values: &[u64]) -> Box<Self> {
+        let mut arguments = Self { words: [0; _], at: [0, 1, 2, 3, 4, 5], count: values.len() };
+        arguments.words[..values.len()].copy_from_slice(values);
+        Box::new(arguments)
+    }
+
+    /// Those of a kernel that combines.
+    pub(super) fn fold(
+        from: impl Iterator<Item = u64>,
+        to: impl Iterator<Item = u64>,
+        len: u64,
+    ) -> Box<Self> {
+        let mut arguments =
+            Self { words: [0; _], at: [0, LIST, LIST + 1, 2 * LIST + 1, 2 * LIST + 2, 0], count: 5 };
+        arguments.words[LIST] = fill(&mut arguments.words[..LIST], from);
+        arguments.words[2 * LIST + 1] = fill(&mut arguments.words[LIST + 1..2 * LIST + 1], to);
+        arguments.words[2 * LIST + 2] = len;
+        Box::new(arguments)
+    }
+
+    fn pointers(&self) -> ([*mut c_void; 6], usize) {
+        // The driver only reads them.
+        (self.at.map(|at| (&raw const self.words[at]).cast_mut().cast()), self.count)
+    }
+}
+
+/// Writes what comes into a list, and says how many there were.
+fn fill(list: &mut [u64], values: impl Iterator<Item = u64>) -> u64 {
+    let mut count = 0;
+    for (place, value) in list.iter_mut().zip(values) {
+        *place = value;
+        count += 1;
+    }
+    count
+}
+
+/// A device as this process uses it.
+pub(super) struct Gpu {
+    context: Arc<Context>,
+    _base: Module,
+    amo: [Kernel; 2],
+    blocks: [Kernel; ptx::UNITS.len()],
+    /// Those that combine, translated when they are first needed.
+    folds: Mutex<HashMap<String, (Module, Kernel)>>,
+    /// Events to be used again.
+    events: Mutex<Vec<Event>>,
+    /// For what is over when its call returns.
+    now: Mutex<Stream>,
+    most_blocks: u32,
+}
+
+impl Gpu {
+    fn new(device: CUdevice, context: &Arc<Context>) -> Outcome<Self> {
+        let base = Module::load(context, &ptx::base())?;
+        let processors = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        let blocks = ptx::UNITS.map(|unit| base.kernel(&ptx::blocks_name(unit)));
+        let [one, four, eight] = blocks;
+        Ok(Self {
+            context: Arc::clone(context),
+            amo: [base.kernel(&ptx::amo_name(32))?, base.kernel(&ptx::amo_name(64))?],
+            blocks: [one?, four?, eight?],
+            _base: base,
+            folds: Mutex::default(),
+            events: Mutex::default(),
+            now: Mutex::new(Stream::new(context)?),
+            most_blocks: driver::attribute(device, processors)?.max(1) as u32 * BUSY,
+        })
+    }
+
+    /// An atomic operation whose result goes to `before`.
+    pub(super) fn amo(&self, at: u64, width: Width, operation: Atomic<u64>, before: CUdeviceptr) -> Command {
+        use ptx::amo;
+        let (what, value, cond) = match operation {
+            Atomic::Fetch => (amo::FETCH, 0, 0),
+            Atomic::Set(value) | Atomic::Swap(value) => (amo::SWAP, value, 0),
+            Atomic::CompareSwap { cond, value } => (amo::COMPARE_SWAP, value, cond),
+            Atomic::Add(value) => (amo::ADD, value, 0),
+            Atomic::And(value) => (amo::AND, value, 0),
+            Atomic::Or(value) => (amo::OR, value, 0),
+            Atomic::Xor(value) => (amo::XOR, value, 0),
+        };
+        let kernel = match width {
+            Width::Four => self.amo[0],
+            Width::Eight => self.amo[1],
+        };
+        let arguments = Arguments::words(&[at, what.into(), value, cond, before]);
+        Command::Launch { kernel, shape: [1, 1], arguments }
+    }
+
+    /// The kernel that copies blocks in such units.
+    pub(super) fn blocks(&self, unit: usize) -> Kernel {
+        let at = ptx::UNITS.iter().position(|&it| it == unit);
+        self.blocks[at.unwrap_or(0)]
+    }
+
+    /// The kernel that combines such numbers.
+    pub(super) fn fold(&self, fold: Fold, number: Number) -> Outcome<Kernel> {
+        let name = ptx::fold_name(fold, number);
+        let mut folds = lock(&self.folds);
+        if let Some((_, kernel)) = folds.get(&name) {
+            return Ok(*kernel);
+        }
+        let module = Module::load(&self.context, &ptx::fold(fold, number))?;
+        let kernel = module.kernel(&name)?;
+        folds.insert(name, (module, kernel));
+        Ok(kernel)
+    }
+
+    /// Blocks and threads for so many elements, of which a thread does some at a time.
+    pub(super) fn shape(&self, elements: usize, at_once: usize) -> [u32; 2] {
+        let blocks = elements.div_ceil(THREADS as usize * at_once).clamp(1, self.most_blocks as usize);
+        [blocks as u32, THREADS]
+    }
+
+    /// An event, in a context that is entered.
+    fn event(&self) -> Outcome<Event> {
+        // The lock is not held while one is made.
+        let free = lock(&self.events).pop();
+        free.map_or_else(|| Event::new(&self.context), Ok)
+    }
+}
+
+/// The operations on the memory of one PE.
+struct Lane {
+    device: CUdevice,
+    stream: Stream,
+    /// How many are under way, as a hint for who polls.
+    count: AtomicUsize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    under_way: VecDeque<(Event, Done)>,
+    /// What the worker has still to start.
+    to_come: usize,
+}
+
+/// What the worker is to start.
+struct Job {
+    block: usize,
+    command: Command,
+    done: Done,
+}
+
+/// All lanes of a process, and its helpers.
+pub(super) struct Lanes {
+    lanes: Vec<Lane>,
+    gpus: BTreeMap<CUdevice, Gpu>,
+    slots: Arc<Slots>,
+    words: Arc<Slots>,
+    host: Registered,
+    /// Held by the one thread that polls, so that ends are told in their order.
+    polling: Mutex<()>,
+    /// Operations that are not over.
+    under_way: AtomicUsize,
+    helper: Mutex<Helper>,
+    to_help: Condvar,
+    /// Whether the helper must be woken when something is started.
+    asleep: AtomicBool,
+    watched: AtomicBool,
+    worker: Mutex<Worker>,
+    to_work: Condvar,
+    /// The last to be dropped.
+    _memory: Arc<Memory>,
+}
+
+#[derive(Default)]
+struct Helper {
+    watching: Vec<Weak<Executor>>,
+    started: bool,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Worker {
+    jobs: VecDeque<Job>,
+    started: bool,
+    closed: bool,
+}
+
+impl Lanes {
+    pub(super) fn new(memory: &Arc<Memory>, host: &Arc<HostMap>) -> Outcome<Arc<Self>> {
+        let gpus =
+            memory.contexts().iter().map(|(&device, context)| Ok((device, Gpu::new(device, context)?)));
+        let gpus: BTreeMap<CUdevice, Gpu> = gpus.collect::<Outcome<_>>()?;
+        let lanes = (0..memory.count()).map(|block| {
+            let device = memory.device(block);
+            let stream = Stream::new(&memory.contexts()[&device])?;
+            Ok(Lane { device, stream, count: AtomicUsize::new(0), state: Mutex::default() })
+        });
+        let lanes: Vec<Lane> = lanes.collect::<Outcome<_>>()?;
+        // There is a PE, so there is a device.
+        let context = &memory.contexts()[&memory.device(0)];
+        Ok(Arc::new(Self {
+            lanes,
+            gpus,
+            slots: Slots::new(context, SLOTS.0, SLOTS.1)?,
+            words: Slots::new(context, WORDS.0, WORDS.1)?,
+            host: Registered::new(host, context),
+            polling: Mutex::default(),
+            under_way: AtomicUsize::new(0),
+            helper: Mutex::default(),
+            to_help: Condvar::new(),
+            asleep: AtomicBool::new(true),
+            watched: AtomicBool::new(false),
+            worker: Mutex::default(),
+            to_work: Condvar::new(),
+            _memory: Arc::clone(memory),
+        }))
+    }
+
+    /// The device that has a PE's memory.
+    pub(super) fn gpu(&self, block: usize) -> &Gpu {
+        &self.gpus[&self.lanes[block].device]
+    }
+
+    pub(super) fn host(&self) -> &Registered {
+        &self.host
+    }
+
+    /// Host memory for a short copy, if there is some.
+    pub(super) fn slot(&self, len: usize) -> Option<Slot> {
+        if len > self.slots.size() {
+            return None;
+        }
+        // What is over has some that nobody has given back yet.
+        self.slots.take().or_else(|| if self.poll() { self.slots.take() } else { None })
+    }
+
+    /// Host memory for a result.
+    pub(super) fn word(&self) -> Outcome<Slot> {
+        self.words.take_or_make()
+    }
+
+    /// Starts a command on the memory of a PE; `done` is told when it is over.
+    pub(super) fn start(self: &Arc<Self>, block: usize, command: Command, done: Done) {
+        self.start_with(block, command, done, false);
+    }
+
+    /// The same for one that may keep the thread.
+    pub(super) fn start_slowly(self: &Arc<Self>, block: usize, command: Command, done: Done) {
+        self.start_with(block, command, done, true);
+    }
+
+    fn start_with(self: &Arc<Self>, block: usize, command: Command, done: Done, slow: bool) {
+        let lane = &self.lanes[block];
+        // SeqCst: of this and the helper's falling asleep, one side sees the other.
+        self.under_way.fetch_add(1, Ordering::SeqCst);
+        let failed = {
+            let mut state = lock(&lane.state);
+            if slow || state.to_come > 0 {
+                state.to_come += 1;
+                // Under the lane's lock, for its order.
+                self.give_work(Job { block, command, done });
+                None
+            } else {
+                match self.issue(block, &lane.stream, &command) {
+                    Ok(event) => {
+                        state.under_way.push_back((event, done));
+                        lane.count.fetch_add(1, Ordering::Release);
+                        None
+                    }
+                    Err(failed) => Some((failed, done)),
+                }
+            }
+        };
+        match failed {
+            None => self.wake_helper(),
+            Some((failed, done)) => {
+                self.under_way.fetch_sub(1, Ordering::SeqCst);
+                done(Err(failed.into()));
+            }
+        }
+    }
+
+    /// Runs a command, and returns when it is over. It does not wait for what is under way.
+    pub(super) fn run(&self, block: usize, command: &Command) -> Outcome<()> {
+        if let Command::Through { source, from, to, len } = *command {
+            // With no lock in between, as another thread may copy in the other direction.
+            let bring =
+                |at: usize, from, len| self.run(block, &Command::In { from, to: to + at as u64, len });
+            return self.through(source, len, bring, from);
+        }
+        let gpu = self.gpu(block);
+        let stream = lock(&gpu.now);
+        let _entered = stream.context().enter()?;
+        let told = self.tell(&stream, command);
+        // Even if a part of it failed: what was begun uses the caller's memory.
+        let over = stream.synchronize();
+        told.and(over)
+    }
+
+    /// Takes memory of PE `source` to the host, part by part: `bring` takes each on, by its offset, address and length.
+    fn through(
+        &self,
+        source: usize,
+        len: usize,
+        bring: impl Fn(usize, *const u8, usize) -> Outcome<()>,
+        from: CUdeviceptr,
+    ) -> Outcome<()> {
+        let mut between = vec![0u8; THROUGH.min(len)];
+        let mut at = 0;
+        while at < len {
+            let part = THROUGH.min(len - at);
+            self.run(source, &Command::Out { from: from + at as u64, to: between.as_mut_ptr(), len: part })?;
+            bring(at, between.as_ptr(), part)?;
+            at += part;
+        }
+        Ok(())
+    }
+
+    /// Tells a stream, and returns the event behind the command.
+    fn issue(&self, block: usize, stream: &Stream, command: &Command) -> Outcome<Event> {
+        let _entered = stream.context().enter()?;
+        let gpu = self.gpu(block);
+        let told = self.tell(stream, command).and_then(|()| {
+            let event = gpu.event()?;
+            stream.record(&event)?;
+            Ok(event)
+        });
+        if told.is_err() {
+            // What was begun uses the caller's memory.
+            let _ = stream.synchronize();
+        }
+        told
+    }
+
+    /// Tells a stream, whose context is entered.
+    fn tell(&self, stream: &Stream, command: &Command) -> Outcome<()> {
+        match *command {
+            Command::In { from, to, len } => {
+                for (at, len) in self.host.pieces(from, len) {
+                    // SAFETY: whoever made the command vouches for both ends.
+                    unsafe { stream.copy_in(from.wrapping_add(at), to + at as u64, len) }?;
+                }
+                Ok(())
+            }
+            Command::Out { from, to, len } => {
+                for (at, len) in self.host.pieces(to, len) {
+                    // SAFETY: as above.
+                    unsafe { stream.copy_out(from + at as u64, to.wrapping_add(at), len) }?;
+                }
+                Ok(())
+            }
+            // SAFETY: as above.
+            Command::Within { from, to, len } => unsafe { stream.copy_within(from, to, len) },
+            // SAFETY: as above.
+            Command::Fill { at, byte, len } => unsafe { stream.fill(at, byte, len) },
+            Command::Launch { kernel, shape, ref arguments } => {
+                let (mut pointers, count) = arguments.pointers();
+                // SAFETY: the arguments were made for the kernel, and whoever made the command vouches for the addresses.
+                unsafe { stream.launch(kernel, shape, &mut pointers[..count]) }
+            }
+            Command::Through { source, from, to, len } => {
+                self.through(
+                    source,
+                    len,
+                    |at, between, part| {
+                        // SAFETY: the buffer is there until `synchronize` says that the copy is over.
+                        let told = unsafe { stream.copy_in(between, to + at as u64, part) };
+                        stream.synchronize()?;
+                        told
+                    },
+                    from,
+                )
+            }
+            Command::Nothing => Ok(()),
+        }
+    }
+
+    /// Tells those whose operations are over.
+    pub(super) fn poll(&self) -> bool {
+        let polling = match self.polling.try_lock() {
+            Ok(polling) => polling,
+            Err(TryLockError::Poisoned(polling)) => polling.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        let mut any = false;
+        for lane in &self.lanes {
+            // Acquire: pairs with the count's growing, though the lock is what orders.
+            while lane.count.load(Ordering::Acquire) > 0 {
+                let Some((event, done, over)) = lane.next_over() else { break };
+                lane.count.fetch_sub(1, Ordering::Release);
+                if over.is_ok() {
+                    lock(&self.gpus[&lane.device].events).push(event);
+                }
+                // SeqCst: what the device has written is visible to all before anybody learns that it is.
+                fence(Ordering::SeqCst);
+                self.under_way.fetch_sub(1, Ordering::SeqCst);
+                done(over.map_err(Into::into));
+                any = true;
+            }
+        }
+        drop(polling);
+        if any && self.watched.load(Ordering::Relaxed) {
+            self.look();
+        }
+        any
+    }
+
+    /// Has those look who wait for words in device memory.
+    fn look(&self) {
+        let watching = std::mem::take(&mut lock(&self.helper).watching);
+        let mut left = Vec::new();
+        for executor in watching {
+            // Without the lock: a waker may run a future that starts something.
+            if executor.upgrade().is_some_and(|executor| executor.scan_for(SegmentId::Gpu)) {
+                left.push(executor);
+            }
+        }
+        let mut helper = lock(&self.helper);
+        for executor in left {
+            helper.add(executor);
+        }
+        self.watched.store(!helper.watching.is_empty(), Ordering::Relaxed);
+    }
+
+    pub(super) fn watch(self: &Arc<Self>, executor: Weak<Executor>) {
+        let mut helper = lock(&self.helper);
+        helper.add(executor);
+        self.watched.store(true, Ordering::Relaxed);
+        self.rouse(helper);
+    }
+
+    fn wake_helper(self: &Arc<Self>) {
+        // SeqCst: see `start_with`.
+        if self.asleep.load(Ordering::SeqCst) {
+            self.rouse(lock(&self.helper));
+        }
+    }
+
+    #[cold]
+    fn rouse(self: &Arc<Self>, mut helper: MutexGuard<'_, Helper>) {
+        if !helper.started {
+            helper.started = true;
+            let lanes = Arc::clone(self);
+            let spawned = thread::Builder::new().name("oxshmem-device".into()).spawn(move || lanes.help());
+            if let Err(e) = spawned {
+                // Nothing that was begun would ever end.
+                panic!("oxshmem cannot start the thread that looks after devices: {e}");
+            }
+        }
+        drop(helper);
+        self.to_help.notify_one();
+    }
+
+    /// What the helper does.
+    fn help(self: Arc<Self>) {
+        // So that naps are as short as they are meant to be. Without, they are longer.
+        let _ = rustix::thread::set_current_timer_slack(NonZero::new(1000));
+        let mut look = LOOKS[0];
+        let mut over_at = Instant::now();
+        let mut look_at = over_at;
+        let mut idle_since = None;
+        self.asleep.store(false, Ordering::SeqCst);
+        loop {
+            let progressed = self.poll();
+            let now = Instant::now();
+            if progressed {
+                (over_at, look, look_at) = (now, LOOKS[0], now + LOOKS[0]);
+            } else if now >= look_at {
+                self.look();
+                (look, look_at) = ((look * 2).min(LOOKS[1]), now + look);
+            }
+            let helper = lock(&self.helper);
+            // SeqCst: see `start_with`.
+            let busy = self.under_way.load(Ordering::SeqCst) > 0;
+            if helper.closed && !busy {
+                return;
+            }
+            let watching = !helper.watching.is_empty();
+            let nap = ((now - over_at) / 16).clamp(NAPS[0], NAPS[1]);
+            let until_look = look_at.saturating_duration_since(Instant::now()).max(NAPS[0]);
+            let nap = match (busy, watching) {
+                (true, true) => nap.min(until_look),
+                (true, false) => nap,
+                (false, true) => until_look,
+                (false, false) => LINGER[0],
+            };
+            if busy || watching {
+                idle_since = None;
+            } else if now.duration_since(*idle_since.get_or_insert(now)) >= LINGER[1] {
+                self.asleep.store(true, Ordering::SeqCst);
+                if self.under_way.load(Ordering::SeqCst) == 0 {
+                    drop(self.to_help.wait(helper).unwrap_or_else(PoisonError::into_inner));
+                }
+                self.asleep.store(false, Ordering::SeqCst);
+                (over_at, look, look_at, idle_since) = (Instant::now(), LOOKS[0], Instant::now(), None);
+                continue;
+            }
+            let (helper, ended) =
+                self.to_help.wait_timeout(helper, nap).unwrap_or_else(PoisonError::into_inner);
+            drop(helper);
+            if !ended.timed_out() {
+                // Somebody waits who has polled long enough.
+                over_at = Instant::now();
+            }
+        }
+    }
+
+    /// Has the helper nap briefly: somebody waits, and polls no more.
+    pub(super) fn attend(&self) {
+        if self.under_way.load(Ordering::Relaxed) > 0 {
+            drop(lock(&self.helper));
+            self.to_help.notify_one();
+        }
+    }
+
+    fn give_work(self: &Arc<Self>, job: Job) {
+        let mut worker = lock(&self.worker);
+        worker.jobs.push_back(job);
+        if !worker.started {
+            worker.started = true;
+            let lanes = Arc::clone(self);
+            let spawned = thread::Builder::new().name("oxshmem-staging".into()).spawn(move || lanes.work());
+            if let Err(e) = spawned {
+                panic!("oxshmem cannot start the thread that copies to devices: {e}");
+            }
+        }
+        drop(worker);
+        self.to_work.notify_one();
+    }
+
+    /// What the worker does.
+    fn work(self: Arc<Self>) {
+        while let Some(Job { block, command, done }) = self.next_job() {
+            let lane = &self.lanes[block];
+            if let Command::In { from, len, .. } = command {
+                self.host.make_ready(from, len);
+            }
+            if let Command::Out { to, len, .. } = command {
+                self.host.make_ready(to, len);
+            }
+            // Without the lane's lock: nobody else issues on the lane while something is to come.
+            let issued = self.issue(block, &lane.stream, &command);
+            let failed = {
+                let mut state = lock(&lane.state);
+                state.to_come -= 1;
+                match issued {
+                    Ok(event) => {
+                        state.under_way.push_back((event, done));
+                        lane.count.fetch_add(1, Ordering::Release);
+                        None
+                    }
+                    Err(failed) => Some((failed, done)),
+                }
+            };
+            match failed {
+                None => self.wake_helper(),
+                Some((failed, done)) => {
+                    self.under_way.fetch_sub(1, Ordering::SeqCst);
+                    done(Err(failed.into()));
+                }
+            }
+        }
+    }
+
+    fn next_job(&self) -> Option<Job> {
+        let mut worker = lock(&self.worker);
+        loop {
+            if let Some(job) = worker.jobs.pop_front() {
+                return Some(job);
+            }
+            if worker.closed {
+                return None;
+            }
+            worker = self.to_work.wait(worker).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Has the threads end when all that was started is over.
+    pub(super) fn close(&self) {
+        lock(&self.worker).closed = true;
+        lock(&self.helper).closed = true;
+        self.to_work.notify_one();
+        self.to_help.notify_one();
+    }
+}
+
+impl Helper {
+    fn add(&mut self, executor: Weak<Executor>) {
+        if !self.watching.iter().any(|known| known.ptr_eq(&executor)) {
+            self.watching.push(executor);
+        }
+    }
+}
+
+impl Lane {
+    /// The first operation, if it is over, and how it ended.
+    fn next_over(&self) -> Option<(Event, Done, Outcome<()>)> {
+        let mut state = lock(&self.state);
+        let (event, _) = state.under_way.front()?;
+        let over = match self.stream.context().enter().and_then(|_entered| event.is_over()) {
+            Ok(false) => return None,
+            Ok(true) => Ok(()),
+            Err(failed) => Err(failed),
+        };
+        state.under_way.pop_front().map(|(event, done)| (event, done, over))
+    }
+}

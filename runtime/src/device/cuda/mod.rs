@@ -1,0 +1,538 @@
+//! NVIDIA devices, by the driver's own interface, which is loaded when the GPU space is enabled and a device is asked for.
+//!
+//! | module | what it offers |
+//! |---|---|
+//! | `driver` | the driver's calls, with results |
+//! | `memory` | device memory that the PEs of a host share |
+//! | `host` | host memory that devices copy from and to |
+//! | `lanes` | operations under way: streams, events, and the threads that look after them |
+//! | `ptx` | the kernels |
+//! | `bare` | the driver's copies by themselves, to be measured beside |
+//!
+//! Each PE's memory has a stream in every process, on which everything happens that is started on it, in its order. An event
+//! behind each operation says when it is over; whoever waits polls them, and else a helper thread does, which sleeps
+//! while nothing is under way. Whatever touches memory of a PE is done by the device that has it, so that atomic operations on
+//! a word are atomic towards each other whichever process starts them, and whether or not devices have atomics for each
+//! other's memory. Copies between devices that do not reach each other go through host memory.
+//!
+//! The primary context of each device is used, as it is; nothing about a device is ever changed.
+
+mod bare;
+mod driver;
+mod host;
+mod lanes;
+mod memory;
+mod ptx;
+
+use std::{
+    fmt,
+    ptr::NonNull,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+#[doc(hidden)]
+pub use bare::Bare;
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+pub use ptx::modules as kernels;
+
+use self::{
+    lanes::{All, Arguments, Command, Lanes},
+    memory::Memory,
+};
+use super::{AnyDevice, Blocks, Combine, Device, DevicePlace, End, Fold, Number, place::Made};
+use crate::{
+    Error, Result,
+    bootstrap::{self, Bootstrap},
+    executor::Executor,
+    memory::{HostMap, Segment, SegmentId, copy},
+    net::{Done, Width},
+    pe::allowed_cpus,
+    settings::{GpuSharing, Settings},
+    sync::lock,
+    transport::Atomic,
+};
+
+/// Host memory of fewer bytes is copied by the processor on the way, even where the device could reach it.
+const SHORT: usize = 4096;
+/// For how long whoever waits polls before the helper thread is left to it.
+const PATIENCE: Duration = Duration::from_micros(20);
+/// Threads in a block of a kernel.
+const THREADS: u32 = 256;
+
+/// The names of the devices that this process sees, or why there are none.
+pub(super) fn visible() -> std::result::Result<Vec<String>, String> {
+    Ok(describe()?.into_iter().map(|device| device.uuid).collect())
+}
+
+/// A device, for people.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// What names it on every machine, in hexadecimal.
+    pub uuid: String,
+    /// Its model.
+    pub model: String,
+    /// Its compute capability.
+    pub capability: (i32, i32),
+    /// The version of CUDA that its driver knows, as 12040 for 12.4.
+    pub driver: i32,
+    /// Whether memory and addresses can be apart, and whether such memory travels as a descriptor.
+    pub maps: [bool; 2],
+}
+
+/// The devices that this process sees, or why there are none.
+///
+/// # Errors
+/// A reason.
+pub fn describe() -> std::result::Result<Vec<Description>, String> {
+    let driver = driver::load()?;
+    let said = |failed: driver::Failed| format!("the NVIDIA driver fails: {failed}");
+    let devices = driver::devices().map_err(said)?;
+    if devices.is_empty() {
+        return Err("the NVIDIA driver shows no device".to_owned());
+    }
+    let describe = |&device: &i32| {
+        let ask = |attribute| driver::attribute(device, attribute).map_err(said);
+        let model = driver::name(device).map_err(said)?;
+        let capability = (
+            ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        );
+        if capability.0 < 7 {
+            let (major, minor) = capability;
+            return Err(format!(
+                "{model} has compute capability {major}.{minor}, and 7.0 is the least that will do"
+            ));
+        }
+        let uuid = driver::uuid(device).map_err(said)?.map(|byte| format!("{byte:02x}")).concat();
+        let maps = [
+            Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+            Attribute::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+        ];
+        let maps = maps.map(|attribute| ask(attribute).is_ok_and(|value| value != 0));
+        Ok(Description { uuid, model, capability, driver, maps })
+    };
+    devices.iter().map(describe).collect()
+}
+
+/// The device of this PE, if it `has` one, with `len` bytes for each PE of the host. Collective over all PEs: where one
+/// fails, all do.
+pub(super) async fn join(
+    bootstrap: &Arc<dyn Bootstrap>,
+    settings: &Settings,
+    len: usize,
+    has: bool,
+    host: &Arc<HostMap>,
+    made: &Made,
+) -> Result<Option<AnyDevice>> {
+    let placement = bootstrap.placement();
+    let mut memory = None;
+    let begun = if has && placement.is_leader() {
+        let count = placement.local.len();
+        Memory::new(count, len, settings.gpu_sharing, !bootstrap.in_process()).map(|new| memory = Some(new))
+    } else {
+        Ok(())
+    };
+    agree(&**bootstrap, begun).await?;
+    let device = if has {
+        let shared = bootstrap::share(&**bootstrap, || {
+            memory.ok_or_else(|| Error::bootstrap("share", "device memory was not made"))
+        });
+        shared.await.and_then(|memory| {
+            let mut made = lock(made);
+            if made.is_none() {
+                let crowded = !bootstrap.in_process() && placement.local.len() > allowed_cpus();
+                let patience = if crowded { Duration::ZERO } else { PATIENCE };
+                *made = Some(Arc::new(Cuda::new(memory, host, patience)?));
+            }
+            Ok(made.clone())
+        })
+    } else {
+        Ok(None)
+    };
+    let (device, outcome) = match device {
+        Ok(device) => (device, Ok(())),
+        Err(error) => (None, Err(error)),
+    };
+    agree(&**bootstrap, outcome).await?;
+    Ok(device)
+}
+
+/// Fails on all PEs if it does on one. Collective over all.
+async fn agree(bootstrap: &dyn Bootstrap, outcome: Result<()>) -> Result<()> {
+    let said = outcome.as_ref().err().map_or(String::new(), ToString::to_string);
+    let all = bootstrap.exchange(said.into_bytes()).await?;
+    outcome?;
+    match all.iter().position(|said| !said.is_empty()) {
+        None => Ok(()),
+        Some(pe) => Err(Error::Device { what: format!("on PE {pe}, {}", String::from_utf8_lossy(&all[pe])) }),
+    }
+}
+
+/// The devices of the PEs of one host, as one process uses them.
+pub struct Cuda {
+    shown: Segment,
+    lanes: Arc<Lanes>,
+    memory: Arc<Memory>,
+    patience: Duration,
+}
+
+impl Cuda {
+    fn new(memory: Arc<Memory>, host: &Arc<HostMap>, patience: Duration) -> Result<Self> {
+        let (count, len) = (memory.count(), memory.len());
+        let map = match memory.range() {
+            Some((base, stride)) => {
+                let base = NonNull::new(std::ptr::without_provenance_mut(base as usize))
+                    .ok_or_else(|| Error::Device { what: "its memory is at address 0".to_owned() })?;
+                HostMap::foreign(base, count, stride, Arc::<Memory>::clone(&memory))?
+            }
+            None => {
+                let stride = len.max(1).next_multiple_of(crate::pe::HEAP_ALIGN);
+                HostMap::reserved(count, stride, "SHMEM_GPU_SYMMETRIC_SIZE")?
+            }
+        };
+        Ok(Self {
+            shown: Segment::new(SegmentId::Gpu, Arc::new(map), 0, len),
+            lanes: Lanes::new(&memory, host)?,
+            memory,
+            patience,
+        })
+    }
+
+    /// For the suite of all devices: that of `count` PEs of this process.
+    ///
+    /// # Errors
+    /// What the driver refuses, and [`Error::Unsupported`] if there is no device.
+    #[doc(hidden)]
+    pub fn alone(count: usize, len: usize, sharing: GpuSharing) -> Result<Self> {
+        describe().map_err(|what| Error::Unsupported { what })?;
+        let memory = Arc::new(Memory::new(count, len, sharing, false)?);
+        let host = Arc::new(HostMap::new(count, 1 << 20)?);
+        Self::new(memory, &host, PATIENCE)
+    }
+
+    /// How memory is shared: `vmm` or `ipc`.
+    pub fn sharing(&self) -> &'static str {
+        self.memory.how()
+    }
+
+    fn at(&self, place: DevicePlace) -> u64 {
+        self.memory.start(place.block) + place.offset as u64
+    }
+
+    /// The command for blocks between two addresses that the device of `block` reaches.
+    fn blocks(&self, block: usize, [from, to]: [u64; 2], blocks: Blocks) -> Command {
+        let Blocks { len, count, from_stride, to_stride } = blocks;
+        let all = from | to | (len | from_stride | to_stride) as u64;
+        // The last divides everything.
+        let unit = [8, 4].into_iter().find(|unit| all.is_multiple_of(*unit)).unwrap_or(1) as usize;
+        let units = len / unit;
+        let total = units * count;
+        let gpu = self.lanes.gpu(block);
+        let words = [from, to, from_stride as u64, to_stride as u64, units as u64, total as u64];
+        Command::Launch {
+            kernel: gpu.blocks(unit),
+            shape: gpu.shape(total, 1),
+            arguments: Arguments::words(&words),
+        }
+    }
+}
+
+impl fmt::Debug for Cuda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, how) = (self.memory.count(), self.memory.how());
+        write!(f, "CUDA devices of {count} PEs with {} bytes each, by {how}", self.shown.len())
+    }
+}
+
+/// [`Device::copy_blocks`] as a copy for each block.
+///
+/// # Safety
+/// Those of that.
+unsafe fn copy_each(device: &Cuda, from: End, to: End, blocks: Blocks, done: Done) {
+    let all = Arc::new(All::new(done));
+    for i in 0..blocks.count {
+        let part = Arc::clone(&all);
+        let (from, to) = (from.behind(i * blocks.from_stride), to.behind(i * blocks.to_stride));
+        // SAFETY: passed on to the caller.
+        unsafe { device.copy(from, to, blocks.len, Box::new(move |copied| part.note(copied))) };
+    }
+}
+
+/// What is left of a call that cannot say that it failed.
+fn must<T>(outcome: driver::Outcome<T>) -> T {
+    match outcome {
+        Ok(value) => value,
+        Err(failed) => panic!("the device failed, and its memory cannot be read or written: {failed}"),
+    }
+}
+
+// SAFETY: commands touch the bytes that they name, which callers vouch for until `done` is told; what is told is told when
+// the event behind the command is over.
+unsafe impl Device for Cuda {
+    fn name(&self) -> &'static str {
+        "CUDA"
+    }
+
+    fn has_atomics(&self) -> bool {
+        true
+    }
+
+    fn segment(&self) -> &Segment {
+        &self.shown
+    }
+
+    fn over_net(&self, _offset: usize) -> Option<(SegmentId, usize)> {
+        None
+    }
+
+    unsafe fn copy(&self, from: End, to: End, len: usize, done: Done) {
+        let lanes = &self.lanes;
+        match (from, to) {
+            (End::Host(from), End::Host(to)) => {
+                // SAFETY: passed on to the caller.
+                unsafe { copy::copy(to, from, len) };
+                done(Ok(()));
+            }
+            (End::Device(place), _) | (_, End::Device(place)) if len == 0 => {
+                lanes.start(place.block, Command::Nothing, done);
+            }
+            (End::Host(from), End::Device(place)) => {
+                let to = self.at(place);
+                if len > SHORT && lanes.host().is_ready(from, len) {
+                    return lanes.start(place.block, Command::In { from, to, len }, done);
+                }
+                match lanes.slot(len) {
+                    Some(slot) => {
+                        // SAFETY: passed on to the caller; the slot has room, and is ours.
+                        unsafe { copy::copy(slot.start(), from, len) };
+                        let command = Command::In { from: slot.start(), to, len };
+                        let free = Box::new(move |copied| {
+                            drop(slot);
+                            done(copied);
+                        });
+                        lanes.start(place.block, command, free);
+                    }
+                    None => lanes.start_slowly(place.block, Command::In { from, to, len }, done),
+                }
+            }
+            (End::Device(place), End::Host(to)) => {
+                let from = self.at(place);
+                if len > SHORT && lanes.host().is_ready(to, len) {
+                    return lanes.start(place.block, Command::Out { from, to, len }, done);
+                }
+                match lanes.slot(len) {
+                    Some(slot) => {
+                        let command = Command::Out { from, to: slot.start(), len };
+                        let to = lanes::Address(to);
+                        let take = Box::new(move |copied: Result<()>| {
+                            if copied.is_ok() {
+                                // SAFETY: `done` was not told yet, so the caller vouches for its end.
+                                unsafe { copy::copy(to.get(), slot.start(), len) };
+                            }
+                            drop(slot);
+                            done(copied);
+                        });
+                        lanes.start(place.block, command, take);
+                    }
+                    None => lanes.start_slowly(place.block, Command::Out { from, to, len }, done),
+                }
+            }
+            (End::Device(source), End::Device(place)) => {
+                let (from, to) = (self.at(source), self.at(place));
+                if self.memory.reaches(place.block, source.block) {
+                    lanes.start(place.block, Command::Within { from, to, len }, done);
+                } else {
+                    let command = Command::Through { source: source.block, from, to, len };
+                    lanes.start_slowly(place.block, command, done);
+                }
+            }
+        }
+    }
+
+    unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Done<u64>) {
+        let slot = match self.lanes.word() {
+            Ok(slot) => slot,
+            Err(failed) => return done(Err(failed.into())),
+        };
+        let command = self.lanes.gpu(at.block).amo(self.at(at), width, operation, slot.shown);
+        let tell = Box::new(move |over: Result<()>| {
+            // SAFETY: the slot is ours, and the kernel has written a word there.
+            let before = over.map(|()| unsafe { copy::load(slot.start().cast::<u64>()) });
+            drop(slot);
+            done(before);
+        });
+        self.lanes.start(at.block, command, tell);
+    }
+
+    unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Done) {
+        let Blocks { len, count, from_stride, to_stride } = blocks;
+        let total = len * count;
+        let packed = |from_stride, to_stride| Blocks { len, count, from_stride, to_stride };
+        match (from, to) {
+            (End::Device(source), End::Device(place))
+                if total > 0 && self.memory.reaches(place.block, source.block) =>
+            {
+                let command = self.blocks(place.block, [self.at(source), self.at(place)], blocks);
+                return self.lanes.start(place.block, command, done);
+            }
+            (End::Host(from), End::Device(place)) if total > 0 => {
+                if let Some(slot) = self.lanes.slot(total) {
+                    for i in 0..count {
+                        // SAFETY: the caller vouches for block `i`, and the slot has room for all.
+                        unsafe {
+                            let from = from.wrapping_add(i * from_stride);
+                            copy::copy(slot.start().wrapping_add(i * len), from, len);
+                        }
+                    }
+                    let ends = [slot.shown, self.at(place)];
+                    let command = self.blocks(place.block, ends, packed(len, to_stride));
+                    let free = Box::new(move |copied| {
+                        drop(slot);
+                        done(copied);
+                    });
+                    return self.lanes.start(place.block, command, free);
+                }
+            }
+            (End::Device(place), End::Host(to)) if total > 0 => {
+                if let Some(slot) = self.lanes.slot(total) {
+                    let ends = [self.at(place), slot.shown];
+                    let command = self.blocks(place.block, ends, packed(from_stride, len));
+                    let to = lanes::Address(to);
+                    let take = Box::new(move |copied: Result<()>| {
+                        for i in 0..if copied.is_ok() { count } else { 0 } {
+                            // SAFETY: `done` was not told yet, so the caller vouches for block `i`.
+                            unsafe {
+                                let to = to.get().wrapping_add(i * to_stride);
+                                copy::copy(to, slot.start().wrapping_add(i * len), len);
+                            }
+                        }
+                        drop(slot);
+                        done(copied);
+                    });
+                    return self.lanes.start(place.block, command, take);
+                }
+            }
+            _ => {}
+        }
+        // SAFETY: passed on to the caller.
+        unsafe { copy_each(self, from, to, blocks, done) }
+    }
+
+    fn combines(&self, fold: Fold, number: Number, pes: &[usize]) -> bool {
+        fold.takes(number)
+            && pes.len() <= ptx::MOST_PES
+            && pes.iter().all(|&a| pes.iter().all(|&b| self.memory.reaches(a, b)))
+    }
+
+    unsafe fn combine(&self, what: Combine<'_>, done: Done) {
+        let Combine { by, fold, number, from, to, len } = what;
+        if len == 0 {
+            return self.lanes.start(by, Command::Nothing, done);
+        }
+        let gpu = self.lanes.gpu(by);
+        let kernel = match gpu.fold(fold, number) {
+            Ok(kernel) => kernel,
+            Err(failed) => return done(Err(failed.into())),
+        };
+        let [from, to] = [from, to].map(|places| places.iter().map(|&place| self.at(place)));
+        let arguments = Arguments::fold(from, to, len as u64);
+        let command = Command::Launch { kernel, shape: gpu.shape(len, ptx::AT_ONCE), arguments };
+        self.lanes.start(by, command, done);
+    }
+
+    fn flush(&self, done: Done) {
+        let all = Arc::new(All::new(done));
+        for block in 0..self.memory.count() {
+            let part = Arc::clone(&all);
+            self.lanes.start(block, Command::Nothing, Box::new(move |over| part.note(over)));
+        }
+    }
+
+    unsafe fn copy_now(&self, from: End, to: End, len: usize) {
+        if len == 0 {
+            return;
+        }
+        let (block, command) = match (from, to) {
+            // SAFETY: passed on to the caller.
+            (End::Host(from), End::Host(to)) => return unsafe { copy::copy(to, from, len) },
+            (End::Host(from), End::Device(place)) => {
+                (place.block, Command::In { from, to: self.at(place), len })
+            }
+            (End::Device(place), End::Host(to)) => {
+                (place.block, Command::Out { from: self.at(place), to, len })
+            }
+            (End::Device(source), End::Device(place)) => {
+                let (from, to) = (self.at(source), self.at(place));
+                let command = match self.memory.reaches(place.block, source.block) {
+                    true => Command::Within { from, to, len },
+                    false => Command::Through { source: source.block, from, to, len },
+                };
+                (place.block, command)
+            }
+        };
+        must(self.lanes.run(block, &command));
+    }
+
+    unsafe fn atomic_now(&self, at: DevicePlace, width: Width, operation: Atomic<u64>) -> u64 {
+        let slot = must(self.lanes.word());
+        let command = self.lanes.gpu(at.block).amo(self.at(at), width, operation, slot.shown);
+        must(self.lanes.run(at.block, &command));
+        // SAFETY: the slot is ours, and the kernel has written a word there.
+        unsafe { copy::load(slot.start().cast::<u64>()) }
+    }
+
+    unsafe fn fill_now(&self, at: DevicePlace, byte: u8, len: usize) {
+        if len > 0 {
+            must(self.lanes.run(at.block, &Command::Fill { at: self.at(at), byte, len }));
+        }
+    }
+
+    fn watch(&self, executor: Weak<Executor>) {
+        self.lanes.watch(executor);
+    }
+
+    fn poll(&self) -> bool {
+        self.lanes.poll()
+    }
+
+    fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    fn attend(&self) {
+        self.lanes.attend();
+    }
+
+    fn address(&self, at: DevicePlace) -> Option<u64> {
+        Some(self.at(at))
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        self.lanes.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_passes_the_suite_of_all_devices_and_without_one_there_is_a_reason() {
+        match describe() {
+            Err(why) => {
+                println!("skipped: {why}");
+                assert!(!why.is_empty());
+                let error = Cuda::alone(2, 1 << 20, GpuSharing::Auto).unwrap_err();
+                assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+            }
+            Ok(_) => {
+                for sharing in [GpuSharing::Vmm, GpuSharing::Ipc] {
+                    crate::device::suite::check(&Cuda::alone(2, 1 << 20, sharing).unwrap());
+                }
+            }
+        }
+    }
+}

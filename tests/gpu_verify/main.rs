@@ -1,0 +1,366 @@
+//! All that is to be tested and measured on a device, as one program that needs nothing but a driver: `cargo xtask gpu-verify`
+//! builds it, and it may be copied to another machine.
+//!
+//! It prints a report in Markdown: the machine, each test with what it came to, and the measurements. Every test runs in a process of
+//! its own, with a time limit, so that one that hangs or breaks its device costs no other. Without arguments it is what
+//! `cargo test` runs: some of it, on the emulated device, and then on what a stand-in for the driver pretends to be two devices.
+#![allow(clippy::duplicate_mod, reason = "the test files are modules here, and each has what they share")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod measure;
+mod report;
+#[path = "../space_collectives.rs"]
+mod space_collectives;
+#[path = "../space_device.rs"]
+mod space_device;
+#[path = "../space_sleep.rs"]
+mod space_sleep;
+
+use std::{
+    ffi::OsString,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+    time::{Duration, Instant},
+};
+
+use clap::Parser;
+use common::{AS_PE, Case, DEVICE};
+use report::Report;
+
+/// Tests and measures oxshmem on the NVIDIA devices of this machine
+#[derive(Debug, Parser)]
+#[command(name = "gpu-verify")]
+struct Arguments {
+    /// On the emulated device instead
+    #[arg(long)]
+    emulated: bool,
+    /// Only some of it
+    #[arg(long)]
+    quick: bool,
+    /// No measurements
+    #[arg(long)]
+    no_speed: bool,
+    /// No tests
+    #[arg(long)]
+    no_tests: bool,
+    /// Only tests whose names contain this
+    #[arg(long, default_value = "")]
+    filter: String,
+    /// Begins nothing new after so many seconds
+    #[arg(long, default_value_t = 540)]
+    budget: u64,
+    /// On what a stand-in for the driver takes for two devices, for which there must be a C compiler
+    #[arg(long, conflicts_with = "emulated")]
+    stand_in: bool,
+    /// Says whether there is a device, and no more
+    #[arg(long)]
+    probe: bool,
+    /// Writes the kernels into this folder, and does no more
+    #[arg(long)]
+    ptx: Option<PathBuf>,
+    /// What a process of the report is to do: a test's name, or `suite`, `speed`
+    #[arg(long, hide = true)]
+    run: Option<String>,
+}
+
+/// A part of the report: a process, or a job of some.
+struct Part {
+    name: String,
+    /// What `--run` is told.
+    run: String,
+    /// How device memory is shared.
+    sharing: &'static str,
+    /// PEs that are processes, if they are.
+    processes: Option<usize>,
+    limit: Duration,
+}
+
+fn main() -> ExitCode {
+    let mut args: Vec<OsString> = std::env::args_os().collect();
+    // As the launcher: it forks first of all.
+    if args.get(1).is_some_and(|arg| arg == "--oshrun") {
+        args.remove(1);
+        return oxshmem_launch::oshrun::main_with(args.into_iter());
+    }
+    // Whatever else cargo gives a test is not for this one.
+    if args.len() == 1 {
+        let emulated = verify(&Arguments::parse_from(["gpu-verify", "--emulated", "--quick"]));
+        let stand_in = with_stand_in(&["--quick".into(), "--no-speed".into()]);
+        return if emulated == ExitCode::SUCCESS { stand_in } else { emulated };
+    }
+    let arguments = Arguments::parse_from(&args);
+    if arguments.stand_in {
+        let others: Vec<OsString> = args.split_off(1).into_iter().filter(|arg| arg != "--stand-in").collect();
+        return with_stand_in(&others);
+    }
+    if arguments.probe {
+        return match report::devices() {
+            Ok(devices) => {
+                println!("{devices}");
+                ExitCode::SUCCESS
+            }
+            Err(why) => {
+                println!("no device: {why}");
+                ExitCode::FAILURE
+            }
+        };
+    }
+    if let Some(folder) = &arguments.ptx {
+        return write_kernels(folder);
+    }
+    match &arguments.run {
+        Some(run) => perform(run, &arguments),
+        None => verify(&arguments),
+    }
+}
+
+/// All tests of the files.
+fn cases() -> impl Iterator<Item = Case> {
+    [space_device::CASES, space_collectives::CASES, space_sleep::CASES].into_iter().flatten().copied()
+}
+
+/// Starts this program again with a stand-in for the driver, which it builds, and with these arguments.
+fn with_stand_in(arguments: &[OsString]) -> ExitCode {
+    let folder = std::env::temp_dir().join(format!("oxshmem-stand-in-{}", std::process::id()));
+    let ended = build_stand_in(&folder).and_then(|built| {
+        if !built || cfg!(not(feature = "cuda")) {
+            println!("skipped: there is no C compiler named cc, or this was built without CUDA");
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut command = Command::new(std::env::current_exe()?);
+        let mut path = folder.clone().into_os_string();
+        if let Some(more) = std::env::var_os("LD_LIBRARY_PATH") {
+            path.push(":");
+            path.push(more);
+        }
+        command.args(arguments).env("LD_LIBRARY_PATH", path);
+        if arguments.is_empty() {
+            // Without any it would do what `cargo test` has it do.
+            command.arg("--filter=");
+        }
+        Ok(if command.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    });
+    let _ = std::fs::remove_dir_all(&folder);
+    ended.unwrap_or_else(|error| {
+        println!("the stand-in for the driver cannot be used: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Builds it as `libcuda.so.1` in a new folder. False without a compiler.
+fn build_stand_in(folder: &Path) -> std::io::Result<bool> {
+    if !Command::new("cc")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+    {
+        return Ok(false);
+    }
+    std::fs::create_dir_all(folder)?;
+    let source = folder.join("stand_in.c");
+    std::fs::write(&source, include_str!("stand_in.c"))?;
+    let library = folder.join("libcuda.so.1");
+    let status = Command::new("cc")
+        .args(["-O1", "-shared", "-fPIC", "-pthread", "-o"])
+        .args([&library, &source])
+        .status()?;
+    if !status.success() {
+        return Err(std::io::Error::other("cc fails"));
+    }
+    // The name that is looked for first.
+    std::fs::copy(&library, folder.join("libcuda.so"))?;
+    Ok(true)
+}
+
+/// Writes a file for each module of kernels.
+fn write_kernels(folder: &Path) -> ExitCode {
+    #[cfg(feature = "cuda")]
+    for (name, text) in oxshmem_runtime::device::cuda::kernels() {
+        let file = folder.join(name).with_extension("ptx");
+        if let Err(error) = std::fs::write(&file, text) {
+            eprintln!("{}: {error}", file.display());
+            return ExitCode::FAILURE;
+        }
+    }
+    let _ = folder;
+    ExitCode::SUCCESS
+}
+
+/// Does one thing, in this process.
+fn perform(run: &str, arguments: &Arguments) -> ExitCode {
+    match run {
+        "suite" => suite(arguments.emulated),
+        "speed" => measure::run(arguments.emulated, arguments.quick, false),
+        "speed-cluster" => measure::run(arguments.emulated, arguments.quick, true),
+        name => match cases().find(|(case, ..)| *case == name) {
+            Some((_, case, _)) => case(),
+            None => {
+                eprintln!("there is no test {name}");
+                return ExitCode::FAILURE;
+            }
+        },
+    }
+    ExitCode::SUCCESS
+}
+
+/// The suite of all devices, without PEs.
+fn suite(emulated: bool) {
+    use oxshmem_runtime::{device, memory::HostMap};
+    if emulated {
+        let map = std::sync::Arc::new(HostMap::new(2, 1 << 20).expect("memory"));
+        let made = device::emulated::Emulated::new(&map, 1 << 16, 1 << 17, Duration::ZERO).expect("a device");
+        return device::suite::check(&made);
+    }
+    #[cfg(feature = "cuda")]
+    {
+        let sharing = match std::env::var(DEVICE).as_deref() {
+            Ok("ipc") => oxshmem::settings::GpuSharing::Ipc,
+            _ => oxshmem::settings::GpuSharing::Vmm,
+        };
+        let made = device::cuda::Cuda::alone(2, 1 << 20, sharing).expect("a device");
+        device::suite::check(&made);
+    }
+}
+
+/// What is to be done, in order: what is most likely to show why the rest fails comes first.
+fn parts(arguments: &Arguments) -> Vec<Part> {
+    let limit = Duration::from_secs(if arguments.quick { 60 } else { 90 });
+    let part = |name: &str, run: &str, sharing, processes| Part {
+        name: name.to_owned(),
+        run: run.to_owned(),
+        sharing,
+        processes,
+        limit,
+    };
+    let mut parts = Vec::new();
+    let sharings: &[&str] = if arguments.emulated { &["emulated"] } else { &["vmm", "ipc"] };
+    for sharing in sharings {
+        parts.push(part("suite of all devices", "suite", sharing, None));
+    }
+    let first = sharings[0];
+    for (name, _, runs) in cases() {
+        let quick = ["strided_blocks", "reductions_in_place", "contexts_of"];
+        if arguments.quick && !quick.iter().any(|start| name.starts_with(start)) {
+            continue;
+        }
+        if runs != "Emulated" || arguments.emulated {
+            parts.push(part(name, name, first, None));
+        }
+    }
+    for (n, sharing) in [(2, first), (4, first), (2, sharings[sharings.len() - 1])] {
+        for (name, _, runs) in cases() {
+            let again =
+                parts.iter().any(|it| it.processes == Some(n) && it.run == name && it.sharing == sharing);
+            let quick = name.starts_with("contexts_of") && n == 2;
+            if runs == "Processes" && !again && (!arguments.quick || quick) {
+                parts.push(part(name, name, sharing, Some(n)));
+            }
+        }
+    }
+    parts.retain(|part| part.name.contains(&arguments.filter));
+    parts
+}
+
+/// Does everything, and reports it.
+fn verify(arguments: &Arguments) -> ExitCode {
+    let begin = Instant::now();
+    let mut report = Report::begin(arguments.emulated);
+    if !arguments.emulated
+        && let Err(why) = report::devices()
+    {
+        report.line(&format!("There is no device: {why}."));
+        return ExitCode::FAILURE;
+    }
+    let over = || begin.elapsed().as_secs() >= arguments.budget;
+    let speed = |report: &mut Report| {
+        for (title, run, processes) in [
+            ("Speed, 2 processes on the device", "speed", Some(2)),
+            ("Speed, 2 PEs in one process", "speed-cluster", None),
+        ] {
+            report.title(title);
+            let sharing = if arguments.emulated { "emulated" } else { "vmm" };
+            let limit = Duration::from_secs(120);
+            let part = Part { name: title.to_owned(), run: run.to_owned(), sharing, processes, limit };
+            report.speed(&part, carry_out(&part, arguments));
+        }
+    };
+    if !arguments.no_tests {
+        report.title("Tests");
+        report.head();
+        for part in parts(arguments) {
+            if over() {
+                report.skipped(&part);
+            } else {
+                let ended = carry_out(&part, arguments);
+                report.test(&part, ended);
+            }
+        }
+    }
+    if !arguments.no_speed {
+        speed(&mut report);
+    }
+    report.end(begin.elapsed())
+}
+
+/// How a part ended.
+struct Ended {
+    /// Why it is not well, if it is not.
+    failed: Option<String>,
+    stdout: String,
+    stderr: String,
+    took: Duration,
+}
+
+/// Starts a part, waits for it, and ends it when its time is up.
+fn carry_out(part: &Part, arguments: &Arguments) -> Ended {
+    let begin = Instant::now();
+    let program = std::env::current_exe().expect("this program's path");
+    let mut command = Command::new(&program);
+    if let Some(n) = part.processes {
+        command.arg("--oshrun").arg("-np").arg(n.to_string()).arg(&program).env(AS_PE, "1");
+    }
+    command.arg("--run").arg(&part.run);
+    if arguments.emulated {
+        command.arg("--emulated");
+    }
+    if arguments.quick {
+        command.arg("--quick");
+        // Of the numbers of PEs in one process.
+        command.env("OXSHMEM_TEST_PES", "1,3");
+    }
+    match part.sharing {
+        "emulated" => command.env_remove(DEVICE),
+        sharing => command.env(DEVICE, sharing),
+    };
+    // Device memory of other hosts, also of simulated ones, is out of reach.
+    command.env_remove("SHMEM_FAKE_HOSTS");
+    command.env("RUST_BACKTRACE", "0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            let failed = Some(format!("it cannot be started: {error}"));
+            return Ended { failed, stdout: String::new(), stderr: String::new(), took: begin.elapsed() };
+        }
+    };
+    let outputs = [report::collect(child.stdout.take()), report::collect(child.stderr.take())];
+    let failed = loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => break None,
+            Ok(Some(status)) => break Some(status.to_string()),
+            Err(error) => break Some(format!("it cannot be waited for: {error}")),
+            Ok(None) if begin.elapsed() > part.limit => {
+                // The launcher takes its PEs with it.
+                let _ = child.kill();
+                let _ = child.wait();
+                break Some(format!("it was not over after {} s", part.limit.as_secs()));
+            }
+            Ok(None) => std::thread::sleep(Duration::from_millis(2)),
+        }
+    };
+    let [stdout, stderr] = outputs.map(|output| output.join().unwrap_or_default());
+    let _ = std::io::stdout().flush();
+    Ended { failed, stdout, stderr, took: begin.elapsed() }
+}
