@@ -4,6 +4,10 @@
 //! It prints a report in Markdown: the machine, each test with what it came to, and the measurements. Every test runs in a process of
 //! its own, with a time limit, so that one that hangs or breaks its device costs no other. Without arguments it is what
 //! `cargo test` runs: some of it, on the emulated device, and then on what a stand-in for the driver pretends to be two devices.
+#![cfg_attr(
+    not(feature = "cuda"),
+    allow(dead_code, unused, clippy::needless_return, reason = "without CUDA there is less to do")
+)]
 #![allow(clippy::duplicate_mod, reason = "the test files are modules here, and each has what they share")]
 
 #[path = "../common/mod.rs"]
