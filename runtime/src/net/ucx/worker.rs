@@ -38,6 +38,8 @@ const LOOKS: u32 = 4;
 /// How long after the end of a connection its PE may still turn out to have left in peace: what it said may come over
 /// another connection.
 const BENEFIT_OF_DOUBT: Duration = Duration::from_secs(2);
+/// How long the end of a PE takes to become known to its launcher, which then ends the others.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 /// Buffers that are kept for the next operation.
 const SPARE: usize = 64;
 
@@ -518,7 +520,11 @@ impl Worker {
             Err(error) => {
                 drop(inner);
                 if let (false, Error::PeLost { pe, how }) = (known, &error) {
-                    // There never was a connection, and others wait for what this PE cannot send.
+                    // There never was a connection, and others wait for what this PE cannot send. If that PE has just ended,
+                    // the launcher is about to say why, and to end this one too: that is what people should read.
+                    if self.executor.upgrade().is_some_and(|executor| executor.check_failure().is_ok()) {
+                        std::thread::sleep(LAST_WORDS);
+                    }
                     self.fail(Failure::PeLost { pe: *pe, how: how.clone() });
                 }
                 return operation.end(Err(error));
