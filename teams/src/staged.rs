@@ -16,7 +16,7 @@ use std::{
 use oxshmem_runtime::{
     Error, Pe, Result,
     activity::{Activity, Call as What},
-    device::{AnyDevice, Combine, DevicePlace, End, Fold, Number, poll_with},
+    device::{AnyDevice, Combine, DevicePlace, End, Number, ReduceOp, poll_with},
     flight::Flight,
     settings::SpaceKind,
 };
@@ -27,7 +27,7 @@ use crate::{
     collectives::sum_kernel,
     exchange::{Deal, in_parts},
     queue::Collective,
-    reduction::{ElementType, Kernel, ReduceOp},
+    reduction::{ElementType, Kernel},
     signature::{Call, Signature},
     span::Span,
     sync::sync_in,
@@ -301,16 +301,7 @@ fn part(len: usize, n: usize, me: usize) -> (usize, usize) {
 }
 
 /// What a kernel is to devices, if they have it.
-fn numbers(kernel: &Kernel) -> Option<(Fold, Number)> {
-    let fold = match kernel.op() {
-        ReduceOp::And => Fold::And,
-        ReduceOp::Or => Fold::Or,
-        ReduceOp::Xor => Fold::Xor,
-        ReduceOp::Min => Fold::Min,
-        ReduceOp::Max => Fold::Max,
-        ReduceOp::Sum => Fold::Sum,
-        ReduceOp::Prod => Fold::Prod,
-    };
+fn numbers(kernel: &Kernel) -> Option<(ReduceOp, Number)> {
     let number = match kernel.element() {
         ElementType::I32 => Number::I32,
         ElementType::I64 => Number::I64,
@@ -320,7 +311,7 @@ fn numbers(kernel: &Kernel) -> Option<(Fold, Number)> {
         ElementType::F64 => Number::F64,
         _ => return None,
     };
-    Some((fold, number))
+    Some((kernel.op(), number))
 }
 
 #[cfg(test)]
@@ -343,8 +334,8 @@ mod tests {
 
     #[test]
     fn devices_have_the_kernels_of_numbers_with_4_and_8_bytes() {
-        assert_eq!(numbers(&Kernel::sum::<f64>()), Some((Fold::Sum, Number::F64)));
-        assert_eq!(numbers(&Kernel::xor::<usize>()), Some((Fold::Xor, Number::U64)));
+        assert_eq!(numbers(&Kernel::sum::<f64>()), Some((ReduceOp::Sum, Number::F64)));
+        assert_eq!(numbers(&Kernel::xor::<usize>()), Some((ReduceOp::Xor, Number::U64)));
         assert_eq!(numbers(&Kernel::max::<i16>()), None);
     }
 }

@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Blocks, Combine, Device, DevicePlace, End, Fold, Number, numbers};
+use super::{Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers};
 use crate::{
     Result,
     executor::Executor,
@@ -265,7 +265,7 @@ unsafe impl Device for Emulated {
         }));
     }
 
-    fn combines(&self, fold: Fold, number: Number, _pes: &[usize]) -> bool {
+    fn combines(&self, fold: ReduceOp, number: Number, _pes: &[usize]) -> bool {
         fold.takes(number)
     }
 

@@ -23,7 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use self::numbers::{Fold, Number};
+pub use self::numbers::{Number, ReduceOp};
 pub(crate) use self::place::{Devices, Made, Parts, make};
 
 use crate::{
@@ -80,7 +80,7 @@ pub struct Combine<'a> {
     /// The PE whose device does it, by its number among those of the host.
     pub by: usize,
     /// How.
-    pub fold: Fold,
+    pub fold: ReduceOp,
     /// What they are.
     pub number: Number,
     /// The operands, in the order in which they are combined.
@@ -146,7 +146,7 @@ pub unsafe trait Device: Send + Sync + fmt::Debug {
 
     /// Whether [`combine`](Self::combine) can do that with the memory of these PEs, by their numbers among those of the host.
     /// All PEs of the host get the same answer.
-    fn combines(&self, fold: Fold, number: Number, pes: &[usize]) -> bool;
+    fn combines(&self, fold: ReduceOp, number: Number, pes: &[usize]) -> bool;
 
     /// Combines numbers of several PEs; `done` is told when the results are there.
     ///

@@ -1,25 +1,44 @@
 //! What devices combine: kinds of numbers, and ways to make one of two.
 
+use std::fmt;
+
 use crate::memory::copy;
 
-/// What is done to two numbers.
+/// What a reduction does to two elements.
+///
+/// ```
+/// use oxshmem_runtime::device::ReduceOp;
+///
+/// assert_eq!(ReduceOp::Sum.to_string(), "sum");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "each is named after its operation")]
-pub enum Fold {
+#[repr(u8)]
+pub enum ReduceOp {
+    /// Bitwise and (§9.10.9.1).
     And,
+    /// Bitwise or (§9.10.9.2).
     Or,
+    /// Bitwise exclusive or (§9.10.9.3).
     Xor,
+    /// The lower one (§9.10.9.5).
     Min,
+    /// The higher one (§9.10.9.4).
     Max,
+    /// The sum (§9.10.9.6), and the scans (§9.10.10).
     Sum,
+    /// The product (§9.10.9.7).
     Prod,
 }
 
-impl Fold {
-    /// All of them.
+impl ReduceOp {
+    /// All of them, in the order of their numbers.
     pub const ALL: [Self; 7] = [Self::And, Self::Or, Self::Xor, Self::Min, Self::Max, Self::Sum, Self::Prod];
 
-    /// Its name.
+    /// The word that the specification's routines have for it.
+    ///
+    /// ```
+    /// assert_eq!(oxshmem_runtime::device::ReduceOp::Xor.name(), "xor");
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Self::And => "and",
@@ -32,9 +51,15 @@ impl Fold {
         }
     }
 
-    /// Whether it is done to such numbers.
+    /// Whether a device does it to such numbers.
     pub const fn takes(self, number: Number) -> bool {
         !matches!((self, number), (Self::And | Self::Or | Self::Xor, Number::F32 | Number::F64))
+    }
+}
+
+impl fmt::Display for ReduceOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -67,7 +92,7 @@ impl Number {
 ///
 /// # Safety
 /// All must be mapped and aligned for so many.
-pub(super) unsafe fn combine(fold: Fold, number: Number, from: &[*mut u8], to: &[*mut u8], len: usize) {
+pub(super) unsafe fn combine(fold: ReduceOp, number: Number, from: &[*mut u8], to: &[*mut u8], len: usize) {
     macro_rules! fold {
         ($ty:ty, $bits:ty, $with:expr) => {
             for i in 0..len {
@@ -87,24 +112,26 @@ pub(super) unsafe fn combine(fold: Fold, number: Number, from: &[*mut u8], to: &
     macro_rules! integers {
         ($ty:ty, $bits:ty) => {
             match fold {
-                Fold::And => fold!($ty, $bits, |a, b| a & b),
-                Fold::Or => fold!($ty, $bits, |a, b| a | b),
-                Fold::Xor => fold!($ty, $bits, |a, b| a ^ b),
-                Fold::Min => fold!($ty, $bits, |a, b| if a < b { a } else { b }),
-                Fold::Max => fold!($ty, $bits, |a, b| if a > b { a } else { b }),
-                Fold::Sum => fold!($ty, $bits, |a, b| a.wrapping_add(b)),
-                Fold::Prod => fold!($ty, $bits, |a, b| a.wrapping_mul(b)),
+                ReduceOp::And => fold!($ty, $bits, |a, b| a & b),
+                ReduceOp::Or => fold!($ty, $bits, |a, b| a | b),
+                ReduceOp::Xor => fold!($ty, $bits, |a, b| a ^ b),
+                ReduceOp::Min => fold!($ty, $bits, |a, b| if a < b { a } else { b }),
+                ReduceOp::Max => fold!($ty, $bits, |a, b| if a > b { a } else { b }),
+                ReduceOp::Sum => fold!($ty, $bits, |a, b| a.wrapping_add(b)),
+                ReduceOp::Prod => fold!($ty, $bits, |a, b| a.wrapping_mul(b)),
             }
         };
     }
     macro_rules! floats {
         ($ty:ty, $bits:ty) => {
             match fold {
-                Fold::And | Fold::Or | Fold::Xor => unreachable!("bits of real numbers are not combined"),
-                Fold::Min => fold!($ty, $bits, |a, b| if a < b { a } else { b }),
-                Fold::Max => fold!($ty, $bits, |a, b| if a > b { a } else { b }),
-                Fold::Sum => fold!($ty, $bits, |a, b| a + b),
-                Fold::Prod => fold!($ty, $bits, |a, b| a * b),
+                ReduceOp::And | ReduceOp::Or | ReduceOp::Xor => {
+                    unreachable!("bits of real numbers are not combined")
+                }
+                ReduceOp::Min => fold!($ty, $bits, |a, b| if a < b { a } else { b }),
+                ReduceOp::Max => fold!($ty, $bits, |a, b| if a > b { a } else { b }),
+                ReduceOp::Sum => fold!($ty, $bits, |a, b| a + b),
+                ReduceOp::Prod => fold!($ty, $bits, |a, b| a * b),
             }
         };
     }

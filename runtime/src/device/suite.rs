@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::channel;
 
-use super::{Blocks, Combine, Device, DevicePlace, End, Fold, Number, numbers};
+use super::{Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers};
 use crate::{net::Width, transport::Atomic};
 
 /// Runs the suite over `device`, which must have 2 PEs and 64 KiB, zeroed. Panics at the first promise that is broken.
@@ -166,7 +166,7 @@ fn numbers_of_pes_are_combined(device: &dyn Device) {
     // More than a multiple of what threads have under way, and not at the start of the memory.
     const LEN: usize = 3001;
     const AT: usize = 64;
-    for fold in Fold::ALL {
+    for fold in ReduceOp::ALL {
         for number in Number::ALL.into_iter().filter(|&number| fold.takes(number)) {
             if !device.combines(fold, number, &[0, 1]) {
                 continue;

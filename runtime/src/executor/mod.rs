@@ -323,6 +323,7 @@ impl Executor {
             left: self.patience.yields,
             began: None,
             yields: yields || !self.may_spin(),
+            far: self.net.get().is_some(),
             limit: match self.net.get() {
                 Some(_) if self.may_spin() => self.linger.limit(),
                 _ => Duration::from_micros(self.patience.yields.into()),
@@ -400,6 +401,8 @@ struct Rounds<'a> {
     began: Option<Instant>,
     /// Whether others are offered the processor between rounds.
     yields: bool,
+    /// Whether there are other hosts, so that an answer may need it.
+    far: bool,
     /// Where there are other hosts.
     linger: &'a Linger,
 }
@@ -421,7 +424,7 @@ impl Rounds<'_> {
         self.left = self.left.saturating_sub(1);
         if !more {
             self.linger.gave_up();
-        } else if self.yields || waited >= ALONE {
+        } else if self.yields || (self.far && waited >= ALONE) {
             rustix::thread::sched_yield();
         }
         more

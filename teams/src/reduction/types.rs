@@ -2,59 +2,7 @@
 
 use std::fmt;
 
-/// What a reduction does to two elements.
-///
-/// ```
-/// use oxshmem_teams::reduction::ReduceOp;
-///
-/// assert_eq!(ReduceOp::Sum.to_string(), "sum");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum ReduceOp {
-    /// Bitwise and (§9.10.9.1).
-    And,
-    /// Bitwise or (§9.10.9.2).
-    Or,
-    /// Bitwise exclusive or (§9.10.9.3).
-    Xor,
-    /// The lower one (§9.10.9.5).
-    Min,
-    /// The higher one (§9.10.9.4).
-    Max,
-    /// The sum (§9.10.9.6), and the scans (§9.10.10).
-    Sum,
-    /// The product (§9.10.9.7).
-    Prod,
-}
-
-impl ReduceOp {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 7] = [Self::And, Self::Or, Self::Xor, Self::Min, Self::Max, Self::Sum, Self::Prod];
-
-    /// The word that the specification's routines have for it.
-    ///
-    /// ```
-    /// assert_eq!(oxshmem_teams::reduction::ReduceOp::Xor.name(), "xor");
-    /// ```
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::And => "and",
-            Self::Or => "or",
-            Self::Xor => "xor",
-            Self::Min => "min",
-            Self::Max => "max",
-            Self::Sum => "sum",
-            Self::Prod => "prod",
-        }
-    }
-}
-
-impl fmt::Display for ReduceOp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+pub use oxshmem_runtime::device::ReduceOp;
 
 /// The elements there are, as a value.
 ///

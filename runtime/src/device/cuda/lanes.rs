@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    device::{Fold, Number},
+    device::{Number, ReduceOp},
     executor::Executor,
     memory::{HostMap, SegmentId},
     net::{Done, Width},
@@ -222,7 +222,7 @@ impl Gpu {
     }
 
     /// The kernel that combines such numbers.
-    pub(super) fn fold(&self, fold: Fold, number: Number) -> Outcome<Kernel> {
+    pub(super) fn fold(&self, fold: ReduceOp, number: Number) -> Outcome<Kernel> {
         let name = ptx::fold_name(fold, number);
         let mut folds = lock(&self.folds);
         if let Some((_, kernel)) = folds.get(&name) {
@@ -558,16 +558,20 @@ impl Lanes {
         }
     }
 
+    /// Starts one of the threads that help.
+    fn spawn(self: &Arc<Self>, name: &str, run: fn(Arc<Self>)) {
+        let lanes = Arc::clone(self);
+        if let Err(e) = thread::Builder::new().name(name.into()).spawn(move || run(lanes)) {
+            // Nothing that was begun would ever end.
+            panic!("oxshmem cannot start the thread {name}, which devices need: {e}");
+        }
+    }
+
     #[cold]
     fn rouse(self: &Arc<Self>, mut helper: MutexGuard<'_, Helper>) {
         if !helper.started {
             helper.started = true;
-            let lanes = Arc::clone(self);
-            let spawned = thread::Builder::new().name("oxshmem-device".into()).spawn(move || lanes.help());
-            if let Err(e) = spawned {
-                // Nothing that was begun would ever end.
-                panic!("oxshmem cannot start the thread that looks after devices: {e}");
-            }
+            self.spawn("oxshmem-device", Self::help);
         }
         drop(helper);
         self.to_help.notify_one();
@@ -640,11 +644,7 @@ impl Lanes {
         worker.jobs.push_back(job);
         if !worker.started {
             worker.started = true;
-            let lanes = Arc::clone(self);
-            let spawned = thread::Builder::new().name("oxshmem-staging".into()).spawn(move || lanes.work());
-            if let Err(e) = spawned {
-                panic!("oxshmem cannot start the thread that copies to devices: {e}");
-            }
+            self.spawn("oxshmem-staging", Self::work);
         }
         drop(worker);
         self.to_work.notify_one();

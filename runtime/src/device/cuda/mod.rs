@@ -40,7 +40,7 @@ use self::{
     lanes::{All, Arguments, Command, Lanes},
     memory::Memory,
 };
-use super::{AnyDevice, Blocks, Combine, Device, DevicePlace, End, Fold, Number, place::Made};
+use super::{AnyDevice, Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, place::Made};
 use crate::{
     Error, Result,
     bootstrap::{self, Bootstrap},
@@ -419,7 +419,7 @@ unsafe impl Device for Cuda {
         unsafe { copy_each(self, from, to, blocks, done) }
     }
 
-    fn combines(&self, fold: Fold, number: Number, pes: &[usize]) -> bool {
+    fn combines(&self, fold: ReduceOp, number: Number, pes: &[usize]) -> bool {
         fold.takes(number)
             && pes.len() <= ptx::MOST_PES
             && pes.iter().all(|&a| pes.iter().all(|&b| self.memory.reaches(a, b)))

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::device::{Fold, Number};
+use crate::device::{Number, ReduceOp};
 
 /// The most PEs whose memory one kernel combines.
 pub(super) const MOST_PES: usize = 16;
@@ -35,7 +35,7 @@ pub(super) fn blocks_name(unit: usize) -> String {
 }
 
 /// The kernel that combines numbers. Bits are combined alike whatever they mean.
-pub(super) fn fold_name(fold: Fold, number: Number) -> String {
+pub(super) fn fold_name(fold: ReduceOp, number: Number) -> String {
     format!("{}_{}", fold.name(), type_of(fold, number))
 }
 
@@ -57,7 +57,7 @@ pub(super) fn base() -> String {
 }
 
 /// One that combines, as a module of its own: translating all takes a while, and few are used.
-pub(super) fn fold(fold: Fold, number: Number) -> String {
+pub(super) fn fold(fold: ReduceOp, number: Number) -> String {
     let mut text = HEAD.to_owned();
     fold_kernel(&mut text, &fold_name(fold, number), fold, number);
     text
@@ -66,7 +66,7 @@ pub(super) fn fold(fold: Fold, number: Number) -> String {
 /// All modules there are, with their names.
 pub fn modules() -> Vec<(String, String)> {
     let mut modules = vec![("base".to_owned(), base())];
-    for by in Fold::ALL {
+    for by in ReduceOp::ALL {
         for number in Number::ALL.into_iter().filter(|&number| by.takes(number)) {
             let name = fold_name(by, number);
             if modules.iter().all(|(known, _)| *known != name) {
@@ -185,8 +185,8 @@ DONE:
 }
 
 /// The suffix of the instruction that combines two of them.
-fn type_of(fold: Fold, number: Number) -> &'static str {
-    let bits = matches!(fold, Fold::And | Fold::Or | Fold::Xor);
+fn type_of(fold: ReduceOp, number: Number) -> &'static str {
+    let bits = matches!(fold, ReduceOp::And | ReduceOp::Or | ReduceOp::Xor);
     match number {
         Number::I32 | Number::U32 if bits => "b32",
         Number::I64 | Number::U64 if bits => "b64",
@@ -200,26 +200,26 @@ fn type_of(fold: Fold, number: Number) -> &'static str {
 }
 
 /// What makes `acc` of `acc` and `v`, of which `acc` is from the lower PE.
-fn combining(fold: Fold, number: Number, acc: &str, v: &str) -> String {
+fn combining(fold: ReduceOp, number: Number, acc: &str, v: &str) -> String {
     let kind = type_of(fold, number);
     let float = matches!(number, Number::F32 | Number::F64);
     // Rounded by itself, as nothing may be contracted.
     let round = if float { ".rn" } else { "" };
     match fold {
-        Fold::Sum => format!("add{round}.{kind} {acc}, {acc}, {v};"),
-        Fold::Prod if float => format!("mul.rn.{kind} {acc}, {acc}, {v};"),
-        Fold::Prod => format!("mul.lo.{kind} {acc}, {acc}, {v};"),
+        ReduceOp::Sum => format!("add{round}.{kind} {acc}, {acc}, {v};"),
+        ReduceOp::Prod if float => format!("mul.rn.{kind} {acc}, {acc}, {v};"),
+        ReduceOp::Prod => format!("mul.lo.{kind} {acc}, {acc}, {v};"),
         // a < b ? a : b, also where one of them is no number.
-        Fold::Min => format!("setp.lt.{kind} %p, {acc}, {v};\n  selp.{kind} {acc}, {acc}, {v}, %p;"),
-        Fold::Max => format!("setp.gt.{kind} %p, {acc}, {v};\n  selp.{kind} {acc}, {acc}, {v}, %p;"),
-        Fold::And => format!("and.{kind} {acc}, {acc}, {v};"),
-        Fold::Or => format!("or.{kind} {acc}, {acc}, {v};"),
-        Fold::Xor => format!("xor.{kind} {acc}, {acc}, {v};"),
+        ReduceOp::Min => format!("setp.lt.{kind} %p, {acc}, {v};\n  selp.{kind} {acc}, {acc}, {v}, %p;"),
+        ReduceOp::Max => format!("setp.gt.{kind} %p, {acc}, {v};\n  selp.{kind} {acc}, {acc}, {v}, %p;"),
+        ReduceOp::And => format!("and.{kind} {acc}, {acc}, {v};"),
+        ReduceOp::Or => format!("or.{kind} {acc}, {acc}, {v};"),
+        ReduceOp::Xor => format!("xor.{kind} {acc}, {acc}, {v};"),
     }
 }
 
 /// `fold(from, n_from, to, n_to, len)`: element by element, all of `from` combined in their order, into each of `to`.
-fn fold_kernel(text: &mut String, name: &str, fold: Fold, number: Number) {
+fn fold_kernel(text: &mut String, name: &str, fold: ReduceOp, number: Number) {
     let kind = type_of(fold, number);
     let (size, room) = (number.size(), MOST_PES * 8);
     push(
@@ -328,7 +328,7 @@ mod tests {
         sorted.sort_unstable();
         sorted.dedup();
         assert_eq!(sorted.len(), entries.len(), "{entries:?}");
-        for by in Fold::ALL {
+        for by in ReduceOp::ALL {
             for number in Number::ALL.into_iter().filter(|&number| by.takes(number)) {
                 assert!(entries.contains(&&*fold_name(by, number)), "{by:?} of {number:?}");
             }

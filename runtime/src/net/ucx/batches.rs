@@ -16,7 +16,7 @@ use ucx_sys::*;
 
 use super::{
     calls::sending,
-    fetches::{self, Fetches},
+    fetches::{Answer, Fetches, Question},
     open::check,
     operation::{Kind, Operation, arrived},
     worker::{NumberHasher, Worker},
@@ -140,10 +140,10 @@ impl Worker {
         let handlers: [(c_uint, ucp_am_recv_callback_t); 6] = [
             (BATCH, Some(batch_came)),
             (SHORT_BATCH, Some(short_batch_came)),
-            (APPLIED, Some(count_came)),
-            (QUESTION, Some(fetches::question_came)),
-            (ANSWER, Some(fetches::answer_came)),
-            (GOODBYE, Some(goodbye_came)),
+            (APPLIED, Some(came::<2, Applied>)),
+            (QUESTION, Some(came::<5, Question>)),
+            (ANSWER, Some(came::<2, Answer>)),
+            (GOODBYE, Some(came::<1, Goodbye>)),
         ];
         for (id, cb) in handlers {
             let params = ucp_am_handler_param_t {
@@ -388,27 +388,33 @@ unsafe extern "C" fn short_batch_came(
     UCS_OK
 }
 
+/// What a message of `N` words does. Called inside of UCX, under the worker's lock: nobody is told of anything yet.
+pub(super) trait Message<const N: usize> {
+    /// It has come.
+    fn came(worker: &Worker, words: [u64; N]);
+}
+
 /// A PE says how many batches it has applied.
-unsafe extern "C" fn count_came(
-    worker: *mut c_void,
-    _header: *const c_void,
-    _header_len: usize,
-    data: *mut c_void,
-    len: usize,
-    _param: *const ucp_am_recv_param_t,
-) -> ucs_status_t {
-    // SAFETY: as in `batch_came`.
-    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(data, len)) };
-    if let Some([from, count]) = words {
+struct Applied;
+
+impl Message<2> for Applied {
+    fn came(worker: &Worker, [from, count]: [u64; 2]) {
         let over = worker.gate().applied(from as usize, count);
-        // They are told when the lock that UCX runs under is free.
         over.into_iter().for_each(|done| worker.later(Box::new(move || done(Ok(())))));
     }
-    UCS_OK
 }
 
 /// A PE has left.
-unsafe extern "C" fn goodbye_came(
+struct Goodbye;
+
+impl Message<1> for Goodbye {
+    fn came(worker: &Worker, [from]: [u64; 1]) {
+        worker.ends().left.insert(from as usize);
+    }
+}
+
+/// A message of a few words has come. One of another length is not from a PE of this build, and is ignored.
+unsafe extern "C" fn came<const N: usize, M: Message<N>>(
     worker: *mut c_void,
     _header: *const c_void,
     _header_len: usize,
@@ -416,10 +422,10 @@ unsafe extern "C" fn goodbye_came(
     len: usize,
     _param: *const ucp_am_recv_param_t,
 ) -> ucs_status_t {
-    // SAFETY: as in `batch_came`.
+    // SAFETY: as in `short_batch_came`.
     let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(data, len)) };
-    if let Some([from]) = words {
-        worker.ends().left.insert(from as usize);
+    if let Some(words) = words {
+        M::came(worker, words);
     }
     UCS_OK
 }
@@ -428,7 +434,7 @@ unsafe extern "C" fn goodbye_came(
 ///
 /// # Safety
 /// `data` must be readable for `len` bytes.
-pub(super) unsafe fn words_of<const N: usize>(data: *const c_void, len: usize) -> Option<[u64; N]> {
+unsafe fn words_of<const N: usize>(data: *const c_void, len: usize) -> Option<[u64; N]> {
     let mut words = [0; N];
     (len == size_of_val(&words)).then(|| {
         // SAFETY: as long as the words, which any bytes are; it may lie anywhere.

@@ -1,23 +1,20 @@
 //! Atomic operations that fetch, over UCX: an active message asks, the target performs and answers.
 //!
 //! UCX has atomic operations of its own, but newer versions refuse those that run on the target's processor to
-//! connections that report errors. These take as long, run on the target's processor everywhere, and need nothing that
-//! all versions do not have.
+//! connections that report errors. These take a tenth to a fifth longer over TCP, run on the target's processor everywhere,
+//! and need nothing that all versions do not have.
 
-use std::{collections::HashMap, ffi::c_void, hash::BuildHasherDefault};
-
-use ucx_sys::*;
+use std::{collections::HashMap, hash::BuildHasherDefault};
 
 use super::{
-    batches::words_of,
+    batches::Message,
     worker::{NumberHasher, Worker},
 };
 use crate::{
-    Result,
     executor::Failure,
     net::{
         Done, Spot, Width,
-        batch::{Question, answer, question},
+        batch::{answer, question},
     },
     transport::Atomic,
 };
@@ -64,43 +61,25 @@ impl Worker {
 }
 
 /// A PE asks for an atomic operation.
-pub(super) unsafe extern "C" fn question_came(
-    worker: *mut c_void,
-    _header: *const c_void,
-    _header_len: usize,
-    data: *mut c_void,
-    len: usize,
-    _param: *const ucp_am_recv_param_t,
-) -> ucs_status_t {
-    // SAFETY: UCX passes what `accept_batches` gave it, and what a PE has sent, for the time of the call.
-    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(data, len)) };
-    let Some([from, number, first, operand, cond]) = words else { return UCS_OK };
-    let question: Question = [first, operand, cond];
-    let answered: Result<u64> = answer(question, worker.block, &[&worker.memory]);
-    match answered {
-        Ok(before) => worker.gate().fetches.answers.push((from as usize, [number, before])),
-        Err(error) => worker.fail(Failure::PeLost { pe: from as usize, how: error.to_string() }),
+pub(super) struct Question;
+
+impl Message<5> for Question {
+    fn came(worker: &Worker, [from, number, first, operand, cond]: [u64; 5]) {
+        match answer([first, operand, cond], worker.block, &[&worker.memory]) {
+            Ok(before) => worker.gate().fetches.answers.push((from as usize, [number, before])),
+            Err(error) => worker.fail(Failure::PeLost { pe: from as usize, how: error.to_string() }),
+        }
     }
-    UCS_OK
 }
 
 /// A PE has answered.
-pub(super) unsafe extern "C" fn answer_came(
-    worker: *mut c_void,
-    _header: *const c_void,
-    _header_len: usize,
-    data: *mut c_void,
-    len: usize,
-    _param: *const ucp_am_recv_param_t,
-) -> ucs_status_t {
-    // SAFETY: as in `question_came`.
-    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(data, len)) };
-    if let Some([number, before]) = words {
+pub(super) struct Answer;
+
+impl Message<2> for Answer {
+    fn came(worker: &Worker, [number, before]: [u64; 2]) {
         let asked = worker.gate().fetches.waiting.remove(&number);
         if let Some((_, done)) = asked {
-            // It is told when the lock that UCX runs under is free.
             worker.ends().answered.push((done, before));
         }
     }
-    UCS_OK
 }
