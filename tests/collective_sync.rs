@@ -13,8 +13,13 @@ use std::{
 use common::{Job, Random, cluster, is_pending, pe_counts, poll_once, settings, soon, test_name, time_limit};
 use oxshmem::{prelude::*, settings::SyncAlgorithm};
 
-const ALGORITHMS: [SyncAlgorithm; 4] =
-    [SyncAlgorithm::Auto, SyncAlgorithm::Dissemination, SyncAlgorithm::Counter, SyncAlgorithm::Tree];
+const ALGORITHMS: [SyncAlgorithm; 5] = [
+    SyncAlgorithm::Auto,
+    SyncAlgorithm::Dissemination,
+    SyncAlgorithm::Flat,
+    SyncAlgorithm::Counter,
+    SyncAlgorithm::Tree,
+];
 
 /// Syncs in which PEs come at random times; the count of those that have come is kept outside.
 fn nobody_leaves_early(n: usize, algorithm: SyncAlgorithm, rounds: u64) {

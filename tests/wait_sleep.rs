@@ -100,7 +100,7 @@ fn no_wakeup_is_lost_where_waits_spin_yield_or_share_processors() {
 #[test]
 fn no_wakeup_is_lost_in_barriers_of_processes() {
     let _limit = time_limit(120);
-    for algorithm in ["dissemination", "counter", "tree"] {
+    for algorithm in ["dissemination", "flat", "counter", "tree"] {
         for (n, runtime) in [(3, PeRuntime::CurrentThread), (4, PeRuntime::BlockOn), (2, PeRuntime::Futures)]
         {
             Job::new(test_name!(), n)

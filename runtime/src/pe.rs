@@ -371,6 +371,10 @@ impl Pe {
         self.places.statics
     }
 
+    /// Bytes of [`scratch`](Self::scratch) memory.
+    #[doc(hidden)]
+    pub const SCRATCH_BYTES: usize = crate::control::SCRATCH_BYTES;
+
     /// Symmetric scratch memory for the collectives of the world. Zero at the start.
     pub fn scratch(&self) -> Segment {
         self.fabric.control.scratch()

@@ -2,10 +2,10 @@
 //!
 //! | | few PEs, one processor each | PEs share processors | many PEs |
 //! |---|---|---|---|
-//! | sync | dissemination | counter | dissemination, or tree |
-//! | small reduce | flat | central | doubling, or tree |
-//! | small scan | flat | central | doubling, or direct |
-//! | small fcollect, collect, alltoall | flat | central | direct |
+//! | sync | dissemination | flat, or counter | dissemination, or tree |
+//! | small reduce | flat | flat, or central | doubling, or tree |
+//! | small scan | flat | flat, or central | doubling, or direct |
+//! | small fcollect, collect, alltoall | flat | flat, or central | direct |
 //! | broadcast of up to 4 KiB | tree, which is flat for few | tree | tree |
 //! | everything larger | direct | direct | direct |
 //!
@@ -20,7 +20,7 @@
 //! | fcollect, collect | Bruck | ring |
 //! | alltoall | a message a host | a message a PE |
 //!
-//! *Many* is more than 8 where each PE has a processor, and more than 64 where they share. *Small* is what fits
+//! *Many* is more than 8 where each PE has a processor, and more than 64 where they share. There it is flat for up to 4. *Small* is what fits
 //! into the scratch memory that PEs have for each other: 4 KiB for 2 PEs, less for more.
 
 use oxshmem_runtime::{
@@ -32,12 +32,15 @@ use oxshmem_runtime::{
 };
 
 use crate::{
+    group::ALL_SIGNAL,
     messages::MOST_FOR_BRUCK,
     scratch::{SLOTS, STREAM_BULK, bulk_bytes},
 };
 
 /// The most PEs that send to each other, all to all.
 const FLAT: usize = 8;
+/// The same where they share processors: what one sends costs the others time.
+const FLAT_CROWDED: usize = 4;
 /// The most PEs that meet at one of them.
 const CENTRAL: usize = 64;
 
@@ -144,6 +147,7 @@ fn meeting(n: usize, crowded: bool) -> Mode {
     match crowded {
         false if n <= FLAT => Mode::Flat,
         false => Mode::Doubling,
+        true if n <= FLAT_CROWDED => Mode::Flat,
         true if n <= CENTRAL => Mode::Central,
         true => Mode::Tree,
     }
@@ -172,9 +176,11 @@ impl Choices {
         let crowded = pe.is_crowded();
         let sync = match settings.sync_algorithm {
             SyncAlgorithm::Auto if !crowded => SyncAlgorithm::Dissemination,
+            SyncAlgorithm::Auto if n <= FLAT_CROWDED => SyncAlgorithm::Flat,
             // In the counter's sync the last one to come does n steps alone, which a tree would share.
             SyncAlgorithm::Auto if n <= CENTRAL => SyncAlgorithm::Counter,
             SyncAlgorithm::Auto => SyncAlgorithm::Tree,
+            SyncAlgorithm::Flat if n > ALL_SIGNAL => SyncAlgorithm::Dissemination,
             asked => asked,
         };
         let meeting = meeting(n, crowded);

@@ -15,7 +15,7 @@ use oxshmem_spaces::{SymRef, SymSlice, allocation::Allocation};
 
 use crate::{
     choice::Choices,
-    scratch::{self, INLINE, LINE, PAYLOAD_AT, SLOTS, STREAM, STREAM_BULKS, TEAM_BYTES},
+    scratch::{self, INLINE, LINE, PAYLOAD_AT, SLOTS, TEAM_BYTES},
     signature::Signature,
     span::{Memory, Span},
     tree::RADIX,
@@ -25,7 +25,7 @@ use crate::{
 /// A word through which PEs of a team signal each other. All only grow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Flag {
-    /// Dissemination, round by round, and for every second sync another.
+    /// Dissemination, round by round, and for every second sync another; or PEs by their distance where all signal all.
     Round(u32, bool),
     /// The counter of a sync.
     Counter,
@@ -55,6 +55,8 @@ pub(crate) enum Flag {
 
 /// Flags of the rounds of dissemination that 2²⁴ PEs need.
 const ROUNDS: usize = 2 * 24;
+/// The most PEs that signal each other, all to all.
+pub(crate) const ALL_SIGNAL: usize = ROUNDS / 2;
 /// Lanes for algorithms that pass messages.
 pub(crate) const LANES: usize = 16;
 
@@ -314,8 +316,7 @@ impl Group {
     /// The number of the stream's next message, if there is room for its `bytes`. Otherwise PEs must sync first.
     #[inline(always)]
     pub(crate) fn next_in_stream(&self, bytes: usize) -> Option<u64> {
-        let room = if bytes <= INLINE { STREAM } else { STREAM_BULKS };
-        if self.unsynced.load(Ordering::Relaxed) >= room as u64 {
+        if self.unsynced.load(Ordering::Relaxed) >= scratch::stream_room(bytes) as u64 {
             return None;
         }
         next(&self.unsynced);
@@ -531,9 +532,7 @@ impl Group {
         for pe in 0..self.n {
             let flags = (0..scratch::FLAGS).map(scratch::flag);
             let slots = [0, 1].into_iter().flat_map(|half| (0..SLOTS).map(move |i| scratch::slot(half, i)));
-            let both = |i| [0, INLINE].map(|bytes| scratch::stream(i, bytes));
-            let stream = (0..STREAM as u64).flat_map(both);
-            for place in flags.chain(slots).chain(stream) {
+            for place in flags.chain(slots).chain(scratch::stream_slots()) {
                 // A PE that cannot be reached is past waiting.
                 let _: Result<()> = under_way(self.context.signal_set(self.word(place), POISON, pe));
             }

@@ -15,16 +15,22 @@ use crate::{group::Group, scratch, signature::Signature, span::Span};
 type Entry = [u64; 3];
 
 /// How many broadcasts are remembered: as many as a PE may be ahead by.
-const BEHIND: usize = scratch::STREAM;
+const BEHIND: usize = scratch::STREAM_WORDS;
 
 const _: () = assert!(size_of::<Entry>() * (1 + BEHIND) <= scratch::LEDGER.end - scratch::LEDGER.start);
 
 /// What this PE remembers of its own calls.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ledger {
     broadcasts: [Entry; BEHIND],
     /// The number of the last one.
     last: u64,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self { broadcasts: [[0; 3]; BEHIND], last: 0 }
+    }
 }
 
 fn entry(number: u64, signature: Signature) -> Entry {

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// How many teams a PE can be in at a time.
 pub(crate) const TEAMS: usize = 512;
 /// Bytes of one team's scratch memory on each of its PEs.
-pub(crate) const TEAM_BYTES: usize = 128 << 10;
+pub(crate) const TEAM_BYTES: usize = 144 << 10;
 
 /// Bytes that a flag or a slot is aligned to: two cache lines, as processors fetch them in pairs.
 pub(crate) const LINE: usize = 128;
@@ -17,14 +17,16 @@ pub(crate) const LINE: usize = 128;
 pub(crate) const FLAGS: usize = 96;
 const FLAGS_AT: usize = 0;
 /// What this PE is in, for its neighbours.
-pub(crate) const LEDGER: Range<usize> = FLAGS_AT + FLAGS * LINE..FLAGS_AT + (FLAGS + 4) * LINE;
+pub(crate) const LEDGER: Range<usize> = FLAGS_AT + FLAGS * LINE..FLAGS_AT + (FLAGS + 13) * LINE;
 /// Slots of exchanges, in two sets that take turns.
 pub(crate) const SLOTS: usize = 128;
 const SLOTS_AT: usize = LEDGER.end;
-/// Slots of the stream from a root to all.
-pub(crate) const STREAM: usize = 16;
+/// Slots of the stream from a root to all: so many messages it may be ahead, for as many more it needs no sync.
+pub(crate) const STREAM: usize = 32;
 const STREAM_AT: usize = SLOTS_AT + 2 * SLOTS * LINE;
-/// The same for messages of one word, of which several share a line: it travels to a reader once for all of them.
+/// The same for messages of one word, of which several share a line: it travels to a reader once for all of them. More, as a
+/// sync takes longer than many of them.
+pub(crate) const STREAM_WORDS: usize = 64;
 const STREAM_WORDS_AT: usize = STREAM_AT + STREAM * LINE;
 const WORD_SLOT: usize = 32;
 /// Bytes of payload that fit into such a slot.
@@ -32,7 +34,7 @@ const WORD_PAYLOAD: usize = WORD_SLOT - PAYLOAD_AT;
 /// Payloads of the stream that do not fit into its slots, of so many messages.
 pub(crate) const STREAM_BULKS: usize = 8;
 pub(crate) const STREAM_BULK: usize = 4 << 10;
-const STREAM_BULK_AT: usize = STREAM_WORDS_AT + STREAM * WORD_SLOT;
+const STREAM_BULK_AT: usize = STREAM_WORDS_AT + STREAM_WORDS * WORD_SLOT;
 /// Payloads of exchanges that do not fit into their slots; one half for each set.
 pub(crate) const BULK: usize = 16 << 10;
 const BULK_AT: usize = STREAM_BULK_AT + STREAM_BULKS * STREAM_BULK;
@@ -78,8 +80,28 @@ pub(crate) fn bulk_bytes(of: usize) -> usize {
 /// The place of the stream's slot with that number for a message of so many bytes.
 #[inline(always)]
 pub(crate) fn stream(number: u64, bytes: usize) -> usize {
-    let index = number as usize % STREAM;
-    if bytes <= WORD_PAYLOAD { STREAM_WORDS_AT + index * WORD_SLOT } else { STREAM_AT + index * LINE }
+    let number = number as usize;
+    if bytes <= WORD_PAYLOAD {
+        STREAM_WORDS_AT + number % STREAM_WORDS * WORD_SLOT
+    } else {
+        STREAM_AT + number % STREAM * LINE
+    }
+}
+
+/// How many messages of so many bytes the stream has room for.
+#[inline(always)]
+pub(crate) fn stream_room(bytes: usize) -> usize {
+    match bytes {
+        ..=WORD_PAYLOAD => STREAM_WORDS,
+        ..=INLINE => STREAM,
+        _ => STREAM_BULKS,
+    }
+}
+
+/// The places of all slots of the stream.
+pub(crate) fn stream_slots() -> impl Iterator<Item = usize> {
+    let words = (0..STREAM_WORDS as u64).map(|number| stream(number, WORD_PAYLOAD));
+    words.chain((0..STREAM as u64).map(|number| stream(number, INLINE)))
 }
 
 /// The place of its payload, if it does not fit into the slot.
@@ -94,6 +116,7 @@ pub(crate) fn general(range: Range<usize>) -> Range<usize> {
     GENERAL_AT + range.start..GENERAL_AT + range.end
 }
 
+const _: () = assert!(TEAMS * TEAM_BYTES <= oxshmem_runtime::Pe::SCRATCH_BYTES);
 const _: () =
     assert!(NUMBERS.end.is_multiple_of(LINE) && BULK_AT.is_multiple_of(LINE) && GENERAL >= 17 << 10);
 
@@ -110,7 +133,7 @@ mod tests {
             places.push(bulk(number, 0, 1)..bulk(number, 0, 1) + BULK);
         }
         places.extend((0..STREAM as u64).map(|i| stream(i, INLINE)..stream(i, INLINE) + LINE));
-        places.extend((0..STREAM as u64).map(|i| stream(i, 8)..stream(i, 8) + WORD_SLOT));
+        places.extend((0..STREAM_WORDS as u64).map(|i| stream(i, 8)..stream(i, 8) + WORD_SLOT));
         places.extend((0..STREAM_BULKS as u64).map(|i| stream_bulk(i)..stream_bulk(i) + STREAM_BULK));
         places.push(general(0..GENERAL));
         places.sort_by_key(|place| place.start);

@@ -6,7 +6,7 @@ use oxshmem_runtime::activity::{self, Activity};
 
 use crate::{
     reduction::{Kernel, ReduceOp},
-    scratch::STREAM,
+    scratch::STREAM_WORDS,
 };
 
 /// A collective call: two words that every PE of the team must come to alike.
@@ -15,7 +15,8 @@ use crate::{
 /// collectives it is: a PE that has left out one, whose root waits for nobody, is found out by the next one like it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
-    /// The call, which of the team's it is, the type and the root.
+    /// From the lowest bit: the call, whether it is on device memory, whether it is a reduction, which of the team's it is, the
+    /// type, and the root.
     what: u64,
     /// Elements.
     len: u64,
@@ -46,15 +47,25 @@ pub(crate) enum Call {
 /// Bits for a number of elements where it travels. They suffice for all memory that there is.
 const LEN_BITS: u32 = 40;
 
-/// Where in the first word the last bits of the collective's number are; 0 where it is not said.
+/// The bits that name the call.
+const CALL: u64 = 0x3f;
+/// Set where the call is on device memory.
+const DEVICE_BIT: u32 = 6;
+/// Set where a kernel's code is in the place of a size.
+const KERNEL_BIT: u32 = 7;
+/// Where the last bits of the collective's number are; 0 where it is not said.
 const NUMBER_BIT: u32 = 8;
 /// How many numbers these bits tell apart: more than two PEs can be apart by, as broadcasts let none get far ahead.
-const NUMBERS: u64 = 64;
+const NUMBERS: u64 = 256;
 const NUMBER: u64 = (NUMBERS - 1) << NUMBER_BIT;
-const _: () = assert!(NUMBER >> DEVICE_BIT == 0 && 2 * STREAM < NUMBERS as usize);
-
-/// Set where the call is on device memory.
-const DEVICE_BIT: u32 = 14;
+const TYPE_BIT: u32 = 16;
+const ROOT_BIT: u32 = 32;
+const _: () = assert!(
+    NAMES.len() as u64 <= CALL
+        && CALL >> DEVICE_BIT == 0
+        && NUMBER >> TYPE_BIT == 0
+        && 2 * STREAM_WORDS < NUMBERS as usize
+);
 
 /// Names by number.
 const NAMES: [&str; 16] = [
@@ -80,14 +91,14 @@ impl Signature {
     /// A call on `len` elements of `size` bytes; `number` is its root, if it has one, or what else must agree.
     pub(crate) fn sized(call: Call, size: usize, len: usize, number: usize) -> Self {
         Self {
-            what: call as u64 | (size as u64) << 16 & 0xffff_0000 | (number as u64) << 32,
+            what: call as u64 | u64::from(size as u16) << TYPE_BIT | (number as u64) << ROOT_BIT,
             len: len as u64,
         }
     }
 
     /// A reduction or scan of `len` elements.
     pub(crate) fn of_kernel(call: Call, kernel: &Kernel, len: usize) -> Self {
-        Self { what: call as u64 | 1 << 15 | u64::from(kernel.code()) << 16, len: len as u64 }
+        Self { what: call as u64 | 1 << KERNEL_BIT | u64::from(kernel.code()) << TYPE_BIT, len: len as u64 }
     }
 
     /// The same call on device memory.
@@ -135,7 +146,7 @@ impl Signature {
 
     /// Whether it may end on a PE before others have begun it.
     pub(crate) fn is_broadcast(self) -> bool {
-        [Call::Broadcast as u8, Call::Bytes as u8].contains(&(self.what as u8))
+        self.is(Call::Broadcast) || self.is(Call::Bytes)
     }
 
     pub(crate) fn words(self) -> [u64; 2] {
@@ -167,19 +178,19 @@ impl Signature {
     /// Whether PEs that called these called the same. The lengths of a `collect` may differ.
     #[inline(always)]
     pub(crate) fn agrees(self, other: Self) -> bool {
-        self.what == other.what && (self.len == other.len || self.what as u8 == Call::Collect as u8)
+        self.what == other.what && (self.len == other.len || self.is(Call::Collect))
     }
 
     /// A number that is nearly always another for a call that does not [agree](Self::agrees), and never for one that does.
     pub(crate) fn digest(self) -> u64 {
-        let len = if self.what as u8 == Call::Collect as u8 { 0 } else { self.len };
+        let len = if self.is(Call::Collect) { 0 } else { self.len };
         let hash = (self.unnumbered().what ^ len.rotate_left(24)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32
     }
 
     /// What is called.
     pub(crate) fn name(self) -> &'static str {
-        match (self.kernel(), NAMES.get(usize::from(self.what as u8))) {
+        match (self.kernel(), NAMES.get((self.what & CALL) as usize)) {
             (Some(kernel), Some(&"reduce")) => reduce_name(kernel.op()),
             (_, Some(name)) => name,
             (_, None) => NAMES[0],
@@ -188,14 +199,28 @@ impl Signature {
 
     /// What to tell those who ask what a PE is in.
     pub(crate) fn activity(self) -> Activity {
-        let size = self.kernel().map_or((self.what >> 16 & 0xffff) as usize, |kernel| kernel.size());
+        let size = self.kernel().map_or(self.size(), |kernel| kernel.size());
         let activity = Activity::new(activity::Call::collective(self.name())).elements(self.len(), size);
-        let rooted = self.what as u8 == Call::Broadcast as u8;
-        if rooted { activity.root((self.what >> 32) as usize) } else { activity }
+        if self.is(Call::Broadcast) { activity.root(self.number() as usize) } else { activity }
+    }
+
+    #[inline(always)]
+    fn is(self, call: Call) -> bool {
+        self.what & CALL == call as u64
+    }
+
+    /// Bytes of an element, where this is no reduction.
+    fn size(self) -> usize {
+        usize::from((self.what >> TYPE_BIT) as u16)
+    }
+
+    /// The root, or what else must agree.
+    fn number(self) -> u64 {
+        self.what >> ROOT_BIT
     }
 
     fn kernel(self) -> Option<Kernel> {
-        (self.what >> 15 & 1 == 1).then(|| Kernel::from_code((self.what >> 16) as u8)).flatten()
+        (self.what >> KERNEL_BIT & 1 == 1).then(|| Kernel::from_code((self.what >> TYPE_BIT) as u8)).flatten()
     }
 }
 
@@ -219,17 +244,17 @@ impl fmt::Display for Signature {
         if let Some(kernel) = self.kernel() {
             return write!(f, "{name} of {len} elements of {}{device}", kernel.element().name());
         }
-        if self.what >> 16 == 0 {
+        if self.what >> TYPE_BIT == 0 {
             return f.write_str(name);
         }
-        let (size, number) = (self.what >> 16 & 0xffff, self.what >> 32);
-        write!(f, "{name} of {len} elements of {size} bytes{device}")?;
-        match self.what as u8 {
-            call if call == Call::Broadcast as u8 => write!(f, " from PE {number}"),
-            call if call == Call::Alltoalls as u8 => {
-                write!(f, " with strides {} and {}", number & 0xffff, number >> 16)
-            }
-            _ => Ok(()),
+        write!(f, "{name} of {len} elements of {} bytes{device}", self.size())?;
+        let number = self.number();
+        if self.is(Call::Broadcast) {
+            write!(f, " from PE {number}")
+        } else if self.is(Call::Alltoalls) {
+            write!(f, " with strides {} and {}", number & 0xffff, number >> 16)
+        } else {
+            Ok(())
         }
     }
 }
@@ -265,13 +290,13 @@ mod tests {
         let sum = Signature::of_kernel(Call::Reduce, &Kernel::sum::<f64>(), 8).on_device(true);
         let from_2 = Signature::sized(Call::Broadcast, 8, 3, 2);
         for call in [sum, from_2] {
-            for number in 1..200 {
+            for number in 1..600 {
                 let numbered = call.numbered(number);
                 assert!(numbered.agrees(numbered) && numbered.unnumbered() == call);
                 assert_eq!(Signature::received(numbered.words_of(5)), (numbered, 5));
                 assert_eq!((numbered.to_string(), numbered.digest()), (call.to_string(), call.digest()));
                 assert_eq!((numbered.is_broadcast(), numbered.name()), (call.is_broadcast(), call.name()));
-                for other in number.saturating_sub(30).max(1)..number + 30 {
+                for other in number.saturating_sub(120).max(1)..number + 120 {
                     let (other, apart) = (call.numbered(other), number as i64 - other as i64);
                     assert_eq!(numbered.agrees(other), apart == 0);
                     assert_eq!(numbered.later_than(other), (apart != 0).then_some(apart));

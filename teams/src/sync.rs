@@ -1,8 +1,9 @@
 //! Sync: nobody leaves before everybody has come (`OpenSHMEM 1.6 §9.10.3`).
 //!
-//! Three algorithms, all with flags that only grow, so that no flag is ever reset:
+//! Four algorithms, all with flags that only grow, so that no flag is ever reset:
 //!
 //! - *dissemination*: log₂ n rounds, in round r PE i signals PE i + 2ʳ. The fastest where each PE has a processor.
+//! - *flat*: everybody signals everybody, so that a PE needs one turn on its processor, and nobody's after it. For few PEs.
 //! - *counter*: everybody adds to one counter, the last one releases all. Two turns on a processor a PE, which
 //!   counts where PEs share processors.
 //! - *tree*: up and down a tree of radix 4. No PE sends more than five messages, and there are 2(n − 1) in all.
@@ -34,6 +35,8 @@ pub(crate) struct Sync {
 enum Step {
     /// Waiting for the signal of this round.
     Round(u32),
+    /// Waiting for the PE that is so far before this one.
+    From(u32),
     /// Waiting for the children in the tree.
     Children,
     /// Waiting to be released; then releasing the children, if there is a tree.
@@ -74,6 +77,12 @@ impl Sync {
                     self.rise(group)?
                 }
             }
+            SyncAlgorithm::Flat => {
+                for distance in 1..group.n() as u32 {
+                    group.set(self.round(distance), number, self.after(group, distance as usize))?;
+                }
+                Step::From(1)
+            }
             SyncAlgorithm::Auto | SyncAlgorithm::Dissemination => {
                 self.signal(group, 0)?;
                 Step::Round(0)
@@ -82,11 +91,12 @@ impl Sync {
         Ok(())
     }
 
-    /// Whether this PE has something to send after its next wait, so that others depend on its going on.
+    /// Whether this PE has something to do after its next wait: others may depend on its going on.
     #[inline(always)]
     pub(crate) fn owes(&self, group: &Group) -> bool {
         match self.step {
             Step::Round(round) => (2usize << round) < group.n(),
+            Step::From(distance) => distance as usize + 1 < group.n(),
             Step::Called | Step::Children => true,
             Step::Release { tree } => tree && Tree::new(group.me(), group.n(), 0).children().next().is_some(),
             Step::Done => false,
@@ -97,19 +107,19 @@ impl Sync {
     #[inline(always)]
     pub(crate) fn waits_for(&self) -> Option<(Flag, u64)> {
         match self.step {
-            Step::Round(round) => Some((self.round(round), self.number)),
+            Step::Round(round) | Step::From(round) => Some((self.round(round), self.number)),
             Step::Release { .. } => Some((Flag::Release, self.number)),
             Step::Called | Step::Children | Step::Done => None,
         }
     }
 
-    /// What it waits for last, if nothing is to be sent after it.
+    /// What it waits for last, if nothing is to be done after it.
     #[inline(always)]
     pub(crate) fn last_wait(&self, group: &Group) -> Option<(Flag, u64)> {
         self.waits_for().filter(|_| !self.owes(group))
     }
 
-    /// Whether its last wait is over, nothing watches for it, and nothing is to be sent after it.
+    /// Whether its last wait is over, nothing watches for it, and nothing is to be done after it.
     #[inline(always)]
     pub(crate) fn is_over(&self, group: &Group) -> bool {
         let over = |(flag, value)| group.has_come(group.flag(flag), value);
@@ -125,7 +135,7 @@ impl Sync {
                     self.begin(group)?;
                     continue;
                 }
-                Step::Round(round) => (self.round(round), self.number),
+                Step::Round(round) | Step::From(round) => (self.round(round), self.number),
                 Step::Children => {
                     let children = Tree::new(group.me(), group.n(), 0).children().count();
                     (Flag::Arrived, self.number * children as u64)
@@ -152,12 +162,21 @@ impl Sync {
                     Step::Done
                 }
             }
+            Step::From(distance) if distance as usize + 1 < group.n() => Step::From(distance + 1),
             Step::Children => self.rise(group)?,
             Step::Release { tree: true } => self.fall(group)?,
-            Step::Release { tree: false } | Step::Called | Step::Done => Step::Done,
+            Step::From(_) | Step::Release { tree: false } | Step::Called | Step::Done => Step::Done,
         })
     }
 
+    /// The PE that is so far after this one.
+    #[inline(always)]
+    fn after(&self, group: &Group, distance: usize) -> usize {
+        let pe = group.me() + distance;
+        if pe < group.n() { pe } else { pe - group.n() }
+    }
+
+    /// The flag of a round, or of the PE at that distance.
     #[inline(always)]
     fn round(&self, round: u32) -> Flag {
         Flag::Round(round, !self.number.is_multiple_of(2))
@@ -166,8 +185,7 @@ impl Sync {
     /// Signals the PE of this round, and prepares for the next time.
     #[inline(always)]
     fn signal(&self, group: &Group, round: u32) -> Result<()> {
-        let pe = group.me() + (1 << round);
-        let pe = if pe < group.n() { pe } else { pe - group.n() };
+        let pe = self.after(group, 1 << round);
         group.set(self.round(round), self.number, pe)?;
         group.prepare(Flag::Round(round, self.number.is_multiple_of(2)).word() * size_of::<u64>(), pe);
         Ok(())

@@ -368,12 +368,7 @@ pub(crate) const FORCED: [&str; 8] =
 pub(crate) fn forced(name: &str, mut settings: Settings) -> Settings {
     let s = &mut settings;
     (s.sync_algorithm, s.broadcast_algorithm, s.reduce_algorithm, s.scan_algorithm) = match name {
-        "flat" => (
-            SyncAlgorithm::Dissemination,
-            BroadcastAlgorithm::Tree,
-            ReduceAlgorithm::Flat,
-            ScanAlgorithm::Flat,
-        ),
+        "flat" => (SyncAlgorithm::Flat, BroadcastAlgorithm::Tree, ReduceAlgorithm::Flat, ScanAlgorithm::Flat),
         "central" => (
             SyncAlgorithm::Counter,
             BroadcastAlgorithm::Auto,
@@ -392,9 +387,12 @@ pub(crate) fn forced(name: &str, mut settings: Settings) -> Settings {
         "direct" => {
             (SyncAlgorithm::Auto, BroadcastAlgorithm::Direct, ReduceAlgorithm::Direct, ScanAlgorithm::Direct)
         }
-        "ring" | "bruck" => {
-            (SyncAlgorithm::Auto, BroadcastAlgorithm::Scatter, ReduceAlgorithm::Ring, ScanAlgorithm::Auto)
-        }
+        "ring" | "bruck" => (
+            SyncAlgorithm::Dissemination,
+            BroadcastAlgorithm::Scatter,
+            ReduceAlgorithm::Ring,
+            ScanAlgorithm::Auto,
+        ),
         _ => Default::default(),
     };
     (s.collect_algorithm, s.alltoall_algorithm) = match name {

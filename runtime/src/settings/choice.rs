@@ -111,6 +111,8 @@ choice! {
         Auto = "auto",
         /// log2(n) rounds, in which PE i signals PE i + 2^round.
         Dissemination = "dissemination",
+        /// Every PE signals every other one.
+        Flat = "flat",
         /// One counter, on the team's first PE.
         Counter = "counter",
         /// Up a tree and down again.
