@@ -8,16 +8,23 @@
 //! | sum | an n-th of the vector: add n sources, store the result, and copy it to the n − 1 other PEs |
 //! | inscan | an n-th of the vector: copy 1 source, then add n − 1 times, each to another PE |
 //!
-//! That is for a core each; where n PEs share c cores, it takes n/c times as long.
+//! That is for a core each; where n PEs share c cores, it takes n/c times as long. Beside it is what agreeing takes: a flag one way, or
+//! a meeting of PEs that share cores.
 
-use std::{sync::atomic::Ordering::Release, time::Instant};
+use std::{
+    sync::atomic::Ordering::{Acquire, Release},
+    time::Instant,
+};
 
 use oxshmem::{SymSlice, World};
 
 use crate::{
     collectives::Op,
-    raw::{address, memcpy, spin, word},
+    raw::{address, memcpy, spin, word, word_of},
 };
+
+/// Words between those that different PEs set.
+pub(crate) const APART: usize = 16;
 
 /// Bytes that are added, and then copied, at a time: they stay in the core's cache.
 const BLOCK: usize = 32 << 10;
@@ -181,6 +188,28 @@ pub(crate) fn one_way(words: &SymSlice<u64>, me: usize, number: &mut u64) -> f64
             }
         }
         start.elapsed().as_nanos() as f64 / ROUNDS as f64 / 2.0
+    };
+    (0..8).map(|_| attempt()).fold(f64::INFINITY, f64::min)
+}
+
+/// How long `n` PEs that share processors take to meet, in ns: each sets a word of each other one, and gives the processor away
+/// by `sched_yield` until all have set its own. All call it, as often: `number` counts the meetings.
+pub(crate) fn meeting(words: &SymSlice<u64>, me: usize, n: usize, number: &mut u64) -> f64 {
+    const ROUNDS: u64 = 100;
+    let of = |pe: usize, from: usize| word_of(words.slice(from * APART..), pe);
+    let others: Vec<_> = (0..n).filter(|&pe| pe != me).map(|pe| (of(pe, me), of(me, pe))).collect();
+    let mut attempt = || {
+        let start = Instant::now();
+        for _ in 0..ROUNDS {
+            *number += 1;
+            others.iter().for_each(|(theirs, _)| theirs.store(*number, Release));
+            for (_, mine) in &others {
+                while mine.load(Acquire) < *number {
+                    rustix::thread::sched_yield();
+                }
+            }
+        }
+        start.elapsed().as_nanos() as f64 / ROUNDS as f64
     };
     (0..8).map(|_| attempt()).fold(f64::INFINITY, f64::min)
 }

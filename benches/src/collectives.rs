@@ -12,7 +12,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::{
     Outcome,
-    bare::{Share, one_way},
+    bare::{APART, Share, meeting, one_way},
     latency::NEAR_NS,
     report::{Report, Row, median},
 };
@@ -83,7 +83,7 @@ impl Selection {
 struct Buffers {
     dest: SymSlice<f64>,
     source: SymSlice<f64>,
-    /// Flags of the bare exchanges, and how many calls PE 0 wants in a batch.
+    /// Flags of the bare exchanges and meetings, and how many calls PE 0 wants in a batch.
     words: SymSlice<u64>,
     agreed: SymSlice<u64>,
 }
@@ -97,7 +97,7 @@ pub(crate) async fn collectives(world: &World, report: &mut Report, selection: &
         dest: world.alloc_zeroed(elements).await?,
         // Blocks of `alltoalls` have gaps in the source.
         source: world.alloc_zeroed(2 * elements).await?,
-        words: world.alloc_zeroed(64).await?,
+        words: world.alloc_zeroed((n * APART).max(64)).await?,
         agreed: world.alloc_zeroed(1).await?,
     };
     buffers.source.view().fill(1.0);
@@ -138,7 +138,11 @@ async fn measure(
     // Near, far, and anything where there are more cores than two, or PEs than cores.
     let mut samples = [(); 3].map(|()| (Vec::new(), Vec::new()));
     for _ in 0..report.rounds {
-        let mut probe = || if n == 2 { one_way(&buffers.words, me, flags) } else { f64::NAN };
+        let mut probe = || match n {
+            2 => one_way(&buffers.words, me, flags),
+            _ if bytes == 0 && n > cores => meeting(&buffers.words, me, n, flags),
+            _ => f64::NAN,
+        };
         world.barrier_all().await?;
         let before = probe();
         let value = batch(world, buffers, op, elements, calls).await?;

@@ -20,6 +20,13 @@ pub(crate) fn word<'a>(view: SymView<'a, u64>, pe: usize) -> &'a AtomicU64 {
     unsafe { AtomicU64::from_ptr(address(view, pe).cast()) }
 }
 
+/// A word of it, on any PE of this host.
+pub(crate) fn word_of<'a>(view: SymView<'a, u64>, pe: usize) -> &'a AtomicU64 {
+    assert!(!view.is_empty() && pe < view.allocation().pe().placement().local.len());
+    // SAFETY: as above, with as many PEs as there are on this host, which are all.
+    unsafe { AtomicU64::from_ptr(address(view, pe).cast()) }
+}
+
 /// Copies by the C library's `memcpy`.
 ///
 /// # Safety

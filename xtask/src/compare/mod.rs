@@ -114,10 +114,8 @@ fn ours(release: &Path, n: usize, quick: bool, file: &Path) -> Result<(), Failur
     remove(file)?;
     let (n, limit) = (n.to_string(), (LIMIT - 5).to_string());
     // oshrun's own limit comes first, because it says more.
-    let mut job = Job::new(release.join("oshrun"), ["--timeout", &limit, "-np", &n]).limit(LIMIT).quiet();
-    if n == "2" {
-        job = job.args(["--bind-to", "core"]);
-    }
+    let mut job = Job::new(release.join("oshrun"), ["--timeout", &limit, "-np", &n, "--bind-to", "core"]);
+    job = job.limit(LIMIT).quiet();
     job = job.args(["--".as_ref(), release.join("shmem-perf").as_os_str()]);
     job = job.args(["--collectives", "--json"]).args([file]);
     if quick {

@@ -21,14 +21,16 @@ gives the median of its batches, and the best of its rounds counts, on both side
 `--mca mpi_yield_when_idle 1`, without which `basic` takes forever. The best of these counts, and the table names it. What takes
 the peer longer than 4 ms (20 ms for 1 MiB) is left out. Bytes are those of one PE's block.
 
-Two PEs are bound to a core each. In a virtual machine two cores can be near each other or far, and that can change at any time:
+PEs are bound to cores in turn, so two have a core each; the peer's, where there are more, also run unbound, and the best counts. In a virtual machine two cores can be near each other or far, and that can change at any time:
 a flag sent to and fro before and after each batch says which it was (near is below 130 ns one way), and figures of the two
-are kept apart. A placement that did not occur on both sides has no rows. More PEs than two are not bound.
+are kept apart. A placement that did not occur on both sides has no rows.
 
 The bound is what one PE's share of the bytes takes if it agrees with nobody: for broadcast to copy S bytes, for fcollect,
 collect and alltoall to copy n blocks of S bytes, for sum to add an n-th of n sources and to store it n times, by `memcpy` and a loop
 over vector registers, on the same memory, in turns with the collectives; times n/c if n PEs share c cores. For barrier
-and sync it is the time of a flag one way.
+and sync it is the time of a flag one way, or, where PEs share cores, that of a bare meeting: a loop in which each sets a word of each
+other one, and calls `sched_yield` until all have set its own. *Least* is the bound of the bytes and, but for a broadcast with a
+fixed root, that of a barrier.
 
 Targets: sync, sum, broadcast, fcollect and alltoall of 8 bytes take at most 0.6 of the peer's time, everything at most 0.9, and
 sum, broadcast and fcollect from 64 KiB up at most 1.4 times the bound.

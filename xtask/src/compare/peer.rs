@@ -19,17 +19,36 @@ const PACKAGES: [&str; 2] = ["openmpi-bin", "libopenmpi-dev"];
 pub(super) struct Variant {
     pub(super) name: &'static str,
     settings: &'static [&'static str],
+    /// Whether each PE has one processor only, where several have to share it.
+    bound: bool,
 }
 
-const MPI: Variant = Variant { name: "default", settings: &[] };
-const BASIC: Variant = Variant { name: "basic", settings: &["scoll", "basic"] };
-const YIELDING: Variant = Variant { name: "default, yields", settings: &["mpi_yield_when_idle", "1"] };
+impl Variant {
+    const fn new(name: &'static str, settings: &'static [&'static str]) -> Self {
+        Self { name, settings, bound: false }
+    }
+
+    const fn bound(self, name: &'static str) -> Self {
+        Self { name, bound: true, ..self }
+    }
+}
+
+const MPI: Variant = Variant::new("default", &[]);
+const BASIC: Variant = Variant::new("basic", &["scoll", "basic"]);
+const YIELDING: Variant = Variant::new("default, yields", &["mpi_yield_when_idle", "1"]);
 const BASIC_YIELDING: Variant =
-    Variant { name: "basic, yields", settings: &["scoll", "basic", "mpi_yield_when_idle", "1"] };
+    Variant::new("basic, yields", &["scoll", "basic", "mpi_yield_when_idle", "1"]);
 
 /// The ways to run it with `n` PEs that may be its best.
 pub(super) fn variants(n: usize) -> &'static [Variant] {
-    if n > cores() { &[MPI, YIELDING, BASIC_YIELDING] } else { &[MPI, BASIC] }
+    const CROWDED: [Variant; 5] = [
+        MPI,
+        YIELDING,
+        BASIC_YIELDING,
+        YIELDING.bound("default, yields, bound"),
+        BASIC_YIELDING.bound("basic, yields, bound"),
+    ];
+    if n > cores() { &CROWDED } else { &[MPI, BASIC] }
 }
 
 fn cores() -> usize {
@@ -88,6 +107,8 @@ pub(super) fn run(
     let list = allowed_cpus()?.iter().take(n).map(usize::to_string).collect::<Vec<_>>().join(",");
     job = if bound {
         job.args(["--cpu-list", &list, "--bind-to", "cpu-list:ordered"])
+    } else if variant.bound {
+        job.args(["--map-by", "core:oversubscribe", "--bind-to", "core:overload-allowed"])
     } else {
         job.args(["--bind-to", "none", "--oversubscribe"])
     };
