@@ -92,8 +92,8 @@ pub(crate) fn stream(number: u64, bytes: usize) -> usize {
 #[inline(always)]
 pub(crate) fn stream_room(bytes: usize) -> usize {
     match bytes {
-        ..=WORD_PAYLOAD => STREAM_WORDS,
-        ..=INLINE => STREAM,
+        0..=WORD_PAYLOAD => STREAM_WORDS,
+        _ if bytes <= INLINE => STREAM,
         _ => STREAM_BULKS,
     }
 }
