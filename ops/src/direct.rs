@@ -60,6 +60,8 @@ struct Memory {
     /// This PE's addresses of device memory, where nothing can be loaded or stored.
     device: usize,
     device_len: usize,
+    /// Up to how many bytes are copied without a call.
+    inline_limit: usize,
     /// Nonblocking copies of so many bytes are not for the calling thread.
     offload: usize,
     pe: Option<&'static Pe>,
@@ -124,6 +126,7 @@ impl Direct {
                 globals_at: 0,
                 device: 0,
                 device_len: 0,
+                inline_limit: 0,
                 offload: 0,
                 pe: None,
             }),
@@ -156,6 +159,7 @@ impl Direct {
             globals_at: pe.statics_at(),
             device: device.start,
             device_len: device.len(),
+            inline_limit: copy::inline_limit(),
             offload: pe.engine().threshold(),
             pe: Some(pe),
         };
@@ -215,8 +219,9 @@ impl Direct {
             return Some(self.ring(place, size_of::<u64>()));
         }
         let place = self.block(&self.stores, dest, n, source.addr(), pe)?;
+        let len = n * size_of::<T>();
         // SAFETY: inside of a near PE's memory, and readable by the caller's word.
-        Some(unsafe { self.put_block(place.address, source.cast(), n * size_of::<T>(), place.pe) })
+        Some(unsafe { self.put_block(place.address, source.cast(), len, place.pe) })
     }
 
     /// Likewise, as [`Context::put_nbi`] does.
@@ -245,7 +250,7 @@ impl Direct {
         }
         let place = self.block(&self.loads, source, n, dest.addr(), pe)?;
         // SAFETY: inside of a near PE's memory, and writable by the caller's word.
-        Some(unsafe { get_block(dest.cast(), place.address, n * size_of::<T>()) })
+        Some(unsafe { self.get_block(dest.cast(), place.address, n * size_of::<T>()) })
     }
 
     /// Likewise, as [`Context::get_nbi`] does.
@@ -331,9 +336,40 @@ impl Direct {
     /// `from` must be readable, `to` be writable for `len` bytes, and `pe` the near PE that has `to`.
     #[inline(never)]
     unsafe extern "C" fn put_block(&self, to: *mut u8, from: *const u8, len: usize, pe: usize) {
+        let memory = self.memory();
+        if len > memory.inline_limit {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.put_large(to, from, len, pe) };
+        }
+        // SAFETY: passed on to the caller.
+        unsafe { copy::copy_inline(to, from, len) };
+        self.ring(Place { memory, address: to, pe, left: len }, len);
+    }
+
+    /// The same for any length.
+    ///
+    /// # Safety
+    /// As for [`put_block`](Self::put_block).
+    #[inline(never)]
+    unsafe extern "C" fn put_large(&self, to: *mut u8, from: *const u8, len: usize, pe: usize) {
         // SAFETY: passed on to the caller.
         unsafe { copy::copy(to, from, len) };
         self.ring(Place { memory: self.memory(), address: to, pe, left: len }, len);
+    }
+
+    /// Gets a block.
+    ///
+    /// # Safety
+    /// As for [`copy::copy`].
+    #[inline(never)]
+    unsafe extern "C" fn get_block(&self, to: *mut u8, from: *const u8, len: usize) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if len > self.memory().inline_limit {
+                return get_large(to, from, len);
+            }
+            copy::copy_inline(to, from, len);
+        }
     }
 
     /// Wakes the PE if it sleeps and may wait for one of the `len` bytes at a place, which were just stored.
@@ -410,12 +446,12 @@ fn is_word<T>(at: *const T, n: usize) -> bool {
     n == words && words > 0 && at.cast::<u64>().is_aligned()
 }
 
-/// Gets a block.
+/// Gets a block of any length.
 ///
 /// # Safety
 /// As for [`copy::copy`].
 #[inline(never)]
-unsafe extern "C" fn get_block(to: *mut u8, from: *const u8, len: usize) {
+unsafe extern "C" fn get_large(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: passed on to the caller.
     unsafe { copy::copy(to, from, len) }
 }

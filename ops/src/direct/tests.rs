@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 use oxshmem_runtime::{Pe, bootstrap::Single, settings::Settings};
 
@@ -25,6 +25,9 @@ impl Alone {
         let ranges = Ranges { heap: heap.addr()..heap.addr() + len, ..Ranges::default() };
         // SAFETY: nobody else knows of the PE.
         unsafe { direct.open(&context, pe, &ranges) };
+        assert_eq!(direct.loads.load(Relaxed), 1);
+        // In one process a store needs a fence behind it, for who sleeps. Here nobody does.
+        assert_eq!(direct.stores.swap(1, Relaxed), 0);
         Self { direct, context, heap, len }
     }
 

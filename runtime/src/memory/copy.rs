@@ -23,16 +23,11 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Rel
 pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller's contract is the contract of both.
     unsafe {
-        if len <= 16 {
+        if len <= SMALL {
             return copy_small(dst, src, len);
         }
-        #[cfg(target_arch = "x86_64")]
-        if len < *WIDE.start() && std::arch::is_x86_feature_detected!("avx512vl") {
-            return copy_medium(dst, src, len);
-        }
-        #[cfg(target_arch = "x86_64")]
-        if WIDE.contains(&len) && std::arch::is_x86_feature_detected!("avx512vl") {
-            return copy_wide(dst, src, len);
+        if len <= inline_limit() {
+            return copy_inline(dst, src, len);
         }
         #[cfg(target_arch = "x86_64")]
         if STRING.contains(&len) && is_same_in_line(dst, src) && std::arch::is_x86_feature_detected!("ermsb")
@@ -40,6 +35,48 @@ pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
             return copy_string(dst, src, len);
         }
         copy_block(dst, src, len)
+    }
+}
+
+/// Up to how many bytes [`copy_inline`] takes on this processor.
+///
+/// ```
+/// assert!(oxshmem_runtime::memory::copy::inline_limit() >= 16);
+/// ```
+#[inline(always)]
+pub fn inline_limit() -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx512vl") {
+        return WIDE;
+    }
+    SMALL
+}
+
+/// [`copy`] of no more bytes than [`inline_limit`] says. It calls nothing, so that its caller needs no frame.
+///
+/// # Safety
+/// As for [`copy`]; `len` must not be greater than the limit.
+///
+/// ```
+/// # use oxshmem_runtime::memory::copy;
+/// let (from, mut to) = ([7u8; 16], [0u8; 16]);
+/// // SAFETY: both arrays have 16 bytes, which every processor takes.
+/// unsafe { copy::copy_inline(to.as_mut_ptr(), from.as_ptr(), 16) };
+/// assert_eq!(to, from);
+/// ```
+#[inline(always)]
+pub unsafe fn copy_inline(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the caller's contract is the contract of all; beyond SMALL the processor has AVX-512VL.
+    unsafe {
+        match len {
+            ..=SMALL => copy_small(dst, src, len),
+            #[cfg(target_arch = "x86_64")]
+            ..=MEDIUM => copy_medium(dst, src, len),
+            #[cfg(target_arch = "x86_64")]
+            _ => copy_wide(dst, src, len),
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => unreachable!("the limit is less"),
+        }
     }
 }
 
@@ -252,6 +289,9 @@ pub unsafe fn copy_strided(
     }
 }
 
+/// Up to this length a copy is a few general registers.
+const SMALL: usize = 16;
+
 /// Up to 16 bytes, any alignment: one load and store, or two that may overlap each other.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -309,6 +349,10 @@ unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
+/// Up to this length no loop is needed.
+#[cfg(target_arch = "x86_64")]
+const MEDIUM: usize = 256;
+
 /// All loads, then all stores, from both ends, which may overlap in the middle: a call would take longer.
 ///
 /// # Safety
@@ -358,18 +402,18 @@ unsafe fn copy_medium(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// Lengths at which a plain loop over wide registers is no slower than the C library, which leaves most of these to the
-/// processor's `rep movsb`: that takes a while to start, and on some processors twice as long where source and destination
-/// differ in where a line begins.
+/// Up to this length a plain loop over wide registers is no slower than the C library, which leaves most of these lengths to
+/// the processor's `rep movsb`: that takes a while to start, and on some processors twice as long where source and
+/// destination differ in where a line begins.
 #[cfg(target_arch = "x86_64")]
-const WIDE: std::ops::RangeInclusive<usize> = 256..=256 << 10;
+const WIDE: usize = 256 << 10;
 
 /// 128 bytes at a time, to aligned addresses, as a store to two lines costs as much as two. The first 32 bytes and the last
 /// 128 are copied apart, and may overlap the others. Registers of 32 bytes, since processors that store 64 at once store
 /// two of them.
 ///
 /// # Safety
-/// As for [`copy`]; `len` is at least 256, and the processor has AVX-512VL.
+/// As for [`copy`]; `len` is at least 224, and the processor has AVX-512VL.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn copy_wide(dst: *mut u8, src: *const u8, len: usize) {
