@@ -185,7 +185,8 @@ impl Direct {
         let place = self.element(&self.stores, dest, pe)?;
         // SAFETY: aligned, and inside of a near PE's memory.
         unsafe { copy::store(place.address.cast(), value) };
-        Some(self.ring(place, size_of::<T>()))
+        self.ring(place, size_of::<T>());
+        Some(())
     }
 
     /// Loads a value from `source` on `pe`, as [`Context::g`] does.
@@ -216,12 +217,14 @@ impl Direct {
             let place = self.word(&self.stores, dest.cast(), source.addr(), pe)?;
             // SAFETY: aligned, and inside of a near PE's memory; readable by the caller's word.
             unsafe { copy::store(place.address.cast(), copy::load_unaligned(source.cast())) };
-            return Some(self.ring(place, size_of::<u64>()));
+            self.ring(place, size_of::<u64>());
+            return Some(());
         }
         let place = self.block(&self.stores, dest, n, source.addr(), pe)?;
         let len = n * size_of::<T>();
         // SAFETY: inside of a near PE's memory, and readable by the caller's word.
-        Some(unsafe { self.put_block(place.address, source.cast(), len, place.pe) })
+        unsafe { self.put_block(place.address, source.cast(), len, place.pe) };
+        Some(())
     }
 
     /// Likewise, as [`Context::put_nbi`] does.
@@ -246,11 +249,13 @@ impl Direct {
         if is_word(source, n) {
             let place = self.word(&self.loads, source.cast(), dest.addr(), pe)?;
             // SAFETY: aligned, and inside of a near PE's memory; writable by the caller's word.
-            return Some(unsafe { copy::store_unaligned(dest.cast(), copy::load(place.address.cast())) });
+            unsafe { copy::store_unaligned(dest.cast(), copy::load(place.address.cast())) };
+            return Some(());
         }
         let place = self.block(&self.loads, source, n, dest.addr(), pe)?;
         // SAFETY: inside of a near PE's memory, and writable by the caller's word.
-        Some(unsafe { self.get_block(dest.cast(), place.address, n * size_of::<T>()) })
+        unsafe { self.get_block(dest.cast(), place.address, n * size_of::<T>()) };
+        Some(())
     }
 
     /// Likewise, as [`Context::get_nbi`] does.
@@ -313,7 +318,7 @@ impl Direct {
     /// The same for an element that must be aligned. So are the parts, hence all of it is inside where its first byte is.
     #[inline(always)]
     fn element<T>(&self, pes: &AtomicU32, at: *const T, pe: i32) -> Option<Place<'_>> {
-        const { assert!(align_of::<u128>() % align_of::<T>() == 0 && size_of::<T>() == align_of::<T>()) };
+        const { assert!(align_of::<u128>().is_multiple_of(align_of::<T>()) && size_of::<T>() == align_of::<T>()) };
         self.place(pes, at.addr(), pe).filter(|_| at.is_aligned())
     }
 
