@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use oxshmem::{Element, SymRef, SymSlice, SymView, World};
+use oxshmem_ops::direct::Ranges;
 use oxshmem_spaces::allocation::Allocation;
 
 /// Where this PE's symmetric memory is.
@@ -34,6 +35,10 @@ impl Range {
         let behind = address.wrapping_sub(self.start);
         (behind < self.len).then(|| (self.at + behind, self.len - behind))
     }
+
+    fn addresses(&self) -> std::ops::Range<usize> {
+        self.start..self.start + self.len
+    }
 }
 
 impl Addresses {
@@ -60,6 +65,12 @@ impl Addresses {
         let len = symmetric.len();
         let all = Allocation::unowned(Arc::clone(pe), symmetric, 0, len);
         Self { all, on_device, heap, statics, device }
+    }
+
+    /// What the short way has to know.
+    pub(crate) fn ranges(&self) -> Ranges {
+        let [heap, globals, device] = [&self.heap, &self.statics, &self.device].map(Range::addresses);
+        Ranges { heap, globals, device }
     }
 
     /// The place of `bytes` bytes from `address` on, if they are symmetric.

@@ -3,10 +3,12 @@
 use std::ffi::c_int;
 
 use oxshmem::{BitwiseAmo, Element, ExtendedAmo, StandardAmo};
+use oxshmem_ops::direct::Direct;
 
 use crate::{
     call::Call,
-    export::{export, with_ctx},
+    export::{export_direct, with_ctx_direct},
+    state::DIRECT,
     types::{amo_types, bitwise_types, float_amo_types, old_amo_types},
 };
 
@@ -29,6 +31,13 @@ impl<T: Element> Fetched<T> {
         // SAFETY: the caller vouches for the variable, wherever it is.
         unsafe { self.0.write_unaligned(value) };
     }
+}
+
+/// Leaves at `fetch` what an operation has fetched the short way.
+#[inline(always)]
+fn leave<T>(direct: &Direct, fetch: *mut T, value: impl FnOnce() -> Option<T>) -> Option<()> {
+    // SAFETY: the caller vouches for the variable.
+    unsafe { direct.leave(fetch, value) }
 }
 
 /// Operations that fetch, with their nonblocking forms: those are complete when they return, which is early enough.
@@ -95,17 +104,19 @@ fn fetch_nbi<T: ExtendedAmo>(call: Call, fetch: *mut T, source: *const T, pe: c_
 /// Of table 7.
 macro_rules! extended {
     ($name:literal, $T:ty) => {
-        with_ctx!(concat!($name, "_atomic_fetch"), (source: *const $T, pe: c_int) -> $T, fetch::<$T>);
-        with_ctx!(concat!($name, "_atomic_set"), (dest: *mut $T, value: $T, pe: c_int), set::<$T>);
-        with_ctx!(concat!($name, "_atomic_swap"), (dest: *mut $T, value: $T, pe: c_int) -> $T, swap::<$T>);
-        with_ctx!(
+        with_ctx_direct!(concat!($name, "_atomic_fetch"), (source: *const $T, pe: c_int) -> $T, Direct::fetch::<$T>, fetch::<$T>);
+        with_ctx_direct!(concat!($name, "_atomic_set"), (dest: *mut $T, value: $T, pe: c_int), Direct::set::<$T>, set::<$T>);
+        with_ctx_direct!(concat!($name, "_atomic_swap"), (dest: *mut $T, value: $T, pe: c_int) -> $T, Direct::swap::<$T>, swap::<$T>);
+        with_ctx_direct!(
             concat!($name, "_atomic_fetch_nbi"),
             (fetch: *mut $T, source: *const $T, pe: c_int),
+            |direct: &Direct, fetch, source, pe| leave(direct, fetch, || direct.fetch::<$T>(source, pe)),
             fetch_nbi::<$T>
         );
-        with_ctx!(
+        with_ctx_direct!(
             concat!($name, "_atomic_swap_nbi"),
             (fetch: *mut $T, dest: *mut $T, value: $T, pe: c_int),
+            |direct: &Direct, fetch, dest, value, pe| leave(direct, fetch, || direct.swap::<$T>(dest, value, pe)),
             swap_nbi::<$T>
         );
     };
@@ -114,32 +125,35 @@ macro_rules! extended {
 /// Of table 6.
 macro_rules! standard {
     ($name:literal, $T:ty) => {
-        with_ctx!(
+        with_ctx_direct!(
             concat!($name, "_atomic_compare_swap"),
             (dest: *mut $T, cond: $T, value: $T, pe: c_int) -> $T,
-            compare_swap::<$T>
+            Direct::compare_swap::<$T>, compare_swap::<$T>
         );
-        with_ctx!(concat!($name, "_atomic_fetch_inc"), (dest: *mut $T, pe: c_int) -> $T, fetch_inc::<$T>);
-        with_ctx!(concat!($name, "_atomic_inc"), (dest: *mut $T, pe: c_int), inc::<$T>);
-        with_ctx!(
+        with_ctx_direct!(concat!($name, "_atomic_fetch_inc"), (dest: *mut $T, pe: c_int) -> $T, Direct::fetch_inc::<$T>, fetch_inc::<$T>);
+        with_ctx_direct!(concat!($name, "_atomic_inc"), (dest: *mut $T, pe: c_int), Direct::inc::<$T>, inc::<$T>);
+        with_ctx_direct!(
             concat!($name, "_atomic_fetch_add"),
             (dest: *mut $T, value: $T, pe: c_int) -> $T,
-            fetch_add::<$T>
+            Direct::fetch_add::<$T>, fetch_add::<$T>
         );
-        with_ctx!(concat!($name, "_atomic_add"), (dest: *mut $T, value: $T, pe: c_int), add::<$T>);
-        with_ctx!(
+        with_ctx_direct!(concat!($name, "_atomic_add"), (dest: *mut $T, value: $T, pe: c_int), Direct::add::<$T>, add::<$T>);
+        with_ctx_direct!(
             concat!($name, "_atomic_compare_swap_nbi"),
             (fetch: *mut $T, dest: *mut $T, cond: $T, value: $T, pe: c_int),
+            |direct: &Direct, fetch, dest, cond, value, pe| leave(direct, fetch, || direct.compare_swap::<$T>(dest, cond, value, pe)),
             compare_swap_nbi::<$T>
         );
-        with_ctx!(
+        with_ctx_direct!(
             concat!($name, "_atomic_fetch_inc_nbi"),
             (fetch: *mut $T, dest: *mut $T, pe: c_int),
+            |direct: &Direct, fetch, dest, pe| leave(direct, fetch, || direct.fetch_inc::<$T>(dest, pe)),
             fetch_inc_nbi::<$T>
         );
-        with_ctx!(
+        with_ctx_direct!(
             concat!($name, "_atomic_fetch_add_nbi"),
             (fetch: *mut $T, dest: *mut $T, value: $T, pe: c_int),
+            |direct: &Direct, fetch, dest, value, pe| leave(direct, fetch, || direct.fetch_add::<$T>(dest, value, pe)),
             fetch_add_nbi::<$T>
         );
     };
@@ -148,19 +162,22 @@ macro_rules! standard {
 /// One operation of table 8.
 macro_rules! bitwise_one {
     ($name:literal, $operation:literal, $T:ty, $update:ident, $fetch:ident, $nbi:ident) => {
-        with_ctx!(
+        with_ctx_direct!(
             concat!($name, "_atomic_", $operation),
             (dest: *mut $T, value: $T, pe: c_int),
+            Direct::$update::<$T>,
             $update::<$T>
         );
-        with_ctx!(
+        with_ctx_direct!(
             concat!($name, "_atomic_fetch_", $operation),
             (dest: *mut $T, value: $T, pe: c_int) -> $T,
+            Direct::$fetch::<$T>,
             $fetch::<$T>
         );
-        with_ctx!(
+        with_ctx_direct!(
             concat!($name, "_atomic_fetch_", $operation, "_nbi"),
             (fetch: *mut $T, dest: *mut $T, value: $T, pe: c_int),
+            |direct: &Direct, fetch, dest, value, pe| leave(direct, fetch, || direct.$fetch::<$T>(dest, value, pe)),
             $nbi::<$T>
         );
     };
@@ -174,20 +191,21 @@ macro_rules! bitwise {
     };
 }
 
-/// `shmem_$name`, which `$body` does, called with the [`Call`] and the arguments.
+/// `shmem_$name`, which `$direct` does, or else `$body`, called with the [`Call`] and the arguments.
 macro_rules! old {
-    ($name:expr, ($($arg:ident: $ty:ty),*) $(-> $ret:ty)?, $body:expr) => {
-        export!(concat!("shmem_", $name), |name| ($($arg: $ty),*) $(-> $ret)? {
-            $body(Call::new(name), $($arg),*)
-        });
+    ($name:expr, ($($arg:ident: $ty:ty),*) $(-> $ret:ty)?, $direct:expr, $body:expr) => {
+        export_direct!(
+            concat!("shmem_", $name), ($($arg: $ty),*) $(-> $ret)?,
+            &DIRECT => $direct, Call::new(concat!("shmem_", $name)) => $body
+        );
     };
 }
 
 macro_rules! old_extended {
     ($name:literal, $T:ty) => {
-        old!(concat!($name, "_fetch"), (source: *const $T, pe: c_int) -> $T, fetch::<$T>);
-        old!(concat!($name, "_set"), (dest: *mut $T, value: $T, pe: c_int), set::<$T>);
-        old!(concat!($name, "_swap"), (dest: *mut $T, value: $T, pe: c_int) -> $T, swap::<$T>);
+        old!(concat!($name, "_fetch"), (source: *const $T, pe: c_int) -> $T, Direct::fetch::<$T>, fetch::<$T>);
+        old!(concat!($name, "_set"), (dest: *mut $T, value: $T, pe: c_int), Direct::set::<$T>, set::<$T>);
+        old!(concat!($name, "_swap"), (dest: *mut $T, value: $T, pe: c_int) -> $T, Direct::swap::<$T>, swap::<$T>);
     };
 }
 
@@ -196,12 +214,12 @@ macro_rules! old_standard {
         old!(
             concat!($name, "_cswap"),
             (dest: *mut $T, cond: $T, value: $T, pe: c_int) -> $T,
-            compare_swap::<$T>
+            Direct::compare_swap::<$T>, compare_swap::<$T>
         );
-        old!(concat!($name, "_finc"), (dest: *mut $T, pe: c_int) -> $T, fetch_inc::<$T>);
-        old!(concat!($name, "_inc"), (dest: *mut $T, pe: c_int), inc::<$T>);
-        old!(concat!($name, "_fadd"), (dest: *mut $T, value: $T, pe: c_int) -> $T, fetch_add::<$T>);
-        old!(concat!($name, "_add"), (dest: *mut $T, value: $T, pe: c_int), add::<$T>);
+        old!(concat!($name, "_finc"), (dest: *mut $T, pe: c_int) -> $T, Direct::fetch_inc::<$T>, fetch_inc::<$T>);
+        old!(concat!($name, "_inc"), (dest: *mut $T, pe: c_int), Direct::inc::<$T>, inc::<$T>);
+        old!(concat!($name, "_fadd"), (dest: *mut $T, value: $T, pe: c_int) -> $T, Direct::fetch_add::<$T>, fetch_add::<$T>);
+        old!(concat!($name, "_add"), (dest: *mut $T, value: $T, pe: c_int), Direct::add::<$T>, add::<$T>);
     };
 }
 

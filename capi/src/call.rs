@@ -7,9 +7,9 @@ use std::{
 };
 
 use oxshmem::{Context, Element, Error, SymRef, SymView};
-use oxshmem_ops::operation::Immediate;
+use oxshmem_ops::{direct::Direct, operation::Immediate};
 
-use crate::state::{Global, current, global};
+use crate::state::{DIRECT, Global, current, global};
 
 /// `shmem_ctx_t`: one of the numbers below, or the address of a context that was made.
 pub(crate) type CtxHandle = *mut Made;
@@ -21,6 +21,8 @@ const CTX_DEFAULT: usize = 1;
 /// A context that `shmem_ctx_create` or `shmem_team_create_ctx` has made.
 #[derive(Debug)]
 pub(crate) struct Made {
+    /// Closed once it is destroyed.
+    pub(crate) direct: Direct,
     pub(crate) context: Context,
     /// The handle of the team that it was made from.
     pub(crate) team: usize,
@@ -287,6 +289,18 @@ fn made(name: &'static str, ctx: CtxHandle) -> &'static Context {
     // SAFETY: a handle is what this library has given out, and is not used after `shmem_ctx_destroy`: the caller's word
     // (`OpenSHMEM 1.6 §9.5`).
     unsafe { &(*ctx).context }
+}
+
+/// The short way of a context; one that leads nowhere if it is none.
+#[inline(always)]
+pub(crate) fn direct(ctx: CtxHandle) -> &'static Direct {
+    static NOWHERE: Direct = Direct::closed();
+    match ctx.addr() {
+        CTX_DEFAULT => &DIRECT,
+        ..=GREATEST_PREDEFINED => &NOWHERE,
+        // SAFETY: as in `made`.
+        _ => unsafe { &(*ctx).direct },
+    }
 }
 
 /// Handles above are addresses.

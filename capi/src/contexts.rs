@@ -11,6 +11,7 @@ use std::{
 };
 
 use oxshmem::{ContextOptions, Team};
+use oxshmem_ops::direct::Direct;
 
 use crate::{
     call::{Call, CtxHandle, GREATEST_PREDEFINED, Made},
@@ -52,6 +53,7 @@ impl Contexts {
         let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
         // SAFETY: it was in `alive`, and so is a box from `create` that nobody has ended.
         let made = unsafe { Box::from_raw(handle) };
+        made.direct.close();
         drop(made.context.handle().end());
         self.destroyed.push_back(made);
         if self.destroyed.len() > KEPT {
@@ -75,13 +77,26 @@ pub(crate) fn end_all_of(team: usize) {
     }
 }
 
+/// The world ends, and with it whatever the contexts reach.
+pub(crate) fn close_all() {
+    for &address in &contexts().alive {
+        let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
+        // SAFETY: whatever is in `alive` is a box from `create` that nobody has ended.
+        unsafe { (*handle).direct.close() };
+    }
+}
+
 fn create(call: Call, team: Option<(&Team, usize)>, options: c_long, ctx: *mut CtxHandle) -> c_int {
     call.not_null("ctx", ctx, 1);
     let made = team.filter(|_| options & !OPTIONS == 0).map(|(team, handle)| {
         let wanted = ContextOptions::new();
         let wanted = if options & NOSTORE == 0 { wanted } else { wanted.nostore() };
         let context = call.value(team.create_context(wanted));
-        let made = Box::into_raw(Box::new(Made { context, team: handle }));
+        let direct = Direct::closed();
+        let global = call.global;
+        // SAFETY: the addresses are what this library has found out; what is there is the program's.
+        unsafe { direct.open(&context, global.world.pe(), &global.addresses.ranges()) };
+        let made = Box::into_raw(Box::new(Made { direct, context, team: handle }));
         contexts().alive.insert(made.expose_provenance());
         made
     });

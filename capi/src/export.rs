@@ -43,4 +43,43 @@ macro_rules! with_ctx {
     };
 }
 
-pub(crate) use {export, weak_alias, with_ctx};
+/// Defines the C function `$name`, which has a short way: `$direct`, called with `$way` and the arguments. Where that gives
+/// nothing, `$body` does it, called with `$call` and the arguments. It is in a function of its own, which gets the arguments
+/// as they came, so that nothing is kept on the short way in case that it fails.
+macro_rules! export_direct {
+    (
+        $name:expr, ($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?,
+        $way:expr => $direct:expr, $call:expr => $body:expr
+    ) => {
+        $crate::export::export!($name, |name| ($($arg: $ty),*) $(-> $ret)? {
+            #[cold]
+            #[inline(never)]
+            extern "C" fn otherwise($($arg: $ty),*) $(-> $ret)? {
+                $body($call, $($arg),*)
+            }
+            match $direct($way, $($arg),*) {
+                Some(value) => value,
+                None => otherwise($($arg),*),
+            }
+        });
+    };
+}
+
+/// Defines `shmem_$stem` and `shmem_ctx_$stem`, which have a short way: a function called with the context's
+/// [`Direct`](oxshmem_ops::direct::Direct) and the arguments.
+macro_rules! with_ctx_direct {
+    ($stem:expr, ($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, $direct:expr, $body:expr) => {
+        $crate::export::export_direct!(
+            concat!("shmem_", $stem), ($($arg: $ty),*) $(-> $ret)?,
+            &$crate::state::DIRECT => $direct,
+            $crate::call::Call::new(concat!("shmem_", $stem)) => $body
+        );
+        $crate::export::export_direct!(
+            concat!("shmem_ctx_", $stem), (ctx: $crate::call::CtxHandle, $($arg: $ty),*) $(-> $ret)?,
+            $crate::call::direct(ctx) => |direct, _, $($arg: $ty),*| $direct(direct, $($arg),*),
+            $crate::call::Call::on(concat!("shmem_ctx_", $stem), ctx) => |call, _, $($arg: $ty),*| $body(call, $($arg),*)
+        );
+    };
+}
+
+pub(crate) use {export, export_direct, weak_alias, with_ctx, with_ctx_direct};

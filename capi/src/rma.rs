@@ -5,12 +5,13 @@
 use std::ffi::{c_int, c_void};
 
 use oxshmem::{Context, Element};
+use oxshmem_ops::direct::Direct;
 use oxshmem_runtime::memory::copy;
 
 use crate::{
     buffers::{SinkBuffer, SourceBuffer},
     call::Call,
-    export::with_ctx,
+    export::{with_ctx, with_ctx_direct},
     types::{rma_types, sizes},
 };
 
@@ -241,21 +242,30 @@ fn get_blocks<const N: usize>(
     call.wait_on(pe, call.context.ibget(to, from, dst, sst, block, count, pe as usize));
 }
 
+/// A routine that copies a block as it is, which the function and the method called `$copy` do.
+macro_rules! block_routine {
+    ($name:expr, $C:ty, $T:ty, $copy:ident) => {
+        with_ctx_direct!(
+            $name,
+            (dest: *mut $C, source: *const $C, nelems: usize, pe: c_int),
+            |direct: &Direct, dest: *mut $C, source: *const $C, nelems, pe| {
+                // SAFETY: the caller vouches for its side.
+                unsafe { direct.$copy::<$T>(dest.cast(), source.cast(), nelems, pe) }
+            },
+            |call, dest: *mut $C, source: *const $C, nelems, pe| {
+                $copy::<$T>(call, dest.cast(), source.cast(), nelems, pe)
+            }
+        );
+    };
+}
+
 /// The routines that copy blocks, of elements of type `$T`, which C knows as pointers to `$C`.
 macro_rules! block_routines {
     ($put:expr, $iput:expr, $ibput:expr, $get:expr, $iget:expr, $ibget:expr, $C:ty, $T:ty) => {
-        with_ctx!($put, (dest: *mut $C, source: *const $C, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, nelems, pe| {
-            put::<$T>(call, dest.cast(), source.cast(), nelems, pe)
-        });
-        with_ctx!(concat!($put, "_nbi"), (dest: *mut $C, source: *const $C, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, nelems, pe| {
-            put_nbi::<$T>(call, dest.cast(), source.cast(), nelems, pe)
-        });
-        with_ctx!($get, (dest: *mut $C, source: *const $C, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, nelems, pe| {
-            get::<$T>(call, dest.cast(), source.cast(), nelems, pe)
-        });
-        with_ctx!(concat!($get, "_nbi"), (dest: *mut $C, source: *const $C, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, nelems, pe| {
-            get_nbi::<$T>(call, dest.cast(), source.cast(), nelems, pe)
-        });
+        block_routine!($put, $C, $T, put);
+        block_routine!(concat!($put, "_nbi"), $C, $T, put_nbi);
+        block_routine!($get, $C, $T, get);
+        block_routine!(concat!($get, "_nbi"), $C, $T, get_nbi);
         with_ctx!($iput, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, nelems, pe| {
             put_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Blocks::new(call, dst, sst, 1, nelems), pe)
         });
@@ -303,8 +313,8 @@ macro_rules! sized_blocks {
 
 macro_rules! one_value {
     ($name:literal, $T:ty) => {
-        with_ctx!(concat!($name, "_p"), (dest: *mut $T, value: $T, pe: c_int), p::<$T>);
-        with_ctx!(concat!($name, "_g"), (source: *const $T, pe: c_int) -> $T, g::<$T>);
+        with_ctx_direct!(concat!($name, "_p"), (dest: *mut $T, value: $T, pe: c_int), Direct::p::<$T>, p::<$T>);
+        with_ctx_direct!(concat!($name, "_g"), (source: *const $T, pe: c_int) -> $T, Direct::g::<$T>, g::<$T>);
     };
 }
 
@@ -313,15 +323,7 @@ rma_types!(one_value);
 typed_blocks!("longdouble", oxshmem::LongDouble);
 sizes!(sized_blocks);
 
-with_ctx!("putmem", (dest: *mut c_void, source: *const c_void, nelems: usize, pe: c_int), |call, dest: *mut c_void, source: *const c_void, nelems, pe| {
-    put::<u8>(call, dest.cast(), source.cast(), nelems, pe)
-});
-with_ctx!("putmem_nbi", (dest: *mut c_void, source: *const c_void, nelems: usize, pe: c_int), |call, dest: *mut c_void, source: *const c_void, nelems, pe| {
-    put_nbi::<u8>(call, dest.cast(), source.cast(), nelems, pe)
-});
-with_ctx!("getmem", (dest: *mut c_void, source: *const c_void, nelems: usize, pe: c_int), |call, dest: *mut c_void, source: *const c_void, nelems, pe| {
-    get::<u8>(call, dest.cast(), source.cast(), nelems, pe)
-});
-with_ctx!("getmem_nbi", (dest: *mut c_void, source: *const c_void, nelems: usize, pe: c_int), |call, dest: *mut c_void, source: *const c_void, nelems, pe| {
-    get_nbi::<u8>(call, dest.cast(), source.cast(), nelems, pe)
-});
+block_routine!("putmem", c_void, u8, put);
+block_routine!("putmem_nbi", c_void, u8, put_nbi);
+block_routine!("getmem", c_void, u8, get);
+block_routine!("getmem_nbi", c_void, u8, get_nbi);

@@ -6,8 +6,9 @@ use std::sync::{
 };
 
 use oxshmem::{Context, Space, SpaceKind, World};
+use oxshmem_ops::direct::Direct;
 
-use crate::{active_sets::Sets, address::Addresses, call::fatal, memory::Blocks};
+use crate::{active_sets::Sets, address::Addresses, call::fatal, contexts, memory::Blocks};
 
 /// What calls need, from `shmem_init` to `shmem_finalize`. It is never freed: a thread may be about to use it.
 #[derive(Debug)]
@@ -25,6 +26,10 @@ pub(crate) struct Global {
 
 /// Null before `shmem_init` and after `shmem_finalize`.
 static GLOBAL: AtomicPtr<Global> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The short way of the default context. Closed before `shmem_init` and after `shmem_finalize`. It is here, and not behind a
+/// pointer, because a processor that has just performed an atomic operation waits for every load that the next one needs.
+pub(crate) static DIRECT: Direct = Direct::closed();
 
 /// Worlds of the past, which are reachable for who looks for leaks.
 static ENDED: Mutex<Vec<&'static Global>> = Mutex::new(Vec::new());
@@ -78,12 +83,16 @@ pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
         blocks: Blocks::default(),
         sets,
     }));
+    // SAFETY: the addresses are what this library has found out; what is there is the program's.
+    unsafe { DIRECT.open(context, world.pe(), &global.addresses.ranges()) };
     // Release: whoever sees it sees what it points to.
     GLOBAL.store(global, Ordering::Release);
 }
 
 /// From now on there is none.
 pub(crate) fn end() {
+    DIRECT.close();
+    contexts::close_all();
     let ended = GLOBAL.swap(std::ptr::null_mut(), Ordering::AcqRel);
     // SAFETY: it is null, or what `begin` has leaked.
     if let Some(global) = unsafe { ended.as_ref() } {

@@ -14,6 +14,8 @@ fn calls_before_init_and_after_finalize_end_the_job_with_a_line_that_says_so() {
         "shmem_n_pes",
         "shmem_barrier_all",
         "shmem_long_p",
+        "shmem_ctx_long_p",
+        "shmem_long_atomic_inc",
         "shmem_getmem",
         "shmem_malloc",
         "shmem_ptr",
@@ -86,6 +88,14 @@ fn wrong_arguments_are_named() {
         ("private", &["shmem_long_p", "dest", "not symmetric"]),
         ("null", &["shmem_long_put", "source", "null"]),
         ("long", &["shmem_long_put", "dest"]),
+        ("add", &["shmem_long_atomic_fetch_add", "pe = 2"]),
+        ("get", &["shmem_getmem", "pe = -1"]),
+        ("misaligned", &["shmem_long_p", "dest", "not aligned"]),
+        ("end", &["shmem_long_p", "dest", "not symmetric"]),
+        ("over", &["shmem_putmem", "dest", "not all of the 16 bytes"]),
+        ("invalid", &["shmem_ctx_long_p", "SHMEM_CTX_INVALID"]),
+        ("unknown", &["shmem_ctx_long_g", "ctx = 0xf", "no context"]),
+        ("destroyed", &["shmem_ctx_long_atomic_add", "destroyed"]),
     ] {
         let ended = program.job(2, &[], &["argument", which]);
         ended.failed_with(&[parts, &["PE"]].concat());

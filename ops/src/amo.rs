@@ -17,6 +17,7 @@ use oxshmem_spaces::{Element, SymRef};
 
 use crate::{
     context::{Context, Sharing, Target},
+    direct::Direct,
     operation::{Fetch, Op, Update},
     trace::{is_traced, trace_operation},
     wait::Waitable,
@@ -155,6 +156,15 @@ macro_rules! fetching {
         $name:ident, $name_nbi:ident: $types:ident ($($arg:ident),*) $section:literal => $operation:expr,
         $start:literal ($($with:literal),*) $end:literal;
     )*) => {
+        impl Direct {$(
+            /// The value before, as
+            #[doc = concat!("[`Context::", stringify!($name), "`] gives it.")]
+            #[inline(always)]
+            pub fn $name<T: $types>(&self, at: *const T, $($arg: T,)* pe: i32) -> Option<T> {
+                self.amo(at, $operation($($arg.to_word()),*), pe)
+            }
+        )*}
+
         impl<M: Sharing> Context<M> {$(
             $(#[$meta])*
             /// (`OpenSHMEM 1.6
@@ -225,6 +235,15 @@ macro_rules! updating {
         $name:ident: $types:ident ($($arg:ident),*) $section:literal => $operation:expr,
         $start:literal ($($with:literal),*) $end:literal;
     )*) => {
+        impl Direct {$(
+            /// Does what
+            #[doc = concat!("[`Context::", stringify!($name), "`] does.")]
+            #[inline(always)]
+            pub fn $name<T: $types>(&self, at: *const T, $($arg: T,)* pe: i32) -> Option<()> {
+                self.amo(at, $operation($($arg.to_word()),*), pe).map(drop)
+            }
+        )*}
+
         impl<M: Sharing> Context<M> {$(
             $(#[$meta])*
             /// (`OpenSHMEM 1.6
@@ -300,6 +319,20 @@ updating! {
     /// Bitwise exclusive or of `value` into `at` on `pe`
     xor: BitwiseAmo (value) "9.7.1.14" => Atomic::Xor,
         0b110 (0b011) 0b101;
+}
+
+impl Direct {
+    /// The value before, as [`Context::fetch_inc`] gives it.
+    #[inline(always)]
+    pub fn fetch_inc<T: StandardAmo>(&self, at: *const T, pe: i32) -> Option<T> {
+        self.fetch_add(at, T::ONE, pe)
+    }
+
+    /// Does what [`Context::inc`] does.
+    #[inline(always)]
+    pub fn inc<T: StandardAmo>(&self, at: *const T, pe: i32) -> Option<()> {
+        self.add(at, T::ONE, pe)
+    }
 }
 
 impl<M: Sharing> Context<M> {

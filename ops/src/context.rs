@@ -82,6 +82,17 @@ pub(crate) struct Far<'a> {
     pub(crate) spot: Spot,
 }
 
+/// PEs of this host whose numbers are in a row, and whose memory is evenly spaced.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Near {
+    /// The first one's number.
+    pub(crate) from: usize,
+    pub(crate) n: u32,
+    /// Where the first one's memory is, and in how many blocks from there on the next one's. Wrapping.
+    pub(crate) first_block: usize,
+    pub(crate) stride: usize,
+}
+
 /// Which PEs a context reaches.
 struct Reach {
     /// Of the numbers that operations take, how many in a row from `near_from` on are on this host, and stores and
@@ -474,6 +485,13 @@ impl<M: Sharing> Context<M> {
     #[inline(always)]
     pub(crate) fn pe(&self) -> &Arc<Pe> {
         &self.pe
+    }
+
+    /// The near PEs, if they are in a row and their memory is evenly spaced.
+    pub(crate) fn evenly_near(&self) -> Option<Near> {
+        let n = self.reach.near.load(Ordering::Relaxed);
+        let (first_block, stride) = self.reach.blocks.even()?;
+        Some(Near { from: self.reach.near_from, n: n.try_into().ok()?, first_block, stride })
     }
 
     #[inline(always)]

@@ -6,6 +6,7 @@
 //! | module | OpenSHMEM 1.6 |
 //! |---|---|
 //! | [`context`] | §9.5 communication contexts |
+//! | [`direct`] | §9.6 and §9.7 on addresses, for the C library |
 //! | [`members`] | §9.4 PE numbers of a team |
 //! | [`rma`] | §9.6 put, get and their strided forms |
 //! | [`amo`] | §9.7 atomics |
@@ -20,6 +21,7 @@ pub mod amo;
 pub mod buffer;
 pub mod context;
 mod device;
+pub mod direct;
 mod far;
 pub mod lock;
 pub mod members;

@@ -98,6 +98,11 @@ impl Members {
         }
     }
 
+    /// The first number in the world and the distance of the next ones, wrapping, if they are evenly spaced.
+    pub(crate) fn even(&self) -> Option<(usize, usize)> {
+        self.table.is_none().then_some((self.start, self.stride))
+    }
+
     /// The number here of the PE that is `world_pe` in the world, if it is one of these.
     ///
     /// ```

@@ -85,6 +85,12 @@ impl Control {
         unsafe { &*self.base.add(block * BLOCK).cast::<Page>() }
     }
 
+    /// The first PE's `sleeping`, and how many bytes behind it is the next one's.
+    pub(crate) fn sleeping_words(&self) -> (*const u8, usize) {
+        let offset = std::mem::offset_of!(Page, sleep.0.sleeping);
+        (self.base.wrapping_add(offset), BLOCK)
+    }
+
     pub(crate) fn map(&self) -> &HostMap {
         &self.map
     }

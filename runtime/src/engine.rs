@@ -29,6 +29,11 @@ impl CopyEngine {
         bytes >= self.threshold
     }
 
+    /// From how many bytes on.
+    pub fn threshold(&self) -> usize {
+        self.threshold
+    }
+
     /// Runs `job` soon, after those submitted before it. It runs on this thread if the engine's cannot start.
     pub fn submit(&self, job: Job) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 static long cell;
+static shmem_ctx_t context = SHMEM_CTX_DEFAULT;
 
 static int initialized(void) {
     int answer = -1;
@@ -23,6 +24,10 @@ static void call(const char *name) {
         shmem_barrier_all();
     } else if (strcmp(name, "shmem_long_p") == 0) {
         shmem_long_p(&cell, 1, 0);
+    } else if (strcmp(name, "shmem_ctx_long_p") == 0) {
+        shmem_ctx_long_p(context, &cell, 1, 0);
+    } else if (strcmp(name, "shmem_long_atomic_inc") == 0) {
+        shmem_long_atomic_inc(&cell, 0);
     } else if (strcmp(name, "shmem_getmem") == 0) {
         shmem_getmem(&value, &cell, sizeof value, 0);
     } else if (strcmp(name, "shmem_malloc") == 0) {
@@ -49,10 +54,25 @@ static void exchange(long what) {
     CHECK(cell == what + (me + n - 1) % n);
 }
 
+/* What is behind the last byte of the heap. */
+static char *end_of_heap(void) {
+    char *end = shmem_malloc(1);
+    end -= (size_t)end % 4096;
+    while (shmem_addr_accessible(end, 0)) {
+        end += 4096;
+    }
+    return end;
+}
+
 static void wrong_argument(const char *which) {
     long local = 0, *none = NULL;
+    shmem_ctx_t ctx;
     shmem_init();
     int n = shmem_n_pes();
+    char *end = end_of_heap();
+    shmem_long_p((long *)end - 1, 1, n - 1);
+    shmem_ctx_create(0, &ctx);
+    shmem_ctx_long_p(ctx, &cell, 1, n - 1);
     if (strcmp(which, "pe") == 0) {
         shmem_long_p(&cell, 1, n);
     } else if (strcmp(which, "negative") == 0) {
@@ -66,6 +86,23 @@ static void wrong_argument(const char *which) {
         shmem_finalize();
     } else if (strcmp(which, "long") == 0) {
         shmem_long_put(&cell, &cell, (size_t)1 << 40, 0);
+    } else if (strcmp(which, "add") == 0) {
+        shmem_long_atomic_fetch_add(&cell, 1, n);
+    } else if (strcmp(which, "get") == 0) {
+        shmem_getmem(&local, &cell, sizeof local, -1);
+    } else if (strcmp(which, "misaligned") == 0) {
+        shmem_long_p((long *)(end - 9), 1, 0);
+    } else if (strcmp(which, "end") == 0) {
+        shmem_long_p((long *)end, 1, 0);
+    } else if (strcmp(which, "over") == 0) {
+        shmem_putmem(end - 8, &cell, 16, 0);
+    } else if (strcmp(which, "invalid") == 0) {
+        shmem_ctx_long_p(SHMEM_CTX_INVALID, &cell, 1, 0);
+    } else if (strcmp(which, "unknown") == 0) {
+        shmem_ctx_long_g((shmem_ctx_t)15, &cell, 0);
+    } else if (strcmp(which, "destroyed") == 0) {
+        shmem_ctx_destroy(ctx);
+        shmem_ctx_long_atomic_add(ctx, &cell, 1, 0);
     }
 }
 
@@ -75,6 +112,7 @@ int main(int argc, char **argv) {
         call(more);
     } else if (strcmp(kind, "after") == 0) {
         shmem_init();
+        shmem_ctx_create(0, &context);
         shmem_finalize();
         call(more);
     } else if (strcmp(kind, "nested") == 0) {

@@ -11,7 +11,7 @@ use crate::{
     doorbell::must_ring,
     fabric::Fabric,
     memory::{
-        Extent,
+        Extent, SegmentId,
         copy::{copy, load, store},
     },
     net::Width,
@@ -38,6 +38,30 @@ impl Shm {
         if must_ring(sleeping, at.segment.id().bit(), self.fence_side) {
             self.fabric.wake(at.block, Extent { segment: at.segment.id(), offset: at.offset, len });
         }
+    }
+
+    /// The word of the host's first PE that says whether it sleeps, and how many bytes behind it is the next one's.
+    pub fn sleeping_words(&self) -> (*const u8, usize) {
+        self.control.sleeping_words()
+    }
+
+    /// Whether a PE sleeps that may wait for what was just stored in its heap or globals. For jobs in which the sleeper
+    /// pays for the barrier.
+    ///
+    /// # Safety
+    /// `word` must be one of [`sleeping_words`](Self::sleeping_words) of a job that is still there.
+    #[inline(always)]
+    pub unsafe fn sleeps(word: *const u8) -> bool {
+        // SAFETY: aligned, mapped, and only ever accessed atomically.
+        let sleeping = unsafe { &*word.cast::<crate::sync::AtomicU32>() };
+        must_ring(sleeping, SegmentId::Heap.bit(), FenceSide::Sleeper)
+    }
+
+    /// Wakes a PE of this host that sleeps, if it waits for one of the bytes that were stored.
+    #[cold]
+    #[inline(never)]
+    pub fn wake(&self, block: usize, stored: Extent) {
+        self.fabric.wake(block, stored);
     }
 
     /// Stores one value, in one piece if it has 1, 2, 4 or 8 bytes and is aligned to them.
