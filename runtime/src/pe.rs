@@ -155,7 +155,8 @@ impl Pe {
             Some(Watchdog::new(limit, &fabric, &bootstrap))
         });
         let board = Board::new(Arc::clone(&fabric.control), block, me, watchdog.clone());
-        let net = net::connect(&bootstrap, &fabric, &executor, symmetric(&fabric, places)).await?;
+        let memory = symmetric(&fabric, places);
+        let net = net::connect(&bootstrap, &fabric, &executor, memory, device.as_ref()).await?;
         if let Some(net) = &net {
             executor.attach_net(net);
         }

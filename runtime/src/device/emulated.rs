@@ -1,9 +1,8 @@
 //! A device that is not there: host memory that nobody touches but this module, so that all that is to be done with
 //! device memory can be tested where there is none.
 //!
-//! Its memory lies behind the symmetric heap of the host, where the net finds it, as one that is told of device memory by
-//! its driver would. The addresses that programs see are others, which are reserved and not mapped: who loads from one
-//! faults. Operations happen on a thread of their own, after a latency, in the order of their calls. Words that somebody
+//! Its memory lies behind the symmetric heap of the host, for PEs of other processes to find it. The addresses that programs
+//! see are others, which are reserved and not mapped: who loads from one faults. Operations happen on a thread of their own, after a latency, in the order of their calls. Words that somebody
 //! waits for are looked at after each operation, and else less and less often, since PEs of other processes have threads
 //! of their own that nobody hears of.
 
@@ -37,8 +36,6 @@ pub struct Emulated {
     shown: Segment,
     /// What there is.
     memory: Segment,
-    /// Where in the symmetric memory of the host it begins.
-    at: usize,
     queue: Arc<Queue>,
 }
 
@@ -73,14 +70,13 @@ impl Address {
 }
 
 impl Emulated {
-    /// With `len` bytes of `map` behind `at` in each block, which nobody else may touch but the net.
+    /// With `len` bytes of `map` behind `at` in each block, which nobody else may touch.
     pub fn new(map: &Arc<HostMap>, at: usize, len: usize, latency: Duration) -> Result<Self> {
         let shown = Arc::new(HostMap::reserved(map.count(), map.stride(), "SHMEM_GPU_SYMMETRIC_SIZE")?);
         let queue = Queue { state: Mutex::default(), more: Condvar::new(), latency };
         Ok(Self {
             shown: Segment::new(SegmentId::Gpu, shown, 0, len),
             memory: Segment::new(SegmentId::Gpu, Arc::clone(map), at, len),
-            at,
             queue: Arc::new(queue),
         })
     }
@@ -222,10 +218,6 @@ unsafe impl Device for Emulated {
 
     fn segment(&self) -> &Segment {
         &self.shown
-    }
-
-    fn over_net(&self, offset: usize) -> Option<(SegmentId, usize)> {
-        Some((SegmentId::Heap, self.at + offset))
     }
 
     unsafe fn copy(&self, from: End, to: End, len: usize, done: Done) {

@@ -2,8 +2,8 @@
 //!
 //! A [`Device`] copies between its memory and that of the host, performs atomic operations on it, and tells a [`Done`]
 //! when it has. It reaches the memory of all PEs of this host that have a device; that of other hosts is the
-//! [`Net`](crate::net::Net)'s business, which is told [where](Device::over_net) the memory is, if it can reach it. The
-//! rooms above decide what is awaited.
+//! [`Net`](crate::net::Net)'s business, which has the devices there do what is to be done. The rooms above decide
+//! what is awaited.
 //!
 //! There are two: `cuda`, and [`emulated`], which is for tests. An object of device memory has an address on its own PE, by
 //! which C programs name it, and where no processor can load or store.
@@ -28,7 +28,7 @@ pub(crate) use self::place::{Devices, Made, Parts, make};
 
 use crate::{
     executor::Executor,
-    memory::{Segment, SegmentId},
+    memory::Segment,
     net::{Done, Width},
     transport::Atomic,
 };
@@ -122,9 +122,6 @@ pub unsafe trait Device: Send + Sync + fmt::Debug {
 
     /// The symmetric memory that the heap is in. Its addresses name objects; nothing is at them.
     fn segment(&self) -> &Segment;
-
-    /// Where others find that memory who write past the device, if they can.
-    fn over_net(&self, offset: usize) -> Option<(SegmentId, usize)>;
 
     /// Copies `len` bytes; `done` is told when they are there, and visible to all PEs of this host.
     ///

@@ -27,7 +27,6 @@ use super::{
     ptx,
 };
 use crate::{
-    Error, Result,
     device::{Number, ReduceOp},
     executor::Executor,
     memory::{HostMap, SegmentId},
@@ -50,35 +49,6 @@ const LINGER: [Duration; 2] = [Duration::from_micros(200), Duration::from_millis
 const LOOKS: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
 /// Blocks of threads that keep a multiprocessor busy.
 const BUSY: u32 = 8;
-
-/// Several operations that are one.
-pub(super) struct All {
-    done: Mutex<Option<Done>>,
-    failed: Mutex<Option<Error>>,
-}
-
-impl All {
-    /// Tells `done` when the last reference is dropped.
-    pub(super) fn new(done: Done) -> Self {
-        Self { done: Mutex::new(Some(done)), failed: Mutex::default() }
-    }
-
-    /// The outcome of one of them.
-    pub(super) fn note(&self, outcome: Result<()>) {
-        if let Err(error) = outcome {
-            *lock(&self.failed) = Some(error);
-        }
-    }
-}
-
-impl Drop for All {
-    fn drop(&mut self) {
-        let (done, failed) = (lock(&self.done).take(), lock(&self.failed).take());
-        if let Some(done) = done {
-            done(failed.map_or(Ok(()), Err));
-        }
-    }
-}
 
 /// An address on the host, for another thread.
 pub(super) struct Address(pub(super) *mut u8);

@@ -37,7 +37,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 pub use ptx::modules as kernels;
 
 use self::{
-    lanes::{All, Arguments, Command, Lanes},
+    lanes::{Arguments, Command, Lanes},
     memory::Memory,
 };
 use super::{AnyDevice, Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, place::Made};
@@ -46,7 +46,7 @@ use crate::{
     bootstrap::{self, Bootstrap},
     executor::Executor,
     memory::{HostMap, Segment, SegmentId, copy},
-    net::{Done, Width},
+    net::{All, Done, Width},
     pe::allowed_cpus,
     settings::{GpuSharing, Settings},
     sync::lock,
@@ -250,12 +250,11 @@ impl fmt::Debug for Cuda {
 /// # Safety
 /// Those of that.
 unsafe fn copy_each(device: &Cuda, from: End, to: End, blocks: Blocks, done: Done) {
-    let all = Arc::new(All::new(done));
+    let all = All::new(done);
     for i in 0..blocks.count {
-        let part = Arc::clone(&all);
         let (from, to) = (from.behind(i * blocks.from_stride), to.behind(i * blocks.to_stride));
         // SAFETY: passed on to the caller.
-        unsafe { device.copy(from, to, blocks.len, Box::new(move |copied| part.note(copied))) };
+        unsafe { device.copy(from, to, blocks.len, all.part()) };
     }
 }
 
@@ -280,10 +279,6 @@ unsafe impl Device for Cuda {
 
     fn segment(&self) -> &Segment {
         &self.shown
-    }
-
-    fn over_net(&self, _offset: usize) -> Option<(SegmentId, usize)> {
-        None
     }
 
     unsafe fn copy(&self, from: End, to: End, len: usize, done: Done) {
@@ -442,10 +437,9 @@ unsafe impl Device for Cuda {
     }
 
     fn flush(&self, done: Done) {
-        let all = Arc::new(All::new(done));
+        let all = All::new(done);
         for block in 0..self.memory.count() {
-            let part = Arc::clone(&all);
-            self.lanes.start(block, Command::Nothing, Box::new(move |over| part.note(over)));
+            self.lanes.start(block, Command::Nothing, all.part());
         }
     }
 
