@@ -149,6 +149,9 @@ impl Pe {
             Arc::clone(&bell),
             patience,
         ));
+        if let Some(device) = &device {
+            executor.attach_device(device);
+        }
         bell.attach(&executor);
         let watchdog = fabric.watchdog.get_or_init(|| {
             let limit = settings.hang_limit()?;

@@ -124,21 +124,10 @@ impl Report {
 /// The devices of this machine, for people.
 pub(crate) fn devices() -> Result<String, String> {
     #[cfg(feature = "cuda")]
-    return oxshmem_runtime::device::cuda::describe().map(|devices| {
-        let devices = devices.into_iter().map(|device| {
-            let ((major, minor), driver) = (device.capability, device.driver);
-            let [vmm, travels] = device.maps;
-            format!(
-                "{} (capability {major}.{minor}, the driver knows CUDA {}.{}, vmm: {vmm}, by descriptor: {travels})",
-                device.model,
-                driver / 1000,
-                driver % 1000 / 10,
-            )
-        });
-        devices.collect::<Vec<_>>().join("; ")
-    });
+    let devices = oxshmem_runtime::device::cuda::describe();
     #[cfg(not(feature = "cuda"))]
-    return Err("this was built without CUDA".to_owned());
+    let devices = oxshmem_runtime::device::Description::of_all();
+    devices.map(|devices| devices.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 
 /// Reads until the end, in a thread of its own.

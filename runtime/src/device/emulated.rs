@@ -290,6 +290,31 @@ unsafe impl Device for Emulated {
         fence(Ordering::SeqCst);
     }
 
+    unsafe fn read_now(&self, block: usize, pieces: &[(usize, usize)], mut to: &mut [u8]) {
+        for &(offset, len) in pieces {
+            let (mut from, end) = (offset, offset + len);
+            while from < end {
+                // The longest word that begins there and ends inside.
+                let size =
+                    [8, 4, 2].into_iter().find(|size| from.is_multiple_of(*size) && from + size <= end);
+                let (word, rest) = std::mem::take(&mut to).split_at_mut(size.unwrap_or(1));
+                let address = self.memory.address_unchecked(block, from);
+                // SAFETY: the caller vouches for the bytes, and the memory is aligned to pages.
+                unsafe {
+                    match word.len() {
+                        8 => word.copy_from_slice(&copy::load(address.cast::<u64>()).to_ne_bytes()),
+                        4 => word.copy_from_slice(&copy::load(address.cast::<u32>()).to_ne_bytes()),
+                        2 => word.copy_from_slice(&copy::load(address.cast::<u16>()).to_ne_bytes()),
+                        len => copy::copy(word.as_mut_ptr(), address, len),
+                    }
+                }
+                (from, to) = (from + word.len(), rest);
+            }
+        }
+        // SeqCst: as above.
+        fence(Ordering::SeqCst);
+    }
+
     unsafe fn atomic_now(&self, at: DevicePlace, width: Width, operation: Atomic<u64>) -> u64 {
         // SAFETY: the caller vouches for the word.
         unsafe { apply(self.address(End::Device(at)).get(), width, operation) }

@@ -10,6 +10,7 @@
 
 #[cfg(feature = "cuda")]
 pub mod cuda;
+mod description;
 pub mod emulated;
 mod numbers;
 mod place;
@@ -23,8 +24,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use self::numbers::{Number, ReduceOp};
 pub(crate) use self::place::{Devices, Made, Parts, make};
+pub use self::{
+    description::Description,
+    numbers::{Number, ReduceOp},
+};
 
 use crate::{
     executor::Executor,
@@ -160,6 +164,13 @@ pub unsafe trait Device: Send + Sync + fmt::Debug {
     /// # Safety
     /// As for `copy`.
     unsafe fn copy_now(&self, from: End, to: End, len: usize);
+
+    /// Copies several pieces of a PE's memory, by their offsets and lengths, one behind the other to `to`; over when it returns.
+    /// Each aligned word of up to 8 bytes is read at once.
+    ///
+    /// # Safety
+    /// All pieces must be in bounds, and as long as `to` together.
+    unsafe fn read_now(&self, block: usize, pieces: &[(usize, usize)], to: &mut [u8]);
 
     /// [`atomic`](Self::atomic), over when it returns.
     ///

@@ -6,6 +6,7 @@
 //! lane has such operations to come, what is started on it after them goes to the worker too, so that order is kept.
 
 use std::{
+    borrow::Borrow,
     collections::{BTreeMap, HashMap, VecDeque},
     ffi::c_void,
     num::NonZero,
@@ -380,10 +381,19 @@ impl Lanes {
                 |at: usize, from, len| self.run(block, &Command::In { from, to: to + at as u64, len });
             return self.through(source, len, bring, from);
         }
+        self.run_all(block, [command])
+    }
+
+    /// Runs commands, none of which goes through the host, and returns when all are over.
+    pub(super) fn run_all(
+        &self,
+        block: usize,
+        commands: impl IntoIterator<Item = impl Borrow<Command>>,
+    ) -> Outcome<()> {
         let gpu = self.gpu(block);
         let stream = lock(&gpu.now);
         let _entered = stream.context().enter()?;
-        let told = self.tell(&stream, command);
+        let told = commands.into_iter().try_for_each(|command| self.tell(&stream, command.borrow()));
         // Even if a part of it failed: what was begun uses the caller's memory.
         let over = stream.synchronize();
         told.and(over)

@@ -168,7 +168,7 @@ impl Core {
                     let [heap, scratch] = &self.owner.segments;
                     let applied = apply(&run.words[run.at..run.at + len], self.owner.block, &[heap, scratch]);
                     if let Some(executor) = self.owner.executor.upgrade() {
-                        executor.scan();
+                        executor.scan_host();
                     }
                     (applied, len)
                 }
