@@ -465,7 +465,7 @@ unsafe impl Device for Cuda {
         let slot = self.lanes.slot(to.len());
         let start = slot.as_ref().map_or(to.as_mut_ptr(), |slot| slot.start());
         let mut at = 0;
-        let commands = pieces.iter().map(|&(offset, len)| {
+        let commands = pieces.iter().filter(|(_, len)| *len > 0).map(|&(offset, len)| {
             let to = start.wrapping_add(at);
             at += len;
             Command::Out { from: self.at(DevicePlace { block, offset }), to, len }
