@@ -5,8 +5,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{
-    cluster, is_pending, offloading, on_one_host, on_pes, poll_once, refused, settings, soon, time_limit,
-    with_device,
+    cluster, is_pending, offloading, on_pes, poll_once, refused, settings, soon, time_limit, with_device,
 };
 use oxshmem::{
     Error, Result, Signal, SymView,
@@ -239,9 +238,6 @@ fn a_signal_follows_its_data_whichever_of_them_is_in_device_memory() {
 
 fn an_operation_is_under_way_until_the_device_has_done_it_and_quiet_waits() {
     let _limit = time_limit(60);
-    if !on_one_host("the net reaches the device's memory of other hosts at once") {
-        return;
-    }
     const LATENCY: Duration = Duration::from_millis(30);
     let done = cluster(2, slow(LATENCY), |world| async move {
         let there = device::<u64>(&world, 8).await?;
@@ -362,6 +358,54 @@ fn a_wait_for_a_device_fails_when_its_writer_is_lost() {
         outcome.map(drop)
     });
     assert!(done.unwrap_err().to_string().contains("gives up"));
+}
+
+/// More than may be under way to a PE of another host at a time, by far, and not in whole parts.
+fn long_transfers_cross_each_other_and_many_short_ones_are_all_there() {
+    let _limit = time_limit(120);
+    const LEN: usize = 300_001;
+    on_pes(with_device(), |world| async move {
+        let (me, n) = (world.my_pe(), world.n_pes());
+        let (ctx, next, before) = (world.context(), (me + 1) % n, (me + n - 1) % n);
+        let (mine, there) = (device::<u64>(&world, LEN).await?, device::<u64>(&world, LEN).await?);
+        let (flag, counts) = (device::<u64>(&world, 1).await?, device::<u64>(&world, 1000).await?);
+        let host = world.alloc_zeroed::<u64>(LEN).await?;
+        mine.view().write(&numbers(me, LEN));
+        host.view().write(&numbers(me + 50, LEN));
+        world.barrier_all().await?;
+
+        // All PEs put and get at once, of every kind of memory.
+        let put = ctx.put_nbi(&there, mine.view(), next);
+        let got = ctx.get_nbi(vec![0; LEN], &mine, next);
+        put.await?;
+        assert!(got.await? == numbers(next, LEN));
+        world.barrier_all().await?;
+        assert!(there.view().to_vec() == numbers(before, LEN));
+        world.barrier_all().await?;
+        ctx.put_signal(&there, &numbers(me + 100, LEN)[..], flag.at(0), Signal::Set(1), next).await?;
+        flag.at(0).wait_until(Cmp::Eq, 1).await?;
+        assert!(there.view().to_vec() == numbers(before + 100, LEN), "a signal behind what was borrowed");
+        world.barrier_all().await?;
+        ctx.put_signal(&there, host.view(), flag.at(0), Signal::Add(1), next).await?;
+        flag.at(0).wait_until(Cmp::Eq, 2).await?;
+        assert!(there.view().to_vec() == numbers(before + 50, LEN), "a signal behind symmetric memory");
+        world.barrier_all().await?;
+        ctx.get_into(host.view(), &mine, next).await?;
+        assert!(host.view().to_vec() == numbers(next, LEN));
+
+        // A fence keeps what comes later behind, and nothing is lost of what nobody waits for.
+        for round in 0..5 {
+            for i in 0..1000 {
+                ctx.p(counts.at(i), round * 1000 + i as u64, next).await?;
+            }
+            ctx.fence().await?;
+        }
+        (0..1000).for_each(|i| drop(ctx.add(counts.at(i), 7, next)));
+        ctx.quiet().await?;
+        world.barrier_all().await?;
+        assert!(counts.view().to_vec().into_iter().eq((0..1000).map(|i| 4_000 + i + 7)));
+        world.barrier_all().await
+    });
 }
 
 fn contexts_of_teams_number_their_pes_on_devices_too() {
@@ -601,6 +645,7 @@ common::cases! {
         atomics_of_all_pes_on_one_word_of_a_device_are_not_lost
         a_signal_follows_its_data_whichever_of_them_is_in_device_memory
         waits_and_tests_look_at_device_memory
+        long_transfers_cross_each_other_and_many_short_ones_are_all_there
         contexts_of_teams_number_their_pes_on_devices_too
         accessors_copy_and_pointers_to_device_memory_there_are_none
         blocks_of_the_gpu_space_grow_move_and_come_back

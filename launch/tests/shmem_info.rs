@@ -46,6 +46,19 @@ fn nodes_pages_and_partitions_are_shown() {
 }
 
 #[test]
+fn devices_are_listed_or_one_line_says_why_there_are_none() {
+    let ((good, text), (parsed, json)) = (shmem_info(&[], &[]), shmem_info(&["--json"], &[]));
+    assert!(good && parsed, "{text}{json}");
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("device ")).collect();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    match json["devices_missing"].as_str() {
+        Some(why) => assert_eq!(lines, [format!("device      none: {why}")]),
+        None => assert_eq!(json["devices"].as_array().map(Vec::len), Some(lines.len())),
+    }
+    assert!(!lines.is_empty());
+}
+
+#[test]
 fn a_partition_that_cannot_be_read_is_one_line() {
     let (good, text) = shmem_info(&[], &[("SMAX_SYMMETRIC_PARTITION1", "size=many")]);
     assert!(!good && text.lines().count() == 1, "{text}");

@@ -18,7 +18,7 @@ use std::{
 use oxshmem_runtime::{
     Error, Pe, Result,
     device::DevicePlace,
-    memory::Extent,
+    memory::{Extent, SegmentId},
     net::{Net, Spot},
     opset::OpSet,
     settings::SpaceKind,
@@ -545,24 +545,12 @@ impl<M: Sharing> Context<M> {
         if !self.pe.has_device(world_pe) {
             return Err(Error::OutsideSpace { call, space: SpaceKind::Gpu, pe: world_pe });
         }
-        let device = self.pe.device().ok_or_else(|| self.misdirected(call, pe))?;
         let hosts = &self.pe.placement().hosts;
         if hosts.host_of(world_pe) == hosts.host_of(self.pe.me()) {
             return Ok(Target::Device(DevicePlace { block: hosts.block_of(world_pe), offset }));
         }
         let net = self.pe.net().ok_or_else(|| self.misdirected(call, pe))?;
-        match device.over_net(offset) {
-            Some((segment, offset)) => {
-                Ok(Target::Far(Far { net, pe, spot: Spot { pe: world_pe, segment, offset } }))
-            }
-            None => Err(Error::Unsupported {
-                what: format!(
-                    "{call}: the {} device of PE {world_pe} is on another host, and {} does not reach device memory",
-                    device.name(),
-                    net.name()
-                ),
-            }),
-        }
+        Ok(Target::Far(Far { net, pe, spot: Spot { pe: world_pe, segment: SegmentId::Gpu, offset } }))
     }
 
     /// The place of `view` on `pe`, if that is among the PEs of this host and nothing is wrong. One comparison for

@@ -2,11 +2,13 @@
 //! they are over.
 //!
 //! All of them are entered in the op set until they are over, which is when the data is where it belongs: local and remote
-//! completion are one here, but for a source that has been copied when the call returns. What a device does with memory
-//! of another host goes over the net, which reads and writes device memory there; what comes from the device here goes
-//! through a buffer of this process in between.
+//! completion are one here, but for a source that has been copied when the call returns. What goes between device memory
+//! here and another host passes through a few buffers of this process, part by part.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use oxshmem_runtime::{
     Error, Pe, Result,
@@ -78,6 +80,53 @@ impl Bounce {
     }
 }
 
+/// How much of a transfer between a device here and another host is in this process at a time: so many buffers, of so many bytes.
+const BUFFERS: usize = 4;
+const BUFFER: usize = 256 << 10;
+
+/// A transfer between a device here and another host. It is over when nobody holds it any more.
+struct Relay {
+    pe: Arc<Pe>,
+    from: Side,
+    to: Side,
+    len: usize,
+    /// Where the next part begins.
+    at: AtomicUsize,
+    all: Gathering,
+}
+
+// SAFETY: as for `Side`; the rest can be shared.
+unsafe impl Sync for Relay {}
+
+impl Relay {
+    /// Brings the next part through `bounce`, and those after it, if there is any left.
+    fn bring(self: Arc<Self>, mut bounce: Bounce) {
+        // Relaxed: parts have nothing to do with each other.
+        let at = self.at.fetch_add(BUFFER, Ordering::Relaxed);
+        if at >= self.len {
+            return;
+        }
+        let len = BUFFER.min(self.len - at);
+        let (from, to, between) = (self.from.behind(at), self.to.behind(at), bounce.side());
+        let pe = Arc::clone(&self.pe);
+        let then = move |half: Result<()>| {
+            if half.is_err() {
+                return self.all.note(half);
+            }
+            let pe = Arc::clone(&self.pe);
+            let free = move |copied: Result<()>| match copied {
+                Ok(()) => self.bring(bounce),
+                Err(_) => self.all.note(copied),
+            };
+            // SAFETY: what is told holds the buffer; both sides are in bounds by the word of who began the transfer, until its
+            // end is told.
+            unsafe { copy(&pe, between, to, len, Box::new(free)) };
+        };
+        // SAFETY: as above.
+        unsafe { copy(&pe, from, between, len, Box::new(then)) };
+    }
+}
+
 /// What is known of an operation on a PE, for what its end does.
 struct There<T: Element> {
     pe: Arc<Pe>,
@@ -134,25 +183,20 @@ unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, done: Done) {
                 net.put(spot, from, len, Box::new(flush));
             }
             // One side is far, the other is not in host memory.
-            (Side::Far(_), ..) | (_, Side::Far(_), _) => {
-                let mut bounce = Bounce::new(len);
-                let between = bounce.side();
-                let pe_of = Arc::clone(pe);
-                let then = move |half: Result<()>| match half {
-                    Ok(()) => {
-                        let free = Box::new(move |copied| {
-                            drop(bounce);
-                            done(copied);
-                        });
-                        copy(&pe_of, between, to, len, free);
-                    }
-                    Err(error) => done(Err(error)),
-                };
-                if net.is_none() {
-                    return then(Err(Error::Finalized { call: "copy" }));
+            (Side::Far(_), _, Some(_)) | (_, Side::Far(_), Some(_)) => {
+                let relay = Arc::new(Relay {
+                    pe: Arc::clone(pe),
+                    from,
+                    to,
+                    len,
+                    at: AtomicUsize::new(0),
+                    all: Gathering::new(done),
+                });
+                for _ in 0..BUFFERS.min(len.div_ceil(BUFFER).max(1)) {
+                    Arc::clone(&relay).bring(Bounce::new(BUFFER.min(len)));
                 }
-                copy(pe, from, between, len, Box::new(then));
             }
+            (Side::Far(_), ..) | (_, Side::Far(_), _) => done(Err(Error::Finalized { call: "copy" })),
             (from, to, _) => match (end(from), end(to)) {
                 (Some(from), Some(to)) => device.copy(from, to, len, done),
                 _ => unreachable!("what is far was above"),

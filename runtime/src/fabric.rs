@@ -100,7 +100,7 @@ impl Fabric {
             }
             Bell::InProcess(executor) => {
                 if let Some(executor) = executor.get().and_then(Weak::upgrade) {
-                    executor.scan();
+                    executor.scan_host();
                 }
             }
         }

@@ -149,13 +149,17 @@ impl Pe {
             Arc::clone(&bell),
             patience,
         ));
+        if let Some(device) = &device {
+            executor.attach_device(device);
+        }
         bell.attach(&executor);
         let watchdog = fabric.watchdog.get_or_init(|| {
             let limit = settings.hang_limit()?;
             Some(Watchdog::new(limit, &fabric, &bootstrap))
         });
         let board = Board::new(Arc::clone(&fabric.control), block, me, watchdog.clone());
-        let net = net::connect(&bootstrap, &fabric, &executor, symmetric(&fabric, places)).await?;
+        let memory = symmetric(&fabric, places);
+        let net = net::connect(&bootstrap, &fabric, &executor, memory, device.as_ref()).await?;
         if let Some(net) = &net {
             executor.attach_net(net);
         }

@@ -62,7 +62,7 @@ impl Report {
     }
 
     fn row(&mut self, part: &Part, outcome: &str, took: Duration) {
-        let pes = part.processes.map_or("in one process".to_owned(), |n| format!("{n} processes"));
+        let pes = pes(part);
         let (name, sharing, took) = (&part.name, part.sharing, took.as_secs_f64());
         self.line(&format!("| {name} | {sharing} | {pes} | {outcome} | {took:.1} |"));
     }
@@ -74,7 +74,7 @@ impl Report {
                 self.row(part, "ok", ended.took);
             }
             Some(why) => {
-                self.failed.push(format!("{} ({:?} processes, {})", part.name, part.processes, part.sharing));
+                self.failed.push(format!("{} ({}, {})", part.name, pes(part), part.sharing));
                 self.row(part, &format!("**FAILED**: {why}"), ended.took);
                 self.output(&ended);
                 // The table goes on.
@@ -124,21 +124,10 @@ impl Report {
 /// The devices of this machine, for people.
 pub(crate) fn devices() -> Result<String, String> {
     #[cfg(feature = "cuda")]
-    return oxshmem_runtime::device::cuda::describe().map(|devices| {
-        let devices = devices.into_iter().map(|device| {
-            let ((major, minor), driver) = (device.capability, device.driver);
-            let [vmm, travels] = device.maps;
-            format!(
-                "{} (capability {major}.{minor}, the driver knows CUDA {}.{}, vmm: {vmm}, by descriptor: {travels})",
-                device.model,
-                driver / 1000,
-                driver % 1000 / 10,
-            )
-        });
-        devices.collect::<Vec<_>>().join("; ")
-    });
+    let devices = oxshmem_runtime::device::cuda::describe();
     #[cfg(not(feature = "cuda"))]
-    return Err("this was built without CUDA".to_owned());
+    let devices = oxshmem_runtime::device::Description::of_all();
+    devices.map(|devices| devices.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 
 /// Reads until the end, in a thread of its own.
@@ -171,4 +160,13 @@ fn date(at: SystemTime) -> String {
         month += 1;
     }
     format!("{year}-{month:02}-{:02} {:02}:{:02} UTC", days + 1, of_day / 3600, of_day % 3600 / 60)
+}
+
+/// What the PEs of a part are, and where.
+fn pes(part: &Part) -> String {
+    let pes = part.processes.map_or("in one process".to_owned(), |n| format!("{n} processes"));
+    match part.hosts {
+        1 => pes,
+        hosts => format!("{pes} on {hosts} simulated hosts"),
+    }
 }

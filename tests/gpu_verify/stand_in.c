@@ -87,6 +87,10 @@ R cuDeviceGetName(char *n, int len, int d) {
     snprintf(n, len, "Fake device");
     return OK;
 }
+R cuDeviceTotalMem_v2(size_t *bytes, int d) {
+    *bytes = (size_t)3 << 29;
+    return OK;
+}
 R cuDeviceGetUuid_v2(char *u, int d) {
     memset(u, 0x10 + d, 16);
     return OK;

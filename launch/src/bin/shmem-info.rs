@@ -13,6 +13,7 @@ use clap::Parser;
 use oxshmem_launch::shmem_info::Options;
 use oxshmem_runtime::{
     Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
+    device::Description,
     memory::kinds::{HugePages, Topology, forecast, host_memory},
     net::{ATOMICS, UcxFound},
     settings::{FenceSide, Settings, markdown, unknown},
@@ -51,6 +52,8 @@ struct Report {
     page_size: usize,
     membarrier: bool,
     ucx: UcxFound,
+    /// Or why there are none.
+    devices: std::result::Result<Vec<Description>, String>,
     waiting: Vec<Waiting>,
     topology: Topology,
     huge_pages: Vec<HugePages>,
@@ -85,6 +88,7 @@ impl Report {
             page_size: rustix::param::page_size(),
             membarrier,
             ucx: UcxFound::look(),
+            devices: Description::of_all(),
             unknown: unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())),
             settings,
         })
@@ -104,6 +108,13 @@ impl Report {
         facts.push(("shm", "to PEs of this host: loads and stores of their memory".to_owned()));
         facts.push(("ucx", ucx));
         facts.push(("atomics", ATOMICS.to_owned()));
+        match &self.devices {
+            Ok(devices) => {
+                let numbered = devices.iter().enumerate();
+                facts.extend(numbered.map(|(i, device)| ("device", format!("{i}: {device}"))));
+            }
+            Err(why) => facts.push(("device", format!("none: {why}"))),
+        }
         for waiting in &self.waiting {
             facts.push(("waiting", waiting.sentence(self.settings.yield_rounds)));
         }
@@ -169,6 +180,17 @@ impl Report {
             UcxFound::Loaded { version, file } => (json!({ "version": version, "file": file }), Value::Null),
             UcxFound::Missing(reason) => (Value::Null, json!(reason)),
         };
+        let devices = self.devices.iter().flatten().map(|device| {
+            json!({
+                "model": device.model,
+                "uuid": device.uuid,
+                "memory": device.memory,
+                "compute_capability": format!("{}.{}", device.capability.0, device.capability.1),
+                "driver_cuda": device.cuda(),
+                "sharing": device.sharing(),
+                "unfit": device.unfit(),
+            })
+        });
         let report = json!({
             "vendor": VENDOR_NAME,
             "version": env!("CARGO_PKG_VERSION"),
@@ -179,6 +201,8 @@ impl Report {
             "ucx": ucx,
             "ucx_missing": ucx_missing,
             "atomics": ATOMICS,
+            "devices": devices.collect::<Value>(),
+            "devices_missing": self.devices.as_ref().err(),
             "waiting": waiting.collect::<Value>(),
             "nodes": nodes.collect::<Value>(),
             "huge_pages": pages.collect::<Value>(),

@@ -9,14 +9,15 @@ use std::{
 use oxshmem_runtime::{
     Pe, Result,
     activity::{Call, Place},
-    executor::{Fired, Probe, WatchKey, Word},
+    device::End,
+    executor::{DeviceWords, Fired, Probe, WatchKey, Word},
 };
 
 use super::{
     Cmp, ended,
     set::Masked,
     waitable::Waitable,
-    word::{look, reader, tell, unwatch, watch_device},
+    word::{look, tell, unwatch, watch_device},
 };
 use crate::trace::trace_operation;
 
@@ -58,12 +59,33 @@ impl<'a, T: Waitable> Condition<'a, T> {
         }
     }
 
-    fn holds(&self, i: usize) -> bool {
-        self.cmp.holds(look(self.set.words.at(i)), self.value(i))
+    /// What there is to see now. Words in device memory are read once, all together; others when they are looked at.
+    fn see(&self) -> Seen<T> {
+        let mut seen = Seen { first: 0, values: Vec::new() };
+        if let Some((device, End::Device(place))) = self.set.words.on_device()
+            && let Some(first) = (0..self.len()).find(|&i| self.includes(i))
+        {
+            let last = (first..self.len()).rfind(|&i| self.includes(i)).unwrap_or(first);
+            seen = Seen { first, values: vec![T::zeroed(); last - first + 1] };
+            let (size, bytes) = (size_of::<T>(), bytemuck::cast_slice_mut(&mut seen.values));
+            // SAFETY: the words are in bounds, and as long as the bytes.
+            unsafe { device.read_now(place.block, &[(place.offset + first * size, bytes.len())], bytes) };
+        }
+        seen
+    }
+
+    fn holds(&self, seen: &Seen<T>, i: usize) -> bool {
+        let value = if self.set.words.is_on_device() {
+            seen.values[i - seen.first]
+        } else {
+            look(self.set.words.at(i))
+        };
+        self.cmp.holds(value, self.value(i))
     }
 
     pub(super) fn all(&self) -> Option<()> {
-        (0..self.len()).all(|i| !self.includes(i) || self.holds(i)).then_some(())
+        let seen = self.see();
+        (0..self.len()).all(|i| !self.includes(i) || self.holds(&seen, i)).then_some(())
     }
 
     pub(super) fn any(&self) -> Option<Option<usize>> {
@@ -71,12 +93,14 @@ impl<'a, T: Waitable> Condition<'a, T> {
         if !(0..len).any(|i| self.includes(i)) {
             return Some(None);
         }
-        let first = turn(len);
-        (first..len).chain(0..first).find(|&i| self.includes(i) && self.holds(i)).map(Some)
+        let (first, seen) = (turn(len), self.see());
+        (first..len).chain(0..first).find(|&i| self.includes(i) && self.holds(&seen, i)).map(Some)
     }
 
     pub(super) fn some(&self) -> Option<Vec<usize>> {
-        let satisfied: Vec<_> = (0..self.len()).filter(|&i| self.includes(i) && self.holds(i)).collect();
+        let seen = self.see();
+        let satisfied: Vec<_> =
+            (0..self.len()).filter(|&i| self.includes(i) && self.holds(&seen, i)).collect();
         let empty = satisfied.is_empty() && (0..self.len()).any(|i| self.includes(i));
         (!empty).then_some(satisfied)
     }
@@ -84,43 +108,60 @@ impl<'a, T: Waitable> Condition<'a, T> {
     /// Something that any thread can look at: whether all words compare, or, if not `all` are asked for, whether
     /// one more of those that do not compare now does.
     fn probe(&self, all: bool) -> Probe {
-        let (mut open, mut indices): (Vec<Word>, Vec<usize>) = Default::default();
+        let mut open: Vec<Word> = Vec::new();
         for i in (0..self.len()).filter(|&i| self.includes(i)) {
             let word = self.set.words.at(i);
-            indices.push(i);
             // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the words mapped.
             open.push(unsafe {
                 let bits = self.value(i).to_bits();
                 Word::new(word.as_view().own(), size_of::<T>(), T::SIGNED, self.cmp.accepts(), bits)
             });
         }
-        let read = reader(self.set.words);
-        let holds = move |i: usize, word: &Word| match &read {
-            None => word.holds(),
-            Some(read) => word.satisfied_by(read(indices[i])).is_some(),
-        };
+        if self.set.words.is_on_device() {
+            return Probe::OnDevice(self.on_device(open, all));
+        }
         if all {
             // Words are done with in turn, so that n of them cost n looks in all, not n at every wake.
             let mut done = 0;
             return Probe::Custom(Box::new(move || {
-                while done < open.len() && holds(done, &open[done]) {
+                while done < open.len() && open[done].holds() {
                     done += 1;
                 }
                 done == open.len()
             }));
         }
         // Words that compare already do not end the wait by themselves, unless they stop and start again.
-        let mut before: Vec<bool> = open.iter().enumerate().map(|(i, word)| holds(i, word)).collect();
+        let mut before: Vec<bool> = open.iter().map(Word::holds).collect();
         Probe::Custom(Box::new(move || {
             let mut changed = false;
-            for (i, (word, before)) in open.iter().zip(&mut before).enumerate() {
-                let now = holds(i, word);
+            for (word, before) in open.iter().zip(&mut before) {
+                let now = word.holds();
                 changed |= now && !*before;
                 *before = now;
             }
             changed
         }))
     }
+
+    /// The same of device memory, where `words` are those that are included.
+    #[cold]
+    fn on_device(&self, words: Vec<Word>, all: bool) -> DeviceWords {
+        let included = (0..self.len()).filter(|&i| self.includes(i));
+        let offset = |i: usize| self.set.words.extent().offset + i * size_of::<T>();
+        let words = included.clone().map(offset).zip(words).collect();
+        if all {
+            return DeviceWords::all(words);
+        }
+        let seen = self.see();
+        DeviceWords::another(words, included.map(|i| self.holds(&seen, i)).collect())
+    }
+}
+
+/// Words of a set as they were at one time, if they are in device memory.
+struct Seen<T> {
+    /// The number of the first.
+    first: usize,
+    values: Vec<T>,
 }
 
 /// Waits until `satisfied` finds something in `condition`.

@@ -10,7 +10,7 @@ use std::{
 use oxshmem_runtime::{
     Pe, Result,
     activity::{Activity, Awaited, Call, Place},
-    executor::{Fired, Probe, WatchKey, Word},
+    executor::{DeviceWords, Fired, Probe, WatchKey, Word},
     memory::{Extent, SegmentId},
 };
 use oxshmem_spaces::{SymRef, SymView};
@@ -104,11 +104,12 @@ impl WordWait {
             let address = word.as_view().own();
             Word::new(address, size_of::<T>(), T::SIGNED, cmp.accepts(), value.to_bits())
         };
-        let probe = match reader(word.as_view()) {
-            None => Probe::Word(awaited),
-            Some(read) => Probe::Read(Box::new(move || awaited.satisfied_by(read(0)))),
-        };
         let extent = word.as_view().extent();
+        let probe = if word.as_view().is_on_device() {
+            Probe::OnDevice(DeviceWords::all(vec![(extent.offset, awaited)]))
+        } else {
+            Probe::Word(awaited)
+        };
         tracing::trace!(target: "oxshmem", call = "wait_until", "not yet: leaves it to the driver");
         let place = tell();
         self.watch = Some((executor.register(probe, extent, allocation, waker), place));
@@ -197,13 +198,6 @@ pub(super) fn watch_device<T: Waitable>(words: SymView<'_, T>) {
     if let Some((device, _)) = words.on_device() {
         device.watch(Arc::downgrade(words.pe().executor()));
     }
-}
-
-/// What reads the bits of a word in device memory, from any thread, if the words are there.
-pub(super) fn reader<T: Waitable>(words: SymView<'_, T>) -> Option<impl Fn(usize) -> u64 + Send + use<T>> {
-    words.on_device()?;
-    let words = words.to_owned();
-    Some(move |i| words.at(i).load().to_bits())
 }
 
 /// This PE's value of a word, with all that its writer made visible before.

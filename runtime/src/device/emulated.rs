@@ -1,9 +1,8 @@
 //! A device that is not there: host memory that nobody touches but this module, so that all that is to be done with
 //! device memory can be tested where there is none.
 //!
-//! Its memory lies behind the symmetric heap of the host, where the net finds it, as one that is told of device memory by
-//! its driver would. The addresses that programs see are others, which are reserved and not mapped: who loads from one
-//! faults. Operations happen on a thread of their own, after a latency, in the order of their calls. Words that somebody
+//! Its memory lies behind the symmetric heap of the host, for PEs of other processes to find it. The addresses that programs
+//! see are others, which are reserved and not mapped: who loads from one faults. Operations happen on a thread of their own, after a latency, in the order of their calls. Words that somebody
 //! waits for are looked at after each operation, and else less and less often, since PEs of other processes have threads
 //! of their own that nobody hears of.
 
@@ -37,8 +36,6 @@ pub struct Emulated {
     shown: Segment,
     /// What there is.
     memory: Segment,
-    /// Where in the symmetric memory of the host it begins.
-    at: usize,
     queue: Arc<Queue>,
 }
 
@@ -73,14 +70,13 @@ impl Address {
 }
 
 impl Emulated {
-    /// With `len` bytes of `map` behind `at` in each block, which nobody else may touch but the net.
+    /// With `len` bytes of `map` behind `at` in each block, which nobody else may touch.
     pub fn new(map: &Arc<HostMap>, at: usize, len: usize, latency: Duration) -> Result<Self> {
         let shown = Arc::new(HostMap::reserved(map.count(), map.stride(), "SHMEM_GPU_SYMMETRIC_SIZE")?);
         let queue = Queue { state: Mutex::default(), more: Condvar::new(), latency };
         Ok(Self {
             shown: Segment::new(SegmentId::Gpu, shown, 0, len),
             memory: Segment::new(SegmentId::Gpu, Arc::clone(map), at, len),
-            at,
             queue: Arc::new(queue),
         })
     }
@@ -224,10 +220,6 @@ unsafe impl Device for Emulated {
         &self.shown
     }
 
-    fn over_net(&self, offset: usize) -> Option<(SegmentId, usize)> {
-        Some((SegmentId::Heap, self.at + offset))
-    }
-
     unsafe fn copy(&self, from: End, to: End, len: usize, done: Done) {
         let (from, to, map) = (self.address(from), self.address(to), Arc::clone(self.memory.map()));
         self.start(Box::new(move || {
@@ -294,6 +286,31 @@ unsafe impl Device for Emulated {
         let (from, to) = (self.address(from), self.address(to));
         // SAFETY: the caller vouches for both ends.
         unsafe { copy::copy(to.get(), from.get(), len) };
+        // SeqCst: as above.
+        fence(Ordering::SeqCst);
+    }
+
+    unsafe fn read_now(&self, block: usize, pieces: &[(usize, usize)], mut to: &mut [u8]) {
+        for &(offset, len) in pieces {
+            let (mut from, end) = (offset, offset + len);
+            while from < end {
+                // The longest word that begins there and ends inside.
+                let size =
+                    [8, 4, 2].into_iter().find(|size| from.is_multiple_of(*size) && from + size <= end);
+                let (word, rest) = std::mem::take(&mut to).split_at_mut(size.unwrap_or(1));
+                let address = self.memory.address_unchecked(block, from);
+                // SAFETY: the caller vouches for the bytes, and the memory is aligned to pages.
+                unsafe {
+                    match word.len() {
+                        8 => word.copy_from_slice(&copy::load(address.cast::<u64>()).to_ne_bytes()),
+                        4 => word.copy_from_slice(&copy::load(address.cast::<u32>()).to_ne_bytes()),
+                        2 => word.copy_from_slice(&copy::load(address.cast::<u16>()).to_ne_bytes()),
+                        len => copy::copy(word.as_mut_ptr(), address, len),
+                    }
+                }
+                (from, to) = (from + word.len(), rest);
+            }
+        }
         // SeqCst: as above.
         fence(Ordering::SeqCst);
     }

@@ -2,14 +2,15 @@
 //!
 //! A [`Device`] copies between its memory and that of the host, performs atomic operations on it, and tells a [`Done`]
 //! when it has. It reaches the memory of all PEs of this host that have a device; that of other hosts is the
-//! [`Net`](crate::net::Net)'s business, which is told [where](Device::over_net) the memory is, if it can reach it. The
-//! rooms above decide what is awaited.
+//! [`Net`](crate::net::Net)'s business, which has the devices there do what is to be done. The rooms above decide
+//! what is awaited.
 //!
 //! There are two: `cuda`, and [`emulated`], which is for tests. An object of device memory has an address on its own PE, by
 //! which C programs name it, and where no processor can load or store.
 
 #[cfg(feature = "cuda")]
 pub mod cuda;
+mod description;
 pub mod emulated;
 mod numbers;
 mod place;
@@ -23,12 +24,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use self::numbers::{Number, ReduceOp};
 pub(crate) use self::place::{Devices, Made, Parts, make};
+pub use self::{
+    description::Description,
+    numbers::{Number, ReduceOp},
+};
 
 use crate::{
     executor::Executor,
-    memory::{Segment, SegmentId},
+    memory::Segment,
     net::{Done, Width},
     transport::Atomic,
 };
@@ -123,9 +127,6 @@ pub unsafe trait Device: Send + Sync + fmt::Debug {
     /// The symmetric memory that the heap is in. Its addresses name objects; nothing is at them.
     fn segment(&self) -> &Segment;
 
-    /// Where others find that memory who write past the device, if they can.
-    fn over_net(&self, offset: usize) -> Option<(SegmentId, usize)>;
-
     /// Copies `len` bytes; `done` is told when they are there, and visible to all PEs of this host.
     ///
     /// # Safety
@@ -163,6 +164,13 @@ pub unsafe trait Device: Send + Sync + fmt::Debug {
     /// # Safety
     /// As for `copy`.
     unsafe fn copy_now(&self, from: End, to: End, len: usize);
+
+    /// Copies several pieces of a PE's memory, by their offsets and lengths, one behind the other to `to`; over when it returns.
+    /// Each aligned word of up to 8 bytes is read at once.
+    ///
+    /// # Safety
+    /// All pieces must be in bounds, and as long as `to` together.
+    unsafe fn read_now(&self, block: usize, pieces: &[(usize, usize)], to: &mut [u8]);
 
     /// [`atomic`](Self::atomic), over when it returns.
     ///

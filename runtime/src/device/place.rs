@@ -84,8 +84,12 @@ fn see() -> Seen {
     #[cfg(feature = "cuda")]
     return super::cuda::visible();
     #[cfg(not(feature = "cuda"))]
-    return Err("this oxshmem was built without CUDA (its feature cuda)".to_owned());
+    return Err(WITHOUT.to_owned());
 }
+
+/// Why there is none.
+#[cfg(not(feature = "cuda"))]
+pub(super) const WITHOUT: &str = "this oxshmem was built without CUDA (its feature cuda)";
 
 /// The device that the PEs of a process have in common, once the first of them has made it.
 pub(crate) type Made = Mutex<Option<AnyDevice>>;

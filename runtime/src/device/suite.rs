@@ -10,6 +10,7 @@ pub fn check(device: &dyn Device) {
     assert!(device.segment().blocks() >= 2 && device.segment().len() >= 64 << 10);
     bytes_arrive_and_come_back(device);
     copies_between_pes_happen_in_their_order(device);
+    pieces_are_read_one_behind_the_other(device);
     atomics_return_what_was_there(device);
     atomics_of_threads_are_not_lost(device);
     blocks_go_between_memory_of_all_kinds(device);
@@ -27,6 +28,20 @@ fn copy(device: &dyn Device, from: End, to: End, len: usize) {
 
 fn at(block: usize, offset: usize) -> End {
     End::Device(DevicePlace { block, offset })
+}
+
+fn pieces_are_read_one_behind_the_other(device: &dyn Device) {
+    let mut source: Vec<u8> = (0..20_000).map(|i| (i % 251) as u8).collect();
+    copy(device, End::Host(source.as_mut_ptr()), at(1, 64), source.len());
+    let pieces = [(64, 8), (72, 0), (80, 8000), (8083, 5), (9000, 1), (9064, 11_000)];
+    let mut read = vec![0; pieces.iter().map(|(_, len)| len).sum()];
+    // SAFETY: in bounds, and as long together.
+    unsafe { device.read_now(1, &pieces, &mut read) };
+    let expected: Vec<u8> =
+        pieces.iter().flat_map(|&(from, len)| source[from - 64..][..len].to_vec()).collect();
+    assert!(read == expected);
+    // SAFETY: there are none.
+    unsafe { device.read_now(0, &[], &mut []) };
 }
 
 fn bytes_arrive_and_come_back(device: &dyn Device) {

@@ -23,12 +23,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use watch::{Fired, Probe, WatchKey, Word};
+pub use watch::{DeviceWords, Fired, Probe, WatchKey, Word};
 
-use self::{driver::Driver, watch::Watches};
+use self::{
+    driver::Driver,
+    watch::{Seen, Watches},
+};
 use crate::{
     Error, Result,
     control::{Control, Sleep},
+    device::AnyDevice,
     doorbell::{announce_awake, announce_sleep},
     fabric::Bell,
     memory::{Extent, SegmentId},
@@ -93,6 +97,8 @@ pub struct Executor {
     net: OnceLock<Arc<dyn Net>>,
     /// How long drivers wait for that.
     linger: Linger,
+    /// Who reads words of device memory.
+    device: OnceLock<AnyDevice>,
 }
 
 impl Executor {
@@ -120,6 +126,7 @@ impl Executor {
             driver: Driver::default(),
             net: OnceLock::new(),
             linger: Linger::default(),
+            device: OnceLock::new(),
         }
     }
 
@@ -175,6 +182,12 @@ impl Executor {
     /// Whether whoever waits for something is asleep. A hint.
     pub(crate) fn is_asleep(&self) -> bool {
         self.sleep().sleeping.load(Ordering::Relaxed) != 0 || self.driver.dozes()
+    }
+
+    /// Says who reads words of device memory.
+    pub(crate) fn attach_device(&self, device: &AnyDevice) {
+        // A PE joins once, so the slot is empty.
+        let _ = self.device.set(Arc::clone(device));
     }
 
     /// Says what else makes progress.
@@ -262,14 +275,13 @@ impl Executor {
 
     /// Looks at all watched words and wakes the futures whose wait is over.
     pub fn scan(&self) {
-        let mut woken = Vec::new();
-        {
-            let mut watches = lock(&self.watches);
-            watches.fire(self.failure.get().is_some(), &mut woken);
-            self.settle(woken.len());
-        }
-        // After the lock is released: a waker may run the future at once.
-        woken.into_iter().for_each(wake);
+        let seen = self.see();
+        self.wake_by(seen.as_ref());
+    }
+
+    /// [`scan`](Self::scan), for who has stored to host memory.
+    pub(crate) fn scan_host(&self) {
+        self.wake_by(None);
     }
 
     /// [`scan`](Self::scan), for who knows that words of that memory may have changed. Whether such words are still waited for.
@@ -279,6 +291,30 @@ impl Executor {
             self.scan();
         }
         watched()
+    }
+
+    /// Reads all words of device memory that are waited for, in one go, if there are any.
+    fn see(&self) -> Option<Seen> {
+        let device = self.device.get()?;
+        let words = lock(&self.watches).on_device();
+        if words.is_empty() {
+            return None;
+        }
+        let mut seen = Seen::covering(words, device.segment().len());
+        // Without the lock: this may take some microseconds. SAFETY: watched words are in bounds.
+        seen.fill(|pieces, bytes| unsafe { device.read_now(self.block, pieces, bytes) });
+        Some(seen)
+    }
+
+    fn wake_by(&self, seen: Option<&Seen>) {
+        let mut woken = Vec::new();
+        {
+            let mut watches = lock(&self.watches);
+            watches.fire(self.failure.get().is_some(), seen, &mut woken);
+            self.settle(woken.len());
+        }
+        // After the lock is released: a waker may run the future at once.
+        woken.into_iter().for_each(wake);
     }
 
     /// `n` watches less to look after. Called with the watches locked.
@@ -379,7 +415,7 @@ impl Executor {
         let mut woken = Vec::new();
         let ended = {
             let mut watches = lock(&self.watches);
-            watches.fire(true, &mut woken);
+            watches.fire(true, None, &mut woken);
             self.unfired.store(0, Ordering::SeqCst);
             watches.clear()
         };

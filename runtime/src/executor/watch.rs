@@ -84,7 +84,7 @@ impl Word {
     }
 
     /// `bits`, if a word that consists of them satisfies the wait: for words that can only be read otherwise.
-    pub fn satisfied_by(&self, bits: u64) -> Option<u64> {
+    fn satisfied_by(&self, bits: u64) -> Option<u64> {
         let (word, value) = (bits ^ self.flip, self.value);
         let holds = match self.holds {
             Holds::Eq => word == value,
@@ -104,8 +104,113 @@ pub enum Probe {
     Word(Word),
     /// Anything else that can be looked at from any thread, quickly and without blocking.
     Custom(Box<dyn FnMut() -> bool + Send>),
-    /// One word that is no memory of the host: its bits, if they satisfy the wait.
-    Read(Box<dyn FnMut() -> Option<u64> + Send>),
+    /// Words of this PE's device memory, which are read together with all others that are waited for there.
+    OnDevice(DeviceWords),
+}
+
+/// Words of this PE's device memory, by their offsets.
+#[derive(Debug)]
+pub struct DeviceWords {
+    words: Vec<(usize, Word)>,
+    /// How many need no look any more, where all are waited for.
+    done: usize,
+    /// Which of them were satisfied at the last look, where one more is waited for.
+    before: Option<Vec<bool>>,
+}
+
+impl DeviceWords {
+    /// Waits for all of them. The bits of the last are what it ends with.
+    pub fn all(words: Vec<(usize, Word)>) -> Self {
+        Self { words, done: 0, before: None }
+    }
+
+    /// Waits for one more of them than are satisfied `before`.
+    pub fn another(words: Vec<(usize, Word)>, before: Vec<bool>) -> Self {
+        Self { words, done: 0, before: Some(before) }
+    }
+
+    /// What is to be read: offsets and sizes.
+    fn wanted(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.words[self.done..].iter().map(|(offset, word)| (*offset, word.size))
+    }
+
+    fn satisfied(&mut self, seen: &Seen) -> Option<u64> {
+        let look = |(offset, word): &(usize, Word)| {
+            seen.bits(*offset, word.size).and_then(|bits| word.satisfied_by(bits))
+        };
+        match &mut self.before {
+            Some(before) => {
+                let mut another = None;
+                for (word, before) in self.words.iter().zip(before) {
+                    let now = look(word);
+                    another = another.or(now.filter(|_| !*before));
+                    *before = now.is_some();
+                }
+                another
+            }
+            None => {
+                let mut last = None;
+                while let Some(word) = self.words.get(self.done) {
+                    last = look(word);
+                    last?;
+                    self.done += 1;
+                }
+                last.or((self.words.is_empty()).then_some(0))
+            }
+        }
+    }
+}
+
+/// How far apart words are that are read in one piece.
+const GAP: usize = 512;
+
+/// What was seen of device memory, in pieces that begin and end at words of 8 bytes.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Offsets, lengths, and where in the bytes they begin, in the order of their offsets.
+    pieces: Vec<(usize, usize, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl Seen {
+    /// The pieces that words are in, given by their offsets and sizes, of `len` bytes in all.
+    pub(super) fn covering(mut words: Vec<(usize, usize)>, len: usize) -> Self {
+        words.sort_unstable();
+        let mut pieces: Vec<(usize, usize, usize)> = Vec::new();
+        for (offset, size) in words {
+            let (start, end) = (offset / 8 * 8, (offset + size).next_multiple_of(8).min(len));
+            match pieces.last_mut() {
+                Some((from, bytes, _)) if start <= *from + *bytes + GAP => {
+                    *bytes = (*bytes).max(end - *from);
+                }
+                _ => pieces.push((start, end - start, 0)),
+            }
+        }
+        let mut total = 0;
+        for (_, bytes, at) in &mut pieces {
+            *at = total;
+            total += *bytes;
+        }
+        Self { pieces, bytes: vec![0; total] }
+    }
+
+    /// Fills all pieces by `read`, which is given their offsets and lengths, and room for them one behind the other.
+    pub(super) fn fill(&mut self, read: impl FnOnce(&[(usize, usize)], &mut [u8])) {
+        let pieces: Vec<_> = self.pieces.iter().map(|&(offset, len, _)| (offset, len)).collect();
+        read(&pieces, &mut self.bytes);
+    }
+
+    /// The bits of a word, if it was read.
+    fn bits(&self, offset: usize, size: usize) -> Option<u64> {
+        let behind = self.pieces.partition_point(|(start, ..)| *start <= offset);
+        let (start, len, at) = self.pieces[..behind].last()?;
+        let inside = (offset - start).checked_add(size).is_some_and(|end| end <= *len);
+        let bytes = inside.then(|| &self.bytes[at + offset - start..][..size])?;
+        let mut bits = [0; 8];
+        bits[..size].copy_from_slice(bytes);
+        // The lower bytes come first on the machines that there are devices for.
+        Some(u64::from_le_bytes(bits))
+    }
 }
 
 impl fmt::Debug for Probe {
@@ -113,17 +218,18 @@ impl fmt::Debug for Probe {
         match self {
             Self::Word(word) => word.fmt(f),
             Self::Custom(_) => f.write_str("set of words"),
-            Self::Read(_) => f.write_str("word of a device"),
+            Self::OnDevice(words) => words.fmt(f),
         }
     }
 }
 
 impl Probe {
-    fn satisfied(&mut self) -> Option<u64> {
+    /// What it ends with, if it does, and if it is about device memory, by what was `seen` of that.
+    fn satisfied(&mut self, seen: Option<&Seen>) -> Option<u64> {
         match self {
             Self::Word(word) => word.satisfied(),
             Self::Custom(check) => check().then_some(0),
-            Self::Read(read) => read(),
+            Self::OnDevice(words) => words.satisfied(seen?),
         }
     }
 }
@@ -237,13 +343,24 @@ impl Watches {
         std::mem::take(&mut self.slots)
     }
 
-    /// Marks every watch that holds, or each one if `all`, and collects the wakers.
-    pub(super) fn fire(&mut self, all: bool, woken: &mut Vec<Waker>) {
+    /// The words of device memory that are waited for: offsets and sizes.
+    pub(super) fn on_device(&self) -> Vec<(usize, usize)> {
+        let open = self.slots.iter().filter_map(|slot| slot.watch.as_ref());
+        let words = open.filter(|watch| watch.fired.is_none()).filter_map(|watch| match &watch.probe {
+            Probe::OnDevice(words) => Some(words.wanted()),
+            _ => None,
+        });
+        words.flatten().collect()
+    }
+
+    /// Marks every watch that holds, or each one if `all`, and collects the wakers. Those of device memory hold by what was
+    /// `seen` of it.
+    pub(super) fn fire(&mut self, all: bool, seen: Option<&Seen>, woken: &mut Vec<Waker>) {
         for slot in &mut self.slots {
             if let Some(watch) = &mut slot.watch
                 && watch.fired.is_none()
             {
-                watch.fired = match watch.probe.satisfied() {
+                watch.fired = match watch.probe.satisfied(seen) {
                     Some(bits) => Some(Fired::Satisfied(bits)),
                     None if all => Some(Fired::Ended),
                     None => continue,
@@ -251,5 +368,57 @@ impl Watches {
                 woken.push(std::mem::replace(&mut watch.waker, Waker::noop().clone()));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A word of 8 bytes that is at least `value`.
+    fn at_least(value: u64) -> Word {
+        // SAFETY: nobody reads there.
+        unsafe { Word::new(std::ptr::null(), 8, false, [false, true, true], value) }
+    }
+
+    fn seen(memory: &[u64], words: &[usize]) -> Seen {
+        let mut seen = Seen::covering(words.iter().map(|&i| (8 * i, 8)).collect(), 8 * memory.len());
+        seen.fill(|pieces, bytes| {
+            let mut at = 0;
+            for &(offset, len) in pieces {
+                let words = memory[offset / 8..(offset + len) / 8].iter();
+                let piece: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
+                bytes[at..at + len].copy_from_slice(&piece);
+                at += len;
+            }
+        });
+        seen
+    }
+
+    #[test]
+    fn words_that_are_near_are_read_in_one_piece() {
+        let seen = Seen::covering(vec![(4000, 4), (12, 4), (16, 8), (500, 2), (4096, 8), (9998, 2)], 10_000);
+        assert_eq!(seen.pieces, [(8, 496, 0), (4000, 104, 496), (9992, 8, 600)]);
+        assert!(seen.bits(12, 4).is_some() && seen.bits(4096, 8).is_some());
+        assert!(seen.bits(0, 8).is_none() && seen.bits(502, 8).is_none() && seen.bits(2000, 8).is_none());
+    }
+
+    #[test]
+    fn device_words_are_waited_for_all_together_or_one_more() {
+        let mut memory = vec![0u64; 1000];
+        let words = [3, 900];
+        let both = || words.map(|i| (8 * i, at_least(5))).to_vec();
+        let (mut all, mut another) =
+            (DeviceWords::all(both()), DeviceWords::another(both(), vec![true, false]));
+        memory[3] = 5;
+        assert_eq!(all.satisfied(&seen(&memory, &words)), None);
+        assert_eq!(all.wanted().collect::<Vec<_>>(), [(7200, 8)], "one of them is done with");
+        assert_eq!(another.satisfied(&seen(&memory, &words)), None);
+        memory[3] = 0;
+        assert_eq!(another.satisfied(&seen(&memory, &words)), None);
+        (memory[3], memory[900]) = (8, 9);
+        assert_eq!(all.satisfied(&seen(&memory, &[3])), None, "it was not read");
+        assert_eq!(all.satisfied(&seen(&memory, &words)), Some(9));
+        assert_eq!(another.satisfied(&seen(&memory, &words)), Some(8), "it stopped and started again");
     }
 }

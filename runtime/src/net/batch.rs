@@ -7,7 +7,7 @@
 use super::{Spot, Width};
 use crate::{
     Error, Result,
-    memory::{Segment, copy},
+    memory::{Segment, SegmentId, copy},
     transport::{Atomic, AtomicWord, Signal},
 };
 
@@ -137,6 +137,12 @@ impl Batch {
         self.words
     }
 
+    /// Adds what is in another.
+    pub(super) fn append(&mut self, mut other: Self) {
+        self.words.append(&mut other.words);
+        self.operations += other.operations;
+    }
+
     /// Takes everything out, and leaves an empty batch with as much room.
     pub fn take(&mut self) -> Self {
         let room = Vec::with_capacity(self.words.capacity());
@@ -177,17 +183,22 @@ pub(super) fn question(at: Spot, width: Width, operation: Atomic<u64>) -> Questi
     [first(kind | four, at), operand, cond]
 }
 
-/// Performs it on the PE in `block`, and returns the value before.
-pub(super) fn answer([first, operand, cond]: Question, block: usize, segments: &[&Segment]) -> Result<u64> {
-    let kind = first & 0xff & !FOUR;
-    let len = if first & FOUR != 0 { 4 } else { 8 };
-    let at = place(first, len, block, segments)?;
-    let operation = match kind {
+/// Its width and operation.
+pub(super) fn asked([first, operand, cond]: Question) -> Result<(Width, Atomic<u64>)> {
+    let operation = match first & 0xff & !FOUR {
         FETCH => Atomic::Fetch,
         SWAP => Atomic::Swap(operand),
         COMPARE_SWAP => Atomic::CompareSwap { cond, value: operand },
         kind => operation(kind, operand)?,
     };
+    Ok((if first & FOUR != 0 { Width::Four } else { Width::Eight }, operation))
+}
+
+/// Performs it on the PE in `block`, and returns the value before.
+pub(super) fn answer(question: Question, block: usize, segments: &[&Segment]) -> Result<u64> {
+    let (width, operation) = asked(question)?;
+    let len = width as usize;
+    let at = place(question[0], len, block, segments)?;
     if !at.addr().is_multiple_of(len) {
         return Err(malformed());
     }
@@ -242,6 +253,56 @@ pub fn apply(mut words: &[u64], block: usize, segments: &[&Segment]) -> Result<(
     if words.is_empty() { Ok(()) } else { Err(malformed()) }
 }
 
+/// What an entry does, where it is not [applied](apply).
+pub(super) enum Entry {
+    /// Puts so many bytes, which begin with the entry's third word.
+    Put(usize),
+    /// Updates a word.
+    Update(Width, Atomic<u64>),
+}
+
+/// The first entry of a batch: where, what, and how many words it takes.
+pub(super) fn first_entry(words: &[u64]) -> Result<(Place, Entry, usize)> {
+    let &[first, operand, ref rest @ ..] = words else { return Err(malformed()) };
+    let (entry, data) = match first & 0xff {
+        PUT => {
+            let len = usize::try_from(operand).map_err(|_| malformed())?;
+            (Entry::Put(len), len.div_ceil(size_of::<u64>()))
+        }
+        _ => {
+            let (width, operation) = asked([first, operand, 0])?;
+            (Entry::Update(width, operation), 0)
+        }
+    };
+    if data > rest.len() {
+        return Err(malformed());
+    }
+    Ok((Place::of(first)?, entry, 2 + data))
+}
+
+/// What an entry is about, on whichever PE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) segment: SegmentId,
+    /// Bytes from the start of that memory.
+    pub(super) offset: usize,
+}
+
+impl Place {
+    /// Of an entry or a question that begins with this word.
+    pub(super) fn of(first: u64) -> Result<Self> {
+        let bit = (first >> 8 & 0xff) as u32;
+        let known = [SegmentId::Scratch, SegmentId::Heap, SegmentId::Gpu];
+        let segment = known.into_iter().find(|segment| segment.bit() == bit).ok_or_else(malformed)?;
+        Ok(Self { segment, offset: (first >> (u64::BITS - OFFSET)) as usize })
+    }
+
+    /// Whether it is device memory.
+    pub(super) fn on_device(self) -> bool {
+        self.segment == SegmentId::Gpu
+    }
+}
+
 fn operation<W>(kind: u64, operand: W) -> Result<Atomic<W>> {
     Ok(match kind {
         SET => Atomic::Set(operand),
@@ -254,7 +315,7 @@ fn operation<W>(kind: u64, operand: W) -> Result<Atomic<W>> {
 }
 
 #[cold]
-fn malformed() -> Error {
+pub(super) fn malformed() -> Error {
     Error::bootstrap(
         "net",
         "a PE sent operations that this one cannot make sense of: do all run the same build?",

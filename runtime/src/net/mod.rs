@@ -9,24 +9,32 @@
 //! visible at the target when a later [`flush`](Net::flush) is over. The others borrow memory by address until
 //! their [`Done`] is told.
 
+mod all;
 mod batch;
 mod facts;
 mod linger;
 mod model;
+mod staged;
 #[doc(hidden)]
 pub mod suite;
 mod ucx;
 
-use std::{fmt, future::poll_fn, sync::Arc};
+use std::{
+    fmt,
+    future::poll_fn,
+    sync::{Arc, Weak},
+};
 
+pub(crate) use self::all::All;
 pub(crate) use self::linger::{ALONE, Linger};
 pub use batch::{Batch, apply};
 pub use facts::{ATOMICS, UcxFound};
 pub use model::{Link, Model, Sent, Simulation, Wires};
 
 use crate::{
-    Result,
+    Error, Result,
     bootstrap::Bootstrap,
+    device::AnyDevice,
     executor::Executor,
     fabric::Fabric,
     flight::Flight,
@@ -58,6 +66,18 @@ pub enum Width {
 /// What is told once when an operation is over, on the thread that made the progress, which holds no lock. That may be
 /// before the call returns which started it: no lock may be held there that is taken here.
 pub type Done<T = ()> = Box<dyn FnOnce(Result<T>) + Send>;
+
+/// Words that a PE [says](Net::say) to another beside some bytes.
+pub type Words = [u64; 5];
+
+/// Who hears what other PEs [say](Net::say) to this one. It is called with no lock held, and perhaps by several threads at a time.
+pub trait Listener: Send + Sync {
+    /// PE `from` has said this.
+    fn heard(self: Arc<Self>, from: usize, words: Words, bytes: Vec<u8>);
+
+    /// A PE, or any if none is given, says nothing any more, for this reason.
+    fn lost(&self, pe: Option<usize>, why: &dyn Fn() -> Error);
+}
 
 /// A way to the PEs of other hosts.
 ///
@@ -132,6 +152,16 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     /// `to` must be writable for `len` bytes until then.
     unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>);
 
+    /// Says something to `pe`, whose [listener](Self::listen) hears it; `done` is told when `from` may be reused. What is said may
+    /// be overtaken by what is said later.
+    ///
+    /// # Safety
+    /// `from` must be readable for `len` bytes until then.
+    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Done);
+
+    /// Names who hears what others say. To be called once, before any PE says something.
+    fn listen(&self, listener: Weak<dyn Listener>);
+
     /// Makes what progress there is to make, and tells whether there was any. This PE's waits have been looked after then.
     fn poll(&self) -> bool;
 
@@ -142,26 +172,30 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     fn close(&self);
 }
 
-/// The way of this PE to those of other hosts, if there are any. Nothing may be started on it before all PEs have
-/// called this and met in a barrier.
+/// The way of this PE, which may have a device, to those of other hosts, if there are any. Nothing may be started on it before
+/// all PEs have called this and met in a barrier.
 pub(crate) async fn connect(
     bootstrap: &Arc<dyn Bootstrap>,
     fabric: &Arc<Fabric>,
     executor: &Arc<Executor>,
     memory: Segment,
+    device: Option<&AnyDevice>,
 ) -> Result<Option<Arc<dyn Net>>> {
     let placement = bootstrap.placement();
     let elsewhere = placement.n_pes - placement.local.len();
     if elsewhere == 0 {
         return Ok(None);
     }
-    if let Some(wires) = Wires::of(&**bootstrap) {
-        let block = placement.hosts.block_of(placement.pe);
-        return Ok(Some(Arc::new(Model::join(wires, placement.pe, block, fabric, executor)?)));
-    }
-
-    let ucx = ucx::connect(bootstrap, executor, memory, fabric.control.scratch()).await?;
-    Ok(Some(Arc::new(ucx)))
+    let (pe, block) = (placement.pe, placement.hosts.block_of(placement.pe));
+    let segments = [memory.clone(), fabric.control.scratch()];
+    let net: Arc<dyn Net> = match Wires::of(&**bootstrap) {
+        Some(wires) => Arc::new(Model::join(wires, pe, block, fabric, executor)?),
+        None => Arc::new(ucx::connect(bootstrap, executor, memory, fabric.control.scratch()).await?),
+    };
+    Ok(Some(match device {
+        Some(device) => staged::over(net, staged::Owner::new(device, block, segments, executor)),
+        None => net,
+    }))
 }
 
 /// Starts the flushes that operations of `set` wait for, those on `pes` if given, and has the set complete them.

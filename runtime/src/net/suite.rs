@@ -12,7 +12,7 @@ use std::{
 use super::{Batch, Done, Net, Spot, Width};
 use crate::{
     Result,
-    memory::{Segment, SegmentId, copy},
+    memory::{Segment, copy},
     sync::lock,
     transport::{Atomic, AtomicWord, Signal},
 };
@@ -30,7 +30,7 @@ pub struct End {
     pub pe: usize,
     /// Its way to the others.
     pub net: Arc<dyn Net>,
-    /// Its heap, of [`MEMORY`] bytes at least, zeroed, mapped by this process.
+    /// The memory that is written and read, of [`MEMORY`] bytes at least, zeroed, mapped by this process.
     pub memory: Segment,
     /// Where in it the PE's memory is.
     pub block: usize,
@@ -57,7 +57,7 @@ pub fn check(job: &Job<'_>) {
     let suite = Suite { job, tally: Arc::default() };
     assert!(job.ends.len() >= 2);
     for (i, end) in job.ends.iter().enumerate() {
-        assert!(end.memory.len() >= MEMORY && end.memory.id() == SegmentId::Heap);
+        assert!(end.memory.len() >= MEMORY);
         let next = &job.ends[(i + 1) % job.ends.len()];
         suite.bytes_arrive_and_come_back(end, next);
         suite.atomics_return_what_was_there(end, next);
@@ -118,7 +118,7 @@ impl<T> Awaited<T> {
 
 impl End {
     fn spot(&self, offset: usize) -> Spot {
-        Spot { pe: self.pe, segment: SegmentId::Heap, offset }
+        Spot { pe: self.pe, segment: self.memory.id(), offset }
     }
 
     fn address(&self, offset: usize, len: usize) -> *mut u8 {

@@ -111,6 +111,14 @@ pub(super) fn name(device: CUdevice) -> Outcome<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Bytes of its memory, in all.
+pub(super) fn memory(device: CUdevice) -> Outcome<u64> {
+    let mut bytes = 0;
+    // SAFETY: it stores a number.
+    call!(cuDeviceTotalMem_v2(&mut bytes, device))?;
+    Ok(bytes as u64)
+}
+
 pub(super) fn attribute(device: CUdevice, attribute: CUdevice_attribute) -> Outcome<c_int> {
     let mut value = 0;
     // SAFETY: it stores a number.

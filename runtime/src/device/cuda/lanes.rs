@@ -6,6 +6,7 @@
 //! lane has such operations to come, what is started on it after them goes to the worker too, so that order is kept.
 
 use std::{
+    borrow::Borrow,
     collections::{BTreeMap, HashMap, VecDeque},
     ffi::c_void,
     num::NonZero,
@@ -27,7 +28,6 @@ use super::{
     ptx,
 };
 use crate::{
-    Error, Result,
     device::{Number, ReduceOp},
     executor::Executor,
     memory::{HostMap, SegmentId},
@@ -50,35 +50,6 @@ const LINGER: [Duration; 2] = [Duration::from_micros(200), Duration::from_millis
 const LOOKS: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
 /// Blocks of threads that keep a multiprocessor busy.
 const BUSY: u32 = 8;
-
-/// Several operations that are one.
-pub(super) struct All {
-    done: Mutex<Option<Done>>,
-    failed: Mutex<Option<Error>>,
-}
-
-impl All {
-    /// Tells `done` when the last reference is dropped.
-    pub(super) fn new(done: Done) -> Self {
-        Self { done: Mutex::new(Some(done)), failed: Mutex::default() }
-    }
-
-    /// The outcome of one of them.
-    pub(super) fn note(&self, outcome: Result<()>) {
-        if let Err(error) = outcome {
-            *lock(&self.failed) = Some(error);
-        }
-    }
-}
-
-impl Drop for All {
-    fn drop(&mut self) {
-        let (done, failed) = (lock(&self.done).take(), lock(&self.failed).take());
-        if let Some(done) = done {
-            done(failed.map_or(Ok(()), Err));
-        }
-    }
-}
 
 /// An address on the host, for another thread.
 pub(super) struct Address(pub(super) *mut u8);
@@ -410,10 +381,19 @@ impl Lanes {
                 |at: usize, from, len| self.run(block, &Command::In { from, to: to + at as u64, len });
             return self.through(source, len, bring, from);
         }
+        self.run_all(block, [command])
+    }
+
+    /// Runs commands, none of which goes through the host, and returns when all are over.
+    pub(super) fn run_all(
+        &self,
+        block: usize,
+        commands: impl IntoIterator<Item = impl Borrow<Command>>,
+    ) -> Outcome<()> {
         let gpu = self.gpu(block);
         let stream = lock(&gpu.now);
         let _entered = stream.context().enter()?;
-        let told = self.tell(&stream, command);
+        let told = commands.into_iter().try_for_each(|command| self.tell(&stream, command.borrow()));
         // Even if a part of it failed: what was begun uses the caller's memory.
         let over = stream.synchronize();
         told.and(over)

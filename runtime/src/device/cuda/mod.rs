@@ -37,16 +37,18 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 pub use ptx::modules as kernels;
 
 use self::{
-    lanes::{All, Arguments, Command, Lanes},
+    lanes::{Arguments, Command, Lanes},
     memory::Memory,
 };
-use super::{AnyDevice, Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, place::Made};
+use super::{
+    AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, Number, ReduceOp, place::Made,
+};
 use crate::{
     Error, Result,
     bootstrap::{self, Bootstrap},
     executor::Executor,
     memory::{HostMap, Segment, SegmentId, copy},
-    net::{Done, Width},
+    net::{All, Done, Width},
     pe::allowed_cpus,
     settings::{GpuSharing, Settings},
     sync::lock,
@@ -65,26 +67,20 @@ pub(super) fn visible() -> std::result::Result<Vec<String>, String> {
     Ok(describe()?.into_iter().map(|device| device.uuid).collect())
 }
 
-/// A device, for people.
-#[derive(Clone, Debug)]
-pub struct Description {
-    /// What names it on every machine, in hexadecimal.
-    pub uuid: String,
-    /// Its model.
-    pub model: String,
-    /// Its compute capability.
-    pub capability: (i32, i32),
-    /// The version of CUDA that its driver knows, as 12040 for 12.4.
-    pub driver: i32,
-    /// Whether memory and addresses can be apart, and whether such memory travels as a descriptor.
-    pub maps: [bool; 2],
-}
-
-/// The devices that this process sees, or why there are none.
+/// The devices that this process sees and can use, or why there are none.
 ///
 /// # Errors
 /// A reason.
 pub fn describe() -> std::result::Result<Vec<Description>, String> {
+    let devices = found()?;
+    match devices.iter().find_map(Description::unfit) {
+        Some(why) => Err(why),
+        None => Ok(devices),
+    }
+}
+
+/// The devices that this process sees, or why there are none.
+pub(super) fn found() -> std::result::Result<Vec<Description>, String> {
     let driver = driver::load()?;
     let said = |failed: driver::Failed| format!("the NVIDIA driver fails: {failed}");
     let devices = driver::devices().map_err(said)?;
@@ -93,24 +89,21 @@ pub fn describe() -> std::result::Result<Vec<Description>, String> {
     }
     let describe = |&device: &i32| {
         let ask = |attribute| driver::attribute(device, attribute).map_err(said);
-        let model = driver::name(device).map_err(said)?;
-        let capability = (
-            ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
-            ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
-        );
-        if capability.0 < 7 {
-            let (major, minor) = capability;
-            return Err(format!(
-                "{model} has compute capability {major}.{minor}, and 7.0 is the least that will do"
-            ));
-        }
-        let uuid = driver::uuid(device).map_err(said)?.map(|byte| format!("{byte:02x}")).concat();
         let maps = [
             Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
             Attribute::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
         ];
-        let maps = maps.map(|attribute| ask(attribute).is_ok_and(|value| value != 0));
-        Ok(Description { uuid, model, capability, driver, maps })
+        Ok(Description {
+            uuid: driver::uuid(device).map_err(said)?.map(|byte| format!("{byte:02x}")).concat(),
+            model: driver::name(device).map_err(said)?,
+            memory: driver::memory(device).map_err(said)?,
+            capability: (
+                ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+                ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+            ),
+            driver,
+            maps: maps.map(|attribute| ask(attribute).is_ok_and(|value| value != 0)),
+        })
     };
     devices.iter().map(describe).collect()
 }
@@ -250,12 +243,11 @@ impl fmt::Debug for Cuda {
 /// # Safety
 /// Those of that.
 unsafe fn copy_each(device: &Cuda, from: End, to: End, blocks: Blocks, done: Done) {
-    let all = Arc::new(All::new(done));
+    let all = All::new(done);
     for i in 0..blocks.count {
-        let part = Arc::clone(&all);
         let (from, to) = (from.behind(i * blocks.from_stride), to.behind(i * blocks.to_stride));
         // SAFETY: passed on to the caller.
-        unsafe { device.copy(from, to, blocks.len, Box::new(move |copied| part.note(copied))) };
+        unsafe { device.copy(from, to, blocks.len, all.part()) };
     }
 }
 
@@ -280,10 +272,6 @@ unsafe impl Device for Cuda {
 
     fn segment(&self) -> &Segment {
         &self.shown
-    }
-
-    fn over_net(&self, _offset: usize) -> Option<(SegmentId, usize)> {
-        None
     }
 
     unsafe fn copy(&self, from: End, to: End, len: usize, done: Done) {
@@ -442,10 +430,9 @@ unsafe impl Device for Cuda {
     }
 
     fn flush(&self, done: Done) {
-        let all = Arc::new(All::new(done));
+        let all = All::new(done);
         for block in 0..self.memory.count() {
-            let part = Arc::clone(&all);
-            self.lanes.start(block, Command::Nothing, Box::new(move |over| part.note(over)));
+            self.lanes.start(block, Command::Nothing, all.part());
         }
     }
 
@@ -472,6 +459,22 @@ unsafe impl Device for Cuda {
             }
         };
         must(self.lanes.run(block, &command));
+    }
+
+    unsafe fn read_now(&self, block: usize, pieces: &[(usize, usize)], to: &mut [u8]) {
+        let slot = self.lanes.slot(to.len());
+        let start = slot.as_ref().map_or(to.as_mut_ptr(), |slot| slot.start());
+        let mut at = 0;
+        let commands = pieces.iter().filter(|(_, len)| *len > 0).map(|&(offset, len)| {
+            let to = start.wrapping_add(at);
+            at += len;
+            Command::Out { from: self.at(DevicePlace { block, offset }), to, len }
+        });
+        must(self.lanes.run_all(block, commands));
+        if let Some(slot) = slot {
+            // SAFETY: the slot is ours, and as long at least.
+            unsafe { copy::copy(to.as_mut_ptr(), slot.start(), to.len()) };
+        }
     }
 
     unsafe fn atomic_now(&self, at: DevicePlace, width: Width, operation: Atomic<u64>) -> u64 {

@@ -17,7 +17,7 @@ mod tests;
 
 use std::{
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, Weak},
 };
 
 pub use link::Link;
@@ -30,7 +30,7 @@ use self::{
     mailbox::{Message, Receive},
     port::{Landing, Port},
 };
-use super::{Batch, Done, Net, Spot, Width};
+use super::{Batch, Done, Listener, Net, Spot, Width, Words};
 use crate::{
     Error, Result,
     bootstrap::Bootstrap,
@@ -112,6 +112,12 @@ impl Wires {
         let port = self.ports.get(pe).and_then(OnceLock::get);
         port.ok_or_else(|| Error::PeLost { pe, how: "it has not joined the job".into() })
     }
+}
+
+/// Those of a job of a test elsewhere.
+#[cfg(test)]
+pub(super) fn wires(n_pes: usize, link: Link) -> Arc<Wires> {
+    Arc::new(Wires::new(n_pes, link))
 }
 
 impl Drop for Wires {
@@ -321,6 +327,23 @@ unsafe impl Net for Model {
             Ok(sender) => self.here.receive(sender, tag, Receive { to: Address(to), room: len, done }),
             Err(error) => tell(done, Err(error)),
         }
+    }
+
+    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Done) {
+        let target = match self.reach("say", pe) {
+            Ok(target) => Arc::clone(target),
+            Err(error) => return tell(done, Err(error)),
+        };
+        // SAFETY: `done` has not been told, so `from` is readable for `len` bytes.
+        let bytes = unsafe { copied(from, len) }.into_vec();
+        let due = self.here.sends(len, |line| line.effect(pe, len));
+        let here = Arc::clone(&self.here);
+        self.send_off(due, move || target.hear(&here, words, bytes));
+        tell(done, Ok(()));
+    }
+
+    fn listen(&self, listener: Weak<dyn Listener>) {
+        self.here.listen(listener);
     }
 
     fn poll(&self) -> bool {

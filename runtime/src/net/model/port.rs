@@ -23,7 +23,7 @@ use crate::{
     executor::{Executor, Failure},
     fabric::Fabric,
     memory::{Extent, Segment, SegmentId, copy::copy},
-    net::{Spot, Width, batch},
+    net::{Listener, Spot, Width, Words, batch},
     settings::FenceSide,
     sync::lock,
     transport::{Atomic, AtomicWord},
@@ -39,6 +39,8 @@ pub(super) struct Port {
     /// None where operations have their effect at once.
     line: Option<Mutex<Line>>,
     mailbox: Mutex<Mailbox>,
+    /// Who hears what others say.
+    listener: OnceLock<Weak<dyn Listener>>,
     /// Whose mailboxes have something that this PE's leave must end. May be locked with a mailbox locked.
     awaited_in: Mutex<HashMap<usize, Weak<Port>>>,
     /// Set before this PE's own mailbox is emptied.
@@ -71,6 +73,7 @@ impl Port {
             executor: Arc::downgrade(executor),
             line: (!link.is_immediate()).then(|| Mutex::new(Line::new(link, clock, pe))),
             mailbox: Mutex::default(),
+            listener: OnceLock::new(),
             awaited_in: Mutex::default(),
             closed: AtomicBool::new(false),
             gone: AtomicBool::new(false),
@@ -207,6 +210,25 @@ impl Port {
         }
     }
 
+    /// From now on this is who listens.
+    pub(super) fn listen(&self, listener: Weak<dyn Listener>) {
+        // A PE joins once, so there is no other.
+        let _ = self.listener.set(listener);
+    }
+
+    fn listener(&self) -> Option<Arc<dyn Listener>> {
+        self.listener.get().and_then(Weak::upgrade)
+    }
+
+    /// `sender` has said something.
+    pub(super) fn hear(&self, sender: &Port, words: Words, bytes: Vec<u8>) {
+        match (self.listener(), sender.listener()) {
+            (Some(listener), _) => listener.heard(sender.pe, words, bytes),
+            (None, Some(waiting)) => waiting.lost(Some(self.pe), &|| self.lost()),
+            (None, None) => {}
+        }
+    }
+
     /// Receives a message from `sender`, now or when it is there.
     pub(super) fn receive(self: &Arc<Self>, sender: &Port, tag: u64, receive: Receive) {
         let mut mailbox = lock(&self.mailbox);
@@ -282,6 +304,9 @@ impl Port {
             tell(done, Err(failure.clone().into()));
         }
         messages.into_iter().for_each(|message| message.tell_sender(Err(failure.clone().into())));
+        if let Some(listener) = self.listener() {
+            listener.lost(None, &|| failure.clone().into());
+        }
         if let Some(executor) = self.executor.upgrade() {
             executor.fail(failure.clone());
         }

@@ -19,6 +19,7 @@ use super::{
     fetches::{Answer, Fetches, Question},
     open::check,
     operation::{Kind, Operation, arrived},
+    said::was_said,
     worker::{NumberHasher, Worker},
 };
 use crate::{
@@ -34,6 +35,7 @@ const QUESTION: c_uint = 3;
 const ANSWER: c_uint = 4;
 const GOODBYE: c_uint = 5;
 const SHORT_BATCH: c_uint = 6;
+pub(super) const SAID: c_uint = 7;
 
 /// Bytes below which a batch carries its sender's number in its last word. A message without a header goes to TCP in one
 /// piece, by a cheaper system call; for a longer one, whose data UCX may offer, it has to be known first who sends it.
@@ -137,13 +139,14 @@ impl Gate {
 impl Worker {
     /// From now on active messages are understood.
     pub(super) fn accept_batches(&self) -> Result<()> {
-        let handlers: [(c_uint, ucp_am_recv_callback_t); 6] = [
+        let handlers: [(c_uint, ucp_am_recv_callback_t); 7] = [
             (BATCH, Some(batch_came)),
             (SHORT_BATCH, Some(short_batch_came)),
             (APPLIED, Some(came::<2, Applied>)),
             (QUESTION, Some(came::<5, Question>)),
             (ANSWER, Some(came::<2, Answer>)),
             (GOODBYE, Some(came::<1, Goodbye>)),
+            (SAID, Some(was_said)),
         ];
         for (id, cb) in handlers {
             let params = ucp_am_handler_param_t {

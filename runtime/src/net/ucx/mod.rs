@@ -19,11 +19,15 @@ mod flush;
 mod open;
 mod operation;
 mod progress;
+mod said;
 #[cfg(test)]
 mod tests;
 mod worker;
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, Weak},
+};
 
 use ucx_sys::Ucx;
 
@@ -32,7 +36,7 @@ use self::{
     progress::Helper,
     worker::Worker,
 };
-use super::{Batch, Done, Net, Spot, TAG_BITS, Width};
+use super::{Batch, Done, Listener, Net, Spot, TAG_BITS, Width, Words};
 use crate::{Error, Result, bootstrap::Bootstrap, executor::Executor, memory::Segment, transport::Atomic};
 
 /// Up to so many bytes are copied rather than lent: below what a system call costs.
@@ -159,6 +163,15 @@ unsafe impl Net for UcxNet {
         let tag = (pe as u64) << TAG_BITS | tag;
         // SAFETY: the caller keeps `to` until `done` is told.
         unsafe { self.worker.receive(pe, tag, to, len, done) }
+    }
+
+    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Done) {
+        // SAFETY: the caller keeps `from` until `done` is told.
+        unsafe { self.worker.talk(pe, words, from, len, done) }
+    }
+
+    fn listen(&self, listener: Weak<dyn Listener>) {
+        self.worker.listen(listener);
     }
 
     fn poll(&self) -> bool {

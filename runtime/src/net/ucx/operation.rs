@@ -4,7 +4,7 @@ use std::{ffi::c_void, ptr::NonNull};
 
 use ucx_sys::{UCS_ERR_CANCELED, UCS_OK, ucp_tag_recv_info_t, ucs_status_t};
 
-use super::worker::Worker;
+use super::{said::Head, worker::Worker};
 use crate::{Error, Result, net::Done};
 
 /// An operation under way. UCX knows it by its address.
@@ -30,6 +30,8 @@ pub(super) enum Kind {
     Words(#[expect(dead_code, reason = "held for UCX")] Vec<u64>),
     /// A put, get or message sent: its buffer is the caller's.
     Plain(Done),
+    /// Something said to another PE: UCX reads the head, and the caller's buffer.
+    Said { head: Head, done: Done },
     /// A flush of what was started up to some operation.
     Flush { upto: u64, done: Done },
     /// A message to be received.
@@ -57,7 +59,7 @@ impl Operation {
     /// Tells whoever waits, and otherwise returns what went wrong. Called with no lock held.
     pub(super) fn end(self, outcome: Result<()>) -> Result<()> {
         match self.kind {
-            Kind::Plain(done) | Kind::Flush { done, .. } => done(outcome),
+            Kind::Plain(done) | Kind::Said { done, .. } | Kind::Flush { done, .. } => done(outcome),
             Kind::Receive { done } => done(outcome.map(|()| self.info.length)),
             Kind::Copied(_) | Kind::Words(_) | Kind::Arriving { .. } => return outcome,
         }

@@ -26,7 +26,7 @@ use crate::{
     bootstrap::Placement,
     executor::{Executor, Failure},
     memory::Segment,
-    net::Done,
+    net::{Done, Listener},
 };
 
 /// Operations under way for which nobody waits. Who adds one beyond that first makes progress.
@@ -63,6 +63,8 @@ pub(super) struct Worker {
     pub(super) ends: Mutex<Ends>,
     pub(super) gate: Mutex<Gate>,
     pub(super) gathered: Mutex<Gathered>,
+    /// Who hears what other PEs say.
+    pub(super) listener: OnceLock<Weak<dyn Listener>>,
     /// Whether there is anything in it.
     pub(super) gathering: AtomicBool,
     /// Whether the helper thread sleeps until it is woken.
@@ -235,6 +237,7 @@ impl Worker {
             ends: Mutex::default(),
             gate: Mutex::default(),
             gathered: Mutex::default(),
+            listener: OnceLock::new(),
             gathering: AtomicBool::new(false),
             asleep: AtomicBool::new(false),
             executor: Arc::downgrade(executor),
@@ -481,6 +484,12 @@ impl Worker {
         }
         for done in asked {
             done(outcome(self, pe, status).map(|()| 0));
+        }
+        if let Some(listener) = self.listener() {
+            listener.lost(Some(pe), &|| match outcome(self, pe, status) {
+                Err(error) => error,
+                Ok(()) => Error::Finalized { call: "net" },
+            });
         }
     }
 

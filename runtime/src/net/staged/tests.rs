@@ -1,0 +1,164 @@
+//! Over the model of a network, on the emulated device.
+
+use std::sync::OnceLock;
+
+use super::*;
+use crate::{
+    device::emulated::Emulated,
+    executor::{Failure, Patience},
+    fabric::Fabric,
+    net::{
+        Link, Model, Wires,
+        model::wires,
+        suite::{self, End, Job, MEMORY},
+    },
+    settings::FenceSide,
+    transport::Signal,
+};
+
+/// What an operation of the device takes.
+const LATENCY: Duration = Duration::from_micros(50);
+
+/// Three PEs, of which the first and the last are on one host, by their nets and device memory.
+fn three(link: Link, latency: Duration) -> (Arc<Wires>, [End; 3]) {
+    let wires = wires(3, link);
+    let fabrics = [2, 1].map(|n| Arc::new(Fabric::new(n, 2 * MEMORY, true).unwrap()));
+    let devices = fabrics.each_ref().map(|fabric| -> AnyDevice {
+        Arc::new(Emulated::new(&fabric.heap, MEMORY, MEMORY, latency).unwrap())
+    });
+    let ends = [(0, 0, 0), (1, 1, 0), (2, 0, 1)].map(|(pe, host, block)| {
+        let fabric = &fabrics[host];
+        let patience = Patience { spin: Duration::ZERO, yields: 0 };
+        let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(block)));
+        let executor =
+            Arc::new(Executor::new(block, control, FenceSide::Writer, Arc::clone(&bell), patience));
+        bell.attach(&executor);
+        let model = Model::join(Arc::clone(&wires), pe, block, fabric, &executor).unwrap();
+        let heap = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, MEMORY);
+        let owner = Owner::new(&devices[host], block, [heap, fabric.control.scratch()], &executor);
+        let memory = Segment::new(SegmentId::Gpu, Arc::clone(&fabric.heap), MEMORY, MEMORY);
+        // The device's threads are what else holds on to it.
+        std::mem::forget(executor);
+        End { pe, net: over(Arc::new(model), owner), memory, block }
+    });
+    (wires, ends)
+}
+
+fn jittered() -> Link {
+    let (latency, jitter) = (Duration::from_micros(5), Duration::from_micros(100));
+    Link { latency, jitter, bandwidth: 20_000_000_000, seed: 3, ..Link::default() }
+}
+
+fn on_device(pe: usize, offset: usize) -> Spot {
+    Spot { pe, segment: SegmentId::Gpu, offset }
+}
+
+fn on_host(pe: usize, offset: usize) -> Spot {
+    Spot { pe, segment: SegmentId::Heap, offset }
+}
+
+fn told<T: Send + Sync + 'static>() -> (Arc<OnceLock<Result<T>>>, Done<T>) {
+    let slot = Arc::new(OnceLock::new());
+    let told = Arc::clone(&slot);
+    (slot, Box::new(move |result| assert!(told.set(result).is_ok())))
+}
+
+fn wait<T>(slot: &OnceLock<Result<T>>) -> &Result<T> {
+    let start = Instant::now();
+    loop {
+        if let Some(result) = slot.get() {
+            return result;
+        }
+        assert!(start.elapsed() < Duration::from_secs(30), "it does not come");
+        thread::yield_now();
+    }
+}
+
+fn flushed(end: &End, pe: usize) {
+    let (slot, done) = told();
+    end.net.flush(pe, done);
+    wait(&slot).as_ref().unwrap();
+}
+
+fn value(end: &End, at: Spot) -> u64 {
+    let (slot, done) = told();
+    end.net.fetch(at, Width::Eight, Atomic::Fetch, done);
+    *wait(&slot).as_ref().unwrap()
+}
+
+#[test]
+fn device_memory_of_other_hosts_passes_the_suite_of_all_nets() {
+    for (link, latency) in [(Link::default(), Duration::ZERO), (jittered(), LATENCY)] {
+        let (_, ends) = three(link, latency);
+        suite::check(&Job { ends: &ends, progress: &|| (), cpu_atomics: true });
+    }
+}
+
+#[test]
+fn operations_on_host_and_device_memory_in_one_batch_keep_their_order() {
+    let (_wires, ends) = three(jittered(), LATENCY);
+    let from = &ends[0];
+    // Beyond what one message takes, so that it is cut, and its parts overtake each other on the way.
+    for len in [8, 5 * PART + 24] {
+        for round in 1..=4u64 {
+            let bytes = vec![round as u8; len];
+            let mut batch = Batch::default();
+            batch.put(on_device(1, 0), &bytes);
+            batch.signal(on_host(1, 0), Signal::Set(round));
+            batch.put(on_host(1, 64), &bytes);
+            batch.signal(on_device(1, MEMORY - 8), Signal::Set(round));
+            from.net.apply(1, batch).unwrap();
+            // Who reads sees what was written, in either memory.
+            assert_eq!((value(from, on_host(1, 0)), value(from, on_device(1, MEMORY - 8))), (round, round));
+            for spot in [on_device(1, 0), on_host(1, 64)] {
+                let mut there = vec![0; len];
+                let (slot, done) = told();
+                // SAFETY: the bytes are there until the end of the block, which waits for it.
+                unsafe { from.net.get(spot, there.as_mut_ptr(), len, done) };
+                wait(&slot).as_ref().unwrap();
+                assert!(there == bytes, "{spot:?} {len} {round}");
+            }
+        }
+    }
+    flushed(from, 1);
+}
+
+#[test]
+fn what_is_beyond_the_device_is_an_error_of_who_asked() {
+    let (_wires, ends) = three(Link::default(), Duration::ZERO);
+    let from = &ends[0];
+    let (slot, done) = told();
+    from.net.fetch(on_device(1, MEMORY), Width::Eight, Atomic::Fetch, done);
+    let error = wait(&slot).as_ref().unwrap_err().to_string();
+    assert!(error.contains("on PE 1"), "{error}");
+    from.net.update(on_device(1, 4), Width::Eight, Atomic::Add(1)).unwrap();
+    let (slot, done) = told();
+    from.net.flush_all(done);
+    assert!(wait(&slot).is_err());
+    assert_eq!(value(from, on_device(1, 0)), 0);
+    flushed(from, 1);
+}
+
+#[test]
+fn what_is_under_way_when_the_job_fails_fails_too() {
+    let link = Link { latency: Duration::from_millis(300), ..Link::default() };
+    let (wires, ends) = three(link, Duration::ZERO);
+    let from = &ends[0];
+    let mut bytes = vec![0u8; 2 * line::WINDOW];
+    let (put, sent) = told();
+    let (got, arrived) = told();
+    let (before, fetched) = told::<u64>();
+    // SAFETY: the bytes are there until the end of the test, which waits for both.
+    unsafe {
+        from.net.put(on_device(1, 0), bytes.as_ptr(), bytes.len(), sent);
+        from.net.get(on_device(1, 0), bytes.as_mut_ptr(), 8, arrived);
+    }
+    from.net.fetch(on_device(1, 0), Width::Eight, Atomic::Fetch, fetched);
+    let (flush, over) = told();
+    from.net.flush(1, over);
+    wires.fail(&Failure::PeLost { pe: 1, how: "it is a test".into() });
+    for error in [wait(&put), wait(&got), wait(&flush), &wait(&before).as_ref().map(drop).map_err(again)] {
+        assert!(matches!(error, Err(Error::PeLost { pe: 1, .. })), "{error:?}");
+    }
+    assert!(from.net.update(on_device(1, 0), Width::Eight, Atomic::Add(1)).is_err());
+}
