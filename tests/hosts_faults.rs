@@ -4,7 +4,9 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Job, assert_nothing_left, has_ucx, kill, shared_names, soon, test_name, time_limit};
+use common::{
+    Job, assert_nothing_left, has_ucx, kill, shared_names, soon, test_name, time_limit, with_device,
+};
 use oxshmem::{Error, Result, prelude::*};
 
 /// For how long a PE is stopped: `OXSHMEM_TEST_STALL` seconds, or 3.
@@ -129,12 +131,24 @@ fn a_pe_of_another_host_that_is_killed_takes_the_job_down_with_one_sentence() {
         return;
     }
     let before = shared_names();
-    for what in ["put", "get", "fetch", "quiet", "wait", "barrier", "compute"] {
+    let on_device = ["device put", "device get", "device fetch", "device quiet"];
+    for what in ["put", "get", "fetch", "quiet", "wait", "barrier", "compute"].into_iter().chain(on_device) {
         let running = Job::new(test_name!(), 4).hosts("2").env(&format!("DOING={what}")).start(|| {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let outcome = runtime.block_on(async {
-                let world = oxshmem::init().await?;
-                let words = world.alloc_zeroed::<u64>(1 << 20).await?;
+                let doing = std::env::var("DOING").unwrap();
+                let (world, words) = match doing.strip_prefix("device") {
+                    None => {
+                        let world = oxshmem::init().await?;
+                        let words = world.alloc_zeroed::<u64>(1 << 20).await?;
+                        (world, words)
+                    }
+                    Some(_) => {
+                        let world = oxshmem::init_with(with_device()).await?;
+                        let words = world.space(SpaceKind::Gpu)?.alloc_zeroed::<u64>(1 << 19).await?;
+                        (world, words)
+                    }
+                };
                 let pids = pids(&world).await?;
                 let ctx = world.context();
                 if world.my_pe() == 3 {
@@ -146,8 +160,8 @@ fn a_pe_of_another_host_that_is_killed_takes_the_job_down_with_one_sentence() {
                     kill(pids[3], libc::SIGKILL);
                 }
                 loop {
-                    match std::env::var("DOING").unwrap().as_str() {
-                        "put" => drop(ctx.put(&words, vec![1; 1 << 20], 3).await?),
+                    match doing.trim_start_matches("device ") {
+                        "put" => drop(ctx.put(&words, vec![1; words.view().len()], 3).await?),
                         "get" => drop(ctx.get(&words, 3).await?),
                         "fetch" => drop(ctx.fetch_inc(words.at(0), 3).await?),
                         "quiet" => {

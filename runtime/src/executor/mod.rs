@@ -328,7 +328,8 @@ impl Executor {
     /// Ends all waiting, now and later, with this error. The first one counts.
     pub fn fail(&self, failure: Failure) {
         if self.failure.set(failure).is_ok() {
-            self.scan();
+            // Whatever device memory holds now, and should its device have failed, the wait for it is over.
+            self.wake_by(None);
         }
     }
 

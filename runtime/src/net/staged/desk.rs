@@ -281,7 +281,10 @@ impl Core {
 
     #[cold]
     fn say_why(&self, from: usize, number: u64, error: &Error) {
-        let why = error.to_string().into_bytes();
+        let why = match error {
+            Error::Device { what } => what.clone().into_bytes(),
+            other => other.to_string().into_bytes(),
+        };
         let (start, len) = (why.as_ptr(), why.len());
         // SAFETY: what is told holds the bytes.
         unsafe {

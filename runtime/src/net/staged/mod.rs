@@ -133,6 +133,7 @@ fn again(error: &Error) -> Error {
         Error::PeLost { pe, how } => Error::PeLost { pe: *pe, how: how.clone() },
         Error::GlobalExit { pe, status } => Error::GlobalExit { pe: *pe, status: *status },
         Error::Finalized { call } => Error::Finalized { call },
+        Error::Device { what } => Error::Device { what: what.clone() },
         other => Error::Device { what: other.to_string() },
     }
 }
