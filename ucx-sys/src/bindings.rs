@@ -356,6 +356,47 @@ pub const UCP_AM_HANDLER_PARAM_FIELD_CB: ucp_am_handler_param_field = 4;
 pub const UCP_AM_HANDLER_PARAM_FIELD_ARG: ucp_am_handler_param_field = 8;
 pub type ucp_am_handler_param_field = c_uint;
 #[repr(C)]
+#[derive(Debug, Default, Copy, Clone)]
+pub struct ucp_generic_dt_ops {
+    pub start_pack: Option<
+        unsafe extern "C" fn(context: *mut c_void, buffer: *const c_void, count: usize) -> *mut c_void,
+    >,
+    pub start_unpack:
+        Option<unsafe extern "C" fn(context: *mut c_void, buffer: *mut c_void, count: usize) -> *mut c_void>,
+    pub packed_size: Option<unsafe extern "C" fn(state: *mut c_void) -> usize>,
+    pub pack: Option<
+        unsafe extern "C" fn(
+            state: *mut c_void,
+            offset: usize,
+            dest: *mut c_void,
+            max_length: usize,
+        ) -> usize,
+    >,
+    pub unpack: Option<
+        unsafe extern "C" fn(
+            state: *mut c_void,
+            offset: usize,
+            src: *const c_void,
+            length: usize,
+        ) -> ucs_status_t,
+    >,
+    pub finish: Option<unsafe extern "C" fn(state: *mut c_void)>,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of ucp_generic_dt_ops"][size_of::<ucp_generic_dt_ops>() - 48usize];
+    ["Alignment of ucp_generic_dt_ops"][align_of::<ucp_generic_dt_ops>() - 8usize];
+    ["Offset of field: ucp_generic_dt_ops::start_pack"][offset_of!(ucp_generic_dt_ops, start_pack) - 0usize];
+    ["Offset of field: ucp_generic_dt_ops::start_unpack"]
+        [offset_of!(ucp_generic_dt_ops, start_unpack) - 8usize];
+    ["Offset of field: ucp_generic_dt_ops::packed_size"]
+        [offset_of!(ucp_generic_dt_ops, packed_size) - 16usize];
+    ["Offset of field: ucp_generic_dt_ops::pack"][offset_of!(ucp_generic_dt_ops, pack) - 24usize];
+    ["Offset of field: ucp_generic_dt_ops::unpack"][offset_of!(ucp_generic_dt_ops, unpack) - 32usize];
+    ["Offset of field: ucp_generic_dt_ops::finish"][offset_of!(ucp_generic_dt_ops, finish) - 40usize];
+};
+pub type ucp_generic_dt_ops_t = ucp_generic_dt_ops;
+#[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ucp_params {
     pub field_mask: u64,
@@ -753,6 +794,12 @@ functions! {
         pub fn ucp_request_check_status(request: *mut c_void) -> ucs_status_t;
         pub fn ucp_request_cancel(worker: ucp_worker_h, request: *mut c_void);
         pub fn ucp_request_free(request: *mut c_void);
+        pub fn ucp_dt_create_generic(
+            ops: *const ucp_generic_dt_ops_t,
+            context: *mut c_void,
+            datatype_p: *mut ucp_datatype_t,
+        ) -> ucs_status_t;
+        pub fn ucp_dt_destroy(datatype: ucp_datatype_t);
         pub fn ucp_worker_fence(worker: ucp_worker_h) -> ucs_status_t;
         pub fn ucp_worker_flush_nbx(worker: ucp_worker_h, param: *const ucp_request_param_t) -> ucs_status_ptr_t;
     }

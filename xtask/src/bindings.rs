@@ -46,6 +46,7 @@ const UCX: Interface = Interface {
         "ucp_rkey_(pack|buffer_release|destroy)",
         "ucp_(put|get|atomic_op|am_send|am_recv_data|tag_send|tag_recv|tag_msg_recv)_nbx",
         "ucp_(am_data_release|tag_probe_nb)",
+        "ucp_dt_(create_generic|destroy)",
         "ucp_request_(check_status|cancel|free)",
         "ucs_status_string",
     ],

@@ -357,6 +357,7 @@ impl Executor {
     /// between them, as it does in any case where PEs outnumber processors.
     fn rounds(&self, yields: bool) -> Rounds<'_> {
         Rounds {
+            rounds: self.patience.yields,
             left: self.patience.yields,
             began: None,
             yields: yields || !self.may_spin(),
@@ -433,6 +434,8 @@ impl Executor {
 /// Waking takes tens of microseconds. Two PEs that answer each other, of which one has gone to sleep once,
 /// would never stop sleeping if their patience were shorter than that.
 struct Rounds<'a> {
+    /// So many without progress, and what is left of them.
+    rounds: u32,
     left: u32,
     limit: Duration,
     began: Option<Instant>,
@@ -450,6 +453,7 @@ impl Rounds<'_> {
         if progressed && self.began.take().is_some() {
             // Something came that was waited for.
             self.linger.came();
+            self.left = self.rounds;
         }
     }
 

@@ -20,7 +20,7 @@ use super::{
     open::check,
     operation::{Kind, Operation, arrived},
     said::was_said,
-    worker::{NumberHasher, Worker},
+    worker::{Inner, NumberHasher, Peer, Worker},
 };
 use crate::{
     Result,
@@ -184,7 +184,7 @@ impl Worker {
         let mut words = batch.into_words();
         let started = if size_of_val(&*words) < WHOLE {
             words.push(self.me as u64);
-            self.say(pe, SHORT_BATCH, words)
+            self.say(pe, SHORT_BATCH, Operation::new(Kind::Words(words)))
         } else {
             let (from, len) = (words.as_ptr(), size_of_val(&*words));
             let operation = Operation::new(Kind::Words(words)).with_header(self.me as u64);
@@ -272,25 +272,51 @@ impl Worker {
         if !gate.owed.contains(&from) {
             gate.owed.push(from);
         }
+        drop(gate);
+        self.has_news();
     }
 
     /// Asks `pe` to perform an atomic operation and to answer.
-    pub(super) fn ask(&self, pe: usize, words: Vec<u64>) -> Result<()> {
-        self.say(pe, QUESTION, words)
+    pub(super) fn ask(&self, pe: usize, question: [u64; 5]) -> Result<()> {
+        self.say(pe, QUESTION, Operation::note(question))
     }
 
-    /// Sends a few words, which come as data, and never as an offer of it.
-    fn say(&self, pe: usize, id: c_uint, words: Vec<u64>) -> Result<()> {
-        let (from, len) = (words.as_ptr(), size_of_val(&*words));
-        self.start(pe, Operation::new(Kind::Words(words)), |ucx, peer, operation| {
-            // SAFETY: the words are the operation's, which stays until UCX has let go of it.
-            unsafe {
-                let mut params = sending(operation);
-                params.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-                params.flags = UCP_AM_SEND_FLAG_EAGER;
-                ucx.ucp_am_send_nbx(peer.endpoint, id, ptr::null(), 0, from.cast(), len, &params)
-            }
-        })
+    /// Sends the words of an operation, which come as data, and never as an offer of it.
+    fn say(&self, pe: usize, id: c_uint, operation: Box<Operation>) -> Result<()> {
+        self.start(pe, operation, |_, peer, operation| self.send_words(peer, id, operation))
+    }
+
+    /// Hands them to UCX. Called with the lock held.
+    fn send_words(&self, peer: &Peer, id: c_uint, operation: *mut Operation) -> ucs_status_ptr_t {
+        let mut params = sending(operation);
+        params.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+        params.flags = UCP_AM_SEND_FLAG_EAGER;
+        // SAFETY: the words are the operation's, which stays until UCX has let go of it.
+        unsafe {
+            let (from, len) = if peer.by_message {
+                params.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+                params.datatype = self.words;
+                (operation.cast_const().cast(), 1)
+            } else {
+                let words = (*operation).words();
+                (words.as_ptr().cast(), size_of_val(words))
+            };
+            self.ucx().ucp_am_send_nbx(peer.endpoint, id, ptr::null(), 0, from, len, &params)
+        }
+    }
+
+    /// Answers PEs that have asked, as far as this one is connected to them; the others are left to `reply`. Called
+    /// with the lock held, which would only cost them time to give back and take again.
+    pub(super) fn answer(&self, inner: &Inner) {
+        loop {
+            let next = self.gate().fetches.next_answer(|pe| inner.peer_of(pe).is_some());
+            let Some((pe, answer)) = next else { return };
+            let Some(peer) = inner.peer_of(pe) else { return };
+            let lent = Operation::note(answer).lend(self, pe);
+            let status = self.send_words(peer, ANSWER, lent);
+            // A PE that is gone needs no answer.
+            drop(self.lent(lent, status));
+        }
     }
 
     /// Tells all PEs that this one was connected to that it leaves, and that the end of the connection is no failure.
@@ -305,24 +331,23 @@ impl Worker {
         };
         for pe in known {
             // Who has left already need not be told.
-            let _ = self.say(pe, GOODBYE, vec![self.me as u64]);
+            let _ = self.say(pe, GOODBYE, Operation::note([self.me as u64]));
         }
     }
 
-    /// Answers those who asked, and those whose batches were applied, and fetches data that was offered. Tells whether there was anything.
-    pub(super) fn reply(&self) -> bool {
+    /// Answers those who asked, and those whose batches were applied, and fetches data that was offered.
+    pub(super) fn reply(&self) {
         let (owed, offered, answers) = {
             let mut gate = self.gate();
             (std::mem::take(&mut gate.owed), std::mem::take(&mut gate.offered), gate.fetches.take_answers())
         };
-        let any = !owed.is_empty() || !offered.is_empty() || !answers.is_empty();
         for (pe, words) in answers {
             // A PE that is gone needs no answer.
-            let _ = self.say(pe, ANSWER, words.to_vec());
+            let _ = self.say(pe, ANSWER, Operation::note(words));
         }
         for pe in owed {
             let performed = self.gate().lines.get(&pe).map_or(0, |line| line.performed);
-            let _ = self.say(pe, APPLIED, vec![self.me as u64, performed]);
+            let _ = self.say(pe, APPLIED, Operation::note([self.me as u64, performed]));
         }
         for Offered { from, data, len } in offered {
             let mut words = vec![0u64; len.div_ceil(size_of::<u64>())];
@@ -339,7 +364,6 @@ impl Worker {
                 unsafe { ucx.ucp_am_recv_data_nbx(self.handle(), data, to.cast(), len, &params) }
             });
         }
-        any
     }
 }
 
@@ -363,6 +387,7 @@ unsafe extern "C" fn batch_came(
     };
     if offered {
         worker.gate().offered.push(Offered { from, data, len });
+        worker.has_news();
         return UCS_INPROGRESS;
     }
     // SAFETY: UCX lends `len` bytes for the time of the call.

@@ -56,6 +56,7 @@ impl Worker {
             closings.into_iter().for_each(|request| self.ucx.ucp_request_free(request));
             self.ucx.ucp_worker_destroy(self.handle);
             self.ucx.ucp_mem_unmap(inner.context, inner.registered);
+            self.ucx.ucp_dt_destroy(self.words);
             self.ucx.ucp_cleanup(inner.context);
         }
         drop(inner);

@@ -33,6 +33,12 @@ impl Fetches {
         std::mem::take(&mut self.answers)
     }
 
+    /// One of those, to a PE that is `known`.
+    pub(super) fn next_answer(&mut self, known: impl Fn(usize) -> bool) -> Option<(usize, [u64; 2])> {
+        let at = self.answers.iter().position(|&(pe, _)| known(pe))?;
+        Some(self.answers.swap_remove(at))
+    }
+
     /// Those that wait for `pe`, or for anybody.
     pub(super) fn fail(&mut self, pe: Option<usize>) -> Vec<Done<u64>> {
         let lost = |asked: &(usize, Done<u64>)| pe.is_none_or(|pe| asked.0 == pe);
@@ -51,7 +57,7 @@ impl Worker {
             number
         };
         let [first, operand, cond] = question(at, width, operation);
-        if let Err(error) = self.ask(at.pe, vec![self.me as u64, number, first, operand, cond]) {
+        if let Err(error) = self.ask(at.pe, [self.me as u64, number, first, operand, cond]) {
             let done = self.gate().fetches.waiting.remove(&number);
             if let Some((_, done)) = done {
                 done(Err(error));
@@ -66,7 +72,10 @@ pub(super) struct Question;
 impl Message<5> for Question {
     fn came(worker: &Worker, [from, number, first, operand, cond]: [u64; 5]) {
         match answer([first, operand, cond], worker.block, &[&worker.memory]) {
-            Ok(before) => worker.gate().fetches.answers.push((from as usize, [number, before])),
+            Ok(before) => {
+                worker.gate().fetches.answers.push((from as usize, [number, before]));
+                worker.has_news();
+            }
             Err(error) => worker.fail(Failure::PeLost { pe: from as usize, how: error.to_string() }),
         }
     }
@@ -80,6 +89,7 @@ impl Message<2> for Answer {
         let asked = worker.gate().fetches.waiting.remove(&number);
         if let Some((_, done)) = asked {
             worker.ends().answered.push((done, before));
+            worker.has_news();
         }
     }
 }

@@ -2,10 +2,13 @@
 
 use std::{ffi::c_void, ptr::NonNull};
 
-use ucx_sys::{UCS_ERR_CANCELED, UCS_OK, ucp_tag_recv_info_t, ucs_status_t};
+use ucx_sys::{UCS_ERR_CANCELED, UCS_OK, ucp_generic_dt_ops_t, ucp_tag_recv_info_t, ucs_status_t};
 
 use super::{said::Head, worker::Worker};
 use crate::{Error, Result, net::Done};
+
+/// Words of a short message.
+pub(super) const NOTE: usize = 5;
 
 /// An operation under way. UCX knows it by its address.
 pub(super) struct Operation {
@@ -27,7 +30,9 @@ pub(super) enum Kind {
     /// Nobody waits, but UCX reads these bytes.
     Copied(Vec<u8>),
     /// Nobody waits, but UCX reads these words.
-    Words(#[expect(dead_code, reason = "held for UCX")] Vec<u64>),
+    Words(Vec<u64>),
+    /// So many of these.
+    Note([u64; NOTE], usize),
     /// A put, get or message sent: its buffer is the caller's.
     Plain(Done),
     /// Something said to another PE: UCX reads the head, and the caller's buffer.
@@ -50,6 +55,23 @@ impl Operation {
         self
     }
 
+    /// A message of a few words.
+    pub(super) fn note<const N: usize>(words: [u64; N]) -> Box<Self> {
+        const { assert!(N <= NOTE) };
+        let mut note = [0; NOTE];
+        note[..N].copy_from_slice(&words);
+        Self::new(Kind::Note(note, N))
+    }
+
+    /// What it sends, if that is words.
+    pub(super) fn words(&self) -> &[u64] {
+        match &self.kind {
+            Kind::Words(words) => words,
+            Kind::Note(words, len) => &words[..*len],
+            _ => &[],
+        }
+    }
+
     /// Hands it to UCX, by its address.
     pub(super) fn lend(mut self: Box<Self>, worker: &Worker, pe: usize) -> *mut Self {
         (self.worker, self.pe) = (Some(NonNull::from(worker)), pe);
@@ -61,7 +83,7 @@ impl Operation {
         match self.kind {
             Kind::Plain(done) | Kind::Said { done, .. } | Kind::Flush { done, .. } => done(outcome),
             Kind::Receive { done } => done(outcome.map(|()| self.info.length)),
-            Kind::Copied(_) | Kind::Words(_) | Kind::Arriving { .. } => return outcome,
+            Kind::Copied(_) | Kind::Words(_) | Kind::Note(..) | Kind::Arriving { .. } => return outcome,
         }
         Ok(())
     }
@@ -117,3 +139,38 @@ pub(super) fn outcome(worker: &Worker, pe: usize, status: ucs_status_t) -> Resul
         status => Err(Error::PeLost { pe, how: format!("UCX says: {}", worker.text(status)) }),
     }
 }
+
+/// A type of data for UCX, of which every element is the words of an operation.
+///
+/// UCX copies such data into its own buffer and sends that in one piece. A short message of bytes it would send in several
+/// pieces by one call, which over TCP takes the kernel longer.
+pub(super) const WORDS: ucp_generic_dt_ops_t = ucp_generic_dt_ops_t {
+    start_pack: Some(start_pack),
+    start_unpack: None,
+    packed_size: Some(packed_size),
+    pack: Some(pack),
+    unpack: None,
+    finish: Some(finish),
+};
+
+unsafe extern "C" fn start_pack(_: *mut c_void, operation: *const c_void, _: usize) -> *mut c_void {
+    operation.cast_mut()
+}
+
+unsafe extern "C" fn packed_size(operation: *mut c_void) -> usize {
+    // SAFETY: what was to be sent is an operation that was lent to UCX, whose words nobody changes meanwhile.
+    size_of_val(unsafe { (*operation.cast::<Operation>()).words() })
+}
+
+unsafe extern "C" fn pack(operation: *mut c_void, offset: usize, to: *mut c_void, most: usize) -> usize {
+    // SAFETY: as in `packed_size`; UCX has room for `most` bytes.
+    unsafe {
+        let words: &[u8] = bytemuck::cast_slice((*operation.cast::<Operation>()).words());
+        let words = words.get(offset..).unwrap_or_default();
+        let len = words.len().min(most);
+        to.cast::<u8>().copy_from_nonoverlapping(words.as_ptr(), len);
+        len
+    }
+}
+
+unsafe extern "C" fn finish(_: *mut c_void) {}

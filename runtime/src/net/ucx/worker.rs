@@ -19,7 +19,7 @@ use super::{
     batches::{Gate, Gathered},
     directory::Directory,
     open::{HEAD, Opening, check, is_tcp, open_context, published, to_words},
-    operation::{Kind, Operation, outcome},
+    operation::{Kind, Operation, WORDS, outcome},
 };
 use crate::{
     Error, Result,
@@ -61,6 +61,8 @@ pub(super) struct Worker {
     pub(super) inner: Mutex<Inner>,
     /// What UCX has ended, until somebody has told those who wait; and what it still holds.
     pub(super) ends: Mutex<Ends>,
+    /// Whether there may be somebody to be told of something.
+    news: AtomicBool,
     pub(super) gate: Mutex<Gate>,
     pub(super) gathered: Mutex<Gathered>,
     /// Who hears what other PEs say.
@@ -71,6 +73,8 @@ pub(super) struct Worker {
     pub(super) asleep: AtomicBool,
     pub(super) executor: Weak<Executor>,
     pub(super) descriptor: i32,
+    /// The type of data `WORDS`.
+    pub(super) words: ucp_datatype_t,
     /// How often others than the helper thread have polled.
     pub(super) polls: AtomicU64,
     pub(super) closing: AtomicBool,
@@ -108,7 +112,7 @@ pub(super) struct Peer {
     pub(super) flushed: u64,
     pub(super) failed: Option<ucs_status_t>,
     /// Whether a put is better a message that the target applies, since UCX would make one of it anyway.
-    by_message: bool,
+    pub(super) by_message: bool,
     link: Link,
 }
 
@@ -216,6 +220,10 @@ impl Worker {
         let registered = unsafe { ucx.ucp_mem_map(opening.context, &params, &mut opening.registered) };
         check(ucx, "register the symmetric heap", registered)?;
         let published = published(&opening, base.addr() as u64)?;
+        let mut words = 0;
+        // SAFETY: the functions do what UCX asks of them.
+        let typed = unsafe { ucx.ucp_dt_create_generic(&WORDS, ptr::null_mut(), &mut words) };
+        check(ucx, "make a type of data", typed)?;
 
         let made = Arc::new(Self {
             ucx,
@@ -235,6 +243,7 @@ impl Worker {
                 spare: Vec::new(),
             }),
             ends: Mutex::default(),
+            news: AtomicBool::new(false),
             gate: Mutex::default(),
             gathered: Mutex::default(),
             listener: OnceLock::new(),
@@ -242,6 +251,7 @@ impl Worker {
             asleep: AtomicBool::new(false),
             executor: Arc::downgrade(executor),
             descriptor,
+            words,
             polls: AtomicU64::new(0),
             closing: AtomicBool::new(false),
         });
@@ -350,16 +360,35 @@ impl Worker {
         if !inner.open {
             return false;
         }
-        // A few looks at a time, since everything around them takes as long as one.
-        // SAFETY: the worker is open, and ours while we hold the lock.
-        let progressed = (0..LOOKS).any(|_| unsafe { self.ucx.ucp_worker_progress(self.handle) } != 0);
+        let mut progressed = false;
+        // A few looks at a time, since everything around them takes as long as one; but no more once somebody is to be told
+        // of something.
+        for _ in 0..LOOKS {
+            // SAFETY: the worker is open, and ours while we hold the lock.
+            let found = unsafe { self.ucx.ucp_worker_progress(self.handle) } != 0;
+            if found && self.news.load(Ordering::Relaxed) {
+                progressed = true;
+                self.answer(&inner);
+                break;
+            }
+            if progressed && !found {
+                break;
+            }
+            progressed |= found;
+        }
         drop(inner);
+        self.tell();
         if progressed {
-            self.tell();
             // Others may have put something here, whoever makes the progress.
             self.scan();
         }
         progressed
+    }
+
+    /// There is something to be told. Called after that was noted.
+    pub(super) fn has_news(&self) {
+        // Release: who takes the news sees what was noted.
+        self.news.store(true, Ordering::Release);
     }
 
     /// Prepares the worker for its event descriptor to be slept on. False if there is something to do instead.
@@ -393,6 +422,7 @@ impl Worker {
     /// Has somebody told when that may be done. Called inside of UCX.
     pub(super) fn later(&self, tell: Box<dyn FnOnce() + Send>) {
         self.ends().later.push(tell);
+        self.has_news();
     }
 
     /// This PE cannot go on.
@@ -411,11 +441,14 @@ impl Worker {
         let mut ends = self.ends();
         ends.under_way.remove(&(&raw const *operation).addr());
         ends.over.push((operation, status));
+        drop(ends);
+        self.has_news();
     }
 
     /// Tells everybody whose operation has ended, and does what messages that came ask for. Called with no lock held.
     pub(super) fn tell(&self) {
-        loop {
+        // Relaxed: a look before the exchange, which nearly always can be left out.
+        while self.news.load(Ordering::Relaxed) && self.news.swap(false, Ordering::AcqRel) {
             let (over, broken, later, answered) = {
                 let Ends { over, broken, later, answered, .. } = &mut *self.ends();
                 (
@@ -425,10 +458,7 @@ impl Worker {
                     std::mem::take(answered),
                 )
             };
-            let replied = self.reply();
-            if over.is_empty() && broken.is_empty() && later.is_empty() && answered.is_empty() && !replied {
-                return;
-            }
+            self.reply();
             for (done, value) in answered {
                 done(Ok(value));
             }
@@ -689,6 +719,11 @@ impl Worker {
 }
 
 impl Inner {
+    /// The connection to `pe`, if there is one.
+    pub(super) fn peer_of(&self, pe: usize) -> Option<&Peer> {
+        self.peers.get(pe)?.as_deref().filter(|peer| peer.failed.is_none())
+    }
+
     /// Keeps the buffer of an operation for the next.
     pub(super) fn spare(&mut self, operation: Operation) {
         if let Kind::Copied(buffer) = operation.kind
@@ -714,4 +749,5 @@ unsafe extern "C" fn broke(link: *mut c_void, _endpoint: ucp_ep_h, status: ucs_s
         (link.worker.as_ref(), link.pe)
     };
     worker.ends().broken.push((pe, status));
+    worker.has_news();
 }
