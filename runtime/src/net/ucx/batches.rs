@@ -5,7 +5,7 @@
 //! batches, and their order does not matter.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     ffi::{c_uint, c_void},
     hash::BuildHasherDefault,
     ptr,
@@ -37,7 +37,7 @@ const GOODBYE: c_uint = 5;
 const SHORT_BATCH: c_uint = 6;
 pub(super) const SAID: c_uint = 7;
 
-/// Bytes below which a batch carries its sender's number in its last word. A message without a header goes to TCP in one
+/// Bytes below which a batch carries its stamp in its last word. A message without a header goes to TCP in one
 /// piece, by a cheaper system call; for a longer one, whose data UCX may offer, it has to be known first who sends it.
 const WHOLE: usize = 4 << 10;
 
@@ -59,12 +59,34 @@ struct Line {
     applied: u64,
     waiting: Vec<(u64, Done)>,
     failed: bool,
-    /// Batches from there that were applied here.
+    /// All batches from there below this number were applied here, and so were these above it.
     performed: u64,
+    early: BTreeSet<u64>,
+}
+
+impl Line {
+    /// Its batch of which these are the last bits of the number was applied here. One whose data UCX has offered comes after later
+    /// ones, and whoever has sent it must not be told before it has.
+    fn perform(&mut self, number: u32) {
+        let ahead = number.wrapping_sub(self.performed as u32);
+        if ahead > 0 {
+            self.early.insert(self.performed + u64::from(ahead));
+            return;
+        }
+        self.performed += 1;
+        while self.early.remove(&self.performed) {
+            self.performed += 1;
+        }
+    }
+}
+
+/// Who sends a batch, and which of those to the same PE it is.
+fn stamp(from: usize, number: u64) -> u64 {
+    from as u64 & u64::from(u32::MAX) | number << u32::BITS
 }
 
 struct Offered {
-    from: usize,
+    stamp: u64,
     /// UCX's name for the data.
     data: *mut c_void,
     len: usize,
@@ -171,23 +193,27 @@ impl Worker {
 
     /// Has `pe` apply a batch.
     pub(super) fn send_batch(&self, pe: usize, batch: Batch) -> Result<()> {
-        self.announce(pe);
-        self.send_announced(pe, batch)
+        let number = self.announce(pe);
+        self.send_announced(pe, number, batch)
     }
 
-    /// Counts a batch that is about to be sent to `pe`.
-    fn announce(&self, pe: usize) {
-        self.gate().lines.entry(pe).or_default().sent += 1;
+    /// Counts a batch that is about to be sent to `pe`, and gives its number.
+    fn announce(&self, pe: usize) -> u64 {
+        let mut gate = self.gate();
+        let sent = &mut gate.lines.entry(pe).or_default().sent;
+        *sent += 1;
+        *sent - 1
     }
 
-    fn send_announced(&self, pe: usize, batch: Batch) -> Result<()> {
+    fn send_announced(&self, pe: usize, number: u64, batch: Batch) -> Result<()> {
         let mut words = batch.into_words();
+        let stamp = stamp(self.me, number);
         let started = if size_of_val(&*words) < WHOLE {
-            words.push(self.me as u64);
+            words.push(stamp);
             self.say(pe, SHORT_BATCH, Operation::new(Kind::Words(words)))
         } else {
             let (from, len) = (words.as_ptr(), size_of_val(&*words));
-            let operation = Operation::new(Kind::Words(words)).with_header(self.me as u64);
+            let operation = Operation::new(Kind::Words(words)).with_header(stamp);
             self.start(pe, operation, |ucx, peer, operation| {
                 // SAFETY: header and words are the operation's, which stays until UCX has let go of it.
                 unsafe {
@@ -217,15 +243,13 @@ impl Worker {
             let batch = gathered.batches.entry(pe).or_insert_with(|| Batch::with_capacity(room + ENTRY));
             add(batch);
             let full = if batch.bytes() < room { None } else { gathered.batches.remove(&pe) };
-            if full.is_some() {
-                // With the lock held: a flush from now on waits for it.
-                self.announce(pe);
-            }
+            // With the lock held: a flush from now on waits for it.
+            let full = full.map(|batch| (self.announce(pe), batch));
             self.set_gathering(!gathered.batches.is_empty());
             (full, first)
         };
         match full {
-            Some(batch) => self.send_announced(pe, batch),
+            Some((number, batch)) => self.send_announced(pe, number, batch),
             None => {
                 if first {
                     self.gathering_began();
@@ -248,27 +272,28 @@ impl Worker {
         }
         let batches = {
             let mut gathered = self.gathered();
-            let batches = match pe {
-                None => std::mem::take(&mut gathered.batches),
+            let batches: Vec<_> = match pe {
+                None => gathered.batches.drain().collect(),
                 Some(pe) => gathered.batches.remove_entry(&pe).into_iter().collect(),
             };
-            batches.keys().for_each(|&pe| self.announce(pe));
             self.set_gathering(!gathered.batches.is_empty());
-            batches
+            let announced = batches.into_iter().map(|(pe, batch)| (pe, self.announce(pe), batch));
+            announced.collect::<Vec<_>>()
         };
-        for (pe, batch) in batches {
+        for (pe, number, batch) in batches {
             // If that fails, so does the flush that everybody needs who wants to know.
-            let _ = self.send_announced(pe, batch);
+            let _ = self.send_announced(pe, number, batch);
         }
     }
 
-    /// Applies a batch that `from` has sent.
-    pub(super) fn perform(&self, from: usize, words: &[u64]) {
+    /// Applies a batch, of which the [`stamp`] says who has sent it.
+    pub(super) fn perform(&self, stamp: u64, words: &[u64]) {
+        let (from, number) = (stamp as u32 as usize, (stamp >> u32::BITS) as u32);
         if let Err(error) = apply(words, self.block, &[&self.memory, &self.scratch]) {
             self.fail(Failure::PeLost { pe: from, how: error.to_string() });
         }
         let mut gate = self.gate();
-        gate.lines.entry(from).or_default().performed += 1;
+        gate.lines.entry(from).or_default().perform(number);
         if !gate.owed.contains(&from) {
             gate.owed.push(from);
         }
@@ -349,20 +374,24 @@ impl Worker {
             let performed = self.gate().lines.get(&pe).map_or(0, |line| line.performed);
             let _ = self.say(pe, APPLIED, Operation::note([self.me as u64, performed]));
         }
-        for Offered { from, data, len } in offered {
+        for Offered { stamp, data, len } in offered {
             let mut words = vec![0u64; len.div_ceil(size_of::<u64>())];
             let to = words.as_mut_ptr();
             // To know whom it came from, not to talk to them.
-            let _ = self.start(from, Operation::new(Kind::Arriving { words }), |ucx, _, operation| {
-                let params = ucp_request_param_t {
-                    op_attr_mask: UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-                    cb: ucp_request_param_cb { recv_am: Some(arrived) },
-                    user_data: operation.cast(),
-                    ..Default::default()
-                };
-                // SAFETY: the words are the operation's; the data was offered, and is fetched once.
-                unsafe { ucx.ucp_am_recv_data_nbx(self.handle(), data, to.cast(), len, &params) }
-            });
+            let _ = self.start(
+                stamp as u32 as usize,
+                Operation::new(Kind::Arriving { stamp, words }),
+                |ucx, _, operation| {
+                    let params = ucp_request_param_t {
+                        op_attr_mask: UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+                        cb: ucp_request_param_cb { recv_am: Some(arrived) },
+                        user_data: operation.cast(),
+                        ..Default::default()
+                    };
+                    // SAFETY: the words are the operation's; the data was offered, and is fetched once.
+                    unsafe { ucx.ucp_am_recv_data_nbx(self.handle(), data, to.cast(), len, &params) }
+                },
+            );
         }
     }
 }
@@ -382,16 +411,16 @@ unsafe extern "C" fn batch_came(
         let offered = (*param).recv_attr & u64::from(UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
         (&*worker.cast::<Worker>(), header, offered)
     };
-    let Ok(from) = <[u8; 8]>::try_from(header).map(|from| u64::from_ne_bytes(from) as usize) else {
+    let Ok(stamp) = <[u8; 8]>::try_from(header).map(u64::from_ne_bytes) else {
         return UCS_OK;
     };
     if offered {
-        worker.gate().offered.push(Offered { from, data, len });
+        worker.gate().offered.push(Offered { stamp, data, len });
         worker.has_news();
         return UCS_INPROGRESS;
     }
     // SAFETY: UCX lends `len` bytes for the time of the call.
-    unsafe { with_words(data, len, |words| worker.perform(from, words)) };
+    unsafe { with_words(data, len, |words| worker.perform(stamp, words)) };
     UCS_OK
 }
 
@@ -408,8 +437,8 @@ unsafe extern "C" fn short_batch_came(
     unsafe {
         let worker = &*worker.cast::<Worker>();
         with_words(data, len, |words| {
-            if let Some((&from, words)) = words.split_last() {
-                worker.perform(from as usize, words);
+            if let Some((&stamp, words)) = words.split_last() {
+                worker.perform(stamp, words);
             }
         });
     }
@@ -422,7 +451,7 @@ pub(super) trait Message<const N: usize> {
     fn came(worker: &Worker, words: [u64; N]);
 }
 
-/// A PE says how many batches it has applied.
+/// A PE says up to which number it has applied all batches.
 struct Applied;
 
 impl Message<2> for Applied {
@@ -488,4 +517,19 @@ unsafe fn with_words(data: *const c_void, len: usize, take: impl FnOnce(&[u64]))
         words.set_len(len);
     }
     take(&words);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_that_comes_late_keeps_those_after_it_from_being_told_of() {
+        let mut line = Line { performed: u64::from(u32::MAX) - 1, ..Line::default() };
+        let mut told = |number: u64| {
+            line.perform(stamp(7, u64::from(u32::MAX) - 1 + number).wrapping_shr(u32::BITS) as u32);
+            line.performed - (u64::from(u32::MAX) - 1)
+        };
+        assert_eq!([0, 2, 4, 3, 1, 5].map(&mut told), [1, 1, 1, 1, 5, 6]);
+    }
 }

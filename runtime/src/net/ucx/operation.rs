@@ -42,7 +42,7 @@ pub(super) enum Kind {
     /// A message to be received.
     Receive { done: Done<usize> },
     /// An active message whose data UCX brings here.
-    Arriving { words: Vec<u64> },
+    Arriving { stamp: u64, words: Vec<u64> },
 }
 
 impl Operation {

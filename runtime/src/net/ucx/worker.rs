@@ -628,8 +628,8 @@ impl Worker {
                     peer.flushed = peer.flushed.max(upto);
                 }
             }
-            Kind::Arriving { ref words } if outcome.is_ok() => {
-                self.perform(pe, words);
+            Kind::Arriving { stamp, ref words } if outcome.is_ok() => {
+                self.perform(stamp, words);
             }
             _ => {}
         }
