@@ -459,7 +459,7 @@ impl Drop for Pe {
     fn drop(&mut self) {
         // A task or thread may hold the executor, and the net, for as long as they are open.
         if let Some(net) = &self.net {
-            net.close();
+            net.abandon();
         }
         self.executor.close();
     }

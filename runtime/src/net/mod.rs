@@ -170,6 +170,11 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
 
     /// Ends it: what is under way fails, and nothing can be started any more. Every PE has called the barrier before.
     fn close(&self);
+
+    /// Closes it in a job that has not come to its end in order: others may be connecting to this PE just now.
+    fn abandon(&self) {
+        self.close();
+    }
 }
 
 /// The way of this PE, which may have a device, to those of other hosts, if there are any. Nothing may be started on it before

@@ -296,6 +296,11 @@ impl Core {
         self.below.flush_all(all.part());
     }
 
+    fn end(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.lost(None, &|| Error::Finalized { call: "net" });
+    }
+
     fn poll(&self) -> bool {
         // Relaxed: a hint. Somebody else polls the device too.
         let served = self.serving.load(Ordering::Relaxed) > 0 && self.owner.device.poll();
@@ -550,14 +555,18 @@ unsafe impl Net for Staged {
     fn close(&self) {
         // It serves others for as long as they may want something.
         self.0.below.close();
-        self.0.closed.store(true, Ordering::Release);
-        self.0.lost(None, &|| Error::Finalized { call: "net" });
+        self.0.end();
+    }
+
+    fn abandon(&self) {
+        self.0.below.abandon();
+        self.0.end();
     }
 }
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        self.close();
+        self.abandon();
     }
 }
 

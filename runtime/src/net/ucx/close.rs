@@ -13,7 +13,7 @@ use ucx_sys::*;
 
 use super::{
     operation::Kind,
-    worker::{Lent, Worker},
+    worker::{Inner, Lent, Worker},
 };
 use crate::Error;
 
@@ -27,7 +27,10 @@ impl Worker {
     }
 
     /// Waits a moment for what was sent, then closes everything. Operations that are still under way fail.
-    pub(super) fn close(&self) {
+    ///
+    /// UCX 1.13 ends the process if a worker is destroyed that has an answer to give to a PE that connects. Where the job does not end
+    /// `in_order`, that may be so, and a worker that holds nothing stays, without anybody who would make progress on it, until the process ends.
+    pub(super) fn close(&self, in_order: bool) {
         let deadline = Instant::now() + LEAVING;
         self.take_leave();
         let sent = Arc::new(AtomicBool::new(false));
@@ -51,20 +54,20 @@ impl Worker {
         }
         let mut inner = self.inner();
         inner.open = false;
-        // SAFETY: nobody uses the worker after `open` was set to false under the lock; what is destroyed is ours.
+        // SAFETY: nobody uses the worker after `open` was set to false under the lock; what is freed and destroyed is ours.
         unsafe {
             closings.into_iter().for_each(|request| self.ucx.ucp_request_free(request));
-            self.ucx.ucp_worker_destroy(self.handle);
-            self.ucx.ucp_mem_unmap(inner.context, inner.registered);
-            self.ucx.ucp_dt_destroy(self.words);
-            self.ucx.ucp_cleanup(inner.context);
+        }
+        // What UCX still holds may be the caller's memory, which it must let go of in any case.
+        if in_order || !self.ends().under_way.is_empty() {
+            self.destroy(&inner);
         }
         drop(inner);
         // What UCX has told of meanwhile, and what it has not: it holds no operation any more.
         self.tell();
         let left = std::mem::take(&mut self.ends().under_way);
         for lent in left.into_values() {
-            // SAFETY: UCX is gone, so the operation is ours alone.
+            // SAFETY: UCX is gone where anything was under way, so the operation is ours alone.
             let operation = unsafe { Box::from_raw(lent.operation) };
             let _ = self.end(*operation, UCS_ERR_CANCELED);
         }
@@ -77,6 +80,17 @@ impl Worker {
         }
         for done in waiting {
             done(Err(Error::Finalized { call: "net" }));
+        }
+    }
+
+    /// Ends what UCX has of it. Called with the lock held and `open` set to false.
+    fn destroy(&self, inner: &Inner) {
+        // SAFETY: nobody uses the worker any more, and what is destroyed is ours.
+        unsafe {
+            self.ucx.ucp_worker_destroy(self.handle);
+            self.ucx.ucp_mem_unmap(inner.context, inner.registered);
+            self.ucx.ucp_dt_destroy(self.words);
+            self.ucx.ucp_cleanup(inner.context);
         }
     }
 
@@ -127,7 +141,7 @@ impl Drop for Worker {
     fn drop(&mut self) {
         if self.inner().open {
             self.begin_close();
-            self.close();
+            self.close(false);
         }
     }
 }

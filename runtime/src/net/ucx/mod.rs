@@ -183,16 +183,26 @@ unsafe impl Net for UcxNet {
     }
 
     fn close(&self) {
+        self.end(true);
+    }
+
+    fn abandon(&self) {
+        self.end(false);
+    }
+}
+
+impl UcxNet {
+    fn end(&self, in_order: bool) {
         if self.worker.begin_close() {
             self.helper.stop(&self.worker);
-            self.worker.close();
+            self.worker.close(in_order);
         }
     }
 }
 
 impl Drop for UcxNet {
     fn drop(&mut self) {
-        self.close();
+        self.abandon();
     }
 }
 
