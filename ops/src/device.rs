@@ -14,7 +14,7 @@ use oxshmem_runtime::{
     Error, Pe, Result,
     device::{Blocks as DeviceBlocks, DevicePlace, End},
     memory::copy::copy as copy_on_host,
-    net::{Done, Spot, Width},
+    net::{All, Done, Spot, Width},
     transport::{Atomic, Transport},
 };
 use oxshmem_spaces::{Element, SymSlice, SymView};
@@ -22,7 +22,7 @@ use oxshmem_spaces::{Element, SymSlice, SymView};
 use crate::{
     Sink, Source,
     context::{Context, Sharing, Target},
-    far::{Completion, Gathering, Remote},
+    far::{Completion, Remote},
     operation::Op,
     rma::Blocks,
 };
@@ -92,7 +92,7 @@ struct Relay {
     len: usize,
     /// Where the next part begins.
     at: AtomicUsize,
-    all: Gathering,
+    all: Arc<All>,
 }
 
 // SAFETY: as for `Side`; the rest can be shared.
@@ -190,7 +190,7 @@ unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, done: Done) {
                     to,
                     len,
                     at: AtomicUsize::new(0),
-                    all: Gathering::new(done),
+                    all: All::new(done),
                 });
                 for _ in 0..BUFFERS.min(len.div_ceil(BUFFER).max(1)) {
                     Arc::clone(&relay).bring(Bounce::new(BUFFER.min(len)));
@@ -497,12 +497,11 @@ impl Pieces {
             // SAFETY: passed on to the caller.
             return unsafe { device.copy_blocks(from, to, blocks, done) };
         }
-        let all = Arc::new(Gathering::new(done));
+        let all = All::new(done);
         for i in 0..self.count {
-            let part = Arc::clone(&all);
             let (from, to) = (from.behind(i * self.from_stride), to.behind(i * self.to_stride));
             // SAFETY: passed on to the caller.
-            unsafe { copy(pe, from, to, self.len, Box::new(move |copied| part.note(copied))) };
+            unsafe { copy(pe, from, to, self.len, all.part()) };
         }
     }
 }

@@ -4,6 +4,10 @@
 //! and the access itself, without a frame on the stack. Whatever is not as it expects, a PE elsewhere, an address that is not
 //! symmetric or in device memory, a context that has ended, it leaves alone, and says so: then its caller takes the
 //! way through a [`Context`], which finds out what it is. Both ways have the same effects.
+//!
+//! Whatever it does is complete when it returns, here and there: a `quiet` has nothing of it to wait for, and a `fence` nothing to
+//! order. `None` is its only error, and nothing has happened then. The sections of the specification are those of the methods of
+//! [`Context`] that each names.
 
 use std::{
     cell::UnsafeCell,

@@ -14,7 +14,7 @@ use oxshmem_runtime::{
     Error, Result,
     device::{AnyDevice, poll_with},
     flight::Flight,
-    net::{Batch, Done, Net, Spot, Width},
+    net::{All, Batch, Done, Net, Spot, Width},
     opset::{OpSet, Target},
     transport::{Atomic, Signal},
 };
@@ -312,11 +312,10 @@ impl<M: Sharing> Context<M> {
         });
         let size = size_of::<T>();
         // Over when the last of them is: whoever drops the last reference says so.
-        let all = Arc::new(Gathering::new(done));
+        let all = All::new(done);
         for i in 0..blocks.count {
             let spot = Spot { offset: far.spot.offset + i * blocks.source_stride * size, ..far.spot };
-            let part = Arc::clone(&all);
-            let done = Box::new(move |got| part.note(got));
+            let done = all.part();
             // SAFETY: the blocks are inside of the buffer, which was checked; `all` holds that.
             unsafe {
                 let to = to.add(i * blocks.dest_stride).cast::<u8>();
@@ -411,39 +410,6 @@ impl<M: Sharing> Context<M> {
         let done = unsafe { std::mem::transmute::<Box<dyn FnOnce(Result<V>) + Send + '_>, Done<V>>(done) };
         (flight, done)
     }
-}
-
-/// Several transfers that are one operation.
-pub(crate) struct Gathering {
-    done: std::sync::Mutex<Option<Done>>,
-    failed: std::sync::Mutex<Option<Error>>,
-}
-
-impl Gathering {
-    /// Tells `done` when the last reference is dropped.
-    pub(crate) fn new(done: Done) -> Self {
-        Self { done: Some(done).into(), failed: None.into() }
-    }
-
-    /// The outcome of one of them.
-    pub(crate) fn note(&self, outcome: Result<()>) {
-        if let Err(error) = outcome {
-            *lock(&self.failed) = Some(error);
-        }
-    }
-}
-
-impl Drop for Gathering {
-    fn drop(&mut self) {
-        let (done, failed) = (lock(&self.done).take(), lock(&self.failed).take());
-        if let Some(done) = done {
-            done(failed.map_or(Ok(()), Err));
-        }
-    }
-}
-
-fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 fn word(update: Signal) -> Atomic<u64> {

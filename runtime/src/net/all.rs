@@ -1,33 +1,42 @@
 //! Several operations that are one.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+};
 
 use super::Done;
 use crate::{Error, Result, sync::lock};
 
 /// Tells when all of its parts are over, which is when nobody holds it any more, and an error if one of them had one.
-pub(crate) struct All {
+pub struct All {
     done: Mutex<Option<Done>>,
     failed: Mutex<Option<Error>>,
 }
 
 impl All {
     /// Tells `done` when the last reference is dropped.
-    pub(crate) fn new(done: Done) -> Arc<Self> {
+    pub fn new(done: Done) -> Arc<Self> {
         Arc::new(Self { done: Mutex::new(Some(done)), failed: Mutex::default() })
     }
 
     /// One of them.
-    pub(crate) fn part(self: &Arc<Self>) -> Done {
+    pub fn part(self: &Arc<Self>) -> Done {
         let all = Arc::clone(self);
         Box::new(move |outcome| all.note(outcome))
     }
 
     /// The outcome of one of them.
-    pub(crate) fn note(&self, outcome: Result<()>) {
+    pub fn note(&self, outcome: Result<()>) {
         if let Err(error) = outcome {
             *lock(&self.failed) = Some(error);
         }
+    }
+}
+
+impl fmt::Debug for All {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("All").field("failed", &self.failed).finish_non_exhaustive()
     }
 }
 

@@ -17,6 +17,8 @@ mod model;
 mod staged;
 #[doc(hidden)]
 pub mod suite;
+#[cfg(test)]
+mod told;
 mod ucx;
 
 use std::{
@@ -25,8 +27,8 @@ use std::{
     sync::{Arc, Weak},
 };
 
-pub(crate) use self::all::All;
 pub(crate) use self::linger::{ALONE, Linger};
+pub use all::All;
 pub use batch::{Batch, apply};
 pub use facts::{ATOMICS, UcxFound};
 pub use model::{Link, Model, Sent, Simulation, Wires};

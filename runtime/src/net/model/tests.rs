@@ -8,7 +8,10 @@ use super::*;
 use crate::{
     executor::{Fired, Patience, Probe, Word},
     memory::{Extent, Segment, SegmentId},
-    net::suite::{self, End, Job, MEMORY},
+    net::{
+        suite::{self, End, Job, MEMORY},
+        told::{told, wait},
+    },
     settings::FenceSide,
     sync::lock,
 };
@@ -64,24 +67,6 @@ fn slow() -> Link {
 
 fn spot(pe: usize, offset: usize) -> Spot {
     Spot { pe, segment: SegmentId::Heap, offset }
-}
-
-/// A `done`, and what it was told.
-fn awaited<T: Send + Sync + 'static>() -> (Arc<OnceLock<Result<T>>>, Done<T>) {
-    let slot = Arc::new(OnceLock::new());
-    let told = Arc::clone(&slot);
-    (slot, Box::new(move |result| assert!(told.set(result).is_ok())))
-}
-
-fn wait<T>(slot: &OnceLock<Result<T>>) -> &Result<T> {
-    let start = Instant::now();
-    loop {
-        if let Some(result) = slot.get() {
-            return result;
-        }
-        assert!(start.elapsed() < Duration::from_secs(30), "it does not come");
-        std::thread::yield_now();
-    }
 }
 
 /// Waits for it, and says what went wrong.
@@ -168,7 +153,7 @@ fn eager_puts_overtake_each_other_unless_flushed() {
         for value in [1_u64, 2] {
             a.put_eager(spot(1, 0), &value.to_ne_bytes()).unwrap();
         }
-        let (flushed, done) = awaited();
+        let (flushed, done) = told();
         a.net.flush(1, done);
         wait(&flushed).as_ref().unwrap();
         overtaken += usize::from(b.word(0) == 1);
@@ -183,7 +168,7 @@ fn what_is_sent_takes_its_time() {
     let start = Instant::now();
     a.put_eager(spot(1, 0), &[1; 10_000]).unwrap();
     assert_eq!(b.word(0), 0);
-    let (flushed, done) = awaited();
+    let (flushed, done) = told();
     a.net.flush(1, done);
     wait(&flushed).as_ref().unwrap();
     assert!(start.elapsed() >= Duration::from_millis(50), "10 to send, 20 there, 20 back");
@@ -250,7 +235,7 @@ fn a_long_message_waits_for_its_receive_and_a_short_one_does_not() {
         let [a, b, _c] = three(link);
         let bytes = Arc::new(vec![5_u8; EAGER + 1]);
         let sends = [EAGER, EAGER + 1].map(|len| {
-            let (sent, done) = awaited();
+            let (sent, done) = told();
             // SAFETY: the bytes outlive the operations, which the test waits for.
             unsafe { a.net.send(1, len as u64, bytes.as_ptr(), len, done) };
             sent
@@ -259,7 +244,7 @@ fn a_long_message_waits_for_its_receive_and_a_short_one_does_not() {
         std::thread::sleep(Duration::from_millis(5));
         assert!(sends[1].get().is_none());
         let mut room = vec![0; EAGER + 1];
-        let (received, done) = awaited();
+        let (received, done) = told();
         // SAFETY: there is room until it is told, which the test waits for.
         unsafe { b.net.receive(0, EAGER as u64 + 1, room.as_mut_ptr(), room.len(), done) };
         assert_eq!(*wait(&received).as_ref().unwrap(), EAGER + 1);
@@ -270,7 +255,7 @@ fn a_long_message_waits_for_its_receive_and_a_short_one_does_not() {
 /// A receive of 8 bytes whose room is never given back.
 fn receive(to: &Host, from: usize, tag: u64) -> Arc<OnceLock<Result<usize>>> {
     let room = Box::leak(Box::new([0_u8; 8]));
-    let (received, done) = awaited();
+    let (received, done) = told();
     // SAFETY: the room is there forever.
     unsafe { to.net.receive(from, tag, room.as_mut_ptr(), room.len(), done) };
     received
@@ -279,7 +264,7 @@ fn receive(to: &Host, from: usize, tag: u64) -> Arc<OnceLock<Result<usize>>> {
 /// A message whose bytes are there forever.
 fn send(from: &Host, to: usize, tag: u64, len: usize) -> Arc<OnceLock<Result<()>>> {
     let bytes = vec![1_u8; len].leak();
-    let (sent, done) = awaited();
+    let (sent, done) = told();
     // SAFETY: the bytes are there forever.
     unsafe { from.net.send(to, tag, bytes.as_ptr(), len, done) };
     sent
@@ -319,9 +304,9 @@ fn what_is_on_its_way_when_its_origin_leaves_fails_at_once_or_arrives() {
     let [a, b, _c] = three(Link { latency: Duration::from_millis(50), ..Link::default() });
     let start = Instant::now();
     a.put_eager(spot(1, 0), &7_u64.to_ne_bytes()).unwrap();
-    let (fetched, done) = awaited();
+    let (fetched, done) = told();
     a.net.fetch(spot(1, 8), Width::Eight, Atomic::Add(1), done);
-    let (flushed, done) = awaited();
+    let (flushed, done) = told();
     a.net.flush(1, done);
     a.net.close();
     assert!(error_of(&fetched).contains("finalized") && error_of(&flushed).contains("finalized"));
@@ -379,7 +364,7 @@ fn an_answer_that_starts_the_next_operation_needs_no_stack() {
         net.fetch(spot(1, 0), Width::Eight, Atomic::Add(1), done);
     }
     let [a, b, _c] = three(Link::default());
-    let (over, done) = awaited();
+    let (over, done) = told();
     count(&a.net, 100_000, done);
     assert!(wait(&over).is_ok());
     assert_eq!(b.word(0), 100_000);
@@ -396,7 +381,7 @@ fn operations_that_leave_their_memory_are_refused() {
     assert!(refused(a.put_eager(spot(3, 0), &[1])).contains("not joined"));
     let error = refused(a.net.update(spot(1, 4), Width::Eight, Atomic::Add(1)));
     assert!(error.contains("aligned to 8"), "{error}");
-    let (fetched, done) = awaited();
+    let (fetched, done) = told();
     a.net.fetch(spot(1, 2), Width::Four, Atomic::Fetch, done);
     assert!(error_of(&fetched).contains("aligned to 4"));
 }
@@ -443,7 +428,7 @@ fn pes_that_join_on_several_hosts_reach_each_other_and_leave_nothing_behind() {
             for target in (0..n).filter(|&target| target % 2 != me % 2) {
                 net.update(spot(target, 8 * me), Width::Eight, Atomic::Set(me as u64 + 1)).unwrap();
             }
-            let (flushed, done) = awaited();
+            let (flushed, done) = told();
             net.flush_all(done);
             wait(&flushed).as_ref().unwrap();
             pe.bootstrap().barrier().await.unwrap();

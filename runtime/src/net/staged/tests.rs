@@ -1,7 +1,5 @@
 //! Over the model of a network, on the emulated device.
 
-use std::sync::OnceLock;
-
 use super::*;
 use crate::{
     device::emulated::Emulated,
@@ -11,6 +9,7 @@ use crate::{
         Link, Model, Wires,
         model::wires,
         suite::{self, End, Job, MEMORY},
+        told::{told, wait},
     },
     settings::FenceSide,
     transport::Signal,
@@ -55,23 +54,6 @@ fn on_device(pe: usize, offset: usize) -> Spot {
 
 fn on_host(pe: usize, offset: usize) -> Spot {
     Spot { pe, segment: SegmentId::Heap, offset }
-}
-
-fn told<T: Send + Sync + 'static>() -> (Arc<OnceLock<Result<T>>>, Done<T>) {
-    let slot = Arc::new(OnceLock::new());
-    let told = Arc::clone(&slot);
-    (slot, Box::new(move |result| assert!(told.set(result).is_ok())))
-}
-
-fn wait<T>(slot: &OnceLock<Result<T>>) -> &Result<T> {
-    let start = Instant::now();
-    loop {
-        if let Some(result) = slot.get() {
-            return result;
-        }
-        assert!(start.elapsed() < Duration::from_secs(30), "it does not come");
-        thread::yield_now();
-    }
 }
 
 fn flushed(end: &End, pe: usize) {
