@@ -34,7 +34,7 @@ use oxshmem_runtime::{
 use oxshmem_spaces::{SymRef, allocation::Allocation};
 
 pub use self::future::{Collective, Outcome};
-use self::running::{Begun, Running, Use, begin_sync};
+use self::running::{Begun, Running, Task, Use, begin_sync};
 use tracing::Instrument;
 
 use crate::{
@@ -280,10 +280,11 @@ impl Core {
         task: impl Future<Output = Result<()>> + Send + 'static,
     ) -> Collective<'_> {
         if self.group.wide().is_none() {
-            return self.push_task(activity, signature, task);
+            return self.push_task(activity, signature, Box::pin(task));
         }
         let group = Arc::clone(&self.group);
-        self.push_task(activity, signature, async move { wide::guarded(&group, signature, task).await })
+        let task = async move { wide::guarded(&group, signature, task).await };
+        self.push_task(activity, signature, Box::pin(task))
     }
 
     /// Leaves something to a task, when its turn comes, that concerns no other PE. Returns its ticket.
@@ -293,23 +294,21 @@ impl Core {
         signature: Signature,
         task: impl Future<Output = Result<()>> + Send + 'static,
     ) -> u64 {
-        self.with_queue(|queue| {
-            self.retire(queue);
-            self.push(queue, Running::Task(Box::pin(task), activity, signature))
-        })
+        self.enqueue(activity, signature, Box::pin(task))
     }
 
-    fn push_task(
-        &self,
-        activity: Activity,
-        signature: Signature,
-        task: impl Future<Output = Result<()>> + Send + 'static,
-    ) -> Collective<'_> {
-        let ticket = self.with_queue(|queue| {
+    fn push_task(&self, activity: Activity, signature: Signature, task: Task) -> Collective<'_> {
+        Collective::new(self, self.enqueue(activity, signature, task))
+    }
+
+    /// Appends a task and returns its ticket. The same code for all of them: with the queue's, which is part of it, each
+    /// would be a hundred kilobytes in a debug build.
+    #[inline(never)]
+    fn enqueue(&self, activity: Activity, signature: Signature, task: Task) -> u64 {
+        self.with_queue(|queue| {
             self.retire(queue);
-            self.push(queue, Running::Task(Box::pin(task), activity, signature))
-        });
-        Collective::new(self, ticket)
+            self.push(queue, Running::Task(task, activity, signature))
+        })
     }
 
     /// Any other collective with a result, which `call` names to those who trace.
@@ -347,7 +346,7 @@ impl Core {
         };
         // One span from its turn to its end; nothing while nobody listens at TRACE.
         let task = task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call));
-        drop(self.push_task(activity, signature, task));
+        drop(self.push_task(activity, signature, Box::pin(task)));
         Outcome { flight, core: self.this.clone() }
     }
 

@@ -25,8 +25,11 @@ pub(super) enum Running {
     Stream(Stream, Use),
     /// Boxed, so that it does not make the small ones larger, which are moved when they are called.
     Direct(Box<Direct>, Use),
-    Task(Pin<Box<dyn Future<Output = Result<()>> + Send>>, Activity, Signature),
+    Task(Task, Activity, Signature),
 }
+
+/// A collective that owns what it works on.
+pub(super) type Task = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
 /// The memory that a collective works on.
 #[derive(Debug, Default)]
