@@ -67,6 +67,8 @@ pub(crate) enum Launcher {
     Mpirun,
     /// That of PRRTE.
     Prterun,
+    /// That of Slurm, which needs its daemons.
+    Srun,
     /// There is one process, and nobody has launched it.
     Nobody,
 }
@@ -97,6 +99,7 @@ impl Launcher {
             Self::Oshrun => (oshrun(), &["-np"][..]),
             Self::Mpirun => ("mpirun".into(), elsewhere),
             Self::Prterun => ("prterun".into(), elsewhere),
+            Self::Srun => ("srun".into(), &["--mpi=pmix", "--kill-on-bad-exit", "-n"][..]),
             Self::Nobody => return Command::new(program),
         };
         let mut command = Command::new(name);

@@ -39,11 +39,11 @@ pub(crate) fn doing(pe: usize, what: &str) {
     lock(&DOING).insert(pe, what.to_owned());
 }
 
-pub(super) fn child_started(pid: u32) {
+pub(crate) fn child_started(pid: u32) {
     lock(&CHILDREN).push(pid);
 }
 
-pub(super) fn child_ended(pid: u32) {
+pub(crate) fn child_ended(pid: u32) {
     lock(&CHILDREN).retain(|&child| child != pid);
 }
 

@@ -99,6 +99,12 @@ pub(crate) fn open_mpi() -> Result<(), Failure> {
     debian::install("Open MPI or iproute2 is", &["openmpi-bin", "libopenmpi-dev", "iproute2"], present)
 }
 
+/// Installs Slurm, whose `srun` offers PMIx too, if it is missing. Its daemons do not run without settings.
+pub(crate) fn slurm() -> Result<(), Failure> {
+    let present = || ["srun", "slurmd", "slurmctld"].iter().all(|tool| Job::new("which", [tool]).works());
+    debian::install("Slurm is", &["slurm-client", "slurmd", "slurmctld"], present)
+}
+
 /// The tests that run again with simulated hosts before a change goes in: of the facade, then of the C library.
 const ON_HOSTS: [&str; 17] = [
     "amo_model",

@@ -66,8 +66,10 @@ fn tools() -> Outcome {
         println!("{failure}");
     }
     // And those of other launchers, and of MPI programs.
-    if let Err(failure) = checks::open_mpi() {
-        println!("{failure}");
+    for outcome in [checks::open_mpi(), checks::slurm()] {
+        if let Err(failure) = outcome {
+            println!("{failure}");
+        }
     }
     Ok(Verdict::Passed)
 }
