@@ -103,6 +103,28 @@ fn lengths_of_tens_of_thousands_do_too() {
     }
 }
 
+#[test]
+fn what_exceeds_the_processors_caches_does_too() {
+    let _limit = time_limit(60);
+    let mut settings = settings();
+    settings.symmetric_size = 96 << 20;
+    let done = cluster(3, settings, |world| async move {
+        let all = [Some(world.team().clone())];
+        let arena = Arena::new(&world, 40 << 20).await?;
+        // Blocks for three of 3, and 9, MiB; more would take the model too long.
+        for (kind, bytes) in [(Kind::Alltoall, 3 << 20), (Kind::Fcollect, 9 << 20), (Kind::Collect, 9 << 20)]
+        {
+            let cache = oxshmem_runtime::memory::cache::last();
+            if cache > 64 << 20 {
+                println!("{kind:?}: not past caches of {} MiB", cache >> 20);
+            }
+            arena.round(&world, &all, &[awaited(0, Call::new(kind, Ty::U64, bytes / 8 + 1))]).await?;
+        }
+        Ok(())
+    });
+    done.unwrap();
+}
+
 /// Every type with every collective that takes it.
 async fn types(world: World) -> Result<()> {
     let all = [Some(world.team().clone())];

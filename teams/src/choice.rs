@@ -25,6 +25,7 @@
 
 use oxshmem_runtime::{
     Pe,
+    memory::cache,
     settings::{
         AlltoallAlgorithm, BroadcastAlgorithm, CollectAlgorithm, ReduceAlgorithm, ScanAlgorithm,
         SyncAlgorithm,
@@ -157,6 +158,8 @@ fn meeting(n: usize, crowded: bool) -> Mode {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choices {
     n: usize,
+    /// From so many bytes on, all PEs' sources and destinations taken together, they do not fit into the caches.
+    cached: usize,
     /// How the PEs meet before or after they reach into each other's memory.
     pub(crate) meeting: Mode,
     /// The most bytes that a PE can give then.
@@ -186,6 +189,7 @@ impl Choices {
         let meeting = meeting(n, crowded);
         Self {
             n,
+            cached: cache::last() / 4 * 3,
             meeting,
             capacity: meeting.capacity(n),
             sync,
@@ -320,6 +324,12 @@ impl Choices {
         }
     }
 
+    /// Whether destinations are written past the caches, where each PE has so many bytes of source and destination. The
+    /// sources, which are read at the same time, then stay in the caches.
+    pub(crate) fn past_caches(&self, bytes: usize) -> bool {
+        bytes.saturating_mul(self.n) >= self.cached
+    }
+
     /// A broadcast of `bytes`.
     #[inline]
     pub(crate) fn broadcast(&self, bytes: usize) -> Spread {
@@ -347,6 +357,7 @@ mod tests {
             for n in 2..300 {
                 let choices = Choices {
                     n,
+                    cached: usize::MAX,
                     meeting: meeting(n, crowded),
                     capacity: meeting(n, crowded).capacity(n),
                     sync: SyncAlgorithm::Tree,

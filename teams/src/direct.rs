@@ -227,13 +227,21 @@ impl Direct {
         let (me, n, here) = (group.me(), group.n(), group.here());
         // Each PE begins with itself, so that they do not all write to the same one.
         let pes = || (0..n).map(|distance| (me + distance) % n);
+        let past_caches = group.choices.past_caches(self.source.len() + self.dest.len());
+        let copy = |to: Span, pe: usize, from: Span| {
+            if past_caches {
+                group.memory.copy_uncached(to, group.block(pe), from, here);
+            } else {
+                group.memory.copy(to, group.block(pe), from, here);
+            }
+        };
         match self.work {
             Work::Collect { start } => {
                 let to = self.dest.part(start..start + self.source.len());
                 for piece in pieces(self.source.len()) {
                     let (from, to) = (self.source.part(piece.clone()), to.part(piece));
                     for pe in pes() {
-                        group.memory.copy(to, group.block(pe), from, here);
+                        copy(to, pe, from);
                     }
                 }
             }
@@ -242,7 +250,7 @@ impl Direct {
                 let range = |pe: usize| pe * block..(pe + 1) * block;
                 for pe in pes() {
                     let to = self.dest.part(range(me));
-                    group.memory.copy(to, group.block(pe), self.source.part(range(pe)), here);
+                    copy(to, pe, self.source.part(range(pe)));
                 }
             }
             Work::Alltoalls { size, dst, sst } => {

@@ -443,7 +443,7 @@ impl Group {
     /// The signature in the slot at `place` of this PE, and who sent it, once its number has come.
     #[inline(always)]
     pub(crate) fn received(&self, place: usize) -> (Signature, usize) {
-        Signature::received([8, 16].map(|after| self.word(place + after).load()))
+        Signature::received([self.word(place + 8).load(), self.word(place + 16).load()])
     }
 
     /// A copy of bytes of this PE, if they fit into a slot; otherwise nothing.

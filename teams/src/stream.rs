@@ -87,12 +87,26 @@ impl Stream {
             return Ok(());
         };
         self.number = number;
-        self.step = if group.me() == self.root {
+        self.step = Step::Parent;
+        if group.me() == self.root {
             self.pass_on(group, self.source)?;
-            Step::Done
-        } else {
-            Step::Parent
-        };
+            self.step = Step::Done;
+        } else if group.has_come(group.word(self.slot()), number) {
+            // A root that is ahead.
+            self.take(group)?;
+        }
+        Ok(())
+    }
+
+    /// The message has come: compares the calls, and passes it on.
+    #[inline(always)]
+    fn take(&mut self, group: &Group) -> Result<()> {
+        let (theirs, parent) = group.received(self.slot());
+        if !theirs.agrees(self.signature) {
+            return Err(group.differ(parent, theirs, self.signature));
+        }
+        self.pass_on(group, self.payload(group))?;
+        self.step = Step::Done;
         Ok(())
     }
 
@@ -116,12 +130,7 @@ impl Stream {
                         Poll::Pending => return Poll::Pending,
                         Poll::Ready(came) => came?,
                     }
-                    let (theirs, parent) = group.received(slot);
-                    if !theirs.agrees(self.signature) {
-                        return Poll::Ready(Err(group.differ(parent, theirs, self.signature)));
-                    }
-                    self.pass_on(group, self.payload(group))?;
-                    self.step = Step::Done;
+                    self.take(group)?;
                 }
             }
         }

@@ -4,7 +4,9 @@
 //! - [`Segment`]: a range of such blocks as symmetric memory: (PE, offset) to address.
 //! - [`kinds`]: what memory the partitions of the heap are in.
 //! - [`copy`]: copies that stay defined when PEs race.
+//! - [`cache`]: how large the processors' caches are.
 
+pub mod cache;
 pub mod copy;
 pub mod kinds;
 mod map;

@@ -2,7 +2,7 @@
 
 use oxshmem_runtime::Result;
 
-use super::{Buffers, Deal, Exchange, Small, Step, combine_bytes};
+use super::{Buffers, Deal, Exchange, Single, Small, Step, combine_bytes};
 use crate::{
     choice::Mode,
     direct::Direct,
@@ -197,7 +197,11 @@ impl Exchange {
         buffers: &mut Buffers,
     ) {
         let len = self.bytes();
-        if len <= INLINE {
+        if len <= size_of::<Single>() {
+            let [mut total, mut next] = [Single([0; _]); 2];
+            self.combine(group, kernel, pes, &mut total.0[..len], &mut next.0[..len]);
+            group.memory.write(self.dest, &total.0[..len]);
+        } else if len <= INLINE {
             let [mut total, mut next] = [Small([0; 128]); 2];
             self.combine(group, kernel, pes, &mut total.0[..len], &mut next.0[..len]);
             group.memory.write(self.dest, &total.0[..len]);

@@ -101,6 +101,11 @@ struct Page([u8; scratch::STREAM_BULK]);
 #[repr(C, align(64))]
 struct Small([u8; 128]);
 
+/// An element of any type.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(16))]
+struct Single([u8; 16]);
+
 impl Buffers {
     /// Four buffers of `len` bytes. The last two keep what is in them from one step of an exchange to the next.
     pub(crate) fn get(&mut self, len: usize) -> [&mut [u8]; 4] {
@@ -173,7 +178,13 @@ impl Exchange {
             }
             Mode::Flat => {
                 self.send_to_all(group, buffers)?;
-                Step::From(1)
+                let only = scratch::slot(self.number, self.behind(group, 1));
+                if group.n() == 2 && !self.is_collect() && group.has_come(group.word(only), self.number) {
+                    // The other one was first.
+                    self.take_last(group, buffers, 1)?
+                } else {
+                    Step::From(1)
+                }
             }
             Mode::Central => self.gather(group, buffers)?,
             Mode::Tree => self.begin_tree(group, buffers)?,
@@ -210,15 +221,12 @@ impl Exchange {
                 Poll::Ready(came) => came?,
             }
             self.step = match self.step {
+                Step::From(distance) if distance + 1 == group.n() => {
+                    self.take_last(group, buffers, distance)?
+                }
                 Step::From(distance) => {
-                    let pe = self.behind(group, distance);
-                    self.check(group, group.me(), pe)?;
-                    if distance + 1 < group.n() {
-                        Step::From(distance + 1)
-                    } else {
-                        self.take_all(group, buffers)?;
-                        Step::Done
-                    }
+                    self.check(group, group.me(), self.behind(group, distance))?;
+                    Step::From(distance + 1)
                 }
                 Step::Release => {
                     self.take_all(group, buffers)?;
@@ -228,6 +236,20 @@ impl Exchange {
                 _ => self.next_in_doubling(group, buffers)?,
             };
         }
+    }
+
+    /// Flat: the last message has come, from the PE that comes so many places behind this one.
+    #[inline(always)]
+    fn take_last(&self, group: &Group, buffers: &mut Buffers, distance: usize) -> Result<Step> {
+        self.check(group, group.me(), self.behind(group, distance))?;
+        self.take_all(group, buffers)?;
+        Ok(Step::Done)
+    }
+
+    /// Whether nothing is left to do.
+    #[inline(always)]
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.step, Step::Done)
     }
 
     /// Bytes that each PE gives. Those of a `collect` may differ.

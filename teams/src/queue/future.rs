@@ -82,6 +82,7 @@ impl Future for Collective<'_> {
             State::Called(core, ticket, _) => (*core, *ticket),
             State::Other(other) => return other.poll(cx),
         };
+        let mut has_come = false;
         if let Some((place, value)) = core.last_wait.get(ticket) {
             let word = core.group.word(place & !UNFINISHED);
             let came = if place & UNFINISHED == 0 {
@@ -92,8 +93,12 @@ impl Future for Collective<'_> {
             if came && place & UNFINISHED == 0 {
                 return Poll::Ready(Ok(()));
             }
+            has_come = came;
         }
         core.with_queue(|queue| {
+            if has_come {
+                core.finish(queue, ticket);
+            }
             if queue.ended < ticket {
                 core.advance(queue);
             }

@@ -422,6 +422,28 @@ impl Core {
         if well { 0 } else { ticket }
     }
 
+    /// The last message of the collective with that ticket has come: ends it, if it is the only one, and needs nothing
+    /// else. Nothing is sent then, so nobody is to be woken but those who wait for this one.
+    #[inline(always)]
+    fn finish(&self, queue: &mut Queue, ticket: u64) {
+        let Queue { front, buffers, behind, .. } = queue;
+        if queue.ended + 1 != ticket || !behind.is_empty() || self.group.is_broken() {
+            return;
+        }
+        let outcome = match front {
+            Some(Running::Exchange(exchange, _)) if exchange.last_wait(&self.group).is_some() => {
+                exchange.poll(&self.group, buffers, || Waker::noop().clone())
+            }
+            Some(Running::Stream(stream, _)) if stream.last_wait(&self.group).is_some() => {
+                stream.poll(&self.group, || Waker::noop().clone())
+            }
+            _ => return,
+        };
+        if let Poll::Ready(outcome) = outcome {
+            queue.end(&self.group, outcome);
+        }
+    }
+
     /// Runs the queue as far as it goes. Whoever is set free by the way is woken when it is unlocked.
     fn advance(&self, queue: &mut Queue) {
         let hold = Hold::begin();

@@ -87,7 +87,11 @@ impl Running {
             Self::Sync(sync) => begin_sync(sync, group)?,
             Self::Exchange(exchange, _) => {
                 exchange.begin(group, buffers)?;
-                exchange.last_wait(group).map_or(Begun::Owes, unfinished)
+                if exchange.is_over() && !exchange.is_collect() {
+                    Begun::Ended
+                } else {
+                    exchange.last_wait(group).map_or(Begun::Owes, unfinished)
+                }
             }
             Self::Stream(stream, _) => {
                 stream.begin(group)?;

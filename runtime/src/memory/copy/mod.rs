@@ -4,6 +4,9 @@
 //! words go through relaxed atomics, and blocks through a copy routine in assembly that the compiler
 //! cannot look into. A race gives a stale or torn value, as OpenSHMEM allows, never undefined behaviour.
 
+mod blocks;
+
+use blocks::*;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Copies `len` bytes from `src` to `dst`. Either side, or both, may be memory that other PEs access.
@@ -35,6 +38,36 @@ pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
             return copy_string(dst, src, len);
         }
         copy_block(dst, src, len)
+    }
+}
+
+/// [`copy`] past the caches, where the destination would push everything else out of them and not stay itself. It is
+/// faster for what does not fit, and much slower for what does.
+///
+/// What is written is visible before anything that this thread stores afterwards, as with any other copy.
+///
+/// # Safety
+/// As for [`copy`].
+///
+/// ```
+/// # use oxshmem_runtime::memory::copy;
+/// let (from, mut to) = (vec![7u8; 70_001], vec![0u8; 70_001]);
+/// // SAFETY: both have as many bytes.
+/// unsafe { copy::copy_uncached(to.as_mut_ptr(), from.as_ptr(), from.len()) };
+/// assert!(to == from);
+/// ```
+pub unsafe fn copy_uncached(dst: *mut u8, src: *const u8, len: usize) {
+    let head = dst.addr().wrapping_neg() % LINE;
+    if len < head + LINE {
+        // SAFETY: the caller's contract.
+        return unsafe { copy(dst, src, len) };
+    }
+    let whole = (len - head) / LINE * LINE;
+    // SAFETY: the three parts are the whole, and the second begins with a line and ends with one.
+    unsafe {
+        copy(dst, src, head);
+        copy_lines(dst.add(head), src.add(head), whole);
+        copy(dst.add(head + whole), src.add(head + whole), len - head - whole);
     }
 }
 
@@ -289,222 +322,6 @@ pub unsafe fn copy_strided(
     }
 }
 
-/// Up to this length a copy is a few general registers.
-const SMALL: usize = 16;
-
-/// Up to 16 bytes, any alignment: one load and store, or two that may overlap each other.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
-    use std::arch::asm;
-    macro_rules! pair {
-        ($a:literal, $b:literal, $class:ident, $ty:ty, $width:literal) => {{
-            let (_a, _b): ($ty, $ty);
-            asm!(
-                concat!("mov {a", $a, "}, [{src}]"),
-                concat!("mov {b", $b, "}, [{src} + {len} - ", $width, "]"),
-                concat!("mov [{dst}], {a", $a, "}"),
-                concat!("mov [{dst} + {len} - ", $width, "], {b", $b, "}"),
-                a = out($class) _a, b = out($class) _b,
-                src = in(reg) src, dst = in(reg) dst, len = in(reg) len,
-                options(nostack, preserves_flags)
-            )
-        }};
-    }
-    macro_rules! one {
-        ($a:literal, $class:ident, $ty:ty) => {{
-            let _a: $ty;
-            asm!(
-                concat!("mov {a", $a, "}, [{src}]"),
-                concat!("mov [{dst}], {a", $a, "}"),
-                a = out($class) _a, src = in(reg) src, dst = in(reg) dst,
-                options(nostack, preserves_flags)
-            )
-        }};
-    }
-    // SAFETY: each arm touches bytes 0..len of both sides only. Unaligned moves are fine on x86-64.
-    unsafe {
-        match len {
-            8 => one!("", reg, u64),
-            4 => one!(":e", reg, u32),
-            9..=16 => pair!("", "", reg, u64, "8"),
-            5..=7 => pair!(":e", ":e", reg, u32, "4"),
-            2..=3 => pair!(":x", ":x", reg, u16, "2"),
-            1 => AtomicU8::from_ptr(dst).store(AtomicU8::from_ptr(src.cast_mut()).load(Relaxed), Relaxed),
-            _ => {}
-        }
-    }
-}
-
-/// Up to 16 bytes, any alignment, byte by byte.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
-    for i in 0..len {
-        // SAFETY: `i` is inside both sides, and a byte is always aligned.
-        unsafe {
-            AtomicU8::from_ptr(dst.add(i))
-                .store(AtomicU8::from_ptr(src.cast_mut().add(i)).load(Relaxed), Relaxed)
-        }
-    }
-}
-
-/// Up to this length no loop is needed.
-#[cfg(target_arch = "x86_64")]
-const MEDIUM: usize = 256;
-
-/// All loads, then all stores, from both ends, which may overlap in the middle: a call would take longer.
-///
-/// # Safety
-/// As for [`copy`]; `len` is from 17 to 256, and the processor has AVX-512VL.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn copy_medium(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: every access is within `len` bytes of its side. Registers above 15 leave nothing to clean up.
-    unsafe {
-        std::arch::asm!(
-            "cmp {len}, 32",
-            "jbe 4f",
-            "vmovdqu64 ymm16, [{src}]",
-            "vmovdqu64 ymm17, [{src} + {len} - 32]",
-            "cmp {len}, 64",
-            "jbe 3f",
-            "vmovdqu64 ymm18, [{src} + 32]",
-            "vmovdqu64 ymm19, [{src} + {len} - 64]",
-            "cmp {len}, 128",
-            "jbe 2f",
-            "vmovdqu64 ymm20, [{src} + 64]",
-            "vmovdqu64 ymm21, [{src} + 96]",
-            "vmovdqu64 ymm22, [{src} + {len} - 128]",
-            "vmovdqu64 ymm23, [{src} + {len} - 96]",
-            "vmovdqu64 [{dst} + 64], ymm20",
-            "vmovdqu64 [{dst} + 96], ymm21",
-            "vmovdqu64 [{dst} + {len} - 128], ymm22",
-            "vmovdqu64 [{dst} + {len} - 96], ymm23",
-            "2:",
-            "vmovdqu64 [{dst} + 32], ymm18",
-            "vmovdqu64 [{dst} + {len} - 64], ymm19",
-            "3:",
-            "vmovdqu64 [{dst}], ymm16",
-            "vmovdqu64 [{dst} + {len} - 32], ymm17",
-            "jmp 5f",
-            "4:",
-            "vmovdqu64 xmm16, [{src}]",
-            "vmovdqu64 xmm17, [{src} + {len} - 16]",
-            "vmovdqu64 [{dst}], xmm16",
-            "vmovdqu64 [{dst} + {len} - 16], xmm17",
-            "5:",
-            src = in(reg) src, dst = in(reg) dst, len = in(reg) len,
-            out("ymm16") _, out("ymm17") _, out("ymm18") _, out("ymm19") _,
-            out("ymm20") _, out("ymm21") _, out("ymm22") _, out("ymm23") _,
-            options(nostack)
-        )
-    }
-}
-
-/// Up to this length a plain loop over wide registers is no slower than the C library, which leaves most of these lengths to
-/// the processor's `rep movsb`: that takes a while to start, and on some processors twice as long where source and
-/// destination differ in where a line begins.
-#[cfg(target_arch = "x86_64")]
-const WIDE: usize = 256 << 10;
-
-/// 128 bytes at a time, to aligned addresses, as a store to two lines costs as much as two. The first 32 bytes and the last
-/// 128 are copied apart, and may overlap the others. Registers of 32 bytes, since processors that store 64 at once store
-/// two of them.
-///
-/// # Safety
-/// As for [`copy`]; `len` is at least 224, and the processor has AVX-512VL.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn copy_wide(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: every access is within `len` bytes of its side. Registers above 15 leave nothing to clean up.
-    unsafe {
-        std::arch::asm!(
-            "vmovdqu64 ymm16, [{src}]",
-            "vmovdqu64 ymm20, [{src} + {end} - 128]",
-            "vmovdqu64 ymm21, [{src} + {end} - 96]",
-            "vmovdqu64 ymm22, [{src} + {end} - 64]",
-            "vmovdqu64 ymm23, [{src} + {end} - 32]",
-            "vmovdqu64 [{dst}], ymm16",
-            "add {end}, {dst}",
-            "sub {src}, {dst}",
-            "lea {last}, [{end} - 128]",
-            "or {dst}, 31",
-            "inc {dst}",
-            "2:",
-            "vmovdqu64 ymm16, [{src} + {dst}]",
-            "vmovdqu64 ymm17, [{src} + {dst} + 32]",
-            "vmovdqu64 ymm18, [{src} + {dst} + 64]",
-            "vmovdqu64 ymm19, [{src} + {dst} + 96]",
-            "vmovdqa64 [{dst}], ymm16",
-            "vmovdqa64 [{dst} + 32], ymm17",
-            "vmovdqa64 [{dst} + 64], ymm18",
-            "vmovdqa64 [{dst} + 96], ymm19",
-            "sub {dst}, -128",
-            "cmp {dst}, {last}",
-            "jb 2b",
-            "vmovdqu64 [{end} - 128], ymm20",
-            "vmovdqu64 [{end} - 96], ymm21",
-            "vmovdqu64 [{end} - 64], ymm22",
-            "vmovdqu64 [{end} - 32], ymm23",
-            src = inout(reg) src => _, dst = inout(reg) dst => _, end = inout(reg) len => _, last = out(reg) _,
-            out("ymm16") _, out("ymm17") _, out("ymm18") _, out("ymm19") _,
-            out("ymm20") _, out("ymm21") _, out("ymm22") _, out("ymm23") _,
-            options(nostack)
-        )
-    }
-}
-
-/// Lengths that exceed the second-level cache, where the C library leaves the string instruction on some processors,
-/// and not yet the third-level one, where it rightly bypasses the caches.
-#[cfg(target_arch = "x86_64")]
-const STRING: std::ops::RangeInclusive<usize> = 512 << 10..=8 << 20;
-
-/// Whether source and destination are at the same place in their lines, without which the string instruction is slow.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn is_same_in_line(dst: *mut u8, src: *const u8) -> bool {
-    (dst.addr() ^ src.addr()).is_multiple_of(64)
-}
-
-/// A copy by the processor's string instruction, which is about a tenth faster than loops in that range.
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-unsafe fn copy_string(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: touches what the caller vouches for; the direction flag is clear, as the ABI says.
-    unsafe {
-        std::arch::asm!(
-            "rep movsb",
-            inout("rdi") dst => _, inout("rsi") src => _, inout("rcx") len => _,
-            options(nostack, preserves_flags)
-        );
-    }
-}
-
-/// The C library's `memcpy`, called from assembly, so that the compiler knows neither that it is a copy
-/// nor what it touches. It is the fastest copy there is on the machine, and written in assembly itself.
-#[inline(always)]
-unsafe fn copy_block(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: an ordinary call of a C function: arguments in their registers, everything that a call may
-    // clobber named, the stack aligned by the compiler (no `nostack`).
-    unsafe {
-        #[cfg(target_arch = "x86_64")]
-        std::arch::asm!(
-            "call {memcpy}",
-            memcpy = sym libc::memcpy,
-            inout("rdi") dst => _, inout("rsi") src => _, inout("rdx") len => _,
-            clobber_abi("C")
-        );
-        #[cfg(target_arch = "aarch64")]
-        std::arch::asm!(
-            "bl {memcpy}",
-            memcpy = sym libc::memcpy,
-            inout("x0") dst => _, inout("x1") src => _, inout("x2") len => _,
-            clobber_abi("C")
-        );
-    }
-}
-
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("oxshmem copies shared memory with assembly for x86-64 and aarch64 only");
 
@@ -521,6 +338,21 @@ mod tests {
                 // SAFETY: 20 + 8 + 16,385 bytes are inside both vectors.
                 unsafe { copy(dst.as_mut_ptr().add(20 + shift), src.as_ptr().add(shift), len) };
                 let mut expected = vec![0u8; 20_000];
+                expected[20 + shift..20 + shift + len].copy_from_slice(&src[shift..shift + len]);
+                assert_eq!(dst, expected, "{len} bytes at {shift}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_copy_past_the_caches_moves_those_bytes_and_no_others() {
+        let src: Vec<u8> = (0..9000u32).map(|i| (i * 7 + 1) as u8).collect();
+        for len in (0..300).chain([4096, 5001]) {
+            for shift in [0, 1, 31, 63, 64] {
+                let mut dst = vec![0u8; 9000];
+                // SAFETY: 20 + 64 + 5,001 bytes are inside both vectors.
+                unsafe { copy_uncached(dst.as_mut_ptr().add(20 + shift), src.as_ptr().add(shift), len) };
+                let mut expected = vec![0u8; 9000];
                 expected[20 + shift..20 + shift + len].copy_from_slice(&src[shift..shift + len]);
                 assert_eq!(dst, expected, "{len} bytes at {shift}");
             }
