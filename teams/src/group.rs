@@ -107,7 +107,8 @@ impl Payload {
     }
 }
 
-/// What a number becomes at least when PEs have found that they called different things. Others may add to it.
+/// What is set in a number when PEs have found that they called different things. What has come before counts nevertheless: who
+/// has not seen it yet is not told of a later call's error. Others may add to it.
 pub(crate) const POISON: u64 = 1 << 63;
 /// Where in the general scratch memory it says who called what.
 const RECORD_AT: usize = scratch::GENERAL - size_of::<Record>();
@@ -463,10 +464,10 @@ impl Group {
         self.set(flag, value, pe)
     }
 
-    /// Whether `word` has come to `number`, and is not poisoned.
+    /// Whether `word` has come to `number`, and not only because it is poisoned.
     #[inline(always)]
     pub(crate) fn has_come(&self, word: SymRef<'_, u64>, number: u64) -> bool {
-        word.test(Cmp::Ge, number) && word.load() < POISON
+        word.test(Cmp::Ge, number) && is_come(word.load(), number)
     }
 
     /// Says on all PEs that this one and another of this host called different things; whoever waits on the team ends with
@@ -521,7 +522,7 @@ impl Group {
         self.scratch.part(range)
     }
 
-    /// Sets all numbers that a PE of this host may wait for to what nobody else sets them to.
+    /// Poisons all numbers that a PE of this host may wait for.
     fn poison(&self, record: &Record) {
         // On all of them first: a PE may see the poison on another than itself.
         for pe in 0..self.n {
@@ -534,7 +535,7 @@ impl Group {
             let slots = [0, 1].into_iter().flat_map(|half| (0..SLOTS).map(move |i| scratch::slot(half, i)));
             for place in flags.chain(slots).chain(scratch::stream_slots()) {
                 // A PE that cannot be reached is past waiting.
-                let _: Result<()> = under_way(self.context.signal_set(self.word(place), POISON, pe));
+                let _: Result<()> = under_way(self.context.or(self.word(place), POISON, pe));
             }
         }
     }
@@ -584,6 +585,12 @@ fn mismatch(record: &Record) -> Error {
     Error::CollectiveMismatch { pe_a: pe_a as usize, call_a: a.to_string(), pe_b: pe_b as usize, call_b }
 }
 
+/// Whether a word that is at least `number` would be without poison.
+#[inline(always)]
+fn is_come(seen: u64, number: u64) -> bool {
+    seen < POISON || seen - POISON >= number
+}
+
 /// One more than the counter was. Collectives run one at a time, so there is no need to lock the bus.
 #[inline(always)]
 fn next(counter: &AtomicU64) -> u64 {
@@ -628,7 +635,7 @@ impl NumberWait {
             },
         };
         self.0.end(word);
-        Poll::Ready(if seen >= POISON { Err(group.poisoned()) } else { Ok(()) })
+        Poll::Ready(if is_come(seen, number) { Ok(()) } else { Err(group.poisoned()) })
     }
 
     /// Whether nothing is watched.
