@@ -34,7 +34,7 @@ use oxshmem_runtime::{
 use oxshmem_spaces::{SymRef, allocation::Allocation};
 
 pub use self::future::{Collective, Outcome};
-use self::running::{Begun, Running, Task, Use, begin_sync};
+use self::running::{Begun, Running, Task, Use, begin_sync, stream_begun};
 use tracing::Instrument;
 
 use crate::{
@@ -255,9 +255,20 @@ impl Core {
     ) -> Collective<'a> {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
-            let used = queue.lend(call.memory);
             let signature = signature.numbered(queue.next());
-            self.push(queue, Running::Stream(Stream::new(signature, root, call.source, call.dest), used))
+            let mut stream = Stream::new(signature, root, call.source, call.dest);
+            if queue.front.is_some() {
+                let used = queue.lend(call.memory);
+                return self.push_behind(queue, Running::Stream(stream, used));
+            }
+            // A root that need not wait for room, or a message that has come already: it is over before it is in the queue.
+            let begun = stream.begin(&self.group);
+            if begun.is_ok() && stream.is_over() && queue.watchers.is_empty() {
+                return queue.pass(signature);
+            }
+            let begun = begun.map(|()| stream_begun(&stream, &self.group));
+            queue.front = Some(Running::Stream(stream, Use::of(call.memory)));
+            self.begun(queue, begun)
         });
         Collective::new(self, ticket)
     }
@@ -601,6 +612,15 @@ impl Queue {
             used.owned = Some(Box::new(memory.map(Arc::clone)));
         }
         used
+    }
+
+    /// A broadcast has ended well that was never in the queue, in which there is nothing. Returns its ticket, or 0 if nothing
+    /// is to be told of it.
+    #[inline(always)]
+    fn pass(&mut self, signature: Signature) -> u64 {
+        self.ended += 1;
+        self.ledger.remember(self.ended, signature);
+        if self.failures.is_empty() && self.broken.is_none() { 0 } else { self.ended }
     }
 
     /// Whether the collective at the front may go on as another.

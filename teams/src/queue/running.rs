@@ -66,6 +66,16 @@ pub(super) fn begin_sync(sync: &mut Sync, group: &Group) -> Result<Begun> {
     Ok(sync.last_wait(group).map_or(Begun::Owes, waits))
 }
 
+/// What the stream that has just begun waits for.
+#[inline(always)]
+pub(super) fn stream_begun(stream: &Stream, group: &Group) -> Begun {
+    if stream.is_over() { Begun::Ended } else { stream.last_wait(group).map_or(Begun::Owes, unfinished) }
+}
+
+fn unfinished((place, value): (usize, u64)) -> Begun {
+    Begun::Waits(place | UNFINISHED, value)
+}
+
 impl fmt::Debug for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -82,7 +92,6 @@ impl Running {
     /// Begins.
     #[inline(always)]
     pub(super) fn begin(&mut self, group: &Group, buffers: &mut Buffers) -> Result<Begun> {
-        let unfinished = |(place, value)| Begun::Waits(place | UNFINISHED, value);
         Ok(match self {
             Self::Sync(sync) => begin_sync(sync, group)?,
             Self::Exchange(exchange, _) => {
@@ -95,11 +104,7 @@ impl Running {
             }
             Self::Stream(stream, _) => {
                 stream.begin(group)?;
-                if stream.is_over() {
-                    Begun::Ended
-                } else {
-                    stream.last_wait(group).map_or(Begun::Owes, unfinished)
-                }
+                stream_begun(stream, group)
             }
             Self::Direct(..) | Self::Task(..) => Begun::Owes,
         })
