@@ -128,6 +128,20 @@ PartitionName=all Nodes=ALL Default=YES
         ["slurmctld.log", "oxa.log", "oxb.log"].map(read).concat()
     }
 
+    /// The processes that look after the tasks of one job on one host. They outlive `srun` for a moment, and their daemon if
+    /// that is ended meanwhile.
+    fn steps(&self) -> Vec<u32> {
+        let conf = format!("SLURM_CONF={}", self.conf().display());
+        let processes = fs::read_dir("/proc").expect("procfs").filter_map(|entry| {
+            let entry = entry.ok()?;
+            let name = fs::read_to_string(entry.path().join("comm")).ok()?;
+            let environment = fs::read(entry.path().join("environ")).ok()?;
+            let ours = environment.split(|&byte| byte == 0).any(|variable| variable == conf.as_bytes());
+            (name.trim() == "slurmstepd" && ours).then(|| entry.file_name().to_str()?.parse().ok())?
+        });
+        processes.collect()
+    }
+
     /// A job of two PEs on each host.
     pub(crate) fn job(&self, test: &'static str) -> Job {
         Job::new(test, 4)
@@ -143,6 +157,10 @@ impl Drop for Slurm<'_> {
         if std::thread::panicking() {
             println!("{}", self.logs());
         }
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while !self.steps().is_empty() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         for daemon in &mut self.daemons {
             kill(daemon.id(), libc::SIGTERM);
         }
@@ -154,6 +172,9 @@ impl Drop for Slurm<'_> {
             let _ = daemon.kill();
             let _ = daemon.wait();
             child_ended(daemon.id());
+        }
+        for step in self.steps() {
+            kill(step, libc::SIGKILL);
         }
         let _ = fs::remove_dir_all(&self.folder);
     }
