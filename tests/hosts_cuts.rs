@@ -5,24 +5,24 @@
 //! go along; UCX sees the namespace's interfaces only, and has but the cable to the other host.
 
 mod common;
+#[path = "common/namespaces.rs"]
+mod namespaces;
 
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::PathBuf,
-    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
 use common::{Job, Running, assert_nothing_left, has_ucx, shared_names, test_name, time_limit};
+use namespaces::{Namespaces, ip};
 use oxshmem::{Result, prelude::*};
 
-/// Two namespaces and the cable between them.
+/// Two namespaces, the cable between them, and a script that starts a PE in its own.
 struct Cable {
-    names: [String; 2],
-    /// The ends of the cable.
-    ends: [String; 2],
+    namespaces: Namespaces,
     script: PathBuf,
 }
 
@@ -32,55 +32,29 @@ impl Cable {
         if std::env::var_os("OXSHMEM_TEST_BODY").is_some() || !has_ucx() {
             return None;
         }
-        // SAFETY: it asks for a number.
-        if unsafe { libc::geteuid() } != 0 {
-            println!("skipped: only root can make network namespaces");
-            return None;
-        }
-        // Interfaces have short names.
-        let number = std::process::id() % 100_000;
-        let letter = |end: &str| format!("ox{}{number}{end}", &test[..1]);
-        let names = [letter("a"), letter("b")];
-        let script = std::env::temp_dir().join(format!("{}-host.sh", names[0]));
-        let cable = Self { ends: names.clone(), names, script };
-        let [a, b] = &cable.names;
-        let address = |end: usize| format!("10.213.7.{}/24", end + 1);
-        let mut steps = vec![format!("netns add {a}"), format!("netns add {b}")];
-        steps.push(format!("link add {a} netns {a} type veth peer name {b} netns {b}"));
-        for (end, name) in cable.names.iter().enumerate() {
-            steps.push(format!("-n {name} addr add {} dev {name}", address(end)));
-            steps.push(format!("-n {name} link set {name} up"));
-        }
-        if let Some(failed) = steps.iter().find(|step| !ip(step)) {
-            println!("skipped: `ip {failed}` fails here");
-            return None;
-        }
-        // UCX takes an interface that is up when it looks, and the kernel takes a moment to say so.
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while !cable.names.iter().all(|name| is_up(name)) {
-            assert!(Instant::now() < deadline, "the cable is not up");
-            thread::sleep(Duration::from_millis(10));
-        }
+        let namespaces = Namespaces::join("ox", test, ["10.213.7.1", "10.213.7.2"], false)?;
+        let [a, b] = &namespaces.names;
+        let script = std::env::temp_dir().join(format!("{a}-host.sh"));
         let program = std::env::current_exe().expect("this program's path");
         let text = format!(
             "#!/bin/sh\ncase \"$OXSHMEM_JOB\" in *,pe=0,*) host={a};; *) host={b};; esac\n\
              exec ip netns exec $host '{}' \"$@\"\n",
             program.display()
         );
-        fs::write(&cable.script, text).expect("the script is written");
-        fs::set_permissions(&cable.script, fs::Permissions::from_mode(0o755)).expect("and executable");
-        Some(cable)
+        fs::write(&script, text).expect("the script is written");
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("and executable");
+        Some(Self { namespaces, script })
     }
 
     fn plug(&self, state: &str) {
-        let [name, end] = [&self.names[0], &self.ends[0]];
-        assert!(ip(&format!("-n {name} link set {end} {state}")));
+        let end = &self.namespaces.names[0];
+        assert!(ip(&format!("-n {end} link set {end} {state}")));
     }
 
     /// For good.
     fn tear(&self) {
-        let [name, end] = [&self.names[0], &self.ends[0]];
-        assert!(ip(&format!("-n {name} link del {end}")));
+        let end = &self.namespaces.names[0];
+        assert!(ip(&format!("-n {end} link del {end}")));
     }
 
     /// A job of two PEs, one at each end.
@@ -91,22 +65,8 @@ impl Cable {
 
 impl Drop for Cable {
     fn drop(&mut self) {
-        for name in &self.names {
-            ip(&format!("netns del {name}"));
-        }
         let _ = fs::remove_file(&self.script);
     }
-}
-
-/// Whether the end of the cable in the namespace of this name, which is its own too, is up.
-fn is_up(name: &str) -> bool {
-    let shown = Command::new("ip").args(["-n", name, "link", "show", name]).output();
-    shown.is_ok_and(|shown| String::from_utf8_lossy(&shown.stdout).contains("state UP"))
-}
-
-fn ip(line: &str) -> bool {
-    let quiet = Command::new("ip").args(line.split(' ')).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    quiet.is_ok_and(|status| status.success())
 }
 
 /// Starts a job whose PEs run `body`, at the ends of a cable; in a PE it does not return.
@@ -238,6 +198,7 @@ where
     if let Some(cable) = &cable {
         // What was sent and not acknowledged is sent again, for a quarter of an hour if nobody says less.
         cable
+            .namespaces
             .names
             .iter()
             .for_each(|name| assert!(ip(&format!("netns exec {name} sysctl -qw net.ipv4.tcp_retries2=5"))));

@@ -7,13 +7,68 @@ mod namespaces;
 #[path = "common/slurm.rs"]
 mod slurm;
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use common::{Job, Launcher, has_ucx, kill, test_name, time_limit};
-use namespaces::Hosts;
+use namespaces::Namespaces;
 use oxshmem::prelude::*;
 use oxshmem_runtime::bootstrap::{Bootstrap, Pmix, suite};
 use slurm::Slurm;
+
+const ADDRESSES: [&str; 2] = ["10.213.8.1", "10.213.8.2"];
+
+/// Two namespaces, and a program that starts something in the second.
+struct Hosts {
+    namespaces: Namespaces,
+    agent: PathBuf,
+}
+
+impl Hosts {
+    fn join(test: &str) -> Option<Self> {
+        let namespaces = Namespaces::join("op", test, ADDRESSES, true)?;
+        let [a, b] = &namespaces.names;
+        let agent = std::env::temp_dir().join(format!("oxshmem-{a}.sh"));
+        // As ssh: the host, and what its shell is to run. Launchers only ask for hosts that are not their own.
+        let text = format!("#!/bin/sh\nshift\nexec ip netns exec {b} sh -c \"$*\"\n");
+        fs::write(&agent, text).expect("the script is written");
+        fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("and executable");
+        Some(Self { namespaces, agent })
+    }
+
+    /// A job of two PEs on each.
+    fn job(&self, test: &'static str, launcher: Launcher) -> Job {
+        let agent = self.agent.display();
+        let [a, b] = ADDRESSES;
+        let mut args = vec!["--host".to_owned(), format!("{a}:2,{b}:2")];
+        if launcher == Launcher::Prterun {
+            args.extend(["--prefix".to_owned(), prefix_of("prterun")]);
+        }
+        Job::new(test, 4)
+            .under(launcher)
+            .within(&["ip", "netns", "exec", &self.namespaces.names[0]])
+            .env(&format!("OMPI_MCA_plm_rsh_agent={agent}"))
+            .env(&format!("PRTE_MCA_plm_ssh_agent={agent}"))
+            .launcher_args(&args.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.agent);
+    }
+}
+
+/// The folder that `bin` is in, in which a program is.
+fn prefix_of(program: &str) -> String {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).find(|folder| folder.join(program).exists()).unwrap_or_default();
+    found.parent().map(|prefix| prefix.display().to_string()).unwrap_or_default()
+}
 
 /// Makes a job for each launcher, and looks at its end; a PE runs `test` with any job.
 fn on_two_hosts(name: &'static str, test: impl Fn(Launcher, Job)) {
@@ -28,7 +83,7 @@ fn on_two_hosts(name: &'static str, test: impl Fn(Launcher, Job)) {
     for launcher in launchers {
         test(launcher, hosts.job(name, launcher));
     }
-    if let Some(slurm) = Slurm::start(&hosts) {
+    if let Some(slurm) = Slurm::start(&hosts.namespaces.names, ADDRESSES) {
         test(Launcher::Srun, slurm.job(name));
     }
 }
@@ -77,6 +132,18 @@ fn pes_reach_each_other_across_network_namespaces() {
     });
 }
 
+/// A PE that waits until the job ends, or ends it with the status that `exit` gives its number.
+fn wait_for_what_never_comes(exit: impl Fn(usize) -> Option<i32>) -> oxshmem::Result<()> {
+    suite::runtime().block_on(async {
+        let world = oxshmem::init().await?;
+        let word = world.alloc_zeroed::<u64>(1).await?;
+        if let Some(status) = exit(world.my_pe()) {
+            world.global_exit(status).await?;
+        }
+        word.at(0).wait_until(Cmp::Eq, 1).await.map(drop)
+    })
+}
+
 #[test]
 fn a_killed_pe_ends_those_in_the_other_network_namespace_too() {
     let _limit = time_limit(120);
@@ -85,12 +152,7 @@ fn a_killed_pe_ends_those_in_the_other_network_namespace_too() {
     }
     on_two_hosts(test_name!(), |launcher, job| {
         let running = job.start(|| {
-            let outcome = suite::runtime().block_on(async {
-                let world = oxshmem::init().await?;
-                let word = world.alloc_zeroed::<u64>(1).await?;
-                word.at(0).wait_until(Cmp::Eq, 1).await.map(drop)
-            });
-            if let Err(error) = outcome {
+            if let Err(error) = wait_for_what_never_comes(|_| None) {
                 eprintln!("{error}");
                 std::process::exit(1);
             }
@@ -114,14 +176,7 @@ fn global_exit_ends_the_job_on_both_hosts_with_its_status() {
     }
     on_two_hosts(test_name!(), |launcher, job| {
         let ended = job.end(|| {
-            let outcome = suite::runtime().block_on(async {
-                let world = oxshmem::init().await?;
-                let word = world.alloc_zeroed::<u64>(1).await?;
-                if world.my_pe() == 3 {
-                    world.global_exit(7).await?;
-                }
-                word.at(0).wait_until(Cmp::Eq, 1).await.map(drop)
-            });
+            let outcome = wait_for_what_never_comes(|pe| (pe == 3).then_some(7));
             // What the others are told is no failure of their own.
             outcome.expect_err("nobody sets the word");
         });

@@ -7,24 +7,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    common::{Job, Launcher, child_ended, child_started, kill},
-    namespaces::{ADDRESSES, Hosts},
-};
+use crate::common::{Job, Launcher, child_ended, child_started, kill};
 
 /// The names that Slurm has for the hosts.
 const NODES: [&str; 2] = ["oxa", "oxb"];
 
 /// The daemons, and the folder with all of their files.
 pub(crate) struct Slurm<'a> {
-    hosts: &'a Hosts,
+    /// The hosts' network namespaces, and their addresses.
+    namespaces: &'a [String; 2],
+    addresses: [&'a str; 2],
     folder: PathBuf,
     daemons: Vec<Child>,
 }
 
 impl<'a> Slurm<'a> {
-    /// None, which it says, where there is no Slurm.
-    pub(crate) fn start(hosts: &'a Hosts) -> Option<Self> {
+    /// None, which it says, where there is no Slurm, or its daemons do not run.
+    pub(crate) fn start(namespaces: &'a [String; 2], addresses: [&'a str; 2]) -> Option<Self> {
         // Without settings some of them fail even if they are asked for no more than their version.
         let is_there = |program: &&str| Command::new(program).arg("-V").output().is_ok();
         if let Some(missing) = ["slurmctld", "slurmd", "srun"].iter().find(|program| !is_there(program)) {
@@ -35,8 +34,8 @@ impl<'a> Slurm<'a> {
             println!("skipped: Slurm's daemons need control groups, and /sys/fs/cgroup is empty");
             return None;
         }
-        let folder = std::env::temp_dir().join(format!("oxshmem-slurm-{}", hosts.names[0]));
-        let mut slurm = Self { hosts, folder, daemons: Vec::new() };
+        let folder = std::env::temp_dir().join(format!("oxshmem-slurm-{}", namespaces[0]));
+        let mut slurm = Self { namespaces, addresses, folder, daemons: Vec::new() };
         // The daemons have PMIx's files in theirs too, which are named alike.
         for name in ["state", "cgroup"].iter().chain(&NODES) {
             fs::create_dir_all(slurm.folder.join(name)).expect("a folder");
@@ -46,8 +45,7 @@ impl<'a> Slurm<'a> {
         for (host, node) in NODES.iter().enumerate() {
             slurm.spawn(host, "slurmd", &["-D", "-N", node]);
         }
-        slurm.await_nodes();
-        Some(slurm)
+        slurm.await_nodes().then_some(slurm)
     }
 
     fn conf(&self) -> PathBuf {
@@ -56,7 +54,7 @@ impl<'a> Slurm<'a> {
 
     fn settings(&self) -> String {
         let name = fs::read_to_string("/proc/sys/kernel/hostname").expect("procfs");
-        let (name, folder, [a, b]) = (name.trim(), self.folder.display(), ADDRESSES);
+        let (name, folder, [a, b]) = (name.trim(), self.folder.display(), self.addresses);
         let [node_a, node_b] = NODES;
         // Whoever may enter the namespaces may start jobs.
         format!(
@@ -93,7 +91,7 @@ PartitionName=all Nodes=ALL Default=YES
             "mount --rbind /sys/fs/cgroup {0} && exec ip netns exec {1} \
              sh -c 'mount --rbind {0} /sys/fs/cgroup && exec \"$@\"' - \"$@\"",
             carried.display(),
-            self.hosts.names[host]
+            self.namespaces[host]
         );
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c", &enter, "-", program]).env("SLURM_CONF", self.conf());
@@ -108,14 +106,19 @@ PartitionName=all Nodes=ALL Default=YES
         self.daemons.push(daemon);
     }
 
-    fn await_nodes(&self) {
+    /// False, which it says, if a daemon ends instead of waiting for work.
+    fn await_nodes(&mut self) -> bool {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             let shown =
                 self.command(0, "sinfo").args(["-h", "-N", "-o", "%T"]).output().expect("sinfo starts");
             let states = String::from_utf8_lossy(&shown.stdout).into_owned();
             if states.split_whitespace().filter(|state| *state == "idle").count() == NODES.len() {
-                return;
+                return true;
+            }
+            if self.daemons.iter_mut().any(|daemon| !matches!(daemon.try_wait(), Ok(None))) {
+                println!("skipped: a daemon of Slurm does not run here\n{}", self.logs());
+                return false;
             }
             assert!(Instant::now() < deadline, "the nodes are {states:?}\n{}", self.logs());
             std::thread::sleep(Duration::from_millis(100));
@@ -146,7 +149,7 @@ PartitionName=all Nodes=ALL Default=YES
     pub(crate) fn job(&self, test: &'static str) -> Job {
         Job::new(test, 4)
             .under(Launcher::Srun)
-            .within(&["ip", "netns", "exec", &self.hosts.names[0]])
+            .within(&["ip", "netns", "exec", &self.namespaces[0]])
             .env(&format!("SLURM_CONF={}", self.conf().display()))
             .launcher_args(&["-N2"])
     }

@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 pub(super) const SMALL: usize = 16;
 
 /// Up to 16 bytes, any alignment: one load and store, or two that may overlap each other.
+///
+/// # Safety
+/// As for [`copy`](super::copy); `len` is 16 at most.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
@@ -50,6 +53,9 @@ pub(super) unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
 }
 
 /// Up to 16 bytes, any alignment, byte by byte.
+///
+/// # Safety
+/// As for [`copy`](super::copy).
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(super) unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
@@ -181,6 +187,9 @@ pub(super) fn is_same_in_line(dst: *mut u8, src: *const u8) -> bool {
 }
 
 /// A copy by the processor's string instruction, which is about a tenth faster than loops in that range.
+///
+/// # Safety
+/// As for [`copy`](super::copy).
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 pub(super) unsafe fn copy_string(dst: *mut u8, src: *const u8, len: usize) {
@@ -196,6 +205,9 @@ pub(super) unsafe fn copy_string(dst: *mut u8, src: *const u8, len: usize) {
 
 /// The C library's `memcpy`, called from assembly, so that the compiler knows neither that it is a copy
 /// nor what it touches. It is the fastest copy there is on the machine, and written in assembly itself.
+///
+/// # Safety
+/// As for [`copy`](super::copy).
 #[inline(always)]
 pub(super) unsafe fn copy_block(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: an ordinary call of a C function: arguments in their registers, everything that a call may

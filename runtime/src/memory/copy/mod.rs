@@ -329,15 +329,20 @@ compile_error!("oxshmem copies shared memory with assembly for x86-64 and aarch6
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_copy_of_any_length_and_alignment_moves_those_bytes_and_no_others() {
+    /// `copy`, of so many bytes of 20,000, to and from places that far from where a line begins.
+    fn moves_those_bytes_and_no_others(
+        copy: unsafe fn(*mut u8, *const u8, usize),
+        lens: impl Iterator<Item = usize>,
+        shifts: &[usize],
+    ) {
         let src: Vec<u8> = (0..20_000u32).map(|i| (i * 7 + 1) as u8).collect();
-        for len in (0..600).chain([1000, 2047, 2048, 2049, 2300, 4096, 16384, 16385]) {
-            for shift in 0..9 {
-                let mut dst = vec![0u8; 20_000];
-                // SAFETY: 20 + 8 + 16,385 bytes are inside both vectors.
+        for len in lens {
+            for &shift in shifts {
+                assert!(20 + shift + len <= src.len());
+                let mut dst = vec![0u8; src.len()];
+                // SAFETY: that many bytes are inside both vectors.
                 unsafe { copy(dst.as_mut_ptr().add(20 + shift), src.as_ptr().add(shift), len) };
-                let mut expected = vec![0u8; 20_000];
+                let mut expected = vec![0u8; src.len()];
                 expected[20 + shift..20 + shift + len].copy_from_slice(&src[shift..shift + len]);
                 assert_eq!(dst, expected, "{len} bytes at {shift}");
             }
@@ -345,18 +350,14 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_past_the_caches_moves_those_bytes_and_no_others() {
-        let src: Vec<u8> = (0..9000u32).map(|i| (i * 7 + 1) as u8).collect();
-        for len in (0..300).chain([4096, 5001]) {
-            for shift in [0, 1, 31, 63, 64] {
-                let mut dst = vec![0u8; 9000];
-                // SAFETY: 20 + 64 + 5,001 bytes are inside both vectors.
-                unsafe { copy_uncached(dst.as_mut_ptr().add(20 + shift), src.as_ptr().add(shift), len) };
-                let mut expected = vec![0u8; 9000];
-                expected[20 + shift..20 + shift + len].copy_from_slice(&src[shift..shift + len]);
-                assert_eq!(dst, expected, "{len} bytes at {shift}");
-            }
-        }
+    fn a_copy_of_any_length_and_alignment_moves_those_bytes_and_no_others() {
+        let lens = (0..600).chain([1000, 2047, 2048, 2049, 2300, 4096, 16384, 16385]);
+        moves_those_bytes_and_no_others(copy, lens, &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    }
+
+    #[test]
+    fn so_does_a_copy_past_the_caches() {
+        moves_those_bytes_and_no_others(copy_uncached, (0..300).chain([4096, 5001]), &[0, 1, 31, 63, 64]);
     }
 
     #[test]
