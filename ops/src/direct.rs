@@ -51,11 +51,12 @@ struct Memory {
     /// The number of the first near PE.
     from: usize,
     heap: Part,
-    /// Where the first PE has the segment in which the heap is, and the globals.
+    /// Where PE 0 would have the segment in which the heap is, and the globals, if it were as far from the first near PE as
+    /// their distance says: so a PE's number need but be multiplied, which every atomic operation waits for.
     origin: *mut u8,
     /// Bytes from a PE's memory to that of the next.
     stride: usize,
-    /// The first PE's word that says whether it sleeps, and the distance of the next PE's.
+    /// Likewise for the word that says whether a PE sleeps, and the distance of the next PE's.
     sleeping: *const u8,
     sleeping_stride: usize,
     globals: Part,
@@ -99,7 +100,6 @@ pub struct Ranges {
 struct Place<'a> {
     memory: &'a Memory,
     address: *mut u8,
-    /// The PE, counted from the first near one.
     pe: usize,
     /// Bytes behind the address in the same part.
     left: usize,
@@ -151,14 +151,18 @@ impl Direct {
             return;
         }
         let symmetric = pe.symmetric();
-        let (sleeping, sleeping_stride) = pe.shm().sleeping_words();
+        let (sleeping, sleeping_distance) = pe.shm().sleeping_words();
+        let stride = near.stride.wrapping_mul(symmetric.map().stride());
+        let sleeping_stride = near.stride.wrapping_mul(sleeping_distance);
+        let origin = symmetric.address_unchecked(near.first_block, 0);
+        let sleeping = sleeping.wrapping_add(near.first_block.wrapping_mul(sleeping_distance));
         let memory = Memory {
             from: near.from,
             heap: Part::new(heap),
-            origin: symmetric.address_unchecked(near.first_block, 0),
-            stride: near.stride.wrapping_mul(symmetric.map().stride()),
-            sleeping: sleeping.wrapping_add(near.first_block.wrapping_mul(sleeping_stride)),
-            sleeping_stride: near.stride.wrapping_mul(sleeping_stride),
+            origin: origin.wrapping_sub(near.from.wrapping_mul(stride)),
+            stride,
+            sleeping: sleeping.wrapping_sub(near.from.wrapping_mul(sleeping_stride)),
+            sleeping_stride,
             globals: Part::new(globals),
             globals_at: pe.statics_at(),
             device: device.start,
@@ -206,9 +210,11 @@ impl Direct {
     pub(crate) fn amo<T: ExtendedAmo>(&self, at: *const T, operation: Atomic<T::Word>, pe: i32) -> Option<T> {
         let is_fetch = matches!(operation, Atomic::Fetch);
         let place = self.element(if is_fetch { &self.loads } else { &self.stores }, at, pe)?;
+        // Its address is found before the operation: no load begins while that is under way, and this way but one has to.
+        let sleeping = place.sleeping();
         // SAFETY: aligned, and inside of a near PE's memory; the word has the size of `T`.
         let before = unsafe { T::Word::apply(place.address, operation) };
-        Some(T::from_word(if is_fetch { before } else { self.ring_after(place, before) }))
+        Some(T::from_word(if is_fetch { before } else { self.ring_after(place, sleeping, before) }))
     }
 
     /// Copies `n` elements to `dest` on `pe`, as [`Context::put`] does.
@@ -217,18 +223,14 @@ impl Direct {
     /// `source` must be readable for them, if it is not null.
     #[inline(always)]
     pub unsafe fn put<T>(&self, dest: *mut T, source: *const T, n: usize, pe: i32) -> Option<()> {
-        if is_word(dest, n) {
-            let place = self.word(&self.stores, dest.cast(), source.addr(), pe)?;
-            // SAFETY: aligned, and inside of a near PE's memory; readable by the caller's word.
-            unsafe { copy::store(place.address.cast(), copy::load_unaligned(source.cast())) };
-            self.ring(place, size_of::<u64>());
-            return Some(());
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if is_word(dest, n) {
+                return self.put_word(dest.cast(), source.cast(), pe);
+            }
+            behind();
+            self.put_elements(dest, source, n, pe)
         }
-        let place = self.block(&self.stores, dest, n, source.addr(), pe)?;
-        let len = n * size_of::<T>();
-        // SAFETY: inside of a near PE's memory, and readable by the caller's word.
-        unsafe { self.put_block(place.address, source.cast(), len, place.pe) };
-        Some(())
     }
 
     /// Likewise, as [`Context::put_nbi`] does.
@@ -237,11 +239,17 @@ impl Direct {
     /// As for [`put`](Self::put).
     #[inline(always)]
     pub unsafe fn put_nbi<T>(&self, dest: *mut T, source: *const T, n: usize, pe: i32) -> Option<()> {
-        if self.memory().offloads::<T>(n) {
-            return None;
-        }
         // SAFETY: passed on to the caller.
-        unsafe { self.put(dest, source, n, pe) }
+        unsafe {
+            if is_word(dest, n) {
+                return self.put_word(dest.cast(), source.cast(), pe);
+            }
+            behind();
+            if self.memory().offloads::<T>(n) {
+                return None;
+            }
+            self.put_elements(dest, source, n, pe)
+        }
     }
 
     /// Copies `n` elements from `source` on `pe`, as [`Context::get_into`] does.
@@ -250,16 +258,14 @@ impl Direct {
     /// `dest` must be writable for them, if it is not null.
     #[inline(always)]
     pub unsafe fn get<T>(&self, dest: *mut T, source: *const T, n: usize, pe: i32) -> Option<()> {
-        if is_word(source, n) {
-            let place = self.word(&self.loads, source.cast(), dest.addr(), pe)?;
-            // SAFETY: aligned, and inside of a near PE's memory; writable by the caller's word.
-            unsafe { copy::store_unaligned(dest.cast(), copy::load(place.address.cast())) };
-            return Some(());
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if is_word(source, n) {
+                return self.get_word(dest.cast(), source.cast(), pe);
+            }
+            behind();
+            self.get_elements(dest, source, n, pe)
         }
-        let place = self.block(&self.loads, source, n, dest.addr(), pe)?;
-        // SAFETY: inside of a near PE's memory, and writable by the caller's word.
-        unsafe { self.get_block(dest.cast(), place.address, n * size_of::<T>()) };
-        Some(())
     }
 
     /// Likewise, as [`Context::get_nbi`] does.
@@ -268,11 +274,17 @@ impl Direct {
     /// As for [`get`](Self::get).
     #[inline(always)]
     pub unsafe fn get_nbi<T>(&self, dest: *mut T, source: *const T, n: usize, pe: i32) -> Option<()> {
-        if self.memory().offloads::<T>(n) {
-            return None;
-        }
         // SAFETY: passed on to the caller.
-        unsafe { self.get(dest, source, n, pe) }
+        unsafe {
+            if is_word(source, n) {
+                return self.get_word(dest.cast(), source.cast(), pe);
+            }
+            behind();
+            if self.memory().offloads::<T>(n) {
+                return None;
+            }
+            self.get_elements(dest, source, n, pe)
+        }
     }
 
     /// Stores a value at an address of this PE, wherever in host memory that is.
@@ -288,6 +300,55 @@ impl Direct {
         Some(())
     }
 
+    /// Puts a word, which is gone before anybody could wait for it.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put).
+    #[inline(always)]
+    unsafe fn put_word(&self, dest: *mut u64, source: *const u64, pe: i32) -> Option<()> {
+        let place = self.word(&self.stores, dest, source.addr(), pe)?;
+        // SAFETY: aligned, and inside of a near PE's memory; readable by the caller's word.
+        unsafe { copy::store(place.address.cast(), copy::load_unaligned(source.cast())) };
+        self.ring(place, size_of::<u64>());
+        Some(())
+    }
+
+    /// Gets a word.
+    ///
+    /// # Safety
+    /// As for [`get`](Self::get).
+    #[inline(always)]
+    unsafe fn get_word(&self, dest: *mut u64, source: *const u64, pe: i32) -> Option<()> {
+        let place = self.word(&self.loads, source, dest.addr(), pe)?;
+        // SAFETY: aligned, and inside of a near PE's memory; writable by the caller's word.
+        unsafe { copy::store_unaligned(dest.cast(), copy::load(place.address.cast())) };
+        Some(())
+    }
+
+    /// Puts however many elements.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put).
+    #[inline(always)]
+    unsafe fn put_elements<T>(&self, dest: *mut T, source: *const T, n: usize, pe: i32) -> Option<()> {
+        let place = self.block(&self.stores, dest, n, source.addr(), pe)?;
+        // SAFETY: inside of a near PE's memory, and readable by the caller's word.
+        unsafe { put_block(place.address, source.cast(), n * size_of::<T>(), place.pe, self) };
+        Some(())
+    }
+
+    /// Gets however many elements.
+    ///
+    /// # Safety
+    /// As for [`get`](Self::get).
+    #[inline(always)]
+    unsafe fn get_elements<T>(&self, dest: *mut T, source: *const T, n: usize, pe: i32) -> Option<()> {
+        let place = self.block(&self.loads, source, n, dest.addr(), pe)?;
+        // SAFETY: inside of a near PE's memory, and writable by the caller's word.
+        unsafe { get_block(dest.cast(), place.address, n * size_of::<T>(), self) };
+        Some(())
+    }
+
     #[inline(always)]
     fn memory(&self) -> &Memory {
         // SAFETY: it is not written while anybody uses it, which whoever calls `open` vouches for.
@@ -300,8 +361,8 @@ impl Direct {
         let memory = self.memory();
         // A negative number becomes one that is greater than that of any PE. Relaxed: `open` comes before all use, and that
         // a context is closed is a flag for mistakes.
-        let pe = (pe as usize).wrapping_sub(memory.from);
-        if pe >= pes.load(Relaxed) as usize {
+        let pe = pe as usize;
+        if pe.wrapping_sub(memory.from) >= pes.load(Relaxed) as usize {
             return None;
         }
         let Memory { heap, globals, globals_at, origin, stride, .. } = memory;
@@ -339,48 +400,6 @@ impl Direct {
         (n <= place.left / size_of::<T>() && place.memory.is_host(here)).then_some(place)
     }
 
-    /// Puts a block, which is inside of a near PE's memory.
-    ///
-    /// # Safety
-    /// `from` must be readable, `to` be writable for `len` bytes, and `pe` the near PE that has `to`.
-    #[inline(never)]
-    unsafe extern "C" fn put_block(&self, to: *mut u8, from: *const u8, len: usize, pe: usize) {
-        let memory = self.memory();
-        if len > memory.inline_limit {
-            // SAFETY: passed on to the caller.
-            return unsafe { self.put_large(to, from, len, pe) };
-        }
-        // SAFETY: passed on to the caller.
-        unsafe { copy::copy_inline(to, from, len) };
-        self.ring(Place { memory, address: to, pe, left: len }, len);
-    }
-
-    /// The same for any length.
-    ///
-    /// # Safety
-    /// As for [`put_block`](Self::put_block).
-    #[inline(never)]
-    unsafe extern "C" fn put_large(&self, to: *mut u8, from: *const u8, len: usize, pe: usize) {
-        // SAFETY: passed on to the caller.
-        unsafe { copy::copy(to, from, len) };
-        self.ring(Place { memory: self.memory(), address: to, pe, left: len }, len);
-    }
-
-    /// Gets a block.
-    ///
-    /// # Safety
-    /// As for [`copy::copy`].
-    #[inline(never)]
-    unsafe extern "C" fn get_block(&self, to: *mut u8, from: *const u8, len: usize) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if len > self.memory().inline_limit {
-                return get_large(to, from, len);
-            }
-            copy::copy_inline(to, from, len);
-        }
-    }
-
     /// Wakes the PE if it sleeps and may wait for one of the `len` bytes at a place, which were just stored.
     #[inline(always)]
     fn ring(&self, at: Place<'_>, len: usize) {
@@ -389,10 +408,11 @@ impl Direct {
         }
     }
 
-    /// Likewise for a word, which was `before`.
+    /// Likewise for a word, which was `before`. `sleeping` is the place's.
     #[inline(always)]
-    fn ring_after<W: AtomicWord>(&self, at: Place<'_>, before: W) -> W {
-        if at.sleeps() {
+    fn ring_after<W: AtomicWord>(&self, at: Place<'_>, sleeping: *const u8, before: W) -> W {
+        // SAFETY: the word of a near PE, whose job is `'static`.
+        if unsafe { Shm::sleeps(sleeping) } {
             return W::from_u64(self.wake_after(at.address, size_of::<W>(), before.to_u64()));
         }
         before
@@ -426,19 +446,25 @@ impl Memory {
         address != 0 && address.wrapping_sub(self.device) >= self.device_len
     }
 
-    /// Whether a nonblocking copy is the copy engine's: never of a word, which is gone before anybody could wait for it.
+    /// Whether a nonblocking copy is the copy engine's.
     #[inline(always)]
     fn offloads<T>(&self, n: usize) -> bool {
-        n >= self.offload / size_of::<T>() && n != size_of::<u64>() / size_of::<T>()
+        n >= self.offload / size_of::<T>()
     }
 }
 
 impl Place<'_> {
+    /// The word that says whether the PE sleeps.
+    #[inline(always)]
+    fn sleeping(&self) -> *const u8 {
+        let Memory { sleeping, sleeping_stride, .. } = *self.memory;
+        sleeping.wrapping_add(self.pe.wrapping_mul(sleeping_stride))
+    }
+
     #[inline(always)]
     fn sleeps(&self) -> bool {
-        let Memory { sleeping, sleeping_stride, .. } = *self.memory;
         // SAFETY: the word of a near PE, whose job is `'static`.
-        unsafe { Shm::sleeps(sleeping.wrapping_add(self.pe.wrapping_mul(sleeping_stride))) }
+        unsafe { Shm::sleeps(self.sleeping()) }
     }
 }
 
@@ -453,6 +479,54 @@ impl fmt::Debug for Direct {
 fn is_word<T>(at: *const T, n: usize) -> bool {
     let words = size_of::<u64>() / size_of::<T>();
     n == words && words > 0 && at.cast::<u64>().is_aligned()
+}
+
+/// Has the compiler lay what follows behind the rest: a word is to find all of its way in a row, a block takes longer anyhow.
+#[cold]
+#[inline]
+fn behind() {}
+
+/// Puts a block, which is inside of a near PE's memory. The arguments are in the order of a routine's, so that whoever calls
+/// this last has them where they belong.
+///
+/// # Safety
+/// `from` must be readable, `to` be writable for `len` bytes, and `pe` the near PE that has `to`.
+#[inline(never)]
+unsafe extern "C" fn put_block(to: *mut u8, from: *const u8, len: usize, pe: usize, direct: &Direct) {
+    let memory = direct.memory();
+    if len > memory.inline_limit {
+        // SAFETY: passed on to the caller.
+        return unsafe { put_large(to, from, len, pe, direct) };
+    }
+    // SAFETY: passed on to the caller.
+    unsafe { copy::copy_inline(to, from, len) };
+    direct.ring(Place { memory, address: to, pe, left: len }, len);
+}
+
+/// The same for any length.
+///
+/// # Safety
+/// As for [`put_block`].
+#[inline(never)]
+unsafe extern "C" fn put_large(to: *mut u8, from: *const u8, len: usize, pe: usize, direct: &Direct) {
+    // SAFETY: passed on to the caller.
+    unsafe { copy::copy(to, from, len) };
+    direct.ring(Place { memory: direct.memory(), address: to, pe, left: len }, len);
+}
+
+/// Gets a block.
+///
+/// # Safety
+/// As for [`copy::copy`].
+#[inline(never)]
+unsafe extern "C" fn get_block(to: *mut u8, from: *const u8, len: usize, direct: &Direct) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if len > direct.memory().inline_limit {
+            return get_large(to, from, len);
+        }
+        copy::copy_inline(to, from, len);
+    }
 }
 
 /// Gets a block of any length.
