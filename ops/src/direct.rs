@@ -217,6 +217,26 @@ impl Direct {
         Some(T::from_word(if is_fetch { before } else { self.ring_after(place, sleeping, before) }))
     }
 
+    /// Performs one of which the value before is not asked for, which for most is another instruction.
+    #[inline(always)]
+    pub(crate) fn update<T: ExtendedAmo>(
+        &self,
+        at: *const T,
+        operation: Atomic<T::Word>,
+        pe: i32,
+    ) -> Option<()> {
+        let place = self.element(&self.stores, at, pe)?;
+        // As above.
+        let sleeping = place.sleeping();
+        // SAFETY: as above.
+        unsafe { T::Word::apply(place.address, operation) };
+        // SAFETY: the word of a near PE, whose job is `'static`.
+        if unsafe { Shm::sleeps(sleeping) } {
+            self.wake(place.address, size_of::<T>());
+        }
+        Some(())
+    }
+
     /// Copies `n` elements to `dest` on `pe`, as [`Context::put`] does.
     ///
     /// # Safety
