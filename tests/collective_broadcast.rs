@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::{Job, Random, cluster, on_pes, pe_counts, settings, soon, test_name, time_limit};
-use oxshmem::{Error, Result, prelude::*};
+use oxshmem::{Error, Result, prelude::*, settings::BroadcastAlgorithm};
 
 /// Lengths around the chunks that broadcasts travel in.
 const LENGTHS: [usize; 10] =
@@ -113,6 +113,82 @@ fn broadcasts_go_with_allocations_and_barriers_in_between() {
             assert_eq!(slice.at(round).load(), 5);
         }
         Ok(())
+    });
+}
+
+/// Broadcasts into symmetric memory, each to a place of its own, of roots by turns and PEs that are late at random, and of lengths on
+/// all sides of what the algorithms divide.
+async fn turns(world: World) -> Result<()> {
+    const LENGTHS: [usize; 9] = [1, 13, 14, 600, 2048, 2049, 8192, 40_000, 150_001];
+    let (me, n) = (world.my_pe(), world.n_pes());
+    let most = LENGTHS.into_iter().max().unwrap_or(0);
+    let source = world.alloc::<u64>(most).await?;
+    let mut places = Vec::new();
+    for _ in 0..6 {
+        places.push(world.alloc_zeroed::<u64>(most).await?);
+    }
+    let value = |round: usize, root: usize, i: usize| (round * 1000 + root * 100_000 + i) as u64;
+    let mut own = Random::new(7 + me as u64);
+    for round in 0..36 {
+        let (root, len) = (round / 2 % n, LENGTHS[round % LENGTHS.len()]);
+        if round % places.len() == 0 {
+            // All places are read, and may be written again.
+            world.sync_all().await?;
+        }
+        if me == root {
+            source.slice(..len).write(&(0..len).map(|i| value(round, root, i)).collect::<Vec<_>>());
+        }
+        match own.below(4) {
+            0 => tokio::time::sleep(Duration::from_micros(own.below(3000))).await,
+            1 => own.spin(20_000),
+            _ => {}
+        }
+        let dest = places[round % places.len()].slice(..len);
+        soon(&format!("broadcast {round}"), world.team().broadcast(dest, source.slice(..len), root)).await?;
+        let got = dest.to_vec();
+        let wrong = (0..len).find(|&i| got[i] != value(round, root, i));
+        assert!(wrong.is_none(), "round {round}, {len} elements of PE {root} on PE {me}: {wrong:?}");
+    }
+    world.sync_all().await
+}
+
+#[test]
+fn broadcasts_to_symmetric_memory_come_whole_whoever_is_late() {
+    let _limit = time_limit(120);
+    for algorithm in [BroadcastAlgorithm::Auto, BroadcastAlgorithm::Push, BroadcastAlgorithm::Direct] {
+        for n in [2, 3, 5] {
+            let mut settings = settings();
+            settings.broadcast_algorithm = algorithm;
+            cluster(n, settings, turns).unwrap_or_else(|e| panic!("{algorithm} with {n} PEs: {e}"));
+        }
+    }
+}
+
+#[test]
+fn so_they_do_between_processes() {
+    let _limit = time_limit(120);
+    for n in [2, 4] {
+        Job::new(test_name!(), n).run(turns);
+    }
+}
+
+#[test]
+fn a_root_does_not_wait_for_who_has_taken_nothing() {
+    let _limit = time_limit(60);
+    Job::new(test_name!(), 2).run(|world| async move {
+        const LEN: usize = 64 << 10;
+        let (data, went_on) = (world.alloc::<u64>(LEN).await?, world.alloc_zeroed::<u64>(1).await?);
+        if world.my_pe() == 0 {
+            data.view().fill(42);
+            world.team().broadcast(&data, &data, 0).await?;
+            world.context().p(went_on.at(0), 1, 1).await?;
+        } else {
+            // It comes only after the root has gone on.
+            soon("the root", went_on.at(0).wait_until(Cmp::Eq, 1)).await?;
+            world.team().broadcast(&data, &data, 0).await?;
+            assert!(data.view().to_vec().into_iter().all(|word| word == 42));
+        }
+        world.barrier_all().await
     });
 }
 

@@ -6,8 +6,12 @@
 //! | small reduce | flat | flat, or central | doubling, or tree |
 //! | small scan | flat | flat, or central | doubling, or direct |
 //! | small fcollect, collect, alltoall | flat | flat, or central | direct |
-//! | broadcast of up to 4 KiB | tree, which is flat for few | tree | tree |
+//! | broadcast of up to 100 bytes | tree, which is flat for few | tree | tree |
+//! | broadcast of up to 16 KiB for all, 64 where they share | push | push | tree up to 4 KiB |
 //! | everything larger | direct | direct | direct |
+//!
+//! What is written to a destination need not be copied from scratch memory. For two PEs that is worth a second message from
+//! a hundred bytes on, for a reduction from a kilobyte on.
 //!
 //! On several hosts that is what the PEs of each do among themselves; their leaders do the rest:
 //!
@@ -21,7 +25,7 @@
 //! | alltoall | a message a host | a message a PE |
 //!
 //! *Many* is more than 8 where each PE has a processor, and more than 64 where they share. There it is flat for up to 4. *Small* is what fits
-//! into the scratch memory that PEs have for each other: 4 KiB for 2 PEs, less for more.
+//! into the scratch memory that PEs have for each other: 4 KiB of a scan for 2 PEs, less for more.
 
 use oxshmem_runtime::{
     Pe,
@@ -35,7 +39,7 @@ use oxshmem_runtime::{
 use crate::{
     group::ALL_SIGNAL,
     messages::MOST_FOR_BRUCK,
-    scratch::{SLOTS, STREAM_BULK, bulk_bytes},
+    scratch::{INLINE, SLOTS, STREAM_BULK, bulk_bytes},
 };
 
 /// The most PEs that send to each other, all to all.
@@ -101,6 +105,8 @@ pub(crate) enum Plan {
 pub(crate) enum Spread {
     /// Down a tree, through scratch memory.
     Tree,
+    /// Down a tree, from destination to destination.
+    Push,
     /// By reading the root's memory.
     Direct,
     /// In parts that go around a ring.
@@ -144,6 +150,18 @@ const CHAIN: usize = 64 << 10;
 /// The most bytes that go from one leader to another in an all-to-all.
 const PACKED: usize = 64 << 10;
 
+/// The most bytes of one of 2 PEs that go through scratch memory, where they could go straight to a destination.
+const PAIR_COLLECTED: usize = 128;
+const PAIR_REDUCED: usize = 1 << 10;
+const PAIR_GATHERED: usize = 1 << 10;
+/// The most bytes that a root pushes to all others together: with more to do, they had better help it. Where they share
+/// processors, they cannot.
+const PUSHED: usize = 16 << 10;
+const PUSHED_CROWDED: usize = 64 << 10;
+/// Where PEs share processors, each is late, and the root would copy everything: up to this size that is less than their turns
+/// take.
+const HELPED_CROWDED: usize = 128 << 10;
+
 fn meeting(n: usize, crowded: bool) -> Mode {
     match crowded {
         false if n <= FLAT => Mode::Flat,
@@ -164,6 +182,15 @@ pub(crate) struct Choices {
     pub(crate) meeting: Mode,
     /// The most bytes that a PE can give then.
     capacity: usize,
+    /// The most bytes that go through scratch memory although they could go straight to a destination.
+    collected: usize,
+    reduced: usize,
+    /// The most bytes of a `collect` that come with their number.
+    pub(crate) gathered: usize,
+    /// The most bytes that a broadcast has for each of the others, if it pushes them.
+    pushed: usize,
+    /// From this size on the root of a broadcast leaves it to the others to copy what comes to them.
+    pub(crate) unhelped: usize,
     pub(crate) sync: SyncAlgorithm,
     broadcast: BroadcastAlgorithm,
     reduce: ReduceAlgorithm,
@@ -187,11 +214,21 @@ impl Choices {
             asked => asked,
         };
         let meeting = meeting(n, crowded);
+        let capacity = meeting.capacity(n);
+        let limit = |pair: usize| if n == 2 { pair } else { usize::MAX };
         Self {
             n,
+            collected: limit(PAIR_COLLECTED),
+            reduced: limit(PAIR_REDUCED).min(capacity),
+            gathered: match settings.collect_algorithm {
+                CollectAlgorithm::Auto => limit(PAIR_GATHERED),
+                _ => usize::MAX,
+            },
+            pushed: if crowded { PUSHED_CROWDED } else { PUSHED } / n.saturating_sub(1).max(1),
+            unhelped: if crowded { HELPED_CROWDED } else { usize::MAX },
             cached: cache::last() / 4 * 3,
             meeting,
-            capacity: meeting.capacity(n),
+            capacity,
             sync,
             broadcast: settings.broadcast_algorithm,
             reduce: settings.reduce_algorithm,
@@ -216,7 +253,7 @@ impl Choices {
     pub(crate) fn reduce(&self, bytes: usize) -> Plan {
         let mode = match self.reduce {
             ReduceAlgorithm::Auto => {
-                let fits = bytes <= self.capacity;
+                let fits = bytes <= self.reduced;
                 return if fits { Plan::Exchange(self.meeting, self.capacity) } else { Plan::Direct };
             }
             ReduceAlgorithm::Direct => return Plan::Direct,
@@ -259,6 +296,7 @@ impl Choices {
             CollectAlgorithm::Direct => return Plan::Direct,
             CollectAlgorithm::Ring => return Plan::Ring,
             CollectAlgorithm::Bruck if self.n <= MOST_FOR_BRUCK => return Plan::Bruck,
+            CollectAlgorithm::Auto if bytes > self.collected => return Plan::Direct,
             _ => {}
         }
         match self.flat_or_central(flat, central) {
@@ -275,6 +313,7 @@ impl Choices {
         match self.alltoall {
             AlltoallAlgorithm::Direct => return Plan::Direct,
             AlltoallAlgorithm::Pairwise => return Plan::Pairwise,
+            AlltoallAlgorithm::Auto if bytes > self.collected => return Plan::Direct,
             _ => {}
         }
         let Some(mode) = self.flat_or_central(flat, central) else { return Plan::Direct };
@@ -289,8 +328,8 @@ impl Choices {
         match self.broadcast {
             BroadcastAlgorithm::Tree => Shape::Binomial,
             BroadcastAlgorithm::Scatter => Shape::Chain,
-            BroadcastAlgorithm::Auto | BroadcastAlgorithm::Direct if bytes / CHAIN < hosts => Shape::Binomial,
-            BroadcastAlgorithm::Auto | BroadcastAlgorithm::Direct => Shape::Chain,
+            _ if bytes / CHAIN < hosts => Shape::Binomial,
+            BroadcastAlgorithm::Auto | BroadcastAlgorithm::Direct | BroadcastAlgorithm::Push => Shape::Chain,
         }
     }
 
@@ -334,7 +373,10 @@ impl Choices {
     #[inline]
     pub(crate) fn broadcast(&self, bytes: usize) -> Spread {
         match self.broadcast {
+            BroadcastAlgorithm::Auto if bytes <= INLINE => Spread::Tree,
+            BroadcastAlgorithm::Auto if bytes <= self.pushed => Spread::Push,
             BroadcastAlgorithm::Auto if bytes <= STREAM_BULK => Spread::Tree,
+            BroadcastAlgorithm::Push => Spread::Push,
             BroadcastAlgorithm::Auto | BroadcastAlgorithm::Direct => Spread::Direct,
             BroadcastAlgorithm::Scatter => Spread::Scatter,
             BroadcastAlgorithm::Tree => Spread::Tree,
@@ -360,6 +402,11 @@ mod tests {
                     cached: usize::MAX,
                     meeting: meeting(n, crowded),
                     capacity: meeting(n, crowded).capacity(n),
+                    collected: usize::MAX,
+                    reduced: meeting(n, crowded).capacity(n),
+                    gathered: usize::MAX,
+                    pushed: 0,
+                    unhelped: 0,
                     sync: SyncAlgorithm::Tree,
                     broadcast: BroadcastAlgorithm::Auto,
                     reduce: ReduceAlgorithm::Auto,

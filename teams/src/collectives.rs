@@ -181,7 +181,7 @@ impl Team {
         root: usize,
         to_root: bool,
     ) -> Collective<'a> {
-        let mut call = Operands::new(self.core(), "broadcast", dest, source);
+        let call = Operands::new(self.core(), "broadcast", dest, source);
         let checked = call.equal().and_then(|()| match root < self.n_pes() {
             true => Ok(()),
             false => Err(Error::PeOutOfRange { call: "broadcast", pe: root, n_pes: self.n_pes() }),
@@ -193,27 +193,39 @@ impl Team {
                 self.spread(dest, source, root, to_root)
             });
         }
-        if !to_root && root == self.my_pe() {
-            call.dest = call.source;
-        }
         let signature = call.sign(Signature::sized(Call::Broadcast, size_of::<T>(), call.elements, root));
         let Operands { core, source, dest, .. } = call;
         let bytes = source.len();
         if let Some(wide) = core.group.wide() {
             return call.across(wide, signature, move |wide, group| async move {
-                wide.broadcast(&group, signature, root, [source, dest]).await
+                wide.broadcast(&group, signature, root, [source, dest], to_root).await
             });
         }
-        match core.group.choices.broadcast(bytes) {
-            Spread::Tree if bytes <= STREAM_BULK => core.stream(signature, root, &call),
+        let spread = core.group.choices.broadcast(bytes);
+        match spread {
+            Spread::Push => {
+                return core.stream(signature, &call, |signature| {
+                    Stream::pushed(signature, root, source, dest, to_root)
+                });
+            }
+            Spread::Direct => {
+                let work = Work::Broadcast { root, to_root, are_ready: true };
+                return call.direct(work, signature);
+            }
+            Spread::Tree | Spread::Scatter => {}
+        }
+        let dest = if !to_root && root == self.my_pe() { source } else { dest };
+        match spread {
+            Spread::Tree if bytes <= STREAM_BULK => {
+                core.stream(signature, &call, |signature| Stream::new(signature, root, source, dest))
+            }
             // The parts that go around come to the root's destination too.
             Spread::Scatter if to_root => call.task(signature, move |group| async move {
                 messages::scatter(&group, signature, root, source, dest).await
             }),
-            Spread::Tree | Spread::Scatter => call.task(signature, move |group| async move {
+            _ => call.task(signature, move |group| async move {
                 in_messages(&group, signature, root, [source, dest]).await
             }),
-            Spread::Direct => call.direct(Work::Broadcast { root }, signature),
         }
     }
 

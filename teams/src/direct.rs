@@ -16,9 +16,10 @@ use crate::{
     exchange::{Buffers, Exchange, combine_bytes},
     group::{Flag, Group, NumberWait},
     reduction::Kernel,
+    share::{self, Share},
     signature::Signature,
     span::Span,
-    stream::Stream,
+    stream::{Stream, ToRoot},
     sync::{Sync, sync_here},
 };
 
@@ -32,14 +33,13 @@ const PIECE: usize = 16 << 10;
 const IN_PIECES: usize = 256 << 10;
 /// What chunks of PEs are aligned to, so that two PEs do not write the same cache line.
 const ALIGN: usize = 64;
-/// The most PEs that a root counts one by one.
-const FEW: usize = 64;
 
 /// What is to be done in the memory of the PEs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Work {
-    /// Everybody copies from the root.
-    Broadcast { root: usize },
+    /// Everybody copies from the root. Its own destination may be left as it is. It helps if the destinations are ready
+    /// before their PEs come to this.
+    Broadcast { root: usize, to_root: ToRoot, are_ready: bool },
     /// Each PE combines its chunk of all sources, and writes it to all destinations.
     Reduce(&'static Kernel),
     /// The same, to the destination of the first PE. What others have in theirs is then unspecified.
@@ -61,6 +61,7 @@ pub(crate) struct Direct {
     signature: Signature,
     source: Span,
     dest: Span,
+    share: Option<Share>,
     step: Step,
 }
 
@@ -71,8 +72,10 @@ enum Step {
     Notice(Stream),
     /// Waiting for everybody, before or after the work.
     Meet(Exchange),
-    /// The root waits until all have copied.
+    /// The root waits until the others have copied what they took.
     Taken(NumberWait, u64),
+    /// One of them, until the root has.
+    Given(NumberWait, u64),
     /// Waiting until all have done their work.
     Sync(Sync),
     Done,
@@ -80,7 +83,7 @@ enum Step {
 
 impl Direct {
     pub(crate) fn new(work: Work, signature: Signature, source: Span, dest: Span) -> Self {
-        Self { work, signature, source, dest, step: Step::Called }
+        Self { work, signature, source, dest, share: None, step: Step::Called }
     }
 
     /// The error of a `collect` of `total` bytes for which `dest` is too short.
@@ -132,6 +135,7 @@ impl Direct {
                 Step::Notice(notice) => notice.poll(group, &waker),
                 Step::Meet(meeting) => meeting.poll(group, buffers, &waker),
                 Step::Taken(wait, taken) => wait.poll(group, group.flag(Flag::Taken), *taken, &waker),
+                Step::Given(wait, given) => wait.poll(group, group.flag(Flag::Given), *given, &waker),
                 Step::Sync(sync) => sync.poll(group, &waker),
             };
             match came {
@@ -143,10 +147,16 @@ impl Direct {
     }
 
     /// What follows the step that has just ended.
-    fn next(&self, group: &Group, buffers: &mut Buffers) -> Result<Step> {
+    fn next(&mut self, group: &Group, buffers: &mut Buffers) -> Result<Step> {
         let meeting = || Step::Meet(Exchange::meeting(group, self.signature));
         Ok(match (&self.step, self.work) {
-            (Step::Called, Work::Broadcast { root }) => {
+            (Step::Called, Work::Broadcast { root, .. }) => {
+                if group.n() <= share::MOST {
+                    let share = *self.share.insert(Share::new(group, self.source.len()));
+                    if group.me() == root {
+                        share.begin(group);
+                    }
+                }
                 Step::Notice(Stream::notice(group, self.signature, root))
             }
             (Step::Called, Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. }) => meeting(),
@@ -154,17 +164,21 @@ impl Direct {
                 self.hand_out(group);
                 meeting()
             }
-            (Step::Notice(_), Work::Broadcast { root }) => {
-                group.memory.copy(self.dest, group.here(), self.source, group.block(root));
-                if group.n() > FEW {
-                    Step::Sync(Sync::default())
-                } else if group.me() == root {
-                    Step::Taken(NumberWait::default(), group.expect_taken(group.n() as u64 - 1))
-                } else {
-                    group.add(Flag::Taken, 1, root)?;
-                    Step::Done
+            (Step::Notice(_), Work::Broadcast { root, to_root, are_ready }) => match self.share {
+                Some(share) if group.me() == root => {
+                    if to_root {
+                        group.memory.copy(self.dest, group.here(), self.source, group.here());
+                    }
+                    self.help(group, share, are_ready)?
                 }
-            }
+                Some(share) => self.serve(group, share, root)?,
+                None => {
+                    if to_root || group.me() != root {
+                        group.memory.copy(self.dest, group.here(), self.source, group.block(root));
+                    }
+                    Step::Sync(Sync::default())
+                }
+            },
             (Step::Meet(_), Work::Reduce(kernel)) => {
                 self.reduce(group, kernel, group.n());
                 Step::Sync(Sync::default())
@@ -179,6 +193,32 @@ impl Direct {
             }
             _ => Step::Done,
         })
+    }
+
+    /// The root copies what the others have not taken yet: for each in turn, as whoever has come is at it too. Or it leaves
+    /// everything to them.
+    fn help(&self, group: &Group, share: Share, are_ready: bool) -> Result<Step> {
+        let me = group.me();
+        let mut given = 0;
+        let helped = if are_ready && self.source.len() < group.choices.unhelped { group.n() } else { 1 };
+        for distance in 1..helped {
+            let pe = (me + distance) % group.n();
+            let tell = |units| group.add(Flag::Given, units, pe);
+            given += share.copy(group, me, pe, [self.source, self.dest], tell)?;
+        }
+        let others = group.n() as u64 - 1;
+        let taken = group.expect_taken(share.units() * others - given);
+        Ok(Step::Taken(NumberWait::default(), taken))
+    }
+
+    /// Another copies what comes to itself.
+    fn serve(&self, group: &Group, share: Share, root: usize) -> Result<Step> {
+        let taken = share.copy(group, root, group.me(), [self.source, self.dest], |_| Ok(()))?;
+        if taken > 0 {
+            group.add(Flag::Taken, taken, root)?;
+        }
+        let given = group.expect_given(share.units() - taken);
+        Ok(Step::Given(NumberWait::default(), given))
     }
 
     /// Combines this PE's chunk, and hands it to the first so many PEs.

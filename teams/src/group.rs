@@ -37,8 +37,10 @@ pub(crate) enum Flag {
     Gathered,
     /// The release of an exchange.
     Scattered,
-    /// PEs that have read the memory of this one, in broadcasts.
+    /// PEs that have read the memory of this one, in broadcasts; or how much they have read, where it helps them.
     Taken,
+    /// How much of what is to come to this PE its helpers have written, in broadcasts.
+    Given,
     /// Verdicts that have arrived.
     Verdict,
     /// Chunks of byte broadcasts that have arrived.
@@ -71,12 +73,13 @@ impl Flag {
             Self::Gathered => ROUNDS + 3,
             Self::Scattered => ROUNDS + 4,
             Self::Taken => ROUNDS + 5,
-            Self::Verdict => ROUNDS + 6,
-            Self::Chunk => ROUNDS + 7,
-            Self::ChunkTaken(child) => ROUNDS + 8 + child,
-            Self::Proposal(child) => ROUNDS + 8 + RADIX + child,
-            Self::Lane(lane) => ROUNDS + 8 + 2 * RADIX + lane,
-            Self::Broken => ROUNDS + 8 + 2 * RADIX + LANES,
+            Self::Given => ROUNDS + 6,
+            Self::Verdict => ROUNDS + 7,
+            Self::Chunk => ROUNDS + 8,
+            Self::ChunkTaken(child) => ROUNDS + 9 + child,
+            Self::Proposal(child) => ROUNDS + 9 + RADIX + child,
+            Self::Lane(lane) => ROUNDS + 9 + 2 * RADIX + lane,
+            Self::Broken => ROUNDS + 9 + 2 * RADIX + LANES,
         }
     }
 
@@ -87,7 +90,7 @@ impl Flag {
     }
 }
 
-const _: () = assert!(ROUNDS + 8 + 2 * RADIX + LANES < scratch::FLAGS);
+const _: () = assert!(ROUNDS + 9 + 2 * RADIX + LANES < scratch::FLAGS);
 
 /// What goes into a slot behind its signature, as words: up to [`INLINE`] bytes, or nothing.
 #[derive(Clone, Copy, Debug)]
@@ -177,8 +180,11 @@ pub struct Group {
     /// How many messages the stream has carried, and how many of them since every PE was known to have taken all.
     streamed: AtomicU64,
     unsynced: AtomicU64,
-    /// How many PEs have been awaited in all by broadcasts of this PE.
+    /// What broadcasts of this PE have waited for in all, and what it has waited for in those of others.
     taken: AtomicU64,
+    given: AtomicU64,
+    /// How many broadcasts have been shared out.
+    shares: AtomicU64,
     /// How many chunks have been broadcast, and how many agreements made.
     pub(crate) chunks: AtomicU64,
     pub(crate) agreements: AtomicU64,
@@ -225,6 +231,8 @@ impl Group {
             streamed: AtomicU64::new(0),
             unsynced: AtomicU64::new(0),
             taken: AtomicU64::new(0),
+            given: AtomicU64::new(0),
+            shares: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
             agreements: AtomicU64::new(0),
             lanes: Default::default(),
@@ -356,11 +364,19 @@ impl Group {
         number
     }
 
-    /// What the flag [`Taken`](Flag::Taken) comes to when so many PEs have read this one's memory once more.
-    pub(crate) fn expect_taken(&self, others: u64) -> u64 {
-        let taken = self.taken.load(Ordering::Relaxed) + others;
-        self.taken.store(taken, Ordering::Relaxed);
-        taken
+    /// What the flag [`Taken`](Flag::Taken) comes to with so much more.
+    pub(crate) fn expect_taken(&self, more: u64) -> u64 {
+        add(&self.taken, more)
+    }
+
+    /// What the flag [`Given`](Flag::Given) comes to with so much more.
+    pub(crate) fn expect_given(&self, more: u64) -> u64 {
+        add(&self.given, more)
+    }
+
+    /// The number of the broadcast that is shared out now.
+    pub(crate) fn next_share(&self) -> u64 {
+        next(&self.shares)
     }
 
     /// How many messages this PE has sent in collectives of the team.
@@ -401,6 +417,15 @@ impl Group {
         match Pin::new(&mut operation).poll(&mut TaskContext::from_waker(Waker::noop())) {
             Poll::Ready(before) => before,
             Poll::Pending => Err(Error::bootstrap("collective", "a counter is not on this host")),
+        }
+    }
+
+    /// Sets a word of a PE of this host to `value` if it is `expected`, and returns what it was.
+    pub(crate) fn compare_swap(&self, place: usize, expected: u64, value: u64, pe: usize) -> Result<u64> {
+        let mut operation = self.context.compare_swap(self.word(place), expected, value, pe);
+        match Pin::new(&mut operation).poll(&mut TaskContext::from_waker(Waker::noop())) {
+            Poll::Ready(before) => before,
+            Poll::Pending => Err(Error::bootstrap("collective", "a share is not on this host")),
         }
     }
 
@@ -591,10 +616,16 @@ fn is_come(seen: u64, number: u64) -> bool {
     seen < POISON || seen - POISON >= number
 }
 
-/// One more than the counter was. Collectives run one at a time, so there is no need to lock the bus.
+/// One more than the counter was.
 #[inline(always)]
 fn next(counter: &AtomicU64) -> u64 {
-    let number = counter.load(Ordering::Relaxed) + 1;
+    add(counter, 1)
+}
+
+/// So much more than the counter was. Collectives run one at a time, so there is no need to lock the bus.
+#[inline(always)]
+fn add(counter: &AtomicU64, more: u64) -> u64 {
+    let number = counter.load(Ordering::Relaxed) + more;
     counter.store(number, Ordering::Relaxed);
     number
 }

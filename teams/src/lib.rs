@@ -32,6 +32,7 @@ mod queue;
 pub mod reduction;
 mod registry;
 mod scratch;
+mod share;
 mod signature;
 mod span;
 mod split;

@@ -1,4 +1,5 @@
-//! The stream: messages from one PE to all, down a tree, through the slots that each PE has for them.
+//! The stream: messages from one PE to all, down a tree, through the slots that each PE has for them. What a message carries
+//! goes with it, or straight to the destination of the PE below.
 //!
 //! A root does not wait for anybody: it may be as many messages ahead as there are slots. Then the PEs sync, unless
 //! some other collective in between has shown that everybody has taken what came before.
@@ -8,7 +9,7 @@ use std::task::{Poll, Waker};
 use oxshmem_runtime::Result;
 
 use crate::{
-    group::{Group, NumberWait},
+    group::{Group, NumberWait, Payload},
     scratch::{self, INLINE, PAYLOAD_AT},
     signature::Signature,
     span::Span,
@@ -23,10 +24,15 @@ pub(crate) struct Stream {
     root: usize,
     source: Span,
     dest: Span,
+    /// Whether what it carries goes from destination to destination, and then whether the root's is one too.
+    pushed: Option<ToRoot>,
     number: u64,
     step: Step,
     wait: NumberWait,
 }
+
+/// Whether the root's destination gets what all others get.
+pub(crate) type ToRoot = bool;
 
 #[derive(Debug)]
 enum Step {
@@ -42,7 +48,20 @@ impl Stream {
     /// A broadcast of `source` on `root` to `dest`, of at most [`STREAM_BULK`](scratch::STREAM_BULK) bytes.
     #[inline(always)]
     pub(crate) fn new(signature: Signature, root: usize, source: Span, dest: Span) -> Self {
-        Self { signature, root, source, dest, number: 0, step: Step::Called, wait: NumberWait::default() }
+        let (step, wait) = (Step::Called, NumberWait::default());
+        Self { signature, root, source, dest, pushed: None, number: 0, step, wait }
+    }
+
+    /// The same of any number of bytes, which go straight to the destinations, whoever has come.
+    #[inline(always)]
+    pub(crate) fn pushed(
+        signature: Signature,
+        root: usize,
+        source: Span,
+        dest: Span,
+        to_root: ToRoot,
+    ) -> Self {
+        Self { pushed: Some(to_root), ..Self::new(signature, root, source, dest) }
     }
 
     /// Only says that the root has come.
@@ -80,7 +99,7 @@ impl Stream {
     /// Begins: sends what can be sent without waiting.
     #[inline(always)]
     pub(crate) fn begin(&mut self, group: &Group) -> Result<()> {
-        let Some(number) = group.next_in_stream(self.source.len()) else {
+        let Some(number) = group.next_in_stream(self.carried()) else {
             let mut sync = Sync::default();
             sync.begin(group)?;
             self.step = Step::Sync(sync);
@@ -105,7 +124,8 @@ impl Stream {
         if !theirs.agrees(self.signature) {
             return Err(group.differ(parent, theirs, self.signature));
         }
-        self.pass_on(group, self.payload(group))?;
+        let from = if self.pushed.is_some() { self.dest } else { self.payload(group) };
+        self.pass_on(group, from)?;
         self.step = Step::Done;
         Ok(())
     }
@@ -136,9 +156,15 @@ impl Stream {
         }
     }
 
+    /// How many bytes go with the message.
+    #[inline(always)]
+    fn carried(&self) -> usize {
+        if self.pushed.is_some() { 0 } else { self.source.len() }
+    }
+
     #[inline(always)]
     fn slot(&self) -> usize {
-        scratch::stream(self.number, self.source.len())
+        scratch::stream(self.number, self.carried())
     }
 
     /// The place of the payload on every PE but the root.
@@ -153,6 +179,9 @@ impl Stream {
     #[inline(always)]
     fn pass_on(&self, group: &Group, from: Span) -> Result<()> {
         let me = group.here();
+        if let Some(to_root) = self.pushed {
+            return self.push(group, from, to_root);
+        }
         let mut children = self.tree(group).children().peekable();
         if children.peek().is_some() {
             let payload = group.payload(from);
@@ -164,6 +193,20 @@ impl Stream {
             }
         }
         group.memory.copy(self.dest, me, from, me);
+        Ok(())
+    }
+
+    /// Writes what is in `from` to the children's destinations, and tells them; and to the root's, if this is the root.
+    #[inline(always)]
+    fn push(&self, group: &Group, from: Span, to_root: ToRoot) -> Result<()> {
+        let me = group.here();
+        for child in self.tree(group).children() {
+            group.memory.copy(self.dest, group.block(child), from, me);
+            group.send(self.slot(), self.number, self.signature, &Payload::EMPTY, child)?;
+        }
+        if to_root && group.me() == self.root {
+            group.memory.copy(self.dest, me, from, me);
+        }
         Ok(())
     }
 }

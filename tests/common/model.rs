@@ -380,7 +380,7 @@ pub(crate) fn forced(name: &str, mut settings: Settings) -> Settings {
         }
         "doubling" => (
             SyncAlgorithm::Tree,
-            BroadcastAlgorithm::Auto,
+            BroadcastAlgorithm::Push,
             ReduceAlgorithm::Doubling,
             ScanAlgorithm::Doubling,
         ),

@@ -149,7 +149,9 @@ choice! {
         Auto = "auto",
         /// Down a tree.
         Tree = "tree",
-        /// Every PE reads the root's memory.
+        /// Down a tree, each PE to the destinations of those below it.
+        Push = "push",
+        /// Every PE reads the root's memory, which helps those that are late.
         Direct = "direct",
         /// The root gives each PE a part, and the parts go around a ring.
         Scatter = "scatter",

@@ -23,7 +23,7 @@ impl Exchange {
                     self.pack(group, pe, block);
                     self.send(group, me, block, pe)?;
                 }
-                Deal::Collect { .. } if self.bytes() > self.mode.capacity(n) => {
+                Deal::Collect { .. } if self.bytes() > self.most_collected(group) => {
                     // Its length is in the signature; the rest goes another way.
                     self.send(group, me, &[], pe)?;
                 }
@@ -66,7 +66,7 @@ impl Exchange {
                     group.memory.write_to(payload.part(pe * block..(pe + 1) * block), first, packed);
                 }
             }
-            _ if self.bytes() > self.mode.capacity(n) => {}
+            Deal::Collect { .. } if self.bytes() > self.most_collected(group) => {}
             _ => {
                 let payload = self.payload(group, me, self.bytes());
                 group.memory.copy(payload, first, self.source, group.here());
@@ -233,8 +233,14 @@ impl Exchange {
         Direct::collect(group, self.signature, self.source, self.dest, &lengths, size).map(Some)
     }
 
+    /// The most bytes of a `collect` that come with their number.
+    #[inline(always)]
+    fn most_collected(&self, group: &Group) -> usize {
+        self.mode.capacity(group.n()).min(group.choices.gathered)
+    }
+
     fn is_too_long(&self, group: &Group, size: usize) -> bool {
-        let capacity = self.mode.capacity(group.n());
+        let capacity = self.most_collected(group);
         (0..group.n()).any(|pe| self.length_of(group, pe, size) > capacity)
     }
 

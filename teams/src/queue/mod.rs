@@ -245,18 +245,18 @@ impl Core {
         Collective::new(self, ticket)
     }
 
-    /// A message from a root to all, of what was called with.
-    #[inline]
+    /// A message from a root to all, of what was called with: what `of` makes of the call's signature.
+    #[inline(always)]
     pub(crate) fn stream<'a>(
         &'a self,
         signature: Signature,
-        root: usize,
         call: &Operands<'a>,
+        of: impl FnOnce(Signature) -> Stream,
     ) -> Collective<'a> {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
             let signature = signature.numbered(queue.next());
-            let mut stream = Stream::new(signature, root, call.source, call.dest);
+            let mut stream = of(signature);
             if queue.front.is_some() {
                 let used = queue.lend(call.memory);
                 return self.push_behind(queue, Running::Stream(stream, used));

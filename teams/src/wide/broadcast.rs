@@ -9,7 +9,9 @@ use super::{
     Wide, both, read, spread,
     wire::{Buffer, CHUNK, FLOW, WINDOW, Window, Wire},
 };
-use crate::{broadcast::broadcast_here, choice::Shape, group::Group, signature::Signature, span::Span};
+use crate::{
+    broadcast::broadcast_here, choice::Shape, group::Group, signature::Signature, span::Span, stream::ToRoot,
+};
 
 /// The PE that this one hears from, and those that it tells.
 struct Place {
@@ -18,13 +20,14 @@ struct Place {
 }
 
 impl Wide {
-    /// What is in `source` on PE `root` comes to the `dest` of all.
+    /// What is in `source` on PE `root` comes to the `dest` of all, or of all others.
     pub(crate) async fn broadcast(
         &self,
         group: &Group,
         signature: Signature,
         root: usize,
         [source, dest]: [Span; 2],
+        to_root: ToRoot,
     ) -> Result<()> {
         let wire = self.wire(group);
         let party = self.party_of(group, root);
@@ -35,11 +38,11 @@ impl Wide {
                 let to = |part, bytes: &[u8]| group.memory.write(dest.part(part), bytes);
                 pass_on(&wire, &place, source.len(), from, to).await?;
             }
-            return spread(group, signature, 0, [dest, dest]).await;
+            return spread(group, signature, 0, [dest, dest], true).await;
         }
         // Every member is on its host.
         let at = self.parties.of(party).pe_of(root).unwrap_or_default();
-        let here = spread(group, signature, at, [source, dest]);
+        let here = spread(group, signature, at, [source, dest], to_root);
         if self.my_pe != root {
             return here.await;
         }

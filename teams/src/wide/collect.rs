@@ -99,7 +99,7 @@ impl Wide {
                 Relay::Ring => ring(&wire, &blocks).await?,
             }
         }
-        spread(group, signature, 0, [dest, dest]).await
+        spread(group, signature, 0, [dest, dest], true).await
     }
 }
 

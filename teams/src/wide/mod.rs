@@ -48,7 +48,7 @@ use crate::{
     scratch::{STREAM_BULK, TEAM_BYTES},
     signature::Signature,
     span::Span,
-    stream::Stream,
+    stream::{Stream, ToRoot},
 };
 
 /// By how much the numbers of the first exchanges of two collectives differ. They may have more.
@@ -256,12 +256,21 @@ async fn both(a: impl Future<Output = Result<()>>, b: impl Future<Output = Resul
     .await
 }
 
-/// Gives what is in `source` on PE `root` of this host to the `dest` of all its PEs.
-async fn spread(group: &Group, signature: Signature, root: usize, [source, dest]: [Span; 2]) -> Result<()> {
+/// Gives what is in `source` on PE `root` of this host to the `dest` of all its PEs, or of all others.
+async fn spread(
+    group: &Group,
+    signature: Signature,
+    root: usize,
+    [source, dest]: [Span; 2],
+    to_root: ToRoot,
+) -> Result<()> {
     use crate::direct::{Direct, Work};
     if source.len() > STREAM_BULK {
-        return Direct::new(Work::Broadcast { root }, signature, source, dest).run(group).await;
+        // What was done before may still be at work on the destinations of others.
+        let work = Work::Broadcast { root, to_root, are_ready: false };
+        return Direct::new(work, signature, source, dest).run(group).await;
     }
+    let dest = if to_root || group.me() != root { dest } else { source };
     let mut message = Stream::new(signature, root, source, dest);
     poll_fn(|cx| message.poll(group, || cx.waker().clone())).await
 }

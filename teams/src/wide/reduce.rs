@@ -48,7 +48,7 @@ impl Wide {
                 }
             }
         }
-        spread(group, signature, 0, [dest, dest]).await
+        spread(group, signature, 0, [dest, dest], true).await
     }
 }
 
