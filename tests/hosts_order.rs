@@ -3,6 +3,14 @@
 
 mod common;
 
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
 use common::{Job, PeRuntime, Random, has_ucx, test_name, time_limit};
 use oxshmem::{Result, SessionOptions, prelude::*};
 
@@ -76,49 +84,92 @@ fn so_it_is_in_sessions() {
     }
 }
 
+/// Updates in sessions in sessions, on far and on near PEs, and signals behind them.
+async fn nested(world: World) -> Result<()> {
+    const N: usize = 500;
+    let (me, n) = (world.my_pe(), world.n_pes());
+    let ctx = world.create_context(ContextOptions::new())?;
+    let slots = world.alloc_zeroed::<u64>(n * N).await?;
+    let sums = world.alloc_zeroed::<u64>(2).await?;
+    let signals = world.alloc_zeroed::<u64>(n).await?;
+    for round in 1..=5u64 {
+        let outer = ctx.session(SessionOptions::new().batch().total_ops(n * N));
+        for i in 0..N {
+            for pe in 0..n {
+                outer.p(slots.at(me * N + i), round * 10_000 + i as u64, pe).await?;
+                outer.add(sums.at(0), 1, pe).await?;
+            }
+            if i == N / 2 {
+                // It ends with the first stop, and begins anew.
+                let inner = outer.session(SessionOptions::new().batch());
+                inner.inc(sums.at(1), (me + 1) % n).await?;
+                drop(inner);
+                ctx.session_start(SessionOptions::new().batch().total_ops(8));
+            }
+        }
+        outer.fence().await?;
+        for pe in 0..n {
+            outer.signal_add(signals.at(me), 1, pe).await?;
+        }
+        // Nobody ends the session, or calls quiet: waiting sends what was gathered.
+        for pe in 0..n {
+            signals.at(pe).wait_until(Cmp::Ge, round).await?;
+            let expected: Vec<u64> = (0..N as u64).map(|i| round * 10_000 + i).collect();
+            assert_eq!(slots.slice(pe * N..(pe + 1) * N).to_vec(), expected, "of PE {pe}");
+        }
+        outer.finish().await?;
+        world.barrier_all().await?;
+        assert_eq!(sums.view().to_vec(), [round * (n * N) as u64, round]);
+        world.barrier_all().await?;
+    }
+    Ok(())
+}
+
 #[test]
 fn sessions_in_sessions_and_on_near_pes_lose_and_reorder_nothing() {
     let _limit = time_limit(90);
     if !has_ucx() {
         return;
     }
-    Job::new(test_name!(), 4).hosts("2").run(|world| async move {
-        const N: usize = 500;
-        let (me, n) = (world.my_pe(), world.n_pes());
-        let ctx = world.create_context(ContextOptions::new())?;
-        let slots = world.alloc_zeroed::<u64>(n * N).await?;
-        let sums = world.alloc_zeroed::<u64>(2).await?;
-        let signals = world.alloc_zeroed::<u64>(n).await?;
-        for round in 1..=5u64 {
-            let outer = ctx.session(SessionOptions::new().batch().total_ops(n * N));
-            for i in 0..N {
-                for pe in 0..n {
-                    outer.p(slots.at(me * N + i), round * 10_000 + i as u64, pe).await?;
-                    outer.add(sums.at(0), 1, pe).await?;
-                }
-                if i == N / 2 {
-                    // It ends with the first stop, and begins anew.
-                    let inner = outer.session(SessionOptions::new().batch());
-                    inner.inc(sums.at(1), (me + 1) % n).await?;
-                    drop(inner);
-                    ctx.session_start(SessionOptions::new().batch().total_ops(8));
-                }
-            }
-            outer.fence().await?;
-            for pe in 0..n {
-                outer.signal_add(signals.at(me), 1, pe).await?;
-            }
-            // Nobody ends the session, or calls quiet: waiting sends what was gathered.
-            for pe in 0..n {
-                signals.at(pe).wait_until(Cmp::Ge, round).await?;
-                let expected: Vec<u64> = (0..N as u64).map(|i| round * 10_000 + i).collect();
-                assert_eq!(slots.slice(pe * N..(pe + 1) * N).to_vec(), expected, "of PE {pe}");
-            }
-            outer.finish().await?;
-            world.barrier_all().await?;
-            assert_eq!(sums.view().to_vec(), [round * (n * N) as u64, round]);
-            world.barrier_all().await?;
+    Job::new(test_name!(), 4).hosts("2").run(nested);
+}
+
+/// Counts the lines that say that UCX has offered a batch.
+#[derive(Clone, Default)]
+struct OfferCount(Arc<AtomicUsize>);
+
+impl io::Write for OfferCount {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if line.windows(7).any(|word| word == b"offered") {
+            self.0.fetch_add(1, Ordering::Relaxed);
         }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn so_they_do_where_long_batches_are_offered_and_come_after_later_ones() {
+    let _limit = time_limit(90);
+    if !has_ucx() {
+        return;
+    }
+    // By default UCX offers what is longer than any batch.
+    Job::new(test_name!(), 4).hosts("2").env("UCX_RNDV_THRESH=1k").run(|world| async move {
+        let count = OfferCount::default();
+        let writer = count.clone();
+        tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::TRACE)
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .init();
+        nested(world).await?;
+        let offered = count.0.load(Ordering::Relaxed);
+        assert!(offered > 0, "no batch was offered");
+        println!("{offered} batches were offered");
         Ok(())
     });
 }
