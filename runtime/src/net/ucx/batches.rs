@@ -415,7 +415,7 @@ unsafe extern "C" fn batch_came(
         return UCS_OK;
     };
     if offered {
-        tracing::trace!(target: "oxshmem", from = stamp as u32, bytes = len, "a batch is offered");
+        tracing::trace!(target: "oxshmem::net", from = stamp as u32, bytes = len, "a batch is offered");
         worker.gate().offered.push(Offered { stamp, data, len });
         worker.has_news();
         return UCS_INPROGRESS;
