@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::{cluster, on_pes, refused, time_limit, with_device};
 use oxshmem::{Arithmetic, Collective, Error, Ordered, Result, SymView, prelude::*};
 
@@ -102,6 +104,29 @@ fn reductions_in_place_and_bits_on_device_memory() {
         world.team().min_reduce(&floats, &floats).await?;
         assert_eq!(floats.view().to_vec(), [0.5; 9]);
         world.barrier_all().await
+    });
+}
+
+fn broadcasts_in_place_come_to_who_is_late() {
+    let _limit = time_limit(60);
+    on_pes(with_device(), |world| async move {
+        let (me, n) = (world.my_pe(), world.n_pes());
+        let gpu = world.space(SpaceKind::Gpu)?;
+        // Pushed, and shared out.
+        for len in [100, 30_000] {
+            let values = gpu.alloc::<u64>(len).await?;
+            for root in 0..n {
+                values.view().fill(me as u64 + 10);
+                world.barrier_all().await?;
+                if me != root {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                world.team().broadcast(&values, &values, root).await?;
+                assert_eq!(values.view().to_vec(), vec![root as u64 + 10; len], "PE {me} from {root}");
+                world.barrier_all().await?;
+            }
+        }
+        Ok(())
     });
 }
 
@@ -252,6 +277,7 @@ fn reductions_that_differ_on_device_memory_are_a_mismatch() {
 common::cases! {
     Processes: every_collective_on_device_memory_agrees_with_the_one_on_host_memory
         reductions_in_place_and_bits_on_device_memory
+        broadcasts_in_place_come_to_who_is_late
         collectives_run_in_the_order_of_their_calls_whether_or_not_they_are_awaited
         teams_work_on_device_memory_at_the_same_time
         numbers_of_every_type_are_reduced_on_devices_as_on_the_host;

@@ -187,9 +187,9 @@ impl Team {
             false => Err(Error::PeOutOfRange { call: "broadcast", pe: root, n_pes: self.n_pes() }),
         });
         if let Err(error) = checked {
-            let is_written = to_root || root != self.my_pe();
-            let written = if is_written { Written::All } else { Written::Nothing };
-            return self.staged(error, "broadcast", [dest, source], written, |dest, source| {
+            let is_root = root == self.my_pe();
+            let written = if to_root || !is_root { Written::All } else { Written::Nothing };
+            return self.staged_from(error, "broadcast", [dest, source], is_root, written, |dest, source| {
                 self.spread(dest, source, root, to_root)
             });
         }

@@ -2,7 +2,7 @@
 //!
 //! The image has as many bytes as the device's heap, at the same offsets, so that an object's place in it is symmetric as
 //! the object is, and nobody else's. A collective becomes three in the queue of its team, in one go: the source is
-//! copied to the image, the collective runs there as on any host memory, by whichever algorithm, and what it has
+//! copied to the image, if anybody reads it, the collective runs there as on any host memory, by whichever algorithm, and what it has
 //! written is copied back. Nothing else of the destination is touched.
 //!
 //! Reductions of numbers that devices [combine](oxshmem_runtime::device::Device::combine), by a team whose devices all reach each
@@ -80,6 +80,21 @@ impl Team {
         written: Written,
         inner: impl FnOnce(SymView<'a, T>, SymView<'a, T>) -> Collective<'a>,
     ) -> Collective<'a> {
+        self.staged_from(refused, call, [dest, source], true, written, inner)
+    }
+
+    /// The same where it may be that nobody `reads` this PE's source. Then it is not copied: others may have written to the image
+    /// already, where a destination is a source too.
+    #[cold]
+    pub(crate) fn staged_from<'a, T: Element>(
+        &'a self,
+        refused: Error,
+        call: &'static str,
+        [dest, source]: [SymView<'a, T>; 2],
+        reads: bool,
+        written: Written,
+        inner: impl FnOnce(SymView<'a, T>, SymView<'a, T>) -> Collective<'a>,
+    ) -> Collective<'a> {
         if !dest.is_on_device() && !source.is_on_device() {
             return Collective::failed(refused);
         }
@@ -103,7 +118,10 @@ impl Team {
         let (copied, ours) = (Copy::new(device, source, source_image), mine.to_owned());
         let mut tickets = vec![self.copy(call, async move {
             ours.at(0).store(len);
-            copied.run(Direction::In, 1, source_len(&copied), 0).await
+            match reads {
+                true => copied.run(Direction::In, 1, source_len(&copied), 0).await,
+                false => Ok(()),
+            }
         })];
         if matches!(written, Written::Collected) {
             tickets.push(match self.sum_reduce(total, mine).ticket() {
