@@ -16,7 +16,7 @@ use crate::{
     exchange::{Buffers, Exchange, combine_bytes},
     group::{Flag, Group, NumberWait},
     reduction::Kernel,
-    share::{self, Share},
+    share::Share,
     signature::Signature,
     span::Span,
     stream::{Stream, ToRoot},
@@ -151,11 +151,11 @@ impl Direct {
         let meeting = || Step::Meet(Exchange::meeting(group, self.signature));
         Ok(match (&self.step, self.work) {
             (Step::Called, Work::Broadcast { root, .. }) => {
-                if group.n() <= share::MOST {
-                    let share = *self.share.insert(Share::new(group, self.source.len()));
-                    if group.me() == root {
-                        share.begin(group);
-                    }
+                self.share = Share::new(group, self.source.len());
+                if let Some(share) = self.share
+                    && group.me() == root
+                {
+                    share.begin(group);
                 }
                 Step::Notice(Stream::notice(group, self.signature, root))
             }

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The most other PEs that a root helps.
-pub(crate) const MOST: usize = 64;
+const MOST: usize = 64;
 /// Where their words are in the general scratch memory.
 const WORDS_AT: usize = 20 << 10;
 /// Bytes that are counted: what is taken is a multiple of them, or the rest.
@@ -34,9 +34,10 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Of so many bytes. Every PE of the group makes the same.
-    pub(crate) fn new(group: &Group, len: usize) -> Self {
-        Self { number: group.next_share(), len }
+    /// Of so many bytes. Every PE of the group makes the same. None where there are too many PEs, or bytes, for the words.
+    pub(crate) fn new(group: &Group, len: usize) -> Option<Self> {
+        let fits = group.n() <= MOST && len.div_ceil(UNIT) <= u32::MAX as usize;
+        fits.then(|| Self { number: group.next_share(), len })
     }
 
     /// What there is to copy for one PE.
@@ -47,7 +48,7 @@ impl Share {
     /// Nothing is taken yet. Called by the root, before it says that it has come.
     pub(crate) fn begin(self, group: &Group) {
         for pe in 0..group.n() {
-            // Relaxed as it is: the word that says that the root has come is a release.
+            // Whoever sees the word that says that the root has come, which is a release, sees these.
             group.word(place(pe)).store(self.word(0));
         }
     }
@@ -72,7 +73,7 @@ impl Share {
     }
 
     /// A part for `pe` that nobody else copies: its bytes, and how many units these are.
-    pub(crate) fn take(self, group: &Group, root: usize, pe: usize) -> Result<Option<(Range<usize>, u64)>> {
+    fn take(self, group: &Group, root: usize, pe: usize) -> Result<Option<(Range<usize>, u64)>> {
         let all = self.units();
         // A guess, which costs nothing where nobody has taken anything.
         let mut seen = self.word(0);

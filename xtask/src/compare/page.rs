@@ -13,7 +13,8 @@ const PAGE: &str = "book/src/compare.md";
 const CHARTS: &str = "book/src/charts";
 
 const METHOD: &str = "\
-Both sides run the same loops of one collective on `double` (`broadcast_rotating`: each call from another root; neither writes the root's own destination, as the peer's do not), ours awaited in Rust, the peer's called in C
+Both sides run the same loops of one collective on `double` (`broadcast_rotating`: each call from another root; neither side's
+broadcasts write the root's own destination, as the peer has none that do), ours awaited in Rust, the peer's called in C
 (`benches/src/collectives.rs`, `benches/peer/collectives.c`), in turns with each other. A time is that of a batch of calls,
 from when all PEs have come to when all are done, divided by their number; a batch takes 2 ms, or 8 calls. A program
 gives the median of its batches, and the best of its rounds counts, on both sides. The peer runs with `--mca spml ucx
