@@ -56,9 +56,22 @@ static double one_way(void) {
     return best;
 }
 
-/* Samples of one figure, and of the bound beside it, near, far and of more PEs than two. */
+/* How long the processor takes for an addition that needs the last one's sum: a cycle, of a clock that others on the
+ * machine slow down. */
+static double pace(void) {
+    enum { ADDITIONS = 4000 };
+    long sum = 0;
+    double start = now();
+    for (int i = 0; i < ADDITIONS; i++) {
+        sum += i;
+        __asm__ volatile("" : "+r"(sum));
+    }
+    return (now() - start) / ADDITIONS;
+}
+
+/* Samples of one figure, of the bound beside it and of the pace, near, far and of more PEs than two. */
 struct samples {
-    double value[3][MAX_ROUNDS], bound[3][MAX_ROUNDS];
+    double value[3][MAX_ROUNDS], bound[3][MAX_ROUNDS], pace[3][MAX_ROUNDS];
     int taken[3];
 };
 
@@ -71,6 +84,7 @@ static void take(struct samples *all, double before, double value, double bound,
         return; /* the cores have moved in between */
     int side = n != 2 || before < 0 ? 2 : before >= NEAR_NS;
     all->value[side][all->taken[side]] = value;
+    all->pace[side][all->taken[side]] = pace();
     all->bound[side][all->taken[side]++] = bound;
 }
 
@@ -88,8 +102,10 @@ static void report(struct samples *all, const char *name, size_t bytes) {
             continue;
         qsort(all->value[side], taken, sizeof(double), ascending);
         qsort(all->bound[side], taken, sizeof(double), ascending);
+        qsort(all->pace[side], taken, sizeof(double), ascending);
         fprintf(out, "{\"name\":\"%s\",\"bytes\":%zu,\"pes\":%d,\"value\":%.2f,\"unit\":\"ns\",\"placement\":\"%s\"", name,
                 bytes, n, all->value[side][taken / 2], placements[side]);
+        fprintf(out, ",\"pace\":%.4f", all->pace[side][taken / 2]);
         if (all->bound[side][taken / 2] > 0)
             fprintf(out, ",\"reference\":%.2f", all->bound[side][taken / 2]);
         fprintf(out, "}\n");

@@ -19,13 +19,13 @@ extern "C" {
 #endif
 
 /* shmemx_space_capabilities: tells what can be done with the memory of a space (memory space capabilities). */
-long shmemx_space_capabilities(shmem_space_t space);
+SHMEM_IMPL_NOPLT long shmemx_space_capabilities(shmem_space_t space);
 
 /* shmemx_kind_malloc: allocates symmetric memory in a partition (memory kinds). */
-void *shmemx_kind_malloc(size_t size, int partition_id);
+SHMEM_IMPL_NOPLT void *shmemx_kind_malloc(size_t size, int partition_id);
 
 /* shmemx_kind_align: allocates symmetric memory in a partition, at a multiple of an alignment (memory kinds). */
-void *shmemx_kind_align(size_t alignment, size_t size, int partition_id);
+SHMEM_IMPL_NOPLT void *shmemx_kind_align(size_t alignment, size_t size, int partition_id);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -8,7 +8,7 @@ use std::{
 
 use rustix::fs::{Access, access};
 
-use super::Language;
+use super::{Language, line::Line};
 
 /// A compiler, with options that always come first.
 #[derive(Debug)]
@@ -39,6 +39,19 @@ impl Compiler {
         };
         let found = names.iter().find(|name| is_in_path(name)).unwrap_or(&names[0]);
         Ok(Self { words: vec![OsString::from(found)], named_by: None })
+    }
+
+    /// What it takes to call a routine without a jump between, in front of the user's options. GCC does so for what the
+    /// headers mark; clang knows the option alone, and warns where there is nothing to compile but assembly.
+    pub(super) fn options(&self, line: &Line) -> Vec<OsString> {
+        let is_clang = |word: &OsString| {
+            Path::new(word).file_name().is_some_and(|name| name.as_bytes().starts_with(b"clang"))
+        };
+        let assembles = line.args.iter().any(|word| word.as_bytes().ends_with(b".s"));
+        match self.words.iter().any(is_clang) && !assembles {
+            true => vec!["-fno-plt".into()],
+            false => Vec::new(),
+        }
     }
 
     /// Who named it, for messages.
@@ -106,6 +119,18 @@ mod tests {
             assert_eq!(split(text.as_bytes()).unwrap(), words, "{text}");
         }
         assert!(split(b"cc 'a").is_err() && split(b"cc \\").is_err());
+    }
+
+    #[test]
+    fn clang_is_told_what_the_headers_tell_gcc() {
+        let named =
+            |words: &[&str]| Compiler { words: words.iter().map(OsString::from).collect(), named_by: None };
+        let options = |words: &[&str], args: &[&str]| {
+            named(words).options(&Line::read(args.iter().map(OsString::from).collect()))
+        };
+        assert_eq!(options(&["ccache", "/usr/bin/clang-19"], &["-c", "a.c"]), ["-fno-plt"]);
+        assert!(options(&["/opt/clang/gcc"], &["a.c"]).is_empty());
+        assert!(options(&["clang"], &["-c", "a.s"]).is_empty());
     }
 
     #[test]

@@ -73,21 +73,21 @@ fn act(language: Language, args: Vec<OsString>) -> Result<String, String> {
             if line.linking != Linking::None {
                 place.check(line.linking)?;
             }
-            let added = place.add(line);
-            Err(compiler.become_with(&added))
+            let options = compiler.options(&line);
+            Err(compiler.become_with(&[options, place.add(line)].concat()))
         }
     }
 }
 
 fn answer(question: Question, place: &Place, line: Line, compiler: &Compiler) -> Result<String, String> {
     let words = match question {
-        Question::Compile => place.before(),
+        Question::Compile => [compiler.options(&line), place.before()].concat(),
         Question::Link => place.behind(line.wanted, line.whole),
         Question::Command => compiler.words.clone(),
         Question::IncludeFolders => vec![place.include.clone().into()],
         Question::LibraryFolders => vec![place.library.clone().into()],
         Question::Libraries => vec!["shmem".into()],
-        _ => [compiler.words.clone(), place.add(line)].concat(),
+        _ => [compiler.words.clone(), compiler.options(&line), place.add(line)].concat(),
     };
     Ok(showme::quote(&words) + "\n")
 }

@@ -30,6 +30,8 @@ of a batch of calls, with `shmem_quiet` at its end, divided by their number; a p
 the best of its rounds counts, on both sides. *Threads* is ours after `shmem_init_thread(SHMEM_THREAD_MULTIPLE)`. The bound is
 the same in bare loads and stores, atomic instructions or `memcpy` on the memory that `shmem_ptr` gives, in turns with the calls;
 *× bound* is the median over the rounds of ours by the bound of the same round, since the processor's clock is not the same in all.
+What threads cost is taken from the medians in cycles, one of which is what an addition takes beside each sample, or from the
+best in nanoseconds, whichever is less.
 Whether the cores were near or far is measured as in the comparison of collectives.
 
 `ping_pong` is half the way there and back of an 8-byte put, a fence, a flag by `shmem_long_p`, and `shmem_long_wait_until` on the
@@ -53,20 +55,33 @@ struct Figure {
     bound: f64,
     /// Ours by the bound, of each round.
     beside: Vec<f64>,
+    /// Ours in cycles, of each round, without and with threads.
+    cycles: [Vec<f64>; 2],
 }
 
 impl Figure {
-    const NONE: Self = {
+    fn none() -> Self {
         let none = f64::INFINITY;
-        Self { ours: none, threads: none, peer: none, bound: none, beside: Vec::new() }
-    };
+        Self {
+            ours: none,
+            threads: none,
+            peer: none,
+            bound: none,
+            beside: Vec::new(),
+            cycles: [Vec::new(), Vec::new()],
+        }
+    }
 
     /// Ours by the bound.
     fn of_bound(&self) -> f64 {
-        let mut sorted = self.beside.clone();
-        sorted.sort_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied().unwrap_or(f64::INFINITY)
+        median(&self.beside).unwrap_or(f64::INFINITY)
     }
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
 }
 
 /// The figures so far.
@@ -114,7 +129,7 @@ pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Resu
     };
     let ours = start(&|| oshrun(release).args(["--"]).args([&our_hello]).run())?;
     let peer = start(&|| peer::start(&their_hello))?;
-    figures.0.insert((usize::MAX, "start".into(), 0, String::new()), Figure { ours, peer, ..Figure::NONE });
+    figures.0.insert((usize::MAX, "start".into(), 0, String::new()), Figure { ours, peer, ..Figure::none() });
 
     figures.print();
     if !settings.quick {
@@ -158,13 +173,20 @@ impl Figures {
             let found =
                 self.0.keys().find(|key| key.1 == name && key.2 == bytes && key.3 == placement).cloned();
             let key = found.unwrap_or((row, name.into(), bytes, placement));
-            let figure = self.0.entry(key).or_insert(Figure::NONE);
+            let figure = self.0.entry(key).or_insert_with(Figure::none);
             let best = match side {
                 Side::Ours => &mut figure.ours,
                 Side::Threads => &mut figure.threads,
                 Side::Peer => &mut figure.peer,
             };
             *best = best.min(value);
+            if let Some(pace) = line["pace"].as_f64() {
+                match side {
+                    Side::Ours => figure.cycles[0].push(value / pace),
+                    Side::Threads => figure.cycles[1].push(value / pace),
+                    Side::Peer => {}
+                }
+            }
             if let (Side::Ours, Some(bound)) = (side, line["reference"].as_f64()) {
                 figure.bound = figure.bound.min(bound);
                 figure.beside.push(value / bound);
@@ -251,8 +273,9 @@ impl Figure {
             ("start", _) => over(self.ours, 25.0, "ms"),
             _ => over(self.of_bound(), 1.6, "× bound"),
         };
+        let [without, with] = self.cycles.each_ref().map(|cycles| median(cycles));
         let threads =
-            self.threads.is_finite().then(|| over(self.threads / self.ours, 1.2, "× with threads")).flatten();
+            with.zip(without).and_then(|(with, without)| over(with / without, 1.2, "× with threads"));
         let missed: Vec<_> = first.into_iter().chain(threads.filter(|_| name != "waiting")).collect();
         if missed.is_empty() { "met".into() } else { format!("missed: {}", missed.join(", ")) }
     }

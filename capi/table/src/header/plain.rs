@@ -70,7 +70,7 @@ pub(super) fn pshmem() -> String {
     let twin = |routine: &Routine| {
         let twin = Routine { name: routine.profiling_name().unwrap_or_default(), ..routine.clone() };
         let noreturn = if routine.is_noreturn() { "SHMEM_IMPL_NORETURN " } else { "" };
-        format!("{noreturn}{}", prototype(&twin))
+        format!("{noreturn}SHMEM_IMPL_NOPLT {}", prototype(&twin))
     };
     let body = routines(|routine| routine.profiling_name().is_some(), twin);
     format!(
@@ -107,6 +107,15 @@ const ATTRIBUTES: &str = "
 #define SHMEM_IMPL_NORETURN __attribute__((__noreturn__))
 #else
 #define SHMEM_IMPL_NORETURN
+#endif
+/* A call goes where the table of addresses says, without the jump between that would find a routine at its first call. */
+#if defined(__has_attribute) && defined(__GNUC__)
+#if __has_attribute(__noplt__)
+#define SHMEM_IMPL_NOPLT __attribute__((__noplt__))
+#endif
+#endif
+#ifndef SHMEM_IMPL_NOPLT
+#define SHMEM_IMPL_NOPLT
 #endif
 #if defined(SHMEM_WARN_DEPRECATED) && defined(__GNUC__)
 #define SHMEM_IMPL_DEPRECATED(instead) __attribute__((__deprecated__(\"use \" instead)))
@@ -218,5 +227,5 @@ fn declaration(routine: &Routine) -> String {
     if routine.is_noreturn() {
         attributes += "SHMEM_IMPL_NORETURN ";
     }
-    attributes + &prototype(routine)
+    attributes + "SHMEM_IMPL_NOPLT " + &prototype(routine)
 }
