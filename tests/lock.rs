@@ -246,8 +246,14 @@ fn a_pe_that_waits_for_a_lock_uses_no_processor() {
         (PeRuntime::BlockOn, 2),
     ] {
         Job::new(test_name!(), n).runtime(runtime).run(|world| async move {
+            let ctx = world.context();
             let word = world.alloc_zeroed::<u64>(1).await?;
-            let lock = Lock::new(world.context(), word.at(0))?;
+            let lock = Lock::new(ctx, word.at(0))?;
+            // Connections to other hosts are made here: with some versions of UCX each takes milliseconds.
+            for pe in 0..world.n_pes() {
+                ctx.fetch_add(word.at(0), 0, pe).await?;
+            }
+            world.barrier_all().await?;
             if world.my_pe() == 0 {
                 lock.set().await?;
             }
