@@ -59,6 +59,8 @@ pub mod pe;
 mod readable;
 pub mod settings;
 #[cfg(all(test, loom))]
+mod share_protocol;
+#[cfg(all(test, loom))]
 mod slot_protocol;
 mod sync;
 #[cfg(not(loom))]
