@@ -98,7 +98,7 @@ impl MemoryCall {
         match (verdict.differing, arena.pe().settings().check_alloc) {
             (Some(calls), CheckAlloc::Error) => Err(mismatch(calls)),
             (Some(calls), CheckAlloc::Warn) => {
-                if calls[1].0 == arena.pe().me() {
+                if calls[1].0 == group.my_pe() {
                     eprintln!("oxshmem: warning: {}", mismatch(calls));
                 }
                 Ok(verdict)

@@ -403,6 +403,27 @@ fn different_allocations_may_be_a_warning_or_nothing() {
 }
 
 #[test]
+fn so_may_those_of_a_space_that_some_pes_have() {
+    let _limit = time_limit(60);
+    let job = [
+        "SHMEM_CHECK_ALLOC=warn",
+        "SHMEM_ENABLE_CPU_SPACE=1",
+        "SHMEM_ENABLE_GPU_SPACE=1",
+        "SHMEM_GPU_EMULATE=1",
+        "SHMEM_GPU_EMULATE_PES=2,3",
+    ];
+    let ended = job.into_iter().fold(Job::new(test_name!(), 4), Job::env).run(|world| async move {
+        if let Ok(space) = world.space(SpaceKind::Gpu) {
+            space.alloc::<u8>(8 * world.my_pe()).await?;
+        }
+        world.barrier_all().await
+    });
+    // By their numbers in the space's team.
+    let warnings = ended.stderr.matches("PEs differ in a collective call: PE 0 calls alloc").count();
+    assert_eq!(warnings, 1, "{}", ended.stderr);
+}
+
+#[test]
 fn different_allocations_do_not_hang_where_one_pe_alone_runs_out() {
     let _limit = time_limit(60);
     let mut settings = settings();

@@ -26,39 +26,57 @@ const ANY_TYPE: usize = 16;
 /// The blocks that the program has, by their addresses.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
-    owned: Mutex<BTreeMap<usize, SymSlice<u8>>>,
+    owned: Mutex<BTreeMap<usize, Owned>>,
     /// Whether it has been said that there is no such partition.
     said: AtomicBool,
 }
 
-fn blocks(call: Call) -> MutexGuard<'static, BTreeMap<usize, SymSlice<u8>>> {
+#[derive(Debug)]
+struct Owned {
+    block: SymSlice<u8>,
+    from: Origin,
+}
+
+/// Which routines have allocated a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// Those of a space, or of the default space.
+    Space,
+    /// Those of a partition. It is given back to the routines that name no space, whichever the default one is.
+    Partition,
+}
+
+fn blocks(call: Call) -> MutexGuard<'static, BTreeMap<usize, Owned>> {
     call.global.blocks.owned.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Hands a block over to the program.
-fn give(call: Call, block: SymSlice<u8>) -> *mut c_void {
+fn give(call: Call, block: SymSlice<u8>, from: Origin) -> *mut c_void {
     let pointer = call.global.addresses.of_block(&block);
     debug_assert!(pointer.addr().is_multiple_of(ANY_TYPE));
-    blocks(call).insert(pointer.addr(), block);
+    blocks(call).insert(pointer.addr(), Owned { block, from });
     pointer.cast()
 }
 
-/// Takes a block of a space back. A pointer that is none ends the job.
-fn take(call: Call, pointer: *mut c_void, space: SpaceKind) -> SymSlice<u8> {
+/// Takes a block back: of that space, or, if none is named, of the default one or of a partition. A pointer that is none ends
+/// the job.
+fn take(call: Call, pointer: *mut c_void, named: Option<SpaceKind>) -> Owned {
+    let space = named.unwrap_or(call.global.default_space);
     let address = pointer.addr();
     let mut blocks = blocks(call);
-    if let Some(block) = blocks.remove(&address) {
-        if block.space() != space {
+    if let Some(owned) = blocks.remove(&address) {
+        let is_partitions = named.is_none() && owned.from == Origin::Partition;
+        if owned.block.space() != space && !is_partitions {
             drop(blocks);
             call.fail(format_args!(
                 "ptr = {address:#x} was allocated in the {} space, and is given back to the {space} space",
-                block.space()
+                owned.block.space()
             ));
         }
-        return block;
+        return owned;
     }
-    let inside = blocks.range(..address).next_back().filter(|(start, block)| address - *start < block.len());
-    let inside = inside.map(|(&start, block)| (start, block.len()));
+    let before = blocks.range(..address).next_back().map(|(&start, owned)| (start, owned.block.len()));
+    let inside = before.filter(|(start, len)| address - start < *len);
     drop(blocks);
     match inside {
         Some((start, len)) => call.fail(format_args!(
@@ -67,11 +85,6 @@ fn take(call: Call, pointer: *mut c_void, space: SpaceKind) -> SymSlice<u8> {
         None => call
             .fail(format_args!("ptr = {address:#x} is no block of the symmetric heap, or was freed before")),
     }
-}
-
-/// The space of the routines that name none.
-fn default_space(call: Call) -> SpaceKind {
-    call.global.default_space
 }
 
 /// The barrier of an allocation completes what was begun on the default context; the allocation is the rest of it.
@@ -84,10 +97,14 @@ fn is_no_room(error: &Error) -> bool {
 }
 
 /// Waits for an allocation. There may be no room for it, on all PEs alike.
-fn allocated(call: Call, allocation: impl Future<Output = oxshmem::Result<SymSlice<u8>>>) -> *mut c_void {
+fn allocated(
+    call: Call,
+    from: Origin,
+    allocation: impl Future<Output = oxshmem::Result<SymSlice<u8>>>,
+) -> *mut c_void {
     complete(call);
     match call.output(allocation) {
-        Ok(block) => give(call, block),
+        Ok(block) => give(call, block, from),
         Err(error) if is_no_room(&error) => null_mut(),
         Err(Error::NoPartition { id, defined, .. }) => {
             tell_missing(call, format_args!("{id} is not defined: {}", Missing { id, defined: &defined }));
@@ -124,7 +141,7 @@ where
     F: Future<Output = oxshmem::Result<SymSlice<u8>>>,
 {
     match usize::try_from(id).map(|id| call.global.world.partition(id)) {
-        Ok(Ok(partition)) if size > 0 => return allocated(call, with(partition)),
+        Ok(Ok(partition)) if size > 0 => return allocated(call, Origin::Partition, with(partition)),
         Ok(Ok(_)) => {}
         Ok(Err(Error::NoPartition { id, defined, .. })) if (1..=127).contains(&id) => {
             tell_missing(call, format_args!("{id} is not defined: {}", Missing { id, defined: &defined }));
@@ -139,7 +156,7 @@ fn allocate<F>(call: Call, size: usize, with: impl FnOnce() -> F) -> *mut c_void
 where
     F: Future<Output = oxshmem::Result<SymSlice<u8>>>,
 {
-    if size == 0 { null_mut() } else { allocated(call, with()) }
+    if size == 0 { null_mut() } else { allocated(call, Origin::Space, with()) }
 }
 
 /// `shmem_malloc`, for whatever routine.
@@ -199,15 +216,19 @@ fn malloc_with_hints(call: Call, size: usize, hints: c_long) -> *mut c_void {
 
 /// `shmem_free`.
 fn free(call: Call, pointer: *mut c_void) {
-    free_in(call, default_space(call), pointer);
+    give_back(call, None, pointer);
 }
 
 /// `shmem_space_free`.
 pub(crate) fn free_in(call: Call, space: SpaceKind, pointer: *mut c_void) {
+    give_back(call, Some(space), pointer);
+}
+
+fn give_back(call: Call, named: Option<SpaceKind>, pointer: *mut c_void) {
     if pointer.is_null() {
         return;
     }
-    let block = take(call, pointer, space);
+    let Owned { block, .. } = take(call, pointer, named);
     complete(call);
     call.wait(call.global.world.free(block));
 }
@@ -220,12 +241,12 @@ fn realloc(call: Call, pointer: *mut c_void, size: usize) -> *mut c_void {
         free(call, pointer);
         return null_mut();
     }
-    let block = take(call, pointer, default_space(call));
+    let Owned { block, from } = take(call, pointer, None);
     complete(call);
     match call.output(call.global.world.realloc(block, size)) {
-        Ok(block) => give(call, block),
+        Ok(block) => give(call, block, from),
         Err(Rejected { error, buffer }) if is_no_room(&error) => {
-            give(call, buffer);
+            give(call, buffer, from);
             null_mut()
         }
         Err(Rejected { error, .. }) => call.failed(None, error),

@@ -42,6 +42,19 @@ fn a_partition_that_is_not_defined_gives_null_and_one_line() {
 }
 
 #[test]
+fn blocks_of_partitions_are_freed_also_where_the_default_space_is_a_device() {
+    let device = [
+        ("SHMEM_ENABLE_CPU_SPACE", "1"),
+        ("SHMEM_ENABLE_GPU_SPACE", "1"),
+        ("SHMEM_GPU_EMULATE", "1"),
+        ("SHMEM_GPU_SYMMETRIC_SIZE", "4M"),
+        ("SHMEM_DEFAULT_SPACE", "GPU"),
+    ];
+    let variables = [&PARTITIONS[..], &device[..]].concat();
+    Program::new("kinds.c").job(2, &variables, &["device"]).passed(2);
+}
+
+#[test]
 fn what_is_wrong_with_a_call_ends_the_job() {
     let program = Program::new("kinds.c");
     program.job(2, &PARTITIONS, &["different"]).failed_with(&[

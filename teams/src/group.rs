@@ -254,7 +254,7 @@ impl Group {
 
     /// This PE's number in the team.
     #[inline(always)]
-    pub(crate) fn my_pe(&self) -> usize {
+    pub fn my_pe(&self) -> usize {
         self.my_pe
     }
 

@@ -85,6 +85,25 @@ static void partitions(void) {
     CHECK(word == 9);
 }
 
+/* With device memory as the default space: what names no space resizes and frees blocks of partitions all the same. */
+static void device(void) {
+    int next = (shmem_my_pe() + 1) % shmem_n_pes();
+    for (int id = 1; id <= 2; id++) {
+        long *block = shmemx_kind_malloc(8 * sizeof(long), id);
+        CHECK(block != NULL);
+        block = shmem_realloc(block, 64 * sizeof(long));
+        CHECK(block != NULL);
+        CHECK(shmem_realloc(block, SIZE_MAX / 2) == NULL);
+        /* It is host memory. */
+        block[63] = id;
+        shmem_barrier_all();
+        CHECK(shmem_long_g(&block[63], next) == id);
+        shmem_barrier_all();
+        shmem_free(block);
+        shmem_free(shmem_malloc(64));
+    }
+}
+
 /* Partitions that nobody has defined. */
 static void undefined(void) {
     for (int partition = -1; partition <= SHMEMX_MAX_PARTITION_ID + 1; partition++)
@@ -103,6 +122,8 @@ int main(int argc, char **argv) {
         shmemx_kind_malloc(8, 1 + shmem_my_pe());
     else if (strcmp(part, "alignment") == 0)
         shmemx_kind_align(24, 8, 2);
+    else if (strcmp(part, "device") == 0)
+        device();
     else
         partitions();
     shmem_finalize();
