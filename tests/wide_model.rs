@@ -22,7 +22,7 @@ fn awaited(team: usize, call: Call) -> Made {
 }
 
 /// The algorithms between hosts, and those within them that they are built on.
-const FORCED: [&str; 5] = ["auto", "ring", "bruck", "tree", "central"];
+const FORCED: [&str; 6] = ["auto", "ring", "bruck", "tree", "central", "halving"];
 
 /// Every collective on `u64`: lengths around what fits into messages of every kind.
 async fn lengths(world: World) -> Result<()> {
@@ -85,6 +85,47 @@ fn lengths_of_tens_of_thousands_do_too() {
             });
             done.unwrap_or_else(|e| panic!("{placement}, {name}: {e}"));
         }
+    }
+}
+
+/// Where there are so many hosts that longer ones go by halves and in parts, and where they are no power of two.
+#[test]
+fn broadcasts_and_sums_among_many_hosts_do_with_halves_and_parts() {
+    let _limit = time_limit(240);
+    for (hosts, name) in
+        [(5, "halving"), (6, "ring"), (8, "auto"), (11, "auto"), (13, "halving"), (16, "ring")]
+    {
+        let placement = vec!["1"; hosts].join("+");
+        let done = placed(&placement, forced(name, roomy()), |world| async move {
+            let all = [Some(world.team().clone())];
+            let arena = Arena::new(&world, 4 << 20).await?;
+            let calls = [(Kind::Broadcast, 1), (Kind::Broadcast, 3), (Kind::Sum, 0)].into_iter().flat_map(
+                |(kind, root)| [1, 9, 1000, 20_000].map(|len| Call { root, ..Call::new(kind, Ty::U64, len) }),
+            );
+            let calls: Vec<_> =
+                calls.flat_map(|call| [awaited(0, call), awaited(0, call.in_place())]).collect();
+            for calls in calls.chunks(8) {
+                arena.round(&world, &all, calls).await?;
+            }
+            Ok(())
+        });
+        done.unwrap_or_else(|e| panic!("{hosts} hosts, {name}: {e}"));
+    }
+}
+
+/// Where halves and parts are those of a piece of the vector at a time.
+#[test]
+fn vectors_of_several_pieces_do_too() {
+    let _limit = time_limit(240);
+    let mut roomy = settings();
+    roomy.symmetric_size = 256 << 20;
+    for (name, kind) in [("halving", Kind::Sum), ("ring", Kind::Broadcast)] {
+        let done = placed("1+1+1", forced(name, roomy.clone()), |world| async move {
+            let arena = Arena::new(&world, 72 << 20).await?;
+            let call = Call { root: 1, ..Call::new(kind, Ty::U64, (33 << 20) / 8 + 5) };
+            arena.round(&world, &[Some(world.team().clone())], &[awaited(0, call)]).await
+        });
+        done.unwrap_or_else(|e| panic!("{name}: {e}"));
     }
 }
 

@@ -52,7 +52,8 @@ fn what_is_no_block_cannot_be_freed() {
 #[test]
 fn blocks_that_differ_among_pes_are_named() {
     fails(2, "sizes", &["shmem_malloc", "PE 0", "100 bytes", "PE 1", "108 bytes"]);
-    fails(3, "frees", &["shmem_free", "PE 0", "PE 1", "free of"]);
+    // Which of the others is named depends on their hosts.
+    fails(3, "frees", &["shmem_free", "PE 0 calls free of"]);
     fails(1, "alignment", &["shmem_align: alignment = 24 is not a power of two"]);
     fails(
         1,

@@ -113,7 +113,7 @@ pub(crate) enum Spread {
     Scatter,
 }
 
-/// How the leaders of hosts combine or collect what they have.
+/// How the leaders of hosts collect what they have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relay {
     /// In log₂ k rounds.
@@ -122,11 +122,24 @@ pub(crate) enum Relay {
     Ring,
 }
 
+/// How they combine it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fold {
+    /// In log₂ k rounds with everything.
+    Doubling,
+    /// In log₂ k rounds with a half of what is left, and as many to hand out what comes of it.
+    Halving,
+    /// Around a ring, in parts.
+    Ring,
+}
+
 /// How what one host has comes to the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Down a binomial tree.
     Binomial,
+    /// A part for each down that tree, and then all parts to all.
+    Parts,
     /// From each to the next.
     Chain,
 }
@@ -147,6 +160,15 @@ const LONG: usize = 32 << 10;
 const RING: usize = 16 << 10;
 /// From so much for each host on, a chain is as busy as a tree.
 const CHAIN: usize = 64 << 10;
+/// With so many hosts everything twice is less than everything log₂ k times.
+const MANY: usize = 8;
+/// From these sizes on, as what that saves takes longer than more messages do: on networks that bring some 30 KiB in the time
+/// of a message.
+const HALVES: usize = 64 << 10;
+const PARTS: usize = 128 << 10;
+/// Then a ring, which brings everything twice too, and a chain, which does so once, are as fast from these on, for each host.
+const RING_OF_MANY: usize = 256 << 10;
+const CHAIN_OF_MANY: usize = 128 << 10;
 /// The most bytes that go from one leader to another in an all-to-all.
 const PACKED: usize = 64 << 10;
 
@@ -252,7 +274,8 @@ impl Choices {
     #[inline]
     pub(crate) fn reduce(&self, bytes: usize) -> Plan {
         let mode = match self.reduce {
-            ReduceAlgorithm::Auto => {
+            // The latter is between hosts.
+            ReduceAlgorithm::Auto | ReduceAlgorithm::Halving => {
                 let fits = bytes <= self.reduced;
                 return if fits { Plan::Exchange(self.meeting, self.capacity) } else { Plan::Direct };
             }
@@ -326,20 +349,33 @@ impl Choices {
     /// A broadcast of `bytes` between so many hosts.
     pub(crate) fn broadcast_across(&self, bytes: usize, hosts: usize) -> Shape {
         match self.broadcast {
-            BroadcastAlgorithm::Tree => Shape::Binomial,
-            BroadcastAlgorithm::Scatter => Shape::Chain,
-            _ if bytes / CHAIN < hosts => Shape::Binomial,
-            BroadcastAlgorithm::Auto | BroadcastAlgorithm::Direct | BroadcastAlgorithm::Push => Shape::Chain,
+            BroadcastAlgorithm::Tree => return Shape::Binomial,
+            BroadcastAlgorithm::Scatter => return Shape::Parts,
+            BroadcastAlgorithm::Chain => return Shape::Chain,
+            BroadcastAlgorithm::Auto | BroadcastAlgorithm::Direct | BroadcastAlgorithm::Push => {}
+        }
+        let chain = if hosts < MANY { CHAIN } else { CHAIN_OF_MANY };
+        match () {
+            () if bytes / chain >= hosts => Shape::Chain,
+            () if hosts >= MANY && bytes >= PARTS => Shape::Parts,
+            () => Shape::Binomial,
         }
     }
 
     /// A reduction of `bytes` between so many hosts.
-    pub(crate) fn reduce_across(&self, bytes: usize, hosts: usize) -> Relay {
+    pub(crate) fn reduce_across(&self, bytes: usize, hosts: usize) -> Fold {
         match self.reduce {
-            ReduceAlgorithm::Doubling | ReduceAlgorithm::Tree => Relay::Rounds,
-            ReduceAlgorithm::Ring => Relay::Ring,
-            _ if bytes < LONG || bytes / RING < hosts => Relay::Rounds,
-            _ => Relay::Ring,
+            ReduceAlgorithm::Doubling | ReduceAlgorithm::Tree => return Fold::Doubling,
+            ReduceAlgorithm::Halving => return Fold::Halving,
+            ReduceAlgorithm::Ring => return Fold::Ring,
+            _ => {}
+        }
+        // Whoever does not take part in rounds sends and gets everything, beside them.
+        let ring = if hosts >= MANY && hosts.is_power_of_two() { RING_OF_MANY } else { RING };
+        match () {
+            () if bytes >= LONG && bytes / ring >= hosts => Fold::Ring,
+            () if hosts >= MANY && bytes >= HALVES => Fold::Halving,
+            () => Fold::Doubling,
         }
     }
 
@@ -372,12 +408,15 @@ impl Choices {
     /// A broadcast of `bytes`.
     #[inline]
     pub(crate) fn broadcast(&self, bytes: usize) -> Spread {
+        let auto = matches!(self.broadcast, BroadcastAlgorithm::Auto | BroadcastAlgorithm::Chain);
         match self.broadcast {
-            BroadcastAlgorithm::Auto if bytes <= INLINE => Spread::Tree,
-            BroadcastAlgorithm::Auto if bytes <= self.pushed => Spread::Push,
-            BroadcastAlgorithm::Auto if bytes <= STREAM_BULK => Spread::Tree,
+            _ if auto && bytes <= INLINE => Spread::Tree,
+            _ if auto && bytes <= self.pushed => Spread::Push,
+            _ if auto && bytes <= STREAM_BULK => Spread::Tree,
             BroadcastAlgorithm::Push => Spread::Push,
-            BroadcastAlgorithm::Auto | BroadcastAlgorithm::Direct => Spread::Direct,
+            BroadcastAlgorithm::Auto | BroadcastAlgorithm::Chain | BroadcastAlgorithm::Direct => {
+                Spread::Direct
+            }
             BroadcastAlgorithm::Scatter => Spread::Scatter,
             BroadcastAlgorithm::Tree => Spread::Tree,
         }

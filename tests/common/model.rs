@@ -361,8 +361,8 @@ pub(crate) async fn teams(world: &World) -> Result<Vec<Option<Team>>> {
 }
 
 /// The algorithms that can be asked for, in sets: every algorithm of every collective is in one of them.
-pub(crate) const FORCED: [&str; 8] =
-    ["auto", "flat", "central", "tree", "doubling", "direct", "ring", "bruck"];
+pub(crate) const FORCED: [&str; 9] =
+    ["auto", "flat", "central", "tree", "doubling", "halving", "direct", "ring", "bruck"];
 
 /// Settings that ask for one of [`FORCED`].
 pub(crate) fn forced(name: &str, mut settings: Settings) -> Settings {
@@ -384,6 +384,9 @@ pub(crate) fn forced(name: &str, mut settings: Settings) -> Settings {
             ReduceAlgorithm::Doubling,
             ScanAlgorithm::Doubling,
         ),
+        "halving" => {
+            (SyncAlgorithm::Auto, BroadcastAlgorithm::Chain, ReduceAlgorithm::Halving, ScanAlgorithm::Auto)
+        }
         "direct" => {
             (SyncAlgorithm::Auto, BroadcastAlgorithm::Direct, ReduceAlgorithm::Direct, ScanAlgorithm::Direct)
         }

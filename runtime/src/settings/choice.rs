@@ -136,6 +136,8 @@ choice! {
         Tree = "tree",
         /// Each PE combines one chunk of all vectors where they lie, and writes it to all PEs.
         Direct = "direct",
+        /// Between hosts: in log2(k) rounds pairs of them share out what they combine, and in as many hand it out. On a host as auto.
+        Halving = "halving",
         /// Chunks go around a ring twice: combined, then handed out.
         Ring = "ring",
     }
@@ -153,8 +155,10 @@ choice! {
         Push = "push",
         /// Every PE reads the root's memory, which helps those that are late.
         Direct = "direct",
-        /// The root gives each PE a part, and the parts go around a ring.
+        /// The root gives each PE a part, and the parts go around a ring; between hosts they go to all in rounds.
         Scatter = "scatter",
+        /// Between hosts: from one to the next, in chunks. On a host as auto.
+        Chain = "chain",
     }
 }
 

@@ -1,16 +1,20 @@
 //! Broadcast: the root itself stands for its host, leaders for the others. What is short goes down a binomial tree of them, what
-//! is long down a chain: in chunks, each of which goes on when it has come.
+//! is longer in parts, one for each down that tree and then all of them to all, what is long down a chain: in chunks, each of which
+//! goes on when it has come.
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use oxshmem_runtime::Result;
 
 use super::{
-    Wide, both, read, spread,
-    wire::{Buffer, CHUNK, FLOW, WINDOW, Window, Wire},
+    Wide, both,
+    collect::bruck,
+    read, spread,
+    wire::{Buffer, CHUNK, FLOW, PIECE, WINDOW, Window, Wire},
 };
 use crate::{
-    broadcast::broadcast_here, choice::Shape, group::Group, signature::Signature, span::Span, stream::ToRoot,
+    broadcast::broadcast_here, choice::Shape, direct::chunk, group::Group, signature::Signature, span::Span,
+    stream::ToRoot,
 };
 
 /// The PE that this one hears from, and those that it tells.
@@ -31,12 +35,12 @@ impl Wide {
     ) -> Result<()> {
         let wire = self.wire(group);
         let party = self.party_of(group, root);
-        let place = self.place(root, party, group.choices.broadcast_across(source.len(), self.n_hosts()));
+        let stands = [root, party];
         if party != self.party {
             if group.me() == 0 {
                 let from = |part| read(group, dest.part(part));
                 let to = |part, bytes: &[u8]| group.memory.write(dest.part(part), bytes);
-                pass_on(&wire, &place, source.len(), from, to).await?;
+                self.across(group, stands, &wire, source.len(), from, to).await?;
             }
             return spread(group, signature, 0, [dest, dest], true).await;
         }
@@ -46,8 +50,78 @@ impl Wide {
         if self.my_pe != root {
             return here.await;
         }
-        both(pass_on(&wire, &place, source.len(), |part| read(group, source.part(part)), |_, _| ()), here)
-            .await
+        let from = |part| read(group, source.part(part));
+        both(self.across(group, stands, &wire, source.len(), from, |_, _| ()), here).await
+    }
+
+    /// Brings `len` bytes from the root, whose host is the second, to those that stand for the others. The root reads them; the others
+    /// are given them.
+    async fn across(
+        &self,
+        group: &Group,
+        stands: [usize; 2],
+        wire: &Wire<'_>,
+        len: usize,
+        read: impl Fn(Range<usize>) -> Buffer,
+        mut write: impl FnMut(Range<usize>, &[u8]),
+    ) -> Result<()> {
+        let [root, root_party] = stands;
+        match group.choices.broadcast_across(len, self.n_hosts()) {
+            Shape::Parts => {
+                for start in (0..len).step_by(PIECE) {
+                    let shifted = |part: Range<usize>| start + part.start..start + part.end;
+                    let from = |part| read(shifted(part));
+                    let to = |part, bytes: &[u8]| write(shifted(part), bytes);
+                    self.in_parts(stands, wire, PIECE.min(len - start), from, to).await?;
+                }
+                Ok(())
+            }
+            shape => pass_on(wire, &self.place(root, root_party, shape), len, read, write).await,
+        }
+    }
+
+    /// The same in parts: one to each host, and then all of them to all.
+    async fn in_parts(
+        &self,
+        [root, root_party]: [usize; 2],
+        wire: &Wire<'_>,
+        len: usize,
+        read: impl Fn(Range<usize>) -> Buffer,
+        mut write: impl FnMut(Range<usize>, &[u8]),
+    ) -> Result<()> {
+        let k = self.n_hosts();
+        let place = |party: usize| (party + k - root_party) % k;
+        let pe = |party: usize| if party == root_party { root } else { self.leader(party) };
+        let me = place(self.party);
+        let (parent, children) = relatives(me, k, Shape::Parts);
+        let at = |place: usize| pe((place + root_party) % k);
+
+        let mine = parts(len, below(me, k), k);
+        let came = match parent {
+            Some(parent) if !mine.is_empty() => wire.receive(at(parent), FLOW, mine.len())?.await?,
+            _ => Buffer::new(0),
+        };
+        let read = |part: Range<usize>| match parent {
+            None => read(part),
+            Some(_) => Buffer::of(&came[part.start - mine.start..part.end - mine.start]),
+        };
+        let mut sends = Vec::new();
+        for child in children {
+            let theirs = parts(len, below(child, k), k);
+            if !theirs.is_empty() {
+                sends.push(wire.send(at(child), FLOW, read(theirs))?);
+            }
+        }
+        let all = bruck(wire, read(chunk(len, me, k)), |party| chunk(len, place(party), k).len(), pe).await?;
+        if parent.is_some() {
+            for (party, bytes) in all.iter().enumerate() {
+                write(chunk(len, place(party), k), bytes);
+            }
+        }
+        for sent in sends {
+            sent.await?;
+        }
+        Ok(())
     }
 
     /// Bytes of the root, of a length that only that knows.
@@ -103,12 +177,25 @@ fn relatives(me: usize, k: usize, shape: Shape) -> (Option<usize>, Vec<usize>) {
     let parent = |parent: usize| (me > 0).then_some(parent);
     match shape {
         Shape::Chain => (parent(me.wrapping_sub(1)), (me + 1..k).take(1).collect()),
-        Shape::Binomial => {
+        Shape::Binomial | Shape::Parts => {
             let below = if me == 0 { usize::BITS - 1 } else { me.trailing_zeros() };
             let children = (0..below).rev().map(|bit| me | 1 << bit).filter(|&child| child < k);
             (parent(me & me.wrapping_sub(1)), children.collect())
         }
     }
+}
+
+/// The places of the binomial tree from `place` down: it, and those behind it.
+fn below(place: usize, k: usize) -> Range<usize> {
+    match place {
+        0 => 0..k,
+        _ => place..(place + (1 << place.trailing_zeros())).min(k),
+    }
+}
+
+/// The bytes of `len` that are the parts of these places, of which there is one at least.
+fn parts(len: usize, places: Range<usize>, k: usize) -> Range<usize> {
+    chunk(len, places.start, k).start..chunk(len, places.end - 1, k).end
 }
 
 /// Passes `len` bytes down the tree. The root reads them; the others are given them.
@@ -153,6 +240,22 @@ async fn pass_on(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_place_has_its_own_part_and_those_of_its_children() {
+        for k in 1..70 {
+            for len in [1, 64, 1000, 70_000] {
+                for me in 0..k {
+                    let children = relatives(me, k, Shape::Parts).1;
+                    let mut own = vec![chunk(len, me, k)];
+                    own.extend(children.into_iter().rev().map(|child| parts(len, below(child, k), k)));
+                    assert!(own.windows(2).all(|two| two[0].end == two[1].start), "{me} of {k}");
+                    assert_eq!(own[0].start..own[own.len() - 1].end, parts(len, below(me, k), k));
+                }
+                assert_eq!(parts(len, below(0, k), k), 0..len);
+            }
+        }
+    }
 
     #[test]
     fn every_place_but_the_first_is_a_child_of_its_parent_once() {

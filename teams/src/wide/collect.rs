@@ -58,7 +58,8 @@ impl Wide {
         if group.me() == 0 {
             let words: Vec<u64> = here.into_iter().map(|len| len as u64).collect();
             let each = |party: usize| self.parties.of(party).n() * size_of::<u64>();
-            let blocks = bruck(&wire, Buffer::of(bytemuck::cast_slice(&words)), each).await?;
+            let mine = Buffer::of(bytemuck::cast_slice(&words));
+            let blocks = bruck(&wire, mine, each, |party| self.leader(party)).await?;
             let mut lens = vec![0; self.members.n()];
             for (pes, block) in self.parties.iter().zip(&blocks) {
                 for (pe, len) in pes.iter().zip(block.chunks_exact(size_of::<u64>())) {
@@ -91,7 +92,8 @@ impl Wide {
             match group.choices.collect_across(dest.len(), self.n_hosts()) {
                 Relay::Rounds => {
                     let mine = blocks.read(group, self.party, 0..blocks.len(self.party));
-                    let all = bruck(&wire, mine, |party| blocks.len(party)).await?;
+                    let all =
+                        bruck(&wire, mine, |party| blocks.len(party), |party| self.leader(party)).await?;
                     for (party, bytes) in all.iter().enumerate().filter(|&(party, _)| party != self.party) {
                         blocks.write(group, party, 0..bytes.len(), bytes);
                     }
@@ -157,12 +159,13 @@ impl Blocks<'_> {
     }
 }
 
-/// The blocks of all hosts, in their order, in log₂ k rounds. In each a leader passes on all that it has, of which the others
-/// know by `len` how much it is.
+/// The blocks of all hosts, in their order, in log₂ k rounds. In each a host's PE, which `pe` names, passes on all that it has, of
+/// which the others know by `len` how much it is.
 pub(super) async fn bruck(
     wire: &Wire<'_>,
     mine: Buffer,
     len: impl Fn(usize) -> usize,
+    pe: impl Fn(usize) -> usize,
 ) -> Result<Vec<Buffer>> {
     let (me, k) = (wire.wide.party, wire.wide.n_hosts());
     // Beginning with this host's.
@@ -178,7 +181,7 @@ pub(super) async fn bruck(
             rest = behind;
         }
         let lens: Vec<usize> = (have..have + count).map(|next| len((me + next) % k)).collect();
-        let (to, from) = (wire.wide.leader((me + k - have) % k), wire.wide.leader((me + have) % k));
+        let (to, from) = (pe((me + k - have) % k), pe((me + have) % k));
         let came = wire.exchange(to, packed, from, lens.iter().sum(), round.into()).await?;
         let mut rest = &came[..];
         for len in lens {

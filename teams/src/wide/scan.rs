@@ -124,7 +124,8 @@ impl Wide {
         for (pe, bytes) in mine.chunks_exact_mut(len).enumerate() {
             group.memory.read_from(scan.source.part(part.clone()), group.block(pe), bytes);
         }
-        let blocks = bruck(wire, mine, |party| self.parties.of(party).n() * len).await?;
+        let blocks =
+            bruck(wire, mine, |party| self.parties.of(party).n() * len, |party| self.leader(party)).await?;
         // Those of each host are in the order of the team, so that the next one is the first of some host that are left.
         let mut left: Vec<_> = blocks.iter().map(|block| block.chunks_exact(len)).collect();
         let mut running = Running { kernel: scan.kernel, total: None };

@@ -29,6 +29,10 @@ pub(super) const CHUNK: usize = 128 << 10;
 /// How many of these are under way from one PE to another at a time.
 pub(super) const WINDOW: usize = 4;
 
+/// Bytes of a vector that are taken at a time where they lie in buffers as a whole: so many that the messages which that costs
+/// do not count.
+pub(super) const PIECE: usize = 16 << 20;
+
 const STEP_BITS: u32 = 6;
 const DIGEST_BITS: u32 = 12;
 const PLACE_BITS: u32 = TEAMS.ilog2();
