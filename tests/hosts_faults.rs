@@ -2,7 +2,10 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use common::{
     Job, assert_nothing_left, has_ucx, kill, shared_names, soon, test_name, time_limit, with_device,
@@ -133,7 +136,10 @@ fn a_pe_of_another_host_that_is_killed_takes_the_job_down_with_one_sentence() {
     let before = shared_names();
     let on_device = ["device put", "device get", "device fetch", "device quiet"];
     for what in ["put", "get", "fetch", "quiet", "wait", "barrier", "compute"].into_iter().chain(on_device) {
-        let running = Job::new(test_name!(), 4).hosts("2").env(&format!("DOING={what}")).start(|| {
+        // It is there once this process knows the victim.
+        let known = std::env::temp_dir().join(format!("oxshmem-victim-{}", std::process::id()));
+        let (doing, file) = (format!("DOING={what}"), format!("KNOWN={}", known.display()));
+        let running = Job::new(test_name!(), 4).hosts("2").env(&doing).env(&file).start(|| {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let outcome = runtime.block_on(async {
                 let doing = std::env::var("DOING").unwrap();
@@ -155,6 +161,9 @@ fn a_pe_of_another_host_that_is_killed_takes_the_job_down_with_one_sentence() {
                     std::thread::sleep(Duration::from_secs(100));
                 }
                 if world.my_pe() == 2 {
+                    while !Path::new(&std::env::var("KNOWN").unwrap()).exists() {
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
                     // So that the others are in the midst of it.
                     tokio::time::sleep(Duration::from_millis(300)).await;
                     kill(pids[3], libc::SIGKILL);
@@ -182,6 +191,7 @@ fn a_pe_of_another_host_that_is_killed_takes_the_job_down_with_one_sentence() {
             }
         });
         let victim = running.pe(3);
+        std::fs::write(&known, "").unwrap();
         let started = Instant::now();
         while common::is_alive(victim) {
             assert!(started.elapsed() < Duration::from_secs(30), "{what}: PE 3 is not killed");
@@ -190,6 +200,7 @@ fn a_pe_of_another_host_that_is_killed_takes_the_job_down_with_one_sentence() {
         let killed = Instant::now();
         let ended = running.end();
         let took = killed.elapsed();
+        std::fs::remove_file(&known).unwrap();
         assert!(took < Duration::from_secs(2), "{what}: the others took {took:?} to end");
         assert_eq!(ended.status, 137, "{what}: {ended:?}");
         let sentence = format!("oshrun: PE 3 (pid {victim}, host ");
