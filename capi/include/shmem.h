@@ -75,8 +75,9 @@
 #else
 #define SHMEM_IMPL_NORETURN
 #endif
-/* A call goes where the table of addresses says, without the jump between that would find a routine at its first call. */
-#if defined(__has_attribute) && defined(__GNUC__)
+/* A call goes where the table of addresses says, without the jump between that would find a routine at its first call.
+ * Compilers with the front end of EDG, nvcc's among them, preprocess as GCC, and may not know the attribute. */
+#if defined(__has_attribute) && defined(__GNUC__) && !defined(__EDG__) && !defined(__CUDACC__)
 #if __has_attribute(__noplt__)
 #define SHMEM_IMPL_NOPLT __attribute__((__noplt__))
 #endif
