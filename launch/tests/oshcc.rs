@@ -280,6 +280,11 @@ fn cc_and_cxx_name_other_compilers_but_never_the_driver_itself() {
         if installed(compiler) {
             well(&ended(scratch.command(OSHCC, &["hello.c", "-o", "hello"]).env("CC", compiler)));
             scratch.runs("hello");
+            // Calls go without a jump through the linkage table: the linker has none to fill for them.
+            let relocations = well(&ended(&mut scratch.command("readelf", &["-rW", "hello"]))).to_owned();
+            let calls: Vec<_> = relocations.lines().filter(|line| line.contains(" shmem_long_p")).collect();
+            let [call] = calls[..] else { panic!("{relocations}") };
+            assert!(!call.contains("JUMP_SLO"), "{compiler}: {call}");
         }
     }
 }

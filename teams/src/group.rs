@@ -252,7 +252,7 @@ impl Group {
         }
     }
 
-    /// This PE's number in the team.
+    /// This PE's number in the team (`OpenSHMEM 1.6 §9.4.1`). It is known at once, and asking cannot fail.
     #[inline(always)]
     pub fn my_pe(&self) -> usize {
         self.my_pe
