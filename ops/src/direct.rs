@@ -211,7 +211,8 @@ impl Direct {
         let is_fetch = matches!(operation, Atomic::Fetch);
         let place = self.element(if is_fetch { &self.loads } else { &self.stores }, at, pe)?;
         // Its address is found before the operation: no load begins while that is under way, and this way but one has to.
-        let sleeping = place.sleeping();
+        let is_loop = matches!(operation, Atomic::And(_) | Atomic::Or(_) | Atomic::Xor(_));
+        let sleeping = if is_loop { found(place.sleeping()) } else { place.sleeping() };
         // SAFETY: aligned, and inside of a near PE's memory; the word has the size of `T`.
         let before = unsafe { T::Word::apply(place.address, operation) };
         Some(T::from_word(if is_fetch { before } else { self.ring_after(place, sleeping, before) }))
@@ -499,6 +500,17 @@ impl fmt::Debug for Direct {
 fn is_word<T>(at: *const T, n: usize) -> bool {
     let words = size_of::<u64>() / size_of::<T>();
     n == words && words > 0 && at.cast::<u64>().is_aligned()
+}
+
+/// Has the compiler find an address here, where it would rather do so behind a loop that all later instructions wait for.
+#[inline(always)]
+fn found(address: *const u8) -> *const u8 {
+    // SAFETY: no instruction at all.
+    #[cfg(not(miri))]
+    unsafe {
+        std::arch::asm!("/* {} */", in(reg) address, options(nomem, nostack, preserves_flags));
+    }
+    address
 }
 
 /// Has the compiler lay what follows behind the rest: a word is to find all of its way in a row, a block takes longer anyhow.
