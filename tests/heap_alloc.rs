@@ -62,6 +62,36 @@ fn alignments_up_to_a_gibibyte_hold_on_every_pe() {
 }
 
 #[test]
+fn in_processes_alignments_hold_at_home_and_heaps_do_not_lie_on_top_of_each_other_in_a_cache() {
+    let _limit = time_limit(60);
+    let job = [
+        "SHMEM_SYMMETRIC_SIZE=3G",
+        "SHMEM_ENABLE_CPU_SPACE=1",
+        "SHMEM_ENABLE_GPU_SPACE=1",
+        "SHMEM_GPU_EMULATE=1",
+        "SHMEM_GPU_SYMMETRIC_SIZE=2G",
+    ];
+    job.into_iter().fold(Job::new(test_name!(), 3), Job::env).run(|world| async move {
+        let me = world.my_pe();
+        let gpu = world.space(SpaceKind::Gpu)?;
+        for align in [8, 4096, 1 << 21, 1 << 30] {
+            let slice = world.alloc_aligned::<u8>(10, align).await?;
+            let own = slice.view().ptr(me).expect("this PE's own").addr();
+            assert_eq!(own % align, 0, "{own:#x} on PE {me}");
+            for pe in (0..world.n_pes()).filter(|&pe| pe != me) {
+                let Some(there) = slice.view().ptr(pe) else { continue };
+                assert_eq!(there.addr() % align.min(1 << 21), 0, "{there:p} on PE {pe}");
+                // The bits that AMD's processors hash.
+                assert_ne!(there.addr().abs_diff(own) % (1 << 28), 0, "{there:p} and {own:#x}");
+            }
+            let on_device = gpu.alloc_aligned::<u8>(10, align).await?;
+            assert_eq!(on_device.view().own().addr() % align, 0, "on the device of PE {me}");
+        }
+        world.barrier_all().await
+    });
+}
+
+#[test]
 fn zeroed_memory_is_zero_on_every_pe_also_where_others_have_written() {
     let _limit = time_limit(60);
     on_pes(settings(), |world| async move {

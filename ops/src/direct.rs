@@ -508,7 +508,7 @@ fn found(address: *const u8) -> *const u8 {
     // SAFETY: no instruction at all.
     #[cfg(not(miri))]
     unsafe {
-        std::arch::asm!("/* {} */", in(reg) address, options(nomem, nostack, preserves_flags));
+        std::arch::asm!("/* {} */", in(reg) address.addr(), options(nomem, nostack, preserves_flags));
     }
     address
 }

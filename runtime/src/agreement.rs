@@ -174,7 +174,7 @@ impl Shared for Heard {
         Ok(vec![file.into()])
     }
 
-    fn from_descriptors(descriptors: Vec<OwnedFd>) -> Result<Self> {
+    fn from_descriptors(descriptors: Vec<OwnedFd>, _: usize) -> Result<Self> {
         let [only] = &descriptors[..] else {
             return Err(Error::bootstrap("share", "abilities come with one descriptor"));
         };
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(said(1, &[0, 63], 2).to_bytes().len(), 40);
         assert_eq!(Said::from_bytes(&[1, 2, 3]).quota, 0);
         let heard = Heard { same_settings: false, pes: 5, membarrier: true, quota: 3, cpus: 4 };
-        assert_eq!(Heard::from_descriptors(heard.to_descriptors().unwrap()).unwrap(), heard);
+        assert_eq!(Heard::from_descriptors(heard.to_descriptors().unwrap(), 1).unwrap(), heard);
     }
 
     #[test]

@@ -202,7 +202,7 @@ impl Shared for Fabric {
         Ok(descriptors)
     }
 
-    fn from_descriptors(mut descriptors: Vec<OwnedFd>) -> Result<Self> {
+    fn from_descriptors(mut descriptors: Vec<OwnedFd>, block: usize) -> Result<Self> {
         let too_few = |got| Error::bootstrap("share", format!("expected at least 4 descriptors, got {got}"));
         let heap_shape = descriptors.get(3).ok_or_else(|| too_few(descriptors.len()))?;
         let heap_end = 4 + Shape::read(heap_shape.as_fd())?.own_memories();
@@ -210,8 +210,8 @@ impl Shared for Fabric {
             return Err(too_few(descriptors.len()));
         }
         let bells = descriptors.split_off(heap_end);
-        let heap = HostMap::from_descriptors(descriptors.split_off(2))?;
-        let control = HostMap::from_descriptors(descriptors)?;
+        let heap = HostMap::from_descriptors(descriptors.split_off(2), block)?;
+        let control = HostMap::from_descriptors(descriptors, 0)?;
         Ok(Self {
             control: Arc::new(Control::new(Arc::new(control))),
             heap: Arc::new(heap),

@@ -584,7 +584,7 @@ impl<'a, T: Element> SymView<'a, T> {
     ///
     /// Accesses through it are unsynchronised. Stores ring no doorbell, so from the first call on the PEs of
     /// this job look by themselves while they sleep, every millisecond at first and then more rarely, which costs waiting PEs some CPU time.
-    /// Of device memory there is none.
+    /// Of device memory there is none. Where PEs are processes, an alignment beyond 2 MiB holds at their own addresses alone.
     ///
     /// ```
     /// # use oxshmem::prelude::*;

@@ -88,8 +88,9 @@ pub trait Shared: Send + Sync + Sized + 'static {
     /// Descriptors from which another process can make the same thing.
     fn to_descriptors(&self) -> Result<Vec<OwnedFd>>;
 
-    /// Makes it from what [`to_descriptors`](Self::to_descriptors) gave in another process.
-    fn from_descriptors(descriptors: Vec<OwnedFd>) -> Result<Self>;
+    /// Makes it from what [`to_descriptors`](Self::to_descriptors) gave in another process, for the PE with number `block`
+    /// among those of its host.
+    fn from_descriptors(descriptors: Vec<OwnedFd>, block: usize) -> Result<Self>;
 }
 
 /// The way PEs find each other.
@@ -168,7 +169,10 @@ pub async fn share<T: Shared>(
     match (bootstrap.share_raw(offer).await?, own) {
         // The leader keeps what it made, and closes the copies that came back to it.
         (_, Some(own)) => Ok(own),
-        (Offer::Descriptors(descriptors), None) => T::from_descriptors(descriptors).map(Arc::new),
+        (Offer::Descriptors(descriptors), None) => {
+            let Placement { pe, hosts, .. } = bootstrap.placement();
+            T::from_descriptors(descriptors, hosts.block_of(*pe)).map(Arc::new)
+        }
         (Offer::Object(object), None) => {
             object.downcast().map_err(|_| Error::bootstrap("share", "PEs share objects of different types"))
         }

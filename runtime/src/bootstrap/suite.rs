@@ -197,7 +197,7 @@ impl Shared for Note {
         Ok(vec![copy])
     }
 
-    fn from_descriptors(descriptors: Vec<OwnedFd>) -> Result<Self> {
+    fn from_descriptors(descriptors: Vec<OwnedFd>, _: usize) -> Result<Self> {
         let [only] = <[OwnedFd; 1]>::try_from(descriptors)
             .map_err(|all| Error::bootstrap("note", format!("{} descriptors", all.len())))?;
         Ok(Self(File::from(only)))

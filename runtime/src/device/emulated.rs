@@ -72,7 +72,8 @@ impl Address {
 impl Emulated {
     /// With `len` bytes of `map` behind `at` in each block, which nobody else may touch.
     pub fn new(map: &Arc<HostMap>, at: usize, len: usize, latency: Duration) -> Result<Self> {
-        let shown = Arc::new(HostMap::reserved(map.count(), map.stride(), "SHMEM_GPU_SYMMETRIC_SIZE")?);
+        let shown =
+            Arc::new(HostMap::reserved(map.count(), map.stride(), map.home(), "SHMEM_GPU_SYMMETRIC_SIZE")?);
         let queue = Queue { state: Mutex::default(), more: Condvar::new(), latency };
         Ok(Self {
             shown: Segment::new(SegmentId::Gpu, shown, 0, len),

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{Error, Result, bootstrap::Shared, settings::Defined};
 
-/// The alignment of the first block: what a symmetric object may be aligned to at most.
+/// The alignment of the block at home: what a symmetric object may be aligned to at most.
 const BASE_ALIGN: usize = 1 << 30;
 
 /// `count` blocks of `stride` bytes in shared memory, mapped by this process.
@@ -44,6 +44,7 @@ pub struct HostMap {
     base: NonNull<u8>,
     stride: usize,
     count: usize,
+    home: usize,
     memory: OwnedFd,
     parts: Vec<Part>,
     /// Of the parts that have their own, in their order.
@@ -68,19 +69,19 @@ unsafe impl Send for HostMap {}
 unsafe impl Sync for HostMap {}
 
 impl HostMap {
-    /// Makes zeroed shared memory for `count` blocks of `stride` bytes, and maps it.
+    /// Makes zeroed shared memory for `count` blocks of `stride` bytes, and maps it. Block 0 is at home.
     pub fn new(count: usize, stride: usize) -> Result<Self> {
         let total = total(count, stride, SIZE_SETTING)?;
         let memory = memfd_create("oxshmem", MemfdFlags::CLOEXEC)
             .map_err(|e| Error::system("memfd_create for symmetric memory", e))?;
         ftruncate(&memory, total as u64).map_err(|e| Error::system("ftruncate of symmetric memory", e))?;
-        Self::map(memory, count, stride)
+        Self::map(memory, count, stride, 0)
     }
 
-    /// Addresses for `count` blocks of `stride` bytes, at which there is nothing to be loaded or stored. An error names
-    /// `setting`.
-    pub fn reserved(count: usize, stride: usize, setting: &'static str) -> Result<Self> {
-        Self::map_with(nothing()?, count, stride, ProtFlags::empty(), setting)
+    /// Addresses for `count` blocks of `stride` bytes, with block `home` at home, at which there is nothing to be loaded or
+    /// stored. An error names `setting`.
+    pub fn reserved(count: usize, stride: usize, home: usize, setting: &'static str) -> Result<Self> {
+        Self::map_with(nothing()?, count, stride, home, ProtFlags::empty(), setting)
     }
 
     /// The same with addresses that are reserved already, from `base` on, for as long as `keeper` is there.
@@ -93,17 +94,18 @@ impl HostMap {
     ) -> Result<Self> {
         let memory = nothing()?;
         let keeper = Some(Keeper(keeper));
-        Ok(Self { base, stride, count, memory, parts: Vec::new(), own: Vec::new(), keeper })
+        Ok(Self { base, stride, count, home: 0, memory, parts: Vec::new(), own: Vec::new(), keeper })
     }
 
-    fn map(memory: OwnedFd, count: usize, stride: usize) -> Result<Self> {
-        Self::map_with(memory, count, stride, ProtFlags::READ | ProtFlags::WRITE, SIZE_SETTING)
+    fn map(memory: OwnedFd, count: usize, stride: usize, home: usize) -> Result<Self> {
+        Self::map_with(memory, count, stride, home, ProtFlags::READ | ProtFlags::WRITE, SIZE_SETTING)
     }
 
     fn map_with(
         memory: OwnedFd,
         count: usize,
         stride: usize,
+        home: usize,
         access: ProtFlags,
         setting: &'static str,
     ) -> Result<Self> {
@@ -125,7 +127,7 @@ impl HostMap {
             )
         }
         .map_err(failed)?;
-        let lead = start.cast::<u8>().align_offset(BASE_ALIGN);
+        let lead = start.cast::<u8>().wrapping_add(home * stride).align_offset(BASE_ALIGN);
         // SAFETY: `lead` + `total` is at most `reserved`, so the fixed mapping replaces, and the unmappings
         // release, only pages of the reservation just made, which nobody else knows of.
         let base = unsafe {
@@ -150,7 +152,7 @@ impl HostMap {
         };
         let base =
             NonNull::new(base).ok_or_else(|| Error::bootstrap("mmap", "the kernel mapped at address 0"))?;
-        Ok(Self { base, stride, count, memory, parts: Vec::new(), own: Vec::new(), keeper: None })
+        Ok(Self { base, stride, count, home, memory, parts: Vec::new(), own: Vec::new(), keeper: None })
     }
 
     /// The same with partitions that are mapped as planned: what came of that.
@@ -250,6 +252,12 @@ impl HostMap {
         self.stride
     }
 
+    /// The block that begins at a multiple of the largest alignment: that of a PE that maps this for itself. Where PEs share
+    /// a map, the stride is such a multiple too.
+    pub fn home(&self) -> usize {
+        self.home
+    }
+
     /// How many blocks there are.
     pub fn count(&self) -> usize {
         self.count
@@ -293,7 +301,7 @@ impl Shared for HostMap {
         Ok(descriptors)
     }
 
-    fn from_descriptors(descriptors: Vec<OwnedFd>) -> Result<Self> {
+    fn from_descriptors(descriptors: Vec<OwnedFd>, block: usize) -> Result<Self> {
         let got = descriptors.len();
         let unexpected = || Error::bootstrap("share", format!("a map does not come with {got} descriptors"));
         let mut descriptors = descriptors.into_iter();
@@ -304,7 +312,13 @@ impl Shared for HostMap {
         if got != 2 + shape.own_memories() {
             return Err(unexpected());
         }
-        let mut map = Self::map(memory, shape.count, shape.stride)?;
+        if block >= shape.count {
+            return Err(Error::bootstrap(
+                "share",
+                format!("a map of {} blocks has no block {block}", shape.count),
+            ));
+        }
+        let mut map = Self::map(memory, shape.count, shape.stride, block)?;
         for part in shape.parts {
             if part.own {
                 let own = descriptors.next();
@@ -376,9 +390,11 @@ mod tests {
     #[test]
     fn a_map_made_from_descriptors_shows_the_same_memory_at_the_same_offsets() {
         let a = HostMap::new(3, 1 << 16).unwrap();
-        let b = HostMap::from_descriptors(a.to_descriptors().unwrap()).unwrap();
+        let b = HostMap::from_descriptors(a.to_descriptors().unwrap(), 1).unwrap();
         assert_eq!((b.count(), b.stride()), (3, 1 << 16));
-        assert_eq!(a.base() as usize % BASE_ALIGN, 0);
+        assert_eq!((a.home(), a.base() as usize % BASE_ALIGN), (0, 0));
+        assert_eq!((b.home(), (b.base() as usize + (1 << 16)) % BASE_ALIGN), (1, 0));
+        assert!(HostMap::from_descriptors(a.to_descriptors().unwrap(), 3).is_err());
         // SAFETY: block 2 begins inside both maps.
         unsafe {
             copy_byte(a.base().add(2 << 16), 7);
@@ -425,7 +441,7 @@ mod tests {
         ftruncate(&own, 256 << 10).unwrap();
         a.put_in_place(&part, Some(&own)).unwrap();
         (a.parts, a.own) = (vec![part], vec![own]);
-        let b = HostMap::from_descriptors(a.to_descriptors().unwrap()).unwrap();
+        let b = HostMap::from_descriptors(a.to_descriptors().unwrap(), 1).unwrap();
         assert_eq!(a.shape(), b.shape());
         for block in 0..2 {
             for (i, at) in [(64 << 10) - 1, 64 << 10, (192 << 10) - 1, 192 << 10].into_iter().enumerate() {
@@ -449,7 +465,7 @@ mod tests {
         assert_eq!(byte(&b.memory, 64 << 10), 0, "what lies below is never touched");
         let mut descriptors = a.to_descriptors().unwrap();
         descriptors.pop();
-        assert!(HostMap::from_descriptors(descriptors).is_err());
+        assert!(HostMap::from_descriptors(descriptors, 0).is_err());
     }
 
     /// Free huge pages of 2 MiB; none, which it says, if there are fewer than so many.
@@ -470,7 +486,7 @@ mod tests {
         assert_eq!((mappings[1].page_size, &mappings[1].notes), (2 << 20, &vec![]));
         let left = huge_pages(0).unwrap();
         assert!(left + 6 <= free, "{left} of {free} are left: pages are reserved before they are touched");
-        let b = HostMap::from_descriptors(a.to_descriptors().unwrap()).unwrap();
+        let b = HostMap::from_descriptors(a.to_descriptors().unwrap(), 1).unwrap();
         for block in 0..3 {
             for (i, at) in [0, (4 << 20) - 1, 4 << 20, (1 << 30) - 1].into_iter().enumerate() {
                 let at = block * (1 << 30) + at;

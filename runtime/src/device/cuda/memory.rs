@@ -249,7 +249,7 @@ impl Shared for Memory {
         }
     }
 
-    fn from_descriptors(mut descriptors: Vec<OwnedFd>) -> Result<Self> {
+    fn from_descriptors(mut descriptors: Vec<OwnedFd>, _: usize) -> Result<Self> {
         let unexpected =
             |got| Error::bootstrap("share", format!("device memory does not come with {got} descriptors"));
         let got = descriptors.len();
@@ -295,6 +295,6 @@ mod tests {
         let (kind, numbers, got) = read_head(&file).unwrap();
         assert_eq!((&*kind, numbers, got), ("ipc", [3, 4096, 0], handles));
         assert!(read_head(&write_head("vmm 3 4096", &[]).unwrap()).is_err());
-        assert!(Memory::from_descriptors(Vec::new()).is_err());
+        assert!(Memory::from_descriptors(Vec::new(), 1).is_err());
     }
 }

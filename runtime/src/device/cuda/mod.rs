@@ -181,7 +181,7 @@ impl Cuda {
             }
             None => {
                 let stride = len.max(1).next_multiple_of(crate::pe::HEAP_ALIGN);
-                HostMap::reserved(count, stride, "SHMEM_GPU_SYMMETRIC_SIZE")?
+                HostMap::reserved(count, stride, 0, "SHMEM_GPU_SYMMETRIC_SIZE")?
             }
         };
         Ok(Self {

@@ -113,6 +113,11 @@ impl Layout {
         self.len == 0
     }
 
+    /// The largest pages that a partition asks for, or what everything is aligned to.
+    pub fn largest_page(&self) -> usize {
+        self.places.iter().map(Place::grain).max().unwrap_or(GRAIN)
+    }
+
     /// Where the executable's globals begin, on pages of their own.
     pub fn statics_at(&self) -> usize {
         self.statics_at

@@ -80,8 +80,8 @@ impl Shared for Directory {
         self.0.to_descriptors()
     }
 
-    fn from_descriptors(descriptors: Vec<OwnedFd>) -> Result<Self> {
-        HostMap::from_descriptors(descriptors).map(Self)
+    fn from_descriptors(descriptors: Vec<OwnedFd>, _: usize) -> Result<Self> {
+        HostMap::from_descriptors(descriptors, 0).map(Self)
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
         let all: Vec<Vec<u8>> =
             (0..100usize).map(|pe| (0..pe * 7 % 300).map(|i| (i + pe) as u8).collect()).collect();
         let made = Directory::new(&all).unwrap();
-        let opened = Directory::from_descriptors(made.to_descriptors().unwrap()).unwrap();
+        let opened = Directory::from_descriptors(made.to_descriptors().unwrap(), 1).unwrap();
         for (pe, published) in all.iter().enumerate() {
             assert_eq!(&made.of(pe).unwrap(), published);
             assert_eq!(&opened.of(pe).unwrap(), published);
