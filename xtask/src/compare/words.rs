@@ -274,8 +274,9 @@ impl Figure {
             _ => over(self.of_bound(), 1.6, "× bound"),
         };
         let [without, with] = self.cycles.each_ref().map(|cycles| median(cycles));
-        let threads =
-            with.zip(without).and_then(|(with, without)| over(with / without, 1.2, "× with threads"));
+        let in_cycles = with.zip(without).map(|(with, without)| with / without);
+        let threads = in_cycles
+            .and_then(|in_cycles| over(in_cycles.min(self.threads / self.ours), 1.2, "× with threads"));
         let missed: Vec<_> = first.into_iter().chain(threads.filter(|_| name != "waiting")).collect();
         if missed.is_empty() { "met".into() } else { format!("missed: {}", missed.join(", ")) }
     }
