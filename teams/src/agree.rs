@@ -103,7 +103,7 @@ pub async fn agree(group: &Group, call: Call, votes: Votes) -> Result<Verdict> {
         proposal.merge(&read(group, slot(group, child)));
     }
     if let Some((parent, place)) = tree.parent() {
-        group.put_bytes(slot(group, place), bytes(&proposal), Flag::Proposal(place), number, parent)?;
+        group.put_bytes(slot(group, place), bytes(&proposal), Flag::Proposal(place), number, parent);
         wait(group, Flag::Verdict, number).await?;
         proposal = read(group, slot(group, RADIX));
     } else if let Some(wire) = wire {
@@ -117,7 +117,7 @@ pub async fn agree(group: &Group, call: Call, votes: Votes) -> Result<Verdict> {
     }
     // A child takes the verdict before it proposes again, so the slot is free.
     for child in tree.children() {
-        group.put_bytes(slot(group, RADIX), bytes(&proposal), Flag::Verdict, number, child)?;
+        group.put_bytes(slot(group, RADIX), bytes(&proposal), Flag::Verdict, number, child);
     }
     let differing = (proposal.other_pe != 0).then(|| {
         [(proposal.pe as usize, proposal.call), (proposal.other_pe as usize - 1, proposal.other_call)]
@@ -142,7 +142,7 @@ impl Proposal {
 
 async fn wait(group: &Group, flag: Flag, number: u64) -> Result<()> {
     let mut wait = NumberWait::default();
-    poll_fn(|cx| wait.poll(group, group.flag(flag), number, || cx.waker().clone())).await
+    poll_fn(|cx| wait.poll(group, flag.place(), number, || cx.waker().clone())).await
 }
 
 fn slot(group: &Group, index: usize) -> Span {

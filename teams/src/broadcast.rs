@@ -85,7 +85,7 @@ pub(crate) async fn broadcast_here(group: &Group, bytes: Option<Vec<u8>>, root: 
     let parent = tree.parent();
     if let Some((parent, place)) = parent {
         // All chunks of earlier broadcasts are taken: the parent, whoever it was then, may send.
-        group.set(Flag::ChunkTaken(place), base, parent)?;
+        group.set(Flag::ChunkTaken(place), base, parent);
     }
 
     let mut whole = match parent {
@@ -121,11 +121,11 @@ pub(crate) async fn broadcast_here(group: &Group, bytes: Option<Vec<u8>>, root: 
         for (place, child) in tree.children().enumerate() {
             // The chunk that had this slot before is taken.
             wait(group, Flag::ChunkTaken(place), base.max(number.saturating_sub(SLOTS))).await?;
-            group.put_bytes(slot(chunk.len()), &chunk, Flag::Chunk, number, child)?;
+            group.put_bytes(slot(chunk.len()), &chunk, Flag::Chunk, number, child);
         }
         if let Some((parent, place)) = parent {
             whole.extend_from_slice(&chunk[header..]);
-            group.set(Flag::ChunkTaken(place), number, parent)?;
+            group.set(Flag::ChunkTaken(place), number, parent);
         }
         done += chunk.len() - header;
     }
@@ -135,7 +135,7 @@ pub(crate) async fn broadcast_here(group: &Group, bytes: Option<Vec<u8>>, root: 
 
 async fn wait(group: &Group, flag: Flag, number: u64) -> Result<()> {
     let mut wait = NumberWait::default();
-    poll_fn(|cx| wait.poll(group, group.flag(flag), number, || cx.waker().clone())).await
+    poll_fn(|cx| wait.poll(group, flag.place(), number, || cx.waker().clone())).await
 }
 
 fn slot(group: &Group, number: u64, len: usize) -> Span {

@@ -134,8 +134,8 @@ impl Direct {
                 Step::Called => Poll::Ready(Ok(())),
                 Step::Notice(notice) => notice.poll(group, &waker),
                 Step::Meet(meeting) => meeting.poll(group, buffers, &waker),
-                Step::Taken(wait, taken) => wait.poll(group, group.flag(Flag::Taken), *taken, &waker),
-                Step::Given(wait, given) => wait.poll(group, group.flag(Flag::Given), *given, &waker),
+                Step::Taken(wait, taken) => wait.poll(group, Flag::Taken.place(), *taken, &waker),
+                Step::Given(wait, given) => wait.poll(group, Flag::Given.place(), *given, &waker),
                 Step::Sync(sync) => sync.poll(group, &waker),
             };
             match came {

@@ -9,17 +9,18 @@ use std::{
     task::{Context as TaskContext, Poll, Waker},
 };
 
-use oxshmem_ops::{Cmp, Context, ContextOptions, Members, Wait, wait::WordWait};
-use oxshmem_runtime::{Error, Pe, Result};
+use oxshmem_ops::{Cmp, Context, ContextOptions, Members, wait::WordWait};
+use oxshmem_runtime::{Error, Pe, Result, memory::copy};
 use oxshmem_spaces::{SymRef, SymSlice, allocation::Allocation};
 
 use crate::{
     choice::Choices,
-    scratch::{self, INLINE, LINE, PAYLOAD_AT, SLOTS, TEAM_BYTES},
+    scratch::{self, SLOTS, TEAM_BYTES},
     signature::Signature,
     span::{Memory, Span},
     tree::RADIX,
     wide::Wide,
+    words::{self, Slot, TeamWords, Words},
 };
 
 /// A word through which PEs of a team signal each other. All only grow.
@@ -83,30 +84,44 @@ impl Flag {
         }
     }
 
-    /// The index of the word among those of the team's scratch memory.
+    /// Where it is in the team's scratch memory.
     #[inline(always)]
-    pub(crate) fn word(self) -> usize {
-        scratch::flag(self.index()) / size_of::<u64>()
+    pub(crate) fn place(self) -> usize {
+        scratch::flag(self.index())
     }
 }
 
 const _: () = assert!(ROUNDS + 9 + 2 * RADIX + LANES < scratch::FLAGS);
 
-/// What goes into a slot behind its signature, as words: up to [`INLINE`] bytes, or nothing.
+/// Words of a PE's scratch memory that come to a number, and all of it is over then: one, or a row of which one is left out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Payload {
-    words: [u64; INLINE.div_ceil(size_of::<u64>())],
-    count: usize,
+pub(crate) struct Awaited {
+    /// Where the first is.
+    pub(crate) place: usize,
+    pub(crate) number: u64,
+    /// From the lowest bit: how many there are, 0 for one alone, which is left out, and bytes from one to the next.
+    pub(crate) row: usize,
 }
 
-impl Payload {
-    pub(crate) const EMPTY: Self = Self { words: [0; _], count: 0 };
+impl Awaited {
+    /// The word at a place.
+    #[inline(always)]
+    pub(crate) fn one(place: usize, number: u64) -> Self {
+        Self { place, number, row: 0 }
+    }
 
-    /// A copy of `bytes`, which fit.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
-        let mut payload = Self { count: bytes.len().div_ceil(size_of::<u64>()), ..Self::EMPTY };
-        bytemuck::bytes_of_mut(&mut payload.words)[..bytes.len()].copy_from_slice(bytes);
-        payload
+    /// `n` words from `place` on, that many bytes apart, without one.
+    #[inline(always)]
+    pub(crate) fn row(place: usize, step: usize, n: usize, without: usize, number: u64) -> Self {
+        debug_assert!(n < 1 << 16 && without < 1 << 16);
+        Self { place, number, row: n | without << 16 | step << 32 }
+    }
+
+    /// The places of all.
+    #[inline(always)]
+    fn places(self) -> impl Iterator<Item = usize> {
+        let (n, without, step) = (self.row & 0xffff, self.row >> 16 & 0xffff, self.row >> 32);
+        (0..n).filter(move |&i| i != without).map(move |i| self.place + i * step)
     }
 }
 
@@ -164,8 +179,9 @@ pub struct Group {
     n_pes: usize,
     /// The team, if it has members on other hosts.
     wide: Option<Arc<Wide>>,
-    /// The team's scratch memory, as words and as a span.
+    /// The team's scratch memory: to be waited for, as words of all PEs, and as a span.
     words: SymSlice<u64>,
+    numbers: TeamWords,
     scratch: Span,
     pub(crate) memory: Memory,
     /// Where in the symmetric memory the host's image of device memory begins; far behind all of it if there is none.
@@ -221,6 +237,7 @@ impl Group {
             my_pe,
             n_pes,
             wide,
+            numbers: TeamWords::new(pe.scratch(), range.start, pe.block()),
             words: SymSlice::new(allocation, TEAM_BYTES / size_of::<u64>()),
             scratch: memory.scratch(range),
             memory,
@@ -332,16 +349,23 @@ impl Group {
         Some(next(&self.streamed))
     }
 
-    /// This PE's instance of a flag.
-    #[inline(always)]
-    pub(crate) fn flag(&self, flag: Flag) -> SymRef<'_, u64> {
-        self.words.at(flag.word())
-    }
-
     /// This PE's instance of the word at a place of the scratch memory.
     #[inline(always)]
     pub(crate) fn word(&self, place: usize) -> SymRef<'_, u64> {
         self.words.at(place / size_of::<u64>())
+    }
+
+    /// This PE's slot at a place of the scratch memory.
+    #[inline(always)]
+    pub(crate) fn slot(&self, place: usize) -> &Slot {
+        words::slot(self.numbers.own(), place)
+    }
+
+    /// The words of a PE's scratch memory, and where its memory is.
+    #[inline(always)]
+    pub(crate) fn words_of(&self, pe: usize) -> (&Words, usize) {
+        let block = self.block(pe);
+        (self.numbers.of(block), block)
     }
 
     /// Bytes of the team's scratch memory.
@@ -391,29 +415,31 @@ impl Group {
 
     /// Sets a flag of a PE.
     #[inline(always)]
-    pub(crate) fn set(&self, flag: Flag, value: u64, pe: usize) -> Result<()> {
-        self.set_word(self.flag(flag), value, pe)
+    pub(crate) fn set(&self, flag: Flag, value: u64, pe: usize) {
+        self.count_message();
+        self.set_number(self.words_of(pe), flag.place(), value);
     }
 
-    /// Sets a word of a PE. All that was written to it before is visible first.
+    /// Sets the word at `place` of a PE, and wakes the PE if it sleeps.
     #[inline(always)]
-    pub(crate) fn set_word(&self, word: SymRef<'_, u64>, value: u64, pe: usize) -> Result<()> {
-        self.count_message();
-        under_way(self.context.signal_set(word, value, pe))
+    fn set_number(&self, (words, block): (&Words, usize), place: usize, value: u64) {
+        // Release: who sees it sees all that was written before.
+        words::word(words, place).store(value, Ordering::Release);
+        self.memory.ring(self.pe.shm(), self.scratch.offset() + place, block);
     }
 
     /// Adds to a flag of a PE.
     #[inline(always)]
     pub(crate) fn add(&self, flag: Flag, value: u64, pe: usize) -> Result<()> {
         self.count_message();
-        under_way(self.context.signal_add(self.flag(flag), value, pe))
+        under_way(self.context.signal_add(self.word(flag.place()), value, pe))
     }
 
     /// Adds to a flag of a PE of this host, and returns what it was.
     #[inline(always)]
     pub(crate) fn fetch_add(&self, flag: Flag, value: u64, pe: usize) -> Result<u64> {
         self.count_message();
-        let mut operation = self.context.fetch_add(self.flag(flag), value, pe);
+        let mut operation = self.context.fetch_add(self.word(flag.place()), value, pe);
         match Pin::new(&mut operation).poll(&mut TaskContext::from_waker(Waker::noop())) {
             Poll::Ready(before) => before,
             Poll::Pending => Err(Error::bootstrap("collective", "a counter is not on this host")),
@@ -436,63 +462,68 @@ impl Group {
         self.looks.store(sum - sum / LOOKS + looks, Ordering::Relaxed);
     }
 
+    /// Whether messages take long.
+    #[inline(always)]
+    pub(crate) fn is_far(&self) -> bool {
+        self.looks.load(Ordering::Relaxed) >= LOOKS * FAR
+    }
+
     /// Gets hold of the cache line at `place` of a PE, which it is going to send to next, while nobody looks at it yet: a
     /// store to a line that another PE looks at takes as long as a message. Where messages are quick it costs more than it
     /// gains.
     #[inline(always)]
     pub(crate) fn prepare(&self, place: usize, pe: usize) {
-        if self.looks.load(Ordering::Relaxed) < LOOKS * FAR {
-            return;
+        if self.is_far() {
+            copy::prefetch_write(words::word(self.words_of(pe).0, place));
         }
-        self.memory.prefetch_write(self.scratch(place, LINE), self.block(pe));
     }
 
-    /// Puts `signature` and a payload that fits into the slot at `place` of a PE, then sets its number.
+    /// Puts `signature` into the slot at `place` of a PE, then sets its number. The payload is there already.
     #[inline(always)]
-    pub(crate) fn send(
-        &self,
-        place: usize,
-        number: u64,
-        signature: Signature,
-        payload: &Payload,
-        pe: usize,
-    ) -> Result<()> {
+    pub(crate) fn send(&self, place: usize, number: u64, signature: Signature, pe: usize) {
+        self.send_to(self.words_of(pe), place, number, signature);
+    }
+
+    /// The same to the PE with these words.
+    #[inline(always)]
+    pub(crate) fn send_to(&self, to: (&Words, usize), place: usize, number: u64, signature: Signature) {
         self.count_message();
-        let to = self.block(pe);
-        self.memory.write_words(self.scratch(place + size_of::<u64>(), 16), to, &signature.words_of(self.me));
-        let words = &payload.words[..payload.count];
-        self.memory.write_words(self.scratch(place + PAYLOAD_AT, size_of_val(words)), to, words);
-        // A release: who sees the number sees the words.
-        under_way(self.context.signal_set(self.word(place), number, pe))
+        let [_, what, len] = words::slot(to.0, place);
+        let words = signature.words_of(self.me);
+        // Relaxed: whoever reads them has seen the number.
+        what.store(words[0], Ordering::Relaxed);
+        len.store(words[1], Ordering::Relaxed);
+        self.set_number(to, place, number);
     }
 
     /// The signature in the slot at `place` of this PE, and who sent it, once its number has come.
     #[inline(always)]
     pub(crate) fn received(&self, place: usize) -> (Signature, usize) {
-        Signature::received([self.word(place + 8).load(), self.word(place + 16).load()])
-    }
-
-    /// A copy of bytes of this PE, if they fit into a slot; otherwise nothing.
-    #[inline(always)]
-    pub(crate) fn payload(&self, span: Span) -> Payload {
-        let mut payload = Payload::EMPTY;
-        if span.len() <= INLINE {
-            payload.count = span.len().div_ceil(size_of::<u64>());
-            self.memory.read(span, &mut bytemuck::bytes_of_mut(&mut payload.words)[..span.len()]);
-        }
-        payload
+        let [_, what, len] = words::slot(self.numbers.own(), place);
+        Signature::received([what.load(Ordering::Relaxed), len.load(Ordering::Relaxed)])
     }
 
     /// Puts private bytes to a place of a PE's scratch memory, then sets a flag there.
-    pub(crate) fn put_bytes(&self, to: Span, bytes: &[u8], flag: Flag, value: u64, pe: usize) -> Result<()> {
+    pub(crate) fn put_bytes(&self, to: Span, bytes: &[u8], flag: Flag, value: u64, pe: usize) {
         self.memory.write_to(to, self.block(pe), bytes);
-        self.set(flag, value, pe)
+        self.set(flag, value, pe);
     }
 
-    /// Whether `word` has come to `number`, and not only because it is poisoned.
+    /// Whether the word at `place` of this PE has come to `number`, and not only because it is poisoned.
     #[inline(always)]
-    pub(crate) fn has_come(&self, word: SymRef<'_, u64>, number: u64) -> bool {
-        word.test(Cmp::Ge, number) && is_come(word.load(), number)
+    pub(crate) fn has_come(&self, place: usize, number: u64) -> bool {
+        // Acquire: with the number comes what was written before it.
+        let seen = words::word(self.numbers.own(), place).load(Ordering::Acquire);
+        seen >= number && is_come(seen, number)
+    }
+
+    /// The same for all of them.
+    #[inline(always)]
+    pub(crate) fn have_come(&self, awaited: Awaited) -> bool {
+        match awaited.row {
+            0 => self.has_come(awaited.place, awaited.number),
+            _ => awaited.places().all(|place| self.has_come(place, awaited.number)),
+        }
     }
 
     /// Says on all PEs that this one and another of this host called different things; whoever waits on the team ends with
@@ -644,16 +675,31 @@ fn under_way<T, F: Future<Output = Result<T>> + Unpin>(mut operation: F) -> Resu
 pub(crate) struct NumberWait(WordWait);
 
 impl NumberWait {
-    /// Ready when `word` has come to `number`. The first look may spin. Asks for the waker only if there is
-    /// something to wait for.
-    #[inline]
+    /// Ready when the word at `place` of this PE has come to `number`. The first look may spin. Asks for the waker only if
+    /// there is something to wait for.
+    #[inline(always)]
     pub(crate) fn poll(
         &mut self,
         group: &Group,
-        word: SymRef<'_, u64>,
+        place: usize,
         number: u64,
         waker: impl FnOnce() -> Waker,
     ) -> Poll<Result<()>> {
+        if self.is_unwatched() && group.has_come(place, number) {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_slowly(group, place, number, waker)
+    }
+
+    #[inline(never)]
+    fn poll_slowly(
+        &mut self,
+        group: &Group,
+        place: usize,
+        number: u64,
+        waker: impl FnOnce() -> Waker,
+    ) -> Poll<Result<()>> {
+        let word = group.word(place);
         let seen = match self.0.look(word, Cmp::Ge, number) {
             Some(seen) => seen,
             None => match self.0.watch(word, Cmp::Ge, number, &waker()) {
@@ -676,4 +722,4 @@ impl NumberWait {
     }
 }
 
-const _: () = assert!(LINE.is_multiple_of(size_of::<u64>()));
+const _: () = assert!(scratch::LINE.is_multiple_of(size_of::<u64>()));

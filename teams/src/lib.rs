@@ -14,8 +14,8 @@
 //! | [`agree`] | what a collective allocation agrees on |
 //!
 //! Below them: `queue` has the order of collectives and their futures, `choice` the table of algorithms, `exchange`
-//! what is small, `stream` what comes from one, `direct` what is large, `messages` what is large without shared memory, `staged` what is in device memory, `group` the messages, `scratch` and `span` the memory;
-//! `wide` has what teams with members on several hosts do between these.
+//! what is small, `stream` what comes from one, `direct` what is large, `messages` what is large without shared memory, `staged` what is
+//! in device memory, `group` the messages, `scratch`, `words` and `span` the memory; `wide` has what teams with members on several hosts do between these.
 
 pub mod active_set;
 pub mod agree;
@@ -42,6 +42,7 @@ pub mod sync;
 pub mod team;
 mod tree;
 mod wide;
+mod words;
 
 pub use active_set::ActiveSet;
 pub use group::Group;

@@ -36,7 +36,7 @@ fn put(group: &Group, to: Span, from: Span, pe: usize, lane: usize) -> Result<()
 async fn arrivals(group: &Group, lane: usize, count: usize) -> Result<()> {
     let number = group.expect(lane, count as u64);
     let mut wait = NumberWait::default();
-    poll_fn(|cx| wait.poll(group, group.flag(Flag::Lane(lane)), number, || cx.waker().clone())).await
+    poll_fn(|cx| wait.poll(group, Flag::Lane(lane).place(), number, || cx.waker().clone())).await
 }
 
 /// Hands the parts of `dest` around a ring, beginning with this PE's own, until all PEs have all.

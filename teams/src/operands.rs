@@ -108,13 +108,15 @@ impl<'a> Operands<'a> {
         Ok(())
     }
 
-    /// Has the PEs reach into each other's memory.
+    /// Has the PEs reach into each other's memory. Not inline, as what follows, so that the way of the small ones stays narrow.
+    #[inline(never)]
     pub(crate) fn direct(self, work: Work, signature: Signature) -> Collective<'a> {
         self.core.direct(Direct::new(work, signature, self.source, self.dest), self.memory)
     }
 
     /// Leaves the collective of a team on several hosts to a task.
     #[cold]
+    #[inline(never)]
     pub(crate) fn across<F>(
         self,
         wide: &Arc<Wide>,
@@ -129,6 +131,7 @@ impl<'a> Operands<'a> {
     }
 
     /// Leaves the collective to a task, which owns its memory.
+    #[inline(never)]
     pub(crate) fn task<F>(
         self,
         signature: Signature,

@@ -4,19 +4,19 @@
 //! its PE exists; what keeps the bytes from being allocated to somebody else is said where spans are kept
 //! (`queue`). Everything here copies, by copies that tolerate races.
 
-use std::{
-    ops::Range,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::ops::Range;
 
 use oxshmem_runtime::{
     Pe,
     memory::{Segment, SegmentId, copy},
-    transport::Place,
+    transport::{Place, Shm},
 };
 use oxshmem_spaces::{Element, SymView};
 
-use crate::reduction::Kernel;
+use crate::{
+    reduction::Kernel,
+    words::{self, Slot},
+};
 
 /// Some bytes of a segment, in bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,11 +72,22 @@ pub(crate) struct Memory {
     scratch: Segment,
     heap: Segment,
     me: usize,
+    /// Where this PE's begin.
+    own_scratch: *mut u8,
+    own_heap: *mut u8,
 }
+
+// SAFETY: the pointers are addresses in the segments, which are `Send`.
+unsafe impl Send for Memory {}
+// SAFETY: as above; whatever is behind them is copied in ways that tolerate races.
+unsafe impl Sync for Memory {}
 
 impl Memory {
     pub(crate) fn new(pe: &Pe) -> Self {
-        Self { scratch: pe.scratch(), heap: pe.symmetric(), me: pe.block() }
+        let (scratch, heap, me) = (pe.scratch(), pe.symmetric(), pe.block());
+        assert!(me < scratch.blocks() && me < heap.blocks());
+        let [own_scratch, own_heap] = [&scratch, &heap].map(|segment| segment.address_unchecked(me, 0));
+        Self { scratch, heap, me, own_scratch, own_heap }
     }
 
     /// Bytes of the scratch memory.
@@ -94,6 +105,17 @@ impl Memory {
         }
     }
 
+    /// The address of this PE's bytes.
+    #[inline(always)]
+    fn here(&self, span: Span) -> *mut u8 {
+        let start = match span.segment {
+            SegmentId::Heap => self.own_heap,
+            SegmentId::Scratch => self.own_scratch,
+            SegmentId::Gpu => unreachable!("collectives work on the host's image of device memory"),
+        };
+        start.wrapping_add(span.offset)
+    }
+
     /// The place of `span` on the PE with that number in the world.
     #[inline(always)]
     fn place(&self, span: Span, block: usize) -> Place<'_> {
@@ -104,7 +126,9 @@ impl Memory {
     /// Copies this PE's bytes to `to`, as many as both have.
     #[inline(always)]
     pub(crate) fn read(&self, from: Span, to: &mut [u8]) {
-        self.read_from(from, self.me, to);
+        assert_eq!(from.len, to.len());
+        // SAFETY: a span is in bounds; `to` has as many bytes.
+        unsafe { copy::copy(to.as_mut_ptr(), self.here(from), to.len()) }
     }
 
     /// Copies the bytes of a PE to `to`.
@@ -118,7 +142,9 @@ impl Memory {
     /// Copies `from` to this PE's bytes.
     #[inline(always)]
     pub(crate) fn write(&self, to: Span, from: &[u8]) {
-        self.write_to(to, self.me, from);
+        assert_eq!(to.len, from.len());
+        // SAFETY: as in `read`.
+        unsafe { copy::copy(self.here(to), from.as_ptr(), from.len()) }
     }
 
     /// Copies `from` to the bytes of a PE. Wakes nobody: a flag follows.
@@ -129,21 +155,41 @@ impl Memory {
         unsafe { copy::copy(self.place(to, block).address(), from.as_ptr(), from.len()) }
     }
 
-    /// Copies `from` to the words of a PE, which are aligned. Wakes nobody: a flag follows.
+    /// Copies bytes of this PE to as many of its own.
     #[inline(always)]
-    pub(crate) fn write_words(&self, to: Span, block: usize, from: &[u64]) {
-        assert!(to.len == size_of_val(from) && to.offset.is_multiple_of(align_of::<u64>()));
-        let to = self.place(to, block).address().cast::<u64>();
-        for (i, &word) in from.iter().enumerate() {
-            // SAFETY: in bounds and aligned. Relaxed: whoever reads it has seen the flag.
-            unsafe { AtomicU64::from_ptr(to.add(i)).store(word, Ordering::Relaxed) };
+    pub(crate) fn copy_here(&self, to: Span, from: Span) {
+        assert_eq!(to.len, from.len);
+        if to != from {
+            // SAFETY: as in `copy`.
+            unsafe { copy::copy(self.here(to), self.here(from), to.len) }
         }
     }
 
-    /// Prepares for a store to the first cache line of a PE's bytes.
+    /// Copies this PE's bytes into the payload of a slot, where there is room for them.
     #[inline(always)]
-    pub(crate) fn prefetch_write(&self, span: Span, block: usize) {
-        copy::prefetch_write(self.place(span, block).address());
+    pub(crate) fn copy_to_slot(&self, slot: &Slot, from: Span) {
+        // SAFETY: the span is in bounds.
+        unsafe { words::fill(slot, self.here(from), from.len) }
+    }
+
+    /// Copies the payload of a slot to as many of this PE's bytes.
+    #[inline(always)]
+    pub(crate) fn copy_from_slot(&self, to: Span, slot: &Slot) {
+        // SAFETY: as above.
+        unsafe { words::take(self.here(to), slot, to.len) }
+    }
+
+    /// Copies the payload of a slot to as many private bytes.
+    #[inline(always)]
+    pub(crate) fn read_slot(&self, slot: &Slot, to: &mut [u8]) {
+        // SAFETY: as many bytes as it has.
+        unsafe { words::take(to.as_mut_ptr(), slot, to.len()) }
+    }
+
+    /// Wakes a PE if it sleeps and may wait for the word at `offset` of its scratch memory, which was just stored.
+    #[inline(always)]
+    pub(crate) fn ring(&self, shm: &Shm, offset: usize, block: usize) {
+        shm.ring(Place { segment: &self.scratch, block, offset }, size_of::<u64>());
     }
 
     /// Copies bytes of one PE to as many of another. Wakes nobody.

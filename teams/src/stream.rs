@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 use oxshmem_runtime::Result;
 
 use crate::{
-    group::{Group, NumberWait, Payload},
+    group::{Awaited, Group, NumberWait},
     scratch::{self, INLINE, PAYLOAD_AT},
     signature::Signature,
     span::Span,
@@ -75,10 +75,11 @@ impl Stream {
         self.signature
     }
 
-    /// The number that it waits for last, if that is all it does before it ends here: the place of the word.
+    /// What it waits for last, if that is all it does before it ends here.
     #[inline(always)]
-    pub(crate) fn last_wait(&self, group: &Group) -> Option<(usize, u64)> {
-        (matches!(self.step, Step::Parent) && !self.has_children(group)).then(|| (self.slot(), self.number))
+    pub(crate) fn last_wait(&self, group: &Group) -> Option<Awaited> {
+        let is_last = matches!(self.step, Step::Parent) && !self.has_children(group);
+        is_last.then(|| Awaited::one(self.slot(), self.number))
     }
 
     /// Whether nothing is left to do.
@@ -110,7 +111,7 @@ impl Stream {
         if group.me() == self.root {
             self.pass_on(group, self.source)?;
             self.step = Step::Done;
-        } else if group.has_come(group.word(self.slot()), number) {
+        } else if group.has_come(self.slot(), number) {
             // A root that is ahead.
             self.take(group)?;
         }
@@ -146,7 +147,7 @@ impl Stream {
                 },
                 Step::Parent => {
                     let slot = self.slot();
-                    match self.wait.poll(group, group.word(slot), self.number, &waker) {
+                    match self.wait.poll(group, slot, self.number, &waker) {
                         Poll::Pending => return Poll::Pending,
                         Poll::Ready(came) => came?,
                     }
@@ -182,15 +183,9 @@ impl Stream {
         if let Some(to_root) = self.pushed {
             return self.push(group, from, to_root);
         }
-        let mut children = self.tree(group).children().peekable();
-        if children.peek().is_some() {
-            let payload = group.payload(from);
-            for child in children {
-                if from.len() > INLINE {
-                    group.memory.copy(self.payload(group), group.block(child), from, me);
-                }
-                group.send(self.slot(), self.number, self.signature, &payload, child)?;
-            }
+        for child in self.tree(group).children() {
+            group.memory.copy(self.payload(group), group.block(child), from, me);
+            group.send(self.slot(), self.number, self.signature, child);
         }
         group.memory.copy(self.dest, me, from, me);
         Ok(())
@@ -202,7 +197,7 @@ impl Stream {
         let me = group.here();
         for child in self.tree(group).children() {
             group.memory.copy(self.dest, group.block(child), from, me);
-            group.send(self.slot(), self.number, self.signature, &Payload::EMPTY, child)?;
+            group.send(self.slot(), self.number, self.signature, child);
         }
         if to_root && group.me() == self.root {
             group.memory.copy(self.dest, me, from, me);

@@ -18,7 +18,7 @@ use std::{
 use oxshmem_runtime::{Result, settings::SyncAlgorithm};
 
 use crate::{
-    group::{Flag, Group, NumberWait},
+    group::{Awaited, Flag, Group, NumberWait},
     tree::Tree,
 };
 
@@ -63,7 +63,7 @@ impl Sync {
                 let before = group.fetch_add(Flag::Counter, 1, 0)?;
                 if before + 1 == number * group.n() as u64 {
                     for pe in (0..group.n()).filter(|&pe| pe != group.me()) {
-                        group.set(Flag::Release, number, pe)?;
+                        group.set(Flag::Release, number, pe);
                     }
                     Step::Done
                 } else {
@@ -71,15 +71,15 @@ impl Sync {
                 }
             }
             SyncAlgorithm::Tree => {
-                if Tree::new(group.me(), group.n(), 0).children().next().is_some() {
-                    Step::Children
-                } else {
+                if is_leaf(group) {
                     self.rise(group)?
+                } else {
+                    Step::Children
                 }
             }
             SyncAlgorithm::Flat => {
                 for distance in 1..group.n() as u32 {
-                    group.set(self.round(distance), number, self.after(group, distance as usize))?;
+                    group.set(self.round(distance), number, self.after(group, distance as usize));
                 }
                 Step::From(1)
             }
@@ -91,39 +91,29 @@ impl Sync {
         Ok(())
     }
 
-    /// Whether this PE has something to do after its next wait: others may depend on its going on.
+    /// What it waits for now, if nothing is to be done after it: otherwise others may depend on its going on.
     #[inline(always)]
-    pub(crate) fn owes(&self, group: &Group) -> bool {
+    pub(crate) fn last_wait(&self, group: &Group) -> Option<Awaited> {
+        let one = |flag: Flag| Awaited::one(flag.place(), self.number);
         match self.step {
-            Step::Round(round) => (2usize << round) < group.n(),
-            Step::From(distance) => distance as usize + 1 < group.n(),
-            Step::Called | Step::Children => true,
-            Step::Release { tree } => tree && Tree::new(group.me(), group.n(), 0).children().next().is_some(),
-            Step::Done => false,
-        }
-    }
-
-    /// What it waits for now.
-    #[inline(always)]
-    pub(crate) fn waits_for(&self) -> Option<(Flag, u64)> {
-        match self.step {
-            Step::Round(round) | Step::From(round) => Some((self.round(round), self.number)),
-            Step::Release { .. } => Some((Flag::Release, self.number)),
+            Step::Round(round) => ((2usize << round) >= group.n()).then(|| one(self.round(round))),
+            Step::From(distance) if distance as usize + 1 == group.n() => Some(one(self.round(distance))),
+            // Flags by distance, of which there is none at 0.
+            Step::From(_) => {
+                let [first, next] = [0, 1].map(|distance| self.round(distance).place());
+                Some(Awaited::row(first, next - first, group.n(), 0, self.number))
+            }
+            Step::Release { tree } => (!tree || is_leaf(group)).then(|| one(Flag::Release)),
             Step::Called | Step::Children | Step::Done => None,
         }
-    }
-
-    /// What it waits for last, if nothing is to be done after it.
-    #[inline(always)]
-    pub(crate) fn last_wait(&self, group: &Group) -> Option<(Flag, u64)> {
-        self.waits_for().filter(|_| !self.owes(group))
     }
 
     /// Whether its last wait is over, nothing watches for it, and nothing is to be done after it.
     #[inline(always)]
     pub(crate) fn is_over(&self, group: &Group) -> bool {
-        let over = |(flag, value)| group.has_come(group.flag(flag), value);
-        self.wait.is_unwatched() && !self.owes(group) && self.waits_for().is_none_or(over)
+        let ended = matches!(self.step, Step::Done);
+        self.wait.is_unwatched()
+            && (ended || self.last_wait(group).is_some_and(|awaited| group.have_come(awaited)))
     }
 
     /// Goes on as far as possible. `waker` is asked for only when there is something to wait for.
@@ -142,7 +132,7 @@ impl Sync {
                 }
                 Step::Release { .. } => (Flag::Release, self.number),
             };
-            match self.wait.poll(group, group.flag(flag), value, &waker) {
+            match self.wait.poll(group, flag.place(), value, &waker) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(came) => came?,
             }
@@ -186,8 +176,8 @@ impl Sync {
     #[inline(always)]
     fn signal(&self, group: &Group, round: u32) -> Result<()> {
         let pe = self.after(group, 1 << round);
-        group.set(self.round(round), self.number, pe)?;
-        group.prepare(Flag::Round(round, self.number.is_multiple_of(2)).word() * size_of::<u64>(), pe);
+        group.set(self.round(round), self.number, pe);
+        group.prepare(Flag::Round(round, self.number.is_multiple_of(2)).place(), pe);
         Ok(())
     }
 
@@ -204,10 +194,15 @@ impl Sync {
 
     fn fall(&self, group: &Group) -> Result<Step> {
         for child in Tree::new(group.me(), group.n(), 0).children() {
-            group.set(Flag::Release, self.number, child)?;
+            group.set(Flag::Release, self.number, child);
         }
         Ok(Step::Done)
     }
+}
+
+/// Whether nobody is below this PE in the tree.
+fn is_leaf(group: &Group) -> bool {
+    Tree::new(group.me(), group.n(), 0).children().next().is_none()
 }
 
 /// Waits inside of a [`Team::run`](crate::Team::run) for every PE to come to the same point.

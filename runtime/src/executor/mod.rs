@@ -161,6 +161,9 @@ impl Executor {
     /// to do. In one process the awaited PE may be a task of this very thread, so not even that.
     #[cold]
     fn yield_until(&self, mut ready: impl FnMut() -> bool) -> bool {
+        if ready() {
+            return true;
+        }
         if self.bell.is_in_process() {
             return false;
         }

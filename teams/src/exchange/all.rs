@@ -21,13 +21,13 @@ impl Exchange {
                 Deal::Alltoalls { .. } => {
                     let [block, ..] = buffers.get(self.block(group).1);
                     self.pack(group, pe, block);
-                    self.send(group, me, block, pe)?;
+                    self.send(group, me, block, pe);
                 }
                 Deal::Collect { .. } if self.bytes() > self.most_collected(group) => {
                     // Its length is in the signature; the rest goes another way.
-                    self.send(group, me, &[], pe)?;
+                    self.send(group, me, &[], pe);
                 }
-                _ => self.send_span(group, me, self.given(group, pe), pe)?,
+                _ => self.send_span(group, me, self.given(group, pe), pe),
             }
         }
         for pe in (me + 1..n).chain(0..me) {
@@ -89,7 +89,7 @@ impl Exchange {
             group.memory.write_to(self.payload(group, n, self.bytes()), first, total);
         }
         for pe in (0..n).filter(|&pe| pe != me) {
-            group.set(Flag::Scattered, self.number, pe)?;
+            group.set(Flag::Scattered, self.number, pe);
         }
         self.take_all(group, buffers)?;
         Ok(Step::Done)

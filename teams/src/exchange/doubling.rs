@@ -25,7 +25,7 @@ impl Exchange {
         let core = Self::core(group);
         if !self.is_scan() {
             if group.me() >= core {
-                self.send(group, rounds(group.n()) as usize, total, group.me() - core)?;
+                self.send(group, rounds(group.n()) as usize, total, group.me() - core);
                 return Ok(Step::Result);
             }
             if group.me() + core < group.n() {
@@ -41,12 +41,12 @@ impl Exchange {
         let last = if self.is_scan() { rounds(n) } else { Self::core(group).ilog2() };
         if round < last {
             let partner = if self.is_scan() { (me + (1 << round)) % n } else { me ^ (1 << round) };
-            self.send(group, round as usize, total, partner)?;
+            self.send(group, round as usize, total, partner);
             return Ok(Step::Round(round));
         }
         let extra = me + Self::core(group);
         if !self.is_scan() && extra < n {
-            self.send(group, rounds(n) as usize + 1, total, extra)?;
+            self.send(group, rounds(n) as usize + 1, total, extra);
         }
         let exclusive = matches!(self.deal, Deal::Scan { inclusive: false, .. });
         group.memory.write(self.dest, if exclusive { before } else { total });

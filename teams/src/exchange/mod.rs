@@ -16,6 +16,7 @@
 
 mod all;
 mod doubling;
+mod quick;
 mod tree;
 
 use std::{
@@ -25,9 +26,11 @@ use std::{
 
 use oxshmem_runtime::Result;
 
+pub(crate) use self::quick::Quick;
+
 use crate::{
     choice::{Mode, rounds},
-    group::{Flag, Group, NumberWait, Payload},
+    group::{Awaited, Flag, Group, NumberWait},
     reduction::Kernel,
     scratch::{self, INLINE, PAYLOAD_AT},
     signature::Signature,
@@ -141,16 +144,14 @@ impl Exchange {
         self.signature
     }
 
-    /// The number that it waits for last, if that is all it does before it ends here: the place of the word.
+    /// What it waits for last, if that is all it does before it ends here.
     #[inline(always)]
-    pub(crate) fn last_wait(&self, group: &Group) -> Option<(usize, u64)> {
+    pub(crate) fn last_wait(&self, group: &Group) -> Option<Awaited> {
         match self.step {
             // It may go on with what is too long for an exchange.
             _ if self.is_collect() => None,
-            Step::From(distance) if distance + 1 == group.n() => {
-                Some((scratch::slot(self.number, self.behind(group, distance)), self.number))
-            }
-            Step::Release => Some((Flag::Scattered.word() * size_of::<u64>(), self.number)),
+            Step::From(_) => Some(self::quick::messages(group, self.number)),
+            Step::Release => Some(Awaited::one(Flag::Scattered.place(), self.number)),
             _ => None,
         }
     }
@@ -179,7 +180,7 @@ impl Exchange {
             Mode::Flat => {
                 self.send_to_all(group, buffers)?;
                 let only = scratch::slot(self.number, self.behind(group, 1));
-                if group.n() == 2 && !self.is_collect() && group.has_come(group.word(only), self.number) {
+                if group.n() == 2 && !self.is_collect() && group.has_come(only, self.number) {
                     // The other one was first.
                     self.take_last(group, buffers, 1)?
                 } else {
@@ -208,7 +209,7 @@ impl Exchange {
                     self.begin(group, buffers)?;
                     continue;
                 }
-                Step::Release => Flag::Scattered.word() * size_of::<u64>(),
+                Step::Release => Flag::Scattered.place(),
                 Step::From(distance) => scratch::slot(self.number, self.behind(group, distance)),
                 Step::Child(place) => scratch::slot(self.number, place),
                 Step::Parent => scratch::slot(self.number, RADIX),
@@ -216,7 +217,7 @@ impl Exchange {
                 Step::Round(round) => scratch::slot(self.number, round as usize),
                 Step::Result => scratch::slot(self.number, rounds(group.n()) as usize + 1),
             };
-            match self.wait.poll(group, group.word(place), self.number, &waker) {
+            match self.wait.poll(group, place, self.number, &waker) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(came) => came?,
             }
@@ -271,25 +272,17 @@ impl Exchange {
 
     /// Sends `bytes` to slot `index` of a PE.
     #[inline(always)]
-    fn send(&self, group: &Group, index: usize, bytes: &[u8], pe: usize) -> Result<()> {
-        let payload = if bytes.len() > INLINE {
-            group.memory.write_to(self.payload(group, index, bytes.len()), group.block(pe), bytes);
-            Payload::EMPTY
-        } else {
-            Payload::of(bytes)
-        };
-        group.send(scratch::slot(self.number, index), self.number, self.signature, &payload, pe)
+    fn send(&self, group: &Group, index: usize, bytes: &[u8], pe: usize) {
+        group.memory.write_to(self.payload(group, index, bytes.len()), group.block(pe), bytes);
+        group.send(scratch::slot(self.number, index), self.number, self.signature, pe);
     }
 
     /// Sends a span of this PE to slot `index` of a PE.
     #[inline(always)]
-    fn send_span(&self, group: &Group, index: usize, span: Span, pe: usize) -> Result<()> {
-        if span.len() > INLINE {
-            let to = self.payload(group, index, span.len());
-            group.memory.copy(to, group.block(pe), span, group.here());
-        }
-        let slot = scratch::slot(self.number, index);
-        group.send(slot, self.number, self.signature, &group.payload(span), pe)
+    fn send_span(&self, group: &Group, index: usize, span: Span, pe: usize) {
+        let to = self.payload(group, index, span.len());
+        group.memory.copy(to, group.block(pe), span, group.here());
+        group.send(scratch::slot(self.number, index), self.number, self.signature, pe);
     }
 
     /// Compares the signature in slot `index` of PE `at` with this PE's.

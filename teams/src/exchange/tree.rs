@@ -50,7 +50,7 @@ impl Exchange {
         }
         match tree.parent() {
             Some((parent, place)) => {
-                self.send(group, place, total, parent)?;
+                self.send(group, place, total, parent);
                 Ok(Step::Parent)
             }
             None => {
@@ -64,7 +64,7 @@ impl Exchange {
 
     pub(super) fn fall(&self, group: &Group, tree: Tree, result: Span) -> Result<()> {
         for child in tree.children() {
-            self.send_span(group, RADIX, result, child)?;
+            self.send_span(group, RADIX, result, child);
         }
         let me = group.here();
         group.memory.copy(self.dest, me, result, me);

@@ -10,7 +10,7 @@ use std::{
 
 use oxshmem_runtime::{Error, Result, flight::Flight};
 
-use super::{Core, UNFINISHED};
+use super::{Core, running::Then};
 
 /// A collective that was called. It goes on if this is dropped.
 ///
@@ -83,17 +83,15 @@ impl Future for Collective<'_> {
             State::Other(other) => return other.poll(cx),
         };
         let mut has_come = false;
-        if let Some((place, value)) = core.last_wait.get(ticket) {
-            let word = core.group.word(place & !UNFINISHED);
-            let came = if place & UNFINISHED == 0 {
-                core.await_at_once(word, value)
-            } else {
-                core.await_word(word, value)
+        if let Some((awaited, then)) = core.last_wait.get(ticket) {
+            has_come = match then {
+                Then::Over => core.await_at_once(awaited),
+                Then::Take if core.crowded => core.await_at_once(awaited),
+                Then::Take => core.await_messages(awaited),
             };
-            if came && place & UNFINISHED == 0 {
+            if has_come && then == Then::Over {
                 return Poll::Ready(Ok(()));
             }
-            has_come = came;
         }
         core.with_queue(|queue| {
             if has_come {

@@ -31,17 +31,17 @@ use oxshmem_runtime::{
     turns::{Turns, in_turn},
     wakes::{Hold, wake},
 };
-use oxshmem_spaces::{SymRef, allocation::Allocation};
+use oxshmem_spaces::allocation::Allocation;
 
 pub use self::future::{Collective, Outcome};
-use self::running::{Begun, Running, Task, Use, begin_sync, stream_begun};
+use self::running::{Begun, Running, Task, Then, Use, begin_sync, stream_begun, unfinished};
 use tracing::Instrument;
 
 use crate::{
     choice::Mode,
     direct::Direct,
-    exchange::{Buffers, Deal, Exchange},
-    group::Group,
+    exchange::{Buffers, Deal, Exchange, Quick},
+    group::{Awaited, Group},
     ledger::Ledger,
     operands::Operands,
     registry::Registry,
@@ -61,6 +61,8 @@ pub(crate) struct Core {
     queue: BiasedLock<Queue>,
     /// Whether the other PEs are in this process, so that what we do may wake this very team on this thread.
     in_process: bool,
+    /// Whether PEs share processors, so that whoever pauses keeps others from going on.
+    crowded: bool,
     last_wait: LastWait,
     /// For how many pauses to leave the awaited word alone.
     pauses: AtomicU32,
@@ -83,29 +85,37 @@ pub(crate) struct Core {
 /// What the youngest collective waits for, if that is the last thing it does: its future looks at it without the
 /// queue.
 ///
-/// Whoever reads while another thread begins the next one may see that one's value, which is larger, and so
-/// come too late but never too early.
+/// Whoever reads while another thread begins the next one may see parts of that one's, and with them look at any words of the
+/// scratch memory. This one has ended then, so that whatever it finds there is right, or is found out in the queue.
 #[derive(Debug, Default)]
 struct LastWait {
     ticket: AtomicU64,
     place: AtomicUsize,
-    value: AtomicU64,
+    row: AtomicUsize,
+    number: AtomicU64,
 }
 
 impl LastWait {
     #[inline(always)]
-    fn set(&self, ticket: u64, place: usize, value: u64) {
-        self.place.store(place, Ordering::Relaxed);
-        self.value.store(value, Ordering::Relaxed);
-        // Release: with the ticket come its place and value, or later ones.
+    fn set(&self, ticket: u64, awaited: Awaited, then: Then) {
+        let then = if then == Then::Take { UNFINISHED } else { 0 };
+        self.place.store(awaited.place | then, Ordering::Relaxed);
+        self.row.store(awaited.row, Ordering::Relaxed);
+        self.number.store(awaited.number, Ordering::Relaxed);
+        // Release: with the ticket comes what it waits for, or what later ones do.
         self.ticket.store(ticket, Ordering::Release);
     }
 
-    /// The word's place and what it must come to, for the collective with that ticket.
+    /// What the collective with that ticket waits for.
     #[inline(always)]
-    fn get(&self, ticket: u64) -> Option<(usize, u64)> {
-        let same = self.ticket.load(Ordering::Acquire) == ticket;
-        same.then(|| (self.place.load(Ordering::Relaxed), self.value.load(Ordering::Relaxed)))
+    fn get(&self, ticket: u64) -> Option<(Awaited, Then)> {
+        if self.ticket.load(Ordering::Acquire) != ticket {
+            return None;
+        }
+        let (place, row) = (self.place.load(Ordering::Relaxed), self.row.load(Ordering::Relaxed));
+        let awaited =
+            Awaited { place: place & !UNFINISHED, number: self.number.load(Ordering::Relaxed), row };
+        Some((awaited, if place & UNFINISHED == 0 { Then::Over } else { Then::Take }))
     }
 }
 
@@ -148,6 +158,7 @@ impl Core {
         let leans = group.pe().fence_side() == FenceSide::Sleeper;
         let core = Arc::new_cyclic(|this| Self {
             in_process: group.pe().in_process(),
+            crowded: group.pe().is_crowded(),
             group: Arc::new(group),
             queue: BiasedLock::new(Queue::default(), leans),
             last_wait: LastWait::default(),
@@ -236,13 +247,27 @@ impl Core {
     ) -> Collective<'a> {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
-            let used = queue.lend(call.memory);
             let signature = signature.numbered(queue.next());
-            // Made in place: a call of the C library's copy would cost more than the bytes of a small one.
-            let exchange = Exchange::new(mode, deal, signature, call.source, call.dest);
-            self.push(queue, Running::Exchange(exchange, used))
+            let spans = [call.source, call.dest];
+            if queue.front.is_none()
+                && let Some(quick) = Quick::begin(&self.group, mode, &deal, signature, spans)
+            {
+                return self.begun_quickly(queue, quick, call);
+            }
+            self.push_exchange(
+                queue,
+                Exchange::new(mode, deal, signature, call.source, call.dest),
+                call.memory,
+            )
         });
         Collective::new(self, ticket)
+    }
+
+    /// Apart from what is quick, so that this keeps to the registers.
+    #[inline(never)]
+    fn push_exchange(&self, queue: &mut Queue, exchange: Exchange, memory: [&Arc<Allocation>; 2]) -> u64 {
+        let used = queue.lend(memory);
+        self.push(queue, Running::Exchange(exchange, used))
     }
 
     /// A message from a root to all, of what was called with: what `of` makes of the call's signature.
@@ -264,7 +289,8 @@ impl Core {
             // A root that need not wait for room, or a message that has come already: it is over before it is in the queue.
             let begun = stream.begin(&self.group);
             if begun.is_ok() && stream.is_over() && queue.watchers.is_empty() {
-                return queue.pass(signature);
+                queue.ledger.remember(queue.ended + 1, signature);
+                return queue.pass();
             }
             let begun = begun.map(|()| stream_begun(&stream, &self.group));
             queue.front = Some(Running::Stream(stream, Use::of(call.memory)));
@@ -413,13 +439,28 @@ impl Core {
         ticket
     }
 
+    /// The only collective has begun, and is a quick one. If the others were first it is over before it is in the queue.
+    #[inline(always)]
+    fn begun_quickly(&self, queue: &mut Queue, quick: Quick, call: &Operands<'_>) -> u64 {
+        let outcome = if queue.watchers.is_empty() && quick.has_come(&self.group) {
+            match quick.take(&self.group) {
+                Ok(()) => return queue.pass(),
+                differs => differs,
+            }
+        } else {
+            Ok(())
+        };
+        queue.front = Some(Running::Exchange(Exchange::of(quick), Use::of(call.memory)));
+        self.begun(queue, outcome.map(|()| unfinished(quick.last_wait(&self.group))))
+    }
+
     /// The only collective has begun. Returns its ticket, or 0 if it has ended well.
     #[inline(always)]
     fn begun(&self, queue: &mut Queue, begun: Result<Begun>) -> u64 {
         let ticket = queue.ended + 1;
         match begun {
-            Ok(Begun::Waits(place, value)) => {
-                self.last_wait.set(ticket, place, value);
+            Ok(Begun::Waits(awaited, then)) => {
+                self.last_wait.set(ticket, awaited, then);
                 return ticket;
             }
             Ok(Begun::Ended) => queue.end(&self.group, Ok(())),
@@ -442,9 +483,13 @@ impl Core {
             return;
         }
         let outcome = match front {
-            Some(Running::Exchange(exchange, _)) if exchange.last_wait(&self.group).is_some() => {
-                exchange.poll(&self.group, buffers, || Waker::noop().clone())
-            }
+            Some(Running::Exchange(exchange, _)) => match exchange.as_quick(&self.group) {
+                Some(quick) => Poll::Ready(quick.take(&self.group)),
+                None if exchange.last_wait(&self.group).is_some() => {
+                    exchange.poll(&self.group, buffers, || Waker::noop().clone())
+                }
+                None => return,
+            },
             Some(Running::Stream(stream, _)) if stream.last_wait(&self.group).is_some() => {
                 stream.poll(&self.group, || Waker::noop().clone())
             }
@@ -512,22 +557,22 @@ impl Core {
         false
     }
 
-    /// Looks at `word` for as long as a wait may spin; whether it has come to `value`.
+    /// Looks at what is awaited for as long as a wait may spin; whether it has come.
     ///
     /// A look takes the line away from the PE that is about to write it, which then has to fetch it back. So the first
     /// look comes when, by the time that the last ones took, the word should have come.
     #[inline(always)]
-    fn await_word(&self, word: SymRef<'_, u64>, value: u64) -> bool {
+    fn await_messages(&self, awaited: Awaited) -> bool {
         let pauses = self.pauses.load(Ordering::Relaxed);
         for _ in 0..pauses {
             std::hint::spin_loop();
         }
-        if self.group.has_come(word, value) {
+        if self.group.have_come(awaited) {
             self.pauses.store(pauses.saturating_sub(1), Ordering::Relaxed);
             self.group.waited(pauses);
             return true;
         }
-        let (came, looks) = self.count_looks(word, value);
+        let (came, looks) = self.count_looks(awaited);
         self.pauses.store((pauses + looks / 2).min(MOST_PAUSES), Ordering::Relaxed);
         self.group.waited(pauses + looks);
         came
@@ -535,17 +580,17 @@ impl Core {
 
     /// The same without a pause at first.
     #[inline(always)]
-    fn await_at_once(&self, word: SymRef<'_, u64>, value: u64) -> bool {
-        let (came, looks) = self.count_looks(word, value);
+    fn await_at_once(&self, awaited: Awaited) -> bool {
+        let (came, looks) = self.count_looks(awaited);
         self.group.waited(looks);
         came
     }
 
-    fn count_looks(&self, word: SymRef<'_, u64>, value: u64) -> (bool, u32) {
+    fn count_looks(&self, awaited: Awaited) -> (bool, u32) {
         let mut looks = 0;
         let came = self.group.pe().executor().spin_until(|| {
             looks += 1;
-            self.group.has_come(word, value)
+            self.group.have_come(awaited)
         });
         (came, looks)
     }
@@ -614,12 +659,11 @@ impl Queue {
         used
     }
 
-    /// A broadcast has ended well that was never in the queue, in which there is nothing. Returns its ticket, or 0 if nothing
+    /// A collective has ended well that was never in the queue, in which there is nothing. Returns its ticket, or 0 if nothing
     /// is to be told of it.
     #[inline(always)]
-    fn pass(&mut self, signature: Signature) -> u64 {
+    fn pass(&mut self) -> u64 {
         self.ended += 1;
-        self.ledger.remember(self.ended, signature);
         if self.failures.is_empty() && self.broken.is_none() { 0 } else { self.ended }
     }
 

@@ -8,11 +8,10 @@ use oxshmem_runtime::{
 };
 use oxshmem_spaces::allocation::Allocation;
 
-use super::UNFINISHED;
 use crate::{
     direct::Direct,
     exchange::{Buffers, Exchange},
-    group::{Flag, Group},
+    group::{Awaited, Group},
     signature::Signature,
     stream::Stream,
     sync::Sync,
@@ -52,18 +51,24 @@ impl Use {
 
 /// How far a collective has come with its call.
 pub(super) enum Begun {
-    /// The place of the last word that it waits for, and what that comes to. Nothing is sent after it.
-    Waits(usize, u64),
+    /// For this, after which it sends nothing; and whether something is left to do then.
+    Waits(Awaited, Then),
     Ended,
     /// It has ended, or others depend on its going on, even if nobody ever polls the future.
     Owes,
 }
 
+/// What is left to do when the last message has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    Over,
+    Take,
+}
+
 #[inline(always)]
 pub(super) fn begin_sync(sync: &mut Sync, group: &Group) -> Result<Begun> {
     sync.begin(group)?;
-    let waits = |(flag, value): (Flag, u64)| Begun::Waits(flag.word() * size_of::<u64>(), value);
-    Ok(sync.last_wait(group).map_or(Begun::Owes, waits))
+    Ok(sync.last_wait(group).map_or(Begun::Owes, |awaited| Begun::Waits(awaited, Then::Over)))
 }
 
 /// What the stream that has just begun waits for.
@@ -72,8 +77,8 @@ pub(super) fn stream_begun(stream: &Stream, group: &Group) -> Begun {
     if stream.is_over() { Begun::Ended } else { stream.last_wait(group).map_or(Begun::Owes, unfinished) }
 }
 
-fn unfinished((place, value): (usize, u64)) -> Begun {
-    Begun::Waits(place | UNFINISHED, value)
+pub(super) fn unfinished(awaited: Awaited) -> Begun {
+    Begun::Waits(awaited, Then::Take)
 }
 
 impl fmt::Debug for Running {

@@ -181,7 +181,7 @@ impl Wide {
             let spot = |offset| Spot { pe, segment: SegmentId::Scratch, offset };
             let mut batch = Batch::default();
             batch.put(spot(there.offset()), record);
-            let broken = self.place * TEAM_BYTES + Flag::Broken.word() * size_of::<u64>();
+            let broken = self.place * TEAM_BYTES + Flag::Broken.place();
             batch.update(spot(broken), Width::Eight, Atomic::Set(POISON));
             // A PE that cannot be reached is past waiting.
             let _: Result<()> = net.apply(pe, batch);
@@ -197,7 +197,7 @@ pub(crate) async fn guarded<T>(
     collective: impl Future<Output = Result<T>>,
 ) -> Result<T> {
     let Some(wide) = group.wide() else { return collective.await };
-    let word = group.flag(Flag::Broken);
+    let word = group.word(Flag::Broken.place());
     if word.load() >= POISON {
         // It comes to that by itself; what it has to do all the same, it does.
         drop(group.poisoned());

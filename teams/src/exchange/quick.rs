@@ -1,0 +1,223 @@
+//! The quick way through flat exchanges of so little that it travels with its number, which most small collectives are: a few
+//! dozen instructions for each PE, all in registers.
+//!
+//! Its messages are those of every flat [`Exchange`], which is what it becomes where there is something to wait for.
+
+use oxshmem_runtime::Result;
+
+use super::{Deal, Exchange, Single, Small, Step, combine_bytes};
+use crate::{
+    choice::Mode,
+    group::{Awaited, Group, NumberWait},
+    reduction::Kernel,
+    scratch::{self, INLINE, LINE},
+    signature::Signature,
+    span::Span,
+    words::{self, Slot},
+};
+
+/// What the PEs do with each other's bytes.
+#[derive(Clone, Copy)]
+enum Work {
+    Reduce(&'static Kernel),
+    Fcollect,
+    Alltoall,
+}
+
+impl Work {
+    /// For so many PEs, of which each has `len` bytes in its source: also how many of them it gives to each other one.
+    #[inline(always)]
+    fn of(deal: &Deal, len: usize, n: usize) -> Option<(Self, usize)> {
+        let (work, given) = match *deal {
+            Deal::Reduce(kernel) => (Self::Reduce(kernel), len),
+            Deal::Fcollect => (Self::Fcollect, len),
+            Deal::Alltoall => (Self::Alltoall, len / n),
+            _ => return None,
+        };
+        (given <= INLINE).then_some((work, given))
+    }
+
+    #[inline(always)]
+    fn deal(self) -> Deal {
+        match self {
+            Self::Reduce(kernel) => Deal::Reduce(kernel),
+            Self::Fcollect => Deal::Fcollect,
+            Self::Alltoall => Deal::Alltoall,
+        }
+    }
+}
+
+/// An exchange that has begun.
+#[derive(Clone, Copy)]
+pub(crate) struct Quick {
+    work: Work,
+    signature: Signature,
+    source: Span,
+    dest: Span,
+    /// Bytes that each PE gives to each other one.
+    given: usize,
+    number: u64,
+}
+
+impl Quick {
+    /// Sends what this PE gives, if the exchange is such a one.
+    #[inline(always)]
+    pub(crate) fn begin(
+        group: &Group,
+        mode: Mode,
+        deal: &Deal,
+        signature: Signature,
+        [source, dest]: [Span; 2],
+    ) -> Option<Self> {
+        let n = group.n();
+        if mode != Mode::Flat || n == 1 {
+            return None;
+        }
+        let (work, given) = Work::of(deal, source.len(), n)?;
+        let quick = Self { work, signature, source, dest, given, number: group.next_exchange() };
+        let place = scratch::slot(quick.number, group.me());
+        Self::others(group, |pe| {
+            let to = group.words_of(pe);
+            group.memory.copy_to_slot(words::slot(to.0, place), quick.part(pe));
+            group.send_to(to, place, quick.number, signature);
+        });
+        let next = scratch::slot(quick.number + 1, group.me());
+        if group.is_far() {
+            Self::others(group, |pe| group.prepare(next, pe));
+        }
+        Some(quick)
+    }
+
+    /// Calls `each` with every other PE, those behind this one first.
+    #[inline(always)]
+    fn others(group: &Group, mut each: impl FnMut(usize)) {
+        let mut pe = group.me();
+        for _ in 1..group.n() {
+            pe += 1;
+            if pe == group.n() {
+                pe = 0;
+            }
+            each(pe);
+        }
+    }
+
+    /// What of the source goes to `pe`.
+    #[inline(always)]
+    fn part(self, pe: usize) -> Span {
+        match self.work {
+            Work::Alltoall => self.source.part(pe * self.given..(pe + 1) * self.given),
+            _ => self.source,
+        }
+    }
+
+    /// Whether all messages have come.
+    #[inline(always)]
+    pub(crate) fn has_come(self, group: &Group) -> bool {
+        group.have_come(self.last_wait(group))
+    }
+
+    /// Takes what is for this PE, once everything has come.
+    ///
+    /// # Errors
+    /// PEs have called different things.
+    #[inline(always)]
+    pub(crate) fn take(self, group: &Group) -> Result<()> {
+        for pe in (0..group.n()).filter(|&pe| pe != group.me()) {
+            let (signature, from) = group.received(scratch::slot(self.number, pe));
+            if !signature.agrees(self.signature) {
+                return Err(group.differ(from, signature, self.signature));
+            }
+        }
+        match self.work {
+            Work::Reduce(kernel) if self.given <= size_of::<Single>() => {
+                self.combine(group, kernel, [Single([0; _]); 2].each_mut().map(|room| room.0.as_mut_slice()));
+            }
+            Work::Reduce(kernel) => {
+                self.combine(group, kernel, [Small([0; _]); 2].each_mut().map(|room| room.0.as_mut_slice()));
+            }
+            Work::Fcollect | Work::Alltoall => {
+                for pe in 0..group.n() {
+                    let to = self.dest.part(pe * self.given..(pe + 1) * self.given);
+                    if pe == group.me() {
+                        group.memory.copy_here(to, self.part(pe));
+                    } else {
+                        group.memory.copy_from_slot(to, self.slot(group, pe));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Combines what all have given, in the order of the PEs, in two buffers that are as long or longer.
+    #[inline(always)]
+    fn combine(self, group: &Group, kernel: &Kernel, [total, next]: [&mut [u8]; 2]) {
+        let (total, next) = (&mut total[..self.given], &mut next[..self.given]);
+        self.read(group, 0, total);
+        for pe in 1..group.n() {
+            self.read(group, pe, next);
+            combine_bytes(kernel, total, next);
+        }
+        group.memory.write(self.dest, total);
+    }
+
+    /// Copies what a PE has given.
+    #[inline(always)]
+    fn read(self, group: &Group, pe: usize, to: &mut [u8]) {
+        if pe == group.me() {
+            group.memory.read(self.source, to);
+        } else {
+            group.memory.read_slot(self.slot(group, pe), to);
+        }
+    }
+
+    /// The slot in which the message of a PE is.
+    #[inline(always)]
+    fn slot(self, group: &Group, pe: usize) -> &Slot {
+        group.slot(scratch::slot(self.number, pe))
+    }
+
+    /// What it waits for.
+    #[inline(always)]
+    pub(crate) fn last_wait(self, group: &Group) -> Awaited {
+        messages(group, self.number)
+    }
+}
+
+impl Exchange {
+    /// What goes on where a quick one has something to wait for.
+    #[inline(always)]
+    pub(crate) fn of(quick: Quick) -> Self {
+        let Quick { work, signature, source, dest, number, .. } = quick;
+        Self {
+            mode: Mode::Flat,
+            deal: work.deal(),
+            signature,
+            source,
+            dest,
+            number,
+            step: Step::From(1),
+            wait: NumberWait::default(),
+        }
+    }
+
+    /// The same exchange as a quick one, if it waits for all messages, and nobody watches for them.
+    #[inline(always)]
+    pub(crate) fn as_quick(&self, group: &Group) -> Option<Quick> {
+        if !matches!(self.step, Step::From(1)) || !self.wait.is_unwatched() {
+            return None;
+        }
+        let (work, given) = Work::of(&self.deal, self.source.len(), group.n())?;
+        let Self { signature, source, dest, number, .. } = *self;
+        Some(Quick { work, signature, source, dest, given, number })
+    }
+}
+
+/// The numbers of all messages of a flat exchange to this PE.
+#[inline(always)]
+pub(super) fn messages(group: &Group, number: u64) -> Awaited {
+    match group.n() {
+        2 => Awaited::one(scratch::slot(number, 1 - group.me()), number),
+        n => Awaited::row(scratch::slot(number, 0), LINE, n, group.me(), number),
+    }
+}
