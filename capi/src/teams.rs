@@ -68,7 +68,7 @@ pub(crate) fn find(call: Call, handle: TeamHandle) -> Option<&'static Team> {
     named(call, "team", handle)
 }
 
-#[inline]
+#[inline(always)]
 fn named(call: Call, what: &str, handle: TeamHandle) -> Option<&'static Team> {
     match handle.addr() {
         WORLD => Some(call.global.world.team()),

@@ -4,17 +4,18 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     task::{Context as TaskContext, Poll, Waker},
 };
 
 use oxshmem_ops::{Cmp, Context, ContextOptions, Members, wait::WordWait};
-use oxshmem_runtime::{Error, Pe, Result, memory::copy};
+use oxshmem_runtime::{Error, Pe, Result};
 use oxshmem_spaces::{SymRef, SymSlice, allocation::Allocation};
 
 use crate::{
     choice::Choices,
+    pace::Pace,
     scratch::{self, SLOTS, TEAM_BYTES},
     signature::Signature,
     span::{Memory, Span},
@@ -117,6 +118,12 @@ impl Awaited {
         Self { place, number, row: n | without << 16 | step << 32 }
     }
 
+    /// How many there are.
+    #[inline(always)]
+    pub(crate) fn count(self) -> u32 {
+        ((self.row & 0xffff).max(2) - 1) as u32
+    }
+
     /// The places of all.
     #[inline(always)]
     fn places(self) -> impl Iterator<Item = usize> {
@@ -133,11 +140,6 @@ const RECORD_AT: usize = scratch::GENERAL - size_of::<Record>();
 
 /// Two PEs and their calls: PE, signature; PE, signature.
 type Record = [u64; 6];
-
-/// Over how many waits looks are averaged.
-const LOOKS: u32 = 16;
-/// So many looks a wait mean that messages come from far.
-const FAR: u32 = 6;
 
 /// The PEs of a team on this host, as its collectives see them, and the way to those on others.
 ///
@@ -210,8 +212,8 @@ pub struct Group {
     pub(crate) last_root: AtomicUsize,
     /// How many messages this PE has sent.
     sent: AtomicU64,
-    /// The sum of the looks of the last waits, more or less.
-    looks: AtomicU32,
+    /// When to look for messages.
+    pub(crate) pace: Pace,
     /// Whether PEs have called different things, after which none of them begins anything.
     broken: AtomicBool,
 }
@@ -255,7 +257,7 @@ impl Group {
             lanes: Default::default(),
             last_root: AtomicUsize::new(0),
             sent: AtomicU64::new(0),
-            looks: AtomicU32::new(0),
+            pace: Pace::default(),
             broken: AtomicBool::new(false),
             pe: Arc::clone(pe),
         }
@@ -455,26 +457,13 @@ impl Group {
         }
     }
 
-    /// Takes note of how often a wait looked at its word.
-    #[inline(always)]
-    pub(crate) fn waited(&self, looks: u32) {
-        let sum = self.looks.load(Ordering::Relaxed);
-        self.looks.store(sum - sum / LOOKS + looks, Ordering::Relaxed);
-    }
-
-    /// Whether messages take long.
-    #[inline(always)]
-    pub(crate) fn is_far(&self) -> bool {
-        self.looks.load(Ordering::Relaxed) >= LOOKS * FAR
-    }
-
     /// Gets hold of the cache line at `place` of a PE, which it is going to send to next, while nobody looks at it yet: a
     /// store to a line that another PE looks at takes as long as a message. Where messages are quick it costs more than it
     /// gains.
     #[inline(always)]
     pub(crate) fn prepare(&self, place: usize, pe: usize) {
-        if self.is_far() {
-            copy::prefetch_write(words::word(self.words_of(pe).0, place));
+        if self.pace.is_far() {
+            words::prepare(self.words_of(pe).0, place);
         }
     }
 

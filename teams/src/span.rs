@@ -14,7 +14,8 @@ use oxshmem_runtime::{
 use oxshmem_spaces::{Element, SymView};
 
 use crate::{
-    reduction::Kernel,
+    reduction::{Combine, ElementType, Kernel},
+    scratch::INLINE,
     words::{self, Slot},
 };
 
@@ -177,6 +178,26 @@ impl Memory {
     pub(crate) fn copy_from_slot(&self, to: Span, slot: &Slot) {
         // SAFETY: as above.
         unsafe { words::take(self.here(to), slot, to.len) }
+    }
+
+    /// `out = mine op theirs` or the other way around, of this PE's bytes and the payload of a slot.
+    #[inline(always)]
+    pub(crate) fn combine_slot(
+        &self,
+        (element, combine): (ElementType, Combine),
+        [out, mine]: [Span; 2],
+        theirs: &Slot,
+        is_mine_first: bool,
+    ) {
+        let (align, size) = (element.align(), element.size());
+        assert!(out.len == mine.len && mine.len <= INLINE && mine.len.is_multiple_of(size));
+        assert!((out.offset | mine.offset).is_multiple_of(align) && align <= align_of::<Slot>());
+        let (out, n) = (self.here(out), mine.len / size);
+        let (mine, theirs) = (self.here(mine).cast_const(), words::payload(theirs).cast_const());
+        let (a, b) = if is_mine_first { (mine, theirs) } else { (theirs, mine) };
+        // SAFETY: all are in bounds for these bytes and aligned for the elements, as segments are; such a kernel tolerates
+        // races, and that the destination is the source.
+        unsafe { combine(out, a, b, n) }
     }
 
     /// Copies the payload of a slot to as many private bytes.

@@ -72,6 +72,7 @@ impl Team {
     /// What is to be made of a collective whose operands were refused: if they are in device memory, it is this, with `inner`
     /// as the collective on the host.
     #[cold]
+    #[inline(never)]
     pub(crate) fn staged<'a, T: Element>(
         &'a self,
         refused: Error,
@@ -86,6 +87,7 @@ impl Team {
     /// The same where it may be that nobody `reads` this PE's source. Then it is not copied: others may have written to the image
     /// already, where a destination is a source too.
     #[cold]
+    #[inline(never)]
     pub(crate) fn staged_from<'a, T: Element>(
         &'a self,
         refused: Error,
@@ -151,6 +153,7 @@ impl Team {
 
     /// A reduction that the devices do by themselves, if they can.
     #[cold]
+    #[inline(never)]
     pub(crate) fn reduced_on_devices<'a, T: Element>(
         &'a self,
         kernel: &'static Kernel,

@@ -103,6 +103,12 @@ pub(crate) fn slot<const N: usize>(words: &Words, place: usize) -> &[AtomicU64; 
     slot.expect("a slot is inside of the scratch memory")
 }
 
+/// Gets hold of the cache line at a place of another PE's, for a store that comes soon.
+#[inline(always)]
+pub(crate) fn prepare(words: &Words, place: usize) {
+    copy::prefetch_write(word(words, place));
+}
+
 /// Copies bytes into the payload of a slot.
 ///
 /// # Safety
@@ -131,8 +137,8 @@ pub(crate) unsafe fn take(to: *mut u8, slot: &Slot, len: usize) {
     unsafe { copy::copy(to, payload(slot), len) }
 }
 
-/// Where the payload of a slot is.
+/// Where the payload of a slot is. It is aligned as words are.
 #[inline(always)]
-fn payload(slot: &Slot) -> *mut u8 {
+pub(crate) fn payload(slot: &Slot) -> *mut u8 {
     slot.as_ptr().cast_mut().cast::<u8>().wrapping_add(PAYLOAD_AT)
 }

@@ -75,16 +75,16 @@ impl Quick {
         }
         let (work, given) = Work::of(deal, source.len(), n)?;
         let quick = Self { work, signature, source, dest, given, number: group.next_exchange() };
-        let place = scratch::slot(quick.number, group.me());
+        let [place, next] = [0, 1].map(|later| scratch::slot(quick.number + later, group.me()));
+        let is_far = group.pace.is_far();
         Self::others(group, |pe| {
             let to = group.words_of(pe);
             group.memory.copy_to_slot(words::slot(to.0, place), quick.part(pe));
             group.send_to(to, place, quick.number, signature);
+            if is_far {
+                words::prepare(to.0, next);
+            }
         });
-        let next = scratch::slot(quick.number + 1, group.me());
-        if group.is_far() {
-            Self::others(group, |pe| group.prepare(next, pe));
-        }
         Some(quick)
     }
 
@@ -110,12 +110,6 @@ impl Quick {
         }
     }
 
-    /// Whether all messages have come.
-    #[inline(always)]
-    pub(crate) fn has_come(self, group: &Group) -> bool {
-        group.have_come(self.last_wait(group))
-    }
-
     /// Takes what is for this PE, once everything has come.
     ///
     /// # Errors
@@ -129,6 +123,15 @@ impl Quick {
             }
         }
         match self.work {
+            Work::Reduce(kernel)
+                if group.n() == 2
+                    && kernel.element().align() <= align_of::<Slot>()
+                    && let Some(fused) = kernel.fused_from(self.given) =>
+            {
+                let slot = self.slot(group, 1 - group.me());
+                let spans = [self.dest, self.source];
+                group.memory.combine_slot((kernel.element(), fused), spans, slot, group.me() == 0);
+            }
             Work::Reduce(kernel) if self.given <= size_of::<Single>() => {
                 self.combine(group, kernel, [Single([0; _]); 2].each_mut().map(|room| room.0.as_mut_slice()));
             }

@@ -84,11 +84,7 @@ impl Future for Collective<'_> {
         };
         let mut has_come = false;
         if let Some((awaited, then)) = core.last_wait.get(ticket) {
-            has_come = match then {
-                Then::Over => core.await_at_once(awaited),
-                Then::Take if core.crowded => core.await_at_once(awaited),
-                Then::Take => core.await_messages(awaited),
-            };
+            has_come = core.look_for(awaited, then);
             if has_come && then == Then::Over {
                 return Poll::Ready(Ok(()));
             }

@@ -34,7 +34,7 @@ use oxshmem_runtime::{
 use oxshmem_spaces::allocation::Allocation;
 
 pub use self::future::{Collective, Outcome};
-use self::running::{Begun, Running, Task, Then, Use, begin_sync, stream_begun, unfinished};
+use self::running::{Begun, Running, Task, Then, Use, begin_sync, stream_begun, takes};
 use tracing::Instrument;
 
 use crate::{
@@ -98,8 +98,7 @@ struct LastWait {
 impl LastWait {
     #[inline(always)]
     fn set(&self, ticket: u64, awaited: Awaited, then: Then) {
-        let then = if then == Then::Take { UNFINISHED } else { 0 };
-        self.place.store(awaited.place | then, Ordering::Relaxed);
+        self.place.store(awaited.place | then as usize, Ordering::Relaxed);
         self.row.store(awaited.row, Ordering::Relaxed);
         self.number.store(awaited.number, Ordering::Relaxed);
         // Release: with the ticket comes what it waits for, or what later ones do.
@@ -113,16 +112,22 @@ impl LastWait {
             return None;
         }
         let (place, row) = (self.place.load(Ordering::Relaxed), self.row.load(Ordering::Relaxed));
-        let awaited =
-            Awaited { place: place & !UNFINISHED, number: self.number.load(Ordering::Relaxed), row };
-        Some((awaited, if place & UNFINISHED == 0 { Then::Over } else { Then::Take }))
+        let awaited = Awaited { place: place & !THEN, number: self.number.load(Ordering::Relaxed), row };
+        let then = match place & THEN {
+            0 => Then::Over,
+            1 => Then::Take,
+            _ => Then::TakeOneOfMany,
+        };
+        Some((awaited, then))
     }
 }
 
 /// The most pauses before the first look: less than a microsecond.
 const MOST_PAUSES: u32 = 24;
-/// Set in the place of a [`LastWait`] after which something is left to do.
-const UNFINISHED: usize = 1;
+/// Where in the place of a [`LastWait`] it says what is left to do then.
+const THEN: usize = 0b11;
+const _: () =
+    assert!(THEN < align_of::<u64>() && Then::TakeOneOfMany as usize <= THEN && Then::Over as usize == 0);
 
 /// Collectives under way, in the order of their calls.
 #[derive(Debug, Default)]
@@ -442,7 +447,8 @@ impl Core {
     /// The only collective has begun, and is a quick one. If the others were first it is over before it is in the queue.
     #[inline(always)]
     fn begun_quickly(&self, queue: &mut Queue, quick: Quick, call: &Operands<'_>) -> u64 {
-        let outcome = if queue.watchers.is_empty() && quick.has_come(&self.group) {
+        let awaited = quick.last_wait(&self.group);
+        let outcome = if queue.watchers.is_empty() && self.first_look(awaited) {
             match quick.take(&self.group) {
                 Ok(()) => return queue.pass(),
                 differs => differs,
@@ -451,7 +457,7 @@ impl Core {
             Ok(())
         };
         queue.front = Some(Running::Exchange(Exchange::of(quick), Use::of(call.memory)));
-        self.begun(queue, outcome.map(|()| unfinished(quick.last_wait(&self.group))))
+        self.begun(queue, outcome.map(|()| takes(awaited)))
     }
 
     /// The only collective has begun. Returns its ticket, or 0 if it has ended well.
@@ -557,40 +563,52 @@ impl Core {
         false
     }
 
-    /// Looks at what is awaited for as long as a wait may spin; whether it has come.
-    ///
-    /// A look takes the line away from the PE that is about to write it, which then has to fetch it back. So the first
-    /// look comes when, by the time that the last ones took, the word should have come.
+    /// Looks for what is awaited for as long as a wait may spin; whether it has come.
     #[inline(always)]
-    fn await_messages(&self, awaited: Awaited) -> bool {
+    fn look_for(&self, awaited: Awaited, then: Then) -> bool {
+        match then {
+            // It was looked for when the collective began.
+            Then::Take => self.go_on_looking(awaited).0,
+            Then::Over => self.first_look(awaited) || self.go_on_looking(awaited).0,
+            Then::TakeOneOfMany => self.look_for_one_of_many(awaited),
+        }
+    }
+
+    /// The first look for what is awaited since this PE has sent what others wait for.
+    #[inline(always)]
+    fn first_look(&self, awaited: Awaited) -> bool {
+        let look = || self.group.have_come(awaited);
+        if self.crowded { look() } else { self.group.pace.first(awaited.count(), look) }
+    }
+
+    /// Leaves the line alone at first, so that several messages come with it: the first look comes when, by the time that the
+    /// last ones took, the message should have come.
+    #[inline(always)]
+    fn look_for_one_of_many(&self, awaited: Awaited) -> bool {
         let pauses = self.pauses.load(Ordering::Relaxed);
-        for _ in 0..pauses {
-            std::hint::spin_loop();
+        if !self.crowded {
+            for _ in 0..pauses {
+                std::hint::spin_loop();
+            }
         }
         if self.group.have_come(awaited) {
             self.pauses.store(pauses.saturating_sub(1), Ordering::Relaxed);
-            self.group.waited(pauses);
             return true;
         }
-        let (came, looks) = self.count_looks(awaited);
+        let (came, looks) = self.go_on_looking(awaited);
         self.pauses.store((pauses + looks / 2).min(MOST_PAUSES), Ordering::Relaxed);
-        self.group.waited(pauses + looks);
         came
     }
 
-    /// The same without a pause at first.
-    #[inline(always)]
-    fn await_at_once(&self, awaited: Awaited) -> bool {
-        let (came, looks) = self.count_looks(awaited);
-        self.group.waited(looks);
-        came
-    }
-
-    fn count_looks(&self, awaited: Awaited) -> (bool, u32) {
+    /// Also how often it has looked.
+    fn go_on_looking(&self, awaited: Awaited) -> (bool, u32) {
         let mut looks = 0;
+        let pace = &self.group.pace;
+        let look = || self.group.have_come(awaited);
+        let is_timed = !self.crowded && pace.is_timed();
         let came = self.group.pe().executor().spin_until(|| {
             looks += 1;
-            self.group.have_come(awaited)
+            if is_timed { pace.timed(awaited.count(), look) } else { look() }
         });
         (came, looks)
     }

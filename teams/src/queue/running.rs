@@ -63,6 +63,8 @@ pub(super) enum Begun {
 pub(super) enum Then {
     Over,
     Take,
+    /// Likewise; there may be many of them behind each other.
+    TakeOneOfMany,
 }
 
 #[inline(always)]
@@ -74,10 +76,11 @@ pub(super) fn begin_sync(sync: &mut Sync, group: &Group) -> Result<Begun> {
 /// What the stream that has just begun waits for.
 #[inline(always)]
 pub(super) fn stream_begun(stream: &Stream, group: &Group) -> Begun {
-    if stream.is_over() { Begun::Ended } else { stream.last_wait(group).map_or(Begun::Owes, unfinished) }
+    let takes = |awaited| Begun::Waits(awaited, Then::TakeOneOfMany);
+    if stream.is_over() { Begun::Ended } else { stream.last_wait(group).map_or(Begun::Owes, takes) }
 }
 
-pub(super) fn unfinished(awaited: Awaited) -> Begun {
+pub(super) fn takes(awaited: Awaited) -> Begun {
     Begun::Waits(awaited, Then::Take)
 }
 
@@ -104,7 +107,7 @@ impl Running {
                 if exchange.is_over() && !exchange.is_collect() {
                     Begun::Ended
                 } else {
-                    exchange.last_wait(group).map_or(Begun::Owes, unfinished)
+                    exchange.last_wait(group).map_or(Begun::Owes, takes)
                 }
             }
             Self::Stream(stream, _) => {

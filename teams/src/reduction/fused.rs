@@ -26,7 +26,7 @@ pub(super) fn at(level: Level, element: ElementType, op: ReduceOp) -> Option<Fus
 
 /// A row is an operation, the types of one size that share an instruction for it, and the instruction.
 macro_rules! table {
-    ($level:ident, $loop:ident, $fold:ident: $($op:ident: $($element:ident)|* => $instruction:literal;)*) => {
+    ($level:ident from $from:literal, $loop:ident, $fold:ident: $($op:ident: $($element:ident)|* => $instruction:literal;)*) => {
         fn $level(element: ElementType, op: ReduceOp) -> Option<Fused> {
             use ElementType::*;
             match (element, op) {
@@ -40,7 +40,7 @@ macro_rules! table {
                         // SAFETY: the caller's contract, that of `Kernel::fold`, is the loop's.
                         unsafe { $fold!($instruction, ELEMENT, ReduceOp::$op, out, sources, count, n) }
                     }
-                    Fused { two, many }
+                    Fused { two, many, from: $from }
                 }),)*
                 _ => None,
             }
@@ -337,7 +337,7 @@ unsafe fn rest(
 }
 
 // `vminpd` and its like are C's `a < b ? a : b`: the second operand if either is NaN, or both are zero.
-table! { avx512, loop_avx512, fold_avx512:
+table! { avx512 from 0, loop_avx512, fold_avx512:
     And: I8 | U8 => "vpandq";
     And: I16 | U16 => "vpandq";
     And: I32 | U32 => "vpandq";
@@ -385,7 +385,7 @@ table! { avx512, loop_avx512, fold_avx512:
     Sum: ComplexF64 => "vaddpd";
 }
 
-table! { avx2, loop_avx2, fold_avx2:
+table! { avx2 from 32, loop_avx2, fold_avx2:
     And: I8 | U8 => "vpand";
     And: I16 | U16 => "vpand";
     And: I32 | U32 => "vpand";

@@ -38,6 +38,8 @@ pub(super) struct Fused {
     pub(super) two: Combine,
     /// [`Kernel::fold`] of at least two sources: the output, the sources, how many, elements of each.
     pub(super) many: unsafe fn(*mut u8, *const *const u8, usize, usize),
+    /// From so many bytes on they are quicker than private memory, however well that is cached.
+    pub(super) from: usize,
 }
 
 /// `out[i] = a[i] op b[i]` for all `i` below the last argument.
@@ -219,6 +221,15 @@ impl Kernel {
         match self.fused {
             Some(fused) => Some(fused.two),
             None => None,
+        }
+    }
+
+    /// The same if it is worth it for so many bytes that were just written.
+    #[inline]
+    pub(crate) const fn fused_from(&self, bytes: usize) -> Option<Combine> {
+        match self.fused {
+            Some(fused) if bytes >= fused.from => Some(fused.two),
+            _ => None,
         }
     }
 
