@@ -4,7 +4,7 @@
 //! looks too early sees the message a line's way there and back later. In a collective in which all send and then look, PEs
 //! that come at the same time both find what they look for. But if one is early it sees the message so much later
 //! that next time the other is early, and so on for ever. So a PE that was early and then was not lets a moment pass, once,
-//! and all come at the same time again.
+//! if the others are far, and all come at the same time again.
 //!
 //! How long that moment is, and whether the lines of others are worth being fetched beforehand, depends on how far the
 //! processors are from each other, which in a virtual machine can change at any time. It is measured: now and then a look
@@ -22,9 +22,8 @@ const TIMED: u32 = 16;
 const FAR_NS: u32 = 110;
 /// A longer look was interrupted.
 const MOST_NS: u32 = 400;
-/// For how long who would be early waits.
-const FAR_PAUSES: u32 = 3;
-const NEAR_PAUSES: u32 = 1;
+/// For how long who would be early waits, where the others are far. Where they are near it makes no difference.
+const PAUSES: u32 = 3;
 
 /// What the looks of a team's PE have found.
 #[derive(Debug, Default)]
@@ -47,10 +46,8 @@ impl Pace {
     #[inline(always)]
     pub(crate) fn first(&self, lines: u32, look: impl Fn() -> bool) -> bool {
         let before = self.first.load(Relaxed);
-        if before & 0b11 == 0b01 {
-            for _ in 0..if self.is_far() { FAR_PAUSES } else { NEAR_PAUSES } {
-                spin_loop();
-            }
+        if before & 0b11 == 0b01 && self.is_far() {
+            (0..PAUSES).for_each(|_| spin_loop());
         }
         let found = if self.is_timed() { self.timed(lines, look) } else { look() };
         // Only this PE's collectives, one at a time, write it.

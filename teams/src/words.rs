@@ -142,3 +142,75 @@ pub(crate) unsafe fn take(to: *mut u8, slot: &Slot, len: usize) {
 pub(crate) fn payload(slot: &Slot) -> *mut u8 {
     slot.as_ptr().cast_mut().cast::<u8>().wrapping_add(PAYLOAD_AT)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch;
+    use oxshmem_runtime::memory::{HostMap, SegmentId};
+    use std::{
+        panic::{AssertUnwindSafe, catch_unwind},
+        sync::{Arc, atomic::Ordering},
+    };
+
+    const OFFSET: usize = 1 << 16;
+
+    fn words() -> (Segment, TeamWords) {
+        let map = Arc::new(HostMap::new(3, 1 << 20).unwrap());
+        let segment = Segment::new(SegmentId::Scratch, map, 0, 1 << 19);
+        (segment.clone(), TeamWords::new(segment, OFFSET, 1))
+    }
+
+    fn panics<T>(work: impl FnOnce() -> T) -> bool {
+        catch_unwind(AssertUnwindSafe(|| drop(work()))).is_err()
+    }
+
+    #[test]
+    fn each_pe_has_its_words_where_its_scratch_memory_is() {
+        let (segment, words) = words();
+        for block in 0..3 {
+            let address = segment.address(block, OFFSET, TEAM_BYTES).unwrap();
+            assert_eq!(words.of(block).as_ptr().addr(), address.addr());
+            word(words.of(block), 8).store(block as u64 + 7, Ordering::Relaxed);
+        }
+        assert_eq!(word(words.own(), 8).load(Ordering::Relaxed), 8);
+        assert_eq!(word(words.of(2), 8).load(Ordering::Relaxed), 9);
+    }
+
+    #[test]
+    fn a_payload_comes_out_of_a_slot_as_it_went_in_and_touches_nothing_else() {
+        let (_, words) = words();
+        for len in 0..=INLINE {
+            let place = scratch::slot(len as u64, len % 7);
+            let bytes: Vec<u8> = (0..len).map(|i| (i * 7 + len) as u8).collect();
+            let mut out = vec![0xee; len];
+            let slot = slot(words.of(2), place);
+            let header = |slot: &Slot| [0, 1, 2].map(|i: usize| slot[i].load(Ordering::Relaxed));
+            let (before, behind) = (header(slot), word(words.of(2), place + LINE).load(Ordering::Relaxed));
+            // SAFETY: both have so many bytes.
+            unsafe {
+                fill(slot, bytes.as_ptr(), len);
+                take(out.as_mut_ptr(), slot, len);
+            }
+            assert_eq!(out, bytes);
+            assert_eq!(header(slot), before);
+            assert_eq!(word(words.of(2), place + LINE).load(Ordering::Relaxed), behind);
+        }
+    }
+
+    #[test]
+    fn what_is_not_inside_is_not_handed_out() {
+        let (segment, words) = words();
+        assert!(panics(|| words.of(3)));
+        assert!(panics(|| word(words.own(), TEAM_BYTES)));
+        assert!(panics(|| slot::<16>(words.own(), TEAM_BYTES - LINE + 8)));
+        assert!(!panics(|| slot::<16>(words.own(), TEAM_BYTES - LINE)));
+        assert!(panics(|| TeamWords::new(segment.clone(), (1 << 19) - TEAM_BYTES + 8, 0)));
+        assert!(panics(|| TeamWords::new(segment, OFFSET + 4, 0)));
+        let (mut byte, slot) = (0u8, slot(words.own(), 0));
+        // SAFETY: it panics before it touches anything.
+        assert!(panics(|| unsafe { fill(slot, &raw const byte, INLINE + 1) }));
+        // SAFETY: as above.
+        assert!(panics(|| unsafe { take(&raw mut byte, slot, INLINE + 1) }));
+    }
+}

@@ -1,5 +1,5 @@
-//! The quick way through flat exchanges of so little that it travels with its number, which most small collectives are: a few
-//! dozen instructions for each PE, all in registers.
+//! The quick way through flat exchanges of so little that it travels with its number, which most small collectives are: without
+//! a state machine, and without an entry in the queue if the others were first.
 //!
 //! Its messages are those of every flat [`Exchange`], which is what it becomes where there is something to wait for.
 
