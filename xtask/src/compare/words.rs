@@ -34,6 +34,7 @@ What threads cost is taken from the medians in cycles, one of which is what an a
 best in nanoseconds, whichever is less.
 Whether the cores were near or far is measured as in the comparison of collectives.
 
+`put_ahead` is a put whose destination is a word ahead of its source, within pages, as when a halo shifts by an element.
 `ping_pong` is half the way there and back of an 8-byte put, a fence, a flag by `shmem_long_p`, and `shmem_long_wait_until` on the
 other side. `waiting` is the part of a processor that a PE uses that waits for a second, `start` the time of a whole job of two
 PEs that say hello.
@@ -265,7 +266,7 @@ impl Figure {
         let over = |value: f64, most: f64, what: &str| (value > most).then(|| format!("> {most} {what}"));
         let first = match (name, bytes) {
             ("p" | "g" | "put" | "get" | "put_nbi" | "fetch", 8) => over(self.ours, 4.0, "ns"),
-            ("put" | "get", _) => {
+            ("put" | "put_ahead" | "get", _) => {
                 over(0.95, 1.0 / self.of_bound(), "of the bound").map(|_| "< 0.95 of the bound".into())
             }
             ("ping_pong", _) => over(self.ours / self.peer, 0.6, "× peer"),

@@ -72,106 +72,142 @@ pub(super) unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
 #[cfg(target_arch = "x86_64")]
 pub(super) const MEDIUM: usize = 256;
 
-/// All loads, then all stores, from both ends, which may overlap in the middle: a call would take longer.
-///
-/// # Safety
-/// As for [`copy`](super::copy); `len` is from 17 to 256, and the processor has AVX-512VL.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(super) unsafe fn copy_medium(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: every access is within `len` bytes of its side. Registers above 15 leave nothing to clean up.
-    unsafe {
-        std::arch::asm!(
-            "cmp {len}, 32",
-            "jbe 4f",
-            "vmovdqu64 ymm16, [{src}]",
-            "vmovdqu64 ymm17, [{src} + {len} - 32]",
-            "cmp {len}, 64",
-            "jbe 3f",
-            "vmovdqu64 ymm18, [{src} + 32]",
-            "vmovdqu64 ymm19, [{src} + {len} - 64]",
-            "cmp {len}, 128",
-            "jbe 2f",
-            "vmovdqu64 ymm20, [{src} + 64]",
-            "vmovdqu64 ymm21, [{src} + 96]",
-            "vmovdqu64 ymm22, [{src} + {len} - 128]",
-            "vmovdqu64 ymm23, [{src} + {len} - 96]",
-            "vmovdqu64 [{dst} + 64], ymm20",
-            "vmovdqu64 [{dst} + 96], ymm21",
-            "vmovdqu64 [{dst} + {len} - 128], ymm22",
-            "vmovdqu64 [{dst} + {len} - 96], ymm23",
-            "2:",
-            "vmovdqu64 [{dst} + 32], ymm18",
-            "vmovdqu64 [{dst} + {len} - 64], ymm19",
-            "3:",
-            "vmovdqu64 [{dst}], ymm16",
-            "vmovdqu64 [{dst} + {len} - 32], ymm17",
-            "jmp 5f",
-            "4:",
-            "vmovdqu64 xmm16, [{src}]",
-            "vmovdqu64 xmm17, [{src} + {len} - 16]",
-            "vmovdqu64 [{dst}], xmm16",
-            "vmovdqu64 [{dst} + {len} - 16], xmm17",
-            "5:",
-            src = in(reg) src, dst = in(reg) dst, len = in(reg) len,
-            out("ymm16") _, out("ymm17") _, out("ymm18") _, out("ymm19") _,
-            out("ymm20") _, out("ymm21") _, out("ymm22") _, out("ymm23") _,
-            options(nostack)
-        )
-    }
-}
-
 /// Up to this length a plain loop over wide registers is no slower than the C library, which leaves most of these lengths to
-/// the processor's `rep movsb`: that takes a while to start, and on some processors twice as long where source and
-/// destination differ in where a line begins.
+/// the processor's `rep movsb`: that takes a while to start, and may be [slow](is_string_slow).
 #[cfg(target_arch = "x86_64")]
 pub(super) const WIDE: usize = 256 << 10;
 
-/// 128 bytes at a time, to aligned addresses, as a store to two lines costs as much as two. The first 32 bytes and the last
-/// 128 are copied apart, and may overlap the others. Registers of 32 bytes, since processors that store 64 at once store
-/// two of them.
+/// Copies of blocks with eight registers of 32 bytes, by their numbers, with instructions that reach them: a function for
+/// medium and one for large blocks. `last` comes at the end where registers of more than 16 bytes were written, and `also` are
+/// other registers that it changes.
+#[cfg(target_arch = "x86_64")]
+macro_rules! copies {
+    ($medium:ident, $wide:ident, $needs:literal, $unaligned:literal, $aligned:literal, $last:literal,
+     [$a:literal $b:literal $c:literal $d:literal $e:literal $f:literal $g:literal $h:literal],
+     [$($out:tt)*]) => {
+        /// All loads, then all stores, from both ends, which may overlap in the middle: a call would take longer.
+        ///
+        /// # Safety
+        #[doc = concat!("As for [`copy`](super::copy); `len` is from 17 to 256, and the processor has ", $needs, ".")]
+        #[inline(always)]
+        pub(super) unsafe fn $medium(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: every access is within `len` bytes of its side.
+            unsafe {
+                std::arch::asm!(
+                    "cmp {len}, 32",
+                    "jbe 4f",
+                    concat!($unaligned, " ymm", $a, ", [{src}]"),
+                    concat!($unaligned, " ymm", $b, ", [{src} + {len} - 32]"),
+                    "cmp {len}, 64",
+                    "jbe 3f",
+                    concat!($unaligned, " ymm", $c, ", [{src} + 32]"),
+                    concat!($unaligned, " ymm", $d, ", [{src} + {len} - 64]"),
+                    "cmp {len}, 128",
+                    "jbe 2f",
+                    concat!($unaligned, " ymm", $e, ", [{src} + 64]"),
+                    concat!($unaligned, " ymm", $f, ", [{src} + 96]"),
+                    concat!($unaligned, " ymm", $g, ", [{src} + {len} - 128]"),
+                    concat!($unaligned, " ymm", $h, ", [{src} + {len} - 96]"),
+                    concat!($unaligned, " [{dst} + 64], ymm", $e),
+                    concat!($unaligned, " [{dst} + 96], ymm", $f),
+                    concat!($unaligned, " [{dst} + {len} - 128], ymm", $g),
+                    concat!($unaligned, " [{dst} + {len} - 96], ymm", $h),
+                    "2:",
+                    concat!($unaligned, " [{dst} + 32], ymm", $c),
+                    concat!($unaligned, " [{dst} + {len} - 64], ymm", $d),
+                    "3:",
+                    concat!($unaligned, " [{dst}], ymm", $a),
+                    concat!($unaligned, " [{dst} + {len} - 32], ymm", $b),
+                    $last,
+                    "jmp 5f",
+                    "4:",
+                    concat!($unaligned, " xmm", $a, ", [{src}]"),
+                    concat!($unaligned, " xmm", $b, ", [{src} + {len} - 16]"),
+                    concat!($unaligned, " [{dst}], xmm", $a),
+                    concat!($unaligned, " [{dst} + {len} - 16], xmm", $b),
+                    "5:",
+                    src = in(reg) src, dst = in(reg) dst, len = in(reg) len,
+                    $(out($out) _,)*
+                    options(nostack)
+                )
+            }
+        }
+
+        /// 128 bytes at a time, to aligned addresses, as a store to two lines costs as much as two. The first 32 bytes and the
+        /// last 128 are copied apart, and may overlap the others. Registers of 32 bytes, since processors that store 64 at once
+        /// store two of them.
+        ///
+        /// # Safety
+        #[doc = concat!("As for [`copy`](super::copy); `len` is at least 224, and the processor has ", $needs, ".")]
+        #[inline(always)]
+        pub(super) unsafe fn $wide(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: every access is within `len` bytes of its side.
+            unsafe {
+                std::arch::asm!(
+                    concat!($unaligned, " ymm", $a, ", [{src}]"),
+                    concat!($unaligned, " ymm", $e, ", [{src} + {end} - 128]"),
+                    concat!($unaligned, " ymm", $f, ", [{src} + {end} - 96]"),
+                    concat!($unaligned, " ymm", $g, ", [{src} + {end} - 64]"),
+                    concat!($unaligned, " ymm", $h, ", [{src} + {end} - 32]"),
+                    concat!($unaligned, " [{dst}], ymm", $a),
+                    "add {end}, {dst}",
+                    "sub {src}, {dst}",
+                    "lea {last}, [{end} - 128]",
+                    "or {dst}, 31",
+                    "inc {dst}",
+                    "2:",
+                    concat!($unaligned, " ymm", $a, ", [{src} + {dst}]"),
+                    concat!($unaligned, " ymm", $b, ", [{src} + {dst} + 32]"),
+                    concat!($unaligned, " ymm", $c, ", [{src} + {dst} + 64]"),
+                    concat!($unaligned, " ymm", $d, ", [{src} + {dst} + 96]"),
+                    concat!($aligned, " [{dst}], ymm", $a),
+                    concat!($aligned, " [{dst} + 32], ymm", $b),
+                    concat!($aligned, " [{dst} + 64], ymm", $c),
+                    concat!($aligned, " [{dst} + 96], ymm", $d),
+                    "sub {dst}, -128",
+                    "cmp {dst}, {last}",
+                    "jb 2b",
+                    concat!($unaligned, " [{end} - 128], ymm", $e),
+                    concat!($unaligned, " [{end} - 96], ymm", $f),
+                    concat!($unaligned, " [{end} - 64], ymm", $g),
+                    concat!($unaligned, " [{end} - 32], ymm", $h),
+                    $last,
+                    src = inout(reg) src => _, dst = inout(reg) dst => _, end = inout(reg) len => _, last = out(reg) _,
+                    $(out($out) _,)*
+                    options(nostack)
+                )
+            }
+        }
+    };
+}
+
+// Registers above 15 leave nothing to clean up.
+#[cfg(target_arch = "x86_64")]
+copies! {
+    copy_medium, copy_wide, "AVX-512VL", "vmovdqu64", "vmovdqa64", "",
+    ["16" "17" "18" "19" "20" "21" "22" "23"],
+    ["ymm16" "ymm17" "ymm18" "ymm19" "ymm20" "ymm21" "ymm22" "ymm23"]
+}
+
+// Afterwards the upper halves of all of them are empty, as a function's caller expects: the instructions that a compiler
+// takes where it does not know of AVX wait for them, on some processors.
+#[cfg(target_arch = "x86_64")]
+copies! {
+    medium_avx, wide_avx, "AVX", "vmovdqu", "vmovdqa", "vzeroupper",
+    ["0" "1" "2" "3" "4" "5" "6" "7"],
+    ["ymm0" "ymm1" "ymm2" "ymm3" "ymm4" "ymm5" "ymm6" "ymm7"
+     "ymm8" "ymm9" "ymm10" "ymm11" "ymm12" "ymm13" "ymm14" "ymm15"]
+}
+
+/// A copy of a block where there is no AVX-512.
 ///
 /// # Safety
-/// As for [`copy`](super::copy); `len` is at least 224, and the processor has AVX-512VL.
+/// As for [`copy`](super::copy); `len` is at least 17, and the processor has AVX.
 #[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(super) unsafe fn copy_wide(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: every access is within `len` bytes of its side. Registers above 15 leave nothing to clean up.
-    unsafe {
-        std::arch::asm!(
-            "vmovdqu64 ymm16, [{src}]",
-            "vmovdqu64 ymm20, [{src} + {end} - 128]",
-            "vmovdqu64 ymm21, [{src} + {end} - 96]",
-            "vmovdqu64 ymm22, [{src} + {end} - 64]",
-            "vmovdqu64 ymm23, [{src} + {end} - 32]",
-            "vmovdqu64 [{dst}], ymm16",
-            "add {end}, {dst}",
-            "sub {src}, {dst}",
-            "lea {last}, [{end} - 128]",
-            "or {dst}, 31",
-            "inc {dst}",
-            "2:",
-            "vmovdqu64 ymm16, [{src} + {dst}]",
-            "vmovdqu64 ymm17, [{src} + {dst} + 32]",
-            "vmovdqu64 ymm18, [{src} + {dst} + 64]",
-            "vmovdqu64 ymm19, [{src} + {dst} + 96]",
-            "vmovdqa64 [{dst}], ymm16",
-            "vmovdqa64 [{dst} + 32], ymm17",
-            "vmovdqa64 [{dst} + 64], ymm18",
-            "vmovdqa64 [{dst} + 96], ymm19",
-            "sub {dst}, -128",
-            "cmp {dst}, {last}",
-            "jb 2b",
-            "vmovdqu64 [{end} - 128], ymm20",
-            "vmovdqu64 [{end} - 96], ymm21",
-            "vmovdqu64 [{end} - 64], ymm22",
-            "vmovdqu64 [{end} - 32], ymm23",
-            src = inout(reg) src => _, dst = inout(reg) dst => _, end = inout(reg) len => _, last = out(reg) _,
-            out("ymm16") _, out("ymm17") _, out("ymm18") _, out("ymm19") _,
-            out("ymm20") _, out("ymm21") _, out("ymm22") _, out("ymm23") _,
-            options(nostack)
-        )
-    }
+#[inline(never)]
+pub(super) unsafe extern "C" fn copy_avx(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the caller's contract is the contract of both.
+    unsafe { if len <= MEDIUM { medium_avx(dst, src, len) } else { wide_avx(dst, src, len) } }
 }
 
 /// Lengths that exceed the second-level cache, where the C library leaves the string instruction on some processors,
@@ -179,11 +215,19 @@ pub(super) unsafe fn copy_wide(dst: *mut u8, src: *const u8, len: usize) {
 #[cfg(target_arch = "x86_64")]
 pub(super) const STRING: std::ops::RangeInclusive<usize> = 512 << 10..=8 << 20;
 
-/// Whether source and destination are at the same place in their lines, without which the string instruction is slow.
+/// Whether source and destination are at the same place in their lines, without which the string instruction is not faster.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn is_same_in_line(dst: *mut u8, src: *const u8) -> bool {
     (dst.addr() ^ src.addr()).is_multiple_of(64)
+}
+
+/// Whether the destination is less than a line ahead of the source, within pages. There some processors (seen on AMD's Zen 3)
+/// take more than thirty times as long for the string instruction, as they mistake what it loads for what it has just stored.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn is_string_slow(dst: *mut u8, src: *const u8) -> bool {
+    (1..64).contains(&(dst.addr().wrapping_sub(src.addr()) % 4096))
 }
 
 /// A copy by the processor's string instruction, which is about a tenth faster than loops in that range.

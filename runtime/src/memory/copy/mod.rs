@@ -32,10 +32,28 @@ pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
         if len <= inline_limit() {
             return copy_inline(dst, src, len);
         }
+        copy_large(dst, src, len)
+    }
+}
+
+/// [`copy`] of more bytes than [`inline_limit`] says.
+///
+/// # Safety
+/// As for [`copy`].
+#[inline(always)]
+unsafe fn copy_large(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the caller's contract is the contract of all; each is asked for what it needs.
+    unsafe {
         #[cfg(target_arch = "x86_64")]
-        if STRING.contains(&len) && is_same_in_line(dst, src) && std::arch::is_x86_feature_detected!("ermsb")
         {
-            return copy_string(dst, src, len);
+            use std::arch::is_x86_feature_detected as has;
+            let is_slow = is_string_slow(dst, src) && len <= *STRING.end();
+            if (len <= WIDE || is_slow) && has!("avx") {
+                return copy_avx(dst, src, len);
+            }
+            if STRING.contains(&len) && is_same_in_line(dst, src) && has!("ermsb") {
+                return copy_string(dst, src, len);
+            }
         }
         copy_block(dst, src, len)
     }
@@ -353,6 +371,37 @@ mod tests {
     fn a_copy_of_any_length_and_alignment_moves_those_bytes_and_no_others() {
         let lens = (0..600).chain([1000, 2047, 2048, 2049, 2300, 4096, 16384, 16385]);
         moves_those_bytes_and_no_others(copy, lens, &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn so_does_a_copy_by_registers_that_every_recent_processor_has() {
+        if !std::arch::is_x86_feature_detected!("avx") {
+            return println!("skipped: this processor has no AVX");
+        }
+        unsafe fn copy_avx(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: the caller's contract, and there is AVX.
+            unsafe { super::copy_avx(dst, src, len) }
+        }
+        moves_those_bytes_and_no_others(copy_avx, (17..700).chain([4096, 16385]), &[0, 1, 7, 8, 31, 32, 63]);
+    }
+
+    #[test]
+    fn a_destination_little_ahead_of_its_source_within_pages_gets_those_bytes_and_no_others() {
+        const PAGE: usize = 4096;
+        let src: Vec<u8> = (0..PAGE * 100).map(|i| (i / 3) as u8).collect();
+        let mut dst = vec![0u8; src.len() + 2 * PAGE];
+        let page = |address: usize| address.wrapping_neg() % PAGE;
+        for ahead in [1, 8, 63, 64] {
+            for len in [2048, 4096, 300_000] {
+                let (from, to) = (page(src.as_ptr().addr()), page(dst.as_ptr().addr()) + ahead);
+                dst.fill(0);
+                // SAFETY: fewer bytes than the pages from there on.
+                unsafe { copy(dst.as_mut_ptr().add(to), src.as_ptr().add(from), len) };
+                assert!(dst[to..to + len] == src[from..from + len], "{len} bytes");
+                assert!(dst[..to].iter().chain(&dst[to + len..]).all(|&byte| byte == 0), "{len} bytes");
+            }
+        }
     }
 
     #[test]
