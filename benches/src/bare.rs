@@ -8,8 +8,8 @@
 //! | sum | an n-th of the vector: add n sources, store the result, and copy it to the n − 1 other PEs |
 //! | inscan | an n-th of the vector: copy 1 source, then add n − 1 times, each to another PE |
 //!
-//! That is for a core each; where n PEs share c cores, it takes n/c times as long. Beside it is what agreeing takes: a flag one way, or
-//! a meeting of PEs that share cores.
+//! Where PEs share a core, that core does the shares of all of them, one after the other: what its caches must hold is then what
+//! it is in the collective. Beside it is what agreeing takes: a flag one way, or a meeting of PEs that share cores.
 
 use std::{
     sync::atomic::Ordering::{Acquire, Release},
@@ -29,8 +29,11 @@ pub(crate) const APART: usize = 16;
 /// Bytes that are added, and then copied, at a time: they stay in the core's cache.
 const BLOCK: usize = 32 << 10;
 
+/// The shares of the PEs of one core.
+pub(crate) struct Shares(Vec<Share>);
+
 /// One PE's share of a collective.
-pub(crate) struct Share {
+struct Share {
     op: Op,
     bytes: usize,
     /// Where to write, and where to read, for each PE.
@@ -38,15 +41,46 @@ pub(crate) struct Share {
     sources: Vec<*mut u8>,
 }
 
-impl Share {
+impl Shares {
+    /// Those of the PEs that have this one's core, if PEs are bound to `cores` cores in turn, for the first PE of each core;
+    /// none for the others, whose turn would come after.
     pub(crate) fn new(
         op: Op,
         world: &World,
-        dest: &SymSlice<f64>,
-        source: &SymSlice<f64>,
+        cores: usize,
+        [dest, source]: [&SymSlice<f64>; 2],
         elements: usize,
     ) -> Self {
         let (me, n) = (world.my_pe(), world.n_pes());
+        let pes = (me..n).step_by(cores).filter(|_| me < cores);
+        Self(pes.map(|pe| Share::new(op, pe, n, [dest, source], elements)).collect())
+    }
+
+    /// The time that they take once, in ns: the median of some attempts of several times each. Of the best one, the others'
+    /// misfortunes in caches that the machine shares with strangers would be missing, which collectives have too.
+    pub(crate) fn time(&self, times: usize) -> f64 {
+        const ATTEMPTS: usize = 5;
+        if self.0.is_empty() {
+            return 0.0;
+        }
+        let times = times.div_ceil(ATTEMPTS).max(4);
+        let attempt = || {
+            let start = Instant::now();
+            for _ in 0..times {
+                // SAFETY: `new` took every address from slices that have `bytes` there, which stay allocated; all
+                // PEs are between collectives, and no two cores write the same bytes.
+                self.0.iter().for_each(|share| unsafe { share.once() });
+            }
+            start.elapsed().as_nanos() as f64 / times as f64
+        };
+        let mut attempts = [(); ATTEMPTS].map(|()| attempt());
+        attempts.sort_by(f64::total_cmp);
+        attempts[ATTEMPTS / 2]
+    }
+}
+
+impl Share {
+    fn new(op: Op, me: usize, n: usize, [dest, source]: [&SymSlice<f64>; 2], elements: usize) -> Self {
         let bytes = elements * 8;
         let chunk = (bytes.div_ceil(n)).next_multiple_of(64).min(bytes);
         let start = (me * chunk).min(bytes);
@@ -76,23 +110,6 @@ impl Share {
         }
         let bytes = if matches!(op, Op::Sum | Op::Inscan) { chunk.min(bytes - start) } else { bytes };
         Self { op, bytes, dests, sources }
-    }
-
-    /// The time that it takes once, in ns, of `times`: the best of some attempts, as PEs that wait may still be
-    /// about to go to sleep.
-    pub(crate) fn time(&self, times: usize) -> f64 {
-        const ATTEMPTS: usize = 4;
-        let times = times.div_ceil(ATTEMPTS).max(4);
-        let attempt = || {
-            let start = Instant::now();
-            for _ in 0..times {
-                // SAFETY: `new` took every address from slices that have `bytes` there, which stay allocated; all
-                // PEs are between collectives, and no two write the same bytes.
-                unsafe { self.once() };
-            }
-            start.elapsed().as_nanos() as f64 / times as f64
-        };
-        (0..ATTEMPTS).map(|_| attempt()).fold(f64::INFINITY, f64::min)
     }
 
     /// # Safety

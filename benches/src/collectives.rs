@@ -13,7 +13,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::{
     Outcome,
-    bare::{APART, Share, meeting, one_way},
+    bare::{APART, Shares, meeting, one_way},
     latency::NEAR_NS,
     report::{Report, Row, median},
 };
@@ -127,7 +127,7 @@ async fn measure(
 ) -> Outcome {
     let (me, n) = (world.my_pe(), world.n_pes());
     let elements = bytes / 8;
-    let share = Share::new(op, world, &buffers.dest, &buffers.source, elements);
+    let shares = Shares::new(op, world, cores, [&buffers.dest, &buffers.source], elements);
 
     let mut calls = BATCH_CALLS;
     batch(world, buffers, op, elements, calls).await?;
@@ -147,8 +147,7 @@ async fn measure(
         world.barrier_all().await?;
         let before = probe();
         let value = batch(world, buffers, op, elements, calls).await?;
-        // As many PEs as can run at the same time do their bare share; the others' turn would come after.
-        let bare = if me < cores { share.time(calls.div_ceil(4)) * n as f64 / cores as f64 } else { 0.0 };
+        let bare = shares.time(calls.div_ceil(4));
         world.barrier_all().await?;
         let after = probe();
         let side = match (before < NEAR_NS, after < NEAR_NS) {
