@@ -15,7 +15,7 @@ use std::{
     ops::Range,
     ptr,
     sync::atomic::{
-        AtomicU32,
+        AtomicBool, AtomicPtr, AtomicU32,
         Ordering::{Relaxed, Release},
     },
 };
@@ -43,6 +43,16 @@ pub struct Direct {
     stores: AtomicU32,
     /// Written by `open` alone, while nobody uses it.
     memory: UnsafeCell<Memory>,
+    last: LastStored,
+}
+
+/// Where the last word has been stored that may be a flag, by [`p`](Direct::p) or an atomic operation without a result. In a line of
+/// its own, as the others are only read.
+#[repr(align(64))]
+struct LastStored {
+    address: AtomicPtr<u8>,
+    /// Whether anybody wants to know.
+    is_wanted: AtomicBool,
 }
 
 /// Where what is.
@@ -134,6 +144,7 @@ impl Direct {
                 offload: 0,
                 pe: None,
             }),
+            last: LastStored { address: AtomicPtr::new(ptr::null_mut()), is_wanted: AtomicBool::new(false) },
         }
     }
 
@@ -187,12 +198,37 @@ impl Direct {
         self.stores.store(0, Relaxed);
     }
 
+    /// From now on remembers where the last word has been stored that may be a flag, by [`p`](Self::p) or an atomic operation without a
+    /// result, for [`prepare_answer`](Self::prepare_answer). Not for threads
+    /// that store at once: they would all write the same line.
+    pub fn remember(&self) {
+        // Relaxed: a hint.
+        self.last.is_wanted.store(true, Relaxed);
+    }
+
+    /// Fetches the line in which the last word has been stored, to be stored to again. For who has just seen what it waited for:
+    /// who answers does so where it has answered before, and the line, which the other PE has read since, comes while the
+    /// caller is still about to answer.
+    #[inline(always)]
+    pub fn prepare_answer(&self) {
+        // No more than a hint, whatever is there by now.
+        copy::prefetch_write(self.last.address.load(Relaxed));
+    }
+
+    #[inline(always)]
+    fn stored_at(&self, place: Place<'_>) {
+        if self.last.is_wanted.load(Relaxed) {
+            self.last.address.store(place.address, Relaxed);
+        }
+    }
+
     /// Stores `value` at `dest` on `pe`, as [`Context::p`] does.
     #[inline(always)]
     pub fn p<T: Element>(&self, dest: *mut T, value: T, pe: i32) -> Option<()> {
         let place = self.element(&self.stores, dest, pe)?;
         // SAFETY: aligned, and inside of a near PE's memory.
         unsafe { copy::store(place.address.cast(), value) };
+        self.stored_at(place);
         self.ring(place, size_of::<T>());
         Some(())
     }
@@ -231,6 +267,7 @@ impl Direct {
         let sleeping = place.sleeping();
         // SAFETY: as above.
         unsafe { T::Word::apply(place.address, operation) };
+        self.stored_at(place);
         // SAFETY: the word of a near PE, whose job is `'static`.
         if unsafe { Shm::sleeps(sleeping) } {
             self.wake(place.address, size_of::<T>());

@@ -59,6 +59,29 @@ fn words_and_blocks_come_to_where_they_are_to_be() {
 }
 
 #[test]
+fn where_a_flag_was_stored_last_is_remembered_if_that_is_wanted() {
+    let alone = Alone::new();
+    let (direct, [a, b, c]) = (&alone.direct, [0, 64, 128].map(|offset| alone.word(offset)));
+    let last = || direct.last.address.load(Relaxed);
+    // It is no more than a hint, also where nothing has been stored yet.
+    direct.prepare_answer();
+    direct.p(a, 1, 0).unwrap();
+    assert!(last().is_null());
+    direct.remember();
+    direct.p(a, 1, 0).unwrap();
+    assert_eq!(last(), a.cast());
+    direct.inc(b, 0).unwrap();
+    assert_eq!(last(), b.cast());
+    // Neither data, nor what has not been stored.
+    // SAFETY: a word is readable.
+    unsafe { direct.put(c, &7, 1, 0).unwrap() };
+    assert_eq!(direct.p(c, 1, 5), None);
+    assert_eq!(last(), b.cast());
+    direct.prepare_answer();
+    assert_eq!([a, b, c].map(|word| direct.g(word, 0)), [Some(1), Some(1), Some(7)]);
+}
+
+#[test]
 fn whatever_is_not_as_expected_is_left_alone() {
     let alone = Alone::new();
     let (direct, word) = (&alone.direct, alone.word(64));
