@@ -45,11 +45,6 @@ pub(crate) struct Sets {
 }
 
 impl Sets {
-    /// Whether threads may call something at once.
-    pub(crate) fn threads(&self) -> bool {
-        self.threads
-    }
-
     /// None yet, of a job in which `threads` may call something at once, which all PEs must say alike.
     pub(crate) fn new(threads: bool) -> Self {
         Self { threads, teams: Mutex::default() }

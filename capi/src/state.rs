@@ -85,9 +85,6 @@ pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
     }));
     // SAFETY: the addresses are what this library has found out; what is there is the program's.
     unsafe { DIRECT.open(context, world.pe(), &global.addresses.ranges()) };
-    if !global.sets.threads() {
-        DIRECT.remember();
-    }
     // Release: whoever sees it sees what it points to.
     GLOBAL.store(global, Ordering::Release);
 }

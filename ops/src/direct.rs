@@ -15,7 +15,7 @@ use std::{
     ops::Range,
     ptr,
     sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU32,
+        AtomicPtr, AtomicU8, AtomicU32,
         Ordering::{Relaxed, Release},
     },
 };
@@ -43,17 +43,20 @@ pub struct Direct {
     stores: AtomicU32,
     /// Written by `open` alone, while nobody uses it.
     memory: UnsafeCell<Memory>,
-    last: LastStored,
+    last: LastFlag,
 }
 
-/// Where the last word has been stored that may be a flag, by [`p`](Direct::p) or an atomic operation without a result. In a line of
-/// its own, as the others are only read.
+/// Where a flag has been stored last. In a line of its own, as the others are only read.
 #[repr(align(64))]
-struct LastStored {
+struct LastFlag {
     address: AtomicPtr<u8>,
-    /// Whether anybody wants to know.
-    is_wanted: AtomicBool,
+    /// How many more words that are stored may be flags: a few after each wait, so that threads that store at once do not all
+    /// write this line all the time.
+    wanted: AtomicU8,
 }
+
+/// How many words a PE stores one by one, the last of which is a flag, before it waits again.
+const ANSWER: u8 = 4;
 
 /// Where what is.
 #[repr(C)]
@@ -144,7 +147,7 @@ impl Direct {
                 offload: 0,
                 pe: None,
             }),
-            last: LastStored { address: AtomicPtr::new(ptr::null_mut()), is_wanted: AtomicBool::new(false) },
+            last: LastFlag { address: AtomicPtr::new(ptr::null_mut()), wanted: AtomicU8::new(0) },
         }
     }
 
@@ -198,26 +201,32 @@ impl Direct {
         self.stores.store(0, Relaxed);
     }
 
-    /// From now on remembers where the last word has been stored that may be a flag, by [`p`](Self::p) or an atomic operation without a
-    /// result, for [`prepare_answer`](Self::prepare_answer). Not for threads
-    /// that store at once: they would all write the same line.
-    pub fn remember(&self) {
-        // Relaxed: a hint.
-        self.last.is_wanted.store(true, Relaxed);
-    }
-
-    /// Fetches the line in which the last word has been stored, to be stored to again. For who has just seen what it waited for:
+    /// Fetches the line in which a flag has been stored last, to be stored to again. For who has just seen what it waited for:
     /// who answers does so where it has answered before, and the line, which the other PE has read since, comes while the
-    /// caller is still about to answer.
+    /// caller is still about to answer. The next words that [`p`](Self::p), an atomic operation without a result or a put with signal
+    /// store are taken for that answer.
     #[inline(always)]
     pub fn prepare_answer(&self) {
-        // No more than a hint, whatever is there by now.
+        // No more than a hint, whatever is there by now. Relaxed for the same reason, here and below.
         copy::prefetch_write(self.last.address.load(Relaxed));
+        self.last.wanted.store(ANSWER, Relaxed);
+    }
+
+    /// Takes note of a `flag` on `pe` that was stored in another way, as of one that was stored by [`p`](Self::p).
+    #[inline]
+    pub fn flag_was_stored(&self, flag: *const u64, pe: i32) {
+        if self.last.wanted.load(Relaxed) > 0
+            && let Some(place) = self.element(&self.stores, flag, pe)
+        {
+            self.stored_at(place);
+        }
     }
 
     #[inline(always)]
     fn stored_at(&self, place: Place<'_>) {
-        if self.last.is_wanted.load(Relaxed) {
+        let wanted = self.last.wanted.load(Relaxed);
+        if wanted > 0 {
+            self.last.wanted.store(wanted - 1, Relaxed);
             self.last.address.store(place.address, Relaxed);
         }
     }

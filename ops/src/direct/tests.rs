@@ -59,25 +59,35 @@ fn words_and_blocks_come_to_where_they_are_to_be() {
 }
 
 #[test]
-fn where_a_flag_was_stored_last_is_remembered_if_that_is_wanted() {
+fn the_flag_that_answered_a_wait_is_remembered() {
     let alone = Alone::new();
     let (direct, [a, b, c]) = (&alone.direct, [0, 64, 128].map(|offset| alone.word(offset)));
     let last = || direct.last.address.load(Relaxed);
+    direct.p(a, 1, 0).unwrap();
+    direct.flag_was_stored(a, 0);
+    assert!(last().is_null(), "nobody has waited");
     // It is no more than a hint, also where nothing has been stored yet.
     direct.prepare_answer();
-    direct.p(a, 1, 0).unwrap();
-    assert!(last().is_null());
-    direct.remember();
     direct.p(a, 1, 0).unwrap();
     assert_eq!(last(), a.cast());
     direct.inc(b, 0).unwrap();
     assert_eq!(last(), b.cast());
+    direct.flag_was_stored(a, 0);
+    assert_eq!(last(), a.cast());
     // Neither data, nor what has not been stored.
     // SAFETY: a word is readable.
     unsafe { direct.put(c, &7, 1, 0).unwrap() };
     assert_eq!(direct.p(c, 1, 5), None);
+    direct.flag_was_stored(c, 5);
+    assert_eq!(last(), a.cast());
+    direct.p(b, 1, 0).unwrap();
+    assert_eq!(last(), b.cast());
+    // Nor what comes long after it.
+    direct.p(c, 1, 0).unwrap();
     assert_eq!(last(), b.cast());
     direct.prepare_answer();
+    direct.p(c, 7, 0).unwrap();
+    assert_eq!(last(), c.cast());
     assert_eq!([a, b, c].map(|word| direct.g(word, 0)), [Some(1), Some(1), Some(7)]);
 }
 
