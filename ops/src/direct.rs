@@ -204,7 +204,7 @@ impl Direct {
     /// Fetches the line in which a flag has been stored last, to be stored to again. For who has just seen what it waited for:
     /// who answers does so where it has answered before, and the line, which the other PE has read since, comes while the
     /// caller is still about to answer. The next words that [`p`](Self::p), an atomic operation without a result or a put with signal
-    /// store are taken for that answer.
+    /// store by this are taken for that answer. It has no effect but on time (of waits as in `OpenSHMEM 1.6 §9.11`), and no errors.
     #[inline(always)]
     pub fn prepare_answer(&self) {
         // No more than a hint, whatever is there by now. Relaxed for the same reason, here and below.
@@ -212,7 +212,8 @@ impl Direct {
         self.last.wanted.store(ANSWER, Relaxed);
     }
 
-    /// Takes note of a `flag` on `pe` that was stored in another way, as of one that was stored by [`p`](Self::p).
+    /// Takes note of a `flag` on `pe` that was stored in another way, as of one that was stored by [`p`](Self::p). One that is not
+    /// where a near PE has symmetric memory is left alone.
     #[inline]
     pub fn flag_was_stored(&self, flag: *const u64, pe: i32) {
         if self.last.wanted.load(Relaxed) > 0
