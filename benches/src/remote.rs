@@ -18,18 +18,20 @@ use crate::{
 };
 
 /// Bytes of the long transfers.
-const LONG: usize = 1 << 20;
+const LONG: [usize; 3] = [16 << 10, 64 << 10, 1 << 20];
+/// Bytes of those that are under way at a time.
+const TOGETHER: usize = 16 << 20;
 
 /// Measures everything.
 pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
     let (me, other) = (world.my_pe(), 1 - world.my_pe());
-    let words = world.alloc_zeroed::<u64>(LONG / 8).await?;
+    let most = LONG[LONG.len() - 1];
+    let words = world.alloc_zeroed::<u64>(most / 8).await?;
     if words.view().ptr(other).is_some() {
         return Err("both PEs are on one host: add --fake-hosts 2".into());
     }
-    let raw = RawUcx::connect(world, LONG).await?;
+    let raw = RawUcx::connect(world, most).await?;
     let ctx = world.context();
-    let long = words.view();
     let short = words.slice(..1);
     let word = words.at(0);
     let mut one = [[1u64]];
@@ -122,41 +124,45 @@ pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
         },
         raw.put(&one, count, false)
     );
-    // Both sides use the same buffers: whether those are in a cache decides more than the rest.
-    let mut lent = vec![vec![1u64; LONG / 8]; 16];
-    row!(
-        "remote put_nbi",
-        LONG,
-        16,
-        "GB/s",
-        |count| {
-            let mut under_way = Vec::with_capacity(count);
-            for block in lent.drain(..) {
-                under_way.push(ctx.put_nbi(long, block, other));
-            }
-            ctx.quiet().await?;
-            for put in under_way {
-                lent.push(put.await?);
-            }
-        },
-        raw.put(&lent, count, false)
-    );
-    row!(
-        "remote get_nbi",
-        LONG,
-        16,
-        "GB/s",
-        |count| {
-            let mut under_way = Vec::with_capacity(count);
-            for block in lent.drain(..) {
-                under_way.push(ctx.get_nbi(block, long, other));
-            }
-            for get in under_way {
-                lent.push(get.await?);
-            }
-        },
-        raw.get(&mut lent, count, false)
-    );
+    for bytes in LONG {
+        // Both sides use the same buffers: whether those are in a cache decides more than the rest.
+        let blocks = (TOGETHER / bytes).min(256);
+        let mut lent = vec![vec![1u64; bytes / 8]; blocks];
+        let there = words.slice(..bytes / 8);
+        row!(
+            "remote put_nbi",
+            bytes,
+            blocks,
+            "GB/s",
+            |count| {
+                let mut under_way = Vec::with_capacity(count);
+                for block in lent.drain(..) {
+                    under_way.push(ctx.put_nbi(there, block, other));
+                }
+                ctx.quiet().await?;
+                for put in under_way {
+                    lent.push(put.await?);
+                }
+            },
+            raw.put(&lent, count, false)
+        );
+        row!(
+            "remote get_nbi",
+            bytes,
+            blocks,
+            "GB/s",
+            |count| {
+                let mut under_way = Vec::with_capacity(count);
+                for block in lent.drain(..) {
+                    under_way.push(ctx.get_nbi(block, there, other));
+                }
+                for get in under_way {
+                    lent.push(get.await?);
+                }
+            },
+            raw.get(&mut lent, count, false)
+        );
+    }
     updates(world, report, &words).await?;
     world.barrier_all().await?;
     Ok(())
@@ -230,14 +236,14 @@ fn compute(time: Duration) {
 /// Updates of one kind of measurement.
 const UPDATES: usize = 40_000;
 /// Updates that aggregation by hand sends together.
-const TOGETHER: usize = 1024;
+const BLOCK: usize = 1024;
 
 /// Atomic updates of random words on the other host: one by one, in a session, and aggregated by hand, which is to
 /// send their places and values in blocks that the other PE applies.
 async fn updates(world: &World, report: &mut Report, words: &SymSlice<u64>) -> Outcome {
     let (me, other) = (world.my_pe(), 1 - world.my_pe());
     let ctx = world.context();
-    let blocks = world.alloc_zeroed::<u64>(2 * 2 * TOGETHER).await?;
+    let blocks = world.alloc_zeroed::<u64>(2 * 2 * BLOCK).await?;
     let signals = world.alloc_zeroed::<u64>(2).await?;
     let (sent, taken) = (signals.at(0), signals.at(1));
     let place = |i: usize| (i * 7919 + 13) % words.len();
@@ -262,13 +268,13 @@ async fn updates(world: &World, report: &mut Report, words: &SymSlice<u64>) -> O
                     session.finish().await?;
                 }
                 (0, _) => {
-                    let mut block = Vec::with_capacity(2 * TOGETHER);
+                    let mut block = Vec::with_capacity(2 * BLOCK);
                     for i in 0..UPDATES {
                         block.extend([place(i) as u64, i as u64]);
-                        if block.len() == 2 * TOGETHER || i + 1 == UPDATES {
+                        if block.len() == 2 * BLOCK || i + 1 == UPDATES {
                             // The block before the last was taken, so its place is free.
                             taken.wait_until(Cmp::Ge, number.max(1) - 1).await?;
-                            let at = (number as usize % 2) * 2 * TOGETHER;
+                            let at = (number as usize % 2) * 2 * BLOCK;
                             number += 1;
                             let to = blocks.slice(at..at + block.len());
                             ctx.put_signal(to, &block[..], sent, Signal::Set(number), other).await?;
@@ -282,8 +288,8 @@ async fn updates(world: &World, report: &mut Report, words: &SymSlice<u64>) -> O
                     while left > 0 {
                         number += 1;
                         sent.wait_until(Cmp::Ge, number).await?;
-                        let count = left.min(TOGETHER);
-                        let at = ((number as usize - 1) % 2) * 2 * TOGETHER;
+                        let count = left.min(BLOCK);
+                        let at = ((number as usize - 1) % 2) * 2 * BLOCK;
                         let block = blocks.slice(at..at + 2 * count).to_vec();
                         for update in block.chunks_exact(2) {
                             ctx.xor(words.at(update[0] as usize), update[1], me).await?;

@@ -60,6 +60,7 @@ pub fn check(job: &Job<'_>) {
         assert!(end.memory.len() >= MEMORY);
         let next = &job.ends[(i + 1) % job.ends.len()];
         suite.bytes_arrive_and_come_back(end, next);
+        suite.who_reads_sees_what_it_has_written_before(end, next);
         suite.atomics_return_what_was_there(end, next);
         suite.batches_are_applied_in_order(end, next);
         suite.a_flush_makes_visible_what_was_started(end, next);
@@ -270,6 +271,27 @@ impl Suite<'_> {
                     let (_, back) = self.succeed("a get", &self.get(a, to, len));
                     assert!(back == sent, "{what}, back");
                 }
+            }
+        }
+    }
+
+    fn who_reads_sees_what_it_has_written_before(&self, a: &End, b: &End) {
+        const BASE: usize = 8192;
+        for round in 0..20_u8 {
+            for len in [8, 5000, 40_000, 70_000, 1 << 20] {
+                let to = b.spot(BASE + 8 * usize::from(round % 2));
+                b.fill(BASE, len + 8, 0xee);
+                let put = self.put(a, to, vec![round; len]);
+                let got = self.get(a, to, len);
+                let last = Spot { offset: to.offset + len - 8, ..to };
+                let word = self.fetch(a, last, Width::Eight, Atomic::Swap(u64::MAX));
+                let (_, got) = self.succeed("a get behind a put", &got);
+                let what = format!("{len} bytes in round {round}");
+                // The swap may come before the get.
+                assert!(got[..len - 8].iter().all(|&byte| byte == round), "{what}");
+                assert_eq!(word, u64::from_ne_bytes([round; 8]), "{what}");
+                self.succeed("a put's buffer", &put);
+                self.flush(a, b.pe);
             }
         }
     }

@@ -15,10 +15,11 @@ use std::{
 use ucx_sys::*;
 
 use super::{
+    bulk::{Bytes, DATA, Gets, Offered, PUT, WANTED, Wanted, data_came, is_offer, put_came},
     calls::sending,
     fetches::{Answer, Fetches, Question},
     open::check,
-    operation::{Kind, Operation, arrived},
+    operation::{Kind, Operation},
     said::was_said,
     worker::{Inner, NumberHasher, Peer, Worker},
 };
@@ -39,7 +40,7 @@ pub(super) const SAID: c_uint = 7;
 
 /// Bytes below which a batch carries its stamp in its last word. A message without a header goes to TCP in one
 /// piece, by a cheaper system call; for a longer one, whose data UCX may offer, it has to be known first who sends it.
-const WHOLE: usize = 4 << 10;
+const WHOLE: usize = 15 << 9;
 
 /// What is counted for each PE.
 #[derive(Default)]
@@ -48,8 +49,9 @@ pub(super) struct Gate {
     /// Whom an answer is owed.
     owed: Vec<usize>,
     /// Messages whose data UCX is to bring.
-    offered: Vec<Offered>,
+    pub(super) offered: Vec<Offered>,
     pub(super) fetches: Fetches,
+    pub(super) gets: Gets,
 }
 
 #[derive(Default)]
@@ -57,6 +59,8 @@ struct Line {
     /// Batches sent there, and applied there.
     sent: u64,
     applied: u64,
+    /// How many were sent with the last of which the data is only offered.
+    long: u64,
     waiting: Vec<(u64, Done)>,
     failed: bool,
     /// All batches from there below this number were applied here, and so were these above it.
@@ -81,19 +85,9 @@ impl Line {
 }
 
 /// Who sends a batch, and which of those to the same PE it is.
-fn stamp(from: usize, number: u64) -> u64 {
+pub(super) fn stamp(from: usize, number: u64) -> u64 {
     from as u64 & u64::from(u32::MAX) | number << u32::BITS
 }
-
-struct Offered {
-    stamp: u64,
-    /// UCX's name for the data.
-    data: *mut c_void,
-    len: usize,
-}
-
-// SAFETY: UCX's name is used under the worker's lock.
-unsafe impl Send for Offered {}
 
 /// Operations that wait for more to travel with.
 pub(super) struct Gathered {
@@ -116,6 +110,12 @@ impl Gate {
     pub(super) fn unapplied(&self, pe: usize) -> Option<u64> {
         let line = self.lines.get(&pe)?;
         (line.applied < line.sent).then_some(line.sent)
+    }
+
+    /// How many batches `pe` has to apply before what was offered to it has come, if it has not.
+    pub(super) fn unapplied_long(&self, pe: usize) -> Option<u64> {
+        let line = self.lines.get(&pe)?;
+        (line.applied < line.long && !line.failed).then_some(line.long)
     }
 
     /// Keeps `done` until `pe` has applied `count` batches; gives it back if there is nothing to wait for.
@@ -161,7 +161,7 @@ impl Gate {
 impl Worker {
     /// From now on active messages are understood.
     pub(super) fn accept_batches(&self) -> Result<()> {
-        let handlers: [(c_uint, ucp_am_recv_callback_t); 7] = [
+        let handlers: [(c_uint, ucp_am_recv_callback_t); 10] = [
             (BATCH, Some(batch_came)),
             (SHORT_BATCH, Some(short_batch_came)),
             (APPLIED, Some(came::<2, Applied>)),
@@ -169,6 +169,9 @@ impl Worker {
             (ANSWER, Some(came::<2, Answer>)),
             (GOODBYE, Some(came::<1, Goodbye>)),
             (SAID, Some(was_said)),
+            (PUT, Some(put_came)),
+            (WANTED, Some(came::<4, Wanted>)),
+            (DATA, Some(data_came)),
         ];
         for (id, cb) in handlers {
             let params = ucp_am_handler_param_t {
@@ -193,16 +196,19 @@ impl Worker {
 
     /// Has `pe` apply a batch.
     pub(super) fn send_batch(&self, pe: usize, batch: Batch) -> Result<()> {
-        let number = self.announce(pe);
+        let number = self.announce(pe, false);
         self.send_announced(pe, number, batch)
     }
 
-    /// Counts a batch that is about to be sent to `pe`, and gives its number.
-    fn announce(&self, pe: usize) -> u64 {
+    /// Counts a batch that is about to be sent to `pe`, or a put whose data is only offered if it `is_long`, and gives its number.
+    pub(super) fn announce(&self, pe: usize, is_long: bool) -> u64 {
         let mut gate = self.gate();
-        let sent = &mut gate.lines.entry(pe).or_default().sent;
-        *sent += 1;
-        *sent - 1
+        let line = gate.lines.entry(pe).or_default();
+        line.sent += 1;
+        if is_long {
+            line.long = line.sent;
+        }
+        line.sent - 1
     }
 
     fn send_announced(&self, pe: usize, number: u64, batch: Batch) -> Result<()> {
@@ -213,7 +219,7 @@ impl Worker {
             self.say(pe, SHORT_BATCH, Operation::new(Kind::Words(words)))
         } else {
             let (from, len) = (words.as_ptr(), size_of_val(&*words));
-            let operation = Operation::new(Kind::Words(words)).with_header(stamp);
+            let operation = Operation::new(Kind::Words(words)).with_header([stamp, 0]);
             self.start(pe, operation, |ucx, peer, operation| {
                 // SAFETY: header and words are the operation's, which stays until UCX has let go of it.
                 unsafe {
@@ -225,11 +231,15 @@ impl Worker {
             })
         };
         if started.is_err() {
-            // Nothing more can be sent there, so nothing more will be applied.
-            let failed = self.gate().fail(pe);
-            failed.into_iter().for_each(|done| done(self.reachable(pe)));
+            self.applies_no_more(pe);
         }
         started
+    }
+
+    /// Nothing more can be sent to `pe`, so nothing more will be applied.
+    pub(super) fn applies_no_more(&self, pe: usize) {
+        let failed = self.gate().fail(pe);
+        failed.into_iter().for_each(|done| done(self.reachable(pe)));
     }
 
     /// Adds to what is gathered for `pe`, and sends it if that makes `room` bytes.
@@ -244,7 +254,7 @@ impl Worker {
             add(batch);
             let full = if batch.bytes() < room { None } else { gathered.batches.remove(&pe) };
             // With the lock held: a flush from now on waits for it.
-            let full = full.map(|batch| (self.announce(pe), batch));
+            let full = full.map(|batch| (self.announce(pe, false), batch));
             self.set_gathering(!gathered.batches.is_empty());
             (full, first)
         };
@@ -277,7 +287,7 @@ impl Worker {
                 Some(pe) => gathered.batches.remove_entry(&pe).into_iter().collect(),
             };
             self.set_gathering(!gathered.batches.is_empty());
-            let announced = batches.into_iter().map(|(pe, batch)| (pe, self.announce(pe), batch));
+            let announced = batches.into_iter().map(|(pe, batch)| (pe, self.announce(pe, false), batch));
             announced.collect::<Vec<_>>()
         };
         for (pe, number, batch) in batches {
@@ -288,10 +298,15 @@ impl Worker {
 
     /// Applies a batch, of which the [`stamp`] says who has sent it.
     pub(super) fn perform(&self, stamp: u64, words: &[u64]) {
-        let (from, number) = (stamp as u32 as usize, (stamp >> u32::BITS) as u32);
         if let Err(error) = apply(words, self.block, &[&self.memory, &self.scratch]) {
-            self.fail(Failure::PeLost { pe: from, how: error.to_string() });
+            self.fail(Failure::PeLost { pe: stamp as u32 as usize, how: error.to_string() });
         }
+        self.performed(stamp);
+    }
+
+    /// A batch was applied, of which the PE that has sent it is to be told.
+    pub(super) fn performed(&self, stamp: u64) {
+        let (from, number) = (stamp as u32 as usize, (stamp >> u32::BITS) as u32);
         let mut gate = self.gate();
         gate.lines.entry(from).or_default().perform(number);
         if !gate.owed.contains(&from) {
@@ -307,7 +322,7 @@ impl Worker {
     }
 
     /// Sends the words of an operation, which come as data, and never as an offer of it.
-    fn say(&self, pe: usize, id: c_uint, operation: Box<Operation>) -> Result<()> {
+    pub(super) fn say(&self, pe: usize, id: c_uint, operation: Box<Operation>) -> Result<()> {
         self.start(pe, operation, |_, peer, operation| self.send_words(peer, id, operation))
     }
 
@@ -362,9 +377,10 @@ impl Worker {
 
     /// Answers those who asked, and those whose batches were applied, and fetches data that was offered.
     pub(super) fn reply(&self) {
-        let (owed, offered, answers) = {
+        let (owed, offered, answers, wanted) = {
             let mut gate = self.gate();
-            (std::mem::take(&mut gate.owed), std::mem::take(&mut gate.offered), gate.fetches.take_answers())
+            let (owed, offered) = (std::mem::take(&mut gate.owed), std::mem::take(&mut gate.offered));
+            (owed, offered, gate.fetches.take_answers(), gate.gets.take_wanted())
         };
         for (pe, words) in answers {
             // A PE that is gone needs no answer.
@@ -374,25 +390,10 @@ impl Worker {
             let performed = self.gate().lines.get(&pe).map_or(0, |line| line.performed);
             let _ = self.say(pe, APPLIED, Operation::note([self.me as u64, performed]));
         }
-        for Offered { stamp, data, len } in offered {
-            let mut words = vec![0u64; len.div_ceil(size_of::<u64>())];
-            let to = words.as_mut_ptr();
-            // To know whom it came from, not to talk to them.
-            let _ = self.start(
-                stamp as u32 as usize,
-                Operation::new(Kind::Arriving { stamp, words }),
-                |ucx, _, operation| {
-                    let params = ucp_request_param_t {
-                        op_attr_mask: UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-                        cb: ucp_request_param_cb { recv_am: Some(arrived) },
-                        user_data: operation.cast(),
-                        ..Default::default()
-                    };
-                    // SAFETY: the words are the operation's; the data was offered, and is fetched once.
-                    unsafe { ucx.ucp_am_recv_data_nbx(self.handle(), data, to.cast(), len, &params) }
-                },
-            );
+        for (pe, number, bytes) in wanted {
+            self.send_wanted(pe, number, bytes);
         }
+        offered.into_iter().for_each(|offered| self.fetch_offered(offered));
     }
 }
 
@@ -406,17 +407,15 @@ unsafe extern "C" fn batch_came(
     param: *const ucp_am_recv_param_t,
 ) -> ucs_status_t {
     // SAFETY: UCX passes what `accept_batches` gave it, and what a PE has sent, for the time of the call.
-    let (worker, header, offered) = unsafe {
-        let header = std::slice::from_raw_parts(header.cast::<u8>(), header_len);
-        let offered = (*param).recv_attr & u64::from(UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-        (&*worker.cast::<Worker>(), header, offered)
-    };
-    let Ok(stamp) = <[u8; 8]>::try_from(header).map(u64::from_ne_bytes) else {
-        return UCS_OK;
-    };
-    if offered {
+    let (worker, stamp, is_offer) =
+        unsafe { (&*worker.cast::<Worker>(), words_of::<1>(header, header_len), is_offer(param)) };
+    let Some([stamp]) = stamp else { return UCS_OK };
+    if is_offer {
         tracing::trace!(target: "oxshmem::net", from = stamp as u32, bytes = len, "a batch is offered");
-        worker.gate().offered.push(Offered { stamp, data, len });
+        let mut words = vec![0u64; len.div_ceil(size_of::<u64>())];
+        let to = Bytes { at: words.as_mut_ptr().cast(), len };
+        let offered = Offered::new(data, stamp as u32 as usize, to, Kind::Arriving { stamp, words });
+        worker.gate().offered.push(offered);
         worker.has_news();
         return UCS_INPROGRESS;
     }
@@ -492,7 +491,7 @@ unsafe extern "C" fn came<const N: usize, M: Message<N>>(
 ///
 /// # Safety
 /// `data` must be readable for `len` bytes.
-unsafe fn words_of<const N: usize>(data: *const c_void, len: usize) -> Option<[u64; N]> {
+pub(super) unsafe fn words_of<const N: usize>(data: *const c_void, len: usize) -> Option<[u64; N]> {
     let mut words = [0; N];
     (len == size_of_val(&words)).then(|| {
         // SAFETY: as long as the words, which any bytes are; it may lie anywhere.

@@ -1,8 +1,11 @@
 //! What is started with a worker: puts, gets, messages.
 
+use std::sync::Weak;
+
 use ucx_sys::*;
 
 use super::{
+    bulk::Bytes,
     operation::{Kind, Operation, ended, received},
     worker::Worker,
 };
@@ -11,6 +14,9 @@ use crate::{
     memory::copy,
     net::{Done, Spot},
 };
+
+/// Up to so many bytes UCX gets by itself as fast.
+const UNASKED: usize = 2 << 10;
 
 impl Worker {
     /// # Safety
@@ -38,6 +44,10 @@ impl Worker {
         len: usize,
         operation: Box<Operation>,
     ) -> Result<()> {
+        if self.puts_by_message(to.pe) {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.put_by_message(to, from, len, operation) };
+        }
         self.start(to.pe, operation, |ucx, peer, operation| {
             peer.started += 1;
             let to = peer.base + to.offset as u64;
@@ -50,6 +60,19 @@ impl Worker {
     /// `to` must be writable until `done` is told.
     pub(super) unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done) {
         self.send_gathered(Some(from.pe));
+        if let Some(count) = self.behind_long_puts(from.pe) {
+            let (this, to) = (Weak::clone(&self.this), Bytes { at: to, len });
+            let then = move |applied: Result<()>| match (applied, this.upgrade()) {
+                // SAFETY: the caller keeps the memory until `done` is told.
+                (Ok(()), Some(this)) => unsafe { this.get(from, to.address(), len, done) },
+                (applied, _) => done(applied.and(Err(Error::Finalized { call: "net" }))),
+            };
+            return self.when_applied(from.pe, count, Box::new(then));
+        }
+        if len > UNASKED && self.puts_by_message(from.pe) {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.get_by_message(from, to, len, done) };
+        }
         let _ = self.start(from.pe, Operation::new(Kind::Plain(done)), |ucx, peer, operation| {
             let from = peer.base + from.offset as u64;
             // SAFETY: the caller keeps `to`; the endpoint and its key are open.

@@ -73,7 +73,9 @@ impl Worker {
         }
         let (waiting, asked) = {
             let mut gate = self.gate();
-            (gate.fail_all(), gate.fetches.fail(None))
+            let mut waiting = gate.fail_all();
+            waiting.append(&mut gate.gets.fail(None));
+            (waiting, gate.fetches.fail(None))
         };
         for done in asked {
             done(Err(Error::Finalized { call: "net" }));

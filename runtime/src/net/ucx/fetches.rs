@@ -4,13 +4,14 @@
 //! connections that report errors. These take a tenth to a fifth longer over TCP, run on the target's processor everywhere,
 //! and need nothing that all versions do not have.
 
-use std::{collections::HashMap, hash::BuildHasherDefault};
+use std::{collections::HashMap, hash::BuildHasherDefault, sync::Weak};
 
 use super::{
     batches::Message,
     worker::{NumberHasher, Worker},
 };
 use crate::{
+    Error, Result,
     executor::Failure,
     net::{
         Done, Spot, Width,
@@ -49,6 +50,14 @@ impl Fetches {
 impl Worker {
     /// Tells `done` the value that the word had before.
     pub(super) fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Done<u64>) {
+        if let Some(count) = self.behind_long_puts(at.pe) {
+            let this = Weak::clone(&self.this);
+            let then = move |applied: Result<()>| match (applied, this.upgrade()) {
+                (Ok(()), Some(this)) => this.fetch(at, width, operation, done),
+                (applied, _) => done(applied.and(Err(Error::Finalized { call: "net" }))),
+            };
+            return self.when_applied(at.pe, count, Box::new(then));
+        }
         let number = {
             let fetches = &mut self.gate().fetches;
             fetches.asked += 1;

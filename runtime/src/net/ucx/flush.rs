@@ -43,7 +43,8 @@ impl Worker {
         });
     }
 
-    fn when_applied(&self, pe: usize, count: u64, done: Done) {
+    /// Tells `done` when `pe` has applied so many batches.
+    pub(super) fn when_applied(&self, pe: usize, count: u64, done: Done) {
         let waits = self.gate().wait(pe, count, done);
         if let Some(done) = waits {
             // It was applied meanwhile, or never will be.

@@ -5,12 +5,13 @@
 //! worker's event descriptor when there is nothing to do. Endpoints and remote keys are made when a PE is first
 //! talked to.
 //!
-//! Puts and gets are UCX's own. Batches are active messages, which the target applies and counts back ([`batches`]), and so
+//! Puts and gets are UCX's own, or, where everything goes over TCP, [messages](bulk) too. Batches are active messages, which the target applies and counts back ([`batches`]), and so
 //! are atomic operations, alone or with an answer ([`fetches`]): they run on the target's processor, in all
 //! transports, so that they are atomic towards those of PEs that share memory with the target. Messages of
 //! collectives use UCX's tag matching.
 
 mod batches;
+mod bulk;
 mod calls;
 mod close;
 mod directory;
@@ -43,7 +44,7 @@ use crate::{Error, Result, bootstrap::Bootstrap, executor::Executor, memory::Seg
 const EAGER: usize = 8 << 10;
 
 /// Up to so many bytes a put is a message where everything goes over TCP.
-const SHORT: usize = 1 << 10;
+const SHORT: usize = 7 << 10;
 /// Bytes of an entry besides its data, and to round that up.
 const HEAD: usize = 24;
 

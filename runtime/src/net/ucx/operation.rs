@@ -16,8 +16,8 @@ pub(super) struct Operation {
     worker: Option<NonNull<Worker>>,
     /// The other PE.
     pub(super) pe: usize,
-    /// The header of an active message, where UCX reads it.
-    pub(super) header: u64,
+    /// The header of an active message, where UCX reads it, or its first word.
+    pub(super) header: [u64; 2],
     /// What is known of a message that was received.
     pub(super) info: ucp_tag_recv_info_t,
     pub(super) kind: Kind,
@@ -43,14 +43,18 @@ pub(super) enum Kind {
     Receive { done: Done<usize> },
     /// An active message whose data UCX brings here.
     Arriving { stamp: u64, words: Vec<u64> },
+    /// A put whose data UCX brings to where it belongs.
+    Landing { stamp: u64 },
+    /// Nobody waits, and UCX reads symmetric memory of this PE.
+    Own,
 }
 
 impl Operation {
     pub(super) fn new(kind: Kind) -> Box<Self> {
-        Box::new(Self { worker: None, pe: 0, header: 0, info: Default::default(), kind })
+        Box::new(Self { worker: None, pe: 0, header: [0; 2], info: Default::default(), kind })
     }
 
-    pub(super) fn with_header(mut self: Box<Self>, header: u64) -> Box<Self> {
+    pub(super) fn with_header(mut self: Box<Self>, header: [u64; 2]) -> Box<Self> {
         self.header = header;
         self
     }
@@ -83,7 +87,12 @@ impl Operation {
         match self.kind {
             Kind::Plain(done) | Kind::Said { done, .. } | Kind::Flush { done, .. } => done(outcome),
             Kind::Receive { done } => done(outcome.map(|()| self.info.length)),
-            Kind::Copied(_) | Kind::Words(_) | Kind::Note(..) | Kind::Arriving { .. } => return outcome,
+            Kind::Copied(_)
+            | Kind::Words(_)
+            | Kind::Note(..)
+            | Kind::Arriving { .. }
+            | Kind::Landing { .. }
+            | Kind::Own => return outcome,
         }
         Ok(())
     }

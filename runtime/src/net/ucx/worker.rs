@@ -57,12 +57,16 @@ pub(super) struct Worker {
     pub(super) scratch: Segment,
     pub(super) published: Vec<u8>,
     pub(super) directory: OnceLock<Arc<Directory>>,
+    /// Itself, for what is to be done later.
+    pub(super) this: Weak<Self>,
     /// UCX's own, which whoever holds the lock may use.
     pub(super) inner: Mutex<Inner>,
     /// What UCX has ended, until somebody has told those who wait; and what it still holds.
     pub(super) ends: Mutex<Ends>,
     /// Whether there may be somebody to be told of something.
     news: AtomicBool,
+    /// Whether there was a put of which the data was only offered.
+    pub(super) has_offered: AtomicBool,
     pub(super) gate: Mutex<Gate>,
     pub(super) gathered: Mutex<Gathered>,
     /// Who hears what other PEs say.
@@ -225,7 +229,8 @@ impl Worker {
         let typed = unsafe { ucx.ucp_dt_create_generic(&WORDS, ptr::null_mut(), &mut words) };
         check(ucx, "make a type of data", typed)?;
 
-        let made = Arc::new(Self {
+        let made = Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
             ucx,
             handle: opening.worker,
             me: placement.pe,
@@ -244,6 +249,7 @@ impl Worker {
             }),
             ends: Mutex::default(),
             news: AtomicBool::new(false),
+            has_offered: AtomicBool::new(false),
             gate: Mutex::default(),
             gathered: Mutex::default(),
             listener: OnceLock::new(),
@@ -507,7 +513,9 @@ impl Worker {
         }
         let (failed, asked) = {
             let mut gate = self.gate();
-            (gate.fail(pe), gate.fetches.fail(Some(pe)))
+            let mut failed = gate.fail(pe);
+            failed.append(&mut gate.gets.fail(Some(pe)));
+            (failed, gate.fetches.fail(Some(pe)))
         };
         for done in failed {
             done(outcome(self, pe, status));
@@ -631,6 +639,7 @@ impl Worker {
             Kind::Arriving { stamp, ref words } if outcome.is_ok() => {
                 self.perform(stamp, words);
             }
+            Kind::Landing { stamp } if outcome.is_ok() => self.performed(stamp),
             _ => {}
         }
         operation.end(outcome)
