@@ -197,6 +197,16 @@ impl<M: Sharing> Context<M> {
             let op = self.eager(far.net.apply(far.spot.pe, batch), source);
             return completion.of(far, op, S::reject_back);
         }
+        let from = source.as_ptr().cast::<u8>();
+        let (flight, landed) = self.under_way(far.pe, move |put| match put {
+            Ok(()) => Ok(source.back()),
+            Err(error) => Err(source.reject(error)),
+        });
+        // SAFETY: as in `put_far`; `landed` holds the source.
+        let landed = unsafe { far.net.put_signal(far.spot, from, bytes, signal.spot, update, landed) };
+        let Some(landed) = landed else {
+            return completion.of(far, Op::Aloft(flight), S::reject_back);
+        };
         // The signal leaves when the data is known to be there, and `quiet` waits for all of it.
         let (all, ticket) = (Arc::clone(self.ops()), self.ops().begin(far.pe));
         let (net, signal) = (Arc::clone(far.net), signal.spot);
@@ -206,11 +216,6 @@ impl<M: Sharing> Context<M> {
             }
             all.complete(ticket);
         };
-        let from = source.as_ptr().cast::<u8>();
-        let (flight, landed) = self.under_way(far.pe, move |put| match put {
-            Ok(()) => Ok(source.back()),
-            Err(error) => Err(source.reject(error)),
-        });
         let then: Done = Box::new(move |put| {
             let sent = put.is_ok();
             landed(put);

@@ -42,7 +42,7 @@ use crate::{
     flight::Flight,
     memory::{Segment, SegmentId},
     opset::OpSet,
-    transport::Atomic,
+    transport::{Atomic, Signal},
 };
 
 /// A place in the symmetric memory of a PE on another host. Whoever makes one has checked that it is in bounds.
@@ -107,6 +107,24 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     /// # Safety
     /// `from` must be readable for `len` bytes until then.
     unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Done);
+
+    /// Copies `len` bytes from `from` to `to` and updates the signal `at` the same PE when they are there; `done` is told when `from` may
+    /// be reused. Visible after a flush. Gives `done` back and does nothing where that takes a flush in between.
+    ///
+    /// # Safety
+    /// `from` must be readable for `len` bytes until then.
+    unsafe fn put_signal(
+        &self,
+        to: Spot,
+        from: *const u8,
+        len: usize,
+        at: Spot,
+        update: Signal,
+        done: Done,
+    ) -> Option<Done> {
+        let _ = (to, from, len, at, update);
+        Some(done)
+    }
 
     /// Copies `len` bytes from `from` to `to`; `done` is told when they have arrived.
     ///

@@ -61,6 +61,7 @@ pub fn check(job: &Job<'_>) {
         let next = &job.ends[(i + 1) % job.ends.len()];
         suite.bytes_arrive_and_come_back(end, next);
         suite.who_reads_sees_what_it_has_written_before(end, next);
+        suite.a_signal_comes_after_the_bytes_before_it(end, next);
         suite.atomics_return_what_was_there(end, next);
         suite.batches_are_applied_in_order(end, next);
         suite.a_flush_makes_visible_what_was_started(end, next);
@@ -291,6 +292,36 @@ impl Suite<'_> {
                 assert!(got[..len - 8].iter().all(|&byte| byte == round), "{what}");
                 assert_eq!(word, u64::from_ne_bytes([round; 8]), "{what}");
                 self.succeed("a put's buffer", &put);
+                self.flush(a, b.pe);
+            }
+        }
+    }
+
+    fn a_signal_comes_after_the_bytes_before_it(&self, a: &End, b: &End) {
+        const BASE: usize = 8192;
+        let at = b.spot(256);
+        b.cpu(at.offset, Atomic::Set(0_u64));
+        let mut sum = 0;
+        for round in 1..=30_u64 {
+            for len in [0, 100, 40_000, 70_000, 1 << 20] {
+                let bytes = vec![round as u8; len];
+                let from = bytes.as_ptr();
+                let (awaited, done) = self.awaited(bytes);
+                let update = if round % 2 == 0 { Signal::Set(sum + round) } else { Signal::Add(round) };
+                // SAFETY: `done` keeps the bytes until it is told.
+                let back = unsafe { a.net.put_signal(b.spot(BASE), from, len, at, update, done) };
+                if let Some(done) = back {
+                    // This net takes two steps for it.
+                    done(Ok(()));
+                    continue;
+                }
+                sum += round;
+                self.until("a signal", || b.cpu::<u64>(at.offset, Atomic::Fetch) == sum);
+                assert!(
+                    b.load(BASE, len).iter().all(|&byte| byte == round as u8),
+                    "{len} bytes, round {round}"
+                );
+                self.succeed("a put's buffer", &awaited);
                 self.flush(a, b.pe);
             }
         }

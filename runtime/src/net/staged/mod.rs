@@ -46,7 +46,7 @@ use crate::{
     executor::Executor,
     memory::{Segment, SegmentId, copy::copy},
     sync::lock,
-    transport::Atomic,
+    transport::{Atomic, Signal},
 };
 
 // What is said, in the first word; the second is the request's number.
@@ -448,6 +448,22 @@ unsafe impl Net for Staged {
             let from = Address(from.get().wrapping_add(at));
             Request::Put { offset: to.offset + at, from, len, free }
         });
+    }
+
+    unsafe fn put_signal(
+        &self,
+        to: Spot,
+        from: *const u8,
+        len: usize,
+        at: Spot,
+        update: Signal,
+        done: Done,
+    ) -> Option<Done> {
+        if to.segment == SegmentId::Gpu || at.segment == SegmentId::Gpu {
+            return Some(done);
+        }
+        // SAFETY: passed on to the caller.
+        unsafe { self.0.below.put_signal(to, from, len, at, update, done) }
     }
 
     unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done) {

@@ -219,7 +219,7 @@ impl Worker {
             self.say(pe, SHORT_BATCH, Operation::new(Kind::Words(words)))
         } else {
             let (from, len) = (words.as_ptr(), size_of_val(&*words));
-            let operation = Operation::new(Kind::Words(words)).with_header([stamp, 0]);
+            let operation = Operation::new(Kind::Words(words)).with_header([stamp, 0, 0, 0]);
             self.start(pe, operation, |ucx, peer, operation| {
                 // SAFETY: header and words are the operation's, which stays until UCX has let go of it.
                 unsafe {
@@ -298,15 +298,10 @@ impl Worker {
 
     /// Applies a batch, of which the [`stamp`] says who has sent it.
     pub(super) fn perform(&self, stamp: u64, words: &[u64]) {
-        if let Err(error) = apply(words, self.block, &[&self.memory, &self.scratch]) {
-            self.fail(Failure::PeLost { pe: stamp as u32 as usize, how: error.to_string() });
-        }
-        self.performed(stamp);
-    }
-
-    /// A batch was applied, of which the PE that has sent it is to be told.
-    pub(super) fn performed(&self, stamp: u64) {
         let (from, number) = (stamp as u32 as usize, (stamp >> u32::BITS) as u32);
+        if let Err(error) = apply(words, self.block, &[&self.memory, &self.scratch]) {
+            self.fail(Failure::PeLost { pe: from, how: error.to_string() });
+        }
         let mut gate = self.gate();
         gate.lines.entry(from).or_default().perform(number);
         if !gate.owed.contains(&from) {

@@ -21,14 +21,15 @@ use ucx_sys::*;
 use super::{
     batches::{Message, stamp, words_of},
     calls::sending,
-    operation::{Kind, Operation, arrived},
+    operation::{Kind, Operation, Update, arrived},
     worker::{NumberHasher, Worker},
 };
 use crate::{
     Error, Result,
     executor::Failure,
     memory::copy,
-    net::{Done, Spot},
+    net::{Batch, Done, Spot},
+    transport::Signal,
 };
 
 /// Names of the active messages.
@@ -104,6 +105,8 @@ impl Gets {
 }
 
 impl Worker {
+    /// Puts, and has the target update the signal when all is there.
+    ///
     /// # Safety
     /// `from` must be readable until the operation is over.
     pub(super) unsafe fn put_by_message(
@@ -111,6 +114,7 @@ impl Worker {
         to: Spot,
         from: *const u8,
         len: usize,
+        signal: Option<(Spot, Signal)>,
         operation: Box<Operation>,
     ) -> Result<()> {
         let is_long = len > WHOLE;
@@ -118,13 +122,14 @@ impl Worker {
             self.has_offered.store(true, Ordering::Relaxed);
         }
         let number = self.announce(to.pe, is_long);
-        let operation = operation.with_header([stamp(self.me, number), to.offset as u64]);
+        let [entry, operand] = signal.map_or([0; _], |(at, update)| entry(at, update));
+        let operation = operation.with_header([stamp(self.me, number), to.offset as u64, entry, operand]);
+        let head = size_of::<u64>() * if signal.is_some() { 4 } else { 2 };
         let mut is_sent = false;
         let started = self.start(to.pe, operation, |ucx, peer, operation| {
             // SAFETY: the header is the operation's, and `from` the caller's: both stay until UCX has let go of them.
             let status = unsafe {
                 let header = (&raw const (*operation).header).cast();
-                let head = size_of::<[u64; 2]>();
                 let params = in_one_piece(operation, len);
                 ucx.ucp_am_send_nbx(peer.endpoint, PUT, header, head, from.cast(), len, &params)
             };
@@ -164,7 +169,7 @@ impl Worker {
 
     /// Sends a PE what it wants of this one's memory.
     pub(super) fn send_wanted(&self, pe: usize, number: u64, from: Bytes) {
-        let operation = Operation::new(Kind::Own).with_header([number, 0]);
+        let operation = Operation::new(Kind::Own).with_header([number, 0, 0, 0]);
         // A PE that is gone wants nothing.
         let _ = self.start(pe, operation, |ucx, peer, operation| {
             // SAFETY: the header is the operation's, which stays until UCX has let go of it; the rest is symmetric memory, which stays
@@ -204,6 +209,15 @@ impl Worker {
     }
 }
 
+/// What a batch says of a signal.
+fn entry(at: Spot, update: Signal) -> Update {
+    let mut batch = Batch::default();
+    batch.signal(at, update);
+    let mut entry = Update::default();
+    entry.copy_from_slice(&batch.into_words());
+    entry
+}
+
 /// How UCX is to send so many bytes.
 fn in_one_piece(operation: *mut Operation, len: usize) -> ucp_request_param_t {
     let mut params = sending(operation);
@@ -231,19 +245,24 @@ pub(super) unsafe extern "C" fn put_came(
     param: *const ucp_am_recv_param_t,
 ) -> ucs_status_t {
     // SAFETY: UCX passes what `accept_batches` gave it, and what a PE has sent, for the time of the call.
-    let (worker, words, is_offer) =
-        unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len), is_offer(param)) };
-    let Some([stamp, offset]) = words else { return UCS_OK };
+    let (worker, is_offer) = unsafe { (&*worker.cast::<Worker>(), is_offer(param)) };
+    // SAFETY: as above.
+    let (plain, signalling) = unsafe { (words_of(header, header_len), words_of(header, header_len)) };
+    let (stamp, offset, then) = match (plain, signalling) {
+        (Some([stamp, offset]), _) => (stamp, offset, None),
+        (_, Some([stamp, offset, entry, operand])) => (stamp, offset, Some([entry, operand])),
+        _ => return UCS_OK,
+    };
     let pe = stamp as u32 as usize;
     let Some(to) = worker.place(pe, offset, len) else { return UCS_OK };
     if is_offer {
-        worker.gate().offered.push(Offered::new(data, pe, to, Kind::Landing { stamp }));
+        worker.gate().offered.push(Offered::new(data, pe, to, Kind::Landing { stamp, then }));
         worker.has_news();
         return UCS_INPROGRESS;
     }
     // SAFETY: `place` has checked the bounds of this side; UCX lends `len` bytes for the time of the call.
     unsafe { copy::copy(to.at, data.cast(), len) };
-    worker.performed(stamp);
+    worker.perform(stamp, then.as_slice().as_flattened());
     UCS_OK
 }
 

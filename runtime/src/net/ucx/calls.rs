@@ -46,7 +46,7 @@ impl Worker {
     ) -> Result<()> {
         if self.puts_by_message(to.pe) {
             // SAFETY: passed on to the caller.
-            return unsafe { self.put_by_message(to, from, len, operation) };
+            return unsafe { self.put_by_message(to, from, len, None, operation) };
         }
         self.start(to.pe, operation, |ucx, peer, operation| {
             peer.started += 1;

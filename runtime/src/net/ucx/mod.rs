@@ -38,7 +38,13 @@ use self::{
     worker::Worker,
 };
 use super::{Batch, Done, Listener, Net, Spot, TAG_BITS, Width, Words};
-use crate::{Error, Result, bootstrap::Bootstrap, executor::Executor, memory::Segment, transport::Atomic};
+use crate::{
+    Error, Result,
+    bootstrap::Bootstrap,
+    executor::Executor,
+    memory::Segment,
+    transport::{Atomic, Signal},
+};
 
 /// Up to so many bytes are copied rather than lent: below what a system call costs.
 const EAGER: usize = 8 << 10;
@@ -116,6 +122,24 @@ unsafe impl Net for UcxNet {
     unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Done) {
         // SAFETY: the caller keeps `from` until `done` is told, as it is in any case.
         let _ = unsafe { self.worker.put(to, from, len, Operation::new(Kind::Plain(done))) };
+    }
+
+    unsafe fn put_signal(
+        &self,
+        to: Spot,
+        from: *const u8,
+        len: usize,
+        at: Spot,
+        update: Signal,
+        done: Done,
+    ) -> Option<Done> {
+        if !self.worker.puts_by_message(to.pe) {
+            return Some(done);
+        }
+        let operation = Operation::new(Kind::Plain(done));
+        // SAFETY: the caller keeps `from` until `done` is told, as it is in any case.
+        let _ = unsafe { self.worker.put_by_message(to, from, len, Some((at, update)), operation) };
+        None
     }
 
     unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done) {

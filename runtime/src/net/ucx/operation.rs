@@ -10,14 +10,20 @@ use crate::{Error, Result, net::Done};
 /// Words of a short message.
 pub(super) const NOTE: usize = 5;
 
+/// The header of an active message.
+pub(super) type Header = [u64; 4];
+
+/// An entry of a batch that updates a word.
+pub(super) type Update = [u64; 2];
+
 /// An operation under way. UCX knows it by its address.
 pub(super) struct Operation {
     /// Whose it is: outlives it, since a worker tells UCX to let go of everything before it goes.
     worker: Option<NonNull<Worker>>,
     /// The other PE.
     pub(super) pe: usize,
-    /// The header of an active message, where UCX reads it, or its first word.
-    pub(super) header: [u64; 2],
+    /// The header of an active message, where UCX reads it, or its first words.
+    pub(super) header: Header,
     /// What is known of a message that was received.
     pub(super) info: ucp_tag_recv_info_t,
     pub(super) kind: Kind,
@@ -43,18 +49,18 @@ pub(super) enum Kind {
     Receive { done: Done<usize> },
     /// An active message whose data UCX brings here.
     Arriving { stamp: u64, words: Vec<u64> },
-    /// A put whose data UCX brings to where it belongs.
-    Landing { stamp: u64 },
+    /// A put whose data UCX brings to where it belongs, and what is to be performed then.
+    Landing { stamp: u64, then: Option<Update> },
     /// Nobody waits, and UCX reads symmetric memory of this PE.
     Own,
 }
 
 impl Operation {
     pub(super) fn new(kind: Kind) -> Box<Self> {
-        Box::new(Self { worker: None, pe: 0, header: [0; 2], info: Default::default(), kind })
+        Box::new(Self { worker: None, pe: 0, header: [0; _], info: Default::default(), kind })
     }
 
-    pub(super) fn with_header(mut self: Box<Self>, header: [u64; 2]) -> Box<Self> {
+    pub(super) fn with_header(mut self: Box<Self>, header: Header) -> Box<Self> {
         self.header = header;
         self
     }

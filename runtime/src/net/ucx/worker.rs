@@ -639,7 +639,9 @@ impl Worker {
             Kind::Arriving { stamp, ref words } if outcome.is_ok() => {
                 self.perform(stamp, words);
             }
-            Kind::Landing { stamp } if outcome.is_ok() => self.performed(stamp),
+            Kind::Landing { stamp, ref then } if outcome.is_ok() => {
+                self.perform(stamp, then.as_slice().as_flattened());
+            }
             _ => {}
         }
         operation.end(outcome)
