@@ -9,6 +9,7 @@ use std::{
     ffi::{c_uint, c_void},
     hash::BuildHasherDefault,
     ptr,
+    sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
@@ -59,7 +60,7 @@ struct Line {
     /// Batches sent there, and applied there.
     sent: u64,
     applied: u64,
-    /// How many were sent with the last of which the data is only offered.
+    /// How many were sent with the last of which the data may come later.
     long: u64,
     waiting: Vec<(u64, Done)>,
     failed: bool,
@@ -196,12 +197,21 @@ impl Worker {
 
     /// Has `pe` apply a batch.
     pub(super) fn send_batch(&self, pe: usize, batch: Batch) -> Result<()> {
-        let number = self.announce(pe, false);
+        let number = self.announce_batch(pe, &batch);
         self.send_announced(pe, number, batch)
     }
 
-    /// Counts a batch that is about to be sent to `pe`, or a put whose data is only offered if it `is_long`, and gives its number.
+    /// Counts a batch that is about to be sent to `pe`, and gives its number.
+    fn announce_batch(&self, pe: usize, batch: &Batch) -> u64 {
+        self.announce(pe, batch.bytes() >= WHOLE)
+    }
+
+    /// Counts a batch or a put, of which the data may come later if it `is_long`.
     pub(super) fn announce(&self, pe: usize, is_long: bool) -> u64 {
+        if is_long {
+            // Relaxed: whoever must not overtake it is started behind it, by whatever orders the two.
+            self.has_offered.store(true, Ordering::Relaxed);
+        }
         let mut gate = self.gate();
         let line = gate.lines.entry(pe).or_default();
         line.sent += 1;
@@ -254,7 +264,7 @@ impl Worker {
             add(batch);
             let full = if batch.bytes() < room { None } else { gathered.batches.remove(&pe) };
             // With the lock held: a flush from now on waits for it.
-            let full = full.map(|batch| (self.announce(pe, false), batch));
+            let full = full.map(|batch| (self.announce_batch(pe, &batch), batch));
             self.set_gathering(!gathered.batches.is_empty());
             (full, first)
         };
@@ -287,7 +297,8 @@ impl Worker {
                 Some(pe) => gathered.batches.remove_entry(&pe).into_iter().collect(),
             };
             self.set_gathering(!gathered.batches.is_empty());
-            let announced = batches.into_iter().map(|(pe, batch)| (pe, self.announce(pe, false), batch));
+            let announced =
+                batches.into_iter().map(|(pe, batch)| (pe, self.announce_batch(pe, &batch), batch));
             announced.collect::<Vec<_>>()
         };
         for (pe, number, batch) in batches {

@@ -5,14 +5,13 @@
 //! is an offer, and UCX brings the data from one memory into the other without a copy of its own. A put is counted as a
 //! [batch](super::batches) is, so that a flush waits for both in the same way.
 //!
-//! Data that was offered comes after what is sent later. So an operation that reads from a PE begins when the long puts to it
-//! that were started before have been applied.
+//! Data that was offered comes after what is sent later. So an operation that reads from a PE begins when the long puts and
+//! batches that were sent there before have been applied.
 
 use std::{
     collections::HashMap,
     ffi::{c_uint, c_void},
     hash::BuildHasherDefault,
-    ptr,
     sync::atomic::Ordering,
 };
 
@@ -117,11 +116,7 @@ impl Worker {
         signal: Option<(Spot, Signal)>,
         operation: Box<Operation>,
     ) -> Result<()> {
-        let is_long = len > WHOLE;
-        if is_long {
-            self.has_offered.store(true, Ordering::Relaxed);
-        }
-        let number = self.announce(to.pe, is_long);
+        let number = self.announce(to.pe, len > WHOLE);
         let [entry, operand] = signal.map_or([0; _], |(at, update)| entry(at, update));
         let operation = operation.with_header([stamp(self.me, number), to.offset as u64, entry, operand]);
         let head = size_of::<u64>() * if signal.is_some() { 4 } else { 2 };
@@ -302,7 +297,7 @@ pub(super) unsafe extern "C" fn data_came(
         return UCS_INPROGRESS;
     } else {
         // SAFETY: the caller of the get keeps `to`, which has as many bytes; UCX lends those for the time of the call.
-        unsafe { ptr::copy_nonoverlapping(data.cast::<u8>(), to.at, len) };
+        unsafe { copy::copy(to.at, data.cast(), len) };
         worker.later(Box::new(move || done(Ok(()))));
     }
     UCS_OK

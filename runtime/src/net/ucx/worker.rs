@@ -65,7 +65,7 @@ pub(super) struct Worker {
     pub(super) ends: Mutex<Ends>,
     /// Whether there may be somebody to be told of something.
     news: AtomicBool,
-    /// Whether there was a put of which the data was only offered.
+    /// Whether anything was sent of which the data may come later.
     pub(super) has_offered: AtomicBool,
     pub(super) gate: Mutex<Gate>,
     pub(super) gathered: Mutex<Gathered>,
