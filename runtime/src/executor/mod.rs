@@ -314,7 +314,9 @@ impl Executor {
         {
             let mut watches = lock(&self.watches);
             watches.fire(self.failure.get().is_some(), seen, &mut woken);
-            self.settle(woken.len());
+            if !woken.is_empty() {
+                self.settle(woken.len());
+            }
         }
         // After the lock is released: a waker may run the future at once.
         woken.into_iter().for_each(wake);

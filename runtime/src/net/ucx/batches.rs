@@ -22,7 +22,7 @@ use super::{
     open::check,
     operation::{Kind, Operation},
     said::was_said,
-    worker::{Inner, NumberHasher, Peer, Worker},
+    worker::{Inner, News, NumberHasher, Peer, Worker},
 };
 use crate::{
     Result,
@@ -143,6 +143,14 @@ impl Gate {
     }
 
     /// `pe` has applied `count` batches.
+    /// Whether there is anything to be sent or fetched that other PEs wait for.
+    fn owes(&self) -> bool {
+        !(self.owed.is_empty()
+            && self.offered.is_empty()
+            && self.fetches.owes_none()
+            && self.gets.owes_none())
+    }
+
     fn applied(&mut self, pe: usize, count: u64) -> Vec<Done> {
         let line = self.lines.entry(pe).or_default();
         line.applied = line.applied.max(count);
@@ -385,6 +393,9 @@ impl Worker {
     pub(super) fn reply(&self) {
         let (owed, offered, answers, wanted) = {
             let mut gate = self.gate();
+            if !gate.owes() {
+                return;
+            }
             let (owed, offered) = (std::mem::take(&mut gate.owed), std::mem::take(&mut gate.offered));
             (owed, offered, gate.fetches.take_answers(), gate.gets.take_wanted())
         };
@@ -463,7 +474,7 @@ struct Applied;
 impl Message<2> for Applied {
     fn came(worker: &Worker, [from, count]: [u64; 2]) {
         let over = worker.gate().applied(from as usize, count);
-        over.into_iter().for_each(|done| worker.later(Box::new(move || done(Ok(())))));
+        over.into_iter().for_each(|done| worker.note(News::Over(done)));
     }
 }
 

@@ -21,7 +21,7 @@ use super::{
     batches::{Message, stamp, words_of},
     calls::sending,
     operation::{Kind, Operation, Update, arrived},
-    worker::{NumberHasher, Worker},
+    worker::{News, NumberHasher, Worker},
 };
 use crate::{
     Error, Result,
@@ -47,6 +47,7 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
+    /// The address. A closure that calls this keeps all of it, which it may take to another thread; of `at` it may not.
     pub(super) fn address(self) -> *mut u8 {
         self.at
     }
@@ -92,6 +93,11 @@ pub(super) struct Gets {
 }
 
 impl Gets {
+    /// Whether all have been sent what they want.
+    pub(super) fn owes_none(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
     pub(super) fn take_wanted(&mut self) -> Vec<(usize, u64, Bytes)> {
         std::mem::take(&mut self.wanted)
     }
@@ -290,7 +296,7 @@ pub(super) unsafe extern "C" fn data_came(
     let Some(Asked { pe, to, done }) = asked else { return UCS_OK };
     if len != to.len {
         let error = Error::bootstrap("net", format!("PE {pe} has sent {len} bytes, not {}", to.len));
-        worker.later(Box::new(move || done(Err(error))));
+        worker.note(News::Later(Box::new(move || done(Err(error)))));
     } else if is_offer {
         worker.gate().offered.push(Offered::new(data, pe, to, Kind::Plain(done)));
         worker.has_news();
@@ -298,7 +304,7 @@ pub(super) unsafe extern "C" fn data_came(
     } else {
         // SAFETY: the caller of the get keeps `to`, which has as many bytes; UCX lends those for the time of the call.
         unsafe { copy::copy(to.at, data.cast(), len) };
-        worker.later(Box::new(move || done(Ok(()))));
+        worker.note(News::Over(done));
     }
     UCS_OK
 }

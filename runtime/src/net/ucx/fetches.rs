@@ -8,7 +8,7 @@ use std::{collections::HashMap, hash::BuildHasherDefault, sync::Weak};
 
 use super::{
     batches::Message,
-    worker::{NumberHasher, Worker},
+    worker::{News, NumberHasher, Worker},
 };
 use crate::{
     Error, Result,
@@ -29,6 +29,11 @@ pub(super) struct Fetches {
 }
 
 impl Fetches {
+    /// Whether all have been answered.
+    pub(super) fn owes_none(&self) -> bool {
+        self.answers.is_empty()
+    }
+
     /// What is to be sent: to whom, the number of the question, and the value.
     pub(super) fn take_answers(&mut self) -> Vec<(usize, [u64; 2])> {
         std::mem::take(&mut self.answers)
@@ -97,8 +102,7 @@ impl Message<2> for Answer {
     fn came(worker: &Worker, [number, before]: [u64; 2]) {
         let asked = worker.gate().fetches.waiting.remove(&number);
         if let Some((_, done)) = asked {
-            worker.ends().answered.push((done, before));
-            worker.has_news();
+            worker.note(News::Answered(done, before));
         }
     }
 }

@@ -5,10 +5,10 @@
 //! worker's event descriptor when there is nothing to do. Endpoints and remote keys are made when a PE is first
 //! talked to.
 //!
-//! Puts and gets are UCX's own, or, where everything goes over TCP, [messages](bulk) too. Batches are active messages, which the target applies and counts back ([`batches`]), and so
-//! are atomic operations, alone or with an answer ([`fetches`]): they run on the target's processor, in all
-//! transports, so that they are atomic towards those of PEs that share memory with the target. Messages of
-//! collectives use UCX's tag matching.
+//! Puts and gets are UCX's own, or, where everything goes over TCP, [messages](bulk) too. Batches are active messages,
+//! which the target applies and counts back ([`batches`]), and so are atomic operations, alone or with an answer
+//! ([`fetches`]): they run on the target's processor, in all transports, so that they are atomic towards those of PEs
+//! that share memory with the target. Messages of collectives use UCX's tag matching.
 
 mod batches;
 mod bulk;

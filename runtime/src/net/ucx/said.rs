@@ -11,7 +11,7 @@ use super::{
     batches::SAID,
     calls::sending,
     operation::{Kind, Operation},
-    worker::Worker,
+    worker::{News, Worker},
 };
 use crate::net::{Done, Listener, Words};
 
@@ -76,7 +76,7 @@ pub(super) unsafe extern "C" fn was_said(
         }
         let [from, words @ ..] = words;
         if let Some(listener) = worker.listener() {
-            worker.later(Box::new(move || listener.heard(from as usize, words, bytes)));
+            worker.note(News::Later(Box::new(move || listener.heard(from as usize, words, bytes))));
         }
     }
     UCS_OK

@@ -1,7 +1,7 @@
 //! The UCX worker of a PE, and everything that is done with it.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, VecDeque},
     ffi::c_void,
     fmt,
     hash::{BuildHasherDefault, Hasher},
@@ -63,8 +63,8 @@ pub(super) struct Worker {
     pub(super) inner: Mutex<Inner>,
     /// What UCX has ended, until somebody has told those who wait; and what it still holds.
     pub(super) ends: Mutex<Ends>,
-    /// Whether there may be somebody to be told of something.
-    news: AtomicBool,
+    /// Whether there may be something to be told, or to be answered.
+    has_news: AtomicBool,
     /// Whether anything was sent of which the data may come later.
     pub(super) has_offered: AtomicBool,
     pub(super) gate: Mutex<Gate>,
@@ -128,19 +128,28 @@ struct Link {
 
 #[derive(Default)]
 pub(super) struct Ends {
-    pub(super) over: Vec<(Box<Operation>, ucs_status_t)>,
+    /// What is to be told, the oldest first.
+    news: VecDeque<News>,
     /// By their addresses.
     pub(super) under_way: HashMap<usize, Lent, BuildHasherDefault<NumberHasher>>,
-    /// Endpoints that UCX has given up, by what for.
-    pub(super) broken: Vec<(usize, ucs_status_t)>,
     /// PEs that have said that they leave.
     pub(super) left: HashSet<usize>,
     /// PEs to which the connection broke, and when, before they said anything.
     suspects: Vec<(usize, ucs_status_t, Instant)>,
-    /// Who is to be told of something else.
-    pub(super) later: Vec<Box<dyn FnOnce() + Send>>,
-    /// Who has asked for a value, and that.
-    pub(super) answered: Vec<(Done<u64>, u64)>,
+}
+
+/// What has happened inside of UCX, where nobody can be told.
+pub(super) enum News {
+    /// UCX has ended an operation.
+    Ended(Box<Operation>, ucs_status_t),
+    /// Something that no operation of UCX stands for is over.
+    Over(Done),
+    /// The value has come that somebody asked for.
+    Answered(Done<u64>, u64),
+    /// UCX has given up the endpoint of a PE.
+    Broken(usize, ucs_status_t),
+    /// Something else is to be done.
+    Later(Box<dyn FnOnce() + Send>),
 }
 
 /// For addresses and numbers of PEs, which nobody chooses to do harm.
@@ -248,7 +257,7 @@ impl Worker {
                 spare: Vec::new(),
             }),
             ends: Mutex::default(),
-            news: AtomicBool::new(false),
+            has_news: AtomicBool::new(false),
             has_offered: AtomicBool::new(false),
             gate: Mutex::default(),
             gathered: Mutex::default(),
@@ -372,7 +381,7 @@ impl Worker {
         for _ in 0..LOOKS {
             // SAFETY: the worker is open, and ours while we hold the lock.
             let found = unsafe { self.ucx.ucp_worker_progress(self.handle) } != 0;
-            if found && self.news.load(Ordering::Relaxed) {
+            if found && self.has_news.load(Ordering::Relaxed) {
                 progressed = true;
                 self.answer(&inner);
                 break;
@@ -391,10 +400,16 @@ impl Worker {
         progressed
     }
 
-    /// There is something to be told. Called after that was noted.
+    /// There is something to be told, or to be answered. Called after that was noted.
     pub(super) fn has_news(&self) {
         // Release: who takes the news sees what was noted.
-        self.news.store(true, Ordering::Release);
+        self.has_news.store(true, Ordering::Release);
+    }
+
+    /// Has somebody told when that may be done. Called inside of UCX.
+    pub(super) fn note(&self, news: News) {
+        self.ends().news.push_back(news);
+        self.has_news();
     }
 
     /// Prepares the worker for its event descriptor to be slept on. False if there is something to do instead.
@@ -425,12 +440,6 @@ impl Worker {
         self.executor.upgrade().is_some_and(|executor| executor.is_asleep())
     }
 
-    /// Has somebody told when that may be done. Called inside of UCX.
-    pub(super) fn later(&self, tell: Box<dyn FnOnce() + Send>) {
-        self.ends().later.push(tell);
-        self.has_news();
-    }
-
     /// This PE cannot go on.
     pub(super) fn fail(&self, failure: Failure) {
         if let Some(executor) = self.executor.upgrade() {
@@ -446,7 +455,7 @@ impl Worker {
         }
         let mut ends = self.ends();
         ends.under_way.remove(&(&raw const *operation).addr());
-        ends.over.push((operation, status));
+        ends.news.push_back(News::Ended(operation, status));
         drop(ends);
         self.has_news();
     }
@@ -454,33 +463,29 @@ impl Worker {
     /// Tells everybody whose operation has ended, and does what messages that came ask for. Called with no lock held.
     pub(super) fn tell(&self) {
         // Relaxed: a look before the exchange, which nearly always can be left out.
-        while self.news.load(Ordering::Relaxed) && self.news.swap(false, Ordering::AcqRel) {
-            let (over, broken, later, answered) = {
-                let Ends { over, broken, later, answered, .. } = &mut *self.ends();
-                (
-                    std::mem::take(over),
-                    std::mem::take(broken),
-                    std::mem::take(later),
-                    std::mem::take(answered),
-                )
-            };
+        while self.has_news.load(Ordering::Relaxed) && self.has_news.swap(false, Ordering::AcqRel) {
             self.reply();
-            for (done, value) in answered {
-                done(Ok(value));
-            }
-            later.into_iter().for_each(|tell| tell());
-            for (pe, status) in broken {
-                self.lost(pe, status);
-            }
-            for (operation, status) in over {
-                if status == UCS_OK && matches!(operation.kind, Kind::Copied(_)) {
-                    self.inner().spare(*operation);
-                } else {
-                    // Where nobody waits for it, a flush fails as well.
-                    let _ = self.end(*operation, status);
+            while let Some(news) = self.next_news() {
+                match news {
+                    News::Ended(operation, UCS_OK) if matches!(operation.kind, Kind::Copied(_)) => {
+                        self.inner().spare(*operation);
+                    }
+                    News::Ended(operation, status) => {
+                        // Where nobody waits for it, a flush fails as well.
+                        let _ = self.end(*operation, status);
+                    }
+                    News::Over(done) => done(Ok(())),
+                    News::Answered(done, value) => done(Ok(value)),
+                    News::Broken(pe, status) => self.lost(pe, status),
+                    News::Later(tell) => tell(),
                 }
             }
         }
+    }
+
+    /// The next of them. Whoever is told of it holds no lock.
+    fn next_news(&self) -> Option<News> {
+        self.ends().news.pop_front()
     }
 
     /// A PE cannot be reached any more: what waits for it fails, and so does what is started later.
@@ -617,7 +622,11 @@ impl Worker {
         if UCS_PTR_IS_PTR(status) {
             let mut ends = self.ends();
             // UCX may have ended it within the call all the same.
-            if !ends.over.iter().any(|(operation, _)| ptr::eq(&raw const **operation, lent)) {
+            let has_ended = |news: &News| match news {
+                News::Ended(operation, _) => ptr::eq(&raw const **operation, lent),
+                _ => false,
+            };
+            if !ends.news.iter().any(has_ended) {
                 ends.under_way.insert(lent.addr(), Lent { operation: lent, request: status });
             }
             return None;
@@ -722,7 +731,11 @@ impl Worker {
             check(self.ucx, "connect", self.ucx.ucp_ep_create(self.handle, &params, &mut peer.endpoint))
                 .map_err(lost)?;
             let unpacked = self.ucx.ucp_ep_rkey_unpack(peer.endpoint, key.as_ptr().cast(), &mut peer.rkey);
-            check(self.ucx, "unpack a key", unpacked).map_err(lost)?;
+            if let Err(error) = check(self.ucx, "unpack a key", unpacked) {
+                // The endpoint stays as long as the worker does, and may still break.
+                Box::leak(peer);
+                return Err(lost(error));
+            }
         }
         peer.by_message = is_tcp(self.ucx, peer.endpoint);
         Ok(peer)
@@ -759,6 +772,5 @@ unsafe extern "C" fn broke(link: *mut c_void, _endpoint: ucp_ep_h, status: ucs_s
         let link = &*link.cast::<Link>();
         (link.worker.as_ref(), link.pe)
     };
-    worker.ends().broken.push((pe, status));
-    worker.has_news();
+    worker.note(News::Broken(pe, status));
 }
