@@ -60,6 +60,11 @@ impl Driver {
         self.dozes.load(Ordering::Relaxed)
     }
 
+    /// Whether anybody drives. A hint.
+    pub(super) fn is_at_work(&self) -> bool {
+        self.role.load(Ordering::Relaxed) || self.task_works.load(Ordering::Relaxed)
+    }
+
     fn helper(&self) -> MutexGuard<'_, Option<Thread>> {
         self.helper.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -221,12 +226,14 @@ impl Executor {
                 // it sees that we doze, or we see its watch.
                 self.driver.dozes.store(true, Ordering::SeqCst);
                 if self.unfired.load(Ordering::SeqCst) == 0 && !stop() {
+                    self.rest_net();
                     sleep_on(bell, None);
                 }
                 self.driver.dozes.store(false, Ordering::SeqCst);
                 continue;
             }
             if self.arm() {
+                self.rest_net();
                 let start = Instant::now();
                 // A tick finds nothing nearly always, and goes back to sleep without a word to anybody.
                 while !stop() && sleep_on(bell, self.sleep_limit(start.elapsed())) == Woken::Tick {
@@ -318,6 +325,7 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
             tokio::task::yield_now().await;
         }
         if executor.arm() {
+            executor.rest_net();
             let (start, before) = (Instant::now(), executor.unfired.load(Ordering::SeqCst));
             while sleep(executor, bell, timer, start.elapsed()).await == Woken::Tick {
                 executor.scan();

@@ -187,6 +187,11 @@ impl Executor {
         self.sleep().sleeping.load(Ordering::Relaxed) != 0 || self.driver.dozes()
     }
 
+    /// Whether a thread, or the task, looks for what is waited for. A hint.
+    pub(crate) fn is_driven(&self) -> bool {
+        self.driver.is_at_work() && !self.is_asleep()
+    }
+
     /// Says who reads words of device memory.
     pub(crate) fn attach_device(&self, device: &AnyDevice) {
         // A PE joins once, so the slot is empty.
@@ -205,6 +210,13 @@ impl Executor {
     #[inline]
     fn poll_net(&self) -> bool {
         self.net.get().is_some_and(|net| net.poll())
+    }
+
+    /// Whoever drives is about to sleep.
+    fn rest_net(&self) {
+        if let Some(net) = self.net.get() {
+            net.rest();
+        }
     }
 
     /// Has `waker` woken when `probe` holds. `keepalive` keeps the probed memory for as long as the watch

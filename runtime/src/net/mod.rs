@@ -188,6 +188,10 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     /// Whether callers do well to poll in a loop while they wait. Not where somebody else makes the progress.
     fn wants_polling(&self) -> bool;
 
+    /// Whoever polled for this PE is about to sleep: until somebody polls again, the net is alone with what progress there is to
+    /// make.
+    fn rest(&self);
+
     /// Ends it: what is under way fails, and nothing can be started any more. Every PE has called the barrier before.
     fn close(&self);
 

@@ -354,6 +354,8 @@ unsafe impl Net for Model {
         false
     }
 
+    fn rest(&self) {}
+
     fn close(&self) {
         if !self.here.close() {
             return;

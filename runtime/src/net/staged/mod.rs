@@ -568,6 +568,10 @@ unsafe impl Net for Staged {
         self.0.below.wants_polling()
     }
 
+    fn rest(&self) {
+        self.0.below.rest();
+    }
+
     fn close(&self) {
         // It serves others for as long as they may want something.
         self.0.below.close();

@@ -207,6 +207,10 @@ unsafe impl Net for UcxNet {
         true
     }
 
+    fn rest(&self) {
+        self.helper.take_over(&self.worker);
+    }
+
     fn close(&self) {
         self.end(true);
     }

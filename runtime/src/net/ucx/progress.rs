@@ -1,12 +1,13 @@
 //! The helper thread: serves what other PEs ask of this one while its own threads do something else.
 //!
-//! While another thread polls, this one only looks now and then whether that goes on. It looks for messages in a
-//! loop for a moment after each, since more tend to follow, then sleeps on the worker's event descriptor.
+//! While another thread polls, this one only looks now and then whether that goes on, and is woken when that thread goes to
+//! sleep. It looks for messages in a loop for a moment after each, since more tend to follow, then sleeps on the worker's event
+//! descriptor.
 
 use std::{
     os::fd::BorrowedFd,
-    sync::{Arc, Mutex, PoisonError},
-    thread::{self, JoinHandle},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    thread::{self, JoinHandle, Thread},
     time::{Duration, Instant},
 };
 
@@ -15,8 +16,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::worker::Worker;
 use crate::{Error, Result, net::ALONE};
 
-/// How long it leaves others at work before it looks again: from, and up to.
-const NAP: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
+/// How long it leaves others at work before it looks again: from, and up to, twice as long each time. In a virtual machine each
+/// look costs them tens of microseconds, which the timer takes; whoever begins to compute is not replaced before.
+const NAP: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(4)];
 
 /// How long it looks for more messages where the PE's threads sleep.
 const IDLE: Duration = Duration::from_micros(100);
@@ -24,42 +26,76 @@ const IDLE: Duration = Duration::from_micros(100);
 /// How long operations are gathered at the most while their PE computes.
 const GATHERING: Duration = Duration::from_micros(200);
 
-/// The thread's handle.
-pub(super) struct Helper(Mutex<Option<JoinHandle<()>>>);
+/// The thread's handles.
+pub(super) struct Helper {
+    thread: Thread,
+    handle: Mutex<Option<JoinHandle<()>>>,
+}
 
 impl Helper {
     /// Starts it; where there are processors enough it `may_spin`.
     pub(super) fn start(worker: Arc<Worker>, may_spin: bool) -> Result<Self> {
-        let thread =
+        let started =
             thread::Builder::new().name("oxshmem-net".into()).spawn(move || serve(&worker, may_spin));
-        Ok(Self(Mutex::new(Some(thread.map_err(|e| Error::system("start of the progress thread", e))?))))
+        let handle = started.map_err(|e| Error::system("start of the progress thread", e))?;
+        Ok(Self { thread: handle.thread().clone(), handle: Mutex::new(Some(handle)) })
+    }
+
+    /// Whoever has polled the worker is about to sleep.
+    pub(super) fn take_over(&self, worker: &Worker) {
+        // Release: it sees that they sleep.
+        worker.rests.store(true, Ordering::Release);
+        self.thread.unpark();
     }
 
     /// Ends it, after the worker was told to close.
     pub(super) fn stop(&self, worker: &Worker) {
-        let Some(thread) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        if thread.thread().id() == thread::current().id() {
+        let Some(handle) = self.handle.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        if self.thread.id() == thread::current().id() {
             // It drops the last handle of a PE itself, and ends when it returns from that.
             return;
         }
         worker.signal();
+        self.thread.unpark();
         // It panics only if a future's waker does; then there is nothing left to wait for.
-        let _ = thread.join();
+        let _ = handle.join();
+    }
+}
+
+/// Leaves others at work for so long, or until they go to sleep.
+fn sleep_beside(worker: &Worker, limit: Duration) {
+    let start = Instant::now();
+    // They may also have gone to sleep before, when this thread did not.
+    while let Some(left) = limit.checked_sub(start.elapsed())
+        && !worker.rests.load(Ordering::Relaxed)
+        && !worker.is_closed()
+    {
+        thread::park_timeout(left);
     }
 }
 
 fn serve(worker: &Worker, may_spin: bool) {
-    let (mut polls, mut nap) = (worker.polls(), NAP[0]);
+    let (mut polls, mut nap, mut doubts, mut beside) = (worker.polls(), NAP[0], false, false);
     let mut busy = Instant::now();
     while !worker.is_closed() {
         let now = worker.polls();
-        if now != polls {
-            polls = now;
-            thread::sleep(nap);
-            nap = (2 * nap).min(NAP[1]);
+        if now != polls && !worker.rests() {
+            (polls, beside) = (now, true);
+            // Who does not wait now may have begun to compute: a short nap tells.
+            doubts = !doubts && !worker.is_driven();
+            if doubts {
+                sleep_beside(worker, NAP[0]);
+            } else {
+                sleep_beside(worker, nap);
+                nap = (2 * nap).min(NAP[1]);
+            }
             continue;
         }
-        nap = NAP[0];
+        if std::mem::take(&mut beside) {
+            // They tend to be at it again for as long.
+            nap = (nap / 4).max(NAP[0]);
+        }
+        (polls, doubts) = (now, false);
         if worker.progress() {
             // The answers that were just given are no sign of life of another thread.
             polls = worker.polls();

@@ -81,6 +81,8 @@ pub(super) struct Worker {
     pub(super) words: ucp_datatype_t,
     /// How often others than the helper thread have polled.
     pub(super) polls: AtomicU64,
+    /// Whether they have gone to sleep, and the helper thread has not seen it.
+    pub(super) rests: AtomicBool,
     pub(super) closing: AtomicBool,
 }
 
@@ -268,6 +270,7 @@ impl Worker {
             descriptor,
             words,
             polls: AtomicU64::new(0),
+            rests: AtomicBool::new(false),
             closing: AtomicBool::new(false),
         });
         // From here on it is closed with the worker.
@@ -435,9 +438,19 @@ impl Worker {
         }
     }
 
+    /// Whether the threads of this PE have just gone to sleep until something comes.
+    pub(super) fn rests(&self) -> bool {
+        self.rests.swap(false, Ordering::Acquire) && self.is_idle()
+    }
+
     /// Whether the threads of this PE sleep until something comes.
     pub(super) fn is_idle(&self) -> bool {
         self.executor.upgrade().is_some_and(|executor| executor.is_asleep())
+    }
+
+    /// Whether one of them waits, awake.
+    pub(super) fn is_driven(&self) -> bool {
+        self.executor.upgrade().is_some_and(|executor| executor.is_driven())
     }
 
     /// This PE cannot go on.
