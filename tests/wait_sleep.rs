@@ -96,6 +96,57 @@ fn no_wakeup_is_lost_where_waits_spin_yield_or_share_processors() {
     }
 }
 
+/// Threads of a PE of which some wait in `block_on`, where they drive, and one waits elsewhere, for which the helper does: they
+/// take the duty from each other thousands of times. None begins the next round before all have ended theirs, so that none
+/// drives for one that was left alone.
+#[test]
+fn no_wakeup_is_lost_between_threads_that_drive_and_the_helper() {
+    let _limit = time_limit(150);
+    for (yields, drivers) in [(0, 1), (1, 1), (0, 2), (1, 2), (1000, 2)] {
+        let ended = Job::new(test_name!(), 2)
+            .env(&format!("SHMEM_YIELD_ROUNDS={yields}"))
+            .env(&format!("DRIVERS={drivers}"))
+            .env("SHMEM_SPIN_NS=0")
+            .end(|| {
+                let drivers: usize = std::env::var("DRIVERS").unwrap().parse().unwrap();
+                let world = futures::executor::block_on(oxshmem::init()).unwrap();
+                let tokens = world.block_on(world.alloc_zeroed::<u64>(8 * (drivers + 1))).unwrap();
+                let (me, other) = (world.my_pe(), 1 - world.my_pe());
+                let all = std::sync::Barrier::new(drivers + 1);
+                std::thread::scope(|scope| {
+                    for thread in 0..=drivers {
+                        let all = &all;
+                        let (world, token) = (world.clone(), tokens.at(8 * thread));
+                        scope.spawn(move || {
+                            let mut random = Random::new((2 * thread + me) as u64 + 29);
+                            for round in 1..=1500 {
+                                if me == 0 {
+                                    random.spin(10_000 >> (round % 8));
+                                    futures::executor::block_on(world.context().p(token, round, other))
+                                        .unwrap();
+                                }
+                                let wait = token.wait_until(Cmp::Ge, round);
+                                let seen = match thread {
+                                    0 => futures::executor::block_on(wait),
+                                    _ => world.block_on(wait),
+                                };
+                                assert!(seen.unwrap() >= round);
+                                if me == 1 {
+                                    random.spin(10_000 >> (round % 8));
+                                    futures::executor::block_on(world.context().p(token, round, other))
+                                        .unwrap();
+                                }
+                                all.wait();
+                            }
+                        });
+                    }
+                });
+                world.block_on(world.finalize()).unwrap();
+            });
+        assert_eq!(ended.status, 0, "{yields} yields, {drivers} threads: {ended:?}");
+    }
+}
+
 /// Barriers whose PEs come at random times, with no patience at all before sleep.
 #[test]
 fn no_wakeup_is_lost_in_barriers_of_processes() {

@@ -106,7 +106,7 @@ impl Triplet {
             work(team);
         } else {
             work(&team);
-            call.wait(team.destroy());
+            call.collective(|| team.destroy());
         }
     }
 
@@ -132,12 +132,12 @@ impl Triplet {
 export!("shmem_barrier", |name| (start: c_int, log_stride: c_int, size: c_int, p_sync: *mut c_long) {
     let call = Call::new(name);
     call.wait(call.context.quiet());
-    Triplet { start, log_stride, size }.run(call, p_sync, |team| call.wait(team.sync()));
+    Triplet { start, log_stride, size }.run(call, p_sync, |team| call.collective(|| team.sync()));
 });
 
 export!("shmem_sync", |name| (start: c_int, log_stride: c_int, size: c_int, p_sync: *mut c_long) {
     let call = Call::new(name);
-    Triplet { start, log_stride, size }.run(call, p_sync, |team| call.wait(team.sync()));
+    Triplet { start, log_stride, size }.run(call, p_sync, |team| call.collective(|| team.sync()));
 });
 
 /// Defines one routine that moves elements of `$N` bytes.
@@ -204,7 +204,7 @@ macro_rules! to_all {
             let call = Call::new(name);
             let Operands { dest, source } = Operands::new(call, dest, source, nreduce);
             Triplet { start, log_stride, size }
-                .run(call, p_sync, |team| call.wait(team.$does(dest, source)));
+                .run(call, p_sync, |team| call.collective(|| team.$does(dest, source)));
         });
     };
 }

@@ -165,6 +165,15 @@ impl Call {
         }
     }
 
+    /// Starts what all PEs of a team do, and waits until it is over; its error ends the job.
+    #[inline]
+    pub(crate) fn collective<T, F>(self, start: impl FnOnce() -> F) -> T
+    where
+        F: Future<Output = oxshmem::Result<T>>,
+    {
+        self.global.world.pe().executor().blocking(|| self.wait(start()))
+    }
+
     /// Waits for a future. One that has ended costs no more than a look.
     #[inline]
     pub(crate) fn output<F: Future>(self, future: F) -> F::Output {

@@ -35,7 +35,7 @@ impl<const N: usize> Data<N> {
     pub(crate) fn alltoall(self, team: &Team) {
         // More than any memory holds is not symmetric.
         let len = self.nelems.saturating_mul(team.n_pes());
-        self.call.wait(team.alltoall(self.dest(len), self.source(len)));
+        self.call.collective(|| team.alltoall(self.dest(len), self.source(len)));
     }
 
     pub(crate) fn alltoalls(self, team: &Team, dst: isize, sst: isize) {
@@ -46,7 +46,7 @@ impl<const N: usize> Data<N> {
         let before = self.nelems.saturating_mul(team.n_pes()).checked_sub(1);
         let span = |stride: usize| before.map_or(0, |before| before.saturating_mul(stride).saturating_add(1));
         let (dest, source) = (self.dest(span(dst)), self.source(span(sst)));
-        self.call.wait(team.alltoalls(dest, source, dst, sst, self.nelems));
+        self.call.collective(|| team.alltoalls(dest, source, dst, sst, self.nelems));
     }
 
     /// The root; one that is not in the team ends the job.
@@ -62,24 +62,25 @@ impl<const N: usize> Data<N> {
 
     pub(crate) fn broadcast(self, team: &Team, root: c_int) {
         let root = self.root(team, root);
-        self.call.wait(team.broadcast(self.dest(self.nelems), self.source(self.nelems), root));
+        self.call.collective(|| team.broadcast(self.dest(self.nelems), self.source(self.nelems), root));
     }
 
     pub(crate) fn broadcast_to_others(self, team: &Team, root: c_int) {
         let root = self.root(team, root);
-        self.call.wait(team.broadcast_to_others(self.dest(self.nelems), self.source(self.nelems), root));
+        self.call
+            .collective(|| team.broadcast_to_others(self.dest(self.nelems), self.source(self.nelems), root));
     }
 
     pub(crate) fn collect(self, team: &Team) {
         // How long the result is, nobody knows before: it may fill all that there is.
         let rest = self.call.global.addresses.rest(self.dest.cast_const().cast());
         let dest = rest.unwrap_or_else(|| self.dest(self.nelems));
-        self.call.wait(team.collect(dest, self.source(self.nelems)));
+        self.call.collective(|| team.collect(dest, self.source(self.nelems)));
     }
 
     pub(crate) fn fcollect(self, team: &Team) {
         let dest = self.dest(self.nelems.saturating_mul(team.n_pes()));
-        self.call.wait(team.fcollect(dest, self.source(self.nelems)));
+        self.call.collective(|| team.fcollect(dest, self.source(self.nelems)));
     }
 }
 

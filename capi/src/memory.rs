@@ -230,7 +230,7 @@ fn give_back(call: Call, named: Option<SpaceKind>, pointer: *mut c_void) {
     }
     let Owned { block, .. } = take(call, pointer, named);
     complete(call);
-    call.wait(call.global.world.free(block));
+    call.collective(|| call.global.world.free(block));
 }
 
 fn realloc(call: Call, pointer: *mut c_void, size: usize) -> *mut c_void {

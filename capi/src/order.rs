@@ -9,12 +9,12 @@ use crate::{
 
 export!("shmem_barrier_all", |name| () {
     let call = Call::new(name);
-    call.wait(call.global.world.barrier_all());
+    call.collective(|| call.global.world.barrier_all());
 });
 
 export!("shmem_sync_all", |name| () {
     let call = Call::new(name);
-    call.wait(call.global.world.sync_all());
+    call.collective(|| call.global.world.sync_all());
 });
 
 #[inline(always)]

@@ -20,7 +20,7 @@ macro_rules! reduction {
                 let call = Call::new(name);
                 let Some(team) = find(call, team) else { return NO_TEAM };
                 let dest = call.view("dest", dest.cast_const(), nelems);
-                call.wait(team.$does(dest, call.view("source", source, nelems)));
+                call.collective(|| team.$does(dest, call.view("source", source, nelems)));
                 0
             }
         );

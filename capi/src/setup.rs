@@ -93,7 +93,7 @@ fn finalize(name: &'static str) {
     if depth.inits > 0 {
         drop(depth);
         // All but the last are barriers (`OpenSHMEM 1.6 §9.1.4`).
-        return call.wait(call.global.world.barrier_all());
+        return call.collective(|| call.global.world.barrier_all());
     }
     call.wait(call.global.world.finalize());
     depth.finalized = true;

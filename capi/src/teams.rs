@@ -139,7 +139,7 @@ fn destroy(call: Call, handle: TeamHandle) {
         call.fail(format_args!("team = {:#x} is a predefined team", handle.addr()));
     }
     let Some(team) = find(call, handle) else { return };
-    call.wait(team.destroy());
+    call.collective(|| team.destroy());
     contexts::end_all_of(handle.addr());
     // SAFETY: `find` has found it alive, so it came from `give`. It is no more than one call that destroys a team.
     let made = unsafe { Box::from_raw(handle) };
@@ -244,7 +244,7 @@ export!("shmem_team_destroy", |name| (team: TeamHandle) { destroy(Call::new(name
 export!("shmem_team_sync", |name| (team: TeamHandle) -> c_int {
     let call = Call::new(name);
     let Some(team) = find(call, team) else { return NO_TEAM };
-    call.wait(team.sync());
+    call.collective(|| team.sync());
     0
 });
 

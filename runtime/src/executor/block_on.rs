@@ -11,7 +11,7 @@ use std::{
     thread::{self, Thread},
 };
 
-use super::Executor;
+use super::{Executor, driver::Holder};
 use crate::fabric::Bell;
 
 impl Executor {
@@ -47,17 +47,23 @@ impl Executor {
         });
         let waker = Waker::from(Arc::clone(&signal));
         let mut cx = Context::from_waker(&waker);
+        // Until this thread has the role, or waits no more.
+        let mut wish = None;
         loop {
             signal.set.store(false, Ordering::SeqCst);
             if let Poll::Ready(output) = self.poll_once(future.as_mut(), &mut cx) {
                 return output;
             }
             while !signal.is_set() {
-                if let Some(_role) = self.try_role() {
+                if let Some(_role) = self.try_role(Holder::Waiting) {
+                    wish = None;
                     self.drive_blocking(|| signal.is_set());
                 }
                 if !signal.is_set() {
                     // There is nothing to drive, or another thread does.
+                    if wish.is_none() {
+                        wish = self.wish();
+                    }
                     self.park();
                 }
             }
@@ -66,6 +72,36 @@ impl Executor {
 }
 
 impl Executor {
+    /// Runs what starts something and blocks until that is over, so that meanwhile no helper is needed for what this thread waits
+    /// for: it drives by itself, or waits for another thread that does.
+    ///
+    /// [`block_on`](Self::block_on) does so for what its future starts; this is for futures that have started before they are polled.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use oxshmem_runtime::{Pe, bootstrap::Single, settings::Settings};
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default()))?;
+    /// # drop(runtime);
+    /// let executor = pe.executor();
+    /// let answer = executor.blocking(|| {
+    ///     let started = std::future::ready(42);
+    ///     executor.block_on(started)
+    /// });
+    /// assert_eq!(answer, 42);
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
+    #[inline]
+    pub fn blocking<T>(self: &Arc<Self>, run: impl FnOnce() -> T) -> T {
+        let will_drive = WillDrive::on_this_thread(self);
+        let output = run();
+        // SeqCst: see `Role::drop`.
+        if self.unfired.load(Ordering::SeqCst) > 0 {
+            will_drive.not_after_all();
+        }
+        output
+    }
+
     fn poll_once<F: Future>(self: &Arc<Self>, future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let will_drive = WillDrive::on_this_thread(self);
         let polled = future.poll(cx);
@@ -80,6 +116,15 @@ thread_local! {
     /// Whether this thread is in a poll after which it drives by itself, so that what it registers meanwhile
     /// needs no helper.
     static WILL_DRIVE: Cell<bool> = const { Cell::new(false) };
+}
+
+thread_local! {
+    static WOKEN: Cell<u32> = const { Cell::new(0) };
+}
+
+/// How many threads this one has woken in their `block_on`.
+pub(crate) fn woken() -> u32 {
+    WOKEN.get()
 }
 
 /// Marks a poll in `block_on`.
@@ -136,6 +181,7 @@ impl Wake for Signal {
         self.set.store(true, Ordering::SeqCst);
         // Woken by its own scan the thread is awake already.
         if thread::current().id() != self.thread.id() {
+            WOKEN.set(WOKEN.get().wrapping_add(1));
             self.thread.unpark();
             self.bell.ring_process();
         }

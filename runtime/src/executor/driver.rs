@@ -2,15 +2,16 @@
 //!
 //! In the background that is a tokio task where `init` ran in a tokio runtime, and a helper thread where it did
 //! not. A thread that waits in [`block_on`](super::Executor::block_on) drives too, which saves the helper and a
-//! turn through it. Of all threads one at a time has the [`Role`], so that no two sleep on one bell. The task may be
-//! at work beside it: its runtime may stand still with the task asleep in it, so no thread ever waits for it.
-//! It leaves as soon as it sees that a thread has the role, and is woken when that gives it up.
+//! turn through it: the helper gives way to it. Of all threads one at a time has the [`Role`], so that no two
+//! sleep on one bell. The task may be at work beside it: its runtime may stand still with the task asleep in it,
+//! so no thread ever waits for it. It leaves as soon as it sees that a thread has the role, and is woken when
+//! that gives it up.
 
 use std::{
     os::fd::OwnedFd,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU8, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
     },
     thread::{self, Thread},
     time::{Duration, Instant},
@@ -34,8 +35,10 @@ const HELPER: u8 = 2;
 #[derive(Debug, Default)]
 pub(super) struct Driver {
     kind: AtomicU8,
-    /// Whether a thread drives.
-    role: AtomicBool,
+    /// Which [`Holder`] drives, or 0.
+    role: AtomicU8,
+    /// Threads in `block_on` to which the helper is to leave the role.
+    wishes: AtomicUsize,
     /// Whether that thread sleeps although nothing is watched, so that no writer rings.
     dozes: AtomicBool,
     /// Whether the task is at work.
@@ -60,9 +63,14 @@ impl Driver {
         self.dozes.load(Ordering::Relaxed)
     }
 
+    /// Whether a thread has the role.
+    fn is_taken(&self) -> bool {
+        self.role.load(Ordering::SeqCst) != NOBODY
+    }
+
     /// Whether anybody drives. A hint.
     pub(super) fn is_at_work(&self) -> bool {
-        self.role.load(Ordering::Relaxed) || self.task_works.load(Ordering::Relaxed)
+        self.role.load(Ordering::Relaxed) != NOBODY || self.task_works.load(Ordering::Relaxed)
     }
 
     fn helper(&self) -> MutexGuard<'_, Option<Thread>> {
@@ -74,8 +82,39 @@ impl Driver {
     }
 }
 
+/// Who can have the [`Role`].
+#[derive(Clone, Copy, Debug)]
+#[repr(u8)]
+pub(super) enum Holder {
+    /// A thread that waits in `block_on`.
+    Waiting = 1,
+    /// The helper.
+    Helper = 2,
+}
+
+/// No thread has the role.
+const NOBODY: u8 = 0;
+
 /// A thread's right, and duty, to look after the watches.
 pub(super) struct Role<'a>(&'a Arc<Executor>);
+
+/// The wish of a thread in `block_on` that the helper has the role no longer.
+///
+/// Else it would keep it, thread by thread's turn: whoever it wakes waits for the next thing before the helper has seen that
+/// nothing is left to wait for.
+pub(super) struct Wish<'a>(&'a Arc<Executor>);
+
+impl Drop for Wish<'_> {
+    fn drop(&mut self) {
+        let executor = self.0;
+        // SeqCst: the helper leaves the role alone while there are wishes. Either it sees that this one is gone, or we see that
+        // nobody has the role.
+        executor.driver.wishes.fetch_sub(1, Ordering::SeqCst);
+        if executor.unfired.load(Ordering::SeqCst) > 0 && !executor.driver.is_taken() {
+            executor.kick();
+        }
+    }
+}
 
 impl Drop for Role<'_> {
     fn drop(&mut self) {
@@ -83,7 +122,7 @@ impl Drop for Role<'_> {
         let driver = &executor.driver;
         // SeqCst, as are the counting of watches and the looks at `role`: of a new watch and our leaving, one side
         // sees the other, so no watch is left alone.
-        driver.role.store(false, Ordering::SeqCst);
+        driver.role.store(NOBODY, Ordering::SeqCst);
         if driver.task_works.load(Ordering::SeqCst) {
             // It may be asleep, and no longer announced, since we announced our own waking.
             executor.bell.ring_process();
@@ -103,7 +142,7 @@ impl Drop for Shift<'_> {
         let driver = &self.0.driver;
         driver.task_works.store(false, Ordering::SeqCst);
         // SeqCst: a watch that came while the task still worked kicked nobody, and is seen here.
-        if self.0.unfired.load(Ordering::SeqCst) > 0 && !driver.role.load(Ordering::SeqCst) {
+        if self.0.unfired.load(Ordering::SeqCst) > 0 && !driver.is_taken() {
             driver.notify();
         }
     }
@@ -146,7 +185,7 @@ impl Executor {
         if driver.dozes.load(Ordering::SeqCst) {
             return self.bell.ring_process();
         }
-        if driver.role.load(Ordering::SeqCst) || driver.task_works.load(Ordering::SeqCst) || will_drive() {
+        if driver.is_taken() || driver.task_works.load(Ordering::SeqCst) || will_drive() {
             return;
         }
         match self.driver.kind.load(Ordering::Acquire) {
@@ -173,10 +212,27 @@ impl Executor {
     }
 
     /// The role, if no thread has it.
-    pub(super) fn try_role(self: &Arc<Self>) -> Option<Role<'_>> {
+    pub(super) fn try_role(self: &Arc<Self>, holder: Holder) -> Option<Role<'_>> {
         let role = &self.driver.role;
-        let taken = role.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst);
+        let taken = role.compare_exchange(NOBODY, holder as u8, Ordering::SeqCst, Ordering::SeqCst);
         taken.is_ok().then(|| Role(self))
+    }
+
+    /// Asks the helper for the role, if it has it.
+    pub(super) fn wish(self: &Arc<Self>) -> Option<Wish<'_>> {
+        if self.driver.role.load(Ordering::SeqCst) != Holder::Helper as u8 {
+            return None;
+        }
+        // SeqCst: the helper looks before it sleeps, and the ring stays until somebody has seen it.
+        self.driver.wishes.fetch_add(1, Ordering::SeqCst);
+        let wish = Wish(self);
+        self.bell.ring_process();
+        Some(wish)
+    }
+
+    /// Whether the helper is to leave the role to others.
+    fn is_wished(&self) -> bool {
+        self.driver.wishes.load(Ordering::SeqCst) > 0
     }
 
     /// Parks this thread until it is unparked, or until whoever has the role gives it up.
@@ -186,8 +242,10 @@ impl Executor {
             return thread::park();
         }
         self.driver.parked().push(thread::current());
+        // Where there are other hosts, this thread may wait for an operation, which is no watch.
+        let alone = self.net.get().is_none();
         // SeqCst: a role that was given up before we were on the list unparks nobody.
-        if self.driver.role.load(Ordering::SeqCst) || self.unfired.load(Ordering::SeqCst) == 0 {
+        if self.driver.is_taken() || (alone && self.unfired.load(Ordering::SeqCst) == 0) || self.is_closed() {
             thread::park();
         }
     }
@@ -196,7 +254,7 @@ impl Executor {
     fn shift(&self) -> Option<Shift<'_>> {
         self.driver.task_works.store(true, Ordering::SeqCst);
         let shift = Shift(self);
-        let needed = self.unfired.load(Ordering::SeqCst) > 0 && !self.driver.role.load(Ordering::SeqCst);
+        let needed = self.unfired.load(Ordering::SeqCst) > 0 && !self.driver.is_taken();
         needed.then_some(shift)
     }
 
@@ -272,10 +330,11 @@ fn sleep_on(bell: &OwnedFd, limit: Option<Duration>) -> Woken {
 /// The helper thread.
 fn help(executor: &Arc<Executor>) {
     while !executor.is_closed() {
-        let role = if executor.unfired.load(Ordering::SeqCst) > 0 { executor.try_role() } else { None };
+        let has_nothing = || executor.unfired.load(Ordering::SeqCst) == 0 || executor.is_wished();
+        let role = if has_nothing() { None } else { executor.try_role(Holder::Helper) };
         match role {
-            Some(_role) => executor.drive_blocking(|| executor.unfired.load(Ordering::SeqCst) == 0),
-            // Whoever registers a watch, or gives the role up with watches left, kicks us.
+            Some(_role) => executor.drive_blocking(has_nothing),
+            // Whoever registers a watch, gives the role up with watches left, or wishes for it no more, kicks us.
             None => thread::park(),
         }
     }
@@ -315,8 +374,8 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
             if !progressed {
                 executor.scan();
             }
-            let role = executor.driver.role.load(Ordering::SeqCst);
-            if role || executor.unfired.load(Ordering::SeqCst) == 0 || executor.is_closed() {
+            let nothing = executor.unfired.load(Ordering::SeqCst) == 0;
+            if executor.driver.is_taken() || nothing || executor.is_closed() {
                 return;
             }
             if !rounds.next() {
@@ -329,14 +388,14 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
             let (start, before) = (Instant::now(), executor.unfired.load(Ordering::SeqCst));
             while sleep(executor, bell, timer, start.elapsed()).await == Woken::Tick {
                 executor.scan();
-                let role = executor.driver.role.load(Ordering::SeqCst);
-                if role || executor.unfired.load(Ordering::SeqCst) != before || executor.is_closed() {
+                let others = executor.unfired.load(Ordering::SeqCst) != before;
+                if executor.driver.is_taken() || others || executor.is_closed() {
                     break;
                 }
             }
             executor.disarm();
         }
-        if executor.driver.role.load(Ordering::SeqCst) {
+        if executor.driver.is_taken() {
             // A thread that sleeps by now believes itself announced, which we may just have undone.
             executor.bell.ring_process();
         }

@@ -23,6 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub(crate) use block_on::woken;
 pub use watch::{DeviceWords, Fired, Probe, WatchKey, Word};
 
 use self::{

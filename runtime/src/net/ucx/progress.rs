@@ -14,7 +14,7 @@ use std::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::worker::Worker;
-use crate::{Error, Result, net::ALONE};
+use crate::{Error, Result, executor, net::ALONE};
 
 /// How long it leaves others at work before it looks again: from, and up to, twice as long each time. In a virtual machine each
 /// look costs them tens of microseconds, which the timer takes; whoever begins to compute is not replaced before.
@@ -76,7 +76,7 @@ fn sleep_beside(worker: &Worker, limit: Duration) {
 
 fn serve(worker: &Worker, may_spin: bool) {
     let (mut polls, mut nap, mut doubts, mut beside) = (worker.polls(), NAP[0], false, false);
-    let mut busy = Instant::now();
+    let mut busy = Some(Instant::now());
     while !worker.is_closed() {
         let now = worker.polls();
         if now != polls && !worker.rests() {
@@ -96,14 +96,17 @@ fn serve(worker: &Worker, may_spin: bool) {
             nap = (nap / 4).max(NAP[0]);
         }
         (polls, doubts) = (now, false);
+        let woken = executor::woken();
         if worker.progress() {
             // The answers that were just given are no sign of life of another thread.
             polls = worker.polls();
-            busy = Instant::now();
+            // Whoever was woken may need this processor, and makes progress itself if it waits again.
+            busy = (executor::woken() == woken).then(Instant::now);
             continue;
         }
         // A thread that sleeps does not compute, so that this one is in nobody's way.
-        if may_spin && busy.elapsed() < if worker.is_idle() { IDLE } else { ALONE } {
+        let patience = if worker.is_idle() { IDLE } else { ALONE };
+        if may_spin && busy.is_some_and(|busy| busy.elapsed() < patience) {
             std::hint::spin_loop();
             continue;
         }
