@@ -7,6 +7,7 @@ use std::{
     env,
     ffi::OsStr,
     fmt,
+    io::{BufRead, BufReader},
     os::unix::process::{CommandExt, ExitStatusExt},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
@@ -32,6 +33,8 @@ pub(crate) enum Verdict {
 pub(crate) struct Failure {
     text: String,
     pub(crate) status: u8,
+    /// What it printed of that, to be read again behind the table of all steps.
+    details: String,
 }
 
 /// What tasks and steps return.
@@ -39,7 +42,11 @@ pub(crate) type Outcome = Result<Verdict, Failure>;
 
 impl Failure {
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), status: 1 }
+        Self { text: text.into(), status: 1, details: String::new() }
+    }
+
+    pub(crate) fn with_details(self, details: String) -> Self {
+        Self { details, ..self }
     }
 }
 
@@ -117,12 +124,39 @@ impl Job {
     pub(crate) fn run(mut self) -> Result<(), Failure> {
         let child = self.command.spawn().map_err(|e| self.cannot_start(&e))?;
         let status = self.attend(child)?;
+        self.judge(status)
+    }
+
+    /// Runs it as [`run`](Self::run) does, and gives each line that it prints, on stdout or stderr, to `see` as well.
+    pub(crate) fn run_seen(mut self, mut see: impl FnMut(&str) + Send + 'static) -> Result<(), Failure> {
+        let (reader, writer) = std::io::pipe()?;
+        self.command.stdout(writer.try_clone()?).stderr(writer);
+        let child = self.command.spawn().map_err(|e| self.cannot_start(&e))?;
+        // What is left of ours would keep the pipe open.
+        self.command.stdout(Stdio::null()).stderr(Stdio::null());
+        let (say, all_seen) = mpsc::channel();
+        thread::spawn(move || {
+            // Bytes, as a program under test may print any; and a failed read is the end.
+            for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
+                let line = String::from_utf8_lossy(&line);
+                println!("{line}");
+                see(&line);
+            }
+            let _ = say.send(());
+        });
+        let status = self.attend(child);
+        // A process that outlives the command may hold the pipe; it is not waited for without limit.
+        let _ = all_seen.recv_timeout(Duration::from_secs(5));
+        self.judge(status?)
+    }
+
+    fn judge(&self, status: ExitStatus) -> Result<(), Failure> {
         if status.success() {
             return Ok(());
         }
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
         let code = code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-        Err(Failure { text: format!("{status}: {}", self.line()), status: code })
+        Err(Failure { status: code, ..Failure::new(format!("{status}: {}", self.line())) })
     }
 
     /// Runs it and takes what it prints; for commands that print little and end by themselves.
@@ -148,7 +182,7 @@ impl Job {
             Err(_) => {
                 kill_group(group);
                 let text = format!("took longer than {} s: {}", self.limit.as_secs(), self.line());
-                Err(Failure { text, status: 124 })
+                Err(Failure { status: 124, ..Failure::new(text) })
             }
         };
         let _ = waiter.join();
@@ -157,7 +191,7 @@ impl Job {
     }
 
     fn cannot_start(&self, error: &std::io::Error) -> Failure {
-        Failure { text: format!("cannot start {}: {error}", self.line()), status: 2 }
+        Failure { status: 2, ..Failure::new(format!("cannot start {}: {error}", self.line())) }
     }
 
     /// The command as one would type it in the root of the repository.
@@ -227,6 +261,7 @@ pub(crate) fn steps(steps: &[Step], keep_going: bool) -> Outcome {
     let begin = Instant::now();
     let mut table = Vec::new();
     let mut failures = Vec::new();
+    let mut details = String::new();
     let mut status = 0;
     for (name, step) in steps {
         println!("=== {name}");
@@ -239,6 +274,7 @@ pub(crate) fn steps(steps: &[Step], keep_going: bool) -> Outcome {
             Err(failure) => {
                 failures.push(*name);
                 status = failure.status;
+                details += &failure.details;
                 format!("FAILED: {failure}")
             }
         };
@@ -248,10 +284,30 @@ pub(crate) fn steps(steps: &[Step], keep_going: bool) -> Outcome {
             break;
         }
     }
+    if !details.is_empty() {
+        println!("\n=== what failed, again\n{details}");
+    }
     println!("\n{}", table.join("\n"));
     println!("{:<10} {:>7.1} s", "total", begin.elapsed().as_secs_f64());
     if failures.is_empty() {
         return Ok(Verdict::Passed);
     }
-    Err(Failure { text: format!("failed: {}", failures.join(", ")), status })
+    Err(Failure { status, ..Failure::new(format!("failed: {}", failures.join(", "))) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[test]
+    fn all_lines_of_a_command_are_seen_in_their_order_and_its_status_is_kept() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let lines = Arc::clone(&seen);
+        let job = Job::new("sh", ["-c", "echo one; echo two >&2; echo three; exit 3"]);
+        let ended = job.run_seen(move |line| lines.lock().unwrap().push(line.to_owned()));
+        assert_eq!(ended.unwrap_err().status, 3);
+        assert_eq!(*seen.lock().unwrap(), ["one", "two", "three"]);
+    }
 }

@@ -1,6 +1,9 @@
 //! `cargo verify`: everything that must hold before a change goes in, in the order in which it is found fastest.
 
-use std::env;
+use std::{
+    env,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use crate::{
     book, checks, debian, gpu, headers, install, programs,
@@ -79,12 +82,54 @@ fn doc() -> Outcome {
     done(Job::cargo("doc --workspace --no-deps").env("RUSTDOCFLAGS", format!("{flags} -Dwarnings")).run())
 }
 
+fn done(outcome: Result<(), Failure>) -> Outcome {
+    outcome.map(|()| Verdict::Passed)
+}
+
 /// Unit tests, tests with several PEs and doctests. Tests find the programs they start by `OXSHMEM_BIN_DIR`.
 fn test() -> Outcome {
     let programs = target_dir()?.join("debug");
-    done(Job::cargo("test --workspace --no-fail-fast").env("OXSHMEM_BIN_DIR", programs).limit(2400).run())
+    let tests = Job::cargo("test --workspace --no-fail-fast").env("OXSHMEM_BIN_DIR", programs).limit(2400);
+    let failed = Arc::new(Mutex::new(Failed::default()));
+    let seen = Arc::clone(&failed);
+    let outcome = tests.run_seen(move |line| lock(&seen).see(line));
+    done(outcome.map_err(|failure| failure.with_details(std::mem::take(&mut lock(&failed).text))))
 }
 
-fn done(outcome: Result<(), Failure>) -> Outcome {
-    outcome.map(|()| Verdict::Passed)
+fn lock(failed: &Mutex<Failed>) -> MutexGuard<'_, Failed> {
+    failed.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What failed tests printed, picked out of what all of them print: who sees the end of a log sees that then.
+#[derive(Default)]
+struct Failed {
+    text: String,
+    within: bool,
+}
+
+impl Failed {
+    fn see(&mut self, line: &str) {
+        // libtest's own lines: the outputs of failed tests, then their names, both behind `failures:`.
+        self.within |= line == "failures:";
+        if self.within {
+            self.text += line;
+            self.text.push('\n');
+        }
+        self.within &= !line.starts_with("test result: ");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_failed_is_picked_out_of_the_log() {
+        let log = "running 2 tests\ntest a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\nwhy\n\nfailures:\n    \
+                   b\n\ntest result: FAILED. 1 passed; 1 failed\n\nrunning 1 test\ntest c ... ok\ntest result: ok. 1 passed";
+        let mut failed = Failed::default();
+        log.lines().for_each(|line| failed.see(line));
+        let text = "failures:\n\n---- b stdout ----\nwhy\n\nfailures:\n    b\n\ntest result: FAILED. 1 passed; 1 failed\n";
+        assert_eq!(failed.text, text);
+    }
 }

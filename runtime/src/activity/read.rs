@@ -1,8 +1,12 @@
 //! Reading boards, of whichever process, while their PEs write them.
 
 use std::{
+    collections::HashMap,
     os::fd::{AsFd, OwnedFd},
-    sync::atomic::{Ordering, fence},
+    sync::{
+        Mutex,
+        atomic::{Ordering, fence},
+    },
     time::Duration,
 };
 
@@ -14,6 +18,7 @@ use crate::{
     control::Control,
     fabric::Fabric,
     memory::{HostMap, Shape},
+    sync::lock,
 };
 
 /// Whether a PE takes part in its job.
@@ -58,6 +63,9 @@ pub struct PeBoard {
 pub struct Boards {
     control: Memory,
     heap: Memory,
+    /// Whose each block is, as far as that has been looked up: with a thousand PEs on the host a look at every block for
+    /// each of them takes seconds.
+    owners: Mutex<HashMap<usize, usize>>,
 }
 
 impl Boards {
@@ -67,6 +75,7 @@ impl Boards {
         Some(Self {
             control: Memory::open(control, control_shape, &[])?,
             heap: Memory::open(heap, heap_shape, more)?,
+            owners: Mutex::default(),
         })
     }
 
@@ -77,7 +86,8 @@ impl Boards {
             let own = map.own_descriptors().iter().map(|it| it.try_clone().ok()).collect::<Option<_>>()?;
             Some(Memory { fd: map.descriptor().try_clone_to_owned().ok()?, shape, own })
         };
-        Some(Self { control: memory(fabric.control.map())?, heap: memory(&fabric.heap)? })
+        let (control, heap) = (memory(fabric.control.map())?, memory(&fabric.heap)?);
+        Some(Self { control, heap, owners: Mutex::default() })
     }
 
     /// All of them that there are.
@@ -88,7 +98,7 @@ impl Boards {
     /// The present bits of the one word that PE `pe` waits for, where it waits for one.
     pub fn value(&self, pe: usize, activity: &Activity) -> Option<u64> {
         let (offset, size) = activity.word()?;
-        let block = (0..self.control.shape.count).find(|&block| self.owner(block) == Some(pe))?;
+        let block = self.block_of(pe)?;
         let mut bytes = [0; 8];
         self.heap.read(block, offset as usize, &mut bytes[..size])?;
         let [a, b, c, d, ..] = bytes;
@@ -97,6 +107,17 @@ impl Boards {
             4 => u32::from_ne_bytes([a, b, c, d]).into(),
             _ => u16::from_ne_bytes([a, b]).into(),
         })
+    }
+
+    /// Where PE `pe` is, once it has joined.
+    fn block_of(&self, pe: usize) -> Option<usize> {
+        let mut owners = lock(&self.owners);
+        if !owners.contains_key(&pe) {
+            // Those that have joined stay where they are.
+            let blocks = 0..self.control.shape.count;
+            *owners = blocks.filter_map(|block| Some((self.owner(block)?, block))).collect();
+        }
+        owners.get(&pe).copied()
     }
 
     /// Whose a block is, once its PE has joined.

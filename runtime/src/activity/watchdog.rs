@@ -126,7 +126,7 @@ impl Watchdog {
                     }
                 }
                 Look::Until(time) => thread::park_timeout(time.max(Duration::from_millis(10))),
-                Look::Stuck(stuck) => self.report(stuck, &mut told),
+                Look::Stuck(stuck) => self.report(*stuck, &mut told),
             }
         }
     }
@@ -160,7 +160,7 @@ impl Watchdog {
         told.entries.retain(|id| present.contains(id));
         if due {
             told.entries.extend(stuck.iter().map(|(pe, seen)| (*pe, seen.id)));
-            return Look::Stuck(Stuck { entries: stuck, boards: Boards::of(fabric) });
+            return Look::Stuck(Box::new(Stuck { entries: stuck, boards: Boards::of(fabric) }));
         }
         // Beside what has been told, something new is due no sooner than that.
         match next.or_else(|| self.is_anything_entered(fabric).then_some(self.limit)) {
@@ -244,7 +244,7 @@ enum Look {
     /// There is nothing to report before so much time has passed.
     Until(Duration),
     /// Something is to be reported.
-    Stuck(Stuck),
+    Stuck(Box<Stuck>),
 }
 
 struct Stuck {
