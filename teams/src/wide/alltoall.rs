@@ -9,7 +9,7 @@ use oxshmem_runtime::Result;
 
 use super::{
     Wide, release,
-    wire::{Buffer, CHUNK, FLOW, Message, WINDOW, Window, Wire},
+    wire::{Buffer, CHUNK, Coming, FLOW, ONCE, WINDOW, Window, Wire},
 };
 use crate::{choice::Pairs, direct::meet, group::Group, signature::Signature, span::Span};
 
@@ -132,12 +132,12 @@ impl Wide {
                     rest = behind;
                 }
             }
-            sends.push_back(wire.send(there.world_pe(0), FLOW, packed)?);
+            sends.push_back(wire.send(there.world_pe(0), ONCE, packed)?);
             while coming.len() < AHEAD
                 && let Some(round) = ahead.next()
             {
                 let there = self.parties.of((self.party + k - round) % k);
-                let packed = wire.receive(there.world_pe(0), FLOW, there.n() * here.n() * each)?;
+                let packed = wire.receive(there.world_pe(0), ONCE, there.n() * here.n() * each)?;
                 coming.push_back((there, packed));
             }
             // The first messages are on their way before any is waited for.
@@ -162,7 +162,7 @@ impl Wide {
         &self,
         wire: &Wire<'_>,
         blocks: &Blocks,
-        coming: &mut VecDeque<(Members, Message<Buffer>)>,
+        coming: &mut VecDeque<(Members, Coming<'_>)>,
     ) -> Result<()> {
         let Some((there, packed)) = coming.pop_front() else { return Ok(()) };
         let (group, each, packed) = (wire.group, blocks.layout.bytes(), packed.await?);
@@ -185,12 +185,12 @@ impl Wide {
         for round in 1..n + later {
             if round < n {
                 if let Some(from) = Some((self.my_pe + n - round) % n).filter(is_far) {
-                    coming.push_back((round + later, from, wire.receive(from, FLOW, each)?));
+                    coming.push_back((round + later, from, wire.receive(from, ONCE, each)?));
                 }
                 if let Some(to) = Some((self.my_pe + round) % n).filter(is_far) {
                     let mut bytes = Buffer::new(each);
                     blocks.read(group, group.here(), to, 0..each, &mut bytes);
-                    sends.add(wire.send(to, FLOW, bytes)?).await?;
+                    sends.add(wire.send(to, ONCE, bytes)?).await?;
                 }
             }
             let is_due = coming.front().is_some_and(|&(due, ..)| due <= round);

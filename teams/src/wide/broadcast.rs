@@ -10,7 +10,7 @@ use super::{
     Wide, both,
     collect::bruck,
     read, spread,
-    wire::{Buffer, CHUNK, FLOW, PIECE, WINDOW, Window, Wire},
+    wire::{Buffer, CHUNK, FLOW, ONCE, PIECE, WINDOW, Window, Wire},
 };
 use crate::{
     broadcast::broadcast_here, choice::Shape, direct::chunk, group::Group, signature::Signature, span::Span,
@@ -206,6 +206,7 @@ async fn pass_on(
     read: impl Fn(Range<usize>) -> Buffer,
     mut write: impl FnMut(Range<usize>, &[u8]),
 ) -> Result<()> {
+    let step = if len <= CHUNK { ONCE } else { FLOW };
     let chunks = || (0..len).step_by(CHUNK).map(|start| start..(start + CHUNK).min(len));
     let mut sends: Vec<Window> = place.children.iter().map(|_| Window::default()).collect();
     let mut coming = VecDeque::new();
@@ -217,7 +218,7 @@ async fn pass_on(
                 while coming.len() < WINDOW
                     && let Some(chunk) = ahead.next()
                 {
-                    coming.push_back(wire.receive(parent, FLOW, chunk.len())?);
+                    coming.push_back(wire.receive(parent, step, chunk.len())?);
                 }
                 // There is one for every chunk.
                 let Some(came) = coming.pop_front() else { break };
@@ -228,7 +229,7 @@ async fn pass_on(
         };
         let bytes = Arc::new(bytes);
         for (&child, sends) in place.children.iter().zip(&mut sends) {
-            sends.add(wire.send(child, FLOW, Arc::clone(&bytes))?).await?;
+            sends.add(wire.send(child, step, Arc::clone(&bytes))?).await?;
         }
     }
     for sends in sends {

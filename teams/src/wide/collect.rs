@@ -168,7 +168,7 @@ pub(super) async fn bruck(
     pe: impl Fn(usize) -> usize,
 ) -> Result<Vec<Buffer>> {
     let (me, k) = (wire.wide.party, wire.wide.n_hosts());
-    // Beginning with this host's.
+    // Beginning with this host's, and then of those before it: so what goes first goes with the hello.
     let mut blocks = vec![mine];
     for round in 0..rounds(k) {
         let have = blocks.len();
@@ -180,8 +180,8 @@ pub(super) async fn bruck(
             to.copy_from_slice(block);
             rest = behind;
         }
-        let lens: Vec<usize> = (have..have + count).map(|next| len((me + next) % k)).collect();
-        let (to, from) = (pe((me + k - have) % k), pe((me + have) % k));
+        let lens: Vec<usize> = (have..have + count).map(|before| len((me + k - before) % k)).collect();
+        let (to, from) = (pe((me + have) % k), pe((me + k - have) % k));
         let came = wire.exchange(to, packed, from, lens.iter().sum(), round.into()).await?;
         let mut rest = &came[..];
         for len in lens {
@@ -190,7 +190,8 @@ pub(super) async fn bruck(
             rest = behind;
         }
     }
-    blocks.rotate_right(me);
+    blocks.reverse();
+    blocks.rotate_right((me + 1) % k);
     Ok(blocks)
 }
 

@@ -4,7 +4,7 @@
 //! would do if they were the team; leaders speak to each other, by [messages](wire); then they tell their host. So a
 //! host sends and receives what it must once, not once a PE.
 //!
-//! Every such collective is a task in the queue of its team, [guarded] while it runs: each leader tells the next one, around
+//! Every such collective is a task in the queue of its team, [guarded] while it runs: each leader [tells the next one](hello), around
 //! the ring of hosts, what it was called for, and no leader ends before it has compared. So where PEs of two hosts call
 //! different things, two neighbours in the ring find it, whatever else they wait for. Messages carry a digest of the
 //! call in their tags, so that none is taken for one of another call meanwhile. Whoever finds a difference, between hosts or within
@@ -13,6 +13,7 @@
 mod alltoall;
 mod broadcast;
 mod collect;
+mod hello;
 mod parties;
 mod reduce;
 mod scan;
@@ -39,10 +40,7 @@ use oxshmem_runtime::{
 };
 
 pub(crate) use self::{alltoall::Layout, reduce::doubling, wire::Buffer};
-use self::{
-    parties::Parties,
-    wire::{Message, Wire},
-};
+use self::{hello::Hello, parties::Parties, wire::Wire};
 use crate::{
     group::{Flag, Group, POISON},
     scratch::{STREAM_BULK, TEAM_BYTES},
@@ -72,6 +70,7 @@ pub(crate) struct Wide {
     exchanges: AtomicU64,
     /// The digest of what is called now.
     digest: AtomicU64,
+    hello: Hello,
 }
 
 impl Wide {
@@ -92,6 +91,7 @@ impl Wide {
             collectives: AtomicU64::new(0),
             exchanges: AtomicU64::new(0),
             digest: AtomicU64::new(0),
+            hello: Hello::default(),
         }
     }
 
@@ -136,33 +136,22 @@ impl Wide {
         Wire::new(group, self, number, self.digest.load(Ordering::Relaxed))
     }
 
-    /// Sends what this PE was called for to the leader of the next host, if this is a leader; what the one before was
-    /// called for is on its way then.
-    fn greet(&self, group: &Group, signature: Signature) -> Result<Option<Message<Buffer>>> {
+    /// Begins a collective. If this is a leader, it is to tell the next one what it was called for, and what the one before was
+    /// called for is on its way.
+    fn greet(&self, group: &Group, signature: Signature) -> Result<()> {
         let number = self.collectives.load(Ordering::Relaxed) + 1;
         self.collectives.store(number, Ordering::Relaxed);
         // So that all give them the same numbers even after a call that failed on some PEs only.
         self.exchanges.store(number * EXCHANGES, Ordering::Relaxed);
         self.digest.store(signature.digest(), Ordering::Relaxed);
-        if group.me() != 0 {
-            return Ok(None);
+        match group.me() {
+            0 => self.hello.begin(group, self, number, signature),
+            _ => Ok(()),
         }
-        let k = self.n_hosts();
-        let words = signature.words();
-        let wire = Wire::new(group, self, number, 0);
-        // Nobody waits for it: it owns what it sends.
-        drop(wire.send(
-            self.leader((self.party + 1) % k),
-            wire::HELLO,
-            Buffer::of(bytemuck::bytes_of(&words)),
-        )?);
-        let before = self.leader((self.party + k - 1) % k);
-        wire.receive(before, wire::HELLO, size_of_val(&words)).map(Some)
     }
 
     /// Compares with what the leader before was called for.
-    fn compare(&self, group: &Group, signature: Signature, hello: &Buffer) -> Result<()> {
-        let theirs = Signature::from_words(bytemuck::pod_read_unaligned(hello));
+    fn compare(&self, group: &Group, signature: Signature, theirs: Signature) -> Result<()> {
         if theirs.agrees(signature) {
             return Ok(());
         }
@@ -201,28 +190,30 @@ pub(crate) async fn guarded<T>(
     if word.load() >= POISON {
         // It comes to that by itself; what it has to do all the same, it does.
         drop(group.poisoned());
+        wide.hello.clear();
         return collective.await;
     }
-    let mut hello = wide.greet(group, signature)?;
+    wide.greet(group, signature)?;
     let mut collective = pin!(collective);
-    let mut outcome = None;
+    let (mut outcome, mut compared) = (None, false);
     let mut broken = WordWait::default();
     let ended = poll_fn(|cx| {
         if outcome.is_none()
             && let Poll::Ready(ended) = collective.as_mut().poll(cx)
         {
-            outcome = Some(ended?);
+            outcome = Some(ended);
         }
-        if let Some(coming) = &mut hello
-            && let Poll::Ready(came) = pin!(coming).poll(cx)
-        {
-            hello = None;
-            wide.compare(group, signature, &came?)?;
+        // What it could send has gone with that.
+        wide.hello.tell(group, wide, outcome.is_some())?;
+        if let Some(Err(error)) = outcome.take_if(|outcome| outcome.is_err()) {
+            return Poll::Ready(Err(error));
         }
-        if hello.is_none()
-            && let Some(outcome) = outcome.take()
-        {
-            return Poll::Ready(Ok(outcome));
+        if !compared && let Poll::Ready(theirs) = wide.hello.poll_heard(cx) {
+            compared = true;
+            theirs?.map_or(Ok(()), |theirs| wide.compare(group, signature, theirs))?;
+        }
+        if compared && let Some(outcome) = outcome.take() {
+            return Poll::Ready(outcome);
         }
         match broken.watch(word, Cmp::Ge, 1, cx.waker()) {
             Poll::Pending => Poll::Pending,

@@ -12,16 +12,16 @@
 
 use std::{
     collections::VecDeque,
-    ops::{Deref, DerefMut},
+    ops::{Deref, DerefMut, Range},
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use bytemuck::{Pod, Zeroable};
 use oxshmem_runtime::{Error, Result, flight::Flight, net::TAG_BITS};
 
-use super::Wide;
+use super::{Wide, hello::CARGO};
 use crate::{group::Group, scratch::TEAMS};
 
 /// Bytes of one message of a long vector: enough for the bandwidth of any network, and few enough for the caches.
@@ -39,12 +39,15 @@ const PLACE_BITS: u32 = TEAMS.ilog2();
 const NUMBER_BITS: u32 = TAG_BITS - STEP_BITS - DIGEST_BITS - PLACE_BITS;
 const _: () = assert!(TEAMS.is_power_of_two() && NUMBER_BITS >= 8);
 
-/// The step in which leaders tell what they were called for. Rounds come before.
+/// The step in which leaders tell what they were called for.
 pub(super) const HELLO: u64 = (1 << STEP_BITS) - 1;
 /// Steps that are no rounds.
 pub(super) const EXTRA: u64 = HELLO - 1;
 pub(super) const RESULT: u64 = HELLO - 2;
+/// The step of messages of which a PE expects several from another at a time.
 pub(super) const FLOW: u64 = HELLO - 3;
+/// The step where it expects one at a time. Rounds, which are of that kind, are counted from it on.
+pub(super) const ONCE: u64 = 0;
 
 /// Bytes in memory that suits every kernel.
 #[derive(Clone, Debug)]
@@ -68,6 +71,12 @@ impl Buffer {
         let mut buffer = Self::new(bytes.len());
         buffer.copy_from_slice(bytes);
         buffer
+    }
+
+    /// The same with its first `len` bytes only.
+    fn cut(mut self, len: usize) -> Self {
+        self.len = self.len.min(len);
+        self
     }
 }
 
@@ -98,6 +107,35 @@ impl<T> Future for Message<T> {
     }
 }
 
+/// A message that a PE of the team sends to this one.
+#[derive(Debug)]
+#[must_use = "it has come once this is awaited"]
+pub(super) enum Coming<'a> {
+    /// By itself.
+    Alone(Message<Buffer>),
+    /// By itself or with the hello of the leader before, in the step that is given, so many bytes.
+    OrWithHello { wire: Wire<'a>, pe: usize, step: u64, len: usize },
+}
+
+impl Future for Coming<'_> {
+    type Output = Result<Buffer>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        loop {
+            match &mut *self {
+                Self::Alone(message) => return Pin::new(message).poll(cx),
+                &mut Self::OrWithHello { wire, pe, step, len } => {
+                    match ready!(wire.wide.hello.poll_cargo(wire.tag | step, cx))? {
+                        Some(bytes) if bytes.len() == len => return Poll::Ready(Ok(bytes)),
+                        Some(_) => return Poll::Ready(Err(wrong_length(pe))),
+                        None => *self = Self::Alone(wire.receive_alone(pe, step, len..len + 1)?),
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// One exchange of messages among PEs of a team.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wire<'a> {
@@ -115,8 +153,28 @@ impl<'a> Wire<'a> {
         Self { group, wide, tag: tag << STEP_BITS }
     }
 
+    /// The messages in which leaders tell what they were called for, in the collective with that number.
+    pub(super) fn hellos(group: &'a Group, wide: &'a Wide, number: u64) -> Self {
+        Self::new(group, wide, number, 0)
+    }
+
     /// Sends to a PE of the team, on another host.
     pub(super) fn send(&self, pe: usize, step: u64, bytes: impl Into<Arc<Buffer>>) -> Result<Message<()>> {
+        let bytes: Arc<Buffer> = bytes.into();
+        let short = can_go_with_hello(step, bytes.len()).then_some(&bytes[..]);
+        match self.wide.hello.take_along(self, pe, self.tag | step, short) {
+            Some(with_hello) => with_hello,
+            None => self.send_alone(pe, step, bytes),
+        }
+    }
+
+    /// The same in a message of its own.
+    pub(super) fn send_alone(
+        &self,
+        pe: usize,
+        step: u64,
+        bytes: impl Into<Arc<Buffer>>,
+    ) -> Result<Message<()>> {
         debug_assert!(step <= HELLO);
         self.group.count_message();
         let bytes: Arc<Buffer> = bytes.into();
@@ -134,13 +192,23 @@ impl<'a> Wire<'a> {
     }
 
     /// Receives exactly `len` bytes from a PE of the team, on another host.
-    pub(super) fn receive(&self, pe: usize, step: u64, len: usize) -> Result<Message<Buffer>> {
+    pub(super) fn receive(&self, pe: usize, step: u64, len: usize) -> Result<Coming<'a>> {
+        if self.wide.hello.may_bring(pe) && can_go_with_hello(step, len) {
+            return Ok(Coming::OrWithHello { wire: *self, pe, step, len });
+        }
+        self.receive_alone(pe, step, len..len + 1).map(Coming::Alone)
+    }
+
+    /// Receives a message of its own, of as many bytes as `lens` has.
+    pub(super) fn receive_alone(&self, pe: usize, step: u64, lens: Range<usize>) -> Result<Message<Buffer>> {
         debug_assert!(step <= HELLO);
+        let len = lens.end - 1;
         let mut bytes = Buffer::new(len);
         let flight = Arc::new(Flight::default());
         let (landing, to) = (Arc::clone(&flight), bytes.as_mut_ptr());
         let done = Box::new(move |came: Result<usize>| {
-            landing.land(came.and_then(|came| if came == len { Ok(bytes) } else { Err(wrong_length(pe)) }));
+            let fits = |came| if lens.contains(&came) { Ok(bytes.cut(came)) } else { Err(wrong_length(pe)) };
+            landing.land(came.and_then(fits));
         });
         let from = self.wide.members.world_pe(pe);
         let net = self.group.pe().net().ok_or_else(unreachable_pe)?;
@@ -164,6 +232,12 @@ impl<'a> Wire<'a> {
         going.await?;
         Ok(came)
     }
+}
+
+/// Whether such a message may go with a hello, in which it may overtake others with its tag: where several of these are expected
+/// at a time, that must not be.
+fn can_go_with_hello(step: u64, len: usize) -> bool {
+    step < FLOW && len <= CARGO
 }
 
 #[cold]
