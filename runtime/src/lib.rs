@@ -57,6 +57,8 @@ pub mod partitions;
 pub mod pe;
 #[cfg(not(loom))]
 mod readable;
+#[cfg(all(test, loom))]
+mod role_protocol;
 pub mod settings;
 #[cfg(all(test, loom))]
 mod share_protocol;

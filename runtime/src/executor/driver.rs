@@ -6,6 +6,8 @@
 //! sleep on one bell. The task may be at work beside it: its runtime may stand still with the task asleep in it,
 //! so no thread ever waits for it. It leaves as soon as it sees that a thread has the role, and is woken when
 //! that gives it up.
+//!
+//! That no wakeup is lost between threads and the helper is shown by loom, on a model of this: `role_protocol`.
 
 use std::{
     os::fd::OwnedFd,
