@@ -87,6 +87,8 @@ struct Buffers {
     /// Flags of the bare exchanges and meetings, and how many calls PE 0 wants in a batch.
     words: SymSlice<u64>,
     agreed: SymSlice<u64>,
+    /// Whether all PEs can load and store each other's: without, there is no bound.
+    one_host: bool,
 }
 
 /// Measures the collectives with as many PEs as there are.
@@ -100,6 +102,7 @@ pub(crate) async fn collectives(world: &World, report: &mut Report, selection: &
         source: world.alloc_zeroed(2 * elements).await?,
         words: world.alloc_zeroed((n * APART).max(64)).await?,
         agreed: world.alloc_zeroed(1).await?,
+        one_host: world.team_shared().n_pes() == n,
     };
     buffers.source.view().fill(1.0);
     let mut flags = 0;
@@ -127,7 +130,8 @@ async fn measure(
 ) -> Outcome {
     let (me, n) = (world.my_pe(), world.n_pes());
     let elements = bytes / 8;
-    let shares = Shares::new(op, world, cores, [&buffers.dest, &buffers.source], elements);
+    let shares =
+        buffers.one_host.then(|| Shares::new(op, world, cores, [&buffers.dest, &buffers.source], elements));
 
     let mut calls = BATCH_CALLS;
     batch(world, buffers, op, elements, calls).await?;
@@ -140,6 +144,7 @@ async fn measure(
     let mut samples = [(); 3].map(|()| (Vec::new(), Vec::new()));
     for _ in 0..report.rounds {
         let mut probe = || match n {
+            _ if !buffers.one_host => f64::NAN,
             2 => one_way(&buffers.words, me, flags),
             _ if bytes == 0 && n > cores => meeting(&buffers.words, me, n, flags),
             _ => f64::NAN,
@@ -147,11 +152,11 @@ async fn measure(
         world.barrier_all().await?;
         let before = probe();
         let value = batch(world, buffers, op, elements, calls).await?;
-        let bare = shares.time(calls.div_ceil(4));
+        let bare = shares.as_ref().map_or(f64::NAN, |shares| shares.time(calls.div_ceil(4)));
         world.barrier_all().await?;
         let after = probe();
         let side = match (before < NEAR_NS, after < NEAR_NS) {
-            _ if n != 2 => 2,
+            _ if n != 2 || !buffers.one_host => 2,
             (true, true) => 0,
             (false, false) => 1,
             // The cores have moved in between.

@@ -88,6 +88,8 @@ fn run(options: &Options) -> Outcome {
             remote::serving(&world, &mut report).await
         } else if options.barrier {
             jobs::barriers(&world, &mut report).await
+        } else if world.n_pes() == 2 && world.team_shared().n_pes() < 2 {
+            Err("the two PEs are on different hosts: ask for --remote, --serving or --collectives".into())
         } else if world.n_pes() == 2 {
             rows::all(&world, &mut report, &selection).await
         } else {

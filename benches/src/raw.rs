@@ -9,6 +9,7 @@ use oxshmem::{Element, SymView};
 /// The address does not come from `SymView::ptr`, which would tell the job to expect stores that ring no
 /// doorbell, and so change what is measured after it.
 pub(crate) fn address<T: Element>(view: SymView<'_, T>, pe: usize) -> *mut u8 {
+    assert!(view.pe().placement().local.contains(&pe), "PE {pe} is on another host");
     view.place(pe).address()
 }
 
