@@ -248,9 +248,12 @@ impl Suite<'_> {
 
     fn bytes_arrive_and_come_back(&self, a: &End, b: &End) {
         const BASE: usize = 4096;
-        for len in [0, 1, 3, 8, 17, 64, 1000, 4096, 8192, 8193, 60_000, 1 << 20] {
+        for len in [0, 1, 3, 8, 17, 64, 1000, 4096, 8192, 8193, 60_000, 61_441, 1 << 20, 5 << 19] {
             for offset in [0, 1, 7, 64] {
                 for eager in [false, true] {
+                    if len > 1 << 20 && (eager || offset != 1) {
+                        continue;
+                    }
                     let sent: Vec<u8> =
                         (0..len).map(|i| (i * 31 + offset + usize::from(eager)) as u8).collect();
                     let to = b.spot(BASE + offset);
@@ -279,7 +282,8 @@ impl Suite<'_> {
     fn who_reads_sees_what_it_has_written_before(&self, a: &End, b: &End) {
         const BASE: usize = 8192;
         for round in 0..20_u8 {
-            for len in [8, 5000, 40_000, 70_000, 1 << 20] {
+            let longest = if round % 5 == 0 { 5 << 19 } else { 1 << 20 };
+            for len in [8, 5000, 40_000, 70_000, longest] {
                 let to = b.spot(BASE + 8 * usize::from(round % 2));
                 b.fill(BASE, len + 8, 0xee);
                 let put = if round % 3 == 0 {
@@ -313,7 +317,8 @@ impl Suite<'_> {
         b.cpu(at.offset, Atomic::Set(0_u64));
         let mut sum = 0;
         for round in 1..=30_u64 {
-            for len in [0, 100, 40_000, 70_000, 1 << 20] {
+            let longest = if round % 10 == 0 { 5 << 19 } else { 1 << 20 };
+            for len in [0, 100, 40_000, 70_000, longest] {
                 let bytes = vec![round as u8; len];
                 let from = bytes.as_ptr();
                 let (awaited, done) = self.awaited(bytes);
@@ -537,8 +542,26 @@ impl Suite<'_> {
             assert!(self.message("a message", &receive) == bytes);
             self.succeed("a sent buffer", &send);
         }
+        // Several of one tag at once, long and short, of which some are received when some of it has come.
+        let pattern: Vec<u8> = (0..4 << 20).map(|i: u32| (i * 13) as u8 ^ (i >> 8) as u8).collect();
+        for looks in [0, 1, 2, 4, 8, 16, 32] {
+            let lens = [3 << 20, 70_000, 10, 3 << 20, 0, 61_441];
+            let bytes = |at: usize| pattern[at * 1000 + looks..][..lens[at]].to_vec();
+            let expected = looks % lens.len();
+            let mut receives: Vec<_> = (0..expected).map(|at| self.receive(b, a.pe, tag, lens[at])).collect();
+            let sends = [0, 1, 2, 3, 4, 5].map(|at| self.send(a, b.pe, tag, bytes(at)));
+            (0..looks).for_each(|_| (self.job.progress)());
+            receives.extend((expected..lens.len()).map(|at| self.receive(b, a.pe, tag, lens[at])));
+            for (at, receive) in receives.iter().enumerate() {
+                assert!(
+                    self.message("one of several messages", receive) == bytes(at),
+                    "{at} after {looks} looks"
+                );
+            }
+            sends.iter().for_each(|send| drop(self.succeed("a sent buffer", send)));
+        }
         // A message that is too long is an error, whoever comes first, and spoils nothing that follows.
-        for len in [9, 100_000] {
+        for len in [9, 20_000, 100_000] {
             for expected in [false, true] {
                 let early = expected.then(|| self.receive(b, a.pe, 7, 8));
                 let send = self.send(a, b.pe, 7, vec![1; len]);

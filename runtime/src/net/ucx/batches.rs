@@ -16,9 +16,14 @@ use std::{
 use ucx_sys::*;
 
 use super::{
-    bulk::{Bytes, DATA, Gets, Offered, PUT, WANTED, Wanted, data_came, is_offer, put_came},
+    bulk::{DATA, Gets, PART, PUT, WANTED, Wanted, data_came, part_came, put_came},
     calls::sending,
     fetches::{Answer, Fetches, Question},
+    messages::{
+        FIRST, GO, Go, MESSAGE, MORE, PROMISE, Promise, SHORT_MESSAGE, TAKEN, Taken, first_came,
+        message_came, more_came, short_message_came,
+    },
+    offers::{Bytes, Offered, is_offer},
     open::check,
     operation::{Kind, Operation},
     said::was_said,
@@ -170,7 +175,7 @@ impl Gate {
 impl Worker {
     /// From now on active messages are understood.
     pub(super) fn accept_batches(&self) -> Result<()> {
-        let handlers: [(c_uint, ucp_am_recv_callback_t); 10] = [
+        let handlers: [(c_uint, ucp_am_recv_callback_t); 18] = [
             (BATCH, Some(batch_came)),
             (SHORT_BATCH, Some(short_batch_came)),
             (APPLIED, Some(came::<2, Applied>)),
@@ -180,7 +185,15 @@ impl Worker {
             (SAID, Some(was_said)),
             (PUT, Some(put_came)),
             (WANTED, Some(came::<4, Wanted>)),
+            (PART, Some(part_came)),
             (DATA, Some(data_came)),
+            (SHORT_MESSAGE, Some(short_message_came)),
+            (MESSAGE, Some(message_came)),
+            (FIRST, Some(first_came)),
+            (MORE, Some(more_came)),
+            (PROMISE, Some(came::<4, Promise>)),
+            (GO, Some(came::<2, Go>)),
+            (TAKEN, Some(came::<2, Taken>)),
         ];
         for (id, cb) in handlers {
             let params = ucp_am_handler_param_t {
@@ -391,6 +404,7 @@ impl Worker {
 
     /// Answers those who asked, and those whose batches were applied, and fetches data that was offered.
     pub(super) fn reply(&self) {
+        self.say_of_messages();
         let (owed, offered, answers, wanted) = {
             let mut gate = self.gate();
             if !gate.owes() {

@@ -1,12 +1,11 @@
 //! Longer puts and gets where everything goes over TCP, as active messages.
 //!
 //! UCX's own puts and gets are messages there too, of 8 KiB each, which it copies on both sides, and of which it has every put
-//! acknowledged. These go in one piece from the caller's memory, up to [`WHOLE`] bytes with the message; of longer ones the message
-//! is an offer, and UCX brings the data from one memory into the other without a copy of its own. A put is counted as a
-//! [batch](super::batches) is, so that a flush waits for both in the same way.
+//! acknowledged. These go from the caller's memory, up to [`PIECE`] bytes with one message, longer ones [in pieces](super::pieces). A
+//! put is counted as a [batch](super::batches) is, so that a flush waits for both in the same way.
 //!
-//! Data that was offered comes after what is sent later. So an operation that reads from a PE begins when the long puts and
-//! batches that were sent there before have been applied.
+//! The last pieces of a very long put come after what is sent later. So an operation that reads from a PE begins when the very long puts
+//! and batches that were sent there before have been applied.
 
 use std::{
     collections::HashMap,
@@ -20,7 +19,9 @@ use ucx_sys::*;
 use super::{
     batches::{Message, stamp, words_of},
     calls::sending,
-    operation::{Kind, Operation, Update, arrived},
+    offers::Bytes,
+    operation::{Kind, Operation, Update},
+    pieces::{IN_ORDER, PIECE, What},
     worker::{News, NumberHasher, Worker},
 };
 use crate::{
@@ -35,52 +36,15 @@ use crate::{
 pub(super) const PUT: c_uint = 8;
 pub(super) const WANTED: c_uint = 9;
 pub(super) const DATA: c_uint = 10;
-
-/// Up to so many bytes come with the message: what UCX sends over TCP in one piece.
-const WHOLE: usize = 60 << 10;
-
-/// Memory that an operation writes to, or reads from, until it is over.
-#[derive(Clone, Copy)]
-pub(super) struct Bytes {
-    pub(super) at: *mut u8,
-    pub(super) len: usize,
-}
-
-impl Bytes {
-    /// The address. A closure that calls this keeps all of it, which it may take to another thread; of `at` it may not.
-    pub(super) fn address(self) -> *mut u8 {
-        self.at
-    }
-}
-
-// SAFETY: an address that says nothing of itself; who uses it says why it may.
-unsafe impl Send for Bytes {}
+pub(super) const PART: c_uint = 13;
 
 /// A get that waits for its data.
 struct Asked {
     pe: usize,
     to: Bytes,
+    /// Bytes that have not come.
+    left: usize,
     done: Done,
-}
-
-/// Data that a PE offers.
-pub(super) struct Offered {
-    /// UCX's name for the data.
-    data: *mut c_void,
-    pe: usize,
-    /// Where it goes, and whose it is.
-    to: Bytes,
-    kind: Kind,
-}
-
-// SAFETY: UCX's name is used under the worker's lock, and what the operation is can be sent.
-unsafe impl Send for Offered {}
-
-impl Offered {
-    /// Data of that name from that PE. `to` must be writable until an operation of this `kind` is over.
-    pub(super) fn new(data: *mut c_void, pe: usize, to: Bytes, kind: Kind) -> Self {
-        Self { data, pe, to, kind }
-    }
 }
 
 /// Gets, of this PE and of others.
@@ -122,16 +86,23 @@ impl Worker {
         signal: Option<(Spot, Signal)>,
         operation: Box<Operation>,
     ) -> Result<()> {
-        let number = self.announce(to.pe, len > WHOLE);
-        let [entry, operand] = signal.map_or([0; _], |(at, update)| entry(at, update));
-        let operation = operation.with_header([stamp(self.me, number), to.offset as u64, entry, operand]);
-        let head = size_of::<u64>() * if signal.is_some() { 4 } else { 2 };
+        let number = self.announce(to.pe, len > IN_ORDER);
+        let (stamp, then) = (stamp(self.me, number), signal.map(|(at, update)| entry(at, update)));
+        if len > PIECE {
+            let what = What::Put { to: to.offset as u64, stamp, then };
+            // SAFETY: passed on to the caller.
+            unsafe { self.send_in_pieces(to.pe, Bytes { at: from.cast_mut(), len }, what, operation) };
+            return Ok(());
+        }
+        let [entry, operand] = then.unwrap_or_default();
+        let operation = operation.with_header([stamp, to.offset as u64, entry, operand]);
+        let head = size_of::<u64>() * if then.is_some() { 4 } else { 2 };
         let mut is_sent = false;
         let started = self.start(to.pe, operation, |ucx, peer, operation| {
             // SAFETY: the header is the operation's, and `from` the caller's: both stay until UCX has let go of them.
             let status = unsafe {
                 let header = (&raw const (*operation).header).cast();
-                let params = in_one_piece(operation, len);
+                let params = in_one_piece(operation);
                 ucx.ucp_am_send_nbx(peer.endpoint, PUT, header, head, from.cast(), len, &params)
             };
             is_sent = UCS_PTR_IS_PTR(status) || UCS_PTR_STATUS(status) == UCS_OK;
@@ -150,7 +121,7 @@ impl Worker {
             let gets = &mut self.gate().gets;
             gets.asked += 1;
             let number = gets.asked;
-            gets.waiting.insert(number, Asked { pe: from.pe, to: Bytes { at: to, len }, done });
+            gets.waiting.insert(number, Asked { pe: from.pe, to: Bytes { at: to, len }, left: len, done });
             number
         };
         let wanted = Operation::note([self.me as u64, number, from.offset as u64, len as u64]);
@@ -170,33 +141,8 @@ impl Worker {
 
     /// Sends a PE what it wants of this one's memory.
     pub(super) fn send_wanted(&self, pe: usize, number: u64, from: Bytes) {
-        let operation = Operation::new(Kind::Own).with_header([number, 0, 0, 0]);
-        // A PE that is gone wants nothing.
-        let _ = self.start(pe, operation, |ucx, peer, operation| {
-            // SAFETY: the header is the operation's, which stays until UCX has let go of it; the rest is symmetric memory, which stays
-            // as long as the worker does.
-            unsafe {
-                let header = (&raw const (*operation).header).cast();
-                let params = in_one_piece(operation, from.len);
-                let head = size_of::<u64>();
-                ucx.ucp_am_send_nbx(peer.endpoint, DATA, header, head, from.at.cast(), from.len, &params)
-            }
-        });
-    }
-
-    /// Has UCX bring data that was offered.
-    pub(super) fn fetch_offered(&self, Offered { data, pe, to, kind }: Offered) {
-        // To know whom it came from, not to talk to them.
-        let _ = self.start(pe, Operation::new(kind), |ucx, _, operation| {
-            let params = ucp_request_param_t {
-                op_attr_mask: UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-                cb: ucp_request_param_cb { recv_am: Some(arrived) },
-                user_data: operation.cast(),
-                ..Default::default()
-            };
-            // SAFETY: whoever has taken the offer has said that this may be written to; the data was offered, and is fetched once.
-            unsafe { ucx.ucp_am_recv_data_nbx(self.handle(), data, to.at.cast(), to.len, &params) }
-        });
+        // SAFETY: symmetric memory stays as long as the worker does, which lets UCX let go of everything before it goes.
+        unsafe { self.send_in_pieces(pe, from, What::Data { number }, Operation::new(Kind::Own)) };
     }
 
     /// Where in this PE's memory `pe` reads or writes. One that is not of this build may say anything.
@@ -210,60 +156,55 @@ impl Worker {
     }
 }
 
-/// What a batch says of a signal.
-fn entry(at: Spot, update: Signal) -> Update {
-    let mut batch = Batch::default();
-    batch.signal(at, update);
-    let mut entry = Update::default();
-    entry.copy_from_slice(&batch.into_words());
-    entry
-}
-
-/// How UCX is to send so many bytes.
-fn in_one_piece(operation: *mut Operation, len: usize) -> ucp_request_param_t {
+/// How UCX is to send up to [`PIECE`] bytes.
+pub(super) fn in_one_piece(operation: *mut Operation) -> ucp_request_param_t {
     let mut params = sending(operation);
     params.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    params.flags = if len <= WHOLE { UCP_AM_SEND_FLAG_EAGER } else { UCP_AM_SEND_FLAG_RNDV };
+    params.flags = UCP_AM_SEND_FLAG_EAGER;
     params
 }
 
-/// Whether a message's data is only offered.
-///
-/// # Safety
-/// UCX must have passed `param`.
-pub(super) unsafe fn is_offer(param: *const ucp_am_recv_param_t) -> bool {
-    // SAFETY: valid during the call, as the caller says.
-    unsafe { (*param).recv_attr & u64::from(UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 }
-}
-
-/// A put has come, or its data is offered.
+/// A put has come, or the last piece of one.
 pub(super) unsafe extern "C" fn put_came(
     worker: *mut c_void,
     header: *const c_void,
     header_len: usize,
     data: *mut c_void,
     len: usize,
-    param: *const ucp_am_recv_param_t,
+    _param: *const ucp_am_recv_param_t,
 ) -> ucs_status_t {
-    // SAFETY: UCX passes what `accept_batches` gave it, and what a PE has sent, for the time of the call.
-    let (worker, is_offer) = unsafe { (&*worker.cast::<Worker>(), is_offer(param)) };
-    // SAFETY: as above.
-    let (plain, signalling) = unsafe { (words_of(header, header_len), words_of(header, header_len)) };
+    // SAFETY: UCX passes what `accept_batches` gave it, and what a PE has sent as data that is not only offered, for the time of the
+    // call.
+    let (worker, plain, signalling) =
+        unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len), words_of(header, header_len)) };
     let (stamp, offset, then) = match (plain, signalling) {
         (Some([stamp, offset]), _) => (stamp, offset, None),
         (_, Some([stamp, offset, entry, operand])) => (stamp, offset, Some([entry, operand])),
         _ => return UCS_OK,
     };
-    let pe = stamp as u32 as usize;
-    let Some(to) = worker.place(pe, offset, len) else { return UCS_OK };
-    if is_offer {
-        worker.gate().offered.push(Offered::new(data, pe, to, Kind::Landing { stamp, then }));
-        worker.has_news();
-        return UCS_INPROGRESS;
-    }
+    let Some(to) = worker.place(stamp as u32 as usize, offset, len) else { return UCS_OK };
     // SAFETY: `place` has checked the bounds of this side; UCX lends `len` bytes for the time of the call.
     unsafe { copy::copy(to.at, data.cast(), len) };
     worker.perform(stamp, then.as_slice().as_flattened());
+    UCS_OK
+}
+
+/// A piece of a put has come, of which the last one follows.
+pub(super) unsafe extern "C" fn part_came(
+    worker: *mut c_void,
+    header: *const c_void,
+    header_len: usize,
+    data: *mut c_void,
+    len: usize,
+    _param: *const ucp_am_recv_param_t,
+) -> ucs_status_t {
+    // SAFETY: as in `put_came`.
+    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len)) };
+    let Some([from, offset]) = words else { return UCS_OK };
+    if let Some(to) = worker.place(from as usize, offset, len) {
+        // SAFETY: as in `put_came`.
+        unsafe { copy::copy(to.at, data.cast(), len) };
+    }
     UCS_OK
 }
 
@@ -280,31 +221,50 @@ impl Message<4> for Wanted {
     }
 }
 
-/// What this PE wants has come, or is offered.
+/// A piece has come of what this PE wants.
 pub(super) unsafe extern "C" fn data_came(
     worker: *mut c_void,
     header: *const c_void,
     header_len: usize,
     data: *mut c_void,
     len: usize,
-    param: *const ucp_am_recv_param_t,
+    _param: *const ucp_am_recv_param_t,
 ) -> ucs_status_t {
     // SAFETY: as in `put_came`.
-    let (worker, words, is_offer) =
-        unsafe { (&*worker.cast::<Worker>(), words_of::<1>(header, header_len), is_offer(param)) };
-    let asked = words.and_then(|[number]| worker.gate().gets.waiting.remove(&number));
-    let Some(Asked { pe, to, done }) = asked else { return UCS_OK };
-    if len != to.len {
-        let error = Error::bootstrap("net", format!("PE {pe} has sent {len} bytes, not {}", to.len));
-        worker.note(News::Later(Box::new(move || done(Err(error)))));
-    } else if is_offer {
-        worker.gate().offered.push(Offered::new(data, pe, to, Kind::Plain(done)));
-        worker.has_news();
-        return UCS_INPROGRESS;
+    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len)) };
+    let Some([number, offset]) = words else { return UCS_OK };
+    let mut gate = worker.gate();
+    let Some(asked) = gate.gets.waiting.get_mut(&number) else { return UCS_OK };
+    let at = usize::try_from(offset).unwrap_or(usize::MAX);
+    let fits = len <= asked.left && at.checked_add(len).is_some_and(|end| end <= asked.to.len);
+    let over = if fits {
+        // SAFETY: the caller of the get keeps `to`, which has room for it, until it is told, for which somebody has to take it from the
+        // gate first; UCX lends those bytes for the time of the call.
+        unsafe { copy::copy(asked.to.at.add(at), data.cast(), len) };
+        asked.left -= len;
+        if asked.left > 0 {
+            return UCS_OK;
+        }
+        Ok(())
     } else {
-        // SAFETY: the caller of the get keeps `to`, which has as many bytes; UCX lends those for the time of the call.
-        unsafe { copy::copy(to.at, data.cast(), len) };
-        worker.note(News::Over(done));
+        Err(Error::bootstrap("net", format!("PE {} has sent what nobody asked for", asked.pe)))
+    };
+    let asked = gate.gets.waiting.remove(&number);
+    drop(gate);
+    if let Some(Asked { done, .. }) = asked {
+        match over {
+            Ok(()) => worker.note(News::Over(done)),
+            Err(error) => worker.note(News::Later(Box::new(move || done(Err(error))))),
+        }
     }
     UCS_OK
+}
+
+/// What a batch says of a signal.
+fn entry(at: Spot, update: Signal) -> Update {
+    let mut batch = Batch::default();
+    batch.signal(at, update);
+    let mut entry = Update::default();
+    entry.copy_from_slice(&batch.into_words());
+    entry
 }

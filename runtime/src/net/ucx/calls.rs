@@ -1,12 +1,12 @@
-//! What is started with a worker: puts, gets, messages.
+//! What is started with a worker: puts and gets.
 
 use std::sync::Weak;
 
 use ucx_sys::*;
 
 use super::{
-    bulk::Bytes,
-    operation::{Kind, Operation, ended, received},
+    offers::Bytes,
+    operation::{Kind, Operation, ended},
     worker::Worker,
 };
 use crate::{
@@ -78,51 +78,6 @@ impl Worker {
             // SAFETY: the caller keeps `to`; the endpoint and its key are open.
             unsafe { ucx.ucp_get_nbx(peer.endpoint, to.cast(), len, from, peer.rkey, &sending(operation)) }
         });
-    }
-
-    /// # Safety
-    /// `from` must be readable until `done` is told.
-    pub(super) unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done) {
-        let _ = self.start(pe, Operation::new(Kind::Plain(done)), |ucx, peer, operation| {
-            // SAFETY: the caller keeps `from`; the endpoint is open.
-            unsafe { ucx.ucp_tag_send_nbx(peer.endpoint, from.cast(), len, tag, &sending(operation)) }
-        });
-    }
-
-    /// # Safety
-    /// `to` must be writable until `done` is told.
-    pub(super) unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
-        let operation = Operation::new(Kind::Receive { done });
-        let inner = self.inner();
-        if !inner.open {
-            drop(inner);
-            // It has been told.
-            let _ = operation.end(Err(Error::Finalized { call: "net" }));
-            return;
-        }
-        let lent = operation.lend(self, pe);
-        let params = ucp_request_param_t {
-            op_attr_mask: UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-            cb: ucp_request_param_cb { recv: Some(received) },
-            user_data: lent.cast(),
-            ..Default::default()
-        };
-        // SAFETY: the caller keeps `to`, and the operation stays until UCX has let go of it; the worker is open and
-        // ours. Of a message that is there already, a receive would not tell the length.
-        let status = unsafe {
-            let message = self.ucx.ucp_tag_probe_nb(self.handle, tag, u64::MAX, 1, &raw mut (*lent).info);
-            if message.is_null() {
-                self.ucx.ucp_tag_recv_nbx(self.handle, to.cast(), len, tag, u64::MAX, &params)
-            } else {
-                self.ucx.ucp_tag_msg_recv_nbx(self.handle, to.cast(), len, message, &params)
-            }
-        };
-        let ended = self.lent(lent, status);
-        drop(inner);
-        if let Some((operation, status)) = ended {
-            // It is told in any case.
-            let _ = self.end(*operation, status);
-        }
     }
 }
 

@@ -11,10 +11,7 @@ use std::{
 
 use ucx_sys::*;
 
-use super::{
-    operation::Kind,
-    worker::{Inner, Lent, Worker},
-};
+use super::worker::{Inner, Worker};
 use crate::Error;
 
 /// How long a PE that leaves waits for what it has sent.
@@ -71,12 +68,20 @@ impl Worker {
             let operation = unsafe { Box::from_raw(lent.operation) };
             let _ = self.end(*operation, UCS_ERR_CANCELED);
         }
-        let (waiting, asked) = {
+        let (mut waiting, asked) = {
             let mut gate = self.gate();
             let mut waiting = gate.fail_all();
             waiting.append(&mut gate.gets.fail(None));
             (waiting, gate.fetches.fail(None))
         };
+        let awaited = {
+            let mut messages = self.messages();
+            waiting.append(&mut messages.break_promises(None));
+            messages.fail(None)
+        };
+        for done in awaited {
+            done(Err(Error::Finalized { call: "net" }));
+        }
         for done in asked {
             done(Err(Error::Finalized { call: "net" }));
         }
@@ -96,27 +101,17 @@ impl Worker {
         }
     }
 
-    /// Whether UCX holds nothing but what waits for messages. A long message that nobody receives is never sent.
+    /// Whether UCX holds nothing. A long message that nobody receives is never sent.
     fn has_sent_all(&self) -> bool {
-        let ends = self.ends();
-        // SAFETY: an operation that UCX holds stays where it is while we hold the lock, without which it is not ended.
-        ends.under_way.values().all(|lent| matches!(unsafe { &(*lent.operation).kind }, Kind::Receive { .. }))
+        self.ends().under_way.is_empty()
     }
 
-    /// Cancels what waits for messages, and begins to close all connections. UCX sends first what it holds, or, if `force`
+    /// Lets go of messages that nobody has received, and begins to close all connections. UCX sends first what it holds, or, if `force`
     /// is set, lets go of it: it must have nothing when the worker is destroyed.
     fn close_endpoints(&self, force: bool) -> Vec<ucs_status_ptr_t> {
+        let unreceived = self.messages().take_offered();
+        self.turn_down(&unreceived);
         let mut inner = self.inner();
-        let receiving: Vec<ucs_status_ptr_t> = {
-            let ends = self.ends();
-            // SAFETY: an operation that UCX holds stays where it is while we hold both locks.
-            let waits = |lent: &&Lent| matches!(unsafe { &(*lent.operation).kind }, Kind::Receive { .. });
-            ends.under_way.values().filter(waits).map(|lent| lent.request).collect()
-        };
-        for request in receiving {
-            // SAFETY: the request is under way. Its end is told like any other.
-            unsafe { self.ucx.ucp_request_cancel(self.handle, request) };
-        }
         let mut closings = Vec::new();
         for peer in inner.peers.iter_mut().flatten().filter(|peer| !peer.endpoint.is_null()) {
             let params = ucp_request_param_t {

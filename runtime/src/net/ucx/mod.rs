@@ -8,17 +8,21 @@
 //! Puts and gets are UCX's own, or, where everything goes over TCP, [messages](bulk) too. Batches are active messages,
 //! which the target applies and counts back ([`batches`]), and so are atomic operations, alone or with an answer
 //! ([`fetches`]): they run on the target's processor, in all transports, so that they are atomic towards those of PEs
-//! that share memory with the target. Messages of collectives use UCX's tag matching.
+//! that share memory with the target. Messages of collectives are [matched here](messages).
 
 mod batches;
 mod bulk;
 mod calls;
 mod close;
+mod credit;
 mod directory;
 mod fetches;
 mod flush;
+mod messages;
+mod offers;
 mod open;
 mod operation;
+mod pieces;
 mod progress;
 mod said;
 #[cfg(test)]
@@ -37,7 +41,7 @@ use self::{
     progress::Helper,
     worker::Worker,
 };
-use super::{Batch, Done, Listener, Net, Spot, TAG_BITS, Width, Words};
+use super::{Batch, Done, Listener, Net, Spot, Width, Words};
 use crate::{
     Error, Result,
     bootstrap::Bootstrap,
@@ -179,13 +183,11 @@ unsafe impl Net for UcxNet {
     }
 
     unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done) {
-        let tag = (self.worker.me() as u64) << TAG_BITS | tag;
         // SAFETY: the caller keeps `from` until `done` is told.
         unsafe { self.worker.send(pe, tag, from, len, done) }
     }
 
     unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
-        let tag = (pe as u64) << TAG_BITS | tag;
         // SAFETY: the caller keeps `to` until `done` is told.
         unsafe { self.worker.receive(pe, tag, to, len, done) }
     }

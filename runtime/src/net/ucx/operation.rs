@@ -1,10 +1,10 @@
 //! What is kept for an operation that UCX has under way, until UCX says that it is over.
 
-use std::{ffi::c_void, ptr::NonNull};
+use std::{ffi::c_void, ptr::NonNull, sync::Arc};
 
-use ucx_sys::{UCS_ERR_CANCELED, UCS_OK, ucp_generic_dt_ops_t, ucp_tag_recv_info_t, ucs_status_t};
+use ucx_sys::{UCS_ERR_CANCELED, UCS_OK, ucp_generic_dt_ops_t, ucs_status_t};
 
-use super::{said::Head, worker::Worker};
+use super::{pieces::Pieces, said::Head, worker::Worker};
 use crate::{Error, Result, net::Done};
 
 /// Words of a short message.
@@ -24,8 +24,6 @@ pub(super) struct Operation {
     pub(super) pe: usize,
     /// The header of an active message, where UCX reads it, or its first words.
     pub(super) header: Header,
-    /// What is known of a message that was received.
-    pub(super) info: ucp_tag_recv_info_t,
     pub(super) kind: Kind,
 }
 
@@ -45,19 +43,19 @@ pub(super) enum Kind {
     Said { head: Head, done: Done },
     /// A flush of what was started up to some operation.
     Flush { upto: u64, done: Done },
-    /// A message to be received.
-    Receive { done: Done<usize> },
+    /// A message of so many bytes, of which UCX brings the data.
+    Received { len: usize, done: Done<usize> },
     /// An active message whose data UCX brings here.
     Arriving { stamp: u64, words: Vec<u64> },
-    /// A put whose data UCX brings to where it belongs, and what is to be performed then.
-    Landing { stamp: u64, then: Option<Update> },
+    /// A piece of something longer.
+    Piece(Arc<Pieces>),
     /// Nobody waits, and UCX reads symmetric memory of this PE.
     Own,
 }
 
 impl Operation {
     pub(super) fn new(kind: Kind) -> Box<Self> {
-        Box::new(Self { worker: None, pe: 0, header: [0; _], info: Default::default(), kind })
+        Box::new(Self { worker: None, pe: 0, header: [0; _], kind })
     }
 
     pub(super) fn with_header(mut self: Box<Self>, header: Header) -> Box<Self> {
@@ -92,13 +90,11 @@ impl Operation {
     pub(super) fn end(self, outcome: Result<()>) -> Result<()> {
         match self.kind {
             Kind::Plain(done) | Kind::Said { done, .. } | Kind::Flush { done, .. } => done(outcome),
-            Kind::Receive { done } => done(outcome.map(|()| self.info.length)),
-            Kind::Copied(_)
-            | Kind::Words(_)
-            | Kind::Note(..)
-            | Kind::Arriving { .. }
-            | Kind::Landing { .. }
-            | Kind::Own => return outcome,
+            Kind::Received { len, done } => done(outcome.map(|()| len)),
+            Kind::Piece(pieces) => pieces.ended(outcome),
+            Kind::Copied(_) | Kind::Words(_) | Kind::Note(..) | Kind::Arriving { .. } | Kind::Own => {
+                return outcome;
+            }
         }
         Ok(())
     }
@@ -108,23 +104,6 @@ impl Operation {
 pub(super) unsafe extern "C" fn ended(request: *mut c_void, status: ucs_status_t, operation: *mut c_void) {
     // SAFETY: UCX calls this once for an operation that `lend` made, inside of a call for its worker.
     unsafe { end(request, status, operation.cast()) }
-}
-
-/// The end of a message that is received.
-pub(super) unsafe extern "C" fn received(
-    request: *mut c_void,
-    status: ucs_status_t,
-    info: *const ucp_tag_recv_info_t,
-    operation: *mut c_void,
-) {
-    let operation = operation.cast::<Operation>();
-    // SAFETY: as in `ended`; the information is valid during the call.
-    unsafe {
-        if status == UCS_OK {
-            (*operation).info = *info;
-        }
-        end(request, status, operation);
-    }
 }
 
 /// The end of an active message's data.

@@ -18,6 +18,7 @@ use ucx_sys::*;
 use super::{
     batches::{Gate, Gathered},
     directory::Directory,
+    messages::Messages,
     open::{HEAD, Opening, check, is_tcp, open_context, published, to_words},
     operation::{Kind, Operation, WORDS, outcome},
 };
@@ -68,6 +69,7 @@ pub(super) struct Worker {
     /// Whether anything was sent of which the data may come later.
     pub(super) has_offered: AtomicBool,
     pub(super) gate: Mutex<Gate>,
+    pub(super) messages: Mutex<Messages>,
     pub(super) gathered: Mutex<Gathered>,
     /// Who hears what other PEs say.
     pub(super) listener: OnceLock<Weak<dyn Listener>>,
@@ -146,6 +148,8 @@ pub(super) enum News {
     Ended(Box<Operation>, ucs_status_t),
     /// Something that no operation of UCX stands for is over.
     Over(Done),
+    /// A message was received, of so many bytes.
+    Received(Done<usize>, Result<usize>),
     /// The value has come that somebody asked for.
     Answered(Done<u64>, u64),
     /// UCX has given up the endpoint of a PE.
@@ -180,10 +184,9 @@ impl Hasher for NumberHasher {
 /// An operation that UCX holds.
 pub(super) struct Lent {
     pub(super) operation: *mut Operation,
-    pub(super) request: ucs_status_ptr_t,
 }
 
-// SAFETY: the addresses are those of operations, which are `Send`, and of UCX's requests, which are used under the lock.
+// SAFETY: the address is that of an operation, which is `Send`.
 unsafe impl Send for Lent {}
 
 impl Worker {
@@ -262,6 +265,7 @@ impl Worker {
             has_news: AtomicBool::new(false),
             has_offered: AtomicBool::new(false),
             gate: Mutex::default(),
+            messages: Mutex::default(),
             gathered: Mutex::default(),
             listener: OnceLock::new(),
             gathering: AtomicBool::new(false),
@@ -277,10 +281,6 @@ impl Worker {
         std::mem::forget(opening);
         made.accept_batches()?;
         Ok(made)
-    }
-
-    pub(super) fn me(&self) -> usize {
-        self.me
     }
 
     pub(super) fn ucx(&self) -> &'static Ucx {
@@ -488,6 +488,7 @@ impl Worker {
                         let _ = self.end(*operation, status);
                     }
                     News::Over(done) => done(Ok(())),
+                    News::Received(done, outcome) => done(outcome),
                     News::Answered(done, value) => done(Ok(value)),
                     News::Broken(pe, status) => self.lost(pe, status),
                     News::Later(tell) => tell(),
@@ -529,12 +530,20 @@ impl Worker {
         if !self.is_closed() {
             self.ends().suspects.push((pe, status, Instant::now()));
         }
-        let (failed, asked) = {
+        let (mut failed, asked) = {
             let mut gate = self.gate();
             let mut failed = gate.fail(pe);
             failed.append(&mut gate.gets.fail(Some(pe)));
             (failed, gate.fetches.fail(Some(pe)))
         };
+        let awaited = {
+            let mut messages = self.messages();
+            failed.append(&mut messages.break_promises(Some(pe)));
+            messages.fail(Some(pe))
+        };
+        for done in awaited {
+            done(outcome(self, pe, status).map(|()| 0));
+        }
         for done in failed {
             done(outcome(self, pe, status));
         }
@@ -640,7 +649,7 @@ impl Worker {
                 _ => false,
             };
             if !ends.news.iter().any(has_ended) {
-                ends.under_way.insert(lent.addr(), Lent { operation: lent, request: status });
+                ends.under_way.insert(lent.addr(), Lent { operation: lent });
             }
             return None;
         }
@@ -660,9 +669,6 @@ impl Worker {
             }
             Kind::Arriving { stamp, ref words } if outcome.is_ok() => {
                 self.perform(stamp, words);
-            }
-            Kind::Landing { stamp, ref then } if outcome.is_ok() => {
-                self.perform(stamp, then.as_slice().as_flattened());
             }
             _ => {}
         }

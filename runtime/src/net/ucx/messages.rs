@@ -1,0 +1,539 @@
+//! Messages of collectives, as active messages that are matched here: by their sender, its tag, and their order.
+//!
+//! UCX has messages with tags, but over TCP it sends long ones in pieces of 8 KiB that it copies on both sides. These go as
+//! [longer puts](super::bulk) do: short ones as words in one piece, up to some length in one piece from the caller's memory, and longer
+//! ones [in pieces](super::pieces), of which the first says how much there is, and is what is matched. What comes before somebody waits
+//! for it is kept, up to some [credit](super::credit), beyond which longer messages are promised and sent when they are asked for. Where
+//! not everything goes over TCP, UCX knows better how to send what is longer, and may offer it.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    ffi::{c_uint, c_void},
+    hash::BuildHasherDefault,
+    sync::{MutexGuard, PoisonError, Weak},
+};
+
+use ucx_sys::*;
+
+use super::{
+    batches::{Message, words_of},
+    bulk::in_one_piece,
+    calls::sending,
+    credit::Credit,
+    offers::{Bytes, Offered, is_offer},
+    operation::{Kind, Operation},
+    pieces::{PIECE, What},
+    worker::{News, NumberHasher, Worker},
+};
+use crate::{Error, Result, memory::copy, net::Done};
+
+/// Names of the active messages.
+pub(super) const SHORT_MESSAGE: c_uint = 11;
+pub(super) const MESSAGE: c_uint = 12;
+pub(super) const FIRST: c_uint = 14;
+pub(super) const MORE: c_uint = 15;
+pub(super) const PROMISE: c_uint = 16;
+pub(super) const GO: c_uint = 17;
+pub(super) const TAKEN: c_uint = 18;
+
+/// Up to so many bytes are copied to words, of which the last ones say what a header does for others.
+const SHORT: usize = 2 << 10;
+
+/// Who sent it, and the tag.
+type Key = (usize, u64);
+type By<T> = HashMap<Key, VecDeque<T>, BuildHasherDefault<NumberHasher>>;
+
+/// Messages that somebody waits for, and that have come before anybody did. Never both of the same sender and tag.
+#[derive(Default)]
+pub(super) struct Messages {
+    awaited: By<Awaited>,
+    came: By<Came>,
+    /// Those of which some pieces have come, or were asked for, by their sender and its number of them.
+    coming: HashMap<(usize, u64), Coming, BuildHasherDefault<NumberHasher>>,
+    /// How many of this PE have a number.
+    numbered: u64,
+    /// What this PE has promised, by its number.
+    promised: HashMap<u64, Promised, BuildHasherDefault<NumberHasher>>,
+    /// What this PE asks for, of that number of that PE.
+    asks: Vec<(usize, u64)>,
+    credit: Credit,
+}
+
+/// A message that is sent when it is asked for.
+struct Promised {
+    pe: usize,
+    from: Bytes,
+    done: Done,
+}
+
+/// A message that somebody waits for.
+struct Awaited {
+    to: Bytes,
+    done: Done<usize>,
+}
+
+/// One that nobody has waited for.
+enum Came {
+    Whole(Vec<u8>),
+    /// So many bytes, by UCX's name for them.
+    Offered(*mut c_void, usize),
+    /// Not all of it, by its number.
+    InPieces(u64),
+    /// Nothing of it, of that number and so many bytes.
+    Promised(u64, usize),
+}
+
+/// One of which some pieces have come.
+struct Coming {
+    len: usize,
+    /// Bytes that have come.
+    here: usize,
+    to: Place,
+}
+
+/// Where pieces go.
+enum Place {
+    Awaited(Awaited),
+    /// Nobody has waited for the message of this tag.
+    Kept(u64, Vec<u8>),
+}
+
+// SAFETY: UCX's name is used under the worker's lock.
+unsafe impl Send for Came {}
+
+impl Messages {
+    /// Those that wait for `pe`, or for anybody.
+    pub(super) fn fail(&mut self, pe: Option<usize>) -> Vec<Done<usize>> {
+        let lost = |from: usize| pe.is_none_or(|pe| from == pe);
+        let coming =
+            self.coming.extract_if(|&(from, _), _| lost(from)).filter_map(|(_, coming)| match coming.to {
+                Place::Awaited(awaited) => Some(awaited),
+                Place::Kept(..) => None,
+            });
+        let awaited = self.awaited.extract_if(|&(from, _), _| lost(from)).flat_map(|(_, awaited)| awaited);
+        coming.chain(awaited).map(|awaited| awaited.done).collect()
+    }
+
+    /// Messages that this PE has promised to `pe`, or to anybody.
+    pub(super) fn break_promises(&mut self, pe: Option<usize>) -> Vec<Done> {
+        let lost = |promised: &Promised| pe.is_none_or(|pe| promised.pe == pe);
+        self.promised.extract_if(|_, promised| lost(promised)).map(|(_, promised)| promised.done).collect()
+    }
+
+    /// What this PE asks for, and who is to be told what was taken of its messages.
+    pub(super) fn unsaid(&mut self) -> [Vec<(usize, u64)>; 2] {
+        [std::mem::take(&mut self.asks), self.credit.untold()]
+    }
+
+    /// So many bytes of a message of `pe` were taken, which it has sent unasked. Whether there is something to be said.
+    fn taken(&mut self, pe: usize, len: usize) -> bool {
+        len > SHORT && self.credit.take(pe, len)
+    }
+
+    /// Asks for a message that was promised, which goes there. Whom to tell if it cannot.
+    fn ask(&mut self, from: (usize, u64), len: usize, awaited: Awaited) -> Option<(Done<usize>, Error)> {
+        // Where there is no room for it, what comes is dropped.
+        self.asks.push(from);
+        if len > awaited.to.len {
+            return Some((awaited.done, too_long(from.0, len, awaited.to.len)));
+        }
+        self.coming.insert(from, Coming { len, here: 0, to: Place::Awaited(awaited) });
+        None
+    }
+
+    /// What UCX offers and nobody has taken.
+    pub(super) fn take_offered(&mut self) -> Vec<*mut c_void> {
+        let came = self.came.drain().flat_map(|(_, came)| came);
+        came.filter_map(|came| if let Came::Offered(data, _) = came { Some(data) } else { None }).collect()
+    }
+
+    /// Has the message of that sender and number, of which some pieces have come, go where somebody waits for it. Whom to tell if it
+    /// cannot.
+    fn join(&mut self, from: (usize, u64), awaited: Awaited) -> Option<(Done<usize>, Error)> {
+        let Some(coming) = self.coming.get_mut(&from) else { return Some((awaited.done, misfit(from.0))) };
+        let (len, to) = (coming.len, awaited.to);
+        self.credit.take(from.0, len);
+        if len > to.len {
+            self.coming.remove(&from);
+            return Some((awaited.done, too_long(from.0, len, to.len)));
+        }
+        if let Place::Kept(_, bytes) = std::mem::replace(&mut coming.to, Place::Awaited(awaited)) {
+            // SAFETY: who waits keeps `to`, which has room for all of the message.
+            unsafe { copy::copy(to.at, bytes.as_ptr(), bytes.len()) };
+        }
+        None
+    }
+
+    /// A piece has come of the message of that sender and number, which begins there.
+    fn take_piece(&mut self, worker: &Worker, from: (usize, u64), at: u64, piece: &[u8]) {
+        if let Some((done, outcome)) = self.keep_piece(from, at, piece) {
+            worker.note(News::Received(done, outcome));
+        }
+    }
+
+    /// The same, which gives whom to tell, and of what, if it was the last.
+    fn keep_piece(
+        &mut self,
+        from: (usize, u64),
+        at: u64,
+        piece: &[u8],
+    ) -> Option<(Done<usize>, Result<usize>)> {
+        let coming = self.coming.get_mut(&from)?;
+        // Pieces come in their order, one behind the other, if they are from a PE of this build.
+        if at != coming.here as u64 || piece.len() > coming.len - coming.here {
+            let Place::Awaited(Awaited { done, .. }) = self.coming.remove(&from)?.to else { return None };
+            return Some((done, Err(misfit(from.0))));
+        }
+        match &mut coming.to {
+            Place::Kept(_, bytes) => bytes.extend_from_slice(piece),
+            // SAFETY: who waits keeps `to`, which has room for all of the message, until it is told, for which it is taken from here.
+            Place::Awaited(Awaited { to, .. }) => unsafe {
+                copy::copy(to.at.add(coming.here), piece.as_ptr(), piece.len());
+            },
+        }
+        coming.here += piece.len();
+        if coming.here < coming.len {
+            return None;
+        }
+        let Coming { len, to, .. } = self.coming.remove(&from)?;
+        match to {
+            Place::Awaited(Awaited { done, .. }) => Some((done, Ok(len))),
+            Place::Kept(tag, bytes) => {
+                let queue = self.came.get_mut(&(from.0, tag))?;
+                let place = queue
+                    .iter_mut()
+                    .find(|came| matches!(came, Came::InPieces(number) if *number == from.1))?;
+                *place = Came::Whole(bytes);
+                None
+            }
+        }
+    }
+}
+
+/// Takes the first of those with that key.
+fn take<T>(all: &mut By<T>, key: Key) -> Option<T> {
+    let queue = all.get_mut(&key)?;
+    let first = queue.pop_front();
+    if queue.is_empty() {
+        // Tags seldom come again.
+        all.remove(&key);
+    }
+    first
+}
+
+impl Worker {
+    pub(super) fn messages(&self) -> MutexGuard<'_, Messages> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// # Safety
+    /// `from` must be readable until `done` is told.
+    pub(super) unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done) {
+        if len <= SHORT {
+            let mut words = vec![0u64; len.div_ceil(size_of::<u64>()) + 2];
+            // SAFETY: the caller's bytes are readable, and the words have room for them.
+            unsafe { words.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(from, len) };
+            let end = words.len();
+            words[end - 2..].copy_from_slice(&[tag, (self.me as u64) << u32::BITS | len as u64]);
+            // The caller's memory is free again.
+            return done(self.say(pe, SHORT_MESSAGE, Operation::new(Kind::Words(words))));
+        }
+        let bytes = Bytes { at: from.cast_mut(), len };
+        if self.puts_by_message(pe) {
+            let mut messages = self.messages();
+            messages.numbered += 1;
+            let number = messages.numbered;
+            if !messages.credit.spend(pe, len) {
+                // Under the lock: who closes breaks promises after it has said that it closes.
+                if self.is_closed() {
+                    drop(messages);
+                    return done(Err(Error::Finalized { call: "net" }));
+                }
+                messages.promised.insert(number, Promised { pe, from: bytes, done });
+                drop(messages);
+                let promise = Operation::note([self.me as u64, tag, number, len as u64]);
+                if let Err(error) = self.say(pe, PROMISE, promise) {
+                    let promised = self.messages().promised.remove(&number);
+                    if let Some(Promised { done, .. }) = promised {
+                        done(Err(error));
+                    }
+                }
+                return;
+            }
+            drop(messages);
+            if len > PIECE {
+                let (what, whole) = (What::Message { tag, number }, Operation::new(Kind::Plain(done)));
+                // SAFETY: passed on to the caller.
+                return unsafe { self.send_in_pieces(pe, bytes, what, whole) };
+            }
+        }
+        let operation = Operation::new(Kind::Plain(done));
+        // It is told in any case.
+        let _ = self.start(pe, operation.with_header([self.me as u64, tag, 0, 0]), |ucx, peer, operation| {
+            let params = if peer.by_message { in_one_piece(operation) } else { sending(operation) };
+            // SAFETY: the header is the operation's, and `from` the caller's: both stay until UCX has let go of them.
+            unsafe {
+                let header = (&raw const (*operation).header).cast();
+                let head = 2 * size_of::<u64>();
+                ucx.ucp_am_send_nbx(peer.endpoint, MESSAGE, header, head, from.cast(), len, &params)
+            }
+        });
+    }
+
+    /// # Safety
+    /// `to` must be writable until `done` is told.
+    pub(super) unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
+        let to = Bytes { at: to, len };
+        let mut messages = self.messages();
+        // Under the lock: who closes takes what is awaited after it has said that it closes.
+        if self.is_closed() {
+            drop(messages);
+            return done(Err(Error::Finalized { call: "net" }));
+        }
+        let Some(came) = take(&mut messages.came, (pe, tag)) else {
+            return messages.awaited.entry((pe, tag)).or_default().push_back(Awaited { to, done });
+        };
+        let misses = match came {
+            Came::InPieces(number) => messages.join((pe, number), Awaited { to, done }),
+            Came::Promised(number, len) => messages.ask((pe, number), len, Awaited { to, done }),
+            Came::Whole(bytes) => {
+                let says = messages.taken(pe, bytes.len());
+                drop(messages);
+                if says {
+                    self.say_of_messages();
+                }
+                return done(take_whole(pe, &bytes, to));
+            }
+            Came::Offered(data, came) => {
+                drop(messages);
+                if came > len {
+                    self.turn_down(&[data]);
+                    return done(Err(too_long(pe, came, len)));
+                }
+                let kind = Kind::Received { len: came, done };
+                return self.fetch_offered(Offered::new(data, pe, Bytes { len: came, ..to }, kind));
+            }
+        };
+        drop(messages);
+        self.say_of_messages();
+        if let Some((done, error)) = misses {
+            done(self.reachable(pe).and(Err(error)));
+        }
+    }
+
+    /// Asks for what was promised, and tells who has sent much that it was taken. Called with no lock held.
+    pub(super) fn say_of_messages(&self) {
+        let [asks, taken] = self.messages().unsaid();
+        for (pe, number) in asks {
+            // A PE that is gone sends nothing.
+            let _ = self.say(pe, GO, Operation::note([self.me as u64, number]));
+        }
+        for (pe, taken) in taken {
+            let _ = self.say(pe, TAKEN, Operation::note([self.me as u64, taken]));
+        }
+    }
+
+    /// A message of as many bytes from `from` has come, or, if it `is_offer`, its data is offered. Called inside of UCX.
+    ///
+    /// # Safety
+    /// `data` must be readable for `len` bytes, or UCX's name for as many.
+    unsafe fn message_came(&self, from: Key, data: *mut c_void, len: usize, is_offer: bool) -> ucs_status_t {
+        let mut messages = self.messages();
+        let Some(Awaited { to, done }) = take(&mut messages.awaited, from) else {
+            let came = match is_offer {
+                true => Came::Offered(data, len),
+                // SAFETY: readable, as the caller says.
+                false => Came::Whole(unsafe { bytes_of(data, len) }.to_vec()),
+            };
+            messages.came.entry(from).or_default().push_back(came);
+            return if is_offer { UCS_INPROGRESS } else { UCS_OK };
+        };
+        if !is_offer && messages.taken(from.0, len) {
+            self.has_news();
+        }
+        drop(messages);
+        if len > to.len {
+            self.note(News::Received(done, Err(too_long(from.0, len, to.len))));
+        } else if is_offer {
+            let to = Bytes { len, ..to };
+            self.gate().offered.push(Offered::new(data, from.0, to, Kind::Received { len, done }));
+            self.has_news();
+            return UCS_INPROGRESS;
+        } else {
+            // SAFETY: who waits keeps `to`, which has room for them; the data is readable, as the caller says.
+            unsafe { copy::copy(to.at, data.cast(), len) };
+            self.note(News::Received(done, Ok(len)));
+        }
+        UCS_OK
+    }
+}
+
+/// # Safety
+/// `data` must be readable for `len` bytes for as long as they are used.
+unsafe fn bytes_of<'a>(data: *const c_void, len: usize) -> &'a [u8] {
+    // SAFETY: as the caller says; of no bytes UCX may give no address.
+    if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(data.cast(), len) } }
+}
+
+#[cold]
+fn too_long(pe: usize, came: usize, room: usize) -> Error {
+    Error::bootstrap("net", format!("PE {pe} has sent {came} bytes where {room} were expected"))
+}
+
+/// What has come goes where somebody waits for it, if there is room.
+fn take_whole(pe: usize, bytes: &[u8], to: Bytes) -> Result<usize> {
+    if bytes.len() > to.len {
+        return Err(too_long(pe, bytes.len(), to.len));
+    }
+    // SAFETY: who waits keeps `to`, which has room for them.
+    unsafe { copy::copy(to.at, bytes.as_ptr(), bytes.len()) };
+    Ok(bytes.len())
+}
+
+#[cold]
+fn misfit(pe: usize) -> Error {
+    Error::bootstrap("net", format!("PE {pe} has sent pieces that do not fit together"))
+}
+
+/// A message has come that says at its end what it is.
+pub(super) unsafe extern "C" fn short_message_came(
+    worker: *mut c_void,
+    _header: *const c_void,
+    _header_len: usize,
+    data: *mut c_void,
+    len: usize,
+    _param: *const ucp_am_recv_param_t,
+) -> ucs_status_t {
+    const TAIL: usize = 2 * size_of::<u64>();
+    // SAFETY: UCX passes what `accept_batches` gave it, and what a PE has sent as data that is not only offered, for the time of the
+    // call.
+    unsafe {
+        let worker = &*worker.cast::<Worker>();
+        let Some(body) = len.checked_sub(TAIL) else { return UCS_OK };
+        let Some([tag, last]) = words_of(data.byte_add(body), TAIL) else { return UCS_OK };
+        let (from, len) = ((last >> u32::BITS) as usize, last as u32 as usize);
+        // One that is not from a PE of this build may say anything.
+        if len <= body { worker.message_came((from, tag), data, len, false) } else { UCS_OK }
+    }
+}
+
+/// A message has come, or its data is offered.
+pub(super) unsafe extern "C" fn message_came(
+    worker: *mut c_void,
+    header: *const c_void,
+    header_len: usize,
+    data: *mut c_void,
+    len: usize,
+    param: *const ucp_am_recv_param_t,
+) -> ucs_status_t {
+    // SAFETY: as above; of what is offered, it is the name.
+    unsafe {
+        let worker = &*worker.cast::<Worker>();
+        match words_of(header, header_len) {
+            Some([from, tag]) => worker.message_came((from as usize, tag), data, len, is_offer(param)),
+            None => UCS_OK,
+        }
+    }
+}
+
+/// The first piece of a message has come.
+pub(super) unsafe extern "C" fn first_came(
+    worker: *mut c_void,
+    header: *const c_void,
+    header_len: usize,
+    data: *mut c_void,
+    len: usize,
+    _param: *const ucp_am_recv_param_t,
+) -> ucs_status_t {
+    // SAFETY: as in `short_message_came`.
+    let (worker, words, piece) =
+        unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len), bytes_of(data, len)) };
+    let Some([from, tag, number, whole]) = words else { return UCS_OK };
+    let (from, whole) = (from as usize, whole as usize);
+    let mut messages = worker.messages();
+    let awaited = take(&mut messages.awaited, (from, tag));
+    if awaited.is_some() && messages.taken(from, whole) {
+        worker.has_news();
+    }
+    let to = match awaited {
+        Some(Awaited { to, done }) if whole > to.len => {
+            worker.note(News::Received(done, Err(too_long(from, whole, to.len))));
+            return UCS_OK;
+        }
+        Some(awaited) => Place::Awaited(awaited),
+        None => {
+            messages.came.entry((from, tag)).or_default().push_back(Came::InPieces(number));
+            Place::Kept(tag, Vec::with_capacity(whole))
+        }
+    };
+    messages.coming.insert((from, number), Coming { len: whole, here: 0, to });
+    messages.take_piece(worker, (from, number), 0, piece);
+    UCS_OK
+}
+
+/// Another one has come.
+pub(super) unsafe extern "C" fn more_came(
+    worker: *mut c_void,
+    header: *const c_void,
+    header_len: usize,
+    data: *mut c_void,
+    len: usize,
+    _param: *const ucp_am_recv_param_t,
+) -> ucs_status_t {
+    // SAFETY: as in `short_message_came`.
+    let (worker, words, piece) =
+        unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len), bytes_of(data, len)) };
+    if let Some([from, number, at]) = words {
+        worker.messages().take_piece(worker, (from as usize, number), at, piece);
+    }
+    UCS_OK
+}
+
+/// A PE promises a message.
+pub(super) struct Promise;
+
+impl Message<4> for Promise {
+    fn came(worker: &Worker, [from, tag, number, len]: [u64; 4]) {
+        let (from, len) = (from as usize, len as usize);
+        let mut messages = worker.messages();
+        let Some(awaited) = take(&mut messages.awaited, (from, tag)) else {
+            return messages.came.entry((from, tag)).or_default().push_back(Came::Promised(number, len));
+        };
+        if let Some((done, error)) = messages.ask((from, number), len, awaited) {
+            worker.note(News::Received(done, Err(error)));
+        }
+        worker.has_news();
+    }
+}
+
+/// A PE asks for a message that this one has promised.
+pub(super) struct Go;
+
+impl Message<2> for Go {
+    fn came(worker: &Worker, [from, number]: [u64; 2]) {
+        let mut messages = worker.messages();
+        if messages.promised.get(&number).is_none_or(|promised| promised.pe != from as usize) {
+            return;
+        }
+        let Some(Promised { pe, from, done }) = messages.promised.remove(&number) else { return };
+        drop(messages);
+        let this = Weak::clone(&worker.this);
+        worker.note(News::Later(Box::new(move || match this.upgrade() {
+            Some(worker) => {
+                let (what, whole) = (What::Promised { number }, Operation::new(Kind::Plain(done)));
+                // SAFETY: who has sent it keeps it until `done` is told.
+                unsafe { worker.send_in_pieces(pe, from.whole(), what, whole) };
+            }
+            None => done(Err(Error::Finalized { call: "net" })),
+        })));
+    }
+}
+
+/// A PE says how much it has taken of this one's messages.
+pub(super) struct Taken;
+
+impl Message<2> for Taken {
+    fn came(worker: &Worker, [from, taken]: [u64; 2]) {
+        worker.messages().credit.was_taken(from as usize, taken);
+    }
+}

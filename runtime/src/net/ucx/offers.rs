@@ -1,0 +1,93 @@
+//! Data of active messages that UCX does not bring with them but offers: of long ones, where not everything goes over TCP.
+//!
+//! What was offered comes after what is sent later.
+
+use std::ffi::c_void;
+
+use ucx_sys::*;
+
+use super::{
+    operation::{Kind, Operation, arrived},
+    worker::Worker,
+};
+
+/// Memory that an operation writes to, or reads from, until it is over.
+#[derive(Clone, Copy)]
+pub(super) struct Bytes {
+    pub(super) at: *mut u8,
+    pub(super) len: usize,
+}
+
+impl Bytes {
+    /// The address. A closure that calls this keeps all of it, which it may take to another thread; of `at` it may not.
+    pub(super) fn address(self) -> *mut u8 {
+        self.at
+    }
+
+    /// Itself, for the same reason.
+    pub(super) fn whole(self) -> Self {
+        self
+    }
+}
+
+// SAFETY: an address that says nothing of itself; who uses it says why it may.
+unsafe impl Send for Bytes {}
+// SAFETY: as above.
+unsafe impl Sync for Bytes {}
+
+/// Data that a PE offers.
+pub(super) struct Offered {
+    /// UCX's name for the data.
+    data: *mut c_void,
+    pe: usize,
+    /// Where it goes, and whose it is.
+    to: Bytes,
+    kind: Kind,
+}
+
+// SAFETY: UCX's name is used under the worker's lock, and what the operation is can be sent.
+unsafe impl Send for Offered {}
+
+impl Offered {
+    /// Data of that name from that PE. `to` must be writable until an operation of this `kind` is over.
+    pub(super) fn new(data: *mut c_void, pe: usize, to: Bytes, kind: Kind) -> Self {
+        Self { data, pe, to, kind }
+    }
+}
+
+impl Worker {
+    /// Has UCX bring data that was offered.
+    pub(super) fn fetch_offered(&self, Offered { data, pe, to, kind }: Offered) {
+        // To know whom it came from, not to talk to them.
+        let _ = self.start(pe, Operation::new(kind), |ucx, _, operation| {
+            let params = ucp_request_param_t {
+                op_attr_mask: UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+                cb: ucp_request_param_cb { recv_am: Some(arrived) },
+                user_data: operation.cast(),
+                ..Default::default()
+            };
+            // SAFETY: whoever has taken the offer has said that this may be written to; the data was offered, and is fetched once.
+            unsafe { ucx.ucp_am_recv_data_nbx(self.handle(), data, to.at.cast(), to.len, &params) }
+        });
+    }
+
+    /// Lets go of data that UCX offers.
+    pub(super) fn turn_down(&self, offered: &[*mut c_void]) {
+        let inner = self.inner();
+        if inner.open {
+            for &data in offered {
+                // SAFETY: the worker is open and ours; the data was offered, and nobody else has its name any more.
+                unsafe { self.ucx.ucp_am_data_release(self.handle, data) };
+            }
+        }
+    }
+}
+
+/// Whether a message's data is only offered.
+///
+/// # Safety
+/// UCX must have passed `param`.
+pub(super) unsafe fn is_offer(param: *const ucp_am_recv_param_t) -> bool {
+    // SAFETY: valid during the call, as the caller says.
+    unsafe { (*param).recv_attr & u64::from(UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 }
+}

@@ -1,0 +1,184 @@
+//! Long transfers where everything goes over TCP: in pieces, each an active message that UCX sends at once from the caller's memory.
+//!
+//! UCX has a rendezvous of its own for what is long. Over TCP it takes one more turn to the other side and back, and moves less than
+//! half as much where data goes both ways, or cuts it into pieces that it copies on both sides.
+//!
+//! A few pieces are under way at a time, and the end of one starts the next: so others get in between, and a worker's queue stays
+//! short. What fits into as many pieces is handed to UCX at once, and comes before what is sent later.
+
+use std::{
+    ffi::c_uint,
+    ops::Range,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use ucx_sys::*;
+
+use super::{
+    bulk::{DATA, PART, PUT},
+    calls::sending,
+    messages::{FIRST, MORE},
+    offers::Bytes,
+    operation::{Header, Kind, Operation, Update},
+    worker::Worker,
+};
+use crate::{Error, Result};
+
+/// Bytes of one piece at most: what UCX sends over TCP with the message.
+pub(super) const PIECE: usize = 60 << 10;
+/// So many are under way of one transfer.
+const WINDOW: usize = 20;
+/// What is longer than this may come after what is sent later.
+pub(super) const IN_ORDER: usize = WINDOW * PIECE;
+
+/// Pieces begin where cache lines do, if their buffers do.
+const LINE: usize = 64;
+
+/// Whose pieces they are.
+pub(super) enum What {
+    /// A put to that offset of the target's memory, counted under this stamp, and what is to be performed then.
+    Put { to: u64, stamp: u64, then: Option<Update> },
+    /// What a PE has asked for under this number.
+    Data { number: u64 },
+    /// A message of the sender's number.
+    Message { tag: u64, number: u64 },
+    /// A message of which the receiver knows it.
+    Promised { number: u64 },
+}
+
+/// A transfer in pieces.
+pub(super) struct Pieces {
+    worker: Weak<Worker>,
+    pe: usize,
+    from: Bytes,
+    /// Bytes of a piece.
+    step: usize,
+    what: What,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// The first byte that no piece has.
+    next: usize,
+    under_way: usize,
+    /// Somebody starts a piece.
+    starts: bool,
+    failed: Option<Error>,
+    /// Ended when all pieces are.
+    whole: Option<Box<Operation>>,
+}
+
+impl Pieces {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A piece has ended. Called with no lock held.
+    pub(super) fn ended(self: Arc<Self>, outcome: Result<()>) {
+        {
+            let mut state = self.state();
+            state.under_way -= 1;
+            if let Err(error) = outcome {
+                state.failed.get_or_insert(error);
+            }
+        }
+        self.go_on();
+    }
+
+    /// Starts what may be under way, and ends the whole when nothing is left.
+    fn go_on(self: Arc<Self>) {
+        loop {
+            let range = {
+                let mut state = self.state();
+                if state.starts {
+                    // Whoever does looks again.
+                    return;
+                }
+                let is_last = state.next == self.from.len || state.failed.is_some();
+                if is_last && state.under_way == 0 {
+                    let (whole, failed) = (state.whole.take(), state.failed.take());
+                    drop(state);
+                    return self.end(whole, failed);
+                }
+                if is_last || state.under_way == WINDOW {
+                    return;
+                }
+                let start = state.next;
+                state.next = (start + self.step).min(self.from.len);
+                state.under_way += 1;
+                state.starts = true;
+                start..state.next
+            };
+            let operation = Operation::new(Kind::Piece(Arc::clone(&self)));
+            match self.worker.upgrade() {
+                // It is told of the end of its piece in any case.
+                Some(worker) => drop(self.start(&worker, operation, range)),
+                None => drop(operation.end(Err(Error::Finalized { call: "net" }))),
+            }
+            self.state().starts = false;
+        }
+    }
+
+    fn start(&self, worker: &Worker, operation: Box<Operation>, range: Range<usize>) -> Result<()> {
+        let (id, header, head) = self.header(worker.me as u64, &range);
+        worker.start(self.pe, operation.with_header(header), |ucx, peer, operation| {
+            let mut params = sending(operation);
+            params.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+            params.flags = UCP_AM_SEND_FLAG_EAGER;
+            // SAFETY: the header is the operation's, and the data the whole's: both stay until UCX has let go of this piece.
+            unsafe {
+                let header = (&raw const (*operation).header).cast();
+                let from = self.from.at.add(range.start).cast_const().cast();
+                ucx.ucp_am_send_nbx(peer.endpoint, id, header, head, from, range.len(), &params)
+            }
+        })
+    }
+
+    /// What a piece says of itself: the name of its message, and so many bytes of a header.
+    fn header(&self, me: u64, range: &Range<usize>) -> (c_uint, Header, usize) {
+        let (start, is_last) = (range.start as u64, range.end == self.from.len);
+        let (id, header, words) = match self.what {
+            What::Put { to, stamp, then } if is_last => {
+                let [entry, operand] = then.unwrap_or_default();
+                (PUT, [stamp, to + start, entry, operand], if then.is_some() { 4 } else { 2 })
+            }
+            What::Put { to, .. } => (PART, [me, to + start, 0, 0], 2),
+            What::Data { number } => (DATA, [number, start, 0, 0], 2),
+            What::Message { tag, number } if start == 0 => {
+                (FIRST, [me, tag, number, self.from.len as u64], 4)
+            }
+            What::Message { number, .. } | What::Promised { number } => (MORE, [me, number, start, 0], 3),
+        };
+        (id, header, words * size_of::<u64>())
+    }
+
+    fn end(&self, whole: Option<Box<Operation>>, failed: Option<Error>) {
+        if let (What::Put { .. }, Some(_), Some(worker)) = (&self.what, &failed, self.worker.upgrade()) {
+            worker.applies_no_more(self.pe);
+        }
+        if let Some(whole) = whole {
+            // Where nobody waits, nobody asks.
+            let _ = whole.end(failed.map_or(Ok(()), Err));
+        }
+    }
+}
+
+impl Worker {
+    /// Sends bytes to `pe` in pieces, and ends `whole` when UCX has let go of them.
+    ///
+    /// # Safety
+    /// `from` must be readable until then.
+    pub(super) unsafe fn send_in_pieces(&self, pe: usize, from: Bytes, what: What, whole: Box<Operation>) {
+        let n = from.len.div_ceil(PIECE).max(1);
+        let state = State { next: 0, under_way: 0, starts: false, failed: None, whole: Some(whole) };
+        let pieces = Pieces {
+            worker: Weak::clone(&self.this),
+            pe,
+            from,
+            step: from.len.div_ceil(n).next_multiple_of(LINE),
+            what,
+            state: Mutex::new(state),
+        };
+        Arc::new(pieces).go_on();
+    }
+}
