@@ -56,6 +56,12 @@ impl Span {
         self.offset
     }
 
+    /// Both, of the same segment, one of which ends where the other begins.
+    pub(crate) fn with(self, other: Self) -> Self {
+        debug_assert!(self.offset + self.len == other.offset || other.offset + other.len == self.offset);
+        Self { offset: self.offset.min(other.offset), len: self.len + other.len, ..self }
+    }
+
     /// A part of it.
     ///
     /// # Panics
@@ -65,6 +71,13 @@ impl Span {
         assert!(range.start <= range.end && range.end <= self.len, "a part of a span is inside of it");
         Self { offset: self.offset + range.start, len: range.end - range.start, ..self }
     }
+}
+
+/// On which side of what is here something that came is combined with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Side {
+    Before,
+    Behind,
 }
 
 /// The symmetric memory that spans are in, as one PE sees it.
@@ -106,9 +119,9 @@ impl Memory {
         }
     }
 
-    /// The address of this PE's bytes.
+    /// The address of this PE's bytes, which are mapped for as long as its network runs, and longer.
     #[inline(always)]
-    fn here(&self, span: Span) -> *mut u8 {
+    pub(crate) fn here(&self, span: Span) -> *mut u8 {
         let start = match span.segment {
             SegmentId::Heap => self.own_heap,
             SegmentId::Scratch => self.own_scratch,
@@ -281,6 +294,33 @@ impl Memory {
         // SAFETY: all are in bounds for these bytes and aligned for the elements, as segments are; the kernel
         // tolerates races, and that the destination is one of the sources.
         unsafe { kernel.fold(out, sources, from.len / kernel.size()) }
+    }
+
+    /// `out = came op out` or `out = out op came`, of this PE.
+    pub(crate) fn combine(&self, kernel: &Kernel, side: Side, came: &[u8], out: Span) {
+        let at = self.combined_with(kernel, came, out);
+        let sources = match side {
+            Side::Before => [came.as_ptr(), at],
+            Side::Behind => [at, came.as_ptr()],
+        };
+        // SAFETY: as `combined_with` has checked; the kernel tolerates that the destination is one of the sources.
+        unsafe { kernel.fold(at, &sources, came.len() / kernel.size()) }
+    }
+
+    /// `came = came op own`, where that is this PE's.
+    pub(crate) fn combine_to(&self, kernel: &Kernel, came: &mut [u8], own: Span) {
+        let own = self.combined_with(kernel, came, own).cast_const();
+        let out = came.as_mut_ptr();
+        // SAFETY: as `combined_with` has checked; the kernel tolerates that the destination is one of the sources.
+        unsafe { kernel.fold(out, &[out.cast_const(), own], came.len() / kernel.size()) }
+    }
+
+    /// The address of as many elements of this PE, if both are aligned for them.
+    fn combined_with(&self, kernel: &Kernel, came: &[u8], own: Span) -> *mut u8 {
+        let (align, at) = (kernel.element().align(), self.here(own));
+        assert!(own.len == came.len() && own.len.is_multiple_of(kernel.size()));
+        assert!(came.as_ptr().addr().is_multiple_of(align) && at.addr().is_multiple_of(align));
+        at
     }
 
     /// Sets this PE's bytes to 0.

@@ -9,7 +9,7 @@ use oxshmem_runtime::Result;
 
 use super::{
     Wide, release,
-    wire::{Buffer, CHUNK, Coming, FLOW, ONCE, WINDOW, Window, Wire},
+    wire::{Buffer, CHUNK, Coming, Going, ONCE, Place, WINDOW, Window, Wire, relay},
 };
 use crate::{choice::Pairs, direct::meet, group::Group, signature::Signature, span::Span};
 
@@ -56,6 +56,22 @@ struct Blocks {
 }
 
 impl Blocks {
+    /// Where a part of what this PE has for PE `to` of the team lies, if that is one place.
+    fn going(&self, to: usize, part: Range<usize>) -> Option<Span> {
+        (self.layout.sst == 1).then(|| self.source.part(self.block(to, part)))
+    }
+
+    /// Where a part of what PE `from` has for this PE goes, if that is one place.
+    fn coming(&self, from: usize, part: Range<usize>) -> Option<Span> {
+        (self.layout.dst == 1).then(|| self.dest.part(self.block(from, part)))
+    }
+
+    /// A part of the block of a PE, where blocks lie one behind the other.
+    fn block(&self, pe: usize, part: Range<usize>) -> Range<usize> {
+        let start = pe * self.layout.bytes();
+        start + part.start..start + part.end
+    }
+
     /// Reads a part of what a PE of this host, in that block of memory, has for PE `to` of the team.
     fn read(&self, group: &Group, block: usize, to: usize, part: Range<usize>, bytes: &mut [u8]) {
         let mut rest = bytes;
@@ -123,7 +139,7 @@ impl Wide {
         let (mut sends, mut coming, mut ahead) = (VecDeque::new(), VecDeque::new(), 1..k);
         for round in 1..k {
             let there = self.parties.of((self.party + round) % k);
-            let mut packed = Buffer::new(here.n() * there.n() * each);
+            let mut packed = Buffer::any(here.n() * there.n() * each);
             let mut rest = &mut packed[..];
             for pe in 0..here.n() {
                 for to in there.iter() {
@@ -188,7 +204,7 @@ impl Wide {
                     coming.push_back((round + later, from, wire.receive(from, ONCE, each)?));
                 }
                 if let Some(to) = Some((self.my_pe + round) % n).filter(is_far) {
-                    let mut bytes = Buffer::new(each);
+                    let mut bytes = Buffer::any(each);
                     blocks.read(group, group.here(), to, 0..each, &mut bytes);
                     sends.add(wire.send(to, ONCE, bytes)?).await?;
                 }
@@ -204,34 +220,32 @@ impl Wide {
     /// The same in chunks, each round by itself.
     async fn long_between_all(&self, wire: &Wire<'_>, blocks: &Blocks) -> Result<()> {
         let (group, n, each) = (wire.group, self.members.n(), blocks.layout.bytes());
-        let local = &self.here;
-        let is_far = |pe: &usize| local.pe_of(*pe).is_none();
+        let is_far = |pe: &usize| self.here.pe_of(*pe).is_none();
         let chunks = || (0..each).step_by(CHUNK).map(|start| start..(start + CHUNK).min(each));
-        let mut sends = Window::default();
         for round in 1..n {
-            let to = Some((self.my_pe + round) % n).filter(is_far);
-            let from = Some((self.my_pe + n - round) % n).filter(is_far);
-            let (mut coming, mut ahead) = (VecDeque::new(), chunks());
-            for chunk in chunks() {
-                while let Some(from) = from
-                    && coming.len() < WINDOW
-                    && let Some(chunk) = ahead.next()
-                {
-                    coming.push_back(wire.receive(from, FLOW, chunk.len())?);
+            let [to, from] = [round, n - round].map(|distance| (self.my_pe + distance) % n);
+            let going = chunks().filter(|_| is_far(&to)).map(|part| match blocks.going(to, part.clone()) {
+                Some(span) => Going::Lies(span),
+                None => {
+                    let mut bytes = Buffer::any(part.len());
+                    blocks.read(group, group.here(), to, part, &mut bytes);
+                    Going::Is(bytes)
                 }
-                if let Some(to) = to {
-                    let mut bytes = Buffer::new(chunk.len());
-                    blocks.read(group, group.here(), to, chunk.clone(), &mut bytes);
-                    sends.add(wire.send(to, FLOW, bytes)?).await?;
+            });
+            let coming = chunks().filter(|_| is_far(&from));
+            let place = |part: &Range<usize>| match blocks.coming(from, part.clone()) {
+                Some(span) => Place::There(span),
+                None => Place::Apart(part.len()),
+            };
+            let take = |part, came: Option<Buffer>| {
+                if let Some(bytes) = came {
+                    blocks.write(group, group.here(), from, part, &bytes);
                 }
-                if let Some(from) = from
-                    && let Some(came) = coming.pop_front()
-                {
-                    blocks.write(group, group.here(), from, chunk, &came.await?);
-                }
-            }
+                None
+            };
+            relay(wire, [to, from], going, coming, place, take).await?;
         }
-        sends.empty().await
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 //! is longer in parts, one for each down that tree and then all of them to all, what is long down a chain: in chunks, each of which
 //! goes on when it has come.
 
-use std::{collections::VecDeque, ops::Range, sync::Arc};
+use std::{collections::VecDeque, ops::Range};
 
 use oxshmem_runtime::Result;
 
@@ -10,7 +10,7 @@ use super::{
     Wide, both,
     collect::bruck,
     read, spread,
-    wire::{Buffer, CHUNK, FLOW, ONCE, PIECE, WINDOW, Window, Wire},
+    wire::{Buffer, CHUNK, Delivery, FLOW, Message, ONCE, PIECE, WINDOW, Window, Wire},
 };
 use crate::{
     broadcast::broadcast_here, choice::Shape, direct::chunk, group::Group, signature::Signature, span::Span,
@@ -36,11 +36,14 @@ impl Wide {
         let wire = self.wire(group);
         let party = self.party_of(group, root);
         let stands = [root, party];
+        self.hello.run_ahead();
+        // Not both, or two leaders that take each other for the root would wait for each other and say nothing.
+        if self.n_hosts() == 2 && [party, self.party] == [0, 1] {
+            self.hello.follow();
+        }
         if party != self.party {
             if group.me() == 0 {
-                let from = |part| read(group, dest.part(part));
-                let to = |part, bytes: &[u8]| group.memory.write(dest.part(part), bytes);
-                self.across(group, stands, &wire, source.len(), from, to).await?;
+                self.across(&wire, stands, dest).await?;
             }
             return spread(group, signature, 0, [dest, dest], true).await;
         }
@@ -50,45 +53,29 @@ impl Wide {
         if self.my_pe != root {
             return here.await;
         }
-        let from = |part| read(group, source.part(part));
-        both(self.across(group, stands, &wire, source.len(), from, |_, _| ()), here).await
+        both(self.across(&wire, stands, source), here).await
     }
 
-    /// Brings `len` bytes from the root, whose host is the second, to those that stand for the others. The root reads them; the others
-    /// are given them.
-    async fn across(
-        &self,
-        group: &Group,
-        stands: [usize; 2],
-        wire: &Wire<'_>,
-        len: usize,
-        read: impl Fn(Range<usize>) -> Buffer,
-        mut write: impl FnMut(Range<usize>, &[u8]),
-    ) -> Result<()> {
+    /// Brings `data` of the root, whose host is the second, to those that stand for the others.
+    async fn across(&self, wire: &Wire<'_>, stands: [usize; 2], data: Span) -> Result<()> {
         let [root, root_party] = stands;
-        match group.choices.broadcast_across(len, self.n_hosts()) {
+        match wire.group.choices.broadcast_across(data.len(), self.n_hosts()) {
             Shape::Parts => {
-                for start in (0..len).step_by(PIECE) {
-                    let shifted = |part: Range<usize>| start + part.start..start + part.end;
-                    let from = |part| read(shifted(part));
-                    let to = |part, bytes: &[u8]| write(shifted(part), bytes);
-                    self.in_parts(stands, wire, PIECE.min(len - start), from, to).await?;
+                for start in (0..data.len()).step_by(PIECE) {
+                    let piece = data.part(start..(start + PIECE).min(data.len()));
+                    self.in_parts(wire, stands, piece).await?;
                 }
                 Ok(())
             }
-            shape => pass_on(wire, &self.place(root, root_party, shape), len, read, write).await,
+            shape => {
+                pass_on(&self.place(root, root_party, shape), data.len(), &mut InPlace { wire, data }).await
+            }
         }
     }
 
     /// The same in parts: one to each host, and then all of them to all.
-    async fn in_parts(
-        &self,
-        [root, root_party]: [usize; 2],
-        wire: &Wire<'_>,
-        len: usize,
-        read: impl Fn(Range<usize>) -> Buffer,
-        mut write: impl FnMut(Range<usize>, &[u8]),
-    ) -> Result<()> {
+    async fn in_parts(&self, wire: &Wire<'_>, [root, root_party]: [usize; 2], data: Span) -> Result<()> {
+        let (memory, len) = (&wire.group.memory, data.len());
         let k = self.n_hosts();
         let place = |party: usize| (party + k - root_party) % k;
         let pe = |party: usize| if party == root_party { root } else { self.leader(party) };
@@ -102,7 +89,7 @@ impl Wide {
             _ => Buffer::new(0),
         };
         let read = |part: Range<usize>| match parent {
-            None => read(part),
+            None => read(wire.group, data.part(part)),
             Some(_) => Buffer::of(&came[part.start - mine.start..part.end - mine.start]),
         };
         let mut sends = Vec::new();
@@ -115,7 +102,7 @@ impl Wide {
         let all = bruck(wire, read(chunk(len, me, k)), |party| chunk(len, place(party), k).len(), pe).await?;
         if parent.is_some() {
             for (party, bytes) in all.iter().enumerate() {
-                write(chunk(len, place(party), k), bytes);
+                memory.write(data.part(chunk(len, place(party), k)), bytes);
             }
         }
         for sent in sends {
@@ -143,21 +130,10 @@ impl Wide {
         }
         if let Some(whole) = &mut whole {
             let mut len = (whole.len() as u64).to_ne_bytes();
-            let before = len;
-            let told = |part: Range<usize>, bytes: &[u8]| len[part].copy_from_slice(bytes);
-            pass_on(&wire, &place, size_of_val(&before), |part| Buffer::of(&before[part]), told).await?;
-            whole.resize(u64::from_ne_bytes(len) as usize, 0);
-            match place.parent {
-                None => {
-                    let from = |part: Range<usize>| Buffer::of(&whole[part]);
-                    pass_on(&wire, &place, whole.len(), from, |_, _| ()).await?;
-                }
-                Some(_) => {
-                    let to = |part: Range<usize>, bytes: &[u8]| whole[part].copy_from_slice(bytes);
-                    let len = u64::from_ne_bytes(len) as usize;
-                    pass_on(&wire, &place, len, |_| Buffer::new(0), to).await?;
-                }
-            }
+            pass_on(&place, size_of_val(&len), &mut Apart { wire: &wire, bytes: &mut len }).await?;
+            let len = u64::from_ne_bytes(len) as usize;
+            whole.resize(len, 0);
+            pass_on(&place, len, &mut Apart { wire: &wire, bytes: whole }).await?;
         }
         broadcast_here(group, whole, at).await
     }
@@ -198,38 +174,78 @@ fn parts(len: usize, places: Range<usize>, k: usize) -> Range<usize> {
     chunk(len, places.start, k).start..chunk(len, places.end - 1, k).end
 }
 
-/// Passes `len` bytes down the tree. The root reads them; the others are given them.
-async fn pass_on(
-    wire: &Wire<'_>,
-    place: &Place,
-    len: usize,
-    read: impl Fn(Range<usize>) -> Buffer,
-    mut write: impl FnMut(Range<usize>, &[u8]),
-) -> Result<()> {
+/// What goes down a tree, on a PE that has it or is given it.
+trait Data<'a> {
+    fn send(&self, child: usize, step: u64, part: Range<usize>) -> Result<Message<()>>;
+
+    fn receive(&self, parent: usize, step: u64, part: Range<usize>) -> Result<Delivery<'a>>;
+
+    /// What has come, and is not there.
+    fn take(&mut self, part: Range<usize>, bytes: &[u8]);
+}
+
+/// In symmetric memory, where it stays.
+struct InPlace<'a, 'w> {
+    wire: &'w Wire<'a>,
+    data: Span,
+}
+
+impl<'a> Data<'a> for InPlace<'a, '_> {
+    fn send(&self, child: usize, step: u64, part: Range<usize>) -> Result<Message<()>> {
+        self.wire.send_from(child, step, self.data.part(part))
+    }
+
+    fn receive(&self, parent: usize, step: u64, part: Range<usize>) -> Result<Delivery<'a>> {
+        self.wire.receive_to(parent, step, self.data.part(part))
+    }
+
+    fn take(&mut self, part: Range<usize>, bytes: &[u8]) {
+        self.wire.group.memory.write(self.data.part(part), bytes);
+    }
+}
+
+/// In memory of this PE alone.
+struct Apart<'a, 'w> {
+    wire: &'w Wire<'a>,
+    bytes: &'w mut [u8],
+}
+
+impl<'a> Data<'a> for Apart<'a, '_> {
+    fn send(&self, child: usize, step: u64, part: Range<usize>) -> Result<Message<()>> {
+        self.wire.send(child, step, Buffer::of(&self.bytes[part]))
+    }
+
+    fn receive(&self, parent: usize, step: u64, part: Range<usize>) -> Result<Delivery<'a>> {
+        self.wire.receive(parent, step, part.len()).map(Delivery::Apart)
+    }
+
+    fn take(&mut self, part: Range<usize>, bytes: &[u8]) {
+        self.bytes[part].copy_from_slice(bytes);
+    }
+}
+
+/// Passes `len` bytes down the tree. The root has them; the others are given them.
+async fn pass_on<'a>(place: &Place, len: usize, data: &mut impl Data<'a>) -> Result<()> {
     let step = if len <= CHUNK { ONCE } else { FLOW };
     let chunks = || (0..len).step_by(CHUNK).map(|start| start..(start + CHUNK).min(len));
     let mut sends: Vec<Window> = place.children.iter().map(|_| Window::default()).collect();
     let mut coming = VecDeque::new();
     let mut ahead = chunks();
     for chunk in chunks() {
-        let bytes = match place.parent {
-            None => read(chunk),
-            Some(parent) => {
-                while coming.len() < WINDOW
-                    && let Some(chunk) = ahead.next()
-                {
-                    coming.push_back(wire.receive(parent, step, chunk.len())?);
-                }
-                // There is one for every chunk.
-                let Some(came) = coming.pop_front() else { break };
-                let bytes = came.await?;
-                write(chunk, &bytes);
-                bytes
+        if let Some(parent) = place.parent {
+            while coming.len() < WINDOW
+                && let Some(chunk) = ahead.next()
+            {
+                coming.push_back(data.receive(parent, step, chunk)?);
             }
-        };
-        let bytes = Arc::new(bytes);
+            // There is one for every chunk.
+            let Some(came) = coming.pop_front() else { break };
+            if let Some(bytes) = came.await? {
+                data.take(chunk.clone(), &bytes);
+            }
+        }
         for (&child, sends) in place.children.iter().zip(&mut sends) {
-            sends.add(wire.send(child, step, Arc::clone(&bytes))?).await?;
+            sends.add(data.send(child, step, chunk.clone())?).await?;
         }
     }
     for sends in sends {

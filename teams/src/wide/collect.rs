@@ -1,13 +1,13 @@
 //! Collects: the PEs of a host write their blocks to each other's destinations, and the leaders pass the blocks of their
 //! hosts to each other: what is short in log₂ k rounds, what is long around a ring. Then their hosts copy from them.
 
-use std::{collections::VecDeque, ops::Range};
+use std::ops::Range;
 
 use oxshmem_runtime::Result;
 
 use super::{
     Wide, spread,
-    wire::{Buffer, CHUNK, FLOW, WINDOW, Window, Wire},
+    wire::{Buffer, CHUNK, Going, Place, Wire, relay},
 };
 use crate::{
     broadcast::broadcast_here,
@@ -139,7 +139,7 @@ impl Blocks<'_> {
     }
 
     fn read(&self, group: &Group, party: usize, part: Range<usize>) -> Buffer {
-        let mut bytes = Buffer::new(part.len());
+        let mut bytes = Buffer::any(part.len());
         let mut rest = &mut bytes[..];
         for place in self.places(party, part) {
             let (to, behind) = rest.split_at_mut(place.len());
@@ -173,7 +173,7 @@ pub(super) async fn bruck(
     for round in 0..rounds(k) {
         let have = blocks.len();
         let count = have.min(k - have);
-        let mut packed = Buffer::new(blocks[..count].iter().map(|block| block.len()).sum());
+        let mut packed = Buffer::any(blocks[..count].iter().map(|block| block.len()).sum());
         let mut rest = &mut packed[..];
         for block in &blocks[..count] {
             let (to, behind) = rest.split_at_mut(block.len());
@@ -198,40 +198,26 @@ pub(super) async fn bruck(
 /// Passes the blocks of the hosts around a ring, in chunks.
 async fn ring(wire: &Wire<'_>, blocks: &Blocks<'_>) -> Result<()> {
     let (group, me, k) = (wire.group, wire.wide.party, wire.wide.n_hosts());
-    // The chunks that come, in their order, if one begins with the block of host `first`.
-    let chunks = |first: usize| {
-        let parties = (0..k - 1).map(move |step| (first + k - step) % k);
-        parties.flat_map(|party| {
-            let len = blocks.len(party);
-            (0..len).step_by(CHUNK).map(move |start| (party, start..(start + CHUNK).min(len)))
-        })
+    let chunks = |party: usize| {
+        let len = blocks.len(party);
+        (0..len).step_by(CHUNK).map(move |start| (party, start..(start + CHUNK).min(len)))
     };
-    let (right, left) = (wire.wide.leader((me + 1) % k), wire.wide.leader((me + k - 1) % k));
-    let (mut going, mut coming, mut ahead) = (chunks(me), chunks(me + k - 1), chunks(me + k - 1));
-    let (mut sends, mut receives) = (Window::default(), VecDeque::new());
-    // How many chunks may leave before another one has come: those of this host.
-    let mut ready = blocks.len(me).div_ceil(CHUNK);
-    let (mut next_out, mut next_in) = (going.next(), coming.next());
-    while next_out.is_some() || next_in.is_some() {
-        while receives.len() < WINDOW
-            && let Some((_, part)) = ahead.next()
-        {
-            receives.push_back(wire.receive(left, FLOW, part.len())?);
+    let going = |(party, part): (usize, Range<usize>)| match blocks.places(party, part.clone())[..] {
+        [span] => Going::Lies(span),
+        _ => Going::Is(blocks.read(group, party, part)),
+    };
+    let place = |(party, part): &(usize, Range<usize>)| match blocks.places(*party, part.clone())[..] {
+        [span] => Place::There(span),
+        _ => Place::Apart(part.len()),
+    };
+    let take = |(party, part): (usize, Range<usize>), came: Option<Buffer>| {
+        if let Some(bytes) = &came {
+            blocks.write(group, party, part.clone(), bytes);
         }
-        if ready > 0
-            && let Some((party, part)) = next_out.take()
-        {
-            sends.add(wire.send(right, FLOW, blocks.read(group, party, part))?).await?;
-            next_out = going.next();
-            ready -= 1;
-        }
-        if let Some((party, part)) = next_in.take()
-            && let Some(came) = receives.pop_front()
-        {
-            blocks.write(group, party, part, &came.await?);
-            next_in = coming.next();
-            ready += 1;
-        }
-    }
-    sends.empty().await
+        // The right neighbour's own block ends there.
+        (party != (me + 1) % k).then(|| came.map_or_else(|| going((party, part)), Going::Is))
+    };
+    let neighbours = [1, k - 1].map(|distance| wire.wide.leader((me + distance) % k));
+    let coming = (1..k).flat_map(|step| chunks((me + k - step) % k));
+    relay(wire, neighbours, chunks(me).map(going), coming, place, take).await
 }

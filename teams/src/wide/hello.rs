@@ -4,8 +4,14 @@
 //! message that it has for it, if that is short and goes before the leader waits for another host; otherwise by itself, then. Nothing
 //! else can keep it back but PEs of the same host. Who expects a short message from the leader before waits for what that tells first,
 //! which does not come later in any case, and finds the message with it or has it come by itself.
+//!
+//! A leader compares with what the one before tells, in the order of their calls, before it ends a collective. A broadcast it may end
+//! [earlier](Hello::run_ahead), as its root has nothing to wait for, and compare when it is called for something else, or some broadcasts
+//! later. Of two hosts, where the root is on the first, the second has [compared](Hello::follow) when it has what the root has sent. So it
+//! tells the other of several broadcasts at once.
 
 use std::{
+    collections::VecDeque,
     pin::Pin,
     sync::{Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
@@ -20,49 +26,47 @@ use super::{
 use crate::{group::Group, signature::Signature};
 
 /// Bytes of a message up to which it goes with a hello.
-pub(super) const CARGO: usize = 4 << 10;
-/// The bytes of a hello without one: two words of the signature, and the message's tag.
-const HEAD: usize = 3 * WORD;
+pub(super) const CARGO: usize = 16 << 10;
+/// A hello begins with the message's tag and the number of calls, then has two words of the signature of each.
+const HEAD: usize = 2 * WORD;
+const CALL: usize = 2 * WORD;
 const WORD: usize = size_of::<u64>();
+/// The longest.
+const MOST: usize = HEAD + BATCH * CALL + CARGO;
 /// No message has that tag.
 const NO_CARGO: u64 = u64::MAX;
 
-/// The hellos of one collective on a leader. On other PEs, and where there is no collective under way, there are none.
+/// Calls of which one hello tells at most.
+const BATCH: usize = 8;
+/// Calls that may have ended and not been compared.
+const AHEAD: usize = 2 * BATCH;
+
+/// What a leader has told and heard. On other PEs there is nothing.
 #[derive(Debug, Default)]
 pub(super) struct Hello(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    unsent: Option<Unsent>,
-    /// Whether this PE has sent or expected a message.
-    speaks: bool,
-    /// Who the leader before is.
-    before: Option<usize>,
-    coming: Option<Message<Buffer>>,
-    /// What the leader before was called for, until that is compared.
-    heard: Option<Signature>,
-    /// What came with that: a tag, and the bytes.
-    cargo: Option<(u64, Buffer)>,
-}
-
-/// What is still to be told.
-#[derive(Clone, Copy, Debug)]
-struct Unsent {
-    signature: Signature,
-    /// The number of the collective.
-    number: u64,
-    /// Who the next leader is.
+    /// Calls of which the next leader was not told.
+    unsent: Vec<Signature>,
+    /// Who the next leader is, and who the one before.
     next: usize,
-}
-
-impl Unsent {
-    fn send(self, group: &Group, wide: &Wide, tag: u64, cargo: &[u8]) -> Result<Message<()>> {
-        let [what, len] = self.signature.words();
-        let mut bytes = Buffer::new(HEAD + cargo.len());
-        bytes[..HEAD].copy_from_slice(bytemuck::bytes_of(&[what, len, tag]));
-        bytes[HEAD..].copy_from_slice(cargo);
-        Wire::hellos(group, wide, self.number).send_alone(self.next, HELLO, bytes)
-    }
+    before: usize,
+    /// How many calls this leader has had, and of how many the one before has told.
+    called: u64,
+    told: u64,
+    /// Those that are to be compared, of this leader and of the one before.
+    mine: VecDeque<Signature>,
+    theirs: VecDeque<Signature>,
+    coming: Option<Message<Buffer>>,
+    /// What came with the last: a tag, and the bytes.
+    cargo: Option<(u64, Buffer)>,
+    /// For the next hello.
+    spare: Option<Buffer>,
+    /// Whether this PE has sent or expected a message in this collective.
+    speaks: bool,
+    runs_ahead: bool,
+    follows: bool,
 }
 
 impl Hello {
@@ -70,20 +74,28 @@ impl Hello {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// No collective is under way that says hello.
+    /// There will be no collective that says hello.
     pub(super) fn clear(&self) {
         *self.state() = State::default();
     }
 
     /// Begins a collective on a leader.
-    pub(super) fn begin(&self, group: &Group, wide: &Wide, number: u64, signature: Signature) -> Result<()> {
+    pub(super) fn begin(&self, wide: &Wide, signature: Signature) {
         let k = wide.n_hosts();
-        let [next, before] = [1, k - 1].map(|distance| wide.leader((wide.party + distance) % k));
-        let coming =
-            Wire::hellos(group, wide, number).receive_alone(before, HELLO, HEAD..HEAD + CARGO + 1)?;
-        let unsent = Some(Unsent { signature, number, next });
-        *self.state() = State { unsent, before: Some(before), coming: Some(coming), ..State::default() };
-        Ok(())
+        let mut state = self.state();
+        [state.next, state.before] = [1, k - 1].map(|distance| wide.leader((wide.party + distance) % k));
+        state.call(signature);
+        (state.speaks, state.runs_ahead, state.follows) = (false, false, false);
+    }
+
+    /// This collective may end before it was compared.
+    pub(super) fn run_ahead(&self) {
+        self.state().runs_ahead = true;
+    }
+
+    /// Of this collective the first of two leaders need not be told soon: if it waits for another, it tells this one of that.
+    pub(super) fn follow(&self) {
+        self.state().follows = true;
     }
 
     /// This PE is about to send to `pe` of the team: `bytes`, if they are few. They go with the hello, if that is for the same PE
@@ -95,58 +107,200 @@ impl Hello {
         tag: u64,
         bytes: Option<&[u8]>,
     ) -> Option<Result<Message<()>>> {
-        let unsent = {
+        let (next, hello) = {
             let mut state = self.state();
             state.speaks = true;
-            state.unsent.take_if(|unsent| bytes.is_some() && unsent.next == pe)?
+            let bytes = bytes.filter(|_| !state.unsent.is_empty() && state.next == pe)?;
+            (state.next, state.hello(tag, bytes))
         };
-        Some(unsent.send(wire.group, wire.wide, tag, bytes?))
+        Some(Wire::hellos(wire.group, wire.wide).send_alone(next, HELLO, hello))
+    }
+
+    /// Whether what this PE sends to `pe`, if it is short, goes with the hello.
+    pub(super) fn would_take_along(&self, pe: usize) -> bool {
+        let state = self.state();
+        !state.unsent.is_empty() && state.next == pe
+    }
+
+    /// This PE is about to send a message or to wait for one that has nothing to do with a hello.
+    pub(super) fn speaks(&self) {
+        self.state().speaks = true;
     }
 
     /// This PE is about to wait for a message from `pe`. Whether that, if it is short, may come, or has come, with the hello.
     pub(super) fn may_bring(&self, pe: usize) -> bool {
         let mut state = self.state();
         state.speaks = true;
-        state.before == Some(pe) && (state.coming.is_some() || state.cargo.is_some())
+        state.called > 0 && state.before == pe && (state.told < state.called || state.cargo.is_some())
     }
 
     /// The collective has come as far as it comes for now: the next leader is told, unless only PEs of this host were waited for.
     pub(super) fn tell(&self, group: &Group, wide: &Wide, ended: bool) -> Result<()> {
-        let unsent = {
+        let (next, hello) = {
             let mut state = self.state();
-            let now = ended || state.speaks;
-            state.unsent.take_if(|_| now)
+            let later = state.follows && state.unsent.len() < BATCH;
+            if state.unsent.is_empty() || later || !(ended || state.speaks) {
+                return Ok(());
+            }
+            (state.next, state.hello(NO_CARGO, &[]))
         };
         // Nobody waits for it: it owns what it sends.
-        unsent.map_or(Ok(()), |unsent| unsent.send(group, wide, NO_CARGO, &[]).map(drop))
+        Wire::hellos(group, wide).send_alone(next, HELLO, hello).map(drop)
     }
 
     /// The message with that tag, if the hello of the leader before brings it.
-    pub(super) fn poll_cargo(&self, tag: u64, cx: &mut Context<'_>) -> Poll<Result<Option<Buffer>>> {
-        let mut state = self.state();
-        ready!(state.hear(cx))?;
-        let cargo = state.cargo.take_if(|&mut (its, _)| its == tag);
+    pub(super) fn poll_cargo(
+        &self,
+        wire: &Wire<'_>,
+        tag: u64,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<Buffer>>> {
+        while self.state().told_less() {
+            ready!(self.hear(wire.group, wire.wide, cx))?;
+        }
+        let cargo = self.state().cargo.take_if(|&mut (its, _)| its == tag);
         Poll::Ready(Ok(cargo.map(|(_, bytes)| bytes)))
     }
 
-    /// What the leader before was called for, once. Nothing later, and if there is none.
-    pub(super) fn poll_heard(&self, cx: &mut Context<'_>) -> Poll<Result<Option<Signature>>> {
+    /// What this leader and the one before were called for, the next that is to be compared. Nothing if nothing is.
+    pub(super) fn poll_heard(
+        &self,
+        group: &Group,
+        wide: &Wide,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<[Signature; 2]>>> {
+        while self.state().awaits_theirs() {
+            ready!(self.hear(group, wide, cx))?;
+        }
+        Poll::Ready(Ok(self.state().next_pair()))
+    }
+
+    /// Whether this collective may end with what was compared so far.
+    pub(super) fn may_end(&self) -> bool {
+        let state = self.state();
+        state.mine.is_empty() || state.runs_ahead && state.mine.len() < AHEAD
+    }
+
+    /// The next hello is on its way.
+    pub(super) fn expect(&self, group: &Group, wide: &Wide) -> Result<()> {
+        let (before, room) = {
+            let mut state = self.state();
+            if state.coming.is_some() || !state.told_less() {
+                return Ok(());
+            }
+            (state.before, state.spare.take())
+        };
+        let room = room.unwrap_or_else(|| Buffer::new(MOST));
+        let coming = Wire::hellos(group, wide).receive_in(before, HELLO, HEAD + CALL..MOST + 1, room)?;
+        self.state().coming = Some(coming);
+        Ok(())
+    }
+
+    /// Waits for the next hello. There are calls of which the leader before has not told.
+    fn hear(&self, group: &Group, wide: &Wide, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        self.expect(group, wide)?;
+        // Out of the lock, as it wakes whom it is polled for.
+        let Some(mut coming) = self.state().coming.take() else { return Poll::Pending };
+        let came = Pin::new(&mut coming).poll(cx);
         let mut state = self.state();
-        ready!(state.hear(cx))?;
-        Poll::Ready(Ok(state.heard.take()))
+        match came {
+            Poll::Ready(came) => {
+                state.take(came?);
+                Poll::Ready(Ok(()))
+            }
+            Poll::Pending => {
+                state.coming = Some(coming);
+                Poll::Pending
+            }
+        }
     }
 }
 
 impl State {
-    fn hear(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        let Some(coming) = &mut self.coming else { return Poll::Ready(Ok(())) };
-        let came = ready!(Pin::new(coming).poll(cx));
-        self.coming = None;
-        let came = came?;
+    /// This leader was called for something.
+    fn call(&mut self, signature: Signature) {
+        self.unsent.push(signature);
+        self.mine.push_back(signature);
+        self.called += 1;
+    }
+
+    /// Whether the leader before has told of fewer calls than this one has had.
+    fn told_less(&self) -> bool {
+        self.told < self.called
+    }
+
+    /// Whether there is something to be compared with what the leader before has not told.
+    fn awaits_theirs(&self) -> bool {
+        !self.mine.is_empty() && self.theirs.is_empty()
+    }
+
+    /// The first call of this leader and of the one before that are to be compared. One that has called less may have been told of more.
+    fn next_pair(&mut self) -> Option<[Signature; 2]> {
+        let (mine, theirs) = (self.mine.front().copied()?, self.theirs.front().copied()?);
+        self.mine.pop_front();
+        self.theirs.pop_front();
+        Some([mine, theirs])
+    }
+
+    /// What tells the next leader of all calls that it was not told of.
+    fn hello(&mut self, tag: u64, cargo: &[u8]) -> Buffer {
+        let calls = self.unsent.len();
+        let head = HEAD + calls * CALL;
+        let mut bytes = Buffer::any(head + cargo.len());
+        bytes[..HEAD].copy_from_slice(bytemuck::bytes_of(&[tag, calls as u64]));
+        for (to, call) in bytes[HEAD..].chunks_exact_mut(CALL).zip(self.unsent.drain(..)) {
+            to.copy_from_slice(bytemuck::bytes_of(&call.words()));
+        }
+        bytes[head..].copy_from_slice(cargo);
+        bytes
+    }
+
+    /// A hello has come.
+    fn take(&mut self, came: Buffer) {
         let word = |at: usize| bytemuck::pod_read_unaligned::<u64>(&came[at * WORD..(at + 1) * WORD]);
-        self.heard = Some(Signature::from_words([word(0), word(1)]));
-        let tag = word(2);
-        self.cargo = (tag != NO_CARGO).then(|| (tag, Buffer::of(&came[HEAD..])));
-        Poll::Ready(Ok(()))
+        let (tag, calls) = (word(0), (word(1) as usize).min((came.len() - HEAD) / CALL));
+        for call in 0..calls {
+            let at = (HEAD + call * CALL) / WORD;
+            self.theirs.push_back(Signature::from_words([word(at), word(at + 1)]));
+        }
+        self.told += calls as u64;
+        self.cargo = (tag != NO_CARGO).then(|| (tag, Buffer::of(&came[HEAD + calls * CALL..])));
+        self.spare = Some(came.with_len(MOST));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_compared_in_their_order_whoever_has_told_of_more() {
+        let calls = ["a", "b", "c", "d"].map(Signature::named);
+        let (mut before, mut after) = (State::default(), State::default());
+        calls.iter().for_each(|&call| before.call(call));
+        let hello = before.hello(7, &[1; 100]);
+        assert!(before.unsent.is_empty() && hello.len() == HEAD + 4 * CALL + 100);
+        after.call(calls[0]);
+        assert!(after.told_less() && after.awaits_theirs());
+        let mut came = Buffer::new(MOST);
+        came[..hello.len()].copy_from_slice(&hello);
+        after.take(came.with_len(hello.len()));
+        assert_eq!(after.cargo.as_ref().map(|(tag, bytes)| (*tag, bytes.to_vec())), Some((7, vec![1; 100])));
+        let same = |pair: Option<[Signature; 2]>, at: usize| {
+            let [mine, theirs] = pair.expect("there is something to be compared");
+            assert!(mine.agrees(calls[at]) && theirs.agrees(calls[at]), "call {at}");
+        };
+        same(after.next_pair(), 0);
+        // What is told of and was not called stays.
+        assert!(after.next_pair().is_none() && after.next_pair().is_none());
+        for (at, &call) in calls.iter().enumerate().skip(1) {
+            after.call(call);
+            assert!(!after.told_less() && !after.awaits_theirs());
+            same(after.next_pair(), at);
+        }
+        after.call(calls[0]);
+        assert!(after.next_pair().is_none() && after.awaits_theirs() && after.told_less());
+        // Its buffer is there for the next.
+        assert_eq!(after.spare.map(|buffer| buffer.len()), Some(MOST));
     }
 }

@@ -5,8 +5,8 @@
 //! host sends and receives what it must once, not once a PE.
 //!
 //! Every such collective is a task in the queue of its team, [guarded] while it runs: each leader [tells the next one](hello), around
-//! the ring of hosts, what it was called for, and no leader ends before it has compared. So where PEs of two hosts call
-//! different things, two neighbours in the ring find it, whatever else they wait for. Messages carry a digest of the
+//! the ring of hosts, what it was called for, and no leader ends before it has compared, but some broadcasts. So where PEs of two hosts
+//! call different things, two neighbours in the ring find it, whatever else they wait for. Messages carry a digest of the
 //! call in their tags, so that none is taken for one of another call meanwhile. Whoever finds a difference, between hosts or within
 //! one, [says so](Wide::poison) in the scratch memory of all PEs.
 
@@ -22,10 +22,10 @@ mod wire;
 
 use std::{
     future::poll_fn,
-    pin::pin,
+    pin::{Pin, pin},
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     task::Poll,
 };
@@ -71,6 +71,8 @@ pub(crate) struct Wide {
     /// The digest of what is called now.
     digest: AtomicU64,
     hello: Hello,
+    /// Messages for which a network uses symmetric memory.
+    lent: Arc<AtomicUsize>,
 }
 
 impl Wide {
@@ -92,6 +94,7 @@ impl Wide {
             exchanges: AtomicU64::new(0),
             digest: AtomicU64::new(0),
             hello: Hello::default(),
+            lent: Arc::default(),
         }
     }
 
@@ -138,19 +141,18 @@ impl Wide {
 
     /// Begins a collective. If this is a leader, it is to tell the next one what it was called for, and what the one before was
     /// called for is on its way.
-    fn greet(&self, group: &Group, signature: Signature) -> Result<()> {
+    fn greet(&self, group: &Group, signature: Signature) {
         let number = self.collectives.load(Ordering::Relaxed) + 1;
         self.collectives.store(number, Ordering::Relaxed);
         // So that all give them the same numbers even after a call that failed on some PEs only.
         self.exchanges.store(number * EXCHANGES, Ordering::Relaxed);
         self.digest.store(signature.digest(), Ordering::Relaxed);
-        match group.me() {
-            0 => self.hello.begin(group, self, number, signature),
-            _ => Ok(()),
+        if group.me() == 0 {
+            self.hello.begin(self, signature);
         }
     }
 
-    /// Compares with what the leader before was called for.
+    /// Compares what this leader and the one before were called for.
     fn compare(&self, group: &Group, signature: Signature, theirs: Signature) -> Result<()> {
         if theirs.agrees(signature) {
             return Ok(());
@@ -193,13 +195,14 @@ pub(crate) async fn guarded<T>(
         wide.hello.clear();
         return collective.await;
     }
-    wide.greet(group, signature)?;
-    let mut collective = pin!(collective);
-    let (mut outcome, mut compared) = (None, false);
+    wide.greet(group, signature);
+    let mut collective = Kept { task: Some(Box::pin(collective)), lent: &wide.lent };
+    let mut outcome = None;
     let mut broken = WordWait::default();
     let ended = poll_fn(|cx| {
         if outcome.is_none()
-            && let Poll::Ready(ended) = collective.as_mut().poll(cx)
+            && let Some(task) = &mut collective.task
+            && let Poll::Ready(ended) = task.as_mut().poll(cx)
         {
             outcome = Some(ended);
         }
@@ -208,11 +211,13 @@ pub(crate) async fn guarded<T>(
         if let Some(Err(error)) = outcome.take_if(|outcome| outcome.is_err()) {
             return Poll::Ready(Err(error));
         }
-        if !compared && let Poll::Ready(theirs) = wide.hello.poll_heard(cx) {
-            compared = true;
-            theirs?.map_or(Ok(()), |theirs| wide.compare(group, signature, theirs))?;
+        while let Poll::Ready(Some([mine, theirs])) = wide.hello.poll_heard(group, wide, cx)? {
+            wide.compare(group, mine, theirs)?;
         }
-        if compared && let Some(outcome) = outcome.take() {
+        if outcome.is_some()
+            && wide.hello.may_end()
+            && let Some(outcome) = outcome.take()
+        {
             return Poll::Ready(outcome);
         }
         match broken.watch(word, Cmp::Ge, 1, cx.waker()) {
@@ -223,6 +228,22 @@ pub(crate) async fn guarded<T>(
     let ended = ended.await;
     broken.end(word);
     ended
+}
+
+/// A collective, which owns the memory it works on. Should it end while a network still has some of that, as it may if it fails, it
+/// never gives it back.
+struct Kept<'a, F> {
+    task: Option<Pin<Box<F>>>,
+    lent: &'a AtomicUsize,
+}
+
+impl<F> Drop for Kept<'_, F> {
+    fn drop(&mut self) {
+        // Acquire: what has come is there before the memory is somebody else's.
+        if self.lent.load(Ordering::Acquire) > 0 {
+            std::mem::forget(self.task.take());
+        }
+    }
 }
 
 /// Both, at the same time.
@@ -274,7 +295,7 @@ async fn release(group: &Group, signature: Signature) -> Result<()> {
 
 /// A copy of bytes of this PE.
 fn read(group: &Group, span: Span) -> Buffer {
-    let mut bytes = Buffer::new(span.len());
+    let mut bytes = Buffer::any(span.len());
     group.memory.read(span, &mut bytes);
     bytes
 }

@@ -2,23 +2,24 @@
 //! tell their hosts. What is short goes by recursive doubling, what is longer by halving and doubling, what is long around a ring,
 //! in parts. Every element is combined in one order only, so that all PEs get the same bits.
 
-use std::ops::Range;
-
 use oxshmem_runtime::Result;
 
 use super::{
-    Wide, read, spread,
-    wire::{Buffer, CHUNK, EXTRA, FLOW, PIECE, RESULT, Wire},
+    Wide, spread,
+    wire::{Buffer, CHUNK, Delivery, EXTRA, Going, PIECE, Place, RESULT, Wire, relay},
 };
 use crate::{
     choice::{Fold, Plan},
     direct::{Direct, Work, chunk},
-    exchange::{Deal, combine_bytes, in_parts},
+    exchange::{Deal, in_parts},
     group::Group,
     reduction::Kernel,
     signature::Signature,
-    span::Span,
+    span::{Side, Span},
 };
+
+/// Chunks that a leader sends of its own before it sends on what has come, in a ring.
+const PARTS: usize = 8;
 
 impl Wide {
     pub(crate) async fn reduce(
@@ -35,22 +36,16 @@ impl Wide {
         reduce_here(group, signature, kernel, [source, dest]).await?;
         if group.me() == 0 {
             match group.choices.reduce_across(dest.len(), self.n_hosts()) {
-                Fold::Doubling => {
-                    let merge = |a: &mut Buffer, b: &Buffer| combine_bytes(kernel, a, b);
-                    let all = doubling(&wire, read(group, dest), merge).await?;
-                    group.memory.write(dest, &all);
-                }
+                Fold::Doubling => in_rounds(&wire, kernel, dest, false).await?,
                 Fold::Halving => {
-                    let merge = |a: &mut Buffer, b: &Buffer| combine_bytes(kernel, a, b);
                     for start in (0..dest.len()).step_by(PIECE) {
                         let piece = dest.part(start..(start + PIECE).min(dest.len()));
-                        let all = halving(&wire, read(group, piece), merge).await?;
-                        group.memory.write(piece, &all);
+                        in_rounds(&wire, kernel, piece, true).await?;
                     }
                 }
                 Fold::Ring => {
-                    // Parts of a ring at a time.
-                    let step = CHUNK * self.n_hosts();
+                    // Some at a time, since what comes is kept until this leader's own has gone.
+                    let step = PARTS * CHUNK * self.n_hosts();
                     for start in (0..dest.len()).step_by(step) {
                         let part = dest.part(start..(start + step).min(dest.len()));
                         ring(&wire, kernel, part).await?;
@@ -85,71 +80,112 @@ async fn reduce_here(
 /// in the order of their hosts. All get the same.
 pub(crate) async fn doubling(
     wire: &Wire<'_>,
-    mine: Buffer,
+    mut mine: Buffer,
     merge: impl Fn(&mut Buffer, &Buffer),
 ) -> Result<Buffer> {
-    let pairs = Pairing::new(wire);
-    let mut mine = match pairs.fold(wire, mine, &merge).await? {
-        Folded::Over(all) => return Ok(all),
-        Folded::In(mine) => mine,
-    };
-    for round in 0..pairs.rounds {
-        let came = {
-            let other = pairs.with(wire, round);
-            wire.exchange(other, mine.clone(), other, mine.len(), round.into()).await?
-        };
-        mine = pairs.merged(round, mine, came, &merge);
+    let (pairs, len) = (Pairing::new(wire), mine.len());
+    match pairs.folded(wire) {
+        Some(Folded::Over(with)) => {
+            wire.send(with, EXTRA, mine)?.await?;
+            return wire.receive(with, RESULT, len)?.await;
+        }
+        Some(Folded::Into(with)) => merge(&mut mine, &wire.receive(with, EXTRA, len)?.await?),
+        None => {}
     }
-    pairs.unfold(wire, &mine).await?;
+    for round in 0..pairs.rounds {
+        let other = pairs.with(wire, round);
+        let mut came = wire.exchange(other, mine.clone(), other, len, round.into()).await?;
+        if pairs.is_first(round) {
+            merge(&mut mine, &came);
+        } else {
+            merge(&mut came, &mine);
+            mine = came;
+        }
+    }
+    if let Some(Folded::Into(with)) = pairs.folded(wire) {
+        wire.send(with, RESULT, mine.clone())?.await?;
+    }
     Ok(mine)
 }
 
-/// The same for what is longer: in each of log₂ k rounds leaders give each other the half of what they still combine that the
-/// other is to go on with, and in as many more what has come of it. So every byte travels twice, however many hosts there are.
-async fn halving(wire: &Wire<'_>, mine: Buffer, merge: impl Fn(&mut Buffer, &Buffer)) -> Result<Buffer> {
-    let pairs = Pairing::new(wire);
-    let mut mine = match pairs.fold(wire, mine, &merge).await? {
-        Folded::Over(all) => return Ok(all),
-        Folded::In(mine) => mine,
-    };
-    // What this leader goes on with, and what it has given away in each round.
-    let (mut keeps, mut given) = (0..mine.len(), Vec::new());
-    for round in (0..pairs.rounds).rev() {
-        let halves = halves(keeps);
-        let (keep, give) = if pairs.is_first(round) { (0, 1) } else { (1, 0) };
-        let [keep, give] = [keep, give].map(|half| halves[half].clone());
-        let came = swap(wire, pairs.with(wire, round), &mine[give.clone()], keep.len(), round).await?;
-        let part = pairs.merged(round, Buffer::of(&mine[keep.clone()]), came, &merge);
-        mine[keep.clone()].copy_from_slice(&part);
-        given.push(give);
-        keeps = keep;
+/// Reduction of the leaders' `dest` by recursive doubling, where that lies. For what is longer by halves: in each of log₂ k rounds leaders
+/// give each other the half of what they still combine that the other is to go on with, and in as many more what has come of it. So
+/// every byte travels twice, however many hosts there are.
+async fn in_rounds(wire: &Wire<'_>, kernel: &Kernel, dest: Span, by_halves: bool) -> Result<()> {
+    let (pairs, memory) = (Pairing::new(wire), &wire.group.memory);
+    match pairs.folded(wire) {
+        Some(Folded::Over(with)) => {
+            wire.send_from(with, EXTRA, dest)?.await?;
+            return take(wire, wire.receive_to(with, RESULT, dest)?, dest).await;
+        }
+        Some(Folded::Into(with)) => {
+            let came = wire.receive(with, EXTRA, dest.len())?.await?;
+            memory.combine(kernel, Side::Behind, &came, dest);
+        }
+        None => {}
     }
-    for (round, give) in (0..pairs.rounds).zip(given.into_iter().rev()) {
-        let step = pairs.rounds + round;
-        let came = swap(wire, pairs.with(wire, round), &mine[keeps.clone()], give.len(), step).await?;
-        mine[give.clone()].copy_from_slice(&came);
-        keeps = keeps.start.min(give.start)..keeps.end.max(give.end);
+    let side = |round| if pairs.is_first(round) { Side::Behind } else { Side::Before };
+    if by_halves {
+        // What this leader goes on with, and what it has given away in each round.
+        let (mut keeps, mut given) = (dest, Vec::new());
+        for round in (0..pairs.rounds).rev() {
+            let halves = halves(keeps);
+            let (keep, give) = if pairs.is_first(round) { (0, 1) } else { (1, 0) };
+            let [keep, give] = [keep, give].map(|half| halves[half]);
+            let came = swap(wire, pairs.with(wire, round), give, keep.len(), round.into()).await?;
+            memory.combine(kernel, side(round), &came, keep);
+            given.push(give);
+            keeps = keep;
+        }
+        for (round, give) in (0..pairs.rounds).zip(given.into_iter().rev()) {
+            let (other, step) = (pairs.with(wire, round), u64::from(pairs.rounds + round));
+            let coming = if give.is_empty() { None } else { Some(wire.receive_to(other, step, give)?) };
+            if !keeps.is_empty() {
+                wire.send_from(other, step, keeps)?.await?;
+            }
+            if let Some(coming) = coming {
+                take(wire, coming, give).await?;
+            }
+            keeps = keeps.with(give);
+        }
+    } else {
+        for round in 0..pairs.rounds {
+            let came = swap(wire, pairs.with(wire, round), dest, dest.len(), round.into()).await?;
+            memory.combine(kernel, side(round), &came, dest);
+        }
     }
-    pairs.unfold(wire, &mine).await?;
-    Ok(mine)
+    match pairs.folded(wire) {
+        Some(Folded::Into(with)) => wire.send_from(with, RESULT, dest)?.await,
+        _ => Ok(()),
+    }
+}
+
+/// Waits for what comes to a place.
+async fn take(wire: &Wire<'_>, coming: Delivery<'_>, to: Span) -> Result<()> {
+    if let Some(bytes) = coming.await? {
+        wire.group.memory.write(to, &bytes);
+    }
+    Ok(())
 }
 
 /// Gives a leader some bytes and gets `len` of it. What is empty is not sent.
-async fn swap(wire: &Wire<'_>, pe: usize, bytes: &[u8], len: usize, step: u32) -> Result<Buffer> {
-    let coming = if len > 0 { Some(wire.receive(pe, step.into(), len)?) } else { None };
-    if !bytes.is_empty() {
-        wire.send(pe, step.into(), Buffer::of(bytes))?.await?;
+async fn swap(wire: &Wire<'_>, pe: usize, give: Span, len: usize, step: u64) -> Result<Buffer> {
+    let coming = if len > 0 { Some(wire.receive(pe, step, len)?) } else { None };
+    let going = if give.is_empty() { None } else { Some(wire.send_from(pe, step, give)?) };
+    let came = match coming {
+        Some(coming) => coming.await?,
+        None => Buffer::new(0),
+    };
+    if let Some(going) = going {
+        going.await?;
     }
-    match coming {
-        Some(coming) => coming.await,
-        None => Ok(Buffer::new(0)),
-    }
+    Ok(came)
 }
 
-/// Both halves of a range that begins at a cache line, of which the first is the longer one.
-fn halves(range: Range<usize>) -> [Range<usize>; 2] {
-    let middle = range.start + chunk(range.len(), 0, 2).end;
-    [range.start..middle, middle..range.end]
+/// Both halves of bytes that begin at a cache line, of which the first is the longer one.
+fn halves(span: Span) -> [Span; 2] {
+    let middle = chunk(span.len(), 0, 2).end;
+    [span.part(0..middle), span.part(middle..span.len())]
 }
 
 /// Leaders in pairs, in rounds: all of them, if they are a power of two. Otherwise the first ones are paired before, so that one
@@ -161,11 +197,12 @@ struct Pairing {
     rounds: u32,
 }
 
-/// Whether this leader takes part.
+/// One of the first pairs, with the number of the other PE.
 enum Folded {
-    In(Buffer),
-    /// No: this is what the others have come to.
-    Over(Buffer),
+    /// The other one takes part for both.
+    Over(usize),
+    /// This one does.
+    Into(usize),
 }
 
 impl Pairing {
@@ -191,70 +228,40 @@ impl Pairing {
         self.place() & 1 << round == 0
     }
 
-    /// What a leader of a round and the other have, in the order of their hosts.
-    fn merged(
-        &self,
-        round: u32,
-        mut mine: Buffer,
-        mut came: Buffer,
-        merge: impl Fn(&mut Buffer, &Buffer),
-    ) -> Buffer {
-        if self.is_first(round) {
-            merge(&mut mine, &came);
-            mine
-        } else {
-            merge(&mut came, &mine);
-            came
-        }
-    }
-
-    /// The first pairs come together.
-    async fn fold(
-        &self,
-        wire: &Wire<'_>,
-        mut mine: Buffer,
-        merge: impl Fn(&mut Buffer, &Buffer),
-    ) -> Result<Folded> {
-        let (me, len) = (self.me, mine.len());
-        if me >= 2 * self.folded {
-            return Ok(Folded::In(mine));
-        }
-        if me % 2 == 1 {
-            let before = wire.wide.leader(me - 1);
-            wire.send(before, EXTRA, mine)?.await?;
-            return Ok(Folded::Over(wire.receive(before, RESULT, len)?.await?));
-        }
-        merge(&mut mine, &wire.receive(wire.wide.leader(me + 1), EXTRA, len)?.await?);
-        Ok(Folded::In(mine))
-    }
-
-    /// Who did not take part is told.
-    async fn unfold(&self, wire: &Wire<'_>, all: &Buffer) -> Result<()> {
-        match self.me < 2 * self.folded {
-            true => wire.send(wire.wide.leader(self.me + 1), RESULT, all.clone())?.await,
-            false => Ok(()),
-        }
+    /// Which of the first pairs this leader is in, if there are any.
+    fn folded(&self, wire: &Wire<'_>) -> Option<Folded> {
+        (self.me < 2 * self.folded).then(|| match self.me % 2 {
+            0 => Folded::Into(wire.wide.leader(self.me + 1)),
+            _ => Folded::Over(wire.wide.leader(self.me - 1)),
+        })
     }
 }
 
-/// Reduction of the leaders' `dest` by a ring: parts go around once to be combined, and once to be handed out.
+/// Reduction of the leaders' `dest` by a ring: parts go around once to be combined, and once to be handed out, in chunks.
 async fn ring(wire: &Wire<'_>, kernel: &Kernel, dest: Span) -> Result<()> {
-    let (group, me, k) = (wire.group, wire.wide.party, wire.wide.n_hosts());
-    let part = |index: usize| dest.part(chunk(dest.len(), index % k, k));
-    let (right, left) = (wire.wide.leader((me + 1) % k), wire.wide.leader((me + k - 1) % k));
-    let mut has = read(group, part(me));
-    for step in 1..k {
-        let own = part(me + k - step);
-        let mut came = wire.exchange(right, has, left, own.len(), FLOW).await?;
-        combine_bytes(kernel, &mut came, &read(group, own));
-        has = came;
-    }
-    // What came last is complete: it began at the right neighbour.
-    group.memory.write(part(me + 1), &has);
-    for step in 0..k - 1 {
-        let to = part(me + k - step);
-        has = wire.exchange(right, has, left, to.len(), FLOW).await?;
-        group.memory.write(to, &has);
-    }
-    Ok(())
+    let (memory, me, k) = (&wire.group.memory, wire.wide.party, wire.wide.n_hosts());
+    let chunks = |index: usize| {
+        let part = dest.part(chunk(dest.len(), index % k, k));
+        (0..part.len()).step_by(CHUNK).map(move |start| part.part(start..(start + CHUNK).min(part.len())))
+    };
+    // What comes in the last of the first k - 1 rounds is complete with this host's: it began at the right neighbour.
+    let coming = (1..2 * k - 1).flat_map(|round| chunks(me + 2 * k - round).map(move |part| (round, part)));
+    let place = |&(round, part): &(usize, Span)| match round < k {
+        true => Place::Apart(part.len()),
+        false => Place::There(part),
+    };
+    let take = |(round, part): (usize, Span), came: Option<Buffer>| {
+        match came {
+            Some(mut came) if round + 1 < k => {
+                memory.combine_to(kernel, &mut came, part);
+                return Some(Going::Is(came));
+            }
+            Some(came) if round < k => memory.combine(kernel, Side::Before, &came, part),
+            Some(came) => memory.write(part, &came),
+            None => {}
+        }
+        (round + 2 < 2 * k).then_some(Going::Lies(part))
+    };
+    let neighbours = [1, k - 1].map(|distance| wire.wide.leader((me + distance) % k));
+    relay(wire, neighbours, chunks(me).map(Going::Lies), coming, place, take).await
 }

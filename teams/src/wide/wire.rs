@@ -1,9 +1,9 @@
 //! Messages between PEs of different hosts.
 //!
-//! Whatever is sent or received is in a [`Buffer`] that the operation owns until it is over: whoever drops the future of a
-//! message, because PEs have called different things or the team is gone, leaves nothing behind that a network could write
-//! to. What arrives is copied to symmetric memory by who has waited for it, in chunks of a size that stays in the caches, and goes
-//! on to other hosts from the same buffer.
+//! What is short, or is combined, is in a [`Buffer`] that the operation owns until it is over. What is long goes from symmetric memory
+//! to symmetric memory, in chunks, and on to other hosts from there. Whoever drops the future of such a message, because PEs have called
+//! different things or the team is gone, leaves the network something to write to. So messages are counted while their memory is
+//! [lent](Lent), and a collective that fails meanwhile keeps that for ever.
 //!
 //! Two PEs have one team with members on both at a time in a place of the scratch memory, so its number names the team.
 //! Messages with equal tags arrive in their order: numbers may wrap, and what comes in a known order needs no steps. A
@@ -12,17 +12,24 @@
 
 use std::{
     collections::VecDeque,
-    ops::{Deref, DerefMut, Range},
+    ops::{Deref, DerefMut, Range, RangeInclusive},
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll, ready},
 };
 
 use bytemuck::{Pod, Zeroable};
-use oxshmem_runtime::{Error, Result, flight::Flight, net::TAG_BITS};
+use oxshmem_runtime::{
+    Error, Result,
+    flight::Flight,
+    net::{Net, TAG_BITS},
+};
 
-use super::{Wide, hello::CARGO};
-use crate::{group::Group, scratch::TEAMS};
+use super::{Wide, hello::CARGO, read};
+use crate::{group::Group, scratch::TEAMS, span::Span};
 
 /// Bytes of one message of a long vector: enough for the bandwidth of any network, and few enough for the caches.
 pub(super) const CHUNK: usize = 128 << 10;
@@ -50,7 +57,7 @@ pub(super) const FLOW: u64 = HELLO - 3;
 pub(super) const ONCE: u64 = 0;
 
 /// Bytes in memory that suits every kernel.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Buffer {
     lines: Vec<Line>,
     len: usize,
@@ -66,17 +73,66 @@ impl Buffer {
         Self { lines: bytemuck::zeroed_vec(len.div_ceil(size_of::<Line>())), len }
     }
 
+    /// So many bytes, whatever they are: of a buffer that somebody has dropped, since a system takes longer to give new memory than to
+    /// bring what comes to it.
+    pub(super) fn any(len: usize) -> Self {
+        if !KEPT.contains(&len) {
+            return Self::new(len);
+        }
+        let spare = spare().pop();
+        let mut buffer = spare.map_or_else(|| Self::new(CHUNK), |lines| Self { lines, len });
+        buffer.len = len;
+        buffer
+    }
+
     /// A copy of bytes.
     pub(crate) fn of(bytes: &[u8]) -> Self {
-        let mut buffer = Self::new(bytes.len());
+        let mut buffer = Self::any(bytes.len());
         buffer.copy_from_slice(bytes);
         buffer
+    }
+
+    /// The same with so many bytes, whatever those are that it had not before.
+    ///
+    /// # Panics
+    /// If it never had as many.
+    pub(super) fn with_len(mut self, len: usize) -> Self {
+        assert!(len <= size_of_val(&*self.lines), "a buffer does not grow");
+        self.len = len;
+        self
     }
 
     /// The same with its first `len` bytes only.
     fn cut(mut self, len: usize) -> Self {
         self.len = self.len.min(len);
         self
+    }
+}
+
+/// Buffers for messages of these lengths are kept, a few of them.
+const KEPT: RangeInclusive<usize> = CHUNK / 4..=CHUNK;
+const SPARE: usize = 4 * WINDOW;
+
+/// All of them have room for a chunk.
+fn spare() -> MutexGuard<'static, Vec<Vec<Line>>> {
+    static SPARE: Mutex<Vec<Vec<Line>>> = Mutex::new(Vec::new());
+    SPARE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Clone for Buffer {
+    fn clone(&self) -> Self {
+        Self::of(self)
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if size_of_val(&*self.lines) == CHUNK {
+            let mut spare = spare();
+            if spare.len() < SPARE {
+                spare.push(std::mem::take(&mut self.lines));
+            }
+        }
     }
 }
 
@@ -107,6 +163,45 @@ impl<T> Future for Message<T> {
     }
 }
 
+/// Says that a network uses symmetric memory for a message, until this is dropped.
+#[derive(Debug)]
+struct Lent(Arc<AtomicUsize>);
+
+impl Lent {
+    fn new(wide: &Wide) -> Self {
+        // Relaxed: read by the thread that runs the collective, after it has started the message.
+        wide.lent.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(&wide.lent))
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        // Release: whoever sees that nothing is lent sees what has come.
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// A message that a PE of the team sends to this one, for some place in its symmetric memory. What is not there when it has come
+/// is given to who waits.
+#[derive(Debug)]
+#[must_use = "it has come once this is awaited"]
+pub(super) enum Delivery<'a> {
+    There(Message<()>),
+    Apart(Coming<'a>),
+}
+
+impl Future for Delivery<'_> {
+    type Output = Result<Option<Buffer>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Self::There(message) => Pin::new(message).poll(cx).map_ok(|()| None),
+            Self::Apart(coming) => Pin::new(coming).poll(cx).map_ok(Some),
+        }
+    }
+}
+
 /// A message that a PE of the team sends to this one.
 #[derive(Debug)]
 #[must_use = "it has come once this is awaited"]
@@ -125,7 +220,7 @@ impl Future for Coming<'_> {
             match &mut *self {
                 Self::Alone(message) => return Pin::new(message).poll(cx),
                 &mut Self::OrWithHello { wire, pe, step, len } => {
-                    match ready!(wire.wide.hello.poll_cargo(wire.tag | step, cx))? {
+                    match ready!(wire.wide.hello.poll_cargo(&wire, wire.tag | step, cx))? {
                         Some(bytes) if bytes.len() == len => return Poll::Ready(Ok(bytes)),
                         Some(_) => return Poll::Ready(Err(wrong_length(pe))),
                         None => *self = Self::Alone(wire.receive_alone(pe, step, len..len + 1)?),
@@ -153,9 +248,9 @@ impl<'a> Wire<'a> {
         Self { group, wide, tag: tag << STEP_BITS }
     }
 
-    /// The messages in which leaders tell what they were called for, in the collective with that number.
-    pub(super) fn hellos(group: &'a Group, wide: &'a Wide, number: u64) -> Self {
-        Self::new(group, wide, number, 0)
+    /// The messages in which leaders tell what they were called for, in the order of that.
+    pub(super) fn hellos(group: &'a Group, wide: &'a Wide) -> Self {
+        Self::new(group, wide, 0, 0)
     }
 
     /// Sends to a PE of the team, on another host.
@@ -185,15 +280,60 @@ impl<'a> Wire<'a> {
             landing.land(sent);
         });
         let to = self.wide.members.world_pe(pe);
-        let net = self.group.pe().net().ok_or_else(unreachable_pe)?;
+        let net = self.net()?;
         // SAFETY: `done` owns the bytes, which nobody changes while they are shared.
         unsafe { net.send(to, self.tag | step, from, len, done) };
         Ok(Message(flight))
     }
 
+    /// Sends bytes of this PE's symmetric memory to a PE of the team, on another host. They must stay as they are until they have
+    /// left.
+    pub(super) fn send_from(&self, pe: usize, step: u64, from: Span) -> Result<Message<()>> {
+        if can_go_with_hello(step, from.len()) && self.wide.hello.would_take_along(pe) {
+            return self.send(pe, step, read(self.group, from));
+        }
+        self.wide.hello.speaks();
+        self.group.count_message();
+        let flight = Arc::new(Flight::default());
+        let (landing, lent) = (Arc::clone(&flight), Lent::new(self.wide));
+        let done = Box::new(move |sent| {
+            drop(lent);
+            landing.land(sent);
+        });
+        let (to, net) = (self.wide.members.world_pe(pe), self.net()?);
+        // SAFETY: a span is in bounds, and the memory stays mapped until the network has ended.
+        unsafe { net.send(to, self.tag | step, self.group.memory.here(from), from.len(), done) };
+        Ok(Message(flight))
+    }
+
+    /// Receives bytes from a PE of the team, on another host, for that place in this PE's symmetric memory.
+    pub(super) fn receive_to(&self, pe: usize, step: u64, to: Span) -> Result<Delivery<'a>> {
+        let len = to.len();
+        if can_go_with_hello(step, len) && self.wide.hello.may_bring(pe) {
+            return self.receive(pe, step, len).map(Delivery::Apart);
+        }
+        self.wide.hello.speaks();
+        let flight = Arc::new(Flight::default());
+        let (landing, lent) = (Arc::clone(&flight), Lent::new(self.wide));
+        let done = Box::new(move |came: Result<usize>| {
+            drop(lent);
+            landing.land(came.and_then(|came| if came == len { Ok(()) } else { Err(wrong_length(pe)) }));
+        });
+        let (from, net) = (self.wide.members.world_pe(pe), self.net()?);
+        // SAFETY: a span is in bounds, and the memory stays mapped until the network has ended. Nobody has a reference to it that the
+        // other PE might not write behind.
+        unsafe { net.receive(from, self.tag | step, self.group.memory.here(to), len, done) };
+        Ok(Delivery::There(Message(flight)))
+    }
+
+    fn net(&self) -> Result<&'a dyn Net> {
+        self.group.pe().net().map(|net| &**net).ok_or_else(unreachable_pe)
+    }
+
     /// Receives exactly `len` bytes from a PE of the team, on another host.
     pub(super) fn receive(&self, pe: usize, step: u64, len: usize) -> Result<Coming<'a>> {
         if self.wide.hello.may_bring(pe) && can_go_with_hello(step, len) {
+            self.wide.hello.expect(self.group, self.wide)?;
             return Ok(Coming::OrWithHello { wire: *self, pe, step, len });
         }
         self.receive_alone(pe, step, len..len + 1).map(Coming::Alone)
@@ -201,9 +341,20 @@ impl<'a> Wire<'a> {
 
     /// Receives a message of its own, of as many bytes as `lens` has.
     pub(super) fn receive_alone(&self, pe: usize, step: u64, lens: Range<usize>) -> Result<Message<Buffer>> {
-        debug_assert!(step <= HELLO);
-        let len = lens.end - 1;
-        let mut bytes = Buffer::new(len);
+        let room = Buffer::any(lens.end - 1);
+        self.receive_in(pe, step, lens, room)
+    }
+
+    /// The same in a buffer that is there, and is as long as the longest of these.
+    pub(super) fn receive_in(
+        &self,
+        pe: usize,
+        step: u64,
+        lens: Range<usize>,
+        mut bytes: Buffer,
+    ) -> Result<Message<Buffer>> {
+        debug_assert!(step <= HELLO && lens.end == bytes.len() + 1);
+        let len = bytes.len();
         let flight = Arc::new(Flight::default());
         let (landing, to) = (Arc::clone(&flight), bytes.as_mut_ptr());
         let done = Box::new(move |came: Result<usize>| {
@@ -211,7 +362,7 @@ impl<'a> Wire<'a> {
             landing.land(came.and_then(fits));
         });
         let from = self.wide.members.world_pe(pe);
-        let net = self.group.pe().net().ok_or_else(unreachable_pe)?;
+        let net = self.net()?;
         // SAFETY: `done` owns the buffer, whose bytes stay where they are when it moves.
         unsafe { net.receive(from, self.tag | step, to, len, done) };
         Ok(Message(flight))
@@ -275,4 +426,55 @@ impl Window {
         }
         Ok(())
     }
+}
+
+/// What is passed on around a ring: where it lies, or what it is.
+pub(super) enum Going {
+    Lies(Span),
+    Is(Buffer),
+}
+
+/// Passes messages around a ring: first this PE's `own`, then what `take` gives back of those that come, of which `place` says where they
+/// go. Several are under way at a time, both ways.
+pub(super) async fn relay<'a, I>(
+    wire: &Wire<'a>,
+    [right, left]: [usize; 2],
+    mut own: impl Iterator<Item = Going>,
+    mut coming: impl Iterator<Item = I>,
+    place: impl Fn(&I) -> Place,
+    mut take: impl FnMut(I, Option<Buffer>) -> Option<Going>,
+) -> Result<()> {
+    let (mut sends, mut receives, mut passed) = (Window::default(), VecDeque::new(), VecDeque::new());
+    let (mut sent, mut received) = (0, 0);
+    loop {
+        while receives.len() < WINDOW
+            && let Some(item) = coming.next()
+        {
+            let delivery = match place(&item) {
+                Place::There(span) => wire.receive_to(left, FLOW, span)?,
+                Place::Apart(len) => Delivery::Apart(wire.receive(left, FLOW, len)?),
+            };
+            receives.push_back((delivery, item));
+        }
+        // Not more, so that a neighbour that is late need not keep what comes too early.
+        while (sent < received + WINDOW || receives.is_empty())
+            && let Some(going) = own.next().or_else(|| passed.pop_front())
+        {
+            let message = match going {
+                Going::Lies(span) => wire.send_from(right, FLOW, span)?,
+                Going::Is(bytes) => wire.send(right, FLOW, bytes)?,
+            };
+            sends.add(message).await?;
+            sent += 1;
+        }
+        let Some((delivery, item)) = receives.pop_front() else { return sends.empty().await };
+        passed.extend(take(item, delivery.await?));
+        received += 1;
+    }
+}
+
+/// Where what comes goes: to that place, or to a buffer.
+pub(super) enum Place {
+    There(Span),
+    Apart(usize),
 }
