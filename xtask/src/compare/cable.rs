@@ -11,10 +11,14 @@ use std::{
 
 use crate::run::Failure;
 
+/// The network of both ends.
+const NETWORK: &str = "10.213.8";
+
 /// The namespaces, for as long as this lives.
 pub(super) struct Cable {
     names: [String; 2],
     script: PathBuf,
+    agent: PathBuf,
 }
 
 impl Cable {
@@ -22,7 +26,7 @@ impl Cable {
     pub(super) fn lay(folder: &Path) -> Result<Option<Self>, Failure> {
         let number = std::process::id() % 100_000;
         let names = ["a", "b"].map(|end| format!("oxp{number}{end}"));
-        let cable = Self { script: folder.join("host.sh"), names };
+        let cable = Self { script: folder.join("host.sh"), agent: folder.join("agent.sh"), names };
         let [a, b] = &cable.names;
         let mut steps = vec![
             format!("netns add {a}"),
@@ -31,7 +35,7 @@ impl Cable {
             format!("link add {a} netns {a} type veth peer name {b} netns {b}"),
         ];
         for (end, name) in cable.names.iter().enumerate() {
-            steps.push(format!("-n {name} addr add 10.213.8.{}/24 dev {name}", end + 1));
+            steps.push(format!("-n {name} addr add {NETWORK}.{}/24 dev {name}", end + 1));
             steps.push(format!("-n {name} link set {name} up"));
         }
         if let Some(failed) = steps.iter().find(|step| !ip(step)) {
@@ -49,10 +53,23 @@ impl Cable {
             "#!/bin/sh\ncase \"$OXSHMEM_JOB\" in *,pe=0,*) host={a};; *) host={b};; esac\n\
              exec ip netns exec $host \"$@\"\n"
         );
-        let written = fs::write(&cable.script, text)
-            .and_then(|()| fs::set_permissions(&cable.script, fs::Permissions::from_mode(0o755)));
-        written.map_err(|e| Failure::new(format!("{}: {e}", cable.script.display())))?;
+        executable(&cable.script, text)?;
+        let text = format!(
+            "#!/bin/sh\nhost=$1; shift\ncase $host in *.1) name={a}; core=0;; *) name={b}; core=1;; esac\n\
+             exec taskset -c $core ip netns exec $name unshare --uts sh -c \"hostname $name; $*\"\n"
+        );
+        executable(&cable.agent, text)?;
         Ok(Some(cable))
+    }
+
+    /// What starts a command, as `ssh` would, at one of the addresses, bound to a core, on a host of another name.
+    pub(super) fn agent(&self) -> &Path {
+        &self.agent
+    }
+
+    /// The addresses of both ends, and their network.
+    pub(super) fn addresses(&self) -> ([String; 2], String) {
+        ([1, 2].map(|end| format!("{NETWORK}.{end}")), format!("{NETWORK}.0/24"))
     }
 
     /// What `oshrun` starts, with the program behind it, so that each PE is in the namespace of its host.
@@ -67,6 +84,12 @@ impl Drop for Cable {
             ip(&format!("netns del {name}"));
         }
     }
+}
+
+fn executable(file: &Path, text: String) -> Result<(), Failure> {
+    let written =
+        fs::write(file, text).and_then(|()| fs::set_permissions(file, fs::Permissions::from_mode(0o755)));
+    written.map_err(|e| Failure::new(format!("{}: {e}", file.display())))
 }
 
 fn is_up(name: &str) -> bool {

@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{LIMIT, Settings, cable::Cable, figures::short, page, remove};
+use super::{LIMIT, Settings, apart, cable::Cable, figures::short, page, remove};
 use crate::{
     debian,
     run::{Failure, Job},
@@ -28,17 +28,17 @@ one operation (`shmem-perf --serving`). Where PEs are not bound, the scheduler d
 
 The others are of each operation of ours (`benches/src/remote.rs`) in turns with the same one of bare UCX between the same two processes
 (`benches/src/raw_ucx.rs`): one thread a side, no more than the call and `ucp_worker_progress`, with the same buffers, at a target that does
-nothing but serve. Bare UCX's longer puts and gets over TCP are messages of 8 KiB, which it copies; ours are messages of its own, without
-a copy from 60 KiB on (*Over TCP* in *Several hosts*). The median of each counts, and of the rounds the one whose ratio is in the middle, since the machine is faster at one
+nothing but serve. Bare UCX's longer puts and gets over TCP are messages of 8 KiB, which it copies; ours are messages of its own, of up to
+60 KiB (*Over TCP* in *Several hosts*). The median of each counts, and of the rounds the one whose ratio is in the middle, since the machine is faster at one
 time than at another. A PE that waits polls, as does its target for a tenth of a millisecond after each message.
 `ucx_perftest` runs between the rounds, over TCP and bound to the same cores, once for each figure that it has, of which the best counts;
 its latencies are its 50th percentile. It has none for a put with a flush, and its put bandwidth and rate leave out the flush at the end. Its
 get has been seen to take a millisecond, for a reason that was not looked into.
 
-The last table is the same in two network namespaces that a virtual cable joins, where root measures: packets then pass a device.
+The one after it is the same in two network namespaces that a virtual cable joins, where root measures: packets then pass a device.
 `ucx_perftest` does not run there.
 
-The last rows are random `xor`s of 8-byte words: in a session, one by one, and aggregated by hand, which is to put blocks of places and
+Their last rows are random `xor`s of 8-byte words: in a session, one by one, and aggregated by hand, which is to put blocks of places and
 values, with a signal, that the other PE applies.
 
 Targets: a PE that computes serves others within 100 us; latencies at most 1.15 times those of bare UCX, bandwidths at least 0.95 and rates at
@@ -104,6 +104,7 @@ pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Resu
     let cable = Cable::lay(folder)?;
     let (mut simulated, mut joined) = (Figures::new(), Figures::new());
     let mut served = [Figures::new(), Figures::new()];
+    let mut collectives = apart::Figures::default();
     let rounds = if settings.quick { settings.rounds } else { ROUNDS };
     for round in 1..=rounds {
         println!("=== round {round} of {rounds}: 2 PEs on 2 hosts");
@@ -126,6 +127,7 @@ pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Resu
         if let Some(cable) = &cable {
             println!("=== round {round} of {rounds}: 2 PEs in 2 network namespaces");
             measure(release, folder, settings, Some(cable), &mut joined)?;
+            collectives.measure(release, folder, settings, cable)?;
         }
     }
     let mut text = page::head("Hosts compared with UCX", &version(), rounds, METHOD);
@@ -134,6 +136,9 @@ pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Resu
         if !figures.is_empty() {
             table(&mut text, title, figures);
         }
+    }
+    if !collectives.is_empty() {
+        collectives.table(&mut text);
     }
     if !settings.quick {
         fs::write(PAGE, text)?;

@@ -13,6 +13,7 @@
 //! | [`hosts`] | two hosts, beside UCX itself |
 //! | [`cable`] | two network namespaces, as hosts |
 
+mod apart;
 mod cable;
 mod chart;
 mod figures;

@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use super::{LIMIT, remove};
+use super::{LIMIT, cable::Cable, remove};
 use crate::{
     debian,
     run::{Failure, Job},
@@ -76,7 +76,11 @@ pub(super) fn build(source: &str, program: &Path) -> Result<(), Failure> {
 
 /// A job of `n` PEs in one way of running it.
 fn job(n: usize, variant: Variant) -> Job {
-    let mut job = Job::new("shmemrun", ["-n", &n.to_string()]).limit(LIMIT).quiet();
+    let job = Job::new("shmemrun", ["-n", &n.to_string()]).limit(LIMIT).quiet();
+    with_settings(job, variant)
+}
+
+fn with_settings(mut job: Job, variant: Variant) -> Job {
     // Without the last one it crashes when it releases memory.
     for setting in [["spml", "ucx"], ["opal_common_ucx_opal_mem_hooks", "0"]] {
         job = job.args(["--mca"]).args(setting);
@@ -116,7 +120,43 @@ pub(super) fn run(
     let limit = (LIMIT - 5).to_string();
     job = job.args([program]).args([file]).args([&samples.to_string(), &limit]);
     let outcome = job.run();
+    let list = if bound { Some(&*list) } else { None };
+    check(file, list, variant, outcome)
+}
 
+/// The same for two PEs at the ends of a cable.
+pub(super) fn run_apart(
+    program: &Path,
+    variant: Variant,
+    samples: usize,
+    file: &Path,
+    cable: &Cable,
+) -> Result<(), Failure> {
+    remove(file)?;
+    let ([here, there], network) = cable.addresses();
+    let hosts = format!("{here}:1,{there}:1");
+    // The launcher is at one end itself, where the agent starts it.
+    let job = Job::new(cable.agent(), [&*here, "exec", "shmemrun", "-n", "2", "--bind-to", "none"])
+        .limit(LIMIT)
+        .quiet();
+    let mut job = with_settings(job, variant).args(["--host", &hosts]);
+    job = job.args(["--mca", "plm_rsh_agent"]).args([cable.agent()]);
+    for layer in ["btl_tcp_if_include", "oob_tcp_if_include"] {
+        job = job.args(["--mca", layer, &network]);
+    }
+    // Its UCX would look for other devices, which do not lead to the other end.
+    job = job.args(["-x", "UCX_TLS=tcp,self"]).args([program]).args([file]);
+    let outcome = job.args([&samples.to_string(), &(LIMIT - 5).to_string()]).run();
+    check(file, None, variant, outcome)
+}
+
+/// What came of a run, of which the PEs should have been on these processors.
+fn check(
+    file: &Path,
+    list: Option<&str>,
+    variant: Variant,
+    outcome: Result<(), Failure>,
+) -> Result<(), Failure> {
     // It may crash at its end, or be stopped in a collective that takes forever: what it has written counts.
     let text = fs::read_to_string(file).unwrap_or_default();
     let mut lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -124,7 +164,7 @@ pub(super) fn run(
         outcome?;
         return Err(Failure::new("the peer has written nothing"));
     };
-    if bound {
+    if let Some(list) = list {
         let found: Vec<_> = head["cpus"].as_array().into_iter().flatten().map(ToString::to_string).collect();
         if found.join(",") != list {
             let text = format!("the peer's PEs run on {}, not on {list}", found.join(","));
