@@ -296,15 +296,15 @@ impl Memory {
         unsafe { kernel.fold(out, sources, from.len / kernel.size()) }
     }
 
-    /// `out = came op out` or `out = out op came`, of this PE.
-    pub(crate) fn combine(&self, kernel: &Kernel, side: Side, came: &[u8], out: Span) {
-        let at = self.combined_with(kernel, came, out);
+    /// `out = came op own` or `out = own op came`, of this PE. Both may be the same.
+    pub(crate) fn combine(&self, kernel: &Kernel, side: Side, came: &[u8], [own, out]: [Span; 2]) {
+        let [own, out] = [own, out].map(|span| self.combined_with(kernel, came, span));
         let sources = match side {
-            Side::Before => [came.as_ptr(), at],
-            Side::Behind => [at, came.as_ptr()],
+            Side::Before => [came.as_ptr(), own],
+            Side::Behind => [own, came.as_ptr()],
         };
         // SAFETY: as `combined_with` has checked; the kernel tolerates that the destination is one of the sources.
-        unsafe { kernel.fold(at, &sources, came.len() / kernel.size()) }
+        unsafe { kernel.fold(out, &sources, came.len() / kernel.size()) }
     }
 
     /// `came = came op own`, where that is this PE's.

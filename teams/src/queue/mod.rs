@@ -324,7 +324,8 @@ impl Core {
         if self.group.wide().is_none() {
             return self.push_task(activity, signature, Box::pin(task));
         }
-        let group = Arc::clone(&self.group);
+        // In memory of its own at once, as moving it takes longer than that.
+        let (group, task) = (Arc::clone(&self.group), Box::pin(task));
         let task = async move { wide::guarded(&group, signature, task).await };
         self.push_task(activity, signature, Box::pin(task))
     }
@@ -378,7 +379,7 @@ impl Core {
                         group.check()?;
                         collective(Arc::clone(&group)).await
                     };
-                    wide::guarded(&group, signature, begin()).await
+                    wide::guarded(&group, signature, Box::pin(begin())).await
                 }
                 Ok(()) => collective(group).await,
                 Err(error) => Err(error),

@@ -2,7 +2,7 @@
 //! is longer in parts, one for each down that tree and then all of them to all, what is long down a chain: in chunks, each of which
 //! goes on when it has come.
 
-use std::{collections::VecDeque, ops::Range};
+use std::{collections::VecDeque, ops::Range, pin::pin};
 
 use oxshmem_runtime::Result;
 
@@ -53,7 +53,7 @@ impl Wide {
         if self.my_pe != root {
             return here.await;
         }
-        both(self.across(&wire, stands, source), here).await
+        both(pin!(self.across(&wire, stands, source)), pin!(here)).await
     }
 
     /// Brings `data` of the root, whose host is the second, to those that stand for the others.
@@ -63,7 +63,7 @@ impl Wide {
             Shape::Parts => {
                 for start in (0..data.len()).step_by(PIECE) {
                     let piece = data.part(start..(start + PIECE).min(data.len()));
-                    self.in_parts(wire, stands, piece).await?;
+                    Box::pin(self.in_parts(wire, stands, piece)).await?;
                 }
                 Ok(())
             }
@@ -154,7 +154,7 @@ fn relatives(me: usize, k: usize, shape: Shape) -> (Option<usize>, Vec<usize>) {
     match shape {
         Shape::Chain => (parent(me.wrapping_sub(1)), (me + 1..k).take(1).collect()),
         Shape::Binomial | Shape::Parts => {
-            let below = if me == 0 { usize::BITS - 1 } else { me.trailing_zeros() };
+            let below = if me == 0 { k.next_power_of_two() } else { me }.trailing_zeros();
             let children = (0..below).rev().map(|bit| me | 1 << bit).filter(|&child| child < k);
             (parent(me & me.wrapping_sub(1)), children.collect())
         }
@@ -226,7 +226,25 @@ impl<'a> Data<'a> for Apart<'a, '_> {
 
 /// Passes `len` bytes down the tree. The root has them; the others are given them.
 async fn pass_on<'a>(place: &Place, len: usize, data: &mut impl Data<'a>) -> Result<()> {
-    let step = if len <= CHUNK { ONCE } else { FLOW };
+    if len > CHUNK {
+        return Box::pin(pass_on_in_chunks(place, len, data)).await;
+    }
+    if len == 0 {
+        return Ok(());
+    }
+    if let Some(parent) = place.parent
+        && let Some(bytes) = data.receive(parent, ONCE, 0..len)?.await?
+    {
+        data.take(0..len, &bytes);
+    }
+    let sends: Result<Vec<_>> = place.children.iter().map(|&child| data.send(child, ONCE, 0..len)).collect();
+    for sent in sends? {
+        sent.await?;
+    }
+    Ok(())
+}
+
+async fn pass_on_in_chunks<'a>(place: &Place, len: usize, data: &mut impl Data<'a>) -> Result<()> {
     let chunks = || (0..len).step_by(CHUNK).map(|start| start..(start + CHUNK).min(len));
     let mut sends: Vec<Window> = place.children.iter().map(|_| Window::default()).collect();
     let mut coming = VecDeque::new();
@@ -236,7 +254,7 @@ async fn pass_on<'a>(place: &Place, len: usize, data: &mut impl Data<'a>) -> Res
             while coming.len() < WINDOW
                 && let Some(chunk) = ahead.next()
             {
-                coming.push_back(data.receive(parent, step, chunk)?);
+                coming.push_back(data.receive(parent, FLOW, chunk)?);
             }
             // There is one for every chunk.
             let Some(came) = coming.pop_front() else { break };
@@ -245,7 +263,7 @@ async fn pass_on<'a>(place: &Place, len: usize, data: &mut impl Data<'a>) -> Res
             }
         }
         for (&child, sends) in place.children.iter().zip(&mut sends) {
-            sends.add(data.send(child, step, chunk.clone())?).await?;
+            sends.add(data.send(child, FLOW, chunk.clone())?).await?;
         }
     }
     for sends in sends {

@@ -86,11 +86,18 @@ impl Wide {
         }
         let wire = self.wire(group);
         let start = starts[self.my_pe];
-        Direct::new(Work::Collect { start }, signature, source, dest).run(group).await?;
+        // A PE that is alone on its host has its block to itself until it is sent.
+        let alone = (group.n() == 1).then_some(source);
+        if alone.is_none() {
+            Box::pin(Direct::new(Work::Collect { start }, signature, source, dest).run(group)).await?;
+        }
         if group.me() == 0 {
             let blocks = Blocks { wide: self, starts, dest };
             match group.choices.collect_across(dest.len(), self.n_hosts()) {
                 Relay::Rounds => {
+                    if let Some(source) = alone {
+                        group.memory.copy_here(dest.part(start..start + source.len()), source);
+                    }
                     let mine = blocks.read(group, self.party, 0..blocks.len(self.party));
                     let all =
                         bruck(&wire, mine, |party| blocks.len(party), |party| self.leader(party)).await?;
@@ -98,7 +105,7 @@ impl Wide {
                         blocks.write(group, party, 0..bytes.len(), bytes);
                     }
                 }
-                Relay::Ring => ring(&wire, &blocks).await?,
+                Relay::Ring => Box::pin(ring(&wire, &blocks, alone)).await?,
             }
         }
         spread(group, signature, 0, [dest, dest], true).await
@@ -195,8 +202,8 @@ pub(super) async fn bruck(
     Ok(blocks)
 }
 
-/// Passes the blocks of the hosts around a ring, in chunks.
-async fn ring(wire: &Wire<'_>, blocks: &Blocks<'_>) -> Result<()> {
+/// Passes the blocks of the hosts around a ring, in chunks. A leader that is `alone` copies its own block as it sends it.
+async fn ring(wire: &Wire<'_>, blocks: &Blocks<'_>, alone: Option<Span>) -> Result<()> {
     let (group, me, k) = (wire.group, wire.wide.party, wire.wide.n_hosts());
     let chunks = |party: usize| {
         let len = blocks.len(party);
@@ -219,5 +226,13 @@ async fn ring(wire: &Wire<'_>, blocks: &Blocks<'_>) -> Result<()> {
     };
     let neighbours = [1, k - 1].map(|distance| wire.wide.leader((me + distance) % k));
     let coming = (1..k).flat_map(|step| chunks((me + k - step) % k));
-    relay(wire, neighbours, chunks(me).map(going), coming, place, take).await
+    let own = chunks(me).map(|(party, part)| {
+        if let Some(source) = alone {
+            for place in blocks.places(party, part.clone()) {
+                group.memory.copy_here(place, source.part(part.clone()));
+            }
+        }
+        going((party, part))
+    });
+    relay(wire, neighbours, own, coming, place, take).await
 }

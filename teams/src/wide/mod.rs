@@ -22,7 +22,7 @@ mod wire;
 
 use std::{
     future::poll_fn,
-    pin::{Pin, pin},
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -115,7 +115,7 @@ impl Wide {
 
     /// The leader of a host, by its number in the team.
     fn leader(&self, party: usize) -> usize {
-        self.parties.of(party).world_pe(0)
+        self.parties.leader(party)
     }
 
     /// The host of a PE of the team.
@@ -185,7 +185,7 @@ impl Wide {
 pub(crate) async fn guarded<T>(
     group: &Group,
     signature: Signature,
-    collective: impl Future<Output = Result<T>>,
+    collective: Pin<Box<impl Future<Output = Result<T>>>>,
 ) -> Result<T> {
     let Some(wide) = group.wide() else { return collective.await };
     let word = group.word(Flag::Broken.place());
@@ -196,7 +196,7 @@ pub(crate) async fn guarded<T>(
         return collective.await;
     }
     wide.greet(group, signature);
-    let mut collective = Kept { task: Some(Box::pin(collective)), lent: &wide.lent };
+    let mut collective = Kept { task: Some(collective), lent: &wide.lent };
     let mut outcome = None;
     let mut broken = WordWait::default();
     let ended = poll_fn(|cx| {
@@ -247,8 +247,10 @@ impl<F> Drop for Kept<'_, F> {
 }
 
 /// Both, at the same time.
-async fn both(a: impl Future<Output = Result<()>>, b: impl Future<Output = Result<()>>) -> Result<()> {
-    let (mut a, mut b) = (pin!(a), pin!(b));
+async fn both(
+    mut a: Pin<&mut impl Future<Output = Result<()>>>,
+    mut b: Pin<&mut impl Future<Output = Result<()>>>,
+) -> Result<()> {
     let mut left = [true; 2];
     poll_fn(|cx| {
         if left[0]
@@ -277,10 +279,16 @@ async fn spread(
     to_root: ToRoot,
 ) -> Result<()> {
     use crate::direct::{Direct, Work};
+    if group.n() == 1 {
+        if to_root {
+            group.memory.copy_here(dest, source);
+        }
+        return Ok(());
+    }
     if source.len() > STREAM_BULK {
         // What was done before may still be at work on the destinations of others.
         let work = Work::Broadcast { root, to_root, are_ready: false };
-        return Direct::new(work, signature, source, dest).run(group).await;
+        return Box::pin(Direct::new(work, signature, source, dest).run(group)).await;
     }
     let dest = if to_root || group.me() != root { dest } else { source };
     let mut message = Stream::new(signature, root, source, dest);
@@ -289,6 +297,9 @@ async fn spread(
 
 /// Tells the PEs of this host that the leader has done what it had to do.
 async fn release(group: &Group, signature: Signature) -> Result<()> {
+    if group.n() == 1 {
+        return Ok(());
+    }
     let mut notice = Stream::notice(group, signature, 0);
     poll_fn(|cx| notice.poll(group, || cx.waker().clone())).await
 }

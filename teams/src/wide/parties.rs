@@ -47,6 +47,14 @@ impl Parties {
         }
     }
 
+    /// The first member of one.
+    pub(super) fn leader(&self, party: usize) -> usize {
+        match self {
+            Self::World { hosts, .. } => hosts.leader_of(party),
+            Self::Listed { parties, .. } => parties[party].world_pe(0),
+        }
+    }
+
     /// The members of one.
     pub(super) fn of(&self, party: usize) -> Members {
         match self {

@@ -2,6 +2,8 @@
 //! tell their hosts. What is short goes by recursive doubling, what is longer by halving and doubling, what is long around a ring,
 //! in parts. Every element is combined in one order only, so that all PEs get the same bits.
 
+use std::ops::Range;
+
 use oxshmem_runtime::Result;
 
 use super::{
@@ -33,22 +35,23 @@ impl Wide {
             return self.sync_for(group, signature).await;
         }
         let wire = self.wire(group);
-        reduce_here(group, signature, kernel, [source, dest]).await?;
+        let mine = reduce_here(group, signature, kernel, [source, dest]).await?;
         if group.me() == 0 {
+            let spans = |range: Range<usize>| [mine, dest].map(|span| span.part(range.clone()));
             match group.choices.reduce_across(dest.len(), self.n_hosts()) {
-                Fold::Doubling => in_rounds(&wire, kernel, dest, false).await?,
+                Fold::Doubling => in_rounds(&wire, kernel, [mine, dest], false).await?,
                 Fold::Halving => {
                     for start in (0..dest.len()).step_by(PIECE) {
-                        let piece = dest.part(start..(start + PIECE).min(dest.len()));
-                        in_rounds(&wire, kernel, piece, true).await?;
+                        let piece = spans(start..(start + PIECE).min(dest.len()));
+                        Box::pin(in_rounds(&wire, kernel, piece, true)).await?;
                     }
                 }
                 Fold::Ring => {
                     // Some at a time, since what comes is kept until this leader's own has gone.
                     let step = PARTS * CHUNK * self.n_hosts();
                     for start in (0..dest.len()).step_by(step) {
-                        let part = dest.part(start..(start + step).min(dest.len()));
-                        ring(&wire, kernel, part).await?;
+                        let part = spans(start..(start + step).min(dest.len()));
+                        Box::pin(ring(&wire, kernel, part)).await?;
                     }
                 }
             }
@@ -57,23 +60,23 @@ impl Wide {
     }
 }
 
-/// Combines the sources of this host's PEs in the destination of the first. What the others have in theirs is unspecified.
+/// Combines the sources of this host's PEs, in the destination of the first. What the others have in theirs is unspecified. Where it is
+/// then: a PE that is alone on its host has it in its source, from which it need not be copied.
 async fn reduce_here(
     group: &Group,
     signature: Signature,
     kernel: &'static Kernel,
     [source, dest]: [Span; 2],
-) -> Result<()> {
+) -> Result<Span> {
     match group.choices.reduce(source.len()) {
-        _ if group.n() == 1 => {
-            group.memory.copy(dest, group.here(), source, group.here());
-            Ok(())
-        }
+        _ if group.n() == 1 => return Ok(source),
         Plan::Exchange(mode, capacity) => {
-            in_parts(group, mode, Deal::Reduce(kernel), signature, [source, dest], capacity).await
+            let deal = Deal::Reduce(kernel);
+            Box::pin(in_parts(group, mode, deal, signature, [source, dest], capacity)).await?;
         }
-        _ => Direct::new(Work::ReduceToFirst(kernel), signature, source, dest).run(group).await,
+        _ => Box::pin(Direct::new(Work::ReduceToFirst(kernel), signature, source, dest).run(group)).await?,
     }
+    Ok(dest)
 }
 
 /// Recursive doubling between the leaders: log₂ k rounds, in each of which one merges what it has with what another has,
@@ -108,34 +111,39 @@ pub(crate) async fn doubling(
     Ok(mine)
 }
 
-/// Reduction of the leaders' `dest` by recursive doubling, where that lies. For what is longer by halves: in each of log₂ k rounds leaders
-/// give each other the half of what they still combine that the other is to go on with, and in as many more what has come of it. So
-/// every byte travels twice, however many hosts there are.
-async fn in_rounds(wire: &Wire<'_>, kernel: &Kernel, dest: Span, by_halves: bool) -> Result<()> {
+/// Reduction of what the leaders have to `dest` by recursive doubling, where that lies. For what is longer by halves: in each of log₂ k
+/// rounds leaders give each other the half of what they still combine that the other is to go on with, and in as many more what has
+/// come of it. So every byte travels twice, however many hosts there are.
+async fn in_rounds(
+    wire: &Wire<'_>,
+    kernel: &Kernel,
+    [mut mine, dest]: [Span; 2],
+    by_halves: bool,
+) -> Result<()> {
     let (pairs, memory) = (Pairing::new(wire), &wire.group.memory);
     match pairs.folded(wire) {
         Some(Folded::Over(with)) => {
-            wire.send_from(with, EXTRA, dest)?.await?;
+            wire.send_from(with, EXTRA, mine)?.await?;
             return take(wire, wire.receive_to(with, RESULT, dest)?, dest).await;
         }
         Some(Folded::Into(with)) => {
             let came = wire.receive(with, EXTRA, dest.len())?.await?;
-            memory.combine(kernel, Side::Behind, &came, dest);
+            memory.combine(kernel, Side::Behind, &came, [mine, dest]);
+            mine = dest;
         }
         None => {}
     }
     let side = |round| if pairs.is_first(round) { Side::Behind } else { Side::Before };
     if by_halves {
-        // What this leader goes on with, and what it has given away in each round.
+        // What this leader goes on with, where that is and where it comes, and where comes what it has given away in each round.
         let (mut keeps, mut given) = (dest, Vec::new());
         for round in (0..pairs.rounds).rev() {
-            let halves = halves(keeps);
             let (keep, give) = if pairs.is_first(round) { (0, 1) } else { (1, 0) };
-            let [keep, give] = [keep, give].map(|half| halves[half]);
-            let came = swap(wire, pairs.with(wire, round), give, keep.len(), round.into()).await?;
-            memory.combine(kernel, side(round), &came, keep);
-            given.push(give);
-            keeps = keep;
+            let [has, comes] = [mine, keeps].map(halves);
+            let came = swap(wire, pairs.with(wire, round), has[give], has[keep].len(), round.into()).await?;
+            memory.combine(kernel, side(round), &came, [has[keep], comes[keep]]);
+            given.push(comes[give]);
+            (keeps, mine) = (comes[keep], comes[keep]);
         }
         for (round, give) in (0..pairs.rounds).zip(given.into_iter().rev()) {
             let (other, step) = (pairs.with(wire, round), u64::from(pairs.rounds + round));
@@ -150,8 +158,9 @@ async fn in_rounds(wire: &Wire<'_>, kernel: &Kernel, dest: Span, by_halves: bool
         }
     } else {
         for round in 0..pairs.rounds {
-            let came = swap(wire, pairs.with(wire, round), dest, dest.len(), round.into()).await?;
-            memory.combine(kernel, side(round), &came, dest);
+            let came = swap(wire, pairs.with(wire, round), mine, dest.len(), round.into()).await?;
+            memory.combine(kernel, side(round), &came, [mine, dest]);
+            mine = dest;
         }
     }
     match pairs.folded(wire) {
@@ -237,31 +246,33 @@ impl Pairing {
     }
 }
 
-/// Reduction of the leaders' `dest` by a ring: parts go around once to be combined, and once to be handed out, in chunks.
-async fn ring(wire: &Wire<'_>, kernel: &Kernel, dest: Span) -> Result<()> {
+/// Reduction of what the leaders have to `dest` by a ring: parts go around once to be combined, and once to be handed out, in chunks.
+async fn ring(wire: &Wire<'_>, kernel: &Kernel, [mine, dest]: [Span; 2]) -> Result<()> {
     let (memory, me, k) = (&wire.group.memory, wire.wide.party, wire.wide.n_hosts());
     let chunks = |index: usize| {
-        let part = dest.part(chunk(dest.len(), index % k, k));
-        (0..part.len()).step_by(CHUNK).map(move |start| part.part(start..(start + CHUNK).min(part.len())))
+        let part = chunk(dest.len(), index % k, k);
+        part.clone().step_by(CHUNK).map(move |start| start..(start + CHUNK).min(part.end))
     };
     // What comes in the last of the first k - 1 rounds is complete with this host's: it began at the right neighbour.
     let coming = (1..2 * k - 1).flat_map(|round| chunks(me + 2 * k - round).map(move |part| (round, part)));
-    let place = |&(round, part): &(usize, Span)| match round < k {
+    let place = |(round, part): &(usize, Range<usize>)| match *round < k {
         true => Place::Apart(part.len()),
-        false => Place::There(part),
+        false => Place::There(dest.part(part.clone())),
     };
-    let take = |(round, part): (usize, Span), came: Option<Buffer>| {
+    let take = |(round, part): (usize, Range<usize>), came: Option<Buffer>| {
+        let [mine, dest] = [mine, dest].map(|span| span.part(part.clone()));
         match came {
             Some(mut came) if round + 1 < k => {
-                memory.combine_to(kernel, &mut came, part);
+                memory.combine_to(kernel, &mut came, mine);
                 return Some(Going::Is(came));
             }
-            Some(came) if round < k => memory.combine(kernel, Side::Before, &came, part),
-            Some(came) => memory.write(part, &came),
+            Some(came) if round < k => memory.combine(kernel, Side::Before, &came, [mine, dest]),
+            Some(came) => memory.write(dest, &came),
             None => {}
         }
-        (round + 2 < 2 * k).then_some(Going::Lies(part))
+        (round + 2 < 2 * k).then_some(Going::Lies(dest))
     };
     let neighbours = [1, k - 1].map(|distance| wire.wide.leader((me + distance) % k));
-    relay(wire, neighbours, chunks(me).map(Going::Lies), coming, place, take).await
+    let own = chunks(me).map(|part| Going::Lies(mine.part(part)));
+    relay(wire, neighbours, own, coming, place, take).await
 }

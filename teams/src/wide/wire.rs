@@ -12,7 +12,7 @@
 
 use std::{
     collections::VecDeque,
-    ops::{Deref, DerefMut, Range, RangeInclusive},
+    ops::{Deref, DerefMut, Range},
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -70,19 +70,16 @@ struct Line([u8; 64]);
 impl Buffer {
     /// So many zeros.
     pub(crate) fn new(len: usize) -> Self {
-        Self { lines: bytemuck::zeroed_vec(len.div_ceil(size_of::<Line>())), len }
+        Self { lines: zeros(len), len }
     }
 
     /// So many bytes, whatever they are: of a buffer that somebody has dropped, since a system takes longer to give new memory than to
     /// bring what comes to it.
     pub(super) fn any(len: usize) -> Self {
-        if !KEPT.contains(&len) {
-            return Self::new(len);
-        }
-        let spare = spare().pop();
-        let mut buffer = spare.map_or_else(|| Self::new(CHUNK), |lines| Self { lines, len });
-        buffer.len = len;
-        buffer
+        let Some((kept, room)) = kept(len) else { return Self::new(len) };
+        let spare = kept.spare().pop();
+        let lines = spare.unwrap_or_else(|| zeros(room));
+        Self { lines, len }
     }
 
     /// A copy of bytes.
@@ -109,15 +106,35 @@ impl Buffer {
     }
 }
 
-/// Buffers for messages of these lengths are kept, a few of them.
-const KEPT: RangeInclusive<usize> = CHUNK / 4..=CHUNK;
+fn zeros(len: usize) -> Vec<Line> {
+    bytemuck::zeroed_vec(len.div_ceil(size_of::<Line>()))
+}
+
+/// Buffers that were dropped, a few of them, which all have room for as much.
+struct Kept(Mutex<Vec<Vec<Line>>>);
+
 const SPARE: usize = 4 * WINDOW;
 
-/// All of them have room for a chunk.
-fn spare() -> MutexGuard<'static, Vec<Vec<Line>>> {
-    static SPARE: Mutex<Vec<Vec<Line>>> = Mutex::new(Vec::new());
-    SPARE.lock().unwrap_or_else(PoisonError::into_inner)
+impl Kept {
+    fn spare(&self) -> MutexGuard<'_, Vec<Vec<Line>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
+
+/// Those for messages of so many bytes, and how many they have room for, if such are kept: chunks, and what is so short that most of
+/// what a message costs would be its memory.
+fn kept(len: usize) -> Option<(&'static Kept, usize)> {
+    static SHORT: Kept = Kept(Mutex::new(Vec::new()));
+    static CHUNKS: Kept = Kept(Mutex::new(Vec::new()));
+    match len {
+        1..=FEW => Some((&SHORT, FEW)),
+        _ if (CHUNK / 4..=CHUNK).contains(&len) => Some((&CHUNKS, CHUNK)),
+        _ => None,
+    }
+}
+
+/// A hello with one word.
+const FEW: usize = size_of::<Line>();
 
 impl Clone for Buffer {
     fn clone(&self) -> Self {
@@ -127,8 +144,9 @@ impl Clone for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if size_of_val(&*self.lines) == CHUNK {
-            let mut spare = spare();
+        let room = size_of_val(&*self.lines);
+        if let Some((kept, _)) = kept(room).filter(|&(_, its)| its == room) {
+            let mut spare = kept.spare();
             if spare.len() < SPARE {
                 spare.push(std::mem::take(&mut self.lines));
             }

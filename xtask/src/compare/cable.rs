@@ -35,6 +35,8 @@ impl Cable {
             format!("link add {a} netns {a} type veth peer name {b} netns {b}"),
         ];
         for (end, name) in cable.names.iter().enumerate() {
+            // What a process sends to its own host's address goes by this one.
+            steps.push(format!("-n {name} link set lo up"));
             steps.push(format!("-n {name} addr add {NETWORK}.{}/24 dev {name}", end + 1));
             steps.push(format!("-n {name} link set {name} up"));
         }
