@@ -165,6 +165,12 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     /// `from` must be readable for `len` bytes until then.
     unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done);
 
+    /// The same for a message so short that it is copied at once, and nothing has to be kept for it. Of another one nothing is sent,
+    /// and `None` returned.
+    fn send_short(&self, _pe: usize, _tag: u64, _bytes: &[u8]) -> Option<Result<()>> {
+        None
+    }
+
     /// Receives a message that `pe` has sent or will send; `done` is told its length when it is there.
     /// A message longer than `len` is an error.
     ///

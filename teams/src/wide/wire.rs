@@ -168,16 +168,26 @@ impl DerefMut for Buffer {
     }
 }
 
-/// A message on its way. It goes on if this is dropped.
+/// A message on its way, or one that has left. It goes on if this is dropped.
 #[derive(Debug)]
 #[must_use = "it has arrived once this is awaited"]
-pub(super) struct Message<T>(Arc<Flight<Result<T>>>);
+pub(super) enum Message<T> {
+    Aloft(Arc<Flight<Result<T>>>),
+    Left(Result<T>),
+    Taken,
+}
 
-impl<T> Future for Message<T> {
+impl<T: Unpin> Future for Message<T> {
     type Output = Result<T>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.poll(cx)
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Self::Aloft(flight) = &*self {
+            return flight.poll(cx);
+        }
+        match std::mem::replace(&mut *self, Self::Taken) {
+            Self::Left(outcome) => Poll::Ready(outcome),
+            Self::Aloft(_) | Self::Taken => panic!("a message was awaited after it had come"),
+        }
     }
 }
 
@@ -272,8 +282,7 @@ impl<'a> Wire<'a> {
     }
 
     /// Sends to a PE of the team, on another host.
-    pub(super) fn send(&self, pe: usize, step: u64, bytes: impl Into<Arc<Buffer>>) -> Result<Message<()>> {
-        let bytes: Arc<Buffer> = bytes.into();
+    pub(super) fn send(&self, pe: usize, step: u64, bytes: Buffer) -> Result<Message<()>> {
         let short = can_go_with_hello(step, bytes.len()).then_some(&bytes[..]);
         match self.wide.hello.take_along(self, pe, self.tag | step, short) {
             Some(with_hello) => with_hello,
@@ -282,26 +291,22 @@ impl<'a> Wire<'a> {
     }
 
     /// The same in a message of its own.
-    pub(super) fn send_alone(
-        &self,
-        pe: usize,
-        step: u64,
-        bytes: impl Into<Arc<Buffer>>,
-    ) -> Result<Message<()>> {
+    pub(super) fn send_alone(&self, pe: usize, step: u64, bytes: Buffer) -> Result<Message<()>> {
         debug_assert!(step <= HELLO);
         self.group.count_message();
-        let bytes: Arc<Buffer> = bytes.into();
+        let (to, net) = (self.wide.members.world_pe(pe), self.net()?);
+        if let Some(sent) = net.send_short(to, self.tag | step, &bytes) {
+            return Ok(Message::Left(sent));
+        }
         let flight = Arc::new(Flight::default());
         let (landing, from, len) = (Arc::clone(&flight), bytes.as_ptr(), bytes.len());
         let done = Box::new(move |sent| {
             drop(bytes);
             landing.land(sent);
         });
-        let to = self.wide.members.world_pe(pe);
-        let net = self.net()?;
-        // SAFETY: `done` owns the bytes, which nobody changes while they are shared.
+        // SAFETY: `done` owns the bytes, which stay where they are when it moves.
         unsafe { net.send(to, self.tag | step, from, len, done) };
-        Ok(Message(flight))
+        Ok(Message::Aloft(flight))
     }
 
     /// Sends bytes of this PE's symmetric memory to a PE of the team, on another host. They must stay as they are until they have
@@ -321,7 +326,7 @@ impl<'a> Wire<'a> {
         let (to, net) = (self.wide.members.world_pe(pe), self.net()?);
         // SAFETY: a span is in bounds, and the memory stays mapped until the network has ended.
         unsafe { net.send(to, self.tag | step, self.group.memory.here(from), from.len(), done) };
-        Ok(Message(flight))
+        Ok(Message::Aloft(flight))
     }
 
     /// Receives bytes from a PE of the team, on another host, for that place in this PE's symmetric memory.
@@ -341,7 +346,7 @@ impl<'a> Wire<'a> {
         // SAFETY: a span is in bounds, and the memory stays mapped until the network has ended. Nobody has a reference to it that the
         // other PE might not write behind.
         unsafe { net.receive(from, self.tag | step, self.group.memory.here(to), len, done) };
-        Ok(Delivery::There(Message(flight)))
+        Ok(Delivery::There(Message::Aloft(flight)))
     }
 
     fn net(&self) -> Result<&'a dyn Net> {
@@ -383,7 +388,7 @@ impl<'a> Wire<'a> {
         let net = self.net()?;
         // SAFETY: `done` owns the buffer, whose bytes stay where they are when it moves.
         unsafe { net.receive(from, self.tag | step, to, len, done) };
-        Ok(Message(flight))
+        Ok(Message::Aloft(flight))
     }
 
     /// Sends to one PE and receives from another at the same time.

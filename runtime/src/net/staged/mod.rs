@@ -546,6 +546,10 @@ unsafe impl Net for Staged {
         unsafe { self.0.below.send(pe, tag, from, len, done) }
     }
 
+    fn send_short(&self, pe: usize, tag: u64, bytes: &[u8]) -> Option<Result<()>> {
+        self.0.below.send_short(pe, tag, bytes)
+    }
+
     unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
         // SAFETY: passed on to the caller.
         unsafe { self.0.below.receive(pe, tag, to, len, done) }

@@ -37,7 +37,7 @@ pub(super) const GO: c_uint = 17;
 pub(super) const TAKEN: c_uint = 18;
 
 /// Up to so many bytes are copied to words, of which the last ones say what a header does for others.
-const SHORT: usize = 2 << 10;
+pub(super) const SHORT: usize = 2 << 10;
 
 /// Who sent it, and the tag.
 type Key = (usize, u64);
@@ -230,13 +230,8 @@ impl Worker {
     /// `from` must be readable until `done` is told.
     pub(super) unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done) {
         if len <= SHORT {
-            let mut words = vec![0u64; len.div_ceil(size_of::<u64>()) + 2];
-            // SAFETY: the caller's bytes are readable, and the words have room for them.
-            unsafe { words.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(from, len) };
-            let end = words.len();
-            words[end - 2..].copy_from_slice(&[tag, (self.me as u64) << u32::BITS | len as u64]);
-            // The caller's memory is free again.
-            return done(self.say(pe, SHORT_MESSAGE, Operation::new(Kind::Words(words))));
+            // SAFETY: passed on to the caller, whose memory is free again then.
+            return done(unsafe { self.send_short(pe, tag, from, len) });
         }
         let bytes = Bytes { at: from.cast_mut(), len };
         if self.puts_by_message(pe) {
@@ -278,6 +273,19 @@ impl Worker {
                 ucx.ucp_am_send_nbx(peer.endpoint, MESSAGE, header, head, from.cast(), len, &params)
             }
         });
+    }
+
+    /// Sends a short message.
+    ///
+    /// # Safety
+    /// `from` must be readable for the time of the call.
+    pub(super) unsafe fn send_short(&self, pe: usize, tag: u64, from: *const u8, len: usize) -> Result<()> {
+        let mut words = vec![0u64; len.div_ceil(size_of::<u64>()) + 2];
+        // SAFETY: the caller's bytes are readable, and the words have room for them.
+        unsafe { words.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(from, len) };
+        let end = words.len();
+        words[end - 2..].copy_from_slice(&[tag, (self.me as u64) << u32::BITS | len as u64]);
+        self.say(pe, SHORT_MESSAGE, Operation::new(Kind::Words(words)))
     }
 
     /// # Safety

@@ -187,6 +187,12 @@ unsafe impl Net for UcxNet {
         unsafe { self.worker.send(pe, tag, from, len, done) }
     }
 
+    fn send_short(&self, pe: usize, tag: u64, bytes: &[u8]) -> Option<Result<()>> {
+        // SAFETY: a slice is readable.
+        (bytes.len() <= messages::SHORT)
+            .then(|| unsafe { self.worker.send_short(pe, tag, bytes.as_ptr(), bytes.len()) })
+    }
+
     unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
         // SAFETY: the caller keeps `to` until `done` is told.
         unsafe { self.worker.receive(pe, tag, to, len, done) }
