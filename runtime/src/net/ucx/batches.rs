@@ -6,43 +6,25 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    ffi::{c_uint, c_void},
     hash::BuildHasherDefault,
-    ptr,
     sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
-use ucx_sys::*;
-
 use super::{
-    bulk::{DATA, Gets, PART, PUT, WANTED, Wanted, data_came, part_came, put_came},
-    calls::sending,
-    fetches::{Answer, Fetches, Question},
-    messages::{
-        FIRST, GO, Go, MESSAGE, MORE, PROMISE, Promise, SHORT_MESSAGE, TAKEN, Taken, first_came,
-        message_came, more_came, short_message_came,
-    },
-    offers::{Bytes, Offered, is_offer},
-    open::check,
+    arrivals::{ANSWER, APPLIED, Arrival, BATCH, GOODBYE, Note, QUESTION, SHORT_BATCH, WORD, with_words},
+    bulk::Gets,
+    departures::Form,
+    fetches::Fetches,
+    offers::{Bytes, Offer, Offered},
     operation::{Kind, Operation},
-    said::was_said,
-    worker::{Inner, News, NumberHasher, Peer, Worker},
+    worker::{Inner, News, NumberHasher, Worker},
 };
 use crate::{
     Result,
     executor::Failure,
     net::{Batch, Done, apply},
 };
-
-/// Names of the active messages.
-const BATCH: c_uint = 1;
-const APPLIED: c_uint = 2;
-const QUESTION: c_uint = 3;
-const ANSWER: c_uint = 4;
-const GOODBYE: c_uint = 5;
-const SHORT_BATCH: c_uint = 6;
-pub(super) const SAID: c_uint = 7;
 
 /// Bytes below which a batch carries its stamp in its last word. A message without a header goes to TCP in one
 /// piece, by a cheaper system call; for a longer one, whose data UCX may offer, it has to be known first who sends it.
@@ -147,7 +129,6 @@ impl Gate {
         pes.into_iter().flat_map(|pe| self.fail(pe)).collect()
     }
 
-    /// `pe` has applied `count` batches.
     /// Whether there is anything to be sent or fetched that other PEs wait for.
     fn owes(&self) -> bool {
         !(self.owed.is_empty()
@@ -156,6 +137,7 @@ impl Gate {
             && self.gets.owes_none())
     }
 
+    /// `pe` has applied `count` batches. Whom to tell.
     fn applied(&mut self, pe: usize, count: u64) -> Vec<Done> {
         let line = self.lines.entry(pe).or_default();
         line.applied = line.applied.max(count);
@@ -173,49 +155,6 @@ impl Gate {
 }
 
 impl Worker {
-    /// From now on active messages are understood.
-    pub(super) fn accept_batches(&self) -> Result<()> {
-        let handlers: [(c_uint, ucp_am_recv_callback_t); 18] = [
-            (BATCH, Some(batch_came)),
-            (SHORT_BATCH, Some(short_batch_came)),
-            (APPLIED, Some(came::<2, Applied>)),
-            (QUESTION, Some(came::<5, Question>)),
-            (ANSWER, Some(came::<2, Answer>)),
-            (GOODBYE, Some(came::<1, Goodbye>)),
-            (SAID, Some(was_said)),
-            (PUT, Some(put_came)),
-            (WANTED, Some(came::<4, Wanted>)),
-            (PART, Some(part_came)),
-            (DATA, Some(data_came)),
-            (SHORT_MESSAGE, Some(short_message_came)),
-            (MESSAGE, Some(message_came)),
-            (FIRST, Some(first_came)),
-            (MORE, Some(more_came)),
-            (PROMISE, Some(came::<4, Promise>)),
-            (GO, Some(came::<2, Go>)),
-            (TAKEN, Some(came::<2, Taken>)),
-        ];
-        for (id, cb) in handlers {
-            let params = ucp_am_handler_param_t {
-                field_mask: (UCP_AM_HANDLER_PARAM_FIELD_ID
-                    | UCP_AM_HANDLER_PARAM_FIELD_FLAGS
-                    | UCP_AM_HANDLER_PARAM_FIELD_CB
-                    | UCP_AM_HANDLER_PARAM_FIELD_ARG)
-                    .into(),
-                id,
-                flags: UCP_AM_FLAG_WHOLE_MSG,
-                cb,
-                arg: ptr::from_ref(self).cast_mut().cast(),
-            };
-            // SAFETY: the worker is open and not used by anybody yet; handlers run inside of its progress, which ends
-            // before this goes.
-            check(self.ucx(), "take active messages", unsafe {
-                self.ucx().ucp_worker_set_am_recv_handler(self.handle(), &params)
-            })?;
-        }
-        Ok(())
-    }
-
     /// Has `pe` apply a batch.
     pub(super) fn send_batch(&self, pe: usize, batch: Batch) -> Result<()> {
         let number = self.announce_batch(pe, &batch);
@@ -249,16 +188,11 @@ impl Worker {
             words.push(stamp);
             self.say(pe, SHORT_BATCH, Operation::new(Kind::Words(words)))
         } else {
-            let (from, len) = (words.as_ptr(), size_of_val(&*words));
-            let operation = Operation::new(Kind::Words(words)).with_header([stamp, 0, 0, 0]);
-            self.start(pe, operation, |ucx, peer, operation| {
-                // SAFETY: header and words are the operation's, which stays until UCX has let go of it.
-                unsafe {
-                    let header = (&raw const (*operation).header).cast();
-                    let head = size_of::<u64>();
-                    let params = sending(operation);
-                    ucx.ucp_am_send_nbx(peer.endpoint, BATCH, header, head, from.cast(), len, &params)
-                }
+            let (from, len) = (words.as_ptr().cast(), size_of_val(&*words));
+            let operation = Operation::new(Kind::Words(words)).with_header([stamp]);
+            self.start(pe, operation, |_, peer, operation| {
+                // SAFETY: the words are the operation's.
+                unsafe { self.send_bytes(peer, BATCH, operation, from, len, Form::Free) }
             })
         };
         if started.is_err() {
@@ -348,30 +282,6 @@ impl Worker {
         self.say(pe, QUESTION, Operation::note(question))
     }
 
-    /// Sends the words of an operation, which come as data, and never as an offer of it.
-    pub(super) fn say(&self, pe: usize, id: c_uint, operation: Box<Operation>) -> Result<()> {
-        self.start(pe, operation, |_, peer, operation| self.send_words(peer, id, operation))
-    }
-
-    /// Hands them to UCX. Called with the lock held.
-    fn send_words(&self, peer: &Peer, id: c_uint, operation: *mut Operation) -> ucs_status_ptr_t {
-        let mut params = sending(operation);
-        params.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-        params.flags = UCP_AM_SEND_FLAG_EAGER;
-        // SAFETY: the words are the operation's, which stays until UCX has let go of it.
-        unsafe {
-            let (from, len) = if peer.by_message {
-                params.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
-                params.datatype = self.words;
-                (operation.cast_const().cast(), 1)
-            } else {
-                let words = (*operation).words();
-                (words.as_ptr().cast(), size_of_val(words))
-            };
-            self.ucx().ucp_am_send_nbx(peer.endpoint, id, ptr::null(), 0, from, len, &params)
-        }
-    }
-
     /// Answers PEs that have asked, as far as this one is connected to them; the others are left to `reply`. Called
     /// with the lock held, which would only cost them time to give back and take again.
     pub(super) fn answer(&self, inner: &Inner) {
@@ -429,63 +339,44 @@ impl Worker {
 }
 
 /// A batch has come, or is offered.
-unsafe extern "C" fn batch_came(
-    worker: *mut c_void,
-    header: *const c_void,
-    header_len: usize,
-    data: *mut c_void,
-    len: usize,
-    param: *const ucp_am_recv_param_t,
-) -> ucs_status_t {
-    // SAFETY: UCX passes what `accept_batches` gave it, and what a PE has sent, for the time of the call.
-    let (worker, stamp, is_offer) =
-        unsafe { (&*worker.cast::<Worker>(), words_of::<1>(header, header_len), is_offer(param)) };
-    let Some([stamp]) = stamp else { return UCS_OK };
-    if is_offer {
-        tracing::trace!(target: "oxshmem::net", from = stamp as u32, bytes = len, "a batch is offered");
-        let mut words = vec![0u64; len.div_ceil(size_of::<u64>())];
-        let to = Bytes { at: words.as_mut_ptr().cast(), len };
-        let offered = Offered::new(data, stamp as u32 as usize, to, Kind::Arriving { stamp, words });
-        worker.gate().offered.push(offered);
-        worker.has_news();
-        return UCS_INPROGRESS;
+pub(super) struct Batched;
+
+impl Arrival for Batched {
+    fn came(worker: &Worker, header: &[u64], data: &[u8]) {
+        if let &[stamp] = header {
+            with_words(data, |words| worker.perform(stamp, words));
+        }
     }
-    // SAFETY: UCX lends `len` bytes for the time of the call.
-    unsafe { with_words(data, len, |words| worker.perform(stamp, words)) };
-    UCS_OK
+
+    fn offered(worker: &Worker, header: &[u64], offer: Offer) -> bool {
+        let &[stamp] = header else { return false };
+        let (from, len) = (stamp as u32 as usize, offer.len());
+        tracing::trace!(target: "oxshmem::net", from, bytes = len, "a batch is offered");
+        let mut words = vec![0u64; len.div_ceil(WORD)];
+        let to = Bytes { at: words.as_mut_ptr().cast(), len };
+        worker.gate().offered.push(Offered::new(offer, from, to, Kind::Arriving { stamp, words }));
+        worker.has_news();
+        true
+    }
 }
 
 /// A batch has come that says at its end who has sent it.
-unsafe extern "C" fn short_batch_came(
-    worker: *mut c_void,
-    _header: *const c_void,
-    _header_len: usize,
-    data: *mut c_void,
-    len: usize,
-    _param: *const ucp_am_recv_param_t,
-) -> ucs_status_t {
-    // SAFETY: as in `batch_came`; it was sent as data that is not only offered.
-    unsafe {
-        let worker = &*worker.cast::<Worker>();
-        with_words(data, len, |words| {
+pub(super) struct ShortBatched;
+
+impl Arrival for ShortBatched {
+    fn came(worker: &Worker, _header: &[u64], data: &[u8]) {
+        with_words(data, |words| {
             if let Some((&stamp, words)) = words.split_last() {
                 worker.perform(stamp, words);
             }
         });
     }
-    UCS_OK
-}
-
-/// What a message of `N` words does. Called inside of UCX, under the worker's lock: nobody is told of anything yet.
-pub(super) trait Message<const N: usize> {
-    /// It has come.
-    fn came(worker: &Worker, words: [u64; N]);
 }
 
 /// A PE says up to which number it has applied all batches.
-struct Applied;
+pub(super) struct Applied;
 
-impl Message<2> for Applied {
+impl Note<2> for Applied {
     fn came(worker: &Worker, [from, count]: [u64; 2]) {
         let over = worker.gate().applied(from as usize, count);
         over.into_iter().for_each(|done| worker.note(News::Over(done)));
@@ -493,61 +384,12 @@ impl Message<2> for Applied {
 }
 
 /// A PE has left.
-struct Goodbye;
+pub(super) struct Goodbye;
 
-impl Message<1> for Goodbye {
+impl Note<1> for Goodbye {
     fn came(worker: &Worker, [from]: [u64; 1]) {
         worker.ends().left.insert(from as usize);
     }
-}
-
-/// A message of a few words has come. One of another length is not from a PE of this build, and is ignored.
-unsafe extern "C" fn came<const N: usize, M: Message<N>>(
-    worker: *mut c_void,
-    _header: *const c_void,
-    _header_len: usize,
-    data: *mut c_void,
-    len: usize,
-    _param: *const ucp_am_recv_param_t,
-) -> ucs_status_t {
-    // SAFETY: as in `short_batch_came`.
-    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(data, len)) };
-    if let Some(words) = words {
-        M::came(worker, words);
-    }
-    UCS_OK
-}
-
-/// The words of a message, if it has so many.
-///
-/// # Safety
-/// `data` must be readable for `len` bytes.
-pub(super) unsafe fn words_of<const N: usize>(data: *const c_void, len: usize) -> Option<[u64; N]> {
-    let mut words = [0; N];
-    (len == size_of_val(&words)).then(|| {
-        // SAFETY: as long as the words, which any bytes are; it may lie anywhere.
-        unsafe { ptr::copy_nonoverlapping(data.cast::<u8>(), words.as_mut_ptr().cast(), len) };
-        words
-    })
-}
-
-/// Hands the words of a message on, wherever UCX has put it.
-///
-/// # Safety
-/// `data` must be readable for `len` bytes.
-unsafe fn with_words(data: *const c_void, len: usize, take: impl FnOnce(&[u64])) {
-    let len = len / size_of::<u64>();
-    if data.addr().is_multiple_of(align_of::<u64>()) {
-        // SAFETY: readable, as the caller says, and any bytes are words.
-        return take(unsafe { std::slice::from_raw_parts(data.cast(), len) });
-    }
-    let mut words = Vec::<u64>::with_capacity(len);
-    // SAFETY: as above; the vector has room for as many bytes, all of which are written before they count.
-    unsafe {
-        ptr::copy_nonoverlapping(data.cast::<u8>(), words.as_mut_ptr().cast(), len * size_of::<u64>());
-        words.set_len(len);
-    }
-    take(&words);
 }
 
 #[cfg(test)]

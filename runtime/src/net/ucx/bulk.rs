@@ -7,20 +7,16 @@
 //! The last pieces of a very long put come after what is sent later. So an operation that reads from a PE begins when the very long puts
 //! and batches that were sent there before have been applied.
 
-use std::{
-    collections::HashMap,
-    ffi::{c_uint, c_void},
-    hash::BuildHasherDefault,
-    sync::atomic::Ordering,
-};
+use std::{collections::HashMap, hash::BuildHasherDefault, sync::atomic::Ordering};
 
 use ucx_sys::*;
 
 use super::{
-    batches::{Message, stamp, words_of},
-    calls::sending,
+    arrivals::{Arrival, Note, PUT, WANTED},
+    batches::stamp,
+    departures::Form,
     offers::Bytes,
-    operation::{Kind, Operation, Update},
+    operation::{Header, Kind, Operation, Update},
     pieces::{IN_ORDER, PIECE, What},
     worker::{News, NumberHasher, Worker},
 };
@@ -31,12 +27,6 @@ use crate::{
     net::{Batch, Done, Spot},
     transport::Signal,
 };
-
-/// Names of the active messages.
-pub(super) const PUT: c_uint = 8;
-pub(super) const WANTED: c_uint = 9;
-pub(super) const DATA: c_uint = 10;
-pub(super) const PART: c_uint = 13;
 
 /// A get that waits for its data.
 struct Asked {
@@ -94,17 +84,11 @@ impl Worker {
             unsafe { self.send_in_pieces(to.pe, Bytes { at: from.cast_mut(), len }, what, operation) };
             return Ok(());
         }
-        let [entry, operand] = then.unwrap_or_default();
-        let operation = operation.with_header([stamp, to.offset as u64, entry, operand]);
-        let head = size_of::<u64>() * if then.is_some() { 4 } else { 2 };
+        let operation = operation.with_header(put_header(stamp, to.offset as u64, then));
         let mut is_sent = false;
-        let started = self.start(to.pe, operation, |ucx, peer, operation| {
-            // SAFETY: the header is the operation's, and `from` the caller's: both stay until UCX has let go of them.
-            let status = unsafe {
-                let header = (&raw const (*operation).header).cast();
-                let params = in_one_piece(operation);
-                ucx.ucp_am_send_nbx(peer.endpoint, PUT, header, head, from.cast(), len, &params)
-            };
+        let started = self.start(to.pe, operation, |_, peer, operation| {
+            // SAFETY: passed on to the caller.
+            let status = unsafe { self.send_bytes(peer, PUT, operation, from, len, Form::Whole) };
             is_sent = UCS_PTR_IS_PTR(status) || UCS_PTR_STATUS(status) == UCS_OK;
             status
         });
@@ -154,64 +138,57 @@ impl Worker {
         }
         at.map(|at| Bytes { at, len })
     }
+
+    /// Writes what `pe` has put, if it lies in this PE's memory.
+    fn write(&self, pe: usize, offset: u64, data: &[u8]) -> bool {
+        let to = self.place(pe, offset, data.len());
+        if let Some(to) = to {
+            // SAFETY: `place` has checked the bounds of this side, and the other is lent.
+            unsafe { copy::copy(to.at, data.as_ptr(), data.len()) };
+        }
+        to.is_some()
+    }
 }
 
-/// How UCX is to send up to [`PIECE`] bytes.
-pub(super) fn in_one_piece(operation: *mut Operation) -> ucp_request_param_t {
-    let mut params = sending(operation);
-    params.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    params.flags = UCP_AM_SEND_FLAG_EAGER;
-    params
+/// What a put says of itself, or the last piece of one: where it goes, and what is to be performed then.
+pub(super) fn put_header(stamp: u64, offset: u64, then: Option<Update>) -> Header {
+    match then {
+        None => [stamp, offset].into(),
+        Some([entry, operand]) => [stamp, offset, entry, operand].into(),
+    }
 }
 
 /// A put has come, or the last piece of one.
-pub(super) unsafe extern "C" fn put_came(
-    worker: *mut c_void,
-    header: *const c_void,
-    header_len: usize,
-    data: *mut c_void,
-    len: usize,
-    _param: *const ucp_am_recv_param_t,
-) -> ucs_status_t {
-    // SAFETY: UCX passes what `accept_batches` gave it, and what a PE has sent as data that is not only offered, for the time of the
-    // call.
-    let (worker, plain, signalling) =
-        unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len), words_of(header, header_len)) };
-    let (stamp, offset, then) = match (plain, signalling) {
-        (Some([stamp, offset]), _) => (stamp, offset, None),
-        (_, Some([stamp, offset, entry, operand])) => (stamp, offset, Some([entry, operand])),
-        _ => return UCS_OK,
-    };
-    let Some(to) = worker.place(stamp as u32 as usize, offset, len) else { return UCS_OK };
-    // SAFETY: `place` has checked the bounds of this side; UCX lends `len` bytes for the time of the call.
-    unsafe { copy::copy(to.at, data.cast(), len) };
-    worker.perform(stamp, then.as_slice().as_flattened());
-    UCS_OK
+pub(super) struct Put;
+
+impl Arrival for Put {
+    fn came(worker: &Worker, header: &[u64], data: &[u8]) {
+        let (stamp, offset, then) = match *header {
+            [stamp, offset] => (stamp, offset, None),
+            [stamp, offset, entry, operand] => (stamp, offset, Some([entry, operand])),
+            _ => return,
+        };
+        if worker.write(stamp as u32 as usize, offset, data) {
+            worker.perform(stamp, then.as_slice().as_flattened());
+        }
+    }
 }
 
 /// A piece of a put has come, of which the last one follows.
-pub(super) unsafe extern "C" fn part_came(
-    worker: *mut c_void,
-    header: *const c_void,
-    header_len: usize,
-    data: *mut c_void,
-    len: usize,
-    _param: *const ucp_am_recv_param_t,
-) -> ucs_status_t {
-    // SAFETY: as in `put_came`.
-    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len)) };
-    let Some([from, offset]) = words else { return UCS_OK };
-    if let Some(to) = worker.place(from as usize, offset, len) {
-        // SAFETY: as in `put_came`.
-        unsafe { copy::copy(to.at, data.cast(), len) };
+pub(super) struct Part;
+
+impl Arrival for Part {
+    fn came(worker: &Worker, header: &[u64], data: &[u8]) {
+        if let &[from, offset] = header {
+            worker.write(from as usize, offset, data);
+        }
     }
-    UCS_OK
 }
 
 /// A PE wants to get something.
 pub(super) struct Wanted;
 
-impl Message<4> for Wanted {
+impl Note<4> for Wanted {
     fn came(worker: &Worker, [from, number, offset, len]: [u64; 4]) {
         let pe = from as usize;
         if let Some(bytes) = worker.place(pe, offset, len as usize) {
@@ -222,42 +199,36 @@ impl Message<4> for Wanted {
 }
 
 /// A piece has come of what this PE wants.
-pub(super) unsafe extern "C" fn data_came(
-    worker: *mut c_void,
-    header: *const c_void,
-    header_len: usize,
-    data: *mut c_void,
-    len: usize,
-    _param: *const ucp_am_recv_param_t,
-) -> ucs_status_t {
-    // SAFETY: as in `put_came`.
-    let (worker, words) = unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len)) };
-    let Some([number, offset]) = words else { return UCS_OK };
-    let mut gate = worker.gate();
-    let Some(asked) = gate.gets.waiting.get_mut(&number) else { return UCS_OK };
-    let at = usize::try_from(offset).unwrap_or(usize::MAX);
-    let fits = len <= asked.left && at.checked_add(len).is_some_and(|end| end <= asked.to.len);
-    let over = if fits {
-        // SAFETY: the caller of the get keeps `to`, which has room for it, until it is told, for which somebody has to take it from the
-        // gate first; UCX lends those bytes for the time of the call.
-        unsafe { copy::copy(asked.to.at.add(at), data.cast(), len) };
-        asked.left -= len;
-        if asked.left > 0 {
-            return UCS_OK;
-        }
-        Ok(())
-    } else {
-        Err(Error::bootstrap("net", format!("PE {} has sent what nobody asked for", asked.pe)))
-    };
-    let asked = gate.gets.waiting.remove(&number);
-    drop(gate);
-    if let Some(Asked { done, .. }) = asked {
-        match over {
-            Ok(()) => worker.note(News::Over(done)),
-            Err(error) => worker.note(News::Later(Box::new(move || done(Err(error))))),
+pub(super) struct Data;
+
+impl Arrival for Data {
+    fn came(worker: &Worker, header: &[u64], data: &[u8]) {
+        let &[number, offset] = header else { return };
+        let mut gate = worker.gate();
+        let Some(asked) = gate.gets.waiting.get_mut(&number) else { return };
+        let (at, len) = (usize::try_from(offset).unwrap_or(usize::MAX), data.len());
+        let fits = len <= asked.left && at.checked_add(len).is_some_and(|end| end <= asked.to.len);
+        let over = if fits {
+            // SAFETY: the caller of the get keeps `to`, which has room for it, until it is told, for which somebody has to take it from
+            // the gate first.
+            unsafe { copy::copy(asked.to.at.add(at), data.as_ptr(), len) };
+            asked.left -= len;
+            if asked.left > 0 {
+                return;
+            }
+            Ok(())
+        } else {
+            Err(Error::bootstrap("net", format!("PE {} has sent what nobody asked for", asked.pe)))
+        };
+        let asked = gate.gets.waiting.remove(&number);
+        drop(gate);
+        if let Some(Asked { done, .. }) = asked {
+            match over {
+                Ok(()) => worker.note(News::Over(done)),
+                Err(error) => worker.note(News::Later(Box::new(move || done(Err(error))))),
+            }
         }
     }
-    UCS_OK
 }
 
 /// What a batch says of a signal.

@@ -110,7 +110,7 @@ impl Worker {
     /// is set, lets go of it: it must have nothing when the worker is destroyed.
     fn close_endpoints(&self, force: bool) -> Vec<ucs_status_ptr_t> {
         let unreceived = self.messages().take_offered();
-        self.turn_down(&unreceived);
+        self.turn_down(unreceived);
         let mut inner = self.inner();
         let mut closings = Vec::new();
         for peer in inner.peers.iter_mut().flatten().filter(|peer| !peer.endpoint.is_null()) {

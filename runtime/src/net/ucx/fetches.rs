@@ -7,7 +7,7 @@
 use std::{collections::HashMap, hash::BuildHasherDefault, sync::Weak};
 
 use super::{
-    batches::Message,
+    arrivals::Note,
     worker::{News, NumberHasher, Worker},
 };
 use crate::{
@@ -83,7 +83,7 @@ impl Worker {
 /// A PE asks for an atomic operation.
 pub(super) struct Question;
 
-impl Message<5> for Question {
+impl Note<5> for Question {
     fn came(worker: &Worker, [from, number, first, operand, cond]: [u64; 5]) {
         match answer([first, operand, cond], worker.block, &[&worker.memory]) {
             Ok(before) => {
@@ -98,7 +98,7 @@ impl Message<5> for Question {
 /// A PE has answered.
 pub(super) struct Answer;
 
-impl Message<2> for Answer {
+impl Note<2> for Answer {
     fn came(worker: &Worker, [number, before]: [u64; 2]) {
         let asked = worker.gate().fetches.waiting.remove(&number);
         if let Some((_, done)) = asked {

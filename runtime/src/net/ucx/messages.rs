@@ -8,33 +8,20 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    ffi::{c_uint, c_void},
     hash::BuildHasherDefault,
     sync::{MutexGuard, PoisonError, Weak},
 };
 
-use ucx_sys::*;
-
 use super::{
-    batches::{Message, words_of},
-    bulk::in_one_piece,
-    calls::sending,
+    arrivals::{Arrival, GO, MESSAGE, Note, PROMISE, SHORT_MESSAGE, TAKEN, WORD, words_of},
     credit::Credit,
-    offers::{Bytes, Offered, is_offer},
+    departures::Form,
+    offers::{Bytes, Offer, Offered},
     operation::{Kind, Operation},
     pieces::{PIECE, What},
     worker::{News, NumberHasher, Worker},
 };
 use crate::{Error, Result, memory::copy, net::Done};
-
-/// Names of the active messages.
-pub(super) const SHORT_MESSAGE: c_uint = 11;
-pub(super) const MESSAGE: c_uint = 12;
-pub(super) const FIRST: c_uint = 14;
-pub(super) const MORE: c_uint = 15;
-pub(super) const PROMISE: c_uint = 16;
-pub(super) const GO: c_uint = 17;
-pub(super) const TAKEN: c_uint = 18;
 
 /// Up to so many bytes are copied to words, of which the last ones say what a header does for others.
 pub(super) const SHORT: usize = 2 << 10;
@@ -75,8 +62,7 @@ struct Awaited {
 /// One that nobody has waited for.
 enum Came {
     Whole(Vec<u8>),
-    /// So many bytes, by UCX's name for them.
-    Offered(*mut c_void, usize),
+    Offered(Offer),
     /// Not all of it, by its number.
     InPieces(u64),
     /// Nothing of it, of that number and so many bytes.
@@ -97,9 +83,6 @@ enum Place {
     /// Nobody has waited for the message of this tag.
     Kept(u64, Vec<u8>),
 }
-
-// SAFETY: UCX's name is used under the worker's lock.
-unsafe impl Send for Came {}
 
 impl Messages {
     /// Those that wait for `pe`, or for anybody.
@@ -142,9 +125,9 @@ impl Messages {
     }
 
     /// What UCX offers and nobody has taken.
-    pub(super) fn take_offered(&mut self) -> Vec<*mut c_void> {
+    pub(super) fn take_offered(&mut self) -> Vec<Offer> {
         let came = self.came.drain().flat_map(|(_, came)| came);
-        came.filter_map(|came| if let Came::Offered(data, _) = came { Some(data) } else { None }).collect()
+        came.filter_map(|came| if let Came::Offered(offer) = came { Some(offer) } else { None }).collect()
     }
 
     /// Has the message of that sender and number, of which some pieces have come, go where somebody waits for it. Whom to tell if it
@@ -234,7 +217,9 @@ impl Worker {
             return done(unsafe { self.send_short(pe, tag, from, len) });
         }
         let bytes = Bytes { at: from.cast_mut(), len };
+        let mut form = Form::Free;
         if self.puts_by_message(pe) {
+            form = Form::Whole;
             let mut messages = self.messages();
             messages.numbered += 1;
             let number = messages.numbered;
@@ -262,16 +247,11 @@ impl Worker {
                 return unsafe { self.send_in_pieces(pe, bytes, what, whole) };
             }
         }
-        let operation = Operation::new(Kind::Plain(done));
+        let operation = Operation::new(Kind::Plain(done)).with_header([self.me as u64, tag]);
         // It is told in any case.
-        let _ = self.start(pe, operation.with_header([self.me as u64, tag, 0, 0]), |ucx, peer, operation| {
-            let params = if peer.by_message { in_one_piece(operation) } else { sending(operation) };
-            // SAFETY: the header is the operation's, and `from` the caller's: both stay until UCX has let go of them.
-            unsafe {
-                let header = (&raw const (*operation).header).cast();
-                let head = 2 * size_of::<u64>();
-                ucx.ucp_am_send_nbx(peer.endpoint, MESSAGE, header, head, from.cast(), len, &params)
-            }
+        let _ = self.start(pe, operation, |_, peer, operation| {
+            // SAFETY: passed on to the caller.
+            unsafe { self.send_bytes(peer, MESSAGE, operation, from, len, form) }
         });
     }
 
@@ -280,7 +260,7 @@ impl Worker {
     /// # Safety
     /// `from` must be readable for the time of the call.
     pub(super) unsafe fn send_short(&self, pe: usize, tag: u64, from: *const u8, len: usize) -> Result<()> {
-        let mut words = vec![0u64; len.div_ceil(size_of::<u64>()) + 2];
+        let mut words = vec![0u64; len.div_ceil(WORD) + 2];
         // SAFETY: the caller's bytes are readable, and the words have room for them.
         unsafe { words.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(from, len) };
         let end = words.len();
@@ -312,14 +292,15 @@ impl Worker {
                 }
                 return done(take_whole(pe, &bytes, to));
             }
-            Came::Offered(data, came) => {
+            Came::Offered(offer) => {
                 drop(messages);
+                let came = offer.len();
                 if came > len {
-                    self.turn_down(&[data]);
+                    self.turn_down([offer]);
                     return done(Err(too_long(pe, came, len)));
                 }
                 let kind = Kind::Received { len: came, done };
-                return self.fetch_offered(Offered::new(data, pe, Bytes { len: came, ..to }, kind));
+                return self.fetch_offered(Offered::new(offer, pe, Bytes { len: came, ..to }, kind));
             }
         };
         drop(messages);
@@ -341,46 +322,18 @@ impl Worker {
         }
     }
 
-    /// A message of as many bytes from `from` has come, or, if it `is_offer`, its data is offered. Called inside of UCX.
-    ///
-    /// # Safety
-    /// `data` must be readable for `len` bytes, or UCX's name for as many.
-    unsafe fn message_came(&self, from: Key, data: *mut c_void, len: usize, is_offer: bool) -> ucs_status_t {
+    /// A message from `from` has come. Called inside of UCX.
+    fn message_came(&self, from: Key, data: &[u8]) {
         let mut messages = self.messages();
         let Some(Awaited { to, done }) = take(&mut messages.awaited, from) else {
-            let came = match is_offer {
-                true => Came::Offered(data, len),
-                // SAFETY: readable, as the caller says.
-                false => Came::Whole(unsafe { bytes_of(data, len) }.to_vec()),
-            };
-            messages.came.entry(from).or_default().push_back(came);
-            return if is_offer { UCS_INPROGRESS } else { UCS_OK };
+            return messages.came.entry(from).or_default().push_back(Came::Whole(data.to_vec()));
         };
-        if !is_offer && messages.taken(from.0, len) {
+        if messages.taken(from.0, data.len()) {
             self.has_news();
         }
         drop(messages);
-        if len > to.len {
-            self.note(News::Received(done, Err(too_long(from.0, len, to.len))));
-        } else if is_offer {
-            let to = Bytes { len, ..to };
-            self.gate().offered.push(Offered::new(data, from.0, to, Kind::Received { len, done }));
-            self.has_news();
-            return UCS_INPROGRESS;
-        } else {
-            // SAFETY: who waits keeps `to`, which has room for them; the data is readable, as the caller says.
-            unsafe { copy::copy(to.at, data.cast(), len) };
-            self.note(News::Received(done, Ok(len)));
-        }
-        UCS_OK
+        self.note(News::Received(done, take_whole(from.0, data, to)));
     }
-}
-
-/// # Safety
-/// `data` must be readable for `len` bytes for as long as they are used.
-unsafe fn bytes_of<'a>(data: *const c_void, len: usize) -> &'a [u8] {
-    // SAFETY: as the caller says; of no bytes UCX may give no address.
-    if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(data.cast(), len) } }
 }
 
 #[cold]
@@ -404,103 +357,91 @@ fn misfit(pe: usize) -> Error {
 }
 
 /// A message has come that says at its end what it is.
-pub(super) unsafe extern "C" fn short_message_came(
-    worker: *mut c_void,
-    _header: *const c_void,
-    _header_len: usize,
-    data: *mut c_void,
-    len: usize,
-    _param: *const ucp_am_recv_param_t,
-) -> ucs_status_t {
-    const TAIL: usize = 2 * size_of::<u64>();
-    // SAFETY: UCX passes what `accept_batches` gave it, and what a PE has sent as data that is not only offered, for the time of the
-    // call.
-    unsafe {
-        let worker = &*worker.cast::<Worker>();
-        let Some(body) = len.checked_sub(TAIL) else { return UCS_OK };
-        let Some([tag, last]) = words_of(data.byte_add(body), TAIL) else { return UCS_OK };
+pub(super) struct SentShort;
+
+impl Arrival for SentShort {
+    fn came(worker: &Worker, _header: &[u64], data: &[u8]) {
+        let Some((body, tail)) = data.split_last_chunk::<{ 2 * WORD }>() else { return };
+        let Some([tag, last]) = words_of(tail) else { return };
         let (from, len) = ((last >> u32::BITS) as usize, last as u32 as usize);
-        // One that is not from a PE of this build may say anything.
-        if len <= body { worker.message_came((from, tag), data, len, false) } else { UCS_OK }
+        if let Some(message) = body.get(..len) {
+            worker.message_came((from, tag), message);
+        }
     }
 }
 
 /// A message has come, or its data is offered.
-pub(super) unsafe extern "C" fn message_came(
-    worker: *mut c_void,
-    header: *const c_void,
-    header_len: usize,
-    data: *mut c_void,
-    len: usize,
-    param: *const ucp_am_recv_param_t,
-) -> ucs_status_t {
-    // SAFETY: as above; of what is offered, it is the name.
-    unsafe {
-        let worker = &*worker.cast::<Worker>();
-        match words_of(header, header_len) {
-            Some([from, tag]) => worker.message_came((from as usize, tag), data, len, is_offer(param)),
-            None => UCS_OK,
+pub(super) struct Sent;
+
+impl Arrival for Sent {
+    fn came(worker: &Worker, header: &[u64], data: &[u8]) {
+        if let &[from, tag] = header {
+            worker.message_came((from as usize, tag), data);
         }
+    }
+
+    fn offered(worker: &Worker, header: &[u64], offer: Offer) -> bool {
+        let &[from, tag] = header else { return false };
+        let (from, len) = (from as usize, offer.len());
+        let mut messages = worker.messages();
+        let Some(Awaited { to, done }) = take(&mut messages.awaited, (from, tag)) else {
+            messages.came.entry((from, tag)).or_default().push_back(Came::Offered(offer));
+            return true;
+        };
+        drop(messages);
+        if len > to.len {
+            worker.note(News::Received(done, Err(too_long(from, len, to.len))));
+            return false;
+        }
+        let kind = Kind::Received { len, done };
+        worker.gate().offered.push(Offered::new(offer, from, Bytes { len, ..to }, kind));
+        worker.has_news();
+        true
     }
 }
 
 /// The first piece of a message has come.
-pub(super) unsafe extern "C" fn first_came(
-    worker: *mut c_void,
-    header: *const c_void,
-    header_len: usize,
-    data: *mut c_void,
-    len: usize,
-    _param: *const ucp_am_recv_param_t,
-) -> ucs_status_t {
-    // SAFETY: as in `short_message_came`.
-    let (worker, words, piece) =
-        unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len), bytes_of(data, len)) };
-    let Some([from, tag, number, whole]) = words else { return UCS_OK };
-    let (from, whole) = (from as usize, whole as usize);
-    let mut messages = worker.messages();
-    let awaited = take(&mut messages.awaited, (from, tag));
-    if awaited.is_some() && messages.taken(from, whole) {
-        worker.has_news();
+pub(super) struct First;
+
+impl Arrival for First {
+    fn came(worker: &Worker, header: &[u64], piece: &[u8]) {
+        let &[from, tag, number, whole] = header else { return };
+        let (from, whole) = (from as usize, whole as usize);
+        let mut messages = worker.messages();
+        let awaited = take(&mut messages.awaited, (from, tag));
+        if awaited.is_some() && messages.taken(from, whole) {
+            worker.has_news();
+        }
+        let to = match awaited {
+            Some(Awaited { to, done }) if whole > to.len => {
+                return worker.note(News::Received(done, Err(too_long(from, whole, to.len))));
+            }
+            Some(awaited) => Place::Awaited(awaited),
+            None => {
+                messages.came.entry((from, tag)).or_default().push_back(Came::InPieces(number));
+                Place::Kept(tag, Vec::with_capacity(whole))
+            }
+        };
+        messages.coming.insert((from, number), Coming { len: whole, here: 0, to });
+        messages.take_piece(worker, (from, number), 0, piece);
     }
-    let to = match awaited {
-        Some(Awaited { to, done }) if whole > to.len => {
-            worker.note(News::Received(done, Err(too_long(from, whole, to.len))));
-            return UCS_OK;
-        }
-        Some(awaited) => Place::Awaited(awaited),
-        None => {
-            messages.came.entry((from, tag)).or_default().push_back(Came::InPieces(number));
-            Place::Kept(tag, Vec::with_capacity(whole))
-        }
-    };
-    messages.coming.insert((from, number), Coming { len: whole, here: 0, to });
-    messages.take_piece(worker, (from, number), 0, piece);
-    UCS_OK
 }
 
 /// Another one has come.
-pub(super) unsafe extern "C" fn more_came(
-    worker: *mut c_void,
-    header: *const c_void,
-    header_len: usize,
-    data: *mut c_void,
-    len: usize,
-    _param: *const ucp_am_recv_param_t,
-) -> ucs_status_t {
-    // SAFETY: as in `short_message_came`.
-    let (worker, words, piece) =
-        unsafe { (&*worker.cast::<Worker>(), words_of(header, header_len), bytes_of(data, len)) };
-    if let Some([from, number, at]) = words {
-        worker.messages().take_piece(worker, (from as usize, number), at, piece);
+pub(super) struct More;
+
+impl Arrival for More {
+    fn came(worker: &Worker, header: &[u64], piece: &[u8]) {
+        if let &[from, number, at] = header {
+            worker.messages().take_piece(worker, (from as usize, number), at, piece);
+        }
     }
-    UCS_OK
 }
 
 /// A PE promises a message.
 pub(super) struct Promise;
 
-impl Message<4> for Promise {
+impl Note<4> for Promise {
     fn came(worker: &Worker, [from, tag, number, len]: [u64; 4]) {
         let (from, len) = (from as usize, len as usize);
         let mut messages = worker.messages();
@@ -517,7 +458,7 @@ impl Message<4> for Promise {
 /// A PE asks for a message that this one has promised.
 pub(super) struct Go;
 
-impl Message<2> for Go {
+impl Note<2> for Go {
     fn came(worker: &Worker, [from, number]: [u64; 2]) {
         let mut messages = worker.messages();
         if messages.promised.get(&number).is_none_or(|promised| promised.pe != from as usize) {
@@ -540,7 +481,7 @@ impl Message<2> for Go {
 /// A PE says how much it has taken of this one's messages.
 pub(super) struct Taken;
 
-impl Message<2> for Taken {
+impl Note<2> for Taken {
     fn came(worker: &Worker, [from, taken]: [u64; 2]) {
         worker.messages().credit.was_taken(from as usize, taken);
     }

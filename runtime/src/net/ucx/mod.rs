@@ -9,12 +9,15 @@
 //! which the target applies and counts back ([`batches`]), and so are atomic operations, alone or with an answer
 //! ([`fetches`]): they run on the target's processor, in all transports, so that they are atomic towards those of PEs
 //! that share memory with the target. Messages of collectives are [matched here](messages).
+//! What [leaves](departures) as an active message and [arrives](arrivals) goes through one place each.
 
+mod arrivals;
 mod batches;
 mod bulk;
 mod calls;
 mod close;
 mod credit;
+mod departures;
 mod directory;
 mod fetches;
 mod flush;

@@ -35,29 +35,47 @@ unsafe impl Send for Bytes {}
 // SAFETY: as above.
 unsafe impl Sync for Bytes {}
 
-/// Data that a PE offers.
-pub(super) struct Offered {
-    /// UCX's name for the data.
+/// Data that UCX offers, by its name for it. It is to be fetched or turned down.
+pub(super) struct Offer {
     data: *mut c_void,
+    len: usize,
+}
+
+// SAFETY: UCX's name is used under the worker's lock.
+unsafe impl Send for Offer {}
+
+impl Offer {
+    /// # Safety
+    /// `data` must be UCX's name for as many bytes.
+    pub(super) unsafe fn new(data: *mut c_void, len: usize) -> Self {
+        Self { data, len }
+    }
+
+    /// Bytes of it.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+}
+
+/// Data that a PE offers, and that is wanted.
+pub(super) struct Offered {
+    offer: Offer,
     pe: usize,
     /// Where it goes, and whose it is.
     to: Bytes,
     kind: Kind,
 }
 
-// SAFETY: UCX's name is used under the worker's lock, and what the operation is can be sent.
-unsafe impl Send for Offered {}
-
 impl Offered {
-    /// Data of that name from that PE. `to` must be writable until an operation of this `kind` is over.
-    pub(super) fn new(data: *mut c_void, pe: usize, to: Bytes, kind: Kind) -> Self {
-        Self { data, pe, to, kind }
+    /// What that PE offers. `to` must be writable until an operation of this `kind` is over.
+    pub(super) fn new(offer: Offer, pe: usize, to: Bytes, kind: Kind) -> Self {
+        Self { offer, pe, to, kind }
     }
 }
 
 impl Worker {
     /// Has UCX bring data that was offered.
-    pub(super) fn fetch_offered(&self, Offered { data, pe, to, kind }: Offered) {
+    pub(super) fn fetch_offered(&self, Offered { offer, pe, to, kind }: Offered) {
         // To know whom it came from, not to talk to them.
         let _ = self.start(pe, Operation::new(kind), |ucx, _, operation| {
             let params = ucp_request_param_t {
@@ -67,27 +85,18 @@ impl Worker {
                 ..Default::default()
             };
             // SAFETY: whoever has taken the offer has said that this may be written to; the data was offered, and is fetched once.
-            unsafe { ucx.ucp_am_recv_data_nbx(self.handle(), data, to.at.cast(), to.len, &params) }
+            unsafe { ucx.ucp_am_recv_data_nbx(self.handle(), offer.data, to.at.cast(), to.len, &params) }
         });
     }
 
     /// Lets go of data that UCX offers.
-    pub(super) fn turn_down(&self, offered: &[*mut c_void]) {
+    pub(super) fn turn_down(&self, offered: impl IntoIterator<Item = Offer>) {
         let inner = self.inner();
         if inner.open {
-            for &data in offered {
+            for Offer { data, .. } in offered {
                 // SAFETY: the worker is open and ours; the data was offered, and nobody else has its name any more.
                 unsafe { self.ucx.ucp_am_data_release(self.handle, data) };
             }
         }
     }
-}
-
-/// Whether a message's data is only offered.
-///
-/// # Safety
-/// UCX must have passed `param`.
-pub(super) unsafe fn is_offer(param: *const ucp_am_recv_param_t) -> bool {
-    // SAFETY: valid during the call, as the caller says.
-    unsafe { (*param).recv_attr & u64::from(UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 }
 }

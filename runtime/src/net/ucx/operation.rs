@@ -4,14 +4,27 @@ use std::{ffi::c_void, ptr::NonNull, sync::Arc};
 
 use ucx_sys::{UCS_ERR_CANCELED, UCS_OK, ucp_generic_dt_ops_t, ucs_status_t};
 
-use super::{pieces::Pieces, said::Head, worker::Worker};
+use super::{arrivals::HEADER, pieces::Pieces, worker::Worker};
 use crate::{Error, Result, net::Done};
 
 /// Words of a short message.
 pub(super) const NOTE: usize = 5;
 
-/// The header of an active message.
-pub(super) type Header = [u64; 4];
+/// The header of an active message: so many of these words.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Header {
+    words: [u64; HEADER],
+    len: usize,
+}
+
+impl<const N: usize> From<[u64; N]> for Header {
+    fn from(words: [u64; N]) -> Self {
+        const { assert!(N <= HEADER) };
+        let mut header = Self { len: N, ..Self::default() };
+        header.words[..N].copy_from_slice(&words);
+        header
+    }
+}
 
 /// An entry of a batch that updates a word.
 pub(super) type Update = [u64; 2];
@@ -22,8 +35,8 @@ pub(super) struct Operation {
     worker: Option<NonNull<Worker>>,
     /// The other PE.
     pub(super) pe: usize,
-    /// The header of an active message, where UCX reads it, or its first words.
-    pub(super) header: Header,
+    /// The header of an active message, where UCX reads it.
+    header: Header,
     pub(super) kind: Kind,
 }
 
@@ -37,10 +50,8 @@ pub(super) enum Kind {
     Words(Vec<u64>),
     /// So many of these.
     Note([u64; NOTE], usize),
-    /// A put, get or message sent: its buffer is the caller's.
+    /// A put, get or something sent: its buffer is the caller's.
     Plain(Done),
-    /// Something said to another PE: UCX reads the head, and the caller's buffer.
-    Said { head: Head, done: Done },
     /// A flush of what was started up to some operation.
     Flush { upto: u64, done: Done },
     /// A message of so many bytes, of which UCX brings the data.
@@ -55,12 +66,16 @@ pub(super) enum Kind {
 
 impl Operation {
     pub(super) fn new(kind: Kind) -> Box<Self> {
-        Box::new(Self { worker: None, pe: 0, header: [0; _], kind })
+        Box::new(Self { worker: None, pe: 0, header: Header::default(), kind })
     }
 
-    pub(super) fn with_header(mut self: Box<Self>, header: Header) -> Box<Self> {
-        self.header = header;
+    pub(super) fn with_header(mut self: Box<Self>, header: impl Into<Header>) -> Box<Self> {
+        self.header = header.into();
         self
+    }
+
+    pub(super) fn header(&self) -> &[u64] {
+        &self.header.words[..self.header.len]
     }
 
     /// A message of a few words.
@@ -89,7 +104,7 @@ impl Operation {
     /// Tells whoever waits, and otherwise returns what went wrong. Called with no lock held.
     pub(super) fn end(self, outcome: Result<()>) -> Result<()> {
         match self.kind {
-            Kind::Plain(done) | Kind::Said { done, .. } | Kind::Flush { done, .. } => done(outcome),
+            Kind::Plain(done) | Kind::Flush { done, .. } => done(outcome),
             Kind::Received { len, done } => done(outcome.map(|()| len)),
             Kind::Piece(pieces) => pieces.ended(outcome),
             Kind::Copied(_) | Kind::Words(_) | Kind::Note(..) | Kind::Arriving { .. } | Kind::Own => {

@@ -12,12 +12,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use ucx_sys::*;
-
 use super::{
-    bulk::{DATA, PART, PUT},
-    calls::sending,
-    messages::{FIRST, MORE},
+    arrivals::{DATA, FIRST, MORE, PART, PUT},
+    bulk::put_header,
+    departures::Form,
     offers::Bytes,
     operation::{Header, Kind, Operation, Update},
     worker::Worker,
@@ -120,36 +118,28 @@ impl Pieces {
     }
 
     fn start(&self, worker: &Worker, operation: Box<Operation>, range: Range<usize>) -> Result<()> {
-        let (id, header, head) = self.header(worker.me as u64, &range);
-        worker.start(self.pe, operation.with_header(header), |ucx, peer, operation| {
-            let mut params = sending(operation);
-            params.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-            params.flags = UCP_AM_SEND_FLAG_EAGER;
-            // SAFETY: the header is the operation's, and the data the whole's: both stay until UCX has let go of this piece.
+        let (id, header) = self.header(worker.me as u64, &range);
+        worker.start(self.pe, operation.with_header(header), |_, peer, operation| {
+            // SAFETY: the data is the whole's, which stays until UCX has let go of this piece.
             unsafe {
-                let header = (&raw const (*operation).header).cast();
-                let from = self.from.at.add(range.start).cast_const().cast();
-                ucx.ucp_am_send_nbx(peer.endpoint, id, header, head, from, range.len(), &params)
+                let from = self.from.at.add(range.start);
+                worker.send_bytes(peer, id, operation, from, range.len(), Form::Whole)
             }
         })
     }
 
-    /// What a piece says of itself: the name of its message, and so many bytes of a header.
-    fn header(&self, me: u64, range: &Range<usize>) -> (c_uint, Header, usize) {
+    /// What a piece says of itself: the name of its message, and its header.
+    fn header(&self, me: u64, range: &Range<usize>) -> (c_uint, Header) {
         let (start, is_last) = (range.start as u64, range.end == self.from.len);
-        let (id, header, words) = match self.what {
-            What::Put { to, stamp, then } if is_last => {
-                let [entry, operand] = then.unwrap_or_default();
-                (PUT, [stamp, to + start, entry, operand], if then.is_some() { 4 } else { 2 })
-            }
-            What::Put { to, .. } => (PART, [me, to + start, 0, 0], 2),
-            What::Data { number } => (DATA, [number, start, 0, 0], 2),
+        match self.what {
+            What::Put { to, stamp, then } if is_last => (PUT, put_header(stamp, to + start, then)),
+            What::Put { to, .. } => (PART, [me, to + start].into()),
+            What::Data { number } => (DATA, [number, start].into()),
             What::Message { tag, number } if start == 0 => {
-                (FIRST, [me, tag, number, self.from.len as u64], 4)
+                (FIRST, [me, tag, number, self.from.len as u64].into())
             }
-            What::Message { number, .. } | What::Promised { number } => (MORE, [me, number, start, 0], 3),
-        };
-        (id, header, words * size_of::<u64>())
+            What::Message { number, .. } | What::Promised { number } => (MORE, [me, number, start].into()),
+        }
     }
 
     fn end(&self, whole: Option<Box<Operation>>, failed: Option<Error>) {

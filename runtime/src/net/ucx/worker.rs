@@ -279,7 +279,7 @@ impl Worker {
         });
         // From here on it is closed with the worker.
         std::mem::forget(opening);
-        made.accept_batches()?;
+        made.accept_messages()?;
         Ok(made)
     }
 
