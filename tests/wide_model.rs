@@ -90,7 +90,7 @@ fn lengths_of_tens_of_thousands_do_too() {
 
 /// Where there are so many hosts that longer ones go by halves and in parts, and where they are no power of two.
 #[test]
-fn broadcasts_and_sums_among_many_hosts_do_with_halves_and_parts() {
+fn broadcasts_sums_and_collects_among_many_hosts_do_with_halves_and_parts() {
     let _limit = time_limit(240);
     for (hosts, name) in
         [(5, "halving"), (6, "ring"), (8, "auto"), (11, "auto"), (13, "halving"), (16, "ring")]
@@ -99,9 +99,10 @@ fn broadcasts_and_sums_among_many_hosts_do_with_halves_and_parts() {
         let done = placed(&placement, forced(name, roomy()), |world| async move {
             let all = [Some(world.team().clone())];
             let arena = Arena::new(&world, 4 << 20).await?;
-            let calls = [(Kind::Broadcast, 1), (Kind::Broadcast, 3), (Kind::Sum, 0)].into_iter().flat_map(
-                |(kind, root)| [1, 9, 1000, 20_000].map(|len| Call { root, ..Call::new(kind, Ty::U64, len) }),
-            );
+            let kinds = [(Kind::Broadcast, 1), (Kind::Broadcast, 3), (Kind::Sum, 0), (Kind::Collect, 0)];
+            let calls = kinds.into_iter().flat_map(|(kind, root)| {
+                [1, 9, 1000, 20_000].map(|len| Call { root, ..Call::new(kind, Ty::U64, len) })
+            });
             let calls: Vec<_> =
                 calls.flat_map(|call| [awaited(0, call), awaited(0, call.in_place())]).collect();
             for calls in calls.chunks(8) {

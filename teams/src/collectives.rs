@@ -324,7 +324,7 @@ impl Team {
                 core.exchange(mode, deal, signature, &call)
             }
             None => call.task(signature, move |group| async move {
-                let lengths = direct::lengths(&group, signature, source.len()).await?;
+                let (lengths, _) = direct::lengths(&group, signature, source, 0).await?;
                 Direct::collect(&group, signature, source, dest, &lengths, size)?.run(&group).await
             }),
         }

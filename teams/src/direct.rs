@@ -16,6 +16,7 @@ use crate::{
     exchange::{Buffers, Exchange, combine_bytes},
     group::{Flag, Group, NumberWait},
     reduction::Kernel,
+    scratch::GENERAL,
     share::Share,
     signature::Signature,
     span::Span,
@@ -25,6 +26,11 @@ use crate::{
 
 /// Where in the general scratch memory the length of a block is.
 const LENGTH_AT: usize = 16 << 10;
+/// Where the block itself is, if it is short.
+const BLOCK_AT: usize = LENGTH_AT + ALIGN;
+/// Bytes of blocks that may come with their lengths.
+pub(crate) const CARRIED: usize = 8 << 10;
+const _: () = assert!(BLOCK_AT + CARRIED <= GENERAL);
 /// Bytes that are combined at a time: small enough for the innermost cache.
 const BLOCK: usize = 4 << 10;
 /// Bytes that are handed to several PEs at a time: few enough for the innermost caches, and enough for a fast copy.
@@ -336,21 +342,43 @@ fn pieces(len: usize) -> impl Iterator<Item = Range<usize>> {
     (0..len).step_by(piece).map(move |start| start..(start + piece).min(len))
 }
 
-/// Lengths: everybody's, where there are too many PEs for an exchange of them. Each PE leaves its own in its general
-/// scratch memory, where all read it before they meet again.
-pub(crate) async fn lengths(group: &Group, signature: Signature, len: usize) -> Result<Vec<usize>> {
+/// Everybody's lengths, where there are too many PEs for an exchange of them, and, on the first PE, everybody's source, one behind the
+/// other, if these have no more than `carried` bytes together. Each PE leaves its own in its general scratch memory, where others read
+/// it before they meet again.
+pub(crate) async fn lengths(
+    group: &Group,
+    signature: Signature,
+    source: Span,
+    carried: usize,
+) -> Result<(Vec<usize>, Option<Vec<u8>>)> {
+    debug_assert!(carried <= CARRIED);
     let word = group.general(LENGTH_AT, size_of::<u64>());
-    group.memory.write(word, &(len as u64).to_ne_bytes());
+    let block = |len: usize| group.general(BLOCK_AT, len);
+    group.memory.write(word, &(source.len() as u64).to_ne_bytes());
+    if source.len() <= carried {
+        group.memory.copy_here(block(source.len()), source);
+    }
     meet(group, signature).await?;
     let lengths = (0..group.n()).map(|pe| {
         let mut len = [0; size_of::<u64>()];
         group.memory.read_from(word, group.block(pe), &mut len);
         u64::from_ne_bytes(len) as usize
     });
-    let lengths = lengths.collect();
-    // Nobody writes the next one's length before all have read this.
+    let lengths: Vec<usize> = lengths.collect();
+    let total = lengths.iter().sum();
+    let blocks = (group.me() == 0 && total <= carried).then(|| {
+        let mut blocks = vec![0; total];
+        let mut rest = &mut blocks[..];
+        for (pe, &len) in lengths.iter().enumerate() {
+            let (to, behind) = rest.split_at_mut(len);
+            group.memory.read_from(block(len), group.block(pe), to);
+            rest = behind;
+        }
+        blocks
+    });
+    // Nobody writes the next ones before all have read these.
     sync_here(group).await?;
-    Ok(lengths)
+    Ok((lengths, blocks))
 }
 
 #[cfg(test)]

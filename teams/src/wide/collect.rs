@@ -6,13 +6,15 @@ use std::ops::Range;
 use oxshmem_runtime::Result;
 
 use super::{
-    Wide, spread,
-    wire::{Buffer, CHUNK, Going, Place, Wire, relay},
+    Wide,
+    hello::CARGO,
+    spread,
+    wire::{Buffer, CHUNK, Going, Place, Wire, relay, wrong_length},
 };
 use crate::{
     broadcast::broadcast_here,
     choice::{Relay, rounds},
-    direct::{self, Direct, Work},
+    direct::{self, CARRIED, Direct, Work},
     group::Group,
     signature::Signature,
     span::Span,
@@ -31,7 +33,8 @@ impl Wide {
         self.gather(group, signature, [source, dest], &starts).await
     }
 
-    /// Everybody's `source`, of elements of `size` bytes.
+    /// Everybody's `source`, of elements of `size` bytes. What a host gives goes with the lengths of it if it is short, and if that is so
+    /// of all hosts, nothing more is to be said.
     pub(crate) async fn collect(
         &self,
         group: &Group,
@@ -39,38 +42,73 @@ impl Wide {
         [source, dest]: [Span; 2],
         size: usize,
     ) -> Result<()> {
+        let carried = match group.choices.collect_across(0, self.n_hosts()) {
+            Relay::Rounds => (CARGO / self.n_hosts()).min(CARRIED),
+            Relay::Ring => 0,
+        };
+        let Told { lengths, blocks: told } = self.tell(group, signature, source, carried).await?;
         let mut starts = vec![0];
-        for len in self.lengths(group, signature, source.len()).await? {
+        for len in lengths {
             starts.push(starts[starts.len() - 1] + len);
         }
         let total = starts[starts.len() - 1];
         if total > dest.len() {
             return Err(Direct::too_short(signature, total, dest, size));
         }
-        self.gather(group, signature, [source, dest.part(0..total)], &starts).await
+        let dest = dest.part(0..total);
+        let blocks = Blocks { wide: self, starts: &starts, dest };
+        if (0..self.n_hosts()).any(|party| blocks.len(party) > carried) {
+            return self.gather(group, signature, [source, dest], &starts).await;
+        }
+        for (party, bytes) in told.iter().enumerate() {
+            blocks.write(group, party, 0..blocks.len(party), self.given(party, bytes));
+        }
+        if dest.is_empty() {
+            // Everybody has heard of everybody.
+            return Ok(());
+        }
+        spread(group, signature, 0, [dest, dest], true).await
     }
 
-    /// What every PE of the team gives, in its order.
-    async fn lengths(&self, group: &Group, signature: Signature, len: usize) -> Result<Vec<usize>> {
+    /// Tells all PEs of the team how much each of them gives, and the leaders what hosts give that give up to `carried` bytes.
+    async fn tell(&self, group: &Group, signature: Signature, source: Span, carried: usize) -> Result<Told> {
         let wire = self.wire(group);
-        let here = direct::lengths(group, signature, len).await?;
-        let mut all = None;
-        if group.me() == 0 {
-            let words: Vec<u64> = here.into_iter().map(|len| len as u64).collect();
-            let each = |party: usize| self.parties.of(party).n() * size_of::<u64>();
-            let mine = Buffer::of(bytemuck::cast_slice(&words));
-            let blocks = bruck(&wire, mine, each, |party| self.leader(party)).await?;
-            let mut lens = vec![0; self.members.n()];
-            for (pes, block) in self.parties.iter().zip(&blocks) {
-                for (pe, len) in pes.iter().zip(block.chunks_exact(size_of::<u64>())) {
-                    lens[pe] = bytemuck::pod_read_unaligned::<u64>(len);
-                }
-            }
-            all = Some(bytemuck::cast_slice(&lens).to_vec());
+        let (here, mine) = direct::lengths(group, signature, source, carried).await?;
+        if group.me() > 0 {
+            let all = broadcast_here(group, None, 0).await?;
+            return Ok(Told { lengths: words(&all).collect(), blocks: Vec::new() });
         }
-        let all = broadcast_here(group, all, 0).await?;
-        let lens = all.chunks_exact(size_of::<u64>()).map(bytemuck::pod_read_unaligned::<u64>);
-        Ok(lens.map(|len| len as usize).collect())
+        let mut block = Buffer::any(here.len() * WORD + mine.as_ref().map_or(0, Vec::len));
+        let (head, given) = block.split_at_mut(here.len() * WORD);
+        for (to, len) in head.chunks_exact_mut(WORD).zip(here) {
+            to.copy_from_slice(&(len as u64).to_ne_bytes());
+        }
+        given.copy_from_slice(&mine.unwrap_or_default());
+        let head = |party: usize| self.parties.of(party).n() * WORD;
+        let sizes = Sizes {
+            of: |party: usize| head(party)..head(party) + carried + 1,
+            first: |party: usize, bytes: &[u8]| {
+                let total: usize = words(bytes.get(..head(party))?).sum();
+                Some(head(party) + if total <= carried { total } else { 0 })
+            },
+        };
+        let blocks = bruck_of(&wire, block, sizes, |party| self.leader(party)).await?;
+        let mut lengths = vec![0; self.members.n()];
+        for (pes, block) in self.parties.iter().zip(&blocks) {
+            for (pe, len) in pes.iter().zip(words(block)) {
+                lengths[pe] = len;
+            }
+        }
+        if group.n() > 1 {
+            let all: Vec<u64> = lengths.iter().map(|&len| len as u64).collect();
+            broadcast_here(group, Some(bytemuck::cast_slice(&all).to_vec()), 0).await?;
+        }
+        Ok(Told { lengths, blocks })
+    }
+
+    /// What a host gives, behind its lengths.
+    fn given<'a>(&self, party: usize, block: &'a [u8]) -> &'a [u8] {
+        &block[self.parties.of(party).n() * WORD..]
     }
 
     /// PE i's `source` comes to `dest` of all PEs, from `starts[i]` to `starts[i + 1]`.
@@ -166,12 +204,46 @@ impl Blocks<'_> {
     }
 }
 
+/// What PEs have told each other.
+struct Told {
+    /// How many bytes every PE of the team gives, in its order.
+    lengths: Vec<usize>,
+    /// Of every host the same, in its order, and what they are, if that is little. For leaders only.
+    blocks: Vec<Buffer>,
+}
+
+/// Bytes of a length.
+const WORD: usize = size_of::<u64>();
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    bytes.as_chunks().0.iter().map(|&word| u64::from_ne_bytes(word) as usize)
+}
+
+/// How long the blocks of hosts are.
+struct Sizes<F, G> {
+    /// As much as is known of a host's before it comes.
+    of: F,
+    /// Bytes of a host's where it begins what has come, if that makes sense.
+    first: G,
+}
+
 /// The blocks of all hosts, in their order, in log₂ k rounds. In each a host's PE, which `pe` names, passes on all that it has, of
 /// which the others know by `len` how much it is.
 pub(super) async fn bruck(
     wire: &Wire<'_>,
     mine: Buffer,
     len: impl Fn(usize) -> usize,
+    pe: impl Fn(usize) -> usize,
+) -> Result<Vec<Buffer>> {
+    let sizes = Sizes { of: |party| len(party)..len(party) + 1, first: |party, _: &[u8]| Some(len(party)) };
+    bruck_of(wire, mine, sizes, pe).await
+}
+
+/// The same where the others do not know that before.
+async fn bruck_of(
+    wire: &Wire<'_>,
+    mine: Buffer,
+    sizes: Sizes<impl Fn(usize) -> Range<usize>, impl Fn(usize, &[u8]) -> Option<usize>>,
     pe: impl Fn(usize) -> usize,
 ) -> Result<Vec<Buffer>> {
     let (me, k) = (wire.wide.party, wire.wide.n_hosts());
@@ -187,12 +259,17 @@ pub(super) async fn bruck(
             to.copy_from_slice(block);
             rest = behind;
         }
-        let lens: Vec<usize> = (have..have + count).map(|before| len((me + k - before) % k)).collect();
+        let parties = || (have..have + count).map(|before| (me + k - before) % k);
         let (to, from) = (pe((me + have) % k), pe((me + k - have) % k));
-        let came = wire.exchange(to, packed, from, lens.iter().sum(), round.into()).await?;
+        let (mut least, mut most) = (0, 0);
+        for Range { start, end } in parties().map(&sizes.of) {
+            (least, most) = (least + start, most + end - 1);
+        }
+        let came = wire.exchange_some(to, packed, from, least..most + 1, round.into()).await?;
         let mut rest = &came[..];
-        for len in lens {
-            let (block, behind) = rest.split_at(len);
+        for party in parties() {
+            let block = (sizes.first)(party, rest).and_then(|len| rest.split_at_checked(len));
+            let (block, behind) = block.ok_or_else(|| wrong_length(from))?;
             blocks.push(Buffer::of(block));
             rest = behind;
         }

@@ -236,8 +236,8 @@ impl Future for Delivery<'_> {
 pub(super) enum Coming<'a> {
     /// By itself.
     Alone(Message<Buffer>),
-    /// By itself or with the hello of the leader before, in the step that is given, so many bytes.
-    OrWithHello { wire: Wire<'a>, pe: usize, step: u64, len: usize },
+    /// By itself or with the hello of the leader before, in the step that is given, as many bytes as `lens` has.
+    OrWithHello { wire: Wire<'a>, pe: usize, step: u64, lens: Range<usize> },
 }
 
 impl Future for Coming<'_> {
@@ -247,11 +247,11 @@ impl Future for Coming<'_> {
         loop {
             match &mut *self {
                 Self::Alone(message) => return Pin::new(message).poll(cx),
-                &mut Self::OrWithHello { wire, pe, step, len } => {
-                    match ready!(wire.wide.hello.poll_cargo(&wire, wire.tag | step, cx))? {
-                        Some(bytes) if bytes.len() == len => return Poll::Ready(Ok(bytes)),
-                        Some(_) => return Poll::Ready(Err(wrong_length(pe))),
-                        None => *self = Self::Alone(wire.receive_alone(pe, step, len..len + 1)?),
+                Self::OrWithHello { wire, pe, step, lens } => {
+                    match ready!(wire.wide.hello.poll_cargo(wire, wire.tag | *step, cx))? {
+                        Some(bytes) if lens.contains(&bytes.len()) => return Poll::Ready(Ok(bytes)),
+                        Some(_) => return Poll::Ready(Err(wrong_length(*pe))),
+                        None => *self = Self::Alone(wire.receive_alone(*pe, *step, lens.clone())?),
                     }
                 }
             }
@@ -355,11 +355,16 @@ impl<'a> Wire<'a> {
 
     /// Receives exactly `len` bytes from a PE of the team, on another host.
     pub(super) fn receive(&self, pe: usize, step: u64, len: usize) -> Result<Coming<'a>> {
-        if self.wide.hello.may_bring(pe) && can_go_with_hello(step, len) {
+        self.receive_some(pe, step, len..len + 1)
+    }
+
+    /// The same of as many bytes as `lens` has.
+    pub(super) fn receive_some(&self, pe: usize, step: u64, lens: Range<usize>) -> Result<Coming<'a>> {
+        if self.wide.hello.may_bring(pe) && can_go_with_hello(step, lens.start) {
             self.wide.hello.expect(self.group, self.wide)?;
-            return Ok(Coming::OrWithHello { wire: *self, pe, step, len });
+            return Ok(Coming::OrWithHello { wire: *self, pe, step, lens });
         }
-        self.receive_alone(pe, step, len..len + 1).map(Coming::Alone)
+        self.receive_alone(pe, step, lens).map(Coming::Alone)
     }
 
     /// Receives a message of its own, of as many bytes as `lens` has.
@@ -400,7 +405,19 @@ impl<'a> Wire<'a> {
         len: usize,
         step: u64,
     ) -> Result<Buffer> {
-        let coming = self.receive(from, step, len)?;
+        self.exchange_some(to, bytes, from, len..len + 1, step).await
+    }
+
+    /// The same where as many bytes come as `lens` has.
+    pub(super) async fn exchange_some(
+        &self,
+        to: usize,
+        bytes: Buffer,
+        from: usize,
+        lens: Range<usize>,
+        step: u64,
+    ) -> Result<Buffer> {
+        let coming = self.receive_some(from, step, lens)?;
         let going = self.send(to, step, bytes)?;
         let came = coming.await?;
         going.await?;
@@ -420,7 +437,7 @@ fn unreachable_pe() -> Error {
 }
 
 #[cold]
-fn wrong_length(pe: usize) -> Error {
+pub(super) fn wrong_length(pe: usize) -> Error {
     Error::bootstrap(
         "collective",
         format!("a message of PE {pe} of the team has another length than this PE knows"),
