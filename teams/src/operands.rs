@@ -142,7 +142,7 @@ impl<'a> Operands<'a> {
     {
         let group = Arc::clone(&self.core.group);
         let memory = self.memory.map(Arc::clone);
-        self.core.task(signature.activity(), signature, async move {
+        self.core.task(None, signature, async move {
             group.check()?;
             let outcome = task(group).await;
             drop(memory);

@@ -381,7 +381,7 @@ impl Core {
         let (group, registry, place) = (Arc::clone(&self.group), Arc::clone(&self.registry), self.place);
         let contexts = std::mem::take(&mut *self.contexts.lock().unwrap_or_else(PoisonError::into_inner));
         let under_way: Vec<_> = contexts.iter().filter_map(ContextHandle::end).collect();
-        self.task(Activity::new(Call::TeamDestroy), Signature::named("destroy"), async move {
+        self.task(Some(Activity::new(Call::TeamDestroy)), Signature::named("destroy"), async move {
             let mut completed = Ok(());
             for ops in under_way {
                 let mark = ops.mark();

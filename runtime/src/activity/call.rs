@@ -40,6 +40,10 @@ macro_rules! calls {
                 match self { $(Self::$call => $name),+ }
             }
 
+            fn from_name(name: &str) -> Option<Self> {
+                match name { $($name => Some(Self::$call),)+ _ => None }
+            }
+
             pub(super) fn family(self) -> Family {
                 match self { $(Self::$call => Family::$family),+ }
             }
@@ -104,8 +108,7 @@ impl Call {
     /// assert_eq!(Call::collective("quiet"), Call::OtherCollective);
     /// ```
     pub fn collective(name: &str) -> Self {
-        let named = |call: &Self| call.name() == name && call.is_collective();
-        Self::ALL.iter().copied().find(named).unwrap_or(Self::OtherCollective)
+        Self::from_name(name).filter(|call| call.is_collective()).unwrap_or(Self::OtherCollective)
     }
 }
 
@@ -117,6 +120,7 @@ mod tests {
     fn every_code_is_read_back_and_no_two_calls_share_a_name() {
         for (i, &call) in Call::ALL.iter().enumerate() {
             assert_eq!(Call::from_code(call as u64), Some(call));
+            assert_eq!(Call::from_name(call.name()), Some(call));
             assert!(Call::ALL[..i].iter().all(|other| other.name() != call.name()), "{call:?}");
         }
         assert_eq!(Call::from_code(0), None);

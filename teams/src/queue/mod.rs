@@ -234,8 +234,7 @@ impl Core {
     #[cold]
     fn sync_wide(&self) -> Collective<'_> {
         let group = Arc::clone(&self.group);
-        let (activity, signature) = (Activity::new(Call::Sync), Signature::named("sync"));
-        self.task(activity, signature, async move {
+        self.task(Some(Activity::new(Call::Sync)), Signature::named("sync"), async move {
             group.check()?;
             sync_in(&group).await
         })
@@ -314,10 +313,10 @@ impl Core {
         Collective::new(self, ticket)
     }
 
-    /// Any other collective. It owns what it works on.
+    /// Any other collective. It owns what it works on. Its signature says what to tell of it if `activity` does not.
     pub(crate) fn task(
         &self,
-        activity: Activity,
+        activity: Option<Activity>,
         signature: Signature,
         task: impl Future<Output = Result<()>> + Send + 'static,
     ) -> Collective<'_> {
@@ -337,17 +336,17 @@ impl Core {
         signature: Signature,
         task: impl Future<Output = Result<()>> + Send + 'static,
     ) -> u64 {
-        self.enqueue(activity, signature, Box::pin(task))
+        self.enqueue(Some(activity), signature, Box::pin(task))
     }
 
-    fn push_task(&self, activity: Activity, signature: Signature, task: Task) -> Collective<'_> {
+    fn push_task(&self, activity: Option<Activity>, signature: Signature, task: Task) -> Collective<'_> {
         Collective::new(self, self.enqueue(activity, signature, task))
     }
 
     /// Appends a task and returns its ticket. The same code for all of them: with the queue's, which is part of it, each
     /// would be a hundred kilobytes in a debug build.
     #[inline(never)]
-    fn enqueue(&self, activity: Activity, signature: Signature, task: Task) -> u64 {
+    fn enqueue(&self, activity: Option<Activity>, signature: Signature, task: Task) -> u64 {
         self.with_queue(|queue| {
             self.retire(queue);
             self.push(queue, Running::Task(task, activity, signature))
@@ -389,7 +388,7 @@ impl Core {
         };
         // One span from its turn to its end; nothing while nobody listens at TRACE.
         let task = task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call));
-        drop(self.push_task(activity, signature, Box::pin(task)));
+        drop(self.push_task(Some(activity), signature, Box::pin(task)));
         Outcome { flight, core: self.this.clone() }
     }
 

@@ -24,7 +24,8 @@ pub(super) enum Running {
     Stream(Stream, Use),
     /// Boxed, so that it does not make the small ones larger, which are moved when they are called.
     Direct(Box<Direct>, Use),
-    Task(Task, Activity, Signature),
+    /// With what to tell of it, where its signature does not say that.
+    Task(Task, Option<Activity>, Signature),
 }
 
 /// A collective that owns what it works on.
@@ -125,7 +126,7 @@ impl Running {
             Self::Exchange(exchange, _) => exchange.signature().activity(),
             Self::Stream(stream, _) => stream.signature().activity(),
             Self::Direct(direct, _) => direct.signature().activity(),
-            Self::Task(_, activity, _) => *activity,
+            Self::Task(_, activity, signature) => activity.unwrap_or_else(|| signature.activity()),
         };
         let mut named = Activity::collective(activity.call, group.id, number);
         named.args = activity.args;

@@ -117,14 +117,14 @@ impl Wide {
             Pairs::Leaders => {
                 meet(group, signature).await?;
                 if me == 0 {
-                    self.between_leaders(&wire, &blocks).await?;
+                    Box::pin(self.between_leaders(&wire, &blocks)).await?;
                 }
                 release(group, signature).await
             }
             Pairs::All => {
                 match layout.bytes() <= CHUNK {
-                    true => self.short_between_all(&wire, &blocks).await?,
-                    false => self.long_between_all(&wire, &blocks).await?,
+                    true => Box::pin(self.short_between_all(&wire, &blocks)).await?,
+                    false => Box::pin(self.long_between_all(&wire, &blocks)).await?,
                 }
                 meet(group, signature).await
             }
@@ -138,17 +138,19 @@ impl Wide {
         let here = &self.here;
         let (mut sends, mut coming, mut ahead) = (VecDeque::new(), VecDeque::new(), 1..k);
         for round in 1..k {
-            let there = self.parties.of((self.party + round) % k);
-            let mut packed = Buffer::any(here.n() * there.n() * each);
-            let mut rest = &mut packed[..];
-            for pe in 0..here.n() {
-                for to in there.iter() {
-                    let (block, behind) = rest.split_at_mut(each);
-                    blocks.read(group, group.block(pe), to, 0..each, block);
-                    rest = behind;
+            {
+                let there = self.parties.of((self.party + round) % k);
+                let mut packed = Buffer::any(here.n() * there.n() * each);
+                let mut rest = &mut packed[..];
+                for pe in 0..here.n() {
+                    for to in there.iter() {
+                        let (block, behind) = rest.split_at_mut(each);
+                        blocks.read(group, group.block(pe), to, 0..each, block);
+                        rest = behind;
+                    }
                 }
+                sends.push_back(wire.send(there.world_pe(0), ONCE, packed)?);
             }
-            sends.push_back(wire.send(there.world_pe(0), ONCE, packed)?);
             while coming.len() < AHEAD
                 && let Some(round) = ahead.next()
             {

@@ -47,6 +47,12 @@ impl Wide {
             }
             return spread(group, signature, 0, [dest, dest], true).await;
         }
+        if group.n() == 1 {
+            if to_root {
+                group.memory.copy_here(dest, source);
+            }
+            return self.across(&wire, stands, source).await;
+        }
         // Every member is on its host.
         let at = self.parties.of(party).pe_of(root).unwrap_or_default();
         let here = spread(group, signature, at, [source, dest], to_root);
@@ -68,7 +74,8 @@ impl Wide {
                 Ok(())
             }
             shape => {
-                pass_on(&self.place(root, root_party, shape), data.len(), &mut InPlace { wire, data }).await
+                let (place, mut data) = (self.place(root, root_party, shape), InPlace { wire, data });
+                pass_on(&place, data.data.len(), &mut data).await
             }
         }
     }

@@ -4,11 +4,12 @@
 use std::ops::Range;
 
 use oxshmem_runtime::Result;
+use smallvec::{SmallVec, smallvec};
 
 use super::{
     Wide,
     hello::CARGO,
-    spread,
+    read, spread,
     wire::{Buffer, CHUNK, Going, Place, Wire, relay, wrong_length},
 };
 use crate::{
@@ -46,7 +47,7 @@ impl Wide {
             Relay::Rounds => (CARGO / self.n_hosts()).min(CARRIED),
             Relay::Ring => 0,
         };
-        let Told { lengths, blocks: told } = self.tell(group, signature, source, carried).await?;
+        let Told { lengths, blocks: told } = Box::pin(self.tell(group, signature, source, carried)).await?;
         let mut starts = vec![0];
         for len in lengths {
             starts.push(starts[starts.len() - 1] + len);
@@ -58,7 +59,7 @@ impl Wide {
         let dest = dest.part(0..total);
         let blocks = Blocks { wide: self, starts: &starts, dest };
         if (0..self.n_hosts()).any(|party| blocks.len(party) > carried) {
-            return self.gather(group, signature, [source, dest], &starts).await;
+            return Box::pin(self.gather(group, signature, [source, dest], &starts)).await;
         }
         for (party, bytes) in told.iter().enumerate() {
             blocks.write(group, party, 0..blocks.len(party), self.given(party, bytes));
@@ -133,14 +134,15 @@ impl Wide {
             let blocks = Blocks { wide: self, starts, dest };
             match group.choices.collect_across(dest.len(), self.n_hosts()) {
                 Relay::Rounds => {
-                    if let Some(source) = alone {
-                        group.memory.copy_here(dest.part(start..start + source.len()), source);
-                    }
-                    let mine = blocks.read(group, self.party, 0..blocks.len(self.party));
-                    let all =
-                        bruck(&wire, mine, |party| blocks.len(party), |party| self.leader(party)).await?;
-                    for (party, bytes) in all.iter().enumerate().filter(|&(party, _)| party != self.party) {
-                        blocks.write(group, party, 0..bytes.len(), bytes);
+                    let mine = match alone {
+                        Some(source) => read(group, source),
+                        None => blocks.read(group, self.party, 0..blocks.len(self.party)),
+                    };
+                    let all = bruck(&wire, mine, |party| blocks.len(party), |party| self.leader(party));
+                    for (party, bytes) in Box::pin(all).await?.iter().enumerate() {
+                        if alone.is_some() || party != self.party {
+                            blocks.write(group, party, 0..bytes.len(), bytes);
+                        }
                     }
                 }
                 Relay::Ring => Box::pin(ring(&wire, &blocks, alone)).await?,
@@ -160,17 +162,29 @@ struct Blocks<'a> {
 impl Blocks<'_> {
     /// Bytes of all PEs of a host.
     fn len(&self, party: usize) -> usize {
-        self.wide.parties.of(party).iter().map(|pe| self.starts[pe + 1] - self.starts[pe]).sum()
+        match self.of_one(party) {
+            Some(block) => block.len(),
+            None => self.wide.parties.of(party).iter().map(|pe| self.starts[pe + 1] - self.starts[pe]).sum(),
+        }
+    }
+
+    /// Where the block of a host with one PE belongs, if that is known to be so.
+    fn of_one(&self, party: usize) -> Option<Range<usize>> {
+        let pe = (self.wide.most == 1).then(|| self.wide.leader(party))?;
+        Some(self.starts[pe]..self.starts[pe + 1])
     }
 
     /// Where a part of what a host gives belongs.
-    fn places(&self, party: usize, part: Range<usize>) -> Vec<Span> {
+    fn places(&self, party: usize, part: Range<usize>) -> SmallVec<[Span; 2]> {
+        if let Some(block) = self.of_one(party) {
+            return smallvec![self.dest.part(block.start + part.start..block.start + part.end)];
+        }
         let pes = self.wide.parties.of(party);
         if self.wide.is_block(party) {
             let start = self.starts[pes.world_pe(0)];
-            return vec![self.dest.part(start + part.start..start + part.end)];
+            return smallvec![self.dest.part(start + part.start..start + part.end)];
         }
-        let (mut places, mut before) = (Vec::new(), 0);
+        let (mut places, mut before) = (SmallVec::new(), 0);
         for pe in pes.iter() {
             let block = self.starts[pe]..self.starts[pe + 1];
             let from = part.start.clamp(before, before + block.len()) - before;
@@ -229,14 +243,14 @@ struct Sizes<F, G> {
 
 /// The blocks of all hosts, in their order, in log₂ k rounds. In each a host's PE, which `pe` names, passes on all that it has, of
 /// which the others know by `len` how much it is.
-pub(super) async fn bruck(
+pub(super) fn bruck(
     wire: &Wire<'_>,
     mine: Buffer,
-    len: impl Fn(usize) -> usize,
+    len: impl Fn(usize) -> usize + Copy,
     pe: impl Fn(usize) -> usize,
-) -> Result<Vec<Buffer>> {
-    let sizes = Sizes { of: |party| len(party)..len(party) + 1, first: |party, _: &[u8]| Some(len(party)) };
-    bruck_of(wire, mine, sizes, pe).await
+) -> impl Future<Output = Result<Vec<Buffer>>> {
+    let of = move |party| len(party)..len(party) + 1;
+    bruck_of(wire, mine, Sizes { of, first: move |party, _: &[u8]| Some(len(party)) }, pe)
 }
 
 /// The same where the others do not know that before.

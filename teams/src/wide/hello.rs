@@ -13,7 +13,10 @@
 use std::{
     collections::VecDeque,
     pin::Pin,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, ready},
 };
 
@@ -31,8 +34,8 @@ pub(super) const CARGO: usize = 16 << 10;
 const HEAD: usize = 2 * WORD;
 const CALL: usize = 2 * WORD;
 const WORD: usize = size_of::<u64>();
-/// The longest.
-const MOST: usize = HEAD + BATCH * CALL + CARGO;
+/// The longest, in whole cache lines.
+pub(super) const MOST: usize = (HEAD + BATCH * CALL + CARGO).next_multiple_of(64);
 /// No message has that tag.
 const NO_CARGO: u64 = u64::MAX;
 
@@ -43,7 +46,11 @@ const AHEAD: usize = 2 * BATCH;
 
 /// What a leader has told and heard. On other PEs there is nothing.
 #[derive(Debug, Default)]
-pub(super) struct Hello(Mutex<State>);
+pub(super) struct Hello {
+    state: Mutex<State>,
+    /// Whether the next hello is waited for, since somebody was last [asked](Self::asks).
+    awaited: AtomicBool,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -61,8 +68,6 @@ struct State {
     coming: Option<Message<Buffer>>,
     /// What came with the last: a tag, and the bytes.
     cargo: Option<(u64, Buffer)>,
-    /// For the next hello.
-    spare: Option<Buffer>,
     /// Whether this PE has sent or expected a message in this collective.
     speaks: bool,
     runs_ahead: bool,
@@ -71,7 +76,7 @@ struct State {
 
 impl Hello {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// There will be no collective that says hello.
@@ -98,28 +103,19 @@ impl Hello {
         self.state().follows = true;
     }
 
-    /// This PE is about to send to `pe` of the team: `bytes`, if they are few. They go with the hello, if that is for the same PE
-    /// and has not gone.
+    /// This PE is about to send to `pe` of the team: `len` bytes, which are few. They go with the hello, if that is for the same PE
+    /// and has not gone: then this is it, and who it is for.
     pub(super) fn take_along(
         &self,
-        wire: &Wire<'_>,
         pe: usize,
         tag: u64,
-        bytes: Option<&[u8]>,
-    ) -> Option<Result<Message<()>>> {
-        let (next, hello) = {
-            let mut state = self.state();
-            state.speaks = true;
-            let bytes = bytes.filter(|_| !state.unsent.is_empty() && state.next == pe)?;
-            (state.next, state.hello(tag, bytes))
-        };
-        Some(Wire::hellos(wire.group, wire.wide).send_alone(next, HELLO, hello))
-    }
-
-    /// Whether what this PE sends to `pe`, if it is short, goes with the hello.
-    pub(super) fn would_take_along(&self, pe: usize) -> bool {
-        let state = self.state();
-        !state.unsent.is_empty() && state.next == pe
+        len: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Option<(usize, Buffer)> {
+        let mut state = self.state();
+        state.speaks = true;
+        let goes = !state.unsent.is_empty() && state.next == pe;
+        goes.then(|| (state.next, state.hello(tag, len, fill)))
     }
 
     /// This PE is about to send a message or to wait for one that has nothing to do with a hello.
@@ -142,10 +138,21 @@ impl Hello {
             if state.unsent.is_empty() || later || !(ended || state.speaks) {
                 return Ok(());
             }
-            (state.next, state.hello(NO_CARGO, &[]))
+            (state.next, state.hello(NO_CARGO, 0, |_| {}))
         };
         // Nobody waits for it: it owns what it sends.
         Wire::hellos(group, wide).send_alone(next, HELLO, hello).map(drop)
+    }
+
+    /// The collective is about to be asked how far it has come.
+    pub(super) fn asks(&self) {
+        // Relaxed: who asks also looks.
+        self.awaited.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether it waits for the next hello.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.awaited.load(Ordering::Relaxed)
     }
 
     /// The message with that tag, if the hello of the leader before brings it.
@@ -156,7 +163,9 @@ impl Hello {
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Buffer>>> {
         while self.state().told_less() {
-            ready!(self.hear(wire.group, wire.wide, cx))?;
+            let heard = self.hear(wire.group, wire.wide, cx);
+            self.awaited.store(heard.is_pending(), Ordering::Relaxed);
+            ready!(heard)?;
         }
         let cargo = self.state().cargo.take_if(|&mut (its, _)| its == tag);
         Poll::Ready(Ok(cargo.map(|(_, bytes)| bytes)))
@@ -183,15 +192,14 @@ impl Hello {
 
     /// The next hello is on its way.
     pub(super) fn expect(&self, group: &Group, wide: &Wide) -> Result<()> {
-        let (before, room) = {
-            let mut state = self.state();
+        let before = {
+            let state = self.state();
             if state.coming.is_some() || !state.told_less() {
                 return Ok(());
             }
-            (state.before, state.spare.take())
+            state.before
         };
-        let room = room.unwrap_or_else(|| Buffer::new(MOST));
-        let coming = Wire::hellos(group, wide).receive_in(before, HELLO, HEAD + CALL..MOST + 1, room)?;
+        let coming = Wire::hellos(group, wide).receive_alone(before, HELLO, HEAD + CALL..MOST + 1)?;
         self.state().coming = Some(coming);
         Ok(())
     }
@@ -242,16 +250,16 @@ impl State {
         Some([mine, theirs])
     }
 
-    /// What tells the next leader of all calls that it was not told of.
-    fn hello(&mut self, tag: u64, cargo: &[u8]) -> Buffer {
+    /// What tells the next leader of all calls that it was not told of, and brings it what `fill` makes of `len` bytes.
+    fn hello(&mut self, tag: u64, len: usize, fill: impl FnOnce(&mut [u8])) -> Buffer {
         let calls = self.unsent.len();
-        let head = HEAD + calls * CALL;
-        let mut bytes = Buffer::any(head + cargo.len());
-        bytes[..HEAD].copy_from_slice(bytemuck::bytes_of(&[tag, calls as u64]));
-        for (to, call) in bytes[HEAD..].chunks_exact_mut(CALL).zip(self.unsent.drain(..)) {
+        let mut bytes = Buffer::any(HEAD + calls * CALL + len);
+        let (head, cargo) = bytes.split_at_mut(HEAD + calls * CALL);
+        head[..HEAD].copy_from_slice(bytemuck::bytes_of(&[tag, calls as u64]));
+        for (to, call) in head[HEAD..].chunks_exact_mut(CALL).zip(self.unsent.drain(..)) {
             to.copy_from_slice(bytemuck::bytes_of(&call.words()));
         }
-        bytes[head..].copy_from_slice(cargo);
+        fill(cargo);
         bytes
     }
 
@@ -264,8 +272,7 @@ impl State {
             self.theirs.push_back(Signature::from_words([word(at), word(at + 1)]));
         }
         self.told += calls as u64;
-        self.cargo = (tag != NO_CARGO).then(|| (tag, Buffer::of(&came[HEAD + calls * CALL..])));
-        self.spare = Some(came.with_len(MOST));
+        self.cargo = (tag != NO_CARGO).then(|| (tag, came.behind(HEAD + calls * CALL)));
     }
 }
 
@@ -278,13 +285,11 @@ mod tests {
         let calls = ["a", "b", "c", "d"].map(Signature::named);
         let (mut before, mut after) = (State::default(), State::default());
         calls.iter().for_each(|&call| before.call(call));
-        let hello = before.hello(7, &[1; 100]);
+        let hello = before.hello(7, 100, |cargo| cargo.fill(1));
         assert!(before.unsent.is_empty() && hello.len() == HEAD + 4 * CALL + 100);
         after.call(calls[0]);
         assert!(after.told_less() && after.awaits_theirs());
-        let mut came = Buffer::new(MOST);
-        came[..hello.len()].copy_from_slice(&hello);
-        after.take(came.with_len(hello.len()));
+        after.take(hello);
         assert_eq!(after.cargo.as_ref().map(|(tag, bytes)| (*tag, bytes.to_vec())), Some((7, vec![1; 100])));
         let same = |pair: Option<[Signature; 2]>, at: usize| {
             let [mine, theirs] = pair.expect("there is something to be compared");
@@ -300,7 +305,5 @@ mod tests {
         }
         after.call(calls[0]);
         assert!(after.next_pair().is_none() && after.awaits_theirs() && after.told_less());
-        // Its buffer is there for the next.
-        assert_eq!(after.spare.map(|buffer| buffer.len()), Some(MOST));
     }
 }

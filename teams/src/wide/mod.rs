@@ -200,6 +200,7 @@ pub(crate) async fn guarded<T>(
     let mut outcome = None;
     let mut broken = WordWait::default();
     let ended = poll_fn(|cx| {
+        wide.hello.asks();
         if outcome.is_none()
             && let Some(task) = &mut collective.task
             && let Poll::Ready(ended) = task.as_mut().poll(cx)
@@ -211,7 +212,10 @@ pub(crate) async fn guarded<T>(
         if let Some(Err(error)) = outcome.take_if(|outcome| outcome.is_err()) {
             return Poll::Ready(Err(error));
         }
-        while let Poll::Ready(Some([mine, theirs])) = wide.hello.poll_heard(group, wide, cx)? {
+        // What waits for a message that may come with the hello before has looked for that.
+        while !(outcome.is_none() && wide.hello.is_awaited())
+            && let Poll::Ready(Some([mine, theirs])) = wide.hello.poll_heard(group, wide, cx)?
+        {
             wide.compare(group, mine, theirs)?;
         }
         if outcome.is_some()
@@ -291,8 +295,7 @@ async fn spread(
         return Box::pin(Direct::new(work, signature, source, dest).run(group)).await;
     }
     let dest = if to_root || group.me() != root { dest } else { source };
-    let mut message = Stream::new(signature, root, source, dest);
-    poll_fn(|cx| message.poll(group, || cx.waker().clone())).await
+    flow(group, Stream::new(signature, root, source, dest)).await
 }
 
 /// Tells the PEs of this host that the leader has done what it had to do.
@@ -300,8 +303,12 @@ async fn release(group: &Group, signature: Signature) -> Result<()> {
     if group.n() == 1 {
         return Ok(());
     }
-    let mut notice = Stream::notice(group, signature, 0);
-    poll_fn(|cx| notice.poll(group, || cx.waker().clone())).await
+    flow(group, Stream::notice(group, signature, 0)).await
+}
+
+/// All of a message among the PEs of this host. It is apart, so that a PE that is alone there does not carry it along.
+fn flow(group: &Group, mut message: Stream) -> Pin<Box<impl Future<Output = Result<()>>>> {
+    Box::pin(poll_fn(move |cx| message.poll(group, || cx.waker().clone())))
 }
 
 /// A copy of bytes of this PE.

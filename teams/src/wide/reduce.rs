@@ -39,7 +39,7 @@ impl Wide {
         if group.me() == 0 {
             let spans = |range: Range<usize>| [mine, dest].map(|span| span.part(range.clone()));
             match group.choices.reduce_across(dest.len(), self.n_hosts()) {
-                Fold::Doubling => in_rounds(&wire, kernel, [mine, dest], false).await?,
+                Fold::Doubling => Box::pin(in_rounds(&wire, kernel, [mine, dest], false)).await?,
                 Fold::Halving => {
                     for start in (0..dest.len()).step_by(PIECE) {
                         let piece = spans(start..(start + PIECE).min(dest.len()));

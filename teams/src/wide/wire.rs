@@ -28,7 +28,10 @@ use oxshmem_runtime::{
     net::{Net, TAG_BITS},
 };
 
-use super::{Wide, hello::CARGO, read};
+use super::{
+    Wide,
+    hello::{CARGO, MOST},
+};
 use crate::{group::Group, scratch::TEAMS, span::Span};
 
 /// Bytes of one message of a long vector: enough for the bandwidth of any network, and few enough for the caches.
@@ -60,6 +63,7 @@ pub(super) const ONCE: u64 = 0;
 #[derive(Debug)]
 pub(crate) struct Buffer {
     lines: Vec<Line>,
+    start: usize,
     len: usize,
 }
 
@@ -67,10 +71,13 @@ pub(crate) struct Buffer {
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
+/// What elements of every type are aligned to.
+const ALIGN: usize = 16;
+
 impl Buffer {
     /// So many zeros.
     pub(crate) fn new(len: usize) -> Self {
-        Self { lines: zeros(len), len }
+        Self { lines: zeros(len), start: 0, len }
     }
 
     /// So many bytes, whatever they are: of a buffer that somebody has dropped, since a system takes longer to give new memory than to
@@ -79,7 +86,7 @@ impl Buffer {
         let Some((kept, room)) = kept(len) else { return Self::new(len) };
         let spare = kept.spare().pop();
         let lines = spare.unwrap_or_else(|| zeros(room));
-        Self { lines, len }
+        Self { lines, start: 0, len }
     }
 
     /// A copy of bytes.
@@ -89,13 +96,11 @@ impl Buffer {
         buffer
     }
 
-    /// The same with so many bytes, whatever those are that it had not before.
-    ///
-    /// # Panics
-    /// If it never had as many.
-    pub(super) fn with_len(mut self, len: usize) -> Self {
-        assert!(len <= size_of_val(&*self.lines), "a buffer does not grow");
-        self.len = len;
+    /// The same without its first `len` bytes, which are as many as suit every kernel.
+    pub(super) fn behind(mut self, len: usize) -> Self {
+        debug_assert!(len.is_multiple_of(ALIGN));
+        let len = len.min(self.len);
+        (self.start, self.len) = (self.start + len, self.len - len);
         self
     }
 
@@ -121,20 +126,27 @@ impl Kept {
     }
 }
 
-/// Those for messages of so many bytes, and how many they have room for, if such are kept: chunks, and what is so short that most of
+/// Those for messages of so many bytes, and how many they have room for, if such are kept: chunks, and what is so short that much of
 /// what a message costs would be its memory.
 fn kept(len: usize) -> Option<(&'static Kept, usize)> {
+    static FEW: Kept = Kept(Mutex::new(Vec::new()));
     static SHORT: Kept = Kept(Mutex::new(Vec::new()));
+    static HELLOS: Kept = Kept(Mutex::new(Vec::new()));
     static CHUNKS: Kept = Kept(Mutex::new(Vec::new()));
     match len {
-        1..=FEW => Some((&SHORT, FEW)),
+        0 => None,
+        _ if len <= FEW_BYTES => Some((&FEW, FEW_BYTES)),
+        _ if len <= SHORT_BYTES => Some((&SHORT, SHORT_BYTES)),
+        _ if len <= MOST => Some((&HELLOS, MOST)),
         _ if (CHUNK / 4..=CHUNK).contains(&len) => Some((&CHUNKS, CHUNK)),
         _ => None,
     }
 }
 
 /// A hello with one word.
-const FEW: usize = size_of::<Line>();
+const FEW_BYTES: usize = size_of::<Line>();
+const SHORT_BYTES: usize = 2 << 10;
+const _: () = assert!(MOST < CHUNK / 4 && MOST.is_multiple_of(size_of::<Line>()));
 
 impl Clone for Buffer {
     fn clone(&self) -> Self {
@@ -158,13 +170,13 @@ impl Deref for Buffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &bytemuck::cast_slice(&self.lines)[..self.len]
+        &bytemuck::cast_slice(&self.lines)[self.start..][..self.len]
     }
 }
 
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.len]
+        &mut bytemuck::cast_slice_mut(&mut self.lines)[self.start..][..self.len]
     }
 }
 
@@ -283,11 +295,27 @@ impl<'a> Wire<'a> {
 
     /// Sends to a PE of the team, on another host.
     pub(super) fn send(&self, pe: usize, step: u64, bytes: Buffer) -> Result<Message<()>> {
-        let short = can_go_with_hello(step, bytes.len()).then_some(&bytes[..]);
-        match self.wide.hello.take_along(self, pe, self.tag | step, short) {
+        let fill = |to: &mut [u8]| to.copy_from_slice(&bytes);
+        match self.send_with_hello(pe, step, bytes.len(), fill) {
             Some(with_hello) => with_hello,
             None => self.send_alone(pe, step, bytes),
         }
+    }
+
+    /// The same with the hello, if it may go with that.
+    fn send_with_hello(
+        &self,
+        pe: usize,
+        step: u64,
+        len: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Option<Result<Message<()>>> {
+        if !can_go_with_hello(step, len) {
+            self.wide.hello.speaks();
+            return None;
+        }
+        let (next, hello) = self.wide.hello.take_along(pe, self.tag | step, len, fill)?;
+        Some(Wire::hellos(self.group, self.wide).send_alone(next, HELLO, hello))
     }
 
     /// The same in a message of its own.
@@ -312,10 +340,10 @@ impl<'a> Wire<'a> {
     /// Sends bytes of this PE's symmetric memory to a PE of the team, on another host. They must stay as they are until they have
     /// left.
     pub(super) fn send_from(&self, pe: usize, step: u64, from: Span) -> Result<Message<()>> {
-        if can_go_with_hello(step, from.len()) && self.wide.hello.would_take_along(pe) {
-            return self.send(pe, step, read(self.group, from));
+        let fill = |to: &mut [u8]| self.group.memory.read(from, to);
+        if let Some(with_hello) = self.send_with_hello(pe, step, from.len(), fill) {
+            return with_hello;
         }
-        self.wide.hello.speaks();
         self.group.count_message();
         let flight = Arc::new(Flight::default());
         let (landing, lent) = (Arc::clone(&flight), Lent::new(self.wide));
@@ -369,19 +397,8 @@ impl<'a> Wire<'a> {
 
     /// Receives a message of its own, of as many bytes as `lens` has.
     pub(super) fn receive_alone(&self, pe: usize, step: u64, lens: Range<usize>) -> Result<Message<Buffer>> {
-        let room = Buffer::any(lens.end - 1);
-        self.receive_in(pe, step, lens, room)
-    }
-
-    /// The same in a buffer that is there, and is as long as the longest of these.
-    pub(super) fn receive_in(
-        &self,
-        pe: usize,
-        step: u64,
-        lens: Range<usize>,
-        mut bytes: Buffer,
-    ) -> Result<Message<Buffer>> {
-        debug_assert!(step <= HELLO && lens.end == bytes.len() + 1);
+        debug_assert!(step <= HELLO);
+        let mut bytes = Buffer::any(lens.end - 1);
         let len = bytes.len();
         let flight = Arc::new(Flight::default());
         let (landing, to) = (Arc::clone(&flight), bytes.as_mut_ptr());

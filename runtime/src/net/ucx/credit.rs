@@ -47,6 +47,11 @@ impl Credit {
         account.spent = account.spent.max(taken);
     }
 
+    /// Whether there is somebody to be told.
+    pub(super) fn has_untold(&self) -> bool {
+        !self.untold.is_empty()
+    }
+
     /// So many bytes that `pe` has sent unasked were taken. Whether it is to be told.
     pub(super) fn take(&mut self, pe: usize, len: usize) -> bool {
         let account = self.accounts.entry(pe).or_default();

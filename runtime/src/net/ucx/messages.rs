@@ -7,10 +7,12 @@
 //! not everything goes over TCP, UCX knows better how to send what is longer, and may offer it.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::HashMap,
     hash::BuildHasherDefault,
     sync::{MutexGuard, PoisonError, Weak},
 };
+
+use smallvec::SmallVec;
 
 use super::{
     arrivals::{Arrival, GO, MESSAGE, Note, PROMISE, SHORT_MESSAGE, TAKEN, WORD, words_of},
@@ -28,7 +30,8 @@ pub(super) const SHORT: usize = 2 << 10;
 
 /// Who sent it, and the tag.
 type Key = (usize, u64);
-type By<T> = HashMap<Key, VecDeque<T>, BuildHasherDefault<NumberHasher>>;
+/// In their order. Seldom is there more than one with a key, and never more than a few.
+type By<T> = HashMap<Key, SmallVec<[T; 1]>, BuildHasherDefault<NumberHasher>>;
 
 /// Messages that somebody waits for, and that have come before anybody did. Never both of the same sender and tag.
 #[derive(Default)]
@@ -104,8 +107,9 @@ impl Messages {
     }
 
     /// What this PE asks for, and who is to be told what was taken of its messages.
-    pub(super) fn unsaid(&mut self) -> [Vec<(usize, u64)>; 2] {
-        [std::mem::take(&mut self.asks), self.credit.untold()]
+    pub(super) fn unsaid(&mut self) -> Option<[Vec<(usize, u64)>; 2]> {
+        let is_any = !self.asks.is_empty() || self.credit.has_untold();
+        is_any.then(|| [std::mem::take(&mut self.asks), self.credit.untold()])
     }
 
     /// So many bytes of a message of `pe` were taken, which it has sent unasked. Whether there is something to be said.
@@ -196,12 +200,11 @@ impl Messages {
 /// Takes the first of those with that key.
 fn take<T>(all: &mut By<T>, key: Key) -> Option<T> {
     let queue = all.get_mut(&key)?;
-    let first = queue.pop_front();
-    if queue.is_empty() {
-        // Tags seldom come again.
-        all.remove(&key);
+    if queue.len() > 1 {
+        return Some(queue.remove(0));
     }
-    first
+    // Tags seldom come again.
+    all.remove(&key)?.pop()
 }
 
 impl Worker {
@@ -279,7 +282,7 @@ impl Worker {
             return done(Err(Error::Finalized { call: "net" }));
         }
         let Some(came) = take(&mut messages.came, (pe, tag)) else {
-            return messages.awaited.entry((pe, tag)).or_default().push_back(Awaited { to, done });
+            return messages.awaited.entry((pe, tag)).or_default().push(Awaited { to, done });
         };
         let misses = match came {
             Came::InPieces(number) => messages.join((pe, number), Awaited { to, done }),
@@ -312,7 +315,8 @@ impl Worker {
 
     /// Asks for what was promised, and tells who has sent much that it was taken. Called with no lock held.
     pub(super) fn say_of_messages(&self) {
-        let [asks, taken] = self.messages().unsaid();
+        let unsaid = self.messages().unsaid();
+        let Some([asks, taken]) = unsaid else { return };
         for (pe, number) in asks {
             // A PE that is gone sends nothing.
             let _ = self.say(pe, GO, Operation::note([self.me as u64, number]));
@@ -326,7 +330,7 @@ impl Worker {
     fn message_came(&self, from: Key, data: &[u8]) {
         let mut messages = self.messages();
         let Some(Awaited { to, done }) = take(&mut messages.awaited, from) else {
-            return messages.came.entry(from).or_default().push_back(Came::Whole(data.to_vec()));
+            return messages.came.entry(from).or_default().push(Came::Whole(data.to_vec()));
         };
         if messages.taken(from.0, data.len()) {
             self.has_news();
@@ -385,7 +389,7 @@ impl Arrival for Sent {
         let (from, len) = (from as usize, offer.len());
         let mut messages = worker.messages();
         let Some(Awaited { to, done }) = take(&mut messages.awaited, (from, tag)) else {
-            messages.came.entry((from, tag)).or_default().push_back(Came::Offered(offer));
+            messages.came.entry((from, tag)).or_default().push(Came::Offered(offer));
             return true;
         };
         drop(messages);
@@ -418,7 +422,7 @@ impl Arrival for First {
             }
             Some(awaited) => Place::Awaited(awaited),
             None => {
-                messages.came.entry((from, tag)).or_default().push_back(Came::InPieces(number));
+                messages.came.entry((from, tag)).or_default().push(Came::InPieces(number));
                 Place::Kept(tag, Vec::with_capacity(whole))
             }
         };
@@ -446,7 +450,7 @@ impl Note<4> for Promise {
         let (from, len) = (from as usize, len as usize);
         let mut messages = worker.messages();
         let Some(awaited) = take(&mut messages.awaited, (from, tag)) else {
-            return messages.came.entry((from, tag)).or_default().push_back(Came::Promised(number, len));
+            return messages.came.entry((from, tag)).or_default().push(Came::Promised(number, len));
         };
         if let Some((done, error)) = messages.ask((from, number), len, awaited) {
             worker.note(News::Received(done, Err(error)));
