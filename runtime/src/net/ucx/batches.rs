@@ -274,7 +274,7 @@ impl Worker {
             gate.owed.push(from);
         }
         drop(gate);
-        self.has_news();
+        self.must_reply();
     }
 
     /// Asks `pe` to perform an atomic operation and to answer.
@@ -355,7 +355,7 @@ impl Arrival for Batched {
         let mut words = vec![0u64; len.div_ceil(WORD)];
         let to = Bytes { at: words.as_mut_ptr().cast(), len };
         worker.gate().offered.push(Offered::new(offer, from, to, Kind::Arriving { stamp, words }));
-        worker.has_news();
+        worker.must_reply();
         true
     }
 }

@@ -193,7 +193,7 @@ impl Note<4> for Wanted {
         let pe = from as usize;
         if let Some(bytes) = worker.place(pe, offset, len as usize) {
             worker.gate().gets.wanted.push((pe, number, bytes));
-            worker.has_news();
+            worker.must_reply();
         }
     }
 }

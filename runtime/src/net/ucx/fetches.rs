@@ -88,7 +88,7 @@ impl Note<5> for Question {
         match answer([first, operand, cond], worker.block, &[&worker.memory]) {
             Ok(before) => {
                 worker.gate().fetches.answers.push((from as usize, [number, before]));
-                worker.has_news();
+                worker.must_reply();
             }
             Err(error) => worker.fail(Failure::PeLost { pe: from as usize, how: error.to_string() }),
         }

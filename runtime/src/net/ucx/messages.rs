@@ -333,7 +333,7 @@ impl Worker {
             return messages.came.entry(from).or_default().push(Came::Whole(data.to_vec()));
         };
         if messages.taken(from.0, data.len()) {
-            self.has_news();
+            self.must_reply();
         }
         drop(messages);
         self.note(News::Received(done, take_whole(from.0, data, to)));
@@ -399,7 +399,7 @@ impl Arrival for Sent {
         }
         let kind = Kind::Received { len, done };
         worker.gate().offered.push(Offered::new(offer, from, Bytes { len, ..to }, kind));
-        worker.has_news();
+        worker.must_reply();
         true
     }
 }
@@ -414,7 +414,7 @@ impl Arrival for First {
         let mut messages = worker.messages();
         let awaited = take(&mut messages.awaited, (from, tag));
         if awaited.is_some() && messages.taken(from, whole) {
-            worker.has_news();
+            worker.must_reply();
         }
         let to = match awaited {
             Some(Awaited { to, done }) if whole > to.len => {
@@ -455,7 +455,7 @@ impl Note<4> for Promise {
         if let Some((done, error)) = messages.ask((from, number), len, awaited) {
             worker.note(News::Received(done, Err(error)));
         }
-        worker.has_news();
+        worker.must_reply();
     }
 }
 

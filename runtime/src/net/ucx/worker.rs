@@ -66,6 +66,8 @@ pub(super) struct Worker {
     pub(super) ends: Mutex<Ends>,
     /// Whether there may be something to be told, or to be answered.
     has_news: AtomicBool,
+    /// Some of it is that other PEs wait for something. Set before `has_news`.
+    owes: AtomicBool,
     /// Whether anything was sent of which the data may come later.
     pub(super) has_offered: AtomicBool,
     pub(super) gate: Mutex<Gate>,
@@ -263,6 +265,7 @@ impl Worker {
             }),
             ends: Mutex::default(),
             has_news: AtomicBool::new(false),
+            owes: AtomicBool::new(false),
             has_offered: AtomicBool::new(false),
             gate: Mutex::default(),
             messages: Mutex::default(),
@@ -386,7 +389,10 @@ impl Worker {
             let found = unsafe { self.ucx.ucp_worker_progress(self.handle) } != 0;
             if found && self.has_news.load(Ordering::Relaxed) {
                 progressed = true;
-                self.answer(&inner);
+                // Relaxed: set inside of the call above, if there is something to be answered.
+                if self.owes.load(Ordering::Relaxed) {
+                    self.answer(&inner);
+                }
                 break;
             }
             if progressed && !found {
@@ -403,8 +409,15 @@ impl Worker {
         progressed
     }
 
-    /// There is something to be told, or to be answered. Called after that was noted.
-    pub(super) fn has_news(&self) {
+    /// There is something to be sent to other PEs. Called after that was noted.
+    pub(super) fn must_reply(&self) {
+        // Release: who pays sees what was noted.
+        self.owes.store(true, Ordering::Release);
+        self.has_news();
+    }
+
+    /// There is something to be told. Called after that was noted.
+    fn has_news(&self) {
         // Release: who takes the news sees what was noted.
         self.has_news.store(true, Ordering::Release);
     }
@@ -477,7 +490,9 @@ impl Worker {
     pub(super) fn tell(&self) {
         // Relaxed: a look before the exchange, which nearly always can be left out.
         while self.has_news.load(Ordering::Relaxed) && self.has_news.swap(false, Ordering::AcqRel) {
-            self.reply();
+            if self.owes.load(Ordering::Relaxed) && self.owes.swap(false, Ordering::AcqRel) {
+                self.reply();
+            }
             while let Some(news) = self.next_news() {
                 match news {
                     News::Ended(operation, UCS_OK) if matches!(operation.kind, Kind::Copied(_)) => {
