@@ -8,10 +8,10 @@ use oxshmem_ops::Members;
 use oxshmem_runtime::Result;
 
 use super::{
-    Wide, release,
+    Wide, gathered, release,
     wire::{Buffer, CHUNK, Coming, Going, ONCE, Place, WINDOW, Window, Wire, relay},
 };
-use crate::{choice::Pairs, direct::meet, group::Group, signature::Signature, span::Span};
+use crate::{choice::Pairs, group::Group, signature::Signature, span::Span};
 
 /// How many messages of other leaders a leader awaits at a time: enough that it need not wait for each to cross a slow network.
 const AHEAD: usize = 64;
@@ -115,7 +115,7 @@ impl Wide {
         }
         match group.choices.alltoall_across(layout.bytes(), self.most) {
             Pairs::Leaders => {
-                meet(group, signature).await?;
+                gathered(group, signature).await?;
                 if me == 0 {
                     Box::pin(self.between_leaders(&wire, &blocks)).await?;
                 }
@@ -126,7 +126,7 @@ impl Wide {
                     true => Box::pin(self.short_between_all(&wire, &blocks)).await?,
                     false => Box::pin(self.long_between_all(&wire, &blocks)).await?,
                 }
-                meet(group, signature).await
+                gathered(group, signature).await
             }
         }
     }

@@ -59,7 +59,8 @@ impl Wide {
         if self.my_pe != root {
             return here.await;
         }
-        both(pin!(self.across(&wire, stands, source)), pin!(here)).await
+        // Apart, so that others do not carry it along.
+        Box::pin(async move { both(pin!(self.across(&wire, stands, source)), pin!(here)).await }).await
     }
 
     /// Brings `data` of the root, whose host is the second, to those that stand for the others.

@@ -23,15 +23,15 @@ use crate::{
 
 impl Wide {
     /// Everybody's `source`, which are equally long.
-    pub(crate) async fn fcollect(
+    pub(crate) fn fcollect(
         &self,
         group: &Group,
         signature: Signature,
         [source, dest]: [Span; 2],
-    ) -> Result<()> {
+    ) -> impl Future<Output = Result<()>> {
         let len = source.len();
-        let starts: Vec<usize> = (0..=self.members.n()).map(|pe| pe * len).collect();
-        self.gather(group, signature, [source, dest], &starts).await
+        let starts = (0..=self.members.n()).map(|pe| pe * len).collect();
+        self.gather(group, signature, [source, dest], starts)
     }
 
     /// Everybody's `source`, of elements of `size` bytes. What a host gives goes with the lengths of it if it is short, and if that is so
@@ -59,7 +59,7 @@ impl Wide {
         let dest = dest.part(0..total);
         let blocks = Blocks { wide: self, starts: &starts, dest };
         if (0..self.n_hosts()).any(|party| blocks.len(party) > carried) {
-            return Box::pin(self.gather(group, signature, [source, dest], &starts)).await;
+            return Box::pin(self.gather(group, signature, [source, dest], starts)).await;
         }
         for (party, bytes) in told.iter().enumerate() {
             blocks.write(group, party, 0..blocks.len(party), self.given(party, bytes));
@@ -118,7 +118,7 @@ impl Wide {
         group: &Group,
         signature: Signature,
         [source, dest]: [Span; 2],
-        starts: &[usize],
+        starts: Vec<usize>,
     ) -> Result<()> {
         if dest.is_empty() {
             return self.sync_for(group, signature).await;
@@ -131,7 +131,7 @@ impl Wide {
             Box::pin(Direct::new(Work::Collect { start }, signature, source, dest).run(group)).await?;
         }
         if group.me() == 0 {
-            let blocks = Blocks { wide: self, starts, dest };
+            let blocks = Blocks { wide: self, starts: &starts, dest };
             match group.choices.collect_across(dest.len(), self.n_hosts()) {
                 Relay::Rounds => {
                     let mine = match alone {

@@ -42,6 +42,7 @@ use oxshmem_runtime::{
 pub(crate) use self::{alltoall::Layout, reduce::doubling, wire::Buffer};
 use self::{hello::Hello, parties::Parties, wire::Wire};
 use crate::{
+    direct::meet,
     group::{Flag, Group, POISON},
     scratch::{STREAM_BULK, TEAM_BYTES},
     signature::Signature,
@@ -296,6 +297,11 @@ async fn spread(
     }
     let dest = if to_root || group.me() != root { dest } else { source };
     flow(group, Stream::new(signature, root, source, dest)).await
+}
+
+/// Waits until all PEs of this host have come.
+async fn gathered(group: &Group, signature: Signature) -> Result<()> {
+    if group.n() == 1 { Ok(()) } else { Box::pin(meet(group, signature)).await }
 }
 
 /// Tells the PEs of this host that the leader has done what it had to do.

@@ -11,12 +11,12 @@ use oxshmem_runtime::Result;
 use super::{
     Wide,
     collect::bruck,
-    read, release,
+    gathered, read, release,
     wire::{Buffer, Wire},
 };
 use crate::{
-    choice::rounds, direct::meet, exchange::combine_bytes, group::Group, reduction::Kernel,
-    signature::Signature, span::Span,
+    choice::rounds, exchange::combine_bytes, group::Group, reduction::Kernel, signature::Signature,
+    span::Span,
 };
 
 /// Bytes of all vectors that a leader has at a time.
@@ -86,7 +86,7 @@ impl Wide {
         [source, dest]: [Span; 2],
     ) -> Result<()> {
         let wire = self.wire(group);
-        meet(group, signature).await?;
+        gathered(group, signature).await?;
         if group.me() == 0 {
             let scan = Scan { kernel, inclusive, source, dest };
             let in_blocks = (0..self.n_hosts()).all(|party| self.is_block(party));

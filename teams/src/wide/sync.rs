@@ -2,8 +2,8 @@
 
 use oxshmem_runtime::Result;
 
-use super::{Wide, release, wire::Buffer};
-use crate::{choice::rounds, direct::meet, group::Group, signature::Signature};
+use super::{Wide, gathered, release, wire::Buffer};
+use crate::{choice::rounds, group::Group, signature::Signature};
 
 impl Wide {
     pub(crate) async fn sync(&self, group: &Group) -> Result<()> {
@@ -13,7 +13,7 @@ impl Wide {
     /// The same for a call that has nothing else to do.
     pub(super) async fn sync_for(&self, group: &Group, signature: Signature) -> Result<()> {
         let wire = self.wire(group);
-        meet(group, signature).await?;
+        gathered(group, signature).await?;
         if group.me() == 0 {
             let k = self.n_hosts();
             for round in 0..rounds(k) {

@@ -263,11 +263,18 @@ impl Worker {
     /// # Safety
     /// `from` must be readable for the time of the call.
     pub(super) unsafe fn send_short(&self, pe: usize, tag: u64, from: *const u8, len: usize) -> Result<()> {
-        let mut words = vec![0u64; len.div_ceil(WORD) + 2];
-        // SAFETY: the caller's bytes are readable, and the words have room for them.
-        unsafe { words.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(from, len) };
-        let end = words.len();
-        words[end - 2..].copy_from_slice(&[tag, (self.me as u64) << u32::BITS | len as u64]);
+        // SAFETY: the caller's bytes are readable; of none it may give no address.
+        let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(from, len) } };
+        let (whole, rest) = bytes.as_chunks();
+        // Not from zeroed memory, which takes an allocator longer.
+        let mut words = Vec::<u64>::with_capacity(whole.len() + 3);
+        words.extend(whole.iter().copied().map(u64::from_ne_bytes));
+        if !rest.is_empty() {
+            let mut last = [0; WORD];
+            last[..rest.len()].copy_from_slice(rest);
+            words.push(u64::from_ne_bytes(last));
+        }
+        words.extend([tag, (self.me as u64) << u32::BITS | len as u64]);
         self.say(pe, SHORT_MESSAGE, Operation::new(Kind::Words(words)))
     }
 
