@@ -150,11 +150,6 @@ impl Hello {
         self.awaited.store(false, Ordering::Relaxed);
     }
 
-    /// Whether it waits for the next hello.
-    pub(super) fn is_awaited(&self) -> bool {
-        self.awaited.load(Ordering::Relaxed)
-    }
-
     /// The message with that tag, if the hello of the leader before brings it.
     pub(super) fn poll_cargo(
         &self,
@@ -178,10 +173,23 @@ impl Hello {
         wide: &Wide,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<[Signature; 2]>>> {
-        while self.state().awaits_theirs() {
+        loop {
+            if let Poll::Ready(pair) = self.next_pair() {
+                return Poll::Ready(Ok(pair));
+            }
+            // Whoever waits for a message that may come with the next hello has looked for that just now.
+            if self.awaited.load(Ordering::Relaxed) {
+                return Poll::Pending;
+            }
             ready!(self.hear(group, wide, cx))?;
         }
-        Poll::Ready(Ok(self.state().next_pair()))
+    }
+
+    /// The same of what is there already.
+    fn next_pair(&self) -> Poll<Option<[Signature; 2]>> {
+        let mut state = self.state();
+        let pair = state.next_pair();
+        if pair.is_some() || state.mine.is_empty() { Poll::Ready(pair) } else { Poll::Pending }
     }
 
     /// Whether this collective may end with what was compared so far.
@@ -237,11 +245,6 @@ impl State {
         self.told < self.called
     }
 
-    /// Whether there is something to be compared with what the leader before has not told.
-    fn awaits_theirs(&self) -> bool {
-        !self.mine.is_empty() && self.theirs.is_empty()
-    }
-
     /// The first call of this leader and of the one before that are to be compared. One that has called less may have been told of more.
     fn next_pair(&mut self) -> Option<[Signature; 2]> {
         let (mine, theirs) = (self.mine.front().copied()?, self.theirs.front().copied()?);
@@ -288,7 +291,7 @@ mod tests {
         let hello = before.hello(7, 100, |cargo| cargo.fill(1));
         assert!(before.unsent.is_empty() && hello.len() == HEAD + 4 * CALL + 100);
         after.call(calls[0]);
-        assert!(after.told_less() && after.awaits_theirs());
+        assert!(after.told_less() && after.next_pair().is_none());
         after.take(hello);
         assert_eq!(after.cargo.as_ref().map(|(tag, bytes)| (*tag, bytes.to_vec())), Some((7, vec![1; 100])));
         let same = |pair: Option<[Signature; 2]>, at: usize| {
@@ -300,10 +303,24 @@ mod tests {
         assert!(after.next_pair().is_none() && after.next_pair().is_none());
         for (at, &call) in calls.iter().enumerate().skip(1) {
             after.call(call);
-            assert!(!after.told_less() && !after.awaits_theirs());
+            assert!(!after.told_less());
             same(after.next_pair(), at);
         }
         after.call(calls[0]);
-        assert!(after.next_pair().is_none() && after.awaits_theirs() && after.told_less());
+        assert!(after.next_pair().is_none() && after.told_less());
+    }
+
+    #[test]
+    fn what_has_come_is_compared_while_a_message_is_waited_for() {
+        let [mine, theirs] = ["a", "b"].map(Signature::named);
+        let (hello, mut before) = (Hello::default(), State::default());
+        assert_eq!(hello.next_pair().map(|pair| pair.is_some()), Poll::Ready(false));
+        before.call(theirs);
+        // A broadcast that ended before it was compared, and a call that waits for what its hello may bring.
+        hello.state().call(mine);
+        hello.state().call(mine);
+        hello.state().take(before.hello(NO_CARGO, 0, |_| {}));
+        assert_eq!(hello.next_pair().map(|pair| pair.is_some()), Poll::Ready(true));
+        assert!(hello.next_pair().is_pending());
     }
 }

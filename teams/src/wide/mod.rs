@@ -213,10 +213,7 @@ pub(crate) async fn guarded<T>(
         if let Some(Err(error)) = outcome.take_if(|outcome| outcome.is_err()) {
             return Poll::Ready(Err(error));
         }
-        // What waits for a message that may come with the hello before has looked for that.
-        while !(outcome.is_none() && wide.hello.is_awaited())
-            && let Poll::Ready(Some([mine, theirs])) = wide.hello.poll_heard(group, wide, cx)?
-        {
+        while let Poll::Ready(Some([mine, theirs])) = wide.hello.poll_heard(group, wide, cx)? {
             wide.compare(group, mine, theirs)?;
         }
         if outcome.is_some()
