@@ -165,8 +165,9 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     /// `from` must be readable for `len` bytes until then.
     unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done);
 
-    /// The same for a message so short that it is copied at once, and nothing has to be kept for it. Of another one nothing is sent,
-    /// and `None` returned.
+    /// The same for a message so short that it is copied at once: `bytes` may be reused when this returns, with what
+    /// [`send`](Self::send) would have told `done`. Of a longer one, or by a net that has no such way, nothing is sent, and `None` is
+    /// returned.
     fn send_short(&self, _pe: usize, _tag: u64, _bytes: &[u8]) -> Option<Result<()>> {
         None
     }

@@ -139,6 +139,7 @@ impl Wide {
         let (mut sends, mut coming, mut ahead) = (VecDeque::new(), VecDeque::new(), 1..k);
         for round in 1..k {
             {
+                // Gone before this waits, so that a future that is made for each call has no room for it.
                 let there = self.parties.of((self.party + round) % k);
                 let mut packed = Buffer::any(here.n() * there.n() * each);
                 let mut rest = &mut packed[..];

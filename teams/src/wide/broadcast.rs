@@ -75,8 +75,7 @@ impl Wide {
                 Ok(())
             }
             shape => {
-                let (place, mut data) = (self.place(root, root_party, shape), InPlace { wire, data });
-                pass_on(&place, data.data.len(), &mut data).await
+                pass_on(&self.place(root, root_party, shape), data.len(), &mut InPlace { wire, data }).await
             }
         }
     }

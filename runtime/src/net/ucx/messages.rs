@@ -216,8 +216,9 @@ impl Worker {
     /// `from` must be readable until `done` is told.
     pub(super) unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done) {
         if len <= SHORT {
-            // SAFETY: passed on to the caller, whose memory is free again then.
-            return done(unsafe { self.send_short(pe, tag, from, len) });
+            // SAFETY: the caller's bytes are readable; of none it may give no address.
+            let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(from, len) } };
+            return done(self.send_short(pe, tag, bytes));
         }
         let bytes = Bytes { at: from.cast_mut(), len };
         let mut form = Form::Free;
@@ -259,12 +260,7 @@ impl Worker {
     }
 
     /// Sends a short message.
-    ///
-    /// # Safety
-    /// `from` must be readable for the time of the call.
-    pub(super) unsafe fn send_short(&self, pe: usize, tag: u64, from: *const u8, len: usize) -> Result<()> {
-        // SAFETY: the caller's bytes are readable; of none it may give no address.
-        let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(from, len) } };
+    pub(super) fn send_short(&self, pe: usize, tag: u64, bytes: &[u8]) -> Result<()> {
         let (whole, rest) = bytes.as_chunks();
         // Not from zeroed memory, which takes an allocator longer.
         let mut words = Vec::<u64>::with_capacity(whole.len() + 3);
@@ -274,7 +270,7 @@ impl Worker {
             last[..rest.len()].copy_from_slice(rest);
             words.push(u64::from_ne_bytes(last));
         }
-        words.extend([tag, (self.me as u64) << u32::BITS | len as u64]);
+        words.extend([tag, (self.me as u64) << u32::BITS | bytes.len() as u64]);
         self.say(pe, SHORT_MESSAGE, Operation::new(Kind::Words(words)))
     }
 

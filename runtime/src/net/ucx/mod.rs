@@ -191,9 +191,7 @@ unsafe impl Net for UcxNet {
     }
 
     fn send_short(&self, pe: usize, tag: u64, bytes: &[u8]) -> Option<Result<()>> {
-        // SAFETY: a slice is readable.
-        (bytes.len() <= messages::SHORT)
-            .then(|| unsafe { self.worker.send_short(pe, tag, bytes.as_ptr(), bytes.len()) })
+        (bytes.len() <= messages::SHORT).then(|| self.worker.send_short(pe, tag, bytes))
     }
 
     unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
