@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{Ended, Job, PeRuntime, cpu_time, kill, on_one_host, test_name, time_limit};
+use common::{Ended, Job, PeRuntime, cpu_time, kill, on_one_host, test_name, time_limit, turns};
 use oxshmem::{Result, World, prelude::*};
 use oxshmem_runtime::{
     Pe,
@@ -260,17 +260,6 @@ fn a_pe_that_waits_uses_no_processor_time_to_notice() {
     assert!(time < 60_000, "{time} us of processor time in 3.5 s");
     // One at its start, one when the timeout is over, and then one each timeout; each may be preceded by another.
     assert!((1..=10).contains(&turns), "the watchdog has slept {turns} times in 3.5 s");
-}
-
-/// How often the thread of this name has gone to sleep.
-fn turns(name: &str) -> u64 {
-    let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
-    let status =
-        threads.map(|thread| std::fs::read_to_string(thread.path().join("status")).unwrap_or_default());
-    let status = status.into_iter().find(|status| status.starts_with(&format!("Name:\t{name}")));
-    let status = status.expect("the thread");
-    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-    line.expect("procfs").trim().parse().expect("a number")
 }
 
 /// Stops this process if it is that PE, as its environment says. Somebody else has it go on.

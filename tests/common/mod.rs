@@ -19,7 +19,7 @@ use oxshmem::{
 
 pub(crate) use processes::{
     Ended, Job, Launcher, PeRuntime, Running, assert_nothing_left, cpu_time, has_ucx, is_alive, kill,
-    shared_names,
+    shared_names, turns,
 };
 pub(crate) use watchdog::{TimeLimit, child_ended, child_started, doing, time_limit};
 

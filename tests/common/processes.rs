@@ -449,6 +449,17 @@ fn threads(pid: u32) -> Vec<String> {
     threads.map(describe).collect()
 }
 
+/// How often the thread of this name, or of one that begins so, has gone to sleep.
+pub(crate) fn turns(name: &str) -> u64 {
+    let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let status =
+        threads.map(|thread| std::fs::read_to_string(thread.path().join("status")).unwrap_or_default());
+    let status = status.into_iter().find(|status| status.starts_with(&format!("Name:\t{name}")));
+    let status = status.expect("the thread");
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.expect("procfs").trim().parse().expect("a number")
+}
+
 /// Processor time of all threads of this process so far.
 pub(crate) fn cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -8,7 +8,7 @@ use std::{
     ptr::{self, NonNull},
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -34,6 +34,8 @@ use crate::{
 const MOST_UNDER_WAY: usize = 4096;
 /// Whoever starts so many operations makes progress once.
 const STARTS: u32 = 32;
+/// Who finds messages so often while the helper thread sleeps on the descriptor wakes it.
+const BESIDE: u32 = 4;
 /// Looks for messages while the lock is held.
 const LOOKS: u32 = 4;
 /// How long after the end of a connection its PE may still turn out to have left in peace: what it said may come over
@@ -79,6 +81,8 @@ pub(super) struct Worker {
     pub(super) gathering: AtomicBool,
     /// Whether the helper thread sleeps until it is woken.
     pub(super) asleep: AtomicBool,
+    /// How often others have found messages since.
+    found_beside: AtomicU32,
     pub(super) executor: Weak<Executor>,
     pub(super) descriptor: i32,
     /// The type of data `WORDS`.
@@ -273,6 +277,7 @@ impl Worker {
             listener: OnceLock::new(),
             gathering: AtomicBool::new(false),
             asleep: AtomicBool::new(false),
+            found_beside: AtomicU32::new(0),
             executor: Arc::downgrade(executor),
             descriptor,
             words,
@@ -344,17 +349,37 @@ impl Worker {
 
     /// The helper thread goes to sleep, or is awake again.
     pub(super) fn set_asleep(&self, asleep: bool) {
-        // SeqCst: see `gathering_began`.
+        // Relaxed: an estimate, for which a lost count is no harm.
+        self.found_beside.store(0, Ordering::Relaxed);
+        // SeqCst: see `wake_helper`.
         self.asleep.store(asleep, Ordering::SeqCst);
     }
 
-    /// Something was gathered, which the helper thread has to see to if nobody else does.
-    pub(super) fn gathering_began(&self) {
-        // SeqCst, and behind the lock of what was gathered: either we see that the helper sleeps, or it sees what we have
-        // gathered before it does.
+    /// Has the helper thread, which sleeps, look for what there is to do.
+    fn wake_helper(&self) {
+        // SeqCst: either we see that the helper sleeps, or it sees what we have left for it before it does.
         if self.asleep.swap(false, Ordering::SeqCst) {
             self.signal();
         }
+    }
+
+    /// Another thread has found messages while the helper thread sleeps on the descriptor.
+    ///
+    /// The kernel wakes that for each of them, finds that there is nothing left for it to see, and lets it sleep on: two
+    /// changes of the thread on the processor of whoever waits for the message. Where more follow, it is to leave the
+    /// descriptor, and to look now and then.
+    fn found_beside_helper(&self) {
+        let found = self.found_beside.load(Ordering::Relaxed) + 1;
+        self.found_beside.store(found, Ordering::Relaxed);
+        if found == BESIDE {
+            self.wake_helper();
+        }
+    }
+
+    /// Something was gathered, which the helper thread has to see to if nobody else does. Called behind the lock of what was
+    /// gathered.
+    pub(super) fn gathering_began(&self) {
+        self.wake_helper();
     }
 
     pub(super) fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -403,6 +428,9 @@ impl Worker {
         drop(inner);
         self.tell();
         if progressed {
+            if self.asleep.load(Ordering::Relaxed) {
+                self.found_beside_helper();
+            }
             // Others may have put something here, whoever makes the progress.
             self.scan();
         }
