@@ -3,8 +3,9 @@
 use std::{
     cell::Cell,
     pin::{Pin, pin},
+    ptr,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Wake, Waker},
@@ -36,22 +37,15 @@ impl Executor {
     /// ```
     pub fn block_on<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
         let mut future = pin!(future);
-        if let Poll::Ready(output) = self.poll_once(future.as_mut(), &mut Context::from_waker(Waker::noop()))
-        {
-            return output;
-        }
-        let signal = Arc::new(Signal {
-            set: AtomicBool::new(false),
-            thread: thread::current(),
-            bell: Arc::clone(&self.bell),
-        });
-        let waker = Waker::from(Arc::clone(&signal));
-        let mut cx = Context::from_waker(&waker);
+        let waiter = Waiter::of_this_thread(&self.bell);
+        let signal = &waiter.signal;
+        let mut cx = Context::from_waker(&waiter.waker);
         // Until this thread has the role, or waits no more.
         let mut wish = None;
         loop {
             signal.set.store(false, Ordering::SeqCst);
             if let Poll::Ready(output) = self.poll_once(future.as_mut(), &mut cx) {
+                waiter.keep();
                 return output;
             }
             while !signal.is_set() {
@@ -158,11 +152,42 @@ pub(super) fn will_drive() -> bool {
     WILL_DRIVE.get()
 }
 
+/// What a thread in `block_on` is woken by.
+struct Waiter {
+    signal: Arc<Signal>,
+    waker: Waker,
+}
+
+thread_local! {
+    /// This thread's, while it is in no `block_on`: making one costs more than the rest of a wait for a message.
+    static WAITER: Cell<Option<Waiter>> = const { Cell::new(None) };
+}
+
+impl Waiter {
+    /// One for this thread: the one before, if that was for the same PE. Whatever still knows it may wake the thread without need,
+    /// which is one look at the future.
+    fn of_this_thread(bell: &Arc<Bell>) -> Self {
+        // There is none any more for what runs when the thread ends.
+        let kept = WAITER.try_with(Cell::take).ok().flatten();
+        kept.filter(|waiter| ptr::eq(waiter.signal.bell.as_ptr(), &**bell)).unwrap_or_else(|| {
+            let set = AtomicBool::new(false);
+            let signal = Arc::new(Signal { set, thread: thread::current(), bell: Arc::downgrade(bell) });
+            Self { waker: Waker::from(Arc::clone(&signal)), signal }
+        })
+    }
+
+    /// Keeps it for the next.
+    fn keep(self) {
+        let _ = WAITER.try_with(|kept| kept.set(Some(self)));
+    }
+}
+
 /// Wakes a thread that may sleep in `park` or on the PE's doorbell.
 struct Signal {
     set: AtomicBool,
     thread: Thread,
-    bell: Arc<Bell>,
+    /// Not the PE's last reference, as this may be kept.
+    bell: Weak<Bell>,
 }
 
 impl Signal {
@@ -183,7 +208,9 @@ impl Wake for Signal {
         if thread::current().id() != self.thread.id() {
             WOKEN.set(WOKEN.get().wrapping_add(1));
             self.thread.unpark();
-            self.bell.ring_process();
+            if let Some(bell) = self.bell.upgrade() {
+                bell.ring_process();
+            }
         }
     }
 }

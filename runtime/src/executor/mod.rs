@@ -291,6 +291,11 @@ impl Executor {
 
     /// Looks at all watched words and wakes the futures whose wait is over.
     pub fn scan(&self) {
+        // Acquire and release, by an operation that all others on the count are ordered with: of what this thread has stored and a
+        // new watch, either we see the watch, or its owner's next look at its word sees what was stored.
+        if self.unfired.fetch_add(0, Ordering::AcqRel) == 0 {
+            return;
+        }
         let seen = self.see();
         self.wake_by(seen.as_ref());
     }

@@ -7,18 +7,19 @@
 //! The last pieces of a very long put come after what is sent later. So an operation that reads from a PE begins when the very long puts
 //! and batches that were sent there before have been applied.
 
-use std::{collections::HashMap, hash::BuildHasherDefault, sync::atomic::Ordering};
+use std::sync::atomic::Ordering;
 
 use ucx_sys::*;
 
 use super::{
     arrivals::{Arrival, Note, PUT, WANTED},
+    asked::Asked,
     batches::stamp,
     departures::Form,
     offers::Bytes,
     operation::{Header, Kind, Operation, Update},
     pieces::{IN_ORDER, PIECE, What},
-    worker::{News, NumberHasher, Worker},
+    worker::{News, Worker},
 };
 use crate::{
     Error, Result,
@@ -29,19 +30,17 @@ use crate::{
 };
 
 /// A get that waits for its data.
-struct Asked {
-    pe: usize,
+pub(super) struct Get {
     to: Bytes,
     /// Bytes that have not come.
     left: usize,
-    done: Done,
+    pub(super) done: Done,
 }
 
 /// Gets, of this PE and of others.
 #[derive(Default)]
 pub(super) struct Gets {
-    asked: u64,
-    waiting: HashMap<u64, Asked, BuildHasherDefault<NumberHasher>>,
+    pub(super) asked: Asked<Get>,
     /// Which PE wants what under which number.
     wanted: Vec<(usize, u64, Bytes)>,
 }
@@ -56,10 +55,9 @@ impl Gets {
         std::mem::take(&mut self.wanted)
     }
 
-    /// Those that wait for `pe`, or for anybody.
-    pub(super) fn fail(&mut self, pe: Option<usize>) -> Vec<Done> {
-        let lost = |asked: &Asked| pe.is_none_or(|pe| asked.pe == pe);
-        self.waiting.extract_if(|_, asked| lost(asked)).map(|(_, asked)| asked.done).collect()
+    /// Those that wait for `pe`, or for anybody, do so no more.
+    pub(super) fn fail(&mut self, pe: Option<usize>) -> impl Iterator<Item = Done> {
+        self.asked.fail(pe).into_iter().map(|get| get.done)
     }
 }
 
@@ -101,17 +99,12 @@ impl Worker {
     /// # Safety
     /// `to` must be writable until `done` is told.
     pub(super) unsafe fn get_by_message(&self, from: Spot, to: *mut u8, len: usize, done: Done) {
-        let number = {
-            let gets = &mut self.gate().gets;
-            gets.asked += 1;
-            let number = gets.asked;
-            gets.waiting.insert(number, Asked { pe: from.pe, to: Bytes { at: to, len }, left: len, done });
-            number
-        };
+        let get = Get { to: Bytes { at: to, len }, left: len, done };
+        let number = self.gate().gets.asked.insert(from.pe, get);
         let wanted = Operation::note([self.me as u64, number, from.offset as u64, len as u64]);
         if let Err(error) = self.say(from.pe, WANTED, wanted) {
-            let asked = self.gate().gets.waiting.remove(&number);
-            if let Some(Asked { done, .. }) = asked {
+            let get = self.gate().gets.asked.remove(number);
+            if let Some(Get { done, .. }) = get {
                 done(Err(error));
             }
         }
@@ -205,24 +198,24 @@ impl Arrival for Data {
     fn came(worker: &Worker, header: &[u64], data: &[u8]) {
         let &[number, offset] = header else { return };
         let mut gate = worker.gate();
-        let Some(asked) = gate.gets.waiting.get_mut(&number) else { return };
+        let Some((pe, get)) = gate.gets.asked.get_mut(number) else { return };
         let (at, len) = (usize::try_from(offset).unwrap_or(usize::MAX), data.len());
-        let fits = len <= asked.left && at.checked_add(len).is_some_and(|end| end <= asked.to.len);
+        let fits = len <= get.left && at.checked_add(len).is_some_and(|end| end <= get.to.len);
         let over = if fits {
             // SAFETY: the caller of the get keeps `to`, which has room for it, until it is told, for which somebody has to take it from
             // the gate first.
-            unsafe { copy::copy(asked.to.at.add(at), data.as_ptr(), len) };
-            asked.left -= len;
-            if asked.left > 0 {
+            unsafe { copy::copy(get.to.at.add(at), data.as_ptr(), len) };
+            get.left -= len;
+            if get.left > 0 {
                 return;
             }
             Ok(())
         } else {
-            Err(Error::bootstrap("net", format!("PE {} has sent what nobody asked for", asked.pe)))
+            Err(Error::bootstrap("net", format!("PE {pe} has sent what nobody asked for")))
         };
-        let asked = gate.gets.waiting.remove(&number);
+        let get = gate.gets.asked.remove(number);
         drop(gate);
-        if let Some(Asked { done, .. }) = asked {
+        if let Some(Get { done, .. }) = get {
             match over {
                 Ok(()) => worker.note(News::Over(done)),
                 Err(error) => worker.note(News::Later(Box::new(move || done(Err(error))))),

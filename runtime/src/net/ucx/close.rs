@@ -63,7 +63,7 @@ impl Worker {
         // What UCX has told of meanwhile, and what it has not: it holds no operation any more.
         self.tell();
         let left = std::mem::take(&mut self.ends().under_way);
-        for lent in left.into_values() {
+        for (_, lent) in left {
             // SAFETY: UCX is gone where anything was under way, so the operation is ours alone.
             let operation = unsafe { Box::from_raw(lent.operation) };
             let _ = self.end(*operation, UCS_ERR_CANCELED);
@@ -71,8 +71,8 @@ impl Worker {
         let (mut waiting, asked) = {
             let mut gate = self.gate();
             let mut waiting = gate.fail_all();
-            waiting.append(&mut gate.gets.fail(None));
-            (waiting, gate.fetches.fail(None))
+            waiting.extend(gate.gets.fail(None));
+            (waiting, gate.fetches.asked.fail(None))
         };
         let awaited = {
             let mut messages = self.messages();

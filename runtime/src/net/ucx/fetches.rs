@@ -4,11 +4,12 @@
 //! connections that report errors. These take a tenth to a fifth longer over TCP, run on the target's processor everywhere,
 //! and need nothing that all versions do not have.
 
-use std::{collections::HashMap, hash::BuildHasherDefault, sync::Weak};
+use std::sync::Weak;
 
 use super::{
     arrivals::Note,
-    worker::{News, NumberHasher, Worker},
+    asked::Asked,
+    worker::{News, Worker},
 };
 use crate::{
     Error, Result,
@@ -23,8 +24,7 @@ use crate::{
 /// Who waits for an answer, and who is owed one.
 #[derive(Default)]
 pub(super) struct Fetches {
-    asked: u64,
-    waiting: HashMap<u64, (usize, Done<u64>), BuildHasherDefault<NumberHasher>>,
+    pub(super) asked: Asked<Done<u64>>,
     answers: Vec<(usize, [u64; 2])>,
 }
 
@@ -44,12 +44,6 @@ impl Fetches {
         let at = self.answers.iter().position(|&(pe, _)| known(pe))?;
         Some(self.answers.swap_remove(at))
     }
-
-    /// Those that wait for `pe`, or for anybody.
-    pub(super) fn fail(&mut self, pe: Option<usize>) -> Vec<Done<u64>> {
-        let lost = |asked: &(usize, Done<u64>)| pe.is_none_or(|pe| asked.0 == pe);
-        self.waiting.extract_if(|_, asked| lost(asked)).map(|(_, (_, done))| done).collect()
-    }
 }
 
 impl Worker {
@@ -63,17 +57,11 @@ impl Worker {
             };
             return self.when_applied(at.pe, count, Box::new(then));
         }
-        let number = {
-            let fetches = &mut self.gate().fetches;
-            fetches.asked += 1;
-            let number = fetches.asked;
-            fetches.waiting.insert(number, (at.pe, done));
-            number
-        };
+        let number = self.gate().fetches.asked.insert(at.pe, done);
         let [first, operand, cond] = question(at, width, operation);
         if let Err(error) = self.ask(at.pe, [self.me as u64, number, first, operand, cond]) {
-            let done = self.gate().fetches.waiting.remove(&number);
-            if let Some((_, done)) = done {
+            let done = self.gate().fetches.asked.remove(number);
+            if let Some(done) = done {
                 done(Err(error));
             }
         }
@@ -100,8 +88,8 @@ pub(super) struct Answer;
 
 impl Note<2> for Answer {
     fn came(worker: &Worker, [number, before]: [u64; 2]) {
-        let asked = worker.gate().fetches.waiting.remove(&number);
-        if let Some((_, done)) = asked {
+        let asked = worker.gate().fetches.asked.remove(number);
+        if let Some(done) = asked {
             worker.note(News::Answered(done, before));
         }
     }

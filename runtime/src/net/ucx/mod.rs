@@ -12,6 +12,7 @@
 //! What [leaves](departures) as an active message and [arrives](arrivals) goes through one place each.
 
 mod arrivals;
+mod asked;
 mod batches;
 mod bulk;
 mod calls;

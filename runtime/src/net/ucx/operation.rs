@@ -35,6 +35,8 @@ pub(super) struct Operation {
     worker: Option<NonNull<Worker>>,
     /// The other PE.
     pub(super) pe: usize,
+    /// Among those that are under way.
+    pub(super) place: Option<usize>,
     /// The header of an active message, where UCX reads it.
     header: Header,
     pub(super) kind: Kind,
@@ -66,7 +68,7 @@ pub(super) enum Kind {
 
 impl Operation {
     pub(super) fn new(kind: Kind) -> Box<Self> {
-        Box::new(Self { worker: None, pe: 0, header: Header::default(), kind })
+        Box::new(Self { worker: None, pe: 0, place: None, header: Header::default(), kind })
     }
 
     pub(super) fn with_header(mut self: Box<Self>, header: impl Into<Header>) -> Box<Self> {

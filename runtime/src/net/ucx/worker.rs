@@ -1,10 +1,10 @@
 //! The UCX worker of a PE, and everything that is done with it.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashSet, VecDeque},
     ffi::c_void,
     fmt,
-    hash::{BuildHasherDefault, Hasher},
+    hash::Hasher,
     ptr::{self, NonNull},
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
@@ -13,6 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use slab::Slab;
 use ucx_sys::*;
 
 use super::{
@@ -140,8 +141,8 @@ struct Link {
 pub(super) struct Ends {
     /// What is to be told, the oldest first.
     news: VecDeque<News>,
-    /// By their addresses.
-    pub(super) under_way: HashMap<usize, Lent, BuildHasherDefault<NumberHasher>>,
+    /// Each knows its place.
+    pub(super) under_way: Slab<Lent>,
     /// PEs that have said that they leave.
     pub(super) left: HashSet<usize>,
     /// PEs to which the connection broke, and when, before they said anything.
@@ -508,7 +509,9 @@ impl Worker {
             unsafe { self.ucx.ucp_request_free(request) };
         }
         let mut ends = self.ends();
-        ends.under_way.remove(&(&raw const *operation).addr());
+        if let Some(place) = operation.place {
+            ends.under_way.remove(place);
+        }
         ends.news.push_back(News::Ended(operation, status));
         drop(ends);
         self.has_news();
@@ -521,7 +524,7 @@ impl Worker {
             if self.owes.load(Ordering::Relaxed) && self.owes.swap(false, Ordering::AcqRel) {
                 self.reply();
             }
-            while let Some(news) = self.next_news() {
+            while let Some((news, is_last)) = self.next_news() {
                 match news {
                     News::Ended(operation, UCS_OK) if matches!(operation.kind, Kind::Copied(_)) => {
                         self.inner().spare(*operation);
@@ -536,13 +539,19 @@ impl Worker {
                     News::Broken(pe, status) => self.lost(pe, status),
                     News::Later(tell) => tell(),
                 }
+                if is_last {
+                    // Whoever adds to them says so.
+                    break;
+                }
             }
         }
     }
 
-    /// The next of them. Whoever is told of it holds no lock.
-    fn next_news(&self) -> Option<News> {
-        self.ends().news.pop_front()
+    /// The next of them, and whether it is the last. Whoever is told of it holds no lock.
+    fn next_news(&self) -> Option<(News, bool)> {
+        let mut ends = self.ends();
+        let news = ends.news.pop_front()?;
+        Some((news, ends.news.is_empty()))
     }
 
     /// A PE cannot be reached any more: what waits for it fails, and so does what is started later.
@@ -576,8 +585,8 @@ impl Worker {
         let (mut failed, asked) = {
             let mut gate = self.gate();
             let mut failed = gate.fail(pe);
-            failed.append(&mut gate.gets.fail(Some(pe)));
-            (failed, gate.fetches.fail(Some(pe)))
+            failed.extend(gate.gets.fail(Some(pe)));
+            (failed, gate.fetches.asked.fail(Some(pe)))
         };
         let awaited = {
             let mut messages = self.messages();
@@ -692,7 +701,10 @@ impl Worker {
                 _ => false,
             };
             if !ends.news.iter().any(has_ended) {
-                ends.under_way.insert(lent.addr(), Lent { operation: lent });
+                let place = Some(ends.under_way.insert(Lent { operation: lent }));
+                // SAFETY: UCX passes it on to `ended` alone, which whoever has the lock that is held calls; what UCX reads of it is
+                // another field.
+                unsafe { (*lent).place = place };
             }
             return None;
         }

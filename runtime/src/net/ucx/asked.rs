@@ -1,0 +1,89 @@
+//! What this PE has asked others for, until they have answered.
+
+use slab::Slab;
+
+/// Those that wait for an answer, each of which names its question by a number.
+///
+/// A number is not given twice, so that an answer which comes after its question was given up is nobody's.
+pub(super) struct Asked<T> {
+    waiting: Slab<Waiting<T>>,
+    count: u32,
+}
+
+struct Waiting<T> {
+    count: u32,
+    pe: usize,
+    asked: T,
+}
+
+impl<T> Default for Asked<T> {
+    fn default() -> Self {
+        Self { waiting: Slab::new(), count: 0 }
+    }
+}
+
+/// The upper half of a number is counted up, the lower is a place.
+fn split(number: u64) -> (u32, usize) {
+    ((number >> 32) as u32, number as u32 as usize)
+}
+
+impl<T> Asked<T> {
+    /// The number of a question to `pe`.
+    pub(super) fn insert(&mut self, pe: usize, asked: T) -> u64 {
+        self.count = self.count.wrapping_add(1);
+        let count = self.count;
+        // Four billion of them would take hundreds of gigabytes.
+        let place = self.waiting.insert(Waiting { count, pe, asked }) as u32;
+        u64::from(count) << 32 | u64::from(place)
+    }
+
+    /// Which PE was asked, and for what.
+    pub(super) fn get_mut(&mut self, number: u64) -> Option<(usize, &mut T)> {
+        let (count, place) = split(number);
+        let waiting = self.waiting.get_mut(place).filter(|waiting| waiting.count == count)?;
+        Some((waiting.pe, &mut waiting.asked))
+    }
+
+    /// It waits no more.
+    pub(super) fn remove(&mut self, number: u64) -> Option<T> {
+        self.get_mut(number)?;
+        let (_, place) = split(number);
+        Some(self.waiting.remove(place).asked)
+    }
+
+    /// Those that wait for `pe`, or for anybody, wait no more.
+    pub(super) fn fail(&mut self, pe: Option<usize>) -> Vec<T> {
+        let lost = |waiting: &Waiting<T>| pe.is_none_or(|pe| waiting.pe == pe);
+        let places = self.waiting.iter().filter(|(_, waiting)| lost(waiting)).map(|(place, _)| place);
+        let places: Vec<_> = places.collect();
+        places.into_iter().map(|place| self.waiting.remove(place).asked).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_for_its_question_alone() {
+        let mut asked = Asked::default();
+        let first = asked.insert(1, "first");
+        assert_eq!(asked.get_mut(first), Some((1, &mut "first")));
+        assert_eq!(asked.remove(first), Some("first"));
+        // At the same place.
+        let second = asked.insert(2, "second");
+        assert_ne!(first, second);
+        assert_eq!((asked.remove(first), asked.get_mut(first)), (None, None));
+        assert_eq!(asked.remove(u64::MAX), None);
+        assert_eq!(asked.remove(second), Some("second"));
+    }
+
+    #[test]
+    fn questions_to_a_pe_that_is_lost_are_given_up() {
+        let mut asked = Asked::default();
+        let numbers = [1, 2, 1, 3].map(|pe| asked.insert(pe, pe * 10));
+        assert_eq!(asked.fail(Some(1)), [10, 10]);
+        assert_eq!((asked.remove(numbers[0]), asked.remove(numbers[3])), (None, Some(30)));
+        assert_eq!((asked.fail(None), asked.fail(None)), (vec![20], vec![]));
+    }
+}
