@@ -76,33 +76,38 @@ fn a_pe_that_computes_serves_puts_gets_and_atomics() {
 fn the_helper_of_a_pe_that_waits_for_answers_leaves_them_to_it() {
     const ROUNDS: u64 = 20;
     const GETS: u64 = 400;
-    let _limit = time_limit(60);
+    let _limit = time_limit(120);
     if !has_ucx() {
         return;
     }
-    let job = Job::new(test_name!(), 2).hosts("2").runtime(PeRuntime::BlockOn);
-    let ended = job.run(|world| async move {
-        let word = world.alloc_zeroed::<u64>(1).await?;
-        world.barrier_all().await?;
-        if world.my_pe() == 0 {
-            let mut woken = 0;
-            for _ in 0..ROUNDS {
-                // Meanwhile the helper goes to sleep on the descriptor, of which the kernel wakes it for each message.
-                compute(Duration::from_millis(10));
-                let before = turns("oxshmem-net");
-                for _ in 0..GETS {
-                    world.context().g(word.at(0), 1).await?;
+    // Where the thread drives, and where the task does.
+    for runtime in [PeRuntime::BlockOn, PeRuntime::CurrentThread, PeRuntime::MultiThread] {
+        let job = Job::new(test_name!(), 2).hosts("2").runtime(runtime);
+        let ended = job.run(|world| async move {
+            let word = world.alloc_zeroed::<u64>(1).await?;
+            world.barrier_all().await?;
+            if world.my_pe() == 0 {
+                let (mut woken, mut taken) = (0, Duration::ZERO);
+                for _ in 0..ROUNDS {
+                    // Meanwhile the helper goes to sleep on the descriptor, of which the kernel wakes it for each message.
+                    compute(Duration::from_millis(10));
+                    let (before, start) = (turns("oxshmem-net"), Instant::now());
+                    for _ in 0..GETS {
+                        world.context().g(word.at(0), 1).await?;
+                    }
+                    taken += start.elapsed();
+                    woken += turns("oxshmem-net") - before;
                 }
-                woken += turns("oxshmem-net") - before;
+                println!("\n{:?} each\n{woken} turns", taken / (ROUNDS * GETS) as u32);
             }
-            println!("\n{woken} turns");
-        }
-        world.barrier_all().await
-    });
-    let turns = ended.stdout.lines().find_map(|line| line.strip_suffix(" turns")?.parse::<u64>().ok());
-    let turns = turns.unwrap_or_else(|| panic!("{ended:?}"));
-    println!("the helper was woken {turns} times in {} gets", ROUNDS * GETS);
-    assert!(turns < ROUNDS * GETS / 10, "the helper was woken {turns} times in {} gets", ROUNDS * GETS);
+            world.barrier_all().await
+        });
+        println!("{runtime:?}: {}", ended.stdout);
+        let turns = ended.stdout.lines().find_map(|line| line.strip_suffix(" turns")?.parse::<u64>().ok());
+        let turns = turns.unwrap_or_else(|| panic!("{ended:?}"));
+        let most = ROUNDS * GETS / 6;
+        assert!(turns < most, "{runtime:?}: the helper was woken {turns} times, of {most} at most");
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ use std::{fs::File, process::ExitCode};
 
 use clap::Parser;
 use oxshmem::World;
+use tokio::runtime::{Builder, Runtime};
 
 use crate::{collectives::Selection, report::Report, spaces::Interface};
 
@@ -47,6 +48,9 @@ struct Options {
     /// Measure how long a PE on another host that computes lets others wait.
     #[arg(long)]
     serving: bool,
+    /// Await in tokio, in a runtime of one thread, and not in a thread that drives meanwhile.
+    #[arg(long)]
+    tokio: bool,
     /// Bytes of one PE's block in collectives, multiples of 8.
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = block)]
     sizes: Vec<usize>,
@@ -76,10 +80,14 @@ fn run(options: &Options) -> Outcome {
     if let Some(interface) = options.word_puts {
         return spaces::word_puts(interface);
     }
-    let world: World = futures::executor::block_on(oxshmem::init())?;
+    let runtime = options.tokio.then(|| Builder::new_current_thread().enable_all().build()).transpose()?;
+    let world: World = match &runtime {
+        Some(runtime) => runtime.block_on(oxshmem::init())?,
+        None => futures::executor::block_on(oxshmem::init())?,
+    };
     let mut report = Report::new(options.only.clone(), options.quick);
     let selection = Selection::parse(options.collectives.as_deref().unwrap_or_default(), &options.sizes)?;
-    let measured = world.block_on(async {
+    let measuring = async {
         if options.collectives.is_some() {
             collectives::collectives(&world, &mut report, &selection).await
         } else if options.remote && world.n_pes() == 2 {
@@ -96,10 +104,11 @@ fn run(options: &Options) -> Outcome {
             Err("run it with 2 PEs: oshrun -np 2 shmem-perf (or any number with --barrier or --collectives)"
                 .into())
         }
-    });
+    };
+    let measured = wait(&world, runtime.as_ref(), measuring);
     if let Err(error) = measured {
         eprintln!("shmem-perf: {error}");
-        return Ok(world.block_on(world.global_exit(1))?);
+        return Ok(wait(&world, runtime.as_ref(), world.global_exit(1))?);
     }
     if world.my_pe() == 0 {
         report.print();
@@ -107,8 +116,16 @@ fn run(options: &Options) -> Outcome {
             report.write_json(File::create(path)?)?;
         }
     }
-    world.block_on(world.finalize())?;
+    wait(&world, runtime.as_ref(), world.finalize())?;
     Ok(())
+}
+
+/// Waits for a future in the runtime, if there is one.
+fn wait<F: Future>(world: &World, runtime: Option<&Runtime>, future: F) -> F::Output {
+    match runtime {
+        Some(runtime) => runtime.block_on(future),
+        None => world.block_on(future),
+    }
 }
 
 fn block(text: &str) -> Result<usize, String> {

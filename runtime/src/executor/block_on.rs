@@ -148,7 +148,7 @@ impl Drop for WillDrive<'_> {
 }
 
 /// Whether this thread is about to drive.
-pub(super) fn will_drive() -> bool {
+pub(crate) fn will_drive() -> bool {
     WILL_DRIVE.get()
 }
 

@@ -47,6 +47,8 @@ pub(super) struct Driver {
     task_works: AtomicBool,
     /// Threads in `block_on` that found the role taken.
     parked: Mutex<Vec<Thread>>,
+    /// Whether something was started on another host, for whose end a task may wait, and the driver has not looked for it in vain.
+    started: AtomicBool,
     task: Arc<Notify>,
     helper: Mutex<Option<Thread>>,
 }
@@ -143,8 +145,8 @@ impl Drop for Shift<'_> {
     fn drop(&mut self) {
         let driver = &self.0.driver;
         driver.task_works.store(false, Ordering::SeqCst);
-        // SeqCst: a watch that came while the task still worked kicked nobody, and is seen here.
-        if self.0.unfired.load(Ordering::SeqCst) > 0 && !driver.is_taken() {
+        // SeqCst: what came while the task still worked kicked nobody, and is seen here.
+        if self.0.has_work() && !driver.is_taken() {
             driver.notify();
         }
     }
@@ -252,11 +254,42 @@ impl Executor {
         }
     }
 
+    /// Something was started on another host, for whose end somebody may wait. A task that does so does not make progress by itself,
+    /// as a thread in `block_on` does, so the driver does for a moment, where it is a task too; else the net's own thread does.
+    pub(crate) fn began(&self) {
+        let driver = &self.driver;
+        if driver.kind.load(Ordering::Relaxed) != TASK {
+            return;
+        }
+        // SeqCst: see `Shift::drop`.
+        driver.started.store(true, Ordering::SeqCst);
+        if self.is_asleep() {
+            self.bell.ring_process();
+        } else if !driver.task_works.load(Ordering::SeqCst) && !driver.is_taken() {
+            driver.task.notify_one();
+        }
+    }
+
+    /// Whether there is something that the task is to look for.
+    fn has_work(&self) -> bool {
+        self.unfired.load(Ordering::SeqCst) > 0 || self.driver.started.load(Ordering::SeqCst)
+    }
+
+    /// Whether something that was started on another host is not over.
+    fn has_far_work(&self) -> bool {
+        let started = &self.driver.started;
+        // SeqCst, and in this order: what is started meanwhile is seen by the look, or says so behind it.
+        if started.swap(false, Ordering::SeqCst) && self.net.get().is_some_and(|net| net.is_awaited()) {
+            started.store(true, Ordering::SeqCst);
+        }
+        started.load(Ordering::SeqCst)
+    }
+
     /// Begins the task's work, if there is any.
     fn shift(&self) -> Option<Shift<'_>> {
         self.driver.task_works.store(true, Ordering::SeqCst);
         let shift = Shift(self);
-        let needed = self.unfired.load(Ordering::SeqCst) > 0 && !self.driver.is_taken();
+        let needed = self.has_work() && !self.driver.is_taken();
         needed.then_some(shift)
     }
 
@@ -376,7 +409,7 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
             if !progressed {
                 executor.scan();
             }
-            let nothing = executor.unfired.load(Ordering::SeqCst) == 0;
+            let nothing = executor.unfired.load(Ordering::SeqCst) == 0 && !executor.has_far_work();
             if executor.driver.is_taken() || nothing || executor.is_closed() {
                 return;
             }
@@ -384,6 +417,11 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
                 break;
             }
             tokio::task::yield_now().await;
+        }
+        // From here on the net's own thread looks for what was started.
+        executor.driver.started.store(false, Ordering::SeqCst);
+        if executor.unfired.load(Ordering::SeqCst) == 0 {
+            return executor.rest_net();
         }
         if executor.arm() {
             executor.rest_net();

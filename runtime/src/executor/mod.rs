@@ -23,7 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub(crate) use block_on::woken;
+pub(crate) use block_on::{will_drive, woken};
 pub use watch::{DeviceWords, Fired, Probe, WatchKey, Word};
 
 use self::{

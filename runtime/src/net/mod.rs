@@ -195,6 +195,11 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     /// Whether callers do well to poll in a loop while they wait. Not where somebody else makes the progress.
     fn wants_polling(&self) -> bool;
 
+    /// Whether this PE has started something here of whose end somebody was not told yet. Where that is not known, it is supposed.
+    fn is_awaited(&self) -> bool {
+        true
+    }
+
     /// Whoever polled for this PE is about to sleep: until somebody polls again, the net is alone with what progress there is to
     /// make.
     fn rest(&self);

@@ -44,6 +44,11 @@ impl<T> Asked<T> {
         Some((waiting.pe, &mut waiting.asked))
     }
 
+    /// Whether nobody waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// It waits no more.
     pub(super) fn remove(&mut self, number: u64) -> Option<T> {
         self.get_mut(number)?;

@@ -94,6 +94,12 @@ impl Default for Gathered {
 const ENTRY: usize = 512;
 
 impl Gate {
+    /// Whether somebody waits for an answer, or for what was sent to be applied.
+    pub(super) fn is_awaited(&self) -> bool {
+        let waits = |line: &Line| !line.waiting.is_empty();
+        !self.fetches.asked.is_empty() || !self.gets.asked.is_empty() || self.lines.values().any(waits)
+    }
+
     /// How many batches `pe` has to apply in all, if it has not.
     pub(super) fn unapplied(&self, pe: usize) -> Option<u64> {
         let line = self.lines.get(&pe)?;

@@ -106,6 +106,12 @@ impl Messages {
         self.promised.extract_if(|_, promised| lost(promised)).map(|(_, promised)| promised.done).collect()
     }
 
+    /// Whether somebody waits for one that comes, or that is to leave.
+    pub(super) fn is_awaited(&self) -> bool {
+        let comes = |coming: &Coming| matches!(coming.to, Place::Awaited(_));
+        !self.awaited.is_empty() || !self.promised.is_empty() || self.coming.values().any(comes)
+    }
+
     /// What this PE asks for, and who is to be told what was taken of its messages.
     pub(super) fn unsaid(&mut self) -> Option<[Vec<(usize, u64)>; 2]> {
         let is_any = !self.asks.is_empty() || self.credit.has_untold();

@@ -130,6 +130,7 @@ unsafe impl Net for UcxNet {
     unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Done) {
         // SAFETY: the caller keeps `from` until `done` is told, as it is in any case.
         let _ = unsafe { self.worker.put(to, from, len, Operation::new(Kind::Plain(done))) };
+        self.worker.began();
     }
 
     unsafe fn put_signal(
@@ -147,12 +148,14 @@ unsafe impl Net for UcxNet {
         let operation = Operation::new(Kind::Plain(done));
         // SAFETY: the caller keeps `from` until `done` is told, as it is in any case.
         let _ = unsafe { self.worker.put_by_message(to, from, len, Some((at, update)), operation) };
+        self.worker.began();
         None
     }
 
     unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done) {
         // SAFETY: the caller keeps `to` until `done` is told.
-        unsafe { self.worker.get(from, to, len, done) }
+        unsafe { self.worker.get(from, to, len, done) };
+        self.worker.began();
     }
 
     fn update(&self, at: Spot, width: Width, operation: Atomic<u64>) -> Result<()> {
@@ -164,6 +167,7 @@ unsafe impl Net for UcxNet {
     fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Done<u64>) {
         self.worker.send_gathered(Some(at.pe));
         self.worker.fetch(at, width, operation, done);
+        self.worker.began();
     }
 
     fn apply(&self, pe: usize, batch: Batch) -> Result<()> {
@@ -180,15 +184,18 @@ unsafe impl Net for UcxNet {
 
     fn flush(&self, pe: usize, done: Done) {
         self.worker.flush(pe, done);
+        self.worker.began();
     }
 
     fn flush_all(&self, done: Done) {
         self.worker.flush_all(done);
+        self.worker.began();
     }
 
     unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done) {
         // SAFETY: the caller keeps `from` until `done` is told.
-        unsafe { self.worker.send(pe, tag, from, len, done) }
+        unsafe { self.worker.send(pe, tag, from, len, done) };
+        self.worker.began();
     }
 
     fn send_short(&self, pe: usize, tag: u64, bytes: &[u8]) -> Option<Result<()>> {
@@ -197,12 +204,14 @@ unsafe impl Net for UcxNet {
 
     unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
         // SAFETY: the caller keeps `to` until `done` is told.
-        unsafe { self.worker.receive(pe, tag, to, len, done) }
+        unsafe { self.worker.receive(pe, tag, to, len, done) };
+        self.worker.began();
     }
 
     unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Done) {
         // SAFETY: the caller keeps `from` until `done` is told.
-        unsafe { self.worker.talk(pe, words, from, len, done) }
+        unsafe { self.worker.talk(pe, words, from, len, done) };
+        self.worker.began();
     }
 
     fn listen(&self, listener: Weak<dyn Listener>) {
@@ -215,6 +224,10 @@ unsafe impl Net for UcxNet {
 
     fn wants_polling(&self) -> bool {
         true
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.worker.is_awaited()
     }
 
     fn rest(&self) {

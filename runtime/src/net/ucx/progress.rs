@@ -23,6 +23,9 @@ const NAP: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(4)]
 /// How long it looks for more messages where the PE's threads sleep.
 const IDLE: Duration = Duration::from_micros(100);
 
+/// So many signs of life of another thread may be those of one that has started something and waits for it.
+const FEW: u64 = 4;
+
 /// How long operations are gathered at the most while their PE computes.
 const GATHERING: Duration = Duration::from_micros(200);
 
@@ -77,9 +80,14 @@ fn sleep_beside(worker: &Worker, limit: Duration) {
 fn serve(worker: &Worker, may_spin: bool) {
     let (mut polls, mut nap, mut doubts, mut beside) = (worker.polls(), NAP[0], false, false);
     let mut busy = Some(Instant::now());
+    // Whether it has just slept on the descriptor.
+    let mut woken_by_net = false;
     while !worker.is_closed() {
         let now = worker.polls();
-        if now != polls && !worker.rests() {
+        // Whoever starts something and then waits in a way of its own, as in an event loop, leaves the answer to this thread.
+        let is_left =
+            std::mem::take(&mut woken_by_net) && now.wrapping_sub(polls) <= FEW && !worker.is_driven();
+        if now != polls && !is_left && !worker.rests() {
             (polls, beside) = (now, true);
             // Who does not wait now may have begun to compute: a short nap tells.
             doubts = !doubts && !worker.is_driven();
@@ -127,7 +135,7 @@ fn serve(worker: &Worker, may_spin: bool) {
             // SAFETY: the worker's descriptor is open until the worker is closed, which waits for this thread.
             let descriptor = unsafe { BorrowedFd::borrow_raw(worker.descriptor()) };
             // It fails when a signal comes; then it is tried again.
-            let _ = poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], limit.as_ref());
+            woken_by_net = poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], limit.as_ref()).is_ok();
         }
         worker.set_asleep(false);
     }

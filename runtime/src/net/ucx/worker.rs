@@ -26,7 +26,7 @@ use super::{
 use crate::{
     Error, Result,
     bootstrap::Placement,
-    executor::{Executor, Failure},
+    executor::{self, Executor, Failure},
     memory::Segment,
     net::{Done, Listener},
 };
@@ -493,6 +493,20 @@ impl Worker {
     /// Whether one of them waits, awake.
     pub(super) fn is_driven(&self) -> bool {
         self.executor.upgrade().is_some_and(|executor| executor.is_driven())
+    }
+
+    /// Something was started for whose end somebody may wait.
+    pub(super) fn began(&self) {
+        if !executor::will_drive()
+            && let Some(executor) = self.executor.upgrade()
+        {
+            executor.began();
+        }
+    }
+
+    /// Whether there is anything of whose end somebody was not told.
+    pub(super) fn is_awaited(&self) -> bool {
+        !self.ends().under_way.is_empty() || self.gate().is_awaited() || self.messages().is_awaited()
     }
 
     /// This PE cannot go on.
