@@ -15,7 +15,7 @@ use std::{
 use ucx_sys::*;
 
 use super::{
-    batches::{Applied, Batched, Goodbye, ShortBatched},
+    batches::{Applied, Batched, Goodbye, ShortBatched, Tell},
     bulk::{Data, Part, Put, Wanted},
     fetches::{Answer, Question},
     messages::{First, Go, More, Promise, Sent, SentShort, Taken},
@@ -45,6 +45,7 @@ pub(super) const MORE: c_uint = 15;
 pub(super) const PROMISE: c_uint = 16;
 pub(super) const GO: c_uint = 17;
 pub(super) const TAKEN: c_uint = 18;
+pub(super) const TELL: c_uint = 19;
 
 /// Bytes of a word.
 pub(super) const WORD: usize = size_of::<u64>();
@@ -82,7 +83,7 @@ impl<const N: usize, M: Note<N>> Arrival for Noted<N, M> {
 impl Worker {
     /// From now on active messages are understood.
     pub(super) fn accept_messages(&self) -> Result<()> {
-        let handlers: [(c_uint, ucp_am_recv_callback_t); 18] = [
+        let handlers: [(c_uint, ucp_am_recv_callback_t); 19] = [
             (BATCH, Some(arrived::<Batched>)),
             (SHORT_BATCH, Some(arrived::<ShortBatched>)),
             (APPLIED, Some(arrived::<Noted<2, Applied>>)),
@@ -101,6 +102,7 @@ impl Worker {
             (PROMISE, Some(arrived::<Noted<4, Promise>>)),
             (GO, Some(arrived::<Noted<2, Go>>)),
             (TAKEN, Some(arrived::<Noted<2, Taken>>)),
+            (TELL, Some(arrived::<Noted<2, Tell>>)),
         ];
         for (id, cb) in handlers {
             let params = ucp_am_handler_param_t {

@@ -1,11 +1,11 @@
 //! Batches over UCX: active messages that the target applies, counts, and counts back.
 //!
-//! UCX's flush says nothing about active messages, so every PE keeps for each other one how many batches it has sent and
-//! how many of them that PE has said to have applied. Such answers give the count so far, so that one is enough for many
+//! UCX's flush says nothing about active messages, so every PE keeps [for each other one](super::lines) how many batches it has sent
+//! and how many of them that PE has said to have applied. Such answers give the count so far, so that one is enough for many
 //! batches, and their order does not matter.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::HashMap,
     hash::BuildHasherDefault,
     sync::atomic::Ordering,
     time::{Duration, Instant},
@@ -16,6 +16,7 @@ use super::{
     bulk::Gets,
     departures::Form,
     fetches::Fetches,
+    lines::{Line, Stamp},
     offers::{Bytes, Offer, Offered},
     operation::{Kind, Operation},
     worker::{Inner, News, NumberHasher, Worker},
@@ -30,6 +31,9 @@ use crate::{
 /// piece, by a cheaper system call; for a longer one, whose data UCX may offer, it has to be known first who sends it.
 const WHOLE: usize = 15 << 9;
 
+/// Bytes from which on a batch takes so long that to be told of it counts for nothing.
+const TOLD: usize = 1 << 10;
+
 /// What is counted for each PE.
 #[derive(Default)]
 pub(super) struct Gate {
@@ -40,41 +44,6 @@ pub(super) struct Gate {
     pub(super) offered: Vec<Offered>,
     pub(super) fetches: Fetches,
     pub(super) gets: Gets,
-}
-
-#[derive(Default)]
-struct Line {
-    /// Batches sent there, and applied there.
-    sent: u64,
-    applied: u64,
-    /// How many were sent with the last of which the data may come later.
-    long: u64,
-    waiting: Vec<(u64, Done)>,
-    failed: bool,
-    /// All batches from there below this number were applied here, and so were these above it.
-    performed: u64,
-    early: BTreeSet<u64>,
-}
-
-impl Line {
-    /// Its batch of which these are the last bits of the number was applied here. One whose data UCX has offered comes after later
-    /// ones, and whoever has sent it must not be told before it has.
-    fn perform(&mut self, number: u32) {
-        let ahead = number.wrapping_sub(self.performed as u32);
-        if ahead > 0 {
-            self.early.insert(self.performed + u64::from(ahead));
-            return;
-        }
-        self.performed += 1;
-        while self.early.remove(&self.performed) {
-            self.performed += 1;
-        }
-    }
-}
-
-/// Who sends a batch, and which of those to the same PE it is.
-pub(super) fn stamp(from: usize, number: u64) -> u64 {
-    from as u64 & u64::from(u32::MAX) | number << u32::BITS
 }
 
 /// Operations that wait for more to travel with.
@@ -100,32 +69,29 @@ impl Gate {
         !self.fetches.asked.is_empty() || !self.gets.asked.is_empty() || self.lines.values().any(waits)
     }
 
+    fn line(&mut self, pe: usize) -> &mut Line {
+        self.lines.entry(pe).or_default()
+    }
+
     /// How many batches `pe` has to apply in all, if it has not.
     pub(super) fn unapplied(&self, pe: usize) -> Option<u64> {
-        let line = self.lines.get(&pe)?;
-        (line.applied < line.sent).then_some(line.sent)
+        self.lines.get(&pe)?.unapplied()
     }
 
     /// How many batches `pe` has to apply before what was offered to it has come, if it has not.
     pub(super) fn unapplied_long(&self, pe: usize) -> Option<u64> {
-        let line = self.lines.get(&pe)?;
-        (line.applied < line.long && !line.failed).then_some(line.long)
+        self.lines.get(&pe)?.unapplied_long()
     }
 
-    /// Keeps `done` until `pe` has applied `count` batches; gives it back if there is nothing to wait for.
-    pub(super) fn wait(&mut self, pe: usize, count: u64, done: Done) -> Option<Done> {
-        match self.lines.get_mut(&pe) {
-            Some(line) if line.applied < count && !line.failed => {
-                line.waiting.push((count, done));
-                None
-            }
-            _ => Some(done),
-        }
+    /// Keeps `done` until `pe` has applied `count` batches, for which it may have to be asked; gives it back if there is nothing to wait
+    /// for.
+    pub(super) fn wait(&mut self, pe: usize, count: u64, done: Done) -> Result<bool, Done> {
+        self.line(pe).wait(count, done)
     }
 
     /// `pe` will apply nothing any more.
     pub(super) fn fail(&mut self, pe: usize) -> Vec<Done> {
-        let line = self.lines.entry(pe).or_default();
+        let line = self.line(pe);
         line.failed = true;
         line.waiting.drain(..).map(|(_, done)| done).collect()
     }
@@ -143,53 +109,43 @@ impl Gate {
             && self.gets.owes_none())
     }
 
-    /// `pe` has applied `count` batches. Whom to tell.
-    fn applied(&mut self, pe: usize, count: u64) -> Vec<Done> {
-        let line = self.lines.entry(pe).or_default();
-        line.applied = line.applied.max(count);
-        let mut over = Vec::new();
-        let mut at = 0;
-        while at < line.waiting.len() {
-            if line.waiting[at].0 <= line.applied {
-                over.push(line.waiting.swap_remove(at).1);
-            } else {
-                at += 1;
-            }
+    /// Notes that `pe` is to be told how many of its batches were applied, if it is. Whether there is something new to be told.
+    fn owe(&mut self, pe: usize) -> bool {
+        if !self.line(pe).owes() {
+            return false;
         }
-        over
+        if !self.owed.contains(&pe) {
+            self.owed.push(pe);
+        }
+        true
     }
 }
 
 impl Worker {
     /// Has `pe` apply a batch.
     pub(super) fn send_batch(&self, pe: usize, batch: Batch) -> Result<()> {
-        let number = self.announce_batch(pe, &batch);
-        self.send_announced(pe, number, batch)
+        let stamp = self.announce_batch(pe, &batch);
+        self.send_announced(pe, stamp, batch)
     }
 
-    /// Counts a batch that is about to be sent to `pe`, and gives its number.
-    fn announce_batch(&self, pe: usize, batch: &Batch) -> u64 {
-        self.announce(pe, batch.bytes() >= WHOLE)
+    /// Counts a batch that is about to be sent to `pe`.
+    fn announce_batch(&self, pe: usize, batch: &Batch) -> Stamp {
+        let bytes = batch.bytes();
+        self.announce(pe, bytes >= WHOLE, bytes >= TOLD)
     }
 
-    /// Counts a batch or a put, of which the data may come later if it `is_long`.
-    pub(super) fn announce(&self, pe: usize, is_long: bool) -> u64 {
+    /// Counts a batch or a put, of which the data may come later if it `is_long`. Whether it takes so long by itself that to be told of
+    /// it `is_cheap`.
+    pub(super) fn announce(&self, pe: usize, is_long: bool, is_cheap: bool) -> Stamp {
         if is_long {
             // Relaxed: whoever must not overtake it is started behind it, by whatever orders the two.
             self.has_offered.store(true, Ordering::Relaxed);
         }
-        let mut gate = self.gate();
-        let line = gate.lines.entry(pe).or_default();
-        line.sent += 1;
-        if is_long {
-            line.long = line.sent;
-        }
-        line.sent - 1
+        self.gate().line(pe).announce(self.me, is_long, is_cheap)
     }
 
-    fn send_announced(&self, pe: usize, number: u64, batch: Batch) -> Result<()> {
-        let mut words = batch.into_words();
-        let stamp = stamp(self.me, number);
+    fn send_announced(&self, pe: usize, stamp: Stamp, batch: Batch) -> Result<()> {
+        let (mut words, stamp) = (batch.into_words(), stamp.bits());
         let started = if size_of_val(&*words) < WHOLE {
             words.push(stamp);
             self.say(pe, SHORT_BATCH, Operation::new(Kind::Words(words)))
@@ -230,7 +186,7 @@ impl Worker {
             (full, first)
         };
         match full {
-            Some((number, batch)) => self.send_announced(pe, number, batch),
+            Some((stamp, batch)) => self.send_announced(pe, stamp, batch),
             None => {
                 if first {
                     self.gathering_began();
@@ -262,25 +218,25 @@ impl Worker {
                 batches.into_iter().map(|(pe, batch)| (pe, self.announce_batch(pe, &batch), batch));
             announced.collect::<Vec<_>>()
         };
-        for (pe, number, batch) in batches {
+        for (pe, stamp, batch) in batches {
             // If that fails, so does the flush that everybody needs who wants to know.
-            let _ = self.send_announced(pe, number, batch);
+            let _ = self.send_announced(pe, stamp, batch);
         }
     }
 
-    /// Applies a batch, of which the [`stamp`] says who has sent it.
-    pub(super) fn perform(&self, stamp: u64, words: &[u64]) {
-        let (from, number) = (stamp as u32 as usize, (stamp >> u32::BITS) as u32);
+    /// Applies a batch.
+    pub(super) fn perform(&self, stamp: Stamp, words: &[u64]) {
+        let from = stamp.from();
         if let Err(error) = apply(words, self.block, &[&self.memory, &self.scratch]) {
             self.fail(Failure::PeLost { pe: from, how: error.to_string() });
         }
         let mut gate = self.gate();
-        gate.lines.entry(from).or_default().perform(number);
-        if !gate.owed.contains(&from) {
-            gate.owed.push(from);
-        }
+        gate.line(from).perform(stamp);
+        let owes = gate.owe(from);
         drop(gate);
-        self.must_reply();
+        if owes {
+            self.must_reply();
+        }
     }
 
     /// Asks `pe` to perform an atomic operation and to answer.
@@ -334,7 +290,7 @@ impl Worker {
             let _ = self.say(pe, ANSWER, Operation::note(words));
         }
         for pe in owed {
-            let performed = self.gate().lines.get(&pe).map_or(0, |line| line.performed);
+            let performed = self.gate().line(pe).tell();
             let _ = self.say(pe, APPLIED, Operation::note([self.me as u64, performed]));
         }
         for (pe, number, bytes) in wanted {
@@ -350,13 +306,14 @@ pub(super) struct Batched;
 impl Arrival for Batched {
     fn came(worker: &Worker, header: &[u64], data: &[u8]) {
         if let &[stamp] = header {
-            with_words(data, |words| worker.perform(stamp, words));
+            with_words(data, |words| worker.perform(Stamp::from_bits(stamp), words));
         }
     }
 
     fn offered(worker: &Worker, header: &[u64], offer: Offer) -> bool {
         let &[stamp] = header else { return false };
-        let (from, len) = (stamp as u32 as usize, offer.len());
+        let stamp = Stamp::from_bits(stamp);
+        let (from, len) = (stamp.from(), offer.len());
         tracing::trace!(target: "oxshmem::net", from, bytes = len, "a batch is offered");
         let mut words = vec![0u64; len.div_ceil(WORD)];
         let to = Bytes { at: words.as_mut_ptr().cast(), len };
@@ -373,7 +330,7 @@ impl Arrival for ShortBatched {
     fn came(worker: &Worker, _header: &[u64], data: &[u8]) {
         with_words(data, |words| {
             if let Some((&stamp, words)) = words.split_last() {
-                worker.perform(stamp, words);
+                worker.perform(Stamp::from_bits(stamp), words);
             }
         });
     }
@@ -384,8 +341,24 @@ pub(super) struct Applied;
 
 impl Note<2> for Applied {
     fn came(worker: &Worker, [from, count]: [u64; 2]) {
-        let over = worker.gate().applied(from as usize, count);
+        let over = worker.gate().line(from as usize).applied(count);
         over.into_iter().for_each(|done| worker.note(News::Over(done)));
+    }
+}
+
+/// A PE wants to be told when so many of its batches were applied.
+pub(super) struct Tell;
+
+impl Note<2> for Tell {
+    fn came(worker: &Worker, [from, count]: [u64; 2]) {
+        let from = from as usize;
+        let mut gate = worker.gate();
+        gate.line(from).want(count);
+        let owes = gate.owe(from);
+        drop(gate);
+        if owes {
+            worker.must_reply();
+        }
     }
 }
 
@@ -395,20 +368,5 @@ pub(super) struct Goodbye;
 impl Note<1> for Goodbye {
     fn came(worker: &Worker, [from]: [u64; 1]) {
         worker.ends().left.insert(from as usize);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_batch_that_comes_late_keeps_those_after_it_from_being_told_of() {
-        let mut line = Line { performed: u64::from(u32::MAX) - 1, ..Line::default() };
-        let mut told = |number: u64| {
-            line.perform(stamp(7, u64::from(u32::MAX) - 1 + number).wrapping_shr(u32::BITS) as u32);
-            line.performed - (u64::from(u32::MAX) - 1)
-        };
-        assert_eq!([0, 2, 4, 3, 1, 5].map(&mut told), [1, 1, 1, 1, 5, 6]);
     }
 }

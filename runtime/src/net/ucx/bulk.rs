@@ -14,8 +14,8 @@ use ucx_sys::*;
 use super::{
     arrivals::{Arrival, Note, PUT, WANTED},
     asked::Asked,
-    batches::stamp,
     departures::Form,
+    lines::Stamp,
     offers::Bytes,
     operation::{Header, Kind, Operation, Update},
     pieces::{IN_ORDER, PIECE, What},
@@ -74,8 +74,8 @@ impl Worker {
         signal: Option<(Spot, Signal)>,
         operation: Box<Operation>,
     ) -> Result<()> {
-        let number = self.announce(to.pe, len > IN_ORDER);
-        let (stamp, then) = (stamp(self.me, number), signal.map(|(at, update)| entry(at, update)));
+        let stamp = self.announce(to.pe, len > IN_ORDER, true);
+        let then = signal.map(|(at, update)| entry(at, update));
         if len > PIECE {
             let what = What::Put { to: to.offset as u64, stamp, then };
             // SAFETY: passed on to the caller.
@@ -144,10 +144,10 @@ impl Worker {
 }
 
 /// What a put says of itself, or the last piece of one: where it goes, and what is to be performed then.
-pub(super) fn put_header(stamp: u64, offset: u64, then: Option<Update>) -> Header {
+pub(super) fn put_header(stamp: Stamp, offset: u64, then: Option<Update>) -> Header {
     match then {
-        None => [stamp, offset].into(),
-        Some([entry, operand]) => [stamp, offset, entry, operand].into(),
+        None => [stamp.bits(), offset].into(),
+        Some([entry, operand]) => [stamp.bits(), offset, entry, operand].into(),
     }
 }
 
@@ -161,7 +161,8 @@ impl Arrival for Put {
             [stamp, offset, entry, operand] => (stamp, offset, Some([entry, operand])),
             _ => return,
         };
-        if worker.write(stamp as u32 as usize, offset, data) {
+        let stamp = Stamp::from_bits(stamp);
+        if worker.write(stamp.from(), offset, data) {
             worker.perform(stamp, then.as_slice().as_flattened());
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{
+    arrivals::TELL,
     calls::sending,
     operation::{Kind, Operation, outcome},
     worker::Worker,
@@ -46,9 +47,16 @@ impl Worker {
     /// Tells `done` when `pe` has applied so many batches.
     pub(super) fn when_applied(&self, pe: usize, count: u64, done: Done) {
         let waits = self.gate().wait(pe, count, done);
-        if let Some(done) = waits {
+        match waits {
+            // It is to be asked, behind what it is asked for.
+            Ok(true) => {
+                if self.say(pe, TELL, Operation::note([self.me as u64, count])).is_err() {
+                    self.applies_no_more(pe);
+                }
+            }
+            Ok(false) => {}
             // It was applied meanwhile, or never will be.
-            done(self.reachable(pe));
+            Err(done) => done(self.reachable(pe)),
         }
     }
 

@@ -22,6 +22,7 @@ mod departures;
 mod directory;
 mod fetches;
 mod flush;
+mod lines;
 mod messages;
 mod offers;
 mod open;

@@ -4,7 +4,7 @@ use std::{ffi::c_void, ptr::NonNull, sync::Arc};
 
 use ucx_sys::{UCS_ERR_CANCELED, UCS_OK, ucp_generic_dt_ops_t, ucs_status_t};
 
-use super::{arrivals::HEADER, pieces::Pieces, worker::Worker};
+use super::{arrivals::HEADER, lines::Stamp, pieces::Pieces, worker::Worker};
 use crate::{Error, Result, net::Done};
 
 /// Words of a short message.
@@ -59,7 +59,7 @@ pub(super) enum Kind {
     /// A message of so many bytes, of which UCX brings the data.
     Received { len: usize, done: Done<usize> },
     /// An active message whose data UCX brings here.
-    Arriving { stamp: u64, words: Vec<u64> },
+    Arriving { stamp: Stamp, words: Vec<u64> },
     /// A piece of something longer.
     Piece(Arc<Pieces>),
     /// Nobody waits, and UCX reads symmetric memory of this PE.

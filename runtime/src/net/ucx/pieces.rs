@@ -16,6 +16,7 @@ use super::{
     arrivals::{DATA, FIRST, MORE, PART, PUT},
     bulk::put_header,
     departures::Form,
+    lines::Stamp,
     offers::Bytes,
     operation::{Header, Kind, Operation, Update},
     worker::Worker,
@@ -35,7 +36,7 @@ const LINE: usize = 64;
 /// Whose pieces they are.
 pub(super) enum What {
     /// A put to that offset of the target's memory, counted under this stamp, and what is to be performed then.
-    Put { to: u64, stamp: u64, then: Option<Update> },
+    Put { to: u64, stamp: Stamp, then: Option<Update> },
     /// What a PE has asked for under this number.
     Data { number: u64 },
     /// A message of the sender's number.
