@@ -131,7 +131,7 @@ impl Drop for Role<'_> {
             // It may be asleep, and no longer announced, since we announced our own waking.
             executor.bell.ring_process();
         }
-        if executor.unfired.load(Ordering::SeqCst) > 0 {
+        if executor.has_work() {
             executor.kick();
         }
         driver.parked().drain(..).for_each(|thread| thread.unpark());

@@ -524,7 +524,7 @@ impl Worker {
         }
         let mut ends = self.ends();
         if let Some(place) = operation.place {
-            ends.under_way.remove(place);
+            ends.under_way.try_remove(place);
         }
         ends.news.push_back(News::Ended(operation, status));
         drop(ends);
