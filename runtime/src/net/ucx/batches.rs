@@ -230,9 +230,14 @@ impl Worker {
         if let Err(error) = apply(words, self.block, &[&self.memory, &self.scratch]) {
             self.fail(Failure::PeLost { pe: from, how: error.to_string() });
         }
+        self.hear_of(from, |line| line.perform(stamp));
+    }
+
+    /// Notes on `pe`'s line what it has said, and has it told if there is something that it wants to know.
+    fn hear_of(&self, pe: usize, note: impl FnOnce(&mut Line)) {
         let mut gate = self.gate();
-        gate.line(from).perform(stamp);
-        let owes = gate.owe(from);
+        note(gate.line(pe));
+        let owes = gate.owe(pe);
         drop(gate);
         if owes {
             self.must_reply();
@@ -351,14 +356,7 @@ pub(super) struct Tell;
 
 impl Note<2> for Tell {
     fn came(worker: &Worker, [from, count]: [u64; 2]) {
-        let from = from as usize;
-        let mut gate = worker.gate();
-        gate.line(from).want(count);
-        let owes = gate.owe(from);
-        drop(gate);
-        if owes {
-            worker.must_reply();
-        }
+        worker.hear_of(from as usize, |line| line.want(count));
     }
 }
 
