@@ -64,6 +64,8 @@ pub mod settings;
 mod share_protocol;
 #[cfg(all(test, loom))]
 mod slot_protocol;
+#[cfg(not(loom))]
+mod spread;
 mod sync;
 #[cfg(not(loom))]
 pub mod transport;

@@ -25,6 +25,7 @@ use crate::{
     opset::OpSet,
     partitions::Partitions,
     settings::{FenceSide, Settings, SpaceKind, SpacePlan},
+    spread,
     transport::Shm,
 };
 
@@ -155,6 +156,7 @@ impl Pe {
         let crowded = in_process || pes > cpus;
         let patience = Patience {
             spin: if in_process { Duration::ZERO } else { settings.spin_for(pes, cpus) },
+            hold: settings.hold(),
             yields: settings.yield_rounds,
         };
         let bell = Arc::clone(fabric.bell(block));
@@ -183,6 +185,9 @@ impl Pe {
         // Nobody rings before everybody's bell is attached and everybody's process registered its barrier.
         bootstrap.barrier().await?;
         drop(joining);
+        if crowded && !in_process {
+            spread::begin_apart(block);
+        }
         Ok(Arc::new(Self {
             job: AtomicUsize::new(Arc::as_ptr(&fabric).addr()),
             me,
@@ -290,6 +295,12 @@ impl Pe {
     /// Whether PEs have to share processors, so that collectives should save on turns rather than on steps.
     pub fn is_crowded(&self) -> bool {
         self.crowded
+    }
+
+    /// The number of the processor that this thread is on, at least for a moment.
+    #[inline]
+    pub fn processor(&self) -> u64 {
+        rustix::thread::sched_getcpu() as u64
     }
 
     /// Whether the PEs of this host are tasks of one process.

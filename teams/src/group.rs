@@ -16,6 +16,7 @@ use oxshmem_spaces::{SymRef, SymSlice, allocation::Allocation};
 use crate::{
     choice::Choices,
     pace::Pace,
+    processors::{For, Processors},
     scratch::{self, SLOTS, TEAM_BYTES},
     signature::Signature,
     span::{Memory, Span},
@@ -53,6 +54,8 @@ pub(crate) enum Flag {
     Proposal(usize),
     /// Messages of the ring and of the other algorithms that pass messages, by their lane.
     Lane(usize),
+    /// To which meeting this PE has come, and on which processor it was: see [`Processors`].
+    Come,
     /// That PEs have called different things. Nobody sets it to anything else, and nobody looks at another PE's.
     Broken,
 }
@@ -81,7 +84,8 @@ impl Flag {
             Self::ChunkTaken(child) => ROUNDS + 9 + child,
             Self::Proposal(child) => ROUNDS + 9 + RADIX + child,
             Self::Lane(lane) => ROUNDS + 9 + 2 * RADIX + lane,
-            Self::Broken => ROUNDS + 9 + 2 * RADIX + LANES,
+            Self::Come => ROUNDS + 9 + 2 * RADIX + LANES,
+            Self::Broken => ROUNDS + 10 + 2 * RADIX + LANES,
         }
     }
 
@@ -92,7 +96,7 @@ impl Flag {
     }
 }
 
-const _: () = assert!(ROUNDS + 9 + 2 * RADIX + LANES < scratch::FLAGS);
+const _: () = assert!(ROUNDS + 10 + 2 * RADIX + LANES < scratch::FLAGS);
 
 /// Words of a PE's scratch memory that come to a number, and all of it is over then: one, or a row of which one is left out.
 #[derive(Clone, Copy, Debug)]
@@ -214,6 +218,8 @@ pub struct Group {
     sent: AtomicU64,
     /// When to look for messages.
     pub(crate) pace: Pace,
+    /// When to let others look.
+    pub(crate) processors: Processors,
     /// Whether PEs have called different things, after which none of them begins anything.
     broken: AtomicBool,
 }
@@ -258,6 +264,7 @@ impl Group {
             last_root: AtomicUsize::new(0),
             sent: AtomicU64::new(0),
             pace: Pace::default(),
+            processors: Processors::new(pe.is_crowded() && !pe.in_process()),
             broken: AtomicBool::new(false),
             pe: Arc::clone(pe),
         }
@@ -339,6 +346,7 @@ impl Group {
     #[inline(always)]
     fn everybody_came(&self) {
         self.unsynced.store(0, Ordering::Relaxed);
+        self.processors.come(self);
     }
 
     /// The number of the stream's next message, if there is room for its `bytes`. Otherwise PEs must sync first.
@@ -361,6 +369,12 @@ impl Group {
     #[inline(always)]
     pub(crate) fn slot(&self, place: usize) -> &Slot {
         words::slot(self.numbers.own(), place)
+    }
+
+    /// The words of this PE's scratch memory.
+    #[inline(always)]
+    pub(crate) fn own_words(&self) -> &Words {
+        self.numbers.own()
     }
 
     /// The words of a PE's scratch memory, and where its memory is.
@@ -674,32 +688,47 @@ impl NumberWait {
         number: u64,
         waker: impl FnOnce() -> Waker,
     ) -> Poll<Result<()>> {
+        self.poll_for(For::Other, group, place, number, waker)
+    }
+
+    /// [`poll`](Self::poll), where something is known of `whom` it waits for.
+    #[inline(always)]
+    pub(crate) fn poll_for(
+        &mut self,
+        whom: For,
+        group: &Group,
+        place: usize,
+        number: u64,
+        waker: impl FnOnce() -> Waker,
+    ) -> Poll<Result<()>> {
         if self.is_unwatched() && group.has_come(place, number) {
             return Poll::Ready(Ok(()));
         }
-        self.poll_slowly(group, place, number, waker)
+        self.poll_slowly(whom, group, place, number, waker)
     }
 
     #[inline(never)]
     fn poll_slowly(
         &mut self,
+        whom: For,
         group: &Group,
         place: usize,
         number: u64,
         waker: impl FnOnce() -> Waker,
     ) -> Poll<Result<()>> {
         let word = group.word(place);
-        let seen = match self.0.look(word, Cmp::Ge, number) {
-            Some(seen) => seen,
-            None => match self.0.watch(word, Cmp::Ge, number, &waker()) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(seen)) => seen,
-                Poll::Ready(Err(error)) => {
-                    self.0.end(word);
-                    return Poll::Ready(Err(error));
-                }
-            },
-        };
+        let seen =
+            match self.0.look_unless(word, Cmp::Ge, number, || group.processors.are_needed(group, whom)) {
+                Some(seen) => seen,
+                None => match self.0.watch(word, Cmp::Ge, number, &waker()) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Ok(seen)) => seen,
+                    Poll::Ready(Err(error)) => {
+                        self.0.end(word);
+                        return Poll::Ready(Err(error));
+                    }
+                },
+            };
         self.0.end(word);
         Poll::Ready(if is_come(seen, number) { Ok(()) } else { Err(group.poisoned()) })
     }

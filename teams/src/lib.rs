@@ -30,6 +30,7 @@ mod ledger;
 mod messages;
 mod operands;
 mod pace;
+mod processors;
 mod queue;
 pub mod reduction;
 mod registry;

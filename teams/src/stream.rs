@@ -10,6 +10,7 @@ use oxshmem_runtime::Result;
 
 use crate::{
     group::{Awaited, Group, NumberWait},
+    processors::For,
     scratch::{self, INLINE, PAYLOAD_AT},
     signature::Signature,
     span::Span,
@@ -106,6 +107,7 @@ impl Stream {
             self.step = Step::Sync(sync);
             return Ok(());
         };
+        group.processors.led_by(self.root);
         self.number = number;
         self.step = Step::Parent;
         if group.me() == self.root {
@@ -147,7 +149,7 @@ impl Stream {
                 },
                 Step::Parent => {
                     let slot = self.slot();
-                    match self.wait.poll(group, slot, self.number, &waker) {
+                    match self.wait.poll_for(For::Root, group, slot, self.number, &waker) {
                         Poll::Pending => return Poll::Pending,
                         Poll::Ready(came) => came?,
                     }

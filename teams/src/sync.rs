@@ -19,6 +19,7 @@ use oxshmem_runtime::{Result, settings::SyncAlgorithm};
 
 use crate::{
     group::{Awaited, Flag, Group, NumberWait},
+    processors::For,
     tree::Tree,
 };
 
@@ -132,7 +133,7 @@ impl Sync {
                 }
                 Step::Release { .. } => (Flag::Release, self.number),
             };
-            match self.wait.poll(group, flag.place(), value, &waker) {
+            match self.wait.poll_for(For::All, group, flag.place(), value, &waker) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(came) => came?,
             }

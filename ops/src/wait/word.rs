@@ -30,6 +30,18 @@ impl WordWait {
     /// The word's value if it compares now, or, the first time, if it comes to while this PE may spin.
     #[inline(always)]
     pub fn look<T: Waitable>(&mut self, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
+        self.look_unless(word, cmp, value, || true)
+    }
+
+    /// [`look`](Self::look), which keeps the processor for a moment also where PEs share them, unless what is waited for `needs` it.
+    #[inline(always)]
+    pub fn look_unless<T: Waitable>(
+        &mut self,
+        word: SymRef<'_, T>,
+        cmp: Cmp,
+        value: T,
+        needs: impl FnMut() -> bool,
+    ) -> Option<T> {
         let seen = look(word);
         if cmp.holds(seen, value) {
             return Some(seen);
@@ -37,16 +49,17 @@ impl WordWait {
         if self.watch.is_some() {
             return None;
         }
-        Self::spin(word, cmp, value)
+        Self::spin(word, cmp, value, needs)
     }
 
     #[inline(never)]
-    fn spin<T: Waitable>(word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
+    fn spin<T: Waitable>(word: SymRef<'_, T>, cmp: Cmp, value: T, needs: impl FnMut() -> bool) -> Option<T> {
         let mut seen = None;
-        word.as_view().pe().executor().spin_until(|| {
+        let looked = || {
             seen = Some(look(word)).filter(|&seen| cmp.holds(seen, value));
             seen.is_some()
-        });
+        };
+        word.as_view().pe().executor().spin_until_needed(looked, needs);
         seen
     }
 

@@ -48,6 +48,8 @@ use crate::{
 pub struct Patience {
     /// How long a future checks its word in a loop.
     pub spin: Duration,
+    /// Where it may not, how long it keeps its processor nevertheless, if what it waits for does not need that.
+    pub hold: Duration,
     /// How many times the processor is then offered to others.
     pub yields: u32,
 }
@@ -133,9 +135,16 @@ impl Executor {
 
     /// Checks `ready` until it holds, for as long as a wait may spin. Returns whether it came to hold.
     #[inline]
-    pub fn spin_until(&self, mut ready: impl FnMut() -> bool) -> bool {
+    pub fn spin_until(&self, ready: impl FnMut() -> bool) -> bool {
+        self.spin_until_needed(ready, || true)
+    }
+
+    /// [`spin_until`](Self::spin_until), for who can tell whether what it waits for `needs` this processor. Where PEs share processors
+    /// and it does not, it comes from another, and often sooner than this one could have gone to somebody else and come back.
+    #[inline]
+    pub fn spin_until_needed(&self, mut ready: impl FnMut() -> bool, needs: impl FnMut() -> bool) -> bool {
         if self.patience.spin.is_zero() {
-            return self.yield_until(ready);
+            return self.yield_until(ready, needs);
         }
         let mut deadline = None;
         loop {
@@ -161,7 +170,7 @@ impl Executor {
     /// processor or two instead. The rest is the driver's, since other futures of this task may have something
     /// to do. In one process the awaited PE may be a task of this very thread, so not even that.
     #[cold]
-    fn yield_until(&self, mut ready: impl FnMut() -> bool) -> bool {
+    fn yield_until(&self, mut ready: impl FnMut() -> bool, mut needs: impl FnMut() -> bool) -> bool {
         if ready() {
             return true;
         }
@@ -169,10 +178,27 @@ impl Executor {
             return false;
         }
         for _ in 0..self.patience.yields.min(2) {
+            if !self.patience.hold.is_zero() && !needs() && self.hold_until(&mut ready) {
+                return true;
+            }
             rustix::thread::sched_yield();
             self.poll_net();
             if ready() {
                 return true;
+            }
+        }
+        false
+    }
+
+    /// Checks `ready` in a loop, for about as long as it takes to give the processor away and to get it back.
+    fn hold_until(&self, mut ready: impl FnMut() -> bool) -> bool {
+        let begin = Instant::now();
+        while begin.elapsed() < self.patience.hold {
+            for _ in 0..8 {
+                if ready() {
+                    return true;
+                }
+                std::hint::spin_loop();
             }
         }
         false
@@ -493,5 +519,43 @@ impl Rounds<'_> {
             rustix::thread::sched_yield();
         }
         more
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::Fabric;
+
+    /// How a wait among PEs that share processors ends for which `looks` are needed, and after how many of them.
+    fn wait(hold: Duration, needs: bool, looks: u32) -> (bool, u32) {
+        let fabric = Fabric::new(1, 1 << 20, false).unwrap();
+        let patience = Patience { spin: Duration::ZERO, hold, yields: 64 };
+        let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
+        let executor = Executor::new(0, control, FenceSide::Writer, bell, patience);
+        let mut looked = 0;
+        let came = executor.spin_until_needed(
+            || {
+                looked += 1;
+                looked >= looks
+            },
+            || needs,
+        );
+        (came, looked)
+    }
+
+    #[test]
+    fn a_wait_keeps_its_processor_only_while_nobody_needs_it() {
+        let long = Duration::from_secs(60);
+        assert_eq!(wait(long, false, 1000), (true, 1000));
+        assert_eq!(
+            wait(long, true, 1000),
+            (false, 3),
+            "it looks between two turns of others, and then leaves it"
+        );
+        assert_eq!(wait(long, true, 2), (true, 2));
+        assert_eq!(wait(Duration::ZERO, false, 1000), (false, 3), "it was asked not to");
+        let (came, looked) = wait(Duration::from_millis(1), false, u32::MAX);
+        assert!(!came && looked > 3, "not for ever");
     }
 }

@@ -300,7 +300,8 @@ pub static TABLE: &[Setting] = &[
         default: "auto",
         values: "auto, or an integer",
         unit: "ns",
-        effect: "How long a wait spins before it yields the CPU. auto is 2000, and 0 where the PEs of a host outnumber its CPUs.",
+        effect: "How long a wait spins before it yields the CPU. auto is 2000, and 0 where the PEs of a host outnumber its CPUs, \
+                 but for waits in collectives that are for PEs on other CPUs only.",
         same_on_all_pes: false,
         read: Read::Text(|to, text| {
             let nanoseconds = word_or("auto", text, |text| integer(u64::MAX, text))?;

@@ -31,6 +31,7 @@ pub(crate) use self::quick::Quick;
 use crate::{
     choice::{Mode, rounds},
     group::{Awaited, Flag, Group, NumberWait},
+    processors::For,
     reduction::Kernel,
     scratch::{self, INLINE, PAYLOAD_AT},
     signature::Signature,
@@ -217,7 +218,7 @@ impl Exchange {
                 Step::Round(round) => scratch::slot(self.number, round as usize),
                 Step::Result => scratch::slot(self.number, rounds(group.n()) as usize + 1),
             };
-            match self.wait.poll(group, place, self.number, &waker) {
+            match self.wait.poll_for(For::All, group, place, self.number, &waker) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(came) => came?,
             }

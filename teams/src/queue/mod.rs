@@ -44,6 +44,7 @@ use crate::{
     group::{Awaited, Group},
     ledger::Ledger,
     operands::Operands,
+    processors::For,
     registry::Registry,
     signature::Signature,
     staged::Image,
@@ -568,8 +569,8 @@ impl Core {
     fn look_for(&self, awaited: Awaited, then: Then) -> bool {
         match then {
             // It was looked for when the collective began.
-            Then::Take => self.go_on_looking(awaited).0,
-            Then::Over => self.first_look(awaited) || self.go_on_looking(awaited).0,
+            Then::Take => self.go_on_looking(awaited, For::All).0,
+            Then::Over => self.first_look(awaited) || self.go_on_looking(awaited, For::All).0,
             Then::TakeOneOfMany => self.look_for_one_of_many(awaited),
         }
     }
@@ -595,21 +596,23 @@ impl Core {
             self.pauses.store(pauses.saturating_sub(1), Ordering::Relaxed);
             return true;
         }
-        let (came, looks) = self.go_on_looking(awaited);
+        let (came, looks) = self.go_on_looking(awaited, For::Root);
         self.pauses.store((pauses + looks / 2).min(MOST_PAUSES), Ordering::Relaxed);
         came
     }
 
     /// Also how often it has looked.
-    fn go_on_looking(&self, awaited: Awaited) -> (bool, u32) {
+    fn go_on_looking(&self, awaited: Awaited, whom: For) -> (bool, u32) {
         let mut looks = 0;
         let pace = &self.group.pace;
         let look = || self.group.have_come(awaited);
         let is_timed = !self.crowded && pace.is_timed();
-        let came = self.group.pe().executor().spin_until(|| {
+        let looked = || {
             looks += 1;
             if is_timed { pace.timed(awaited.count(), look) } else { look() }
-        });
+        };
+        let needs = || self.group.processors.are_needed(&self.group, whom);
+        let came = self.group.pe().executor().spin_until_needed(looked, needs);
         (came, looks)
     }
 
