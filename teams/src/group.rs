@@ -10,12 +10,11 @@ use std::{
 };
 
 use oxshmem_ops::{Cmp, Context, ContextOptions, Members, wait::WordWait};
-use oxshmem_runtime::{Error, Pe, Result};
+use oxshmem_runtime::{Error, Pe, Result, memory::copy};
 use oxshmem_spaces::{SymRef, SymSlice, allocation::Allocation};
 
 use crate::{
     choice::Choices,
-    pace::Pace,
     processors::{For, Processors},
     scratch::{self, SLOTS, TEAM_BYTES},
     signature::Signature,
@@ -122,12 +121,6 @@ impl Awaited {
         Self { place, number, row: n | without << 16 | step << 32 }
     }
 
-    /// How many there are.
-    #[inline(always)]
-    pub(crate) fn count(self) -> u32 {
-        ((self.row & 0xffff).max(2) - 1) as u32
-    }
-
     /// The places of all.
     #[inline(always)]
     fn places(self) -> impl Iterator<Item = usize> {
@@ -216,8 +209,8 @@ pub struct Group {
     pub(crate) last_root: AtomicUsize,
     /// How many messages this PE has sent.
     sent: AtomicU64,
-    /// When to look for messages.
-    pub(crate) pace: Pace,
+    /// Whether each PE has a processor, and with it a cache, of its own.
+    has_lines: bool,
     /// When to let others look.
     pub(crate) processors: Processors,
     /// Whether PEs have called different things, after which none of them begins anything.
@@ -263,7 +256,7 @@ impl Group {
             lanes: Default::default(),
             last_root: AtomicUsize::new(0),
             sent: AtomicU64::new(0),
-            pace: Pace::default(),
+            has_lines: !pe.is_crowded() && !pe.in_process(),
             processors: Processors::new(pe.is_crowded() && !pe.in_process()),
             broken: AtomicBool::new(false),
             pe: Arc::clone(pe),
@@ -472,12 +465,30 @@ impl Group {
     }
 
     /// Gets hold of the cache line at `place` of a PE, which it is going to send to next, while nobody looks at it yet: a
-    /// store to a line that another PE looks at takes as long as a message. Where messages are quick it costs more than it
-    /// gains.
+    /// store to a line that another PE looks at takes as long as a message.
     #[inline(always)]
     pub(crate) fn prepare(&self, place: usize, pe: usize) {
-        if self.pace.is_far() {
-            words::prepare(self.words_of(pe).0, place);
+        self.prepare_in(self.words_of(pe).0, place);
+    }
+
+    /// The same where the PE's words are known.
+    #[inline(always)]
+    pub(crate) fn prepare_in(&self, words: &Words, place: usize) {
+        if self.has_lines {
+            words::prepare(words, place);
+        }
+    }
+
+    /// To be called between the messages that this PE sends and its first look for those of PEs that send at the same time.
+    ///
+    /// A look takes the line away from the PE that is about to write it, which has to fetch it back: whoever looks too early sees the
+    /// message two ways of a line later instead of one, is late next time, and so on for ever. Processors look early by themselves:
+    /// their own stores wait in line, and loads do not, so that they look for messages of collectives that they only
+    /// suspect to come. Where everybody's messages are on their way before anybody looks, PEs that have come together once stay together.
+    #[inline(always)]
+    pub(crate) fn settle(&self) {
+        if self.has_lines {
+            copy::settle();
         }
     }
 

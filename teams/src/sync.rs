@@ -179,6 +179,7 @@ impl Sync {
         let pe = self.after(group, 1 << round);
         group.set(self.round(round), self.number, pe);
         group.prepare(Flag::Round(round, self.number.is_multiple_of(2)).place(), pe);
+        group.settle();
         Ok(())
     }
 

@@ -180,6 +180,7 @@ impl Exchange {
             }
             Mode::Flat => {
                 self.send_to_all(group, buffers)?;
+                group.settle();
                 let only = scratch::slot(self.number, self.behind(group, 1));
                 if group.n() == 2 && !self.is_collect() && group.has_come(only, self.number) {
                     // The other one was first.

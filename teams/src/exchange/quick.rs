@@ -76,15 +76,13 @@ impl Quick {
         let (work, given) = Work::of(deal, source.len(), n)?;
         let quick = Self { work, signature, source, dest, given, number: group.next_exchange() };
         let [place, next] = [0, 1].map(|later| scratch::slot(quick.number + later, group.me()));
-        let is_far = group.pace.is_far();
         Self::others(group, |pe| {
             let to = group.words_of(pe);
             group.memory.copy_to_slot(words::slot(to.0, place), quick.part(pe));
             group.send_to(to, place, quick.number, signature);
-            if is_far {
-                words::prepare(to.0, next);
-            }
+            group.prepare_in(to.0, next);
         });
+        group.settle();
         Some(quick)
     }
 

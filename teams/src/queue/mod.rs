@@ -449,7 +449,7 @@ impl Core {
     #[inline(always)]
     fn begun_quickly(&self, queue: &mut Queue, quick: Quick, call: &Operands<'_>) -> u64 {
         let awaited = quick.last_wait(&self.group);
-        let outcome = if queue.watchers.is_empty() && self.first_look(awaited) {
+        let outcome = if queue.watchers.is_empty() && self.group.have_come(awaited) {
             match quick.take(&self.group) {
                 Ok(()) => return queue.pass(),
                 differs => differs,
@@ -570,16 +570,9 @@ impl Core {
         match then {
             // It was looked for when the collective began.
             Then::Take => self.go_on_looking(awaited, For::All).0,
-            Then::Over => self.first_look(awaited) || self.go_on_looking(awaited, For::All).0,
+            Then::Over => self.group.have_come(awaited) || self.go_on_looking(awaited, For::All).0,
             Then::TakeOneOfMany => self.look_for_one_of_many(awaited),
         }
-    }
-
-    /// The first look for what is awaited since this PE has sent what others wait for.
-    #[inline(always)]
-    fn first_look(&self, awaited: Awaited) -> bool {
-        let look = || self.group.have_come(awaited);
-        if self.crowded { look() } else { self.group.pace.first(awaited.count(), look) }
     }
 
     /// Leaves the line alone at first, so that several messages come with it: the first look comes when, by the time that the
@@ -604,12 +597,9 @@ impl Core {
     /// Also how often it has looked.
     fn go_on_looking(&self, awaited: Awaited, whom: For) -> (bool, u32) {
         let mut looks = 0;
-        let pace = &self.group.pace;
-        let look = || self.group.have_come(awaited);
-        let is_timed = !self.crowded && pace.is_timed();
         let looked = || {
             looks += 1;
-            if is_timed { pace.timed(awaited.count(), look) } else { look() }
+            self.group.have_come(awaited)
         };
         let needs = || self.group.processors.are_needed(&self.group, whom);
         let came = self.group.pe().executor().spin_until_needed(looked, needs);
