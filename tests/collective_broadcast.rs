@@ -167,7 +167,7 @@ fn broadcasts_to_symmetric_memory_come_whole_whoever_is_late() {
 #[test]
 fn so_they_do_between_processes() {
     let _limit = time_limit(120);
-    for n in [2, 4] {
+    for n in [2, 4, 7] {
         Job::new(test_name!(), n).run(turns);
     }
 }

@@ -7,6 +7,7 @@ use oxshmem::{Cmp, Signal, SymSlice, Wait, World};
 
 use crate::{
     Outcome,
+    bare::one_way,
     raw::{address, memcpy, spin, word},
     report::{Report, Row, median},
 };
@@ -110,6 +111,72 @@ pub(crate) async fn ping_pong(world: &World, report: &mut Report) -> Outcome {
         }
         world.barrier_all().await?;
     }
+    Ok(())
+}
+
+/// The same with data that its target reads each time, as what comes over a border of a domain is: what is written then lies in the
+/// caches of the other PE. Beside a bare `memcpy`, there and out of there, and a flag.
+pub(crate) async fn exchanges(world: &World, report: &mut Report) -> Outcome {
+    const MOST: usize = 64 << 10;
+    let ctx = world.context();
+    let (me, other) = (world.my_pe(), 1 - world.my_pe());
+    let words = world.alloc_zeroed::<u64>(64).await?;
+    let probes = world.alloc_zeroed::<u64>(64).await?;
+    let data = world.alloc_zeroed::<u64>(MOST / 8).await?;
+    let (signal, flag) = (words.at(0), words.slice(32..));
+    let (mine, theirs) = (word(flag, me), word(flag, other));
+    let (mut number, mut bare_number, mut probe_number) = (0, 0, 0);
+    for bytes in [4 << 10, 16 << 10, MOST] {
+        let repeat = (4 << 20) / bytes;
+        let there = data.slice(..bytes / 8);
+        let (mut block, mut read) = (vec![1u64; bytes / 8], vec![0u64; bytes / 8]);
+        let mut placed = Placed::default();
+        for _ in 0..report.rounds * 4 {
+            world.barrier_all().await?;
+            let before = one_way(&probes, me, &mut probe_number);
+            let start = Instant::now();
+            for _ in 0..repeat {
+                number += 1;
+                if me == 1 {
+                    signal.wait_until(Cmp::Ge, number).await?;
+                    there.read(&mut read);
+                }
+                block = ctx.put_signal(there, block, signal, Signal::Set(number), other).await?;
+                if me == 0 {
+                    signal.wait_until(Cmp::Ge, number).await?;
+                    there.read(&mut read);
+                }
+            }
+            let value = start.elapsed().as_nanos() as f64 / repeat as f64 / 2.0;
+            let start = Instant::now();
+            for _ in 0..repeat {
+                bare_number += 1;
+                let take = |read: &mut Vec<u64>| {
+                    spin(mine, bare_number);
+                    // SAFETY: both have `bytes` bytes, and the other PE has written its.
+                    unsafe { memcpy(read.as_mut_ptr().cast(), address(there, me), bytes) };
+                };
+                if me == 1 {
+                    take(&mut read);
+                }
+                // SAFETY: both have `bytes` bytes.
+                unsafe { memcpy(address(there, other), block.as_ptr().cast(), bytes) };
+                theirs.store(bare_number, Release);
+                if me == 0 {
+                    take(&mut read);
+                }
+            }
+            let bare = start.elapsed().as_nanos() as f64 / repeat as f64 / 2.0;
+            let after = one_way(&probes, me, &mut probe_number);
+            if (before < NEAR_NS) == (after < NEAR_NS) {
+                placed.add(bare, value, bare, |_| before);
+            }
+        }
+        if me == 0 {
+            placed.report(report, "put_read_pingpong", bytes);
+        }
+    }
+    world.barrier_all().await?;
     Ok(())
 }
 

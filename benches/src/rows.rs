@@ -11,7 +11,7 @@ use crate::{
     Outcome,
     collectives::{Selection, collectives},
     jobs::{cluster, jobs, leave_core},
-    latency::{barrier_pair, ping_pong, waiting},
+    latency::{barrier_pair, exchanges, ping_pong, waiting},
     raw::{address, memcpy, word},
     report::{Report, Row, in_turns},
     spaces::spaces,
@@ -31,6 +31,7 @@ pub(crate) async fn all(world: &World, report: &mut Report, selection: &Selectio
     }
     if report.wants("pingpong") {
         ping_pong(world, report).await?;
+        exchanges(world, report).await?;
     }
     if report.wants("barrier") {
         barrier_pair(world, report, &words).await?;

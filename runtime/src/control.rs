@@ -18,7 +18,7 @@ use crate::{
 /// Where in the block the scratch memory begins: behind the fixed words.
 const SCRATCH: usize = 64 << 10;
 /// Bytes of scratch memory: what the teams share among themselves. Memory that is never touched costs nothing.
-pub(crate) const SCRATCH_BYTES: usize = 72 << 20;
+pub(crate) const SCRATCH_BYTES: usize = 74 << 20;
 /// Bytes of one PE's control block.
 pub(crate) const BLOCK: usize = SCRATCH + SCRATCH_BYTES;
 

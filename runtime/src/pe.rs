@@ -107,6 +107,7 @@ pub struct Pe {
     /// Why not all PEs have one.
     no_device: Option<String>,
     crowded: bool,
+    processors: usize,
     fence_side: FenceSide,
     bootstrap: BootstrapHandle,
     kept: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
@@ -207,6 +208,7 @@ impl Pe {
             device,
             no_device: devices.why,
             crowded,
+            processors: cpus,
             fence_side,
             bootstrap: BootstrapHandle(bootstrap),
             kept: Mutex::default(),
@@ -295,6 +297,11 @@ impl Pe {
     /// Whether PEs have to share processors, so that collectives should save on turns rather than on steps.
     pub fn is_crowded(&self) -> bool {
         self.crowded
+    }
+
+    /// How many processors the PEs of this host may run on, all of them together.
+    pub fn processors(&self) -> usize {
+        self.processors
     }
 
     /// The number of the processor that this thread is on, at least for a moment.

@@ -29,7 +29,7 @@
 
 use oxshmem_runtime::{
     Pe,
-    memory::cache,
+    memory::{cache, copy},
     settings::{
         AlltoallAlgorithm, BroadcastAlgorithm, CollectAlgorithm, ReduceAlgorithm, ScanAlgorithm,
         SyncAlgorithm,
@@ -174,15 +174,30 @@ const PACKED: usize = 64 << 10;
 
 /// The most bytes of one of 2 PEs that go through scratch memory, where they could go straight to a destination.
 const PAIR_COLLECTED: usize = 128;
-const PAIR_REDUCED: usize = 1 << 10;
-const PAIR_GATHERED: usize = 1 << 10;
+const PAIR_REDUCED: usize = 256;
+const PAIR_GATHERED: usize = 256;
 /// The most bytes that a root pushes to all others together: with more to do, they had better help it. Where they share
 /// processors, they cannot.
 const PUSHED: usize = 16 << 10;
 const PUSHED_CROWDED: usize = 64 << 10;
+/// The same where blocks are stored well as strings, which is faster than fetching them. Where PEs share processors it is bytes for
+/// each: one on each processor passes them on.
+const STRING_PAIR: usize = 32 << 10;
+const STRING_CROWDED: usize = 64 << 10;
+/// The most PEs of one processor for which that is done: a few, as it is one of them that serves all others.
+const COLUMN: usize = 8;
+/// And the same if the root was that of the broadcast before: then it goes on while the others still have to take theirs.
+const STRING_PAIR_AGAIN: usize = 128 << 10;
+const STRING_CROWDED_AGAIN: usize = usize::MAX;
 /// Where PEs share processors, each is late, and the root would copy everything: up to this size that is less than their turns
 /// take.
 const HELPED_CROWDED: usize = 128 << 10;
+
+/// From so many quarters of the last cache on, all sources and destinations together, what is written does not stay in it, and had
+/// better go past it.
+const CACHED: usize = 3;
+/// The same where blocks are stored well as strings, which fetch nothing first either.
+const STRING_CACHED: usize = 12;
 
 fn meeting(n: usize, crowded: bool) -> Mode {
     match crowded {
@@ -209,8 +224,10 @@ pub(crate) struct Choices {
     reduced: usize,
     /// The most bytes of a `collect` that come with their number.
     pub(crate) gathered: usize,
-    /// The most bytes that a broadcast has for each of the others, if it pushes them.
-    pushed: usize,
+    /// The most bytes that a broadcast has for each of the others, if it pushes them; the second if its root is that of the one before.
+    pushed: [usize; 2],
+    /// Pushing, of how many processors each has a PE that pushes to the others of it.
+    pub(crate) columns: usize,
     /// From this size on the root of a broadcast leaves it to the others to copy what comes to them.
     pub(crate) unhelped: usize,
     pub(crate) sync: SyncAlgorithm,
@@ -237,6 +254,14 @@ impl Choices {
         };
         let meeting = meeting(n, crowded);
         let capacity = meeting.capacity(n);
+        // Between tasks of one process nothing goes from cache to cache.
+        let strings = copy::stores_strings_well() && !pe.in_process();
+        let in_columns = crowded && (strings || pe.in_process()) && n <= COLUMN * pe.processors();
+        let pushed = match crowded {
+            true if in_columns && strings => [STRING_CROWDED, STRING_CROWDED_AGAIN],
+            false if strings && n == 2 => [STRING_PAIR, STRING_PAIR_AGAIN],
+            _ => [if crowded { PUSHED_CROWDED } else { PUSHED } / n.saturating_sub(1).max(1); 2],
+        };
         let limit = |pair: usize| if n == 2 { pair } else { usize::MAX };
         Self {
             n,
@@ -246,9 +271,10 @@ impl Choices {
                 CollectAlgorithm::Auto => limit(PAIR_GATHERED),
                 _ => usize::MAX,
             },
-            pushed: if crowded { PUSHED_CROWDED } else { PUSHED } / n.saturating_sub(1).max(1),
+            pushed,
+            columns: if in_columns { pe.processors() } else { n },
             unhelped: if crowded { HELPED_CROWDED } else { usize::MAX },
-            cached: cache::last() / 4 * 3,
+            cached: (cache::last() / 4).saturating_mul(if strings { STRING_CACHED } else { CACHED }),
             meeting,
             capacity,
             sync,
@@ -405,13 +431,13 @@ impl Choices {
         bytes.saturating_mul(self.n) >= self.cached
     }
 
-    /// A broadcast of `bytes`.
+    /// A broadcast of `bytes`, of the root of the one before or of another.
     #[inline]
-    pub(crate) fn broadcast(&self, bytes: usize) -> Spread {
+    pub(crate) fn broadcast(&self, bytes: usize, again: bool) -> Spread {
         let auto = matches!(self.broadcast, BroadcastAlgorithm::Auto | BroadcastAlgorithm::Chain);
         match self.broadcast {
             _ if auto && bytes <= INLINE => Spread::Tree,
-            _ if auto && bytes <= self.pushed => Spread::Push,
+            _ if auto && bytes <= self.pushed[usize::from(again)] => Spread::Push,
             _ if auto && bytes <= STREAM_BULK => Spread::Tree,
             BroadcastAlgorithm::Push => Spread::Push,
             BroadcastAlgorithm::Auto | BroadcastAlgorithm::Chain | BroadcastAlgorithm::Direct => {
@@ -444,7 +470,8 @@ mod tests {
                     collected: usize::MAX,
                     reduced: meeting(n, crowded).capacity(n),
                     gathered: usize::MAX,
-                    pushed: 0,
+                    pushed: [0; 2],
+                    columns: n,
                     unhelped: 0,
                     sync: SyncAlgorithm::Tree,
                     broadcast: BroadcastAlgorithm::Auto,

@@ -201,7 +201,7 @@ impl Team {
                 wide.broadcast(&group, signature, root, [source, dest], to_root).await
             });
         }
-        let spread = core.group.choices.broadcast(bytes);
+        let spread = core.group.choices.broadcast(bytes, core.group.leads_again(root));
         match spread {
             Spread::Push => {
                 return core.stream(signature, &call, |signature| {

@@ -19,7 +19,7 @@ use crate::{
     scratch::GENERAL,
     share::Share,
     signature::Signature,
-    span::Span,
+    span::{Span, pieces},
     stream::{Stream, ToRoot},
     sync::{Sync, sync_here},
 };
@@ -33,10 +33,6 @@ pub(crate) const CARRIED: usize = 8 << 10;
 const _: () = assert!(BLOCK_AT + CARRIED <= GENERAL);
 /// Bytes that are combined at a time: small enough for the innermost cache.
 const BLOCK: usize = 4 << 10;
-/// Bytes that are handed to several PEs at a time: few enough for the innermost caches, and enough for a fast copy.
-const PIECE: usize = 16 << 10;
-/// From this size on a source is handed out in pieces: below, it stays in the inner caches as a whole.
-const IN_PIECES: usize = 256 << 10;
 /// What chunks of PEs are aligned to, so that two PEs do not write the same cache line.
 const ALIGN: usize = 64;
 
@@ -334,12 +330,6 @@ pub(crate) fn chunk(len: usize, pe: usize, n: usize) -> Range<usize> {
 fn blocks(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;
     range.step_by(BLOCK).map(move |start| start..(start + BLOCK).min(end))
-}
-
-/// The pieces in which what goes to several PEs is read.
-fn pieces(len: usize) -> impl Iterator<Item = Range<usize>> {
-    let piece = if len < IN_PIECES { len.max(1) } else { PIECE };
-    (0..len).step_by(piece).map(move |start| start..(start + piece).min(len))
 }
 
 /// Everybody's lengths, where there are too many PEs for an exchange of them, and, on the first PE, everybody's source, one behind the

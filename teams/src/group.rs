@@ -205,6 +205,8 @@ pub struct Group {
     pub(crate) agreements: AtomicU64,
     /// How many messages each lane has carried to this PE.
     lanes: [AtomicU64; LANES],
+    /// Whose broadcast was called last.
+    leader: AtomicUsize,
     /// Whose byte broadcast was the last.
     pub(crate) last_root: AtomicUsize,
     /// How many messages this PE has sent.
@@ -254,6 +256,7 @@ impl Group {
             chunks: AtomicU64::new(0),
             agreements: AtomicU64::new(0),
             lanes: Default::default(),
+            leader: AtomicUsize::new(usize::MAX),
             last_root: AtomicUsize::new(0),
             sent: AtomicU64::new(0),
             has_lines: !pe.is_crowded() && !pe.in_process(),
@@ -410,6 +413,16 @@ impl Group {
     /// The number of the broadcast that is shared out now.
     pub(crate) fn next_share(&self) -> u64 {
         next(&self.shares)
+    }
+
+    /// Whether a broadcast of `root` is called that has called the one before too. On every PE of the team the same is said
+    /// of a call.
+    #[inline(always)]
+    pub(crate) fn leads_again(&self, root: usize) -> bool {
+        // Relaxed: PEs call the collectives of a team in the same order, so no two threads do at a time.
+        let before = self.leader.load(Ordering::Relaxed);
+        self.leader.store(root, Ordering::Relaxed);
+        before == root
     }
 
     /// How many messages this PE has sent in collectives of the team.

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// How many teams a PE can be in at a time.
 pub(crate) const TEAMS: usize = 512;
 /// Bytes of one team's scratch memory on each of its PEs.
-pub(crate) const TEAM_BYTES: usize = 144 << 10;
+pub(crate) const TEAM_BYTES: usize = 148 << 10;
 
 /// Bytes that a flag or a slot is aligned to: two cache lines, as processors fetch them in pairs.
 pub(crate) const LINE: usize = 128;
@@ -17,7 +17,7 @@ pub(crate) const LINE: usize = 128;
 pub(crate) const FLAGS: usize = 96;
 const FLAGS_AT: usize = 0;
 /// What this PE is in, for its neighbours.
-pub(crate) const LEDGER: Range<usize> = FLAGS_AT + FLAGS * LINE..FLAGS_AT + (FLAGS + 13) * LINE;
+pub(crate) const LEDGER: Range<usize> = FLAGS_AT + FLAGS * LINE..FLAGS_AT + (FLAGS + 25) * LINE;
 /// Slots of exchanges, in two sets that take turns.
 pub(crate) const SLOTS: usize = 128;
 const SLOTS_AT: usize = LEDGER.end;
@@ -25,8 +25,8 @@ const SLOTS_AT: usize = LEDGER.end;
 pub(crate) const STREAM: usize = 32;
 const STREAM_AT: usize = SLOTS_AT + 2 * SLOTS * LINE;
 /// The same for messages of one word, of which several share a line: it travels to a reader once for all of them. More, as a
-/// sync takes longer than many of them.
-pub(crate) const STREAM_WORDS: usize = 64;
+/// sync takes longer than many of them, most of all where PEs share processors.
+pub(crate) const STREAM_WORDS: usize = 128;
 const STREAM_WORDS_AT: usize = STREAM_AT + STREAM * LINE;
 const WORD_SLOT: usize = 32;
 /// Bytes of payload that fit into such a slot.
@@ -86,6 +86,12 @@ pub(crate) fn stream(number: u64, bytes: usize) -> usize {
     } else {
         STREAM_AT + number % STREAM * LINE
     }
+}
+
+/// Whether several messages of so many bytes share a line.
+#[inline(always)]
+pub(crate) fn shares_line(bytes: usize) -> bool {
+    bytes <= WORD_PAYLOAD
 }
 
 /// How many messages of so many bytes the stream has room for.

@@ -48,15 +48,15 @@ pub(crate) enum Call {
 const LEN_BITS: u32 = 40;
 
 /// The bits that name the call.
-const CALL: u64 = 0x3f;
+const CALL: u64 = 0x1f;
 /// Set where the call is on device memory.
-const DEVICE_BIT: u32 = 6;
+const DEVICE_BIT: u32 = 5;
 /// Set where a kernel's code is in the place of a size.
-const KERNEL_BIT: u32 = 7;
+const KERNEL_BIT: u32 = 6;
 /// Where the last bits of the collective's number are; 0 where it is not said.
-const NUMBER_BIT: u32 = 8;
+const NUMBER_BIT: u32 = 7;
 /// How many numbers these bits tell apart: more than two PEs can be apart by, as broadcasts let none get far ahead.
-const NUMBERS: u64 = 256;
+const NUMBERS: u64 = 512;
 const NUMBER: u64 = (NUMBERS - 1) << NUMBER_BIT;
 const TYPE_BIT: u32 = 16;
 const ROOT_BIT: u32 = 32;
@@ -296,7 +296,7 @@ mod tests {
                 assert_eq!(Signature::received(numbered.words_of(5)), (numbered, 5));
                 assert_eq!((numbered.to_string(), numbered.digest()), (call.to_string(), call.digest()));
                 assert_eq!((numbered.is_broadcast(), numbered.name()), (call.is_broadcast(), call.name()));
-                for other in number.saturating_sub(120).max(1)..number + 120 {
+                for other in number.saturating_sub(250).max(1)..number + 250 {
                     let (other, apart) = (call.numbered(other), number as i64 - other as i64);
                     assert_eq!(numbered.agrees(other), apart == 0);
                     assert_eq!(numbered.later_than(other), (apart != 0).then_some(apart));

@@ -6,16 +6,16 @@
 
 use std::task::{Poll, Waker};
 
-use oxshmem_runtime::Result;
+use oxshmem_runtime::{Result, memory::copy};
 
 use crate::{
     group::{Awaited, Group, NumberWait},
     processors::For,
     scratch::{self, INLINE, PAYLOAD_AT},
     signature::Signature,
-    span::Span,
+    span::{Span, pieces},
     sync::Sync,
-    tree::Tree,
+    tree::{Columns, Tree},
 };
 
 /// One message under way: from `source` on the root to `dest` on every PE.
@@ -89,8 +89,18 @@ impl Stream {
         matches!(self.step, Step::Done)
     }
 
+    #[inline(always)]
     fn has_children(&self, group: &Group) -> bool {
-        self.tree(group).children().next().is_some()
+        match self.pushed {
+            Some(_) => passes_on(self.columns(group)),
+            None => self.tree(group).children().next().is_some(),
+        }
+    }
+
+    /// The tree of what is pushed.
+    #[inline(always)]
+    fn columns(&self, group: &Group) -> Columns {
+        Columns::new(group.me(), group.n(), self.root, group.choices.columns)
     }
 
     #[inline(always)]
@@ -183,27 +193,53 @@ impl Stream {
     fn pass_on(&self, group: &Group, from: Span) -> Result<()> {
         let me = group.here();
         if let Some(to_root) = self.pushed {
-            return self.push(group, from, to_root);
+            push(group, self.columns(group), [from, self.dest], self.number, self.signature);
+            if to_root && group.me() == self.root {
+                group.memory.copy(self.dest, me, from, me);
+            }
+            return Ok(());
         }
         for child in self.tree(group).children() {
             group.memory.copy(self.payload(group), group.block(child), from, me);
             group.send(self.slot(), self.number, self.signature, child);
+            prepare(group, self.number, self.carried(), child);
         }
         group.memory.copy(self.dest, me, from, me);
         Ok(())
     }
+}
 
-    /// Writes what is in `from` to the children's destinations, and tells them; and to the root's, if this is the root.
-    #[inline(always)]
-    fn push(&self, group: &Group, from: Span, to_root: ToRoot) -> Result<()> {
-        let me = group.here();
-        for child in self.tree(group).children() {
-            group.memory.copy(self.dest, group.block(child), from, me);
-            group.send(self.slot(), self.number, self.signature, child);
-        }
-        if to_root && group.me() == self.root {
-            group.memory.copy(self.dest, me, from, me);
-        }
-        Ok(())
+/// Fetches the line of a message of so many bytes that comes some messages after that with `number`, while its reader is still at
+/// others. Those of several lines each are as well left alone.
+#[inline(always)]
+fn prepare(group: &Group, number: u64, bytes: usize, child: usize) {
+    const AHEAD: u64 = 4;
+    let place = scratch::stream(number + AHEAD, bytes);
+    if scratch::shares_line(bytes) && place.is_multiple_of(copy::LINE) {
+        group.prepare(place, child);
     }
+}
+
+/// What goes from destination to destination. Apart from what carries its message, which is shorter, and handed over as words, so that
+/// the other streams can be kept in registers.
+#[inline(never)]
+fn push(group: &Group, columns: Columns, [from, to]: [Span; 2], number: u64, signature: Signature) {
+    let (me, slot) = (group.here(), scratch::stream(number, 0));
+    for piece in pieces(from.len()) {
+        let is_last = piece.end == from.len();
+        let (part, to) = (from.part(piece.clone()), to.part(piece));
+        for child in columns.children() {
+            group.memory.copy(to, group.block(child), part, me);
+            if is_last {
+                group.send(slot, number, signature, child);
+                prepare(group, number, 0, child);
+            }
+        }
+    }
+}
+
+/// Whether a PE passes on what comes to it.
+#[inline(never)]
+fn passes_on(columns: Columns) -> bool {
+    columns.children().next().is_some()
 }

@@ -41,9 +41,62 @@ impl Tree {
     }
 }
 
+/// The tree for what is long where PEs share processors, which they take turns with: up to that many PEs are such a tree, and each
+/// of them has all others of its processor below it, which it serves in its own turn. So every processor does its part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Columns {
+    tree: Tree,
+    columns: usize,
+}
+
+impl Columns {
+    pub(crate) fn new(me: usize, n: usize, root: usize, columns: usize) -> Self {
+        Self { tree: Tree::new(me, n, root), columns: columns.clamp(1, n) }
+    }
+
+    /// The PEs below: those on other processors first, as they have others below them.
+    pub(crate) fn children(&self) -> impl Iterator<Item = usize> + use<> {
+        let Self { tree, columns } = *self;
+        let (mut top, mut below) = match tree.me {
+            me if me < columns => (me * RADIX + 1, me + columns),
+            _ => (columns, tree.n),
+        };
+        let tops = (top + RADIX).min(columns);
+        // Not by iterators with steps, which begin with a division.
+        let places = std::iter::from_fn(move || {
+            if top < tops {
+                top += 1;
+                return Some(top - 1);
+            }
+            below += columns;
+            (below - columns < tree.n).then_some(below - columns)
+        });
+        places.map(move |place| tree.pe(place))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_pe_but_the_root_is_below_one_other_and_in_its_column_or_at_the_top() {
+        for n in 1..40 {
+            for columns in [1, 2, 3, 7, 8, 39, 64] {
+                for root in [0, n / 2, n - 1] {
+                    let mut above = vec![None; n];
+                    for pe in 0..n {
+                        for child in Columns::new(pe, n, root, columns).children() {
+                            assert_eq!(above[child].replace(pe), None);
+                            let [upper, lower] = [pe, child].map(|pe| (pe + n - root) % n);
+                            assert!(lower < columns || (upper < columns && (lower - upper) % columns == 0));
+                        }
+                    }
+                    assert!((0..n).all(|pe| above[pe].is_none() == (pe == root)));
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_pe_but_the_root_is_its_parents_child_in_the_place_it_believes() {

@@ -6,8 +6,9 @@
 
 mod blocks;
 
+pub use blocks::LINE;
 use blocks::*;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Copies `len` bytes from `src` to `dst`. Either side, or both, may be memory that other PEs access.
 ///
@@ -29,7 +30,8 @@ pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
         if len <= SMALL {
             return copy_small(dst, src, len);
         }
-        if len <= inline_limit() {
+        // As long as it is not known, it is 0, and what is large finds it out.
+        if len <= LIMIT.load(Relaxed) {
             return copy_inline(dst, src, len);
         }
         copy_large(dst, src, len)
@@ -40,14 +42,20 @@ pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
 ///
 /// # Safety
 /// As for [`copy`].
-#[inline(always)]
+#[inline(never)]
 unsafe fn copy_large(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller's contract is the contract of all; each is asked for what it needs.
     unsafe {
+        if len <= inline_limit() {
+            return copy_inline(dst, src, len);
+        }
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::is_x86_feature_detected as has;
             let is_slow = is_string_slow(dst, src) && len <= *STRING.end();
+            if len <= *STRING.end() && !is_slow && stores_strings_well() {
+                return copy_string(dst, src, len);
+            }
             if (len <= WIDE || is_slow) && has!("avx") {
                 return copy_avx(dst, src, len);
             }
@@ -96,11 +104,42 @@ pub unsafe fn copy_uncached(dst: *mut u8, src: *const u8, len: usize) {
 /// ```
 #[inline(always)]
 pub fn inline_limit() -> usize {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx512vl") {
-        return WIDE;
+    match LIMIT.load(Relaxed) {
+        0 => find_limit(),
+        limit => limit,
     }
-    SMALL
+}
+
+/// [`inline_limit`], once it is known. Relaxed: whoever does not see it finds out the same.
+static LIMIT: AtomicUsize = AtomicUsize::new(0);
+
+#[cold]
+fn find_limit() -> usize {
+    #[cfg(target_arch = "x86_64")]
+    let limit = match std::arch::is_x86_feature_detected!("avx512vl") {
+        true if has_good_strings() => SHORT,
+        true => WIDE,
+        false => SMALL,
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let limit = SMALL;
+    LIMIT.store(limit, Relaxed);
+    limit
+}
+
+/// Whether blocks of some kilobytes and more are best copied by the processor's string instruction, also to memory that others have
+/// in their caches. How much it gains by large pieces is no more than a hint to who hands out memory.
+///
+/// ```
+/// let piece = if oxshmem_runtime::memory::copy::stores_strings_well() { 32 << 10 } else { 16 << 10 };
+/// # assert!(piece > 0);
+/// ```
+#[inline(always)]
+pub fn stores_strings_well() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return inline_limit() == SHORT;
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
 /// [`copy`] of no more bytes than [`inline_limit`] says. It calls nothing, so that its caller needs no frame.
@@ -123,6 +162,8 @@ pub unsafe fn copy_inline(dst: *mut u8, src: *const u8, len: usize) {
             ..=SMALL => copy_small(dst, src, len),
             #[cfg(target_arch = "x86_64")]
             ..=MEDIUM => copy_medium(dst, src, len),
+            #[cfg(target_arch = "x86_64")]
+            WHOLE.. if stores_strings_well() => copy_whole(dst, src, len),
             #[cfg(target_arch = "x86_64")]
             _ => copy_wide(dst, src, len),
             #[cfg(not(target_arch = "x86_64"))]
@@ -405,6 +446,33 @@ mod tests {
             unsafe { super::copy_avx(dst, src, len) }
         }
         moves_those_bytes_and_no_others(copy_avx, (17..700).chain([4096, 16385]), &[0, 1, 7, 8, 31, 32, 63]);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn so_does_a_copy_of_whole_lines() {
+        if !std::arch::is_x86_feature_detected!("avx512f") {
+            return println!("skipped: this processor has no AVX-512");
+        }
+        unsafe fn copy_whole(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: the caller's contract, and there is AVX-512.
+            unsafe { super::copy_whole(dst, src, len) }
+        }
+        moves_those_bytes_and_no_others(
+            copy_whole,
+            (320..900).chain([4096, 16385]),
+            &[0, 1, 8, 31, 32, 63, 64],
+        );
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn so_does_the_string_instruction() {
+        unsafe fn copy_string(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: the caller's contract.
+            unsafe { super::copy_string(dst, src, len) }
+        }
+        moves_those_bytes_and_no_others(copy_string, (0..70).chain([4096, 16385]), &[0, 1, 31, 64]);
     }
 
     #[test]
