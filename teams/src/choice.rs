@@ -354,11 +354,15 @@ impl Choices {
         }
     }
 
-    /// An `alltoall` of blocks of `bytes`.
+    /// An `alltoall` of blocks of `bytes`, or an `alltoalls`, whose elements are `strided`.
     #[inline]
-    pub(crate) fn alltoall(&self, bytes: usize) -> Plan {
+    pub(crate) fn alltoall(&self, bytes: usize, strided: bool) -> Plan {
         let (flat, central) =
             (self.alltoall == AlltoallAlgorithm::Flat, self.alltoall == AlltoallAlgorithm::Central);
+        // Everybody had better send so many bytes to everybody, where each block has its own receiver: then there is less to do in a
+        // turn than if the last one to come does it for all.
+        let few = !strided && bytes <= INLINE && self.n <= FLAT;
+        let flat = flat || few && self.alltoall == AlltoallAlgorithm::Auto;
         match self.alltoall {
             AlltoallAlgorithm::Direct => return Plan::Direct,
             AlltoallAlgorithm::Pairwise => return Plan::Pairwise,
@@ -485,7 +489,7 @@ mod tests {
                         choices.reduce(bytes),
                         choices.scan(bytes),
                         choices.collect(bytes),
-                        choices.alltoall(bytes),
+                        choices.alltoall(bytes, false),
                     ]
                 });
                 for plan in plans.into_iter().flatten() {

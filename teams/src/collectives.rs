@@ -369,7 +369,7 @@ impl Team {
                 wide.alltoall(&group, signature, layout, [source, dest]).await
             });
         }
-        match core.group.choices.alltoall(source.len() / n) {
+        match core.group.choices.alltoall(source.len() / n, false) {
             Plan::Exchange(mode, _) => core.exchange(mode, Deal::Alltoall, signature, &call),
             Plan::Pairwise => call.task(signature, move |group| async move {
                 messages::pairwise(&group, signature, source, dest).await
@@ -423,7 +423,7 @@ impl Team {
                 wide.alltoall(&group, signature, layout, [source, dest]).await
             });
         }
-        match core.group.choices.alltoall(nelems * size) {
+        match core.group.choices.alltoall(nelems * size, true) {
             Plan::Exchange(mode, _) => {
                 let deal = Deal::Alltoalls { size, dst, sst };
                 core.exchange(mode, deal, signature, &call)

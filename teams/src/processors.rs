@@ -15,6 +15,10 @@ use crate::{
 
 /// Bits of a processor's number in the flag [`Come`](Flag::Come).
 const PROCESSOR_BITS: u32 = 16;
+/// One in so many looks is at all PEs, to see who has moved.
+const OFTEN: u64 = 16;
+/// The most PEs of which is kept who was here.
+const KEPT: usize = 64;
 
 /// Whom a PE waits for.
 #[derive(Clone, Copy, Debug)]
@@ -36,11 +40,24 @@ pub(crate) struct Processors {
     meetings: AtomicU64,
     /// The roots of the last two broadcasts, the last one's in the lower half.
     roots: AtomicU64,
+    /// How many times this PE has looked for the others, and the processor that it was on the last time.
+    looks: AtomicU64,
+    here: AtomicU64,
+    /// Who was on that one too when it looked at all: a bit for each. To look at what PEs elsewhere have written would fetch their lines, each
+    /// of them as long as a message takes.
+    beside: AtomicU64,
 }
 
 impl Processors {
     pub(crate) fn new(shared: bool) -> Self {
-        Self { shared, meetings: AtomicU64::new(0), roots: AtomicU64::new(0) }
+        Self {
+            shared,
+            meetings: AtomicU64::new(0),
+            roots: AtomicU64::new(0),
+            looks: AtomicU64::new(0),
+            here: AtomicU64::new(u64::MAX),
+            beside: AtomicU64::new(0),
+        }
     }
 
     /// This PE comes to a meeting.
@@ -74,10 +91,32 @@ impl Processors {
 
     fn are_needed_by_others(&self, group: &Group) -> bool {
         let come = self.tell(group);
-        let others = (group.me() + 1..group.n()).chain(0..group.me());
-        others
-            .map(|pe| words::word(group.words_of(pe).0, Flag::Come.place()).load(Relaxed))
-            .any(|theirs| is_held_up(theirs, come))
+        let word = |pe: usize| words::word(group.words_of(pe).0, Flag::Come.place()).load(Relaxed);
+        // Only this PE's collectives, one at a time, write these.
+        let looks = self.looks.load(Relaxed);
+        self.looks.store(looks + 1, Relaxed);
+        let here = come % (1 << PROCESSOR_BITS);
+        let moved = self.here.load(Relaxed) != here;
+        self.here.store(here, Relaxed);
+        if group.n() > KEPT || looks.is_multiple_of(OFTEN) || moved {
+            let others = (0..group.n()).filter(|&pe| pe != group.me());
+            let (mut beside, mut needed) = (0, false);
+            for (pe, theirs) in others.map(|pe| (pe, word(pe))) {
+                beside |= u64::from(is_beside(theirs, come)) << (pe % KEPT);
+                needed |= is_held_up(theirs, come);
+            }
+            self.beside.store(beside, Relaxed);
+            return needed;
+        }
+        let mut beside = self.beside.load(Relaxed);
+        while beside != 0 {
+            let pe = beside.trailing_zeros() as usize;
+            if is_held_up(word(pe), come) {
+                return true;
+            }
+            beside &= beside - 1;
+        }
+        false
     }
 
     /// Says where this PE is, and to which meeting it has come.
@@ -101,10 +140,16 @@ fn come(meeting: u64, processor: u64) -> u64 {
     (meeting << PROCESSOR_BITS) | (processor % (1 << PROCESSOR_BITS))
 }
 
+/// Whether what two have come to was on the same processor.
+#[inline(always)]
+fn is_beside(last: u64, now: u64) -> bool {
+    (last ^ now).is_multiple_of(1 << PROCESSOR_BITS)
+}
+
 /// Whether one of whom it is known where it has `last` come to waits for the processor of one that has come to `now`.
 #[inline(always)]
 fn is_held_up(last: u64, now: u64) -> bool {
-    last < now && (last ^ now).is_multiple_of(1 << PROCESSOR_BITS)
+    last < now && is_beside(last, now)
 }
 
 #[cfg(test)]
