@@ -10,7 +10,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use oxshmem_runtime::{Error, Result};
+use oxshmem_runtime::{Error, Result, memory::copy};
 
 use crate::{
     exchange::{Buffers, Exchange, combine_bytes},
@@ -33,6 +33,8 @@ pub(crate) const CARRIED: usize = 8 << 10;
 const _: () = assert!(BLOCK_AT + CARRIED <= GENERAL);
 /// Bytes that are combined at a time: small enough for the innermost cache.
 const BLOCK: usize = 4 << 10;
+/// The same where copies are strings.
+const STRING_BLOCK: usize = 32 << 10;
 /// What chunks of PEs are aligned to, so that two PEs do not write the same cache line.
 const ALIGN: usize = 64;
 
@@ -227,7 +229,9 @@ impl Direct {
     fn reduce(&self, group: &Group, kernel: &'static Kernel, to_first: usize) {
         let all: Vec<usize> = group.blocks.iter().collect();
         let here = group.here();
-        for block in blocks(chunk(self.source.len(), group.me(), group.n())) {
+        // What is copied as a string had better be long, and still is where it was combined, or in the cache behind.
+        let block = if copy::stores_strings_well() { STRING_BLOCK } else { BLOCK };
+        for block in blocks(chunk(self.source.len(), group.me(), group.n()), block) {
             let (from, to) = (self.source.part(block.clone()), self.dest.part(block));
             // In place, this overwrites this PE's part of the sources after it has been read, element by element.
             group.memory.fold(kernel, to, from, &all);
@@ -241,7 +245,7 @@ impl Direct {
     }
 
     fn scan(&self, group: &Group, kernel: &'static Kernel, inclusive: bool, buffers: &mut Buffers) {
-        for block in blocks(chunk(self.source.len(), group.me(), group.n())) {
+        for block in blocks(chunk(self.source.len(), group.me(), group.n()), BLOCK) {
             let [total, next, ..] = buffers.get(block.len());
             let (from, to) = (self.source.part(block.clone()), self.dest.part(block));
             total.fill(0);
@@ -326,10 +330,10 @@ pub(crate) fn chunk(len: usize, pe: usize, n: usize) -> Range<usize> {
     (pe * each).min(len)..((pe + 1) * each).min(len)
 }
 
-/// The pieces of a range, of at most [`BLOCK`] bytes.
-fn blocks(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+/// The pieces of a range, of at most `most` bytes.
+fn blocks(range: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;
-    range.step_by(BLOCK).map(move |start| start..(start + BLOCK).min(end))
+    range.step_by(most).map(move |start| start..(start + most).min(end))
 }
 
 /// Everybody's lengths, where there are too many PEs for an exchange of them, and, on the first PE, everybody's source, one behind the
@@ -383,7 +387,8 @@ mod tests {
                 assert!(chunks[0].start == 0 && chunks[n - 1].end == len);
                 assert!(chunks.windows(2).all(|pair| pair[0].end == pair[1].start));
                 assert!(chunks.iter().all(|chunk| chunk.start % ALIGN == 0 || chunk.start == len));
-                let covered: usize = chunks.into_iter().flat_map(blocks).map(|block| block.len()).sum();
+                let covered: usize =
+                    chunks.into_iter().flat_map(|chunk| blocks(chunk, BLOCK)).map(|block| block.len()).sum();
                 assert_eq!(covered, len);
             }
         }
