@@ -139,8 +139,10 @@ pub(super) unsafe fn copy_whole(dst: *mut u8, src: *const u8, len: usize) {
 #[cfg(target_arch = "x86_64")]
 pub(super) fn has_good_strings() -> bool {
     use std::arch::x86_64::__cpuid;
-    let vendor = __cpuid(0);
-    let version = __cpuid(1).eax;
+    // Safe to call in newer compilers only.
+    #[allow(unused_unsafe)]
+    // SAFETY: every x86-64 processor has the instruction.
+    let (vendor, version) = unsafe { (__cpuid(0), __cpuid(1).eax) };
     let family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
     // "AuthenticAMD", in that order.
     [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).as_flattened() == b"AuthenticAMD"

