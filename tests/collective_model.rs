@@ -4,7 +4,9 @@ mod common;
 #[path = "common/model.rs"]
 mod model;
 
-use common::{Job, cluster, settings, test_name, time_limit};
+use std::time::Duration;
+
+use common::{Job, cluster, settings, soon, test_name, time_limit};
 use model::{Arena, Call, FORCED, Kind, Made, Ty, Way, forced, forced_variables, teams};
 use oxshmem::{Result, prelude::*, settings::Settings};
 
@@ -252,5 +254,45 @@ fn sums_of_any_floats_are_the_same_bits_on_all_pes() {
             let bits = bits.unwrap_or_else(|e| panic!("{n} PEs, {name}: {e}"));
             assert!(bits.iter().all(|pe| *pe == bits[0]), "{n} PEs, {name}");
         }
+    }
+}
+
+/// Sums and scans in place, without anything in between that keeps PEs in step, and PEs that are late at random: a chunk that nobody has
+/// done, or two have, is a wrong sum.
+async fn sums_of_who_is_late(world: World) -> Result<()> {
+    const LENGTHS: [usize; 6] = [1, 64, 65, 700, 5000, 9001];
+    let (me, n) = (world.my_pe() as u64, world.n_pes() as u64);
+    let words = world.alloc::<u64>(LENGTHS[LENGTHS.len() - 1]).await?;
+    let mut own = common::Random::new(me + 31);
+    for round in 0..120u64 {
+        let len = LENGTHS[round as usize % LENGTHS.len()];
+        let place = words.slice(..len);
+        place.write(&(0..len as u64).map(|i| (round + i) * (me + 1)).collect::<Vec<_>>());
+        match own.below(6) {
+            0 => tokio::time::sleep(Duration::from_micros(own.below(1500))).await,
+            1 => own.spin(20_000),
+            2 => std::thread::yield_now(),
+            _ => {}
+        }
+        let (sum, of) = match round % 3 {
+            0 => (world.team().sum_inscan(place, place), me + 1),
+            _ => (world.team().sum_reduce(place, place), n),
+        };
+        soon(&format!("sum {round} of {len}"), sum).await?;
+        let got = place.to_vec();
+        let wrong = (0..len).find(|&i| got[i] != (round + i as u64) * of * (of + 1) / 2);
+        assert!(wrong.is_none(), "round {round}, element {wrong:?} of {len} on PE {me}");
+    }
+    world.sync_all().await
+}
+
+#[test]
+fn each_element_is_added_once_whoever_is_late() {
+    let _limit = time_limit(60);
+    for n in [2, 5] {
+        cluster(n, settings(), sums_of_who_is_late).unwrap_or_else(|e| panic!("{n} PEs: {e}"));
+    }
+    for n in [2, 3, 5, 8] {
+        Job::new(test_name!(), n).run(sums_of_who_is_late);
     }
 }

@@ -11,7 +11,7 @@
 //! | everything larger | direct | direct | direct |
 //!
 //! What is written to a destination need not be copied from scratch memory. For two PEs that is worth a second message from
-//! a hundred bytes on, for a reduction from a kilobyte on.
+//! a hundred bytes on, for a reduction from 256 on. Where PEs share processors a reduction takes no more turns so, and does it from 512 on.
 //!
 //! On several hosts that is what the PEs of each do among themselves; their leaders do the rest:
 //!
@@ -39,6 +39,7 @@ use oxshmem_runtime::{
 use crate::{
     group::ALL_SIGNAL,
     messages::MOST_FOR_BRUCK,
+    processors::MOST_TO_SHARE,
     scratch::{INLINE, SLOTS, STREAM_BULK, bulk_bytes},
 };
 
@@ -176,6 +177,9 @@ const PACKED: usize = 64 << 10;
 const PAIR_COLLECTED: usize = 128;
 const PAIR_REDUCED: usize = 256;
 const PAIR_GATHERED: usize = 256;
+/// The most bytes of a reduction that go through scratch memory where PEs share processors: there it takes no more turns to combine
+/// them where they are.
+const REDUCED_CROWDED: usize = 512;
 /// The most bytes that a root pushes to all others together: with more to do, they had better help it. Where they share
 /// processors, they cannot.
 const PUSHED: usize = 16 << 10;
@@ -192,12 +196,16 @@ const STRING_CROWDED_AGAIN: usize = usize::MAX;
 /// Where PEs share processors, each is late, and the root would copy everything: up to this size that is less than their turns
 /// take.
 const HELPED_CROWDED: usize = 128 << 10;
+/// The most bytes of a broadcast of 2 PEs of which each copies a half, whether the other has come or not.
+const HALVED: usize = 256 << 10;
 
 /// From so many quarters of the last cache on, all sources and destinations together, what is written does not stay in it, and had
 /// better go past it.
 const CACHED: usize = 3;
-/// The same where blocks are stored well as strings, which fetch nothing first either.
+/// The same where blocks are stored well as strings, which fetch nothing first either; and where besides each byte of a source has one
+/// receiver, so that it is read once.
 const STRING_CACHED: usize = 12;
+const STRING_DEALT: usize = 6;
 
 fn meeting(n: usize, crowded: bool) -> Mode {
     match crowded {
@@ -213,8 +221,10 @@ fn meeting(n: usize, crowded: bool) -> Mode {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choices {
     n: usize,
-    /// From so many bytes on, all PEs' sources and destinations taken together, they do not fit into the caches.
+    /// From so many bytes on, all PEs' sources and destinations taken together, they do not fit into the caches; and where no byte has two
+    /// receivers.
     cached: usize,
+    dealt: usize,
     /// How the PEs meet before or after they reach into each other's memory.
     pub(crate) meeting: Mode,
     /// The most bytes that a PE can give then.
@@ -230,6 +240,8 @@ pub(crate) struct Choices {
     pub(crate) columns: usize,
     /// From this size on the root of a broadcast leaves it to the others to copy what comes to them.
     pub(crate) unhelped: usize,
+    /// Up to this size a broadcast of 2 PEs is copied in halves.
+    pub(crate) halved: usize,
     pub(crate) sync: SyncAlgorithm,
     broadcast: BroadcastAlgorithm,
     reduce: ReduceAlgorithm,
@@ -262,19 +274,27 @@ impl Choices {
             false if strings && n == 2 => [STRING_PAIR, STRING_PAIR_AGAIN],
             _ => [if crowded { PUSHED_CROWDED } else { PUSHED } / n.saturating_sub(1).max(1); 2],
         };
+        let quarters = |limit: usize| (cache::last() / 4).saturating_mul(limit);
         let limit = |pair: usize| if n == 2 { pair } else { usize::MAX };
         Self {
             n,
             collected: limit(PAIR_COLLECTED),
-            reduced: limit(PAIR_REDUCED).min(capacity),
+            reduced: match crowded && !pe.in_process() && n <= MOST_TO_SHARE {
+                true => REDUCED_CROWDED,
+                false => limit(PAIR_REDUCED),
+            }
+            .min(capacity),
             gathered: match settings.collect_algorithm {
                 CollectAlgorithm::Auto => limit(PAIR_GATHERED),
+                CollectAlgorithm::Direct => 0,
                 _ => usize::MAX,
             },
             pushed,
             columns: if in_columns { pe.processors() } else { n },
             unhelped: if crowded { HELPED_CROWDED } else { usize::MAX },
-            cached: (cache::last() / 4).saturating_mul(if strings { STRING_CACHED } else { CACHED }),
+            halved: if n == 2 && !crowded { HALVED } else { 0 },
+            cached: quarters(if strings { STRING_CACHED } else { CACHED }),
+            dealt: quarters(if strings { STRING_DEALT } else { CACHED }),
             meeting,
             capacity,
             sync,
@@ -429,10 +449,10 @@ impl Choices {
         }
     }
 
-    /// Whether destinations are written past the caches, where each PE has so many bytes of source and destination. The
-    /// sources, which are read at the same time, then stay in the caches.
-    pub(crate) fn past_caches(&self, bytes: usize) -> bool {
-        bytes.saturating_mul(self.n) >= self.cached
+    /// Whether destinations are written past the caches, where each PE has so many bytes of source and destination, and gives each
+    /// byte of its source to one PE, or else to `all`. The sources, which are read at the same time, then stay in the caches.
+    pub(crate) fn past_caches(&self, bytes: usize, to_all: bool) -> bool {
+        bytes.saturating_mul(self.n) >= if to_all { self.cached } else { self.dealt }
     }
 
     /// A broadcast of `bytes`, of the root of the one before or of another.
@@ -469,6 +489,7 @@ mod tests {
                 let choices = Choices {
                     n,
                     cached: usize::MAX,
+                    dealt: usize::MAX,
                     meeting: meeting(n, crowded),
                     capacity: meeting(n, crowded).capacity(n),
                     collected: usize::MAX,
@@ -477,6 +498,7 @@ mod tests {
                     pushed: [0; 2],
                     columns: n,
                     unhelped: 0,
+                    halved: 0,
                     sync: SyncAlgorithm::Tree,
                     broadcast: BroadcastAlgorithm::Auto,
                     reduce: ReduceAlgorithm::Auto,

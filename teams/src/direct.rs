@@ -15,9 +15,10 @@ use oxshmem_runtime::{Error, Result, memory::copy};
 use crate::{
     exchange::{Buffers, Exchange, combine_bytes},
     group::{Flag, Group, NumberWait},
+    parts::{Parts, Waiting},
     reduction::Kernel,
     scratch::GENERAL,
-    share::Share,
+    share::{Halves, Share},
     signature::Signature,
     span::{Span, pieces},
     stream::{Stream, ToRoot},
@@ -65,8 +66,16 @@ pub(crate) struct Direct {
     signature: Signature,
     source: Span,
     dest: Span,
-    share: Option<Share>,
+    share: Shared,
     step: Step,
+}
+
+/// How the copies of a broadcast are shared out, if they are.
+#[derive(Clone, Copy, Debug)]
+enum Shared {
+    No,
+    Out(Share),
+    Halves(Halves),
 }
 
 #[derive(Debug)]
@@ -80,14 +89,18 @@ enum Step {
     Taken(NumberWait, u64),
     /// One of them, until the root has.
     Given(NumberWait, u64),
+    /// One of two waits until the other has copied its half.
+    Half(NumberWait, Flag, u64),
     /// Waiting until all have done their work.
     Sync(Sync),
+    /// Waiting until all of it is done, by whomever.
+    Parts(Waiting),
     Done,
 }
 
 impl Direct {
     pub(crate) fn new(work: Work, signature: Signature, source: Span, dest: Span) -> Self {
-        Self { work, signature, source, dest, share: None, step: Step::Called }
+        Self { work, signature, source, dest, share: Shared::No, step: Step::Called }
     }
 
     /// The error of a `collect` of `total` bytes for which `dest` is too short.
@@ -140,7 +153,9 @@ impl Direct {
                 Step::Meet(meeting) => meeting.poll(group, buffers, &waker),
                 Step::Taken(wait, taken) => wait.poll(group, Flag::Taken.place(), *taken, &waker),
                 Step::Given(wait, given) => wait.poll(group, Flag::Given.place(), *given, &waker),
+                Step::Half(wait, flag, number) => wait.poll(group, flag.place(), *number, &waker),
                 Step::Sync(sync) => sync.poll(group, &waker),
+                Step::Parts(waiting) => waiting.poll(group, &waker),
             };
             match came {
                 Poll::Pending => return Poll::Pending,
@@ -154,13 +169,8 @@ impl Direct {
     fn next(&mut self, group: &Group, buffers: &mut Buffers) -> Result<Step> {
         let meeting = || Step::Meet(Exchange::meeting(group, self.signature));
         Ok(match (&self.step, self.work) {
-            (Step::Called, Work::Broadcast { root, .. }) => {
-                self.share = Share::new(group, self.source.len());
-                if let Some(share) = self.share
-                    && group.me() == root
-                {
-                    share.begin(group);
-                }
+            (Step::Called, Work::Broadcast { root, are_ready, .. }) => {
+                self.share = self.share_out(group, root, are_ready);
                 Step::Notice(Stream::notice(group, self.signature, root))
             }
             (Step::Called, Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. }) => meeting(),
@@ -169,14 +179,25 @@ impl Direct {
                 meeting()
             }
             (Step::Notice(_), Work::Broadcast { root, to_root, are_ready }) => match self.share {
-                Some(share) if group.me() == root => {
+                Shared::Halves(halves) => {
+                    let (flag, number) = halves.copy(group)?;
+                    if to_root && group.me() == root {
+                        group.memory.copy(self.dest, group.here(), self.source, group.here());
+                    }
+                    let has_come = || group.has_come(flag.place(), number);
+                    match group.pe().executor().spin_until(has_come) || halves.take_over(group)? {
+                        true => Step::Done,
+                        false => Step::Half(NumberWait::default(), flag, number),
+                    }
+                }
+                Shared::Out(share) if group.me() == root => {
                     if to_root {
                         group.memory.copy(self.dest, group.here(), self.source, group.here());
                     }
                     self.help(group, share, are_ready)?
                 }
-                Some(share) => self.serve(group, share, root)?,
-                None => {
+                Shared::Out(share) => self.serve(group, share, root)?,
+                Shared::No => {
                     if to_root || group.me() != root {
                         group.memory.copy(self.dest, group.here(), self.source, group.block(root));
                     }
@@ -184,19 +205,33 @@ impl Direct {
                 }
             },
             (Step::Meet(_), Work::Reduce(kernel)) => {
-                self.reduce(group, kernel, group.n());
-                Step::Sync(Sync::default())
+                self.in_parts(group, |pe| self.reduce(group, kernel, pe, group.n()))?
             }
             (Step::Meet(_), Work::ReduceToFirst(kernel)) => {
-                self.reduce(group, kernel, 1);
-                Step::Sync(Sync::default())
+                self.in_parts(group, |pe| self.reduce(group, kernel, pe, 1))?
             }
             (Step::Meet(_), Work::Scan { kernel, inclusive }) => {
-                self.scan(group, kernel, inclusive, buffers);
-                Step::Sync(Sync::default())
+                self.in_parts(group, |pe| self.scan(group, kernel, inclusive, pe, buffers))?
             }
             _ => Step::Done,
         })
+    }
+
+    /// How a broadcast is shared out, which its root begins: in halves only if it may write to the other's destination.
+    fn share_out(&self, group: &Group, root: usize, may_halve: bool) -> Shared {
+        let spans = [self.source, self.dest];
+        if let Some(halves) = may_halve.then(|| Halves::new(group, root, spans)).flatten() {
+            return Shared::Halves(halves);
+        }
+        match Share::new(group, self.source.len()) {
+            Some(share) => {
+                if group.me() == root {
+                    share.begin(group);
+                }
+                Shared::Out(share)
+            }
+            None => Shared::No,
+        }
     }
 
     /// The root copies what the others have not taken yet: for each in turn, as whoever has come is at it too. Or it leaves
@@ -225,13 +260,24 @@ impl Direct {
         Ok(Step::Given(NumberWait::default(), given))
     }
 
-    /// Combines this PE's chunk, and hands it to the first so many PEs.
-    fn reduce(&self, group: &Group, kernel: &'static Kernel, to_first: usize) {
+    /// Does the work of this PE's chunk, and, where PEs share processors, of chunks whose PEs have to wait for theirs.
+    fn in_parts(&self, group: &Group, mut work: impl FnMut(usize)) -> Result<Step> {
+        match Parts::next(group) {
+            Some(parts) => Ok(parts.work(group, work)?.map_or(Step::Done, Step::Parts)),
+            None => {
+                work(group.me());
+                Ok(Step::Sync(Sync::default()))
+            }
+        }
+    }
+
+    /// Combines PE `chunk_of`'s chunk, and hands it to the first so many PEs.
+    fn reduce(&self, group: &Group, kernel: &'static Kernel, chunk_of: usize, to_first: usize) {
         let all: Vec<usize> = group.blocks.iter().collect();
         let here = group.here();
         // What is copied as a string had better be long, and still is where it was combined, or in the cache behind.
         let block = if copy::stores_strings_well() { STRING_BLOCK } else { BLOCK };
-        for block in blocks(chunk(self.source.len(), group.me(), group.n()), block) {
+        for block in blocks(chunk(self.source.len(), chunk_of, group.n()), block) {
             let (from, to) = (self.source.part(block.clone()), self.dest.part(block));
             // In place, this overwrites this PE's part of the sources after it has been read, element by element.
             group.memory.fold(kernel, to, from, &all);
@@ -244,8 +290,16 @@ impl Direct {
         }
     }
 
-    fn scan(&self, group: &Group, kernel: &'static Kernel, inclusive: bool, buffers: &mut Buffers) {
-        for block in blocks(chunk(self.source.len(), group.me(), group.n()), BLOCK) {
+    /// Computes PE `chunk_of`'s chunk of everybody's sums.
+    fn scan(
+        &self,
+        group: &Group,
+        kernel: &'static Kernel,
+        inclusive: bool,
+        chunk_of: usize,
+        buffers: &mut Buffers,
+    ) {
+        for block in blocks(chunk(self.source.len(), chunk_of, group.n()), BLOCK) {
             let [total, next, ..] = buffers.get(block.len());
             let (from, to) = (self.source.part(block.clone()), self.dest.part(block));
             total.fill(0);
@@ -273,7 +327,8 @@ impl Direct {
         let (me, n, here) = (group.me(), group.n(), group.here());
         // Each PE begins with itself, so that they do not all write to the same one.
         let pes = || (0..n).map(|distance| (me + distance) % n);
-        let past_caches = group.choices.past_caches(self.source.len() + self.dest.len());
+        let to_all = matches!(self.work, Work::Collect { .. });
+        let past_caches = group.choices.past_caches(self.source.len() + self.dest.len(), to_all);
         let copy = |to: Span, pe: usize, from: Span| {
             if past_caches {
                 group.memory.copy_uncached(to, group.block(pe), from, here);

@@ -43,6 +43,11 @@ pub(crate) enum Flag {
     Taken,
     /// How much of what is to come to this PE its helpers have written, in broadcasts.
     Given,
+    /// How much of a broadcast's halves has been written to this PE, which of them has been read from it, and which is taken: see
+    /// [`Halves`](crate::share::Halves).
+    HalfGiven,
+    HalfTaken,
+    HalfClaimed,
     /// Verdicts that have arrived.
     Verdict,
     /// Chunks of byte broadcasts that have arrived.
@@ -55,6 +60,10 @@ pub(crate) enum Flag {
     Lane(usize),
     /// To which meeting this PE has come, and on which processor it was: see [`Processors`].
     Come,
+    /// Of which work in parts this PE's is taken, how many parts have been done, and which work is over: see [`parts`](crate::parts).
+    PartTaken,
+    PartsDone,
+    PartsOver,
     /// That PEs have called different things. Nobody sets it to anything else, and nobody looks at another PE's.
     Broken,
 }
@@ -84,7 +93,13 @@ impl Flag {
             Self::Proposal(child) => ROUNDS + 9 + RADIX + child,
             Self::Lane(lane) => ROUNDS + 9 + 2 * RADIX + lane,
             Self::Come => ROUNDS + 9 + 2 * RADIX + LANES,
-            Self::Broken => ROUNDS + 10 + 2 * RADIX + LANES,
+            Self::PartTaken => ROUNDS + 10 + 2 * RADIX + LANES,
+            Self::PartsDone => ROUNDS + 11 + 2 * RADIX + LANES,
+            Self::PartsOver => ROUNDS + 12 + 2 * RADIX + LANES,
+            Self::HalfGiven => ROUNDS + 13 + 2 * RADIX + LANES,
+            Self::HalfTaken => ROUNDS + 14 + 2 * RADIX + LANES,
+            Self::HalfClaimed => ROUNDS + 15 + 2 * RADIX + LANES,
+            Self::Broken => ROUNDS + 16 + 2 * RADIX + LANES,
         }
     }
 
@@ -95,7 +110,7 @@ impl Flag {
     }
 }
 
-const _: () = assert!(ROUNDS + 10 + 2 * RADIX + LANES < scratch::FLAGS);
+const _: () = assert!(ROUNDS + 16 + 2 * RADIX + LANES < scratch::FLAGS);
 
 /// Words of a PE's scratch memory that come to a number, and all of it is over then: one, or a row of which one is left out.
 #[derive(Clone, Copy, Debug)]
@@ -198,8 +213,9 @@ pub struct Group {
     /// What broadcasts of this PE have waited for in all, and what it has waited for in those of others.
     taken: AtomicU64,
     given: AtomicU64,
-    /// How many broadcasts have been shared out.
+    /// How many broadcasts have been shared out, and how many works done in parts.
     shares: AtomicU64,
+    works: AtomicU64,
     /// How many chunks have been broadcast, and how many agreements made.
     pub(crate) chunks: AtomicU64,
     pub(crate) agreements: AtomicU64,
@@ -253,6 +269,7 @@ impl Group {
             taken: AtomicU64::new(0),
             given: AtomicU64::new(0),
             shares: AtomicU64::new(0),
+            works: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
             agreements: AtomicU64::new(0),
             lanes: Default::default(),
@@ -413,6 +430,11 @@ impl Group {
     /// The number of the broadcast that is shared out now.
     pub(crate) fn next_share(&self) -> u64 {
         next(&self.shares)
+    }
+
+    /// The number of the work that is done in parts now.
+    pub(crate) fn next_work(&self) -> u64 {
+        next(&self.works)
     }
 
     /// Whether a broadcast of `root` is called that has called the one before too. On every PE of the team the same is said

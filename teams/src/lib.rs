@@ -28,6 +28,7 @@ mod group;
 mod ledger;
 mod messages;
 mod operands;
+mod parts;
 mod processors;
 mod queue;
 pub mod reduction;

@@ -17,8 +17,8 @@ use crate::{
 const PROCESSOR_BITS: u32 = 16;
 /// One in so many looks is at all PEs, to see who has moved.
 const OFTEN: u64 = 16;
-/// The most PEs of which is kept who was here.
-const KEPT: usize = 64;
+/// The most PEs of which it is kept who shares a processor with whom.
+pub(crate) const MOST_TO_SHARE: usize = 64;
 
 /// Whom a PE waits for.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,8 @@ pub(crate) enum For {
     All,
     /// The root of a broadcast, or whoever has it from that.
     Root,
+    /// Those who are at work, none of them on this processor.
+    Elsewhere,
     /// One of which nothing is known.
     Other,
 }
@@ -85,38 +87,47 @@ impl Processors {
             For::All => self.are_needed_by_others(group),
             // Who is the next root keeps others waiting.
             For::Root => self.next_root(group.n()) != Some(group.me()),
+            For::Elsewhere => false,
             For::Other => true,
         }
     }
 
+    /// Whether PEs share processors, and are few enough to know who is beside whom.
+    pub(crate) fn are_few_to_share(&self, group: &Group) -> bool {
+        self.shared && group.n() <= MOST_TO_SHARE
+    }
+
+    /// The PEs that were on this one's processor when they last said where they are: a bit for each, or none where there are too many.
+    pub(crate) fn beside(&self, group: &Group) -> Beside {
+        if !self.are_few_to_share(group) {
+            return Beside(0);
+        }
+        self.look_beside(group, self.tell(group))
+    }
+
     fn are_needed_by_others(&self, group: &Group) -> bool {
         let come = self.tell(group);
-        let word = |pe: usize| words::word(group.words_of(pe).0, Flag::Come.place()).load(Relaxed);
+        let is_held_up = |pe: usize| is_held_up(come_to(group, pe), come);
+        if group.n() > MOST_TO_SHARE {
+            return (0..group.n()).filter(|&pe| pe != group.me()).any(is_held_up);
+        }
+        self.look_beside(group, come).any(is_held_up)
+    }
+
+    /// Who is beside this PE, which has come to `come`.
+    fn look_beside(&self, group: &Group, come: u64) -> Beside {
         // Only this PE's collectives, one at a time, write these.
         let looks = self.looks.load(Relaxed);
         self.looks.store(looks + 1, Relaxed);
         let here = come % (1 << PROCESSOR_BITS);
         let moved = self.here.load(Relaxed) != here;
         self.here.store(here, Relaxed);
-        if group.n() > KEPT || looks.is_multiple_of(OFTEN) || moved {
+        if looks.is_multiple_of(OFTEN) || moved {
             let others = (0..group.n()).filter(|&pe| pe != group.me());
-            let (mut beside, mut needed) = (0, false);
-            for (pe, theirs) in others.map(|pe| (pe, word(pe))) {
-                beside |= u64::from(is_beside(theirs, come)) << (pe % KEPT);
-                needed |= is_held_up(theirs, come);
-            }
-            self.beside.store(beside, Relaxed);
-            return needed;
+            let bit = |pe: usize| u64::from(is_beside(come_to(group, pe), come)) << pe;
+            self.beside.store(others.map(bit).sum(), Relaxed);
         }
-        let mut beside = self.beside.load(Relaxed);
-        while beside != 0 {
-            let pe = beside.trailing_zeros() as usize;
-            if is_held_up(word(pe), come) {
-                return true;
-            }
-            beside &= beside - 1;
-        }
-        false
+        Beside(self.beside.load(Relaxed))
     }
 
     /// Says where this PE is, and to which meeting it has come.
@@ -132,6 +143,26 @@ impl Processors {
         let [before, last] = [(roots >> 32) as usize, roots as u32 as usize];
         (before != last).then(|| (2 * last + n - before) % n)
     }
+}
+
+/// PEs of one processor, from the lowest number on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beside(u64);
+
+impl Iterator for Beside {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let pe = self.0.trailing_zeros() as usize;
+        self.0 &= self.0.wrapping_sub(1);
+        (pe < MOST_TO_SHARE).then_some(pe)
+    }
+}
+
+/// What a PE has come to, and where.
+#[inline(always)]
+fn come_to(group: &Group, pe: usize) -> u64 {
+    words::word(group.words_of(pe).0, Flag::Come.place()).load(Relaxed)
 }
 
 /// A meeting that a PE has come to, and where.

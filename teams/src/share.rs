@@ -6,13 +6,16 @@
 //!
 //! The root writes the words before it says that it has come, and begins its next broadcast after all of this one is taken.
 //! Who comes even later finds another broadcast's number, and nothing to take.
+//!
+//! Between two PEs with a processor each, to take a part is a way there and back, and as long as it takes to copy some ten kilobytes. What
+//! is not much more is [halved](Halves) without asking: the root writes the first half, and the other PE reads the second.
 
 use std::ops::Range;
 
 use oxshmem_runtime::Result;
 
 use crate::{
-    group::Group,
+    group::{Flag, Group},
     scratch::{self, LINE},
     span::Span,
 };
@@ -99,8 +102,99 @@ impl Share {
     }
 }
 
+/// A broadcast of two PEs in two halves, each of which is one's to copy. If the other one is late, the root claims and copies both: it does
+/// not wait for who has taken nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Halves {
+    number: u64,
+    len: usize,
+    root: usize,
+    spans: [Span; 2],
+}
+
+/// What ends a broadcast in halves at one of the two: a flag that comes to a number.
+pub(crate) type End = (Flag, u64);
+
+impl Halves {
+    /// Of what is to be copied to the other PE than `root`, if it is better halved than shared out. Both make the same.
+    pub(crate) fn new(group: &Group, root: usize, spans: [Span; 2]) -> Option<Self> {
+        let len = spans[0].len();
+        let fits = group.n() == 2 && len <= group.choices.halved;
+        fits.then(|| Self { number: group.next_share(), len, root, spans })
+    }
+
+    /// Copies this PE's half, if the root has not copied both, and tells the other PE.
+    pub(crate) fn copy(self, group: &Group) -> Result<End> {
+        let half = 2 * self.number;
+        if group.me() == self.root {
+            self.copy_half(group, true);
+            group.set(Flag::HalfGiven, half, 1 - self.root);
+            return Ok((Flag::HalfTaken, half));
+        }
+        if !self.claim(group)? {
+            return Ok((Flag::HalfGiven, half + 1));
+        }
+        self.copy_half(group, false);
+        group.set(Flag::HalfTaken, half, self.root);
+        Ok((Flag::HalfGiven, half))
+    }
+
+    /// The root copies the other half too, if the other PE has not begun to. Whether it has.
+    pub(crate) fn take_over(self, group: &Group) -> Result<bool> {
+        let is_left = group.me() == self.root && self.claim(group)?;
+        if is_left {
+            self.copy_half(group, false);
+            group.set(Flag::HalfGiven, 2 * self.number + 1, 1 - self.root);
+        }
+        Ok(is_left)
+    }
+
+    /// Whether the second half is left to this PE. The word is where it costs the other PE nothing to ask; the root asks only if that
+    /// is late. A root that is ahead may have claimed a later broadcast's.
+    fn claim(self, group: &Group) -> Result<bool> {
+        let mut seen = 0;
+        loop {
+            let before = group.compare_swap(Flag::HalfClaimed.place(), seen, self.number, 1 - self.root)?;
+            if before == seen {
+                return Ok(true);
+            }
+            if before >= self.number {
+                return Ok(false);
+            }
+            seen = before;
+        }
+    }
+
+    fn copy_half(self, group: &Group, first: bool) {
+        let [source, dest] = self.spans;
+        let half = half(self.len, first);
+        let (from, to) = (source.part(half.clone()), dest.part(half));
+        group.memory.copy(to, group.block(1 - self.root), from, group.block(self.root));
+    }
+}
+
+/// The first half of so many bytes, or the second.
+fn half(len: usize, first: bool) -> Range<usize> {
+    let middle = (len / 2).next_multiple_of(UNIT).min(len);
+    if first { 0..middle } else { middle..len }
+}
+
 fn place(pe: usize) -> usize {
     scratch::general(WORDS_AT + pe * LINE..WORDS_AT + (pe + 1) * LINE).start
 }
 
 const _: () = assert!(WORDS_AT + MOST * LINE <= scratch::GENERAL - LINE);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_halves_are_the_whole() {
+        for len in [0, 1, 63, 64, 65, 127, 128, 129, 4096, 70_001, 262_144] {
+            let [first, second] = [true, false].map(|first| half(len, first));
+            assert!(first.start == 0 && first.end == second.start && second.end == len, "{len}");
+            assert!(first.len().abs_diff(second.len()) <= 2 * UNIT, "{len}");
+        }
+    }
+}

@@ -495,7 +495,8 @@ mod tests {
 
     #[test]
     fn so_does_a_copy_past_the_caches() {
-        moves_those_bytes_and_no_others(copy_uncached, (0..300).chain([4096, 5001]), &[0, 1, 31, 63, 64]);
+        let lengths = (0..300).chain([4096, 5001, 16_384, 19_000]);
+        moves_those_bytes_and_no_others(copy_uncached, lengths, &[0, 1, 31, 63, 64]);
     }
 
     #[test]
