@@ -11,7 +11,7 @@
 //! | everything larger | direct | direct | direct |
 //!
 //! What is written to a destination need not be copied from scratch memory. For two PEs that is worth a second message from
-//! a hundred bytes on, for a reduction from 256 on. Where PEs share processors a reduction takes no more turns so, and does it from 512 on.
+//! a hundred bytes on, for a reduction from 256 on. Where PEs share processors a reduction takes no more turns so, and does it above 512.
 //!
 //! On several hosts that is what the PEs of each do among themselves; their leaders do the rest:
 //!
@@ -196,7 +196,7 @@ const STRING_CROWDED_AGAIN: usize = usize::MAX;
 /// Where PEs share processors, each is late, and the root would copy everything: up to this size that is less than their turns
 /// take.
 const HELPED_CROWDED: usize = 128 << 10;
-/// The most bytes of a broadcast of 2 PEs of which each copies a half, whether the other has come or not.
+/// The most bytes of a broadcast of 2 PEs of which each copies a half without asking the other.
 const HALVED: usize = 256 << 10;
 
 /// From so many quarters of the last cache on, all sources and destinations together, what is written does not stay in it, and had

@@ -464,6 +464,14 @@ impl Group {
         self.set_number(self.words_of(pe), flag.place(), value);
     }
 
+    /// Sets a flag of all other PEs.
+    #[inline(always)]
+    pub(crate) fn set_others(&self, flag: Flag, value: u64) {
+        for pe in (0..self.n).filter(|&pe| pe != self.me) {
+            self.set(flag, value, pe);
+        }
+    }
+
     /// Sets the word at `place` of a PE, and wakes the PE if it sleeps.
     #[inline(always)]
     fn set_number(&self, (words, block): (&Words, usize), place: usize, value: u64) {

@@ -58,9 +58,7 @@ impl Parts {
             }
             // Nobody comes to the next work before this one is over.
             if before + done == self.number * n as u64 {
-                for pe in (0..n).filter(|&pe| pe != me) {
-                    group.set(Flag::PartsOver, self.number, pe);
-                }
+                group.set_others(Flag::PartsOver, self.number);
                 return Ok(None);
             }
         }

@@ -63,9 +63,7 @@ impl Sync {
             SyncAlgorithm::Counter => {
                 let before = group.fetch_add(Flag::Counter, 1, 0)?;
                 if before + 1 == number * group.n() as u64 {
-                    for pe in (0..group.n()).filter(|&pe| pe != group.me()) {
-                        group.set(Flag::Release, number, pe);
-                    }
+                    group.set_others(Flag::Release, number);
                     Step::Done
                 } else {
                     Step::Release { tree: false }

@@ -88,9 +88,7 @@ impl Exchange {
             self.combine(group, kernel, 0..n, total, next);
             group.memory.write_to(self.payload(group, n, self.bytes()), first, total);
         }
-        for pe in (0..n).filter(|&pe| pe != me) {
-            group.set(Flag::Scattered, self.number, pe);
-        }
+        group.set_others(Flag::Scattered, self.number);
         self.take_all(group, buffers)?;
         Ok(Step::Done)
     }
