@@ -7,7 +7,7 @@
 //! | small scan | flat | flat, or central | doubling, or direct |
 //! | small fcollect, collect, alltoall | flat | flat, or central | direct |
 //! | broadcast of up to 100 bytes | tree, which is flat for few | tree | tree |
-//! | broadcast of up to 16 KiB for all, 64 where they share | push | push | tree up to 4 KiB |
+//! | broadcast of up to 16 KiB for all, more where they share | push | push | tree up to 4 KiB |
 //! | everything larger | direct | direct | direct |
 //!
 //! What is written to a destination need not be copied from scratch memory. For two PEs that is worth a second message from
@@ -184,15 +184,19 @@ const REDUCED_CROWDED: usize = 512;
 /// processors, they cannot.
 const PUSHED: usize = 16 << 10;
 const PUSHED_CROWDED: usize = 64 << 10;
-/// The same where blocks are stored well as strings, which is faster than fetching them. Where PEs share processors it is bytes for
-/// each: one on each processor passes them on.
+/// The same where blocks are stored well as strings, which is faster than fetching them; and if the root was that of the broadcast
+/// before, as then it goes on while the others still have to take theirs.
 const STRING_PAIR: usize = 32 << 10;
-const STRING_CROWDED: usize = 64 << 10;
+const STRING_PAIR_AGAIN: usize = 128 << 10;
+/// Bytes for each of a few PEs that share processors, of whom one on each processor passes them on; and if the root is the same.
+const IN_COLUMNS: usize = 64 << 10;
+const IN_COLUMNS_AGAIN: usize = 256 << 10;
+const STRINGS_IN_COLUMNS_AGAIN: usize = usize::MAX;
 /// The most PEs of one processor for which that is done: a few, as it is one of them that serves all others.
 const COLUMN: usize = 8;
-/// And the same if the root was that of the broadcast before: then it goes on while the others still have to take theirs.
-const STRING_PAIR_AGAIN: usize = 128 << 10;
-const STRING_CROWDED_AGAIN: usize = usize::MAX;
+/// The most bytes for all others together that the root had better push alone, where blocks are not stored as strings: its stores then find
+/// the lines that it stored to before, which nobody who passes them on has fetched since.
+const ALONE: usize = 48 << 10;
 /// Where PEs share processors, each is late, and the root would copy everything: up to this size that is less than their turns
 /// take.
 const HELPED_CROWDED: usize = 128 << 10;
@@ -201,7 +205,7 @@ const HALVED: usize = 256 << 10;
 
 /// From so many quarters of the last cache on, all sources and destinations together, what is written does not stay in it, and had
 /// better go past it.
-const CACHED: usize = 3;
+const CACHED: usize = 4;
 /// The same where blocks are stored well as strings, which fetch nothing first either; and where besides each byte of a source has one
 /// receiver, so that it is read once.
 const STRING_CACHED: usize = 12;
@@ -236,8 +240,9 @@ pub(crate) struct Choices {
     pub(crate) gathered: usize,
     /// The most bytes that a broadcast has for each of the others, if it pushes them; the second if its root is that of the one before.
     pushed: [usize; 2],
-    /// Pushing, of how many processors each has a PE that pushes to the others of it.
-    pub(crate) columns: usize,
+    /// Pushing more than so many bytes, of how many processors each has a PE that pushes to the others of it.
+    columned: usize,
+    columns: usize,
     /// From this size on the root of a broadcast leaves it to the others to copy what comes to them.
     pub(crate) unhelped: usize,
     /// Up to this size a broadcast of 2 PEs is copied in halves.
@@ -268,11 +273,13 @@ impl Choices {
         let capacity = meeting.capacity(n);
         // Between tasks of one process nothing goes from cache to cache.
         let strings = copy::stores_strings_well() && !pe.in_process();
-        let in_columns = crowded && (strings || pe.in_process()) && n <= COLUMN * pe.processors();
+        let in_columns = crowded && n <= COLUMN * pe.processors();
+        let others = n.saturating_sub(1).max(1);
         let pushed = match crowded {
-            true if in_columns && strings => [STRING_CROWDED, STRING_CROWDED_AGAIN],
+            true if in_columns && strings => [IN_COLUMNS, STRINGS_IN_COLUMNS_AGAIN],
+            true if in_columns && !pe.in_process() => [IN_COLUMNS, IN_COLUMNS_AGAIN],
             false if strings && n == 2 => [STRING_PAIR, STRING_PAIR_AGAIN],
-            _ => [if crowded { PUSHED_CROWDED } else { PUSHED } / n.saturating_sub(1).max(1); 2],
+            _ => [if crowded { PUSHED_CROWDED } else { PUSHED } / others; 2],
         };
         let quarters = |limit: usize| (cache::last() / 4).saturating_mul(limit);
         let limit = |pair: usize| if n == 2 { pair } else { usize::MAX };
@@ -290,6 +297,7 @@ impl Choices {
                 _ => usize::MAX,
             },
             pushed,
+            columned: if strings || pe.in_process() { 0 } else { ALONE / others },
             columns: if in_columns { pe.processors() } else { n },
             unhelped: if crowded { HELPED_CROWDED } else { usize::MAX },
             halved: if n == 2 && !crowded { HALVED } else { 0 },
@@ -455,6 +463,12 @@ impl Choices {
         bytes.saturating_mul(self.n) >= if to_all { self.cached } else { self.dealt }
     }
 
+    /// How many PEs a broadcast of `bytes` is pushed to as a tree: each has the others of its processor below it.
+    #[inline(always)]
+    pub(crate) fn columns(&self, bytes: usize) -> usize {
+        if bytes > self.columned { self.columns } else { self.n }
+    }
+
     /// A broadcast of `bytes`, of the root of the one before or of another.
     #[inline]
     pub(crate) fn broadcast(&self, bytes: usize, again: bool) -> Spread {
@@ -496,6 +510,7 @@ mod tests {
                     reduced: meeting(n, crowded).capacity(n),
                     gathered: usize::MAX,
                     pushed: [0; 2],
+                    columned: 0,
                     columns: n,
                     unhelped: 0,
                     halved: 0,

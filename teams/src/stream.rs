@@ -100,7 +100,7 @@ impl Stream {
     /// The tree of what is pushed.
     #[inline(always)]
     fn columns(&self, group: &Group) -> Columns {
-        Columns::new(group.me(), group.n(), self.root, group.choices.columns)
+        Columns::new(group.me(), group.n(), self.root, group.choices.columns(self.source.len()))
     }
 
     #[inline(always)]

@@ -84,6 +84,13 @@ pub(super) const WIDE: usize = 256 << 10;
 #[cfg(target_arch = "x86_64")]
 pub(super) const SHORT: usize = 4 << 10;
 
+/// Up to this length loops are inlined where there is AVX but no AVX-512. It differs from the other limits, and so tells
+/// which registers there are.
+#[cfg(target_arch = "x86_64")]
+pub(super) const AVX: usize = 128 << 10;
+#[cfg(target_arch = "x86_64")]
+const _: () = assert!(MEDIUM < AVX && AVX < WIDE && AVX != SHORT);
+
 /// From this length on these take whole lines at a time.
 #[cfg(target_arch = "x86_64")]
 pub(super) const WHOLE: usize = (2 << 10) + 1;

@@ -116,11 +116,13 @@ static LIMIT: AtomicUsize = AtomicUsize::new(0);
 #[cold]
 fn find_limit() -> usize {
     #[cfg(target_arch = "x86_64")]
-    let limit = match std::arch::is_x86_feature_detected!("avx512vl") {
-        true if has_good_strings() => SHORT,
-        true => WIDE,
-        false => SMALL,
-    };
+    let limit =
+        match (std::arch::is_x86_feature_detected!("avx512vl"), std::arch::is_x86_feature_detected!("avx")) {
+            (true, _) if has_good_strings() => SHORT,
+            (true, _) => WIDE,
+            (false, true) => AVX,
+            (false, false) => SMALL,
+        };
     #[cfg(not(target_arch = "x86_64"))]
     let limit = SMALL;
     LIMIT.store(limit, Relaxed);
@@ -156,12 +158,17 @@ pub fn stores_strings_well() -> bool {
 /// ```
 #[inline(always)]
 pub unsafe fn copy_inline(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the caller's contract is the contract of all; beyond SMALL the processor has AVX-512VL.
+    // SAFETY: the caller's contract is the contract of all; beyond SMALL the processor has AVX where the limit is that of AVX, and
+    // AVX-512VL elsewhere.
     unsafe {
         match len {
             ..=SMALL => copy_small(dst, src, len),
             #[cfg(target_arch = "x86_64")]
+            ..=MEDIUM if inline_limit() == AVX => medium_avx(dst, src, len),
+            #[cfg(target_arch = "x86_64")]
             ..=MEDIUM => copy_medium(dst, src, len),
+            #[cfg(target_arch = "x86_64")]
+            _ if inline_limit() == AVX => wide_avx(dst, src, len),
             #[cfg(target_arch = "x86_64")]
             WHOLE.. if stores_strings_well() => copy_whole(dst, src, len),
             #[cfg(target_arch = "x86_64")]
