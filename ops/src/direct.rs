@@ -589,7 +589,7 @@ unsafe extern "C" fn put_block(to: *mut u8, from: *const u8, len: usize, pe: usi
 #[inline(never)]
 unsafe extern "C" fn put_large(to: *mut u8, from: *const u8, len: usize, pe: usize, direct: &Direct) {
     // SAFETY: passed on to the caller.
-    unsafe { copy::copy(to, from, len) };
+    unsafe { copy::copy_out(to, from, len) };
     direct.ring(Place { memory: direct.memory(), address: to, pe, left: len }, len);
 }
 

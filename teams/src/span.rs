@@ -253,6 +253,16 @@ impl Memory {
         unsafe { copy::copy(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len) }
     }
 
+    /// The same to another PE that reads what comes before the next such copy.
+    #[inline(always)]
+    pub(crate) fn push(&self, to: Span, to_pe: usize, from: Span, from_pe: usize) {
+        assert_eq!(to.len, from.len);
+        // SAFETY: as above.
+        unsafe {
+            copy::copy_out(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len)
+        }
+    }
+
     /// The same past the caches: for what does not stay in them.
     pub(crate) fn copy_uncached(&self, to: Span, to_pe: usize, from: Span, from_pe: usize) {
         assert_eq!(to.len, from.len);

@@ -229,7 +229,7 @@ fn push(group: &Group, columns: Columns, [from, to]: [Span; 2], number: u64, sig
         let is_last = piece.end == from.len();
         let (part, to) = (from.part(piece.clone()), to.part(piece));
         for child in columns.children() {
-            group.memory.copy(to, group.block(child), part, me);
+            group.memory.push(to, group.block(child), part, me);
             if is_last {
                 group.send(slot, number, signature, child);
                 prepare(group, number, 0, child);

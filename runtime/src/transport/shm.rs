@@ -12,7 +12,7 @@ use crate::{
     fabric::Fabric,
     memory::{
         Extent, SegmentId,
-        copy::{copy, load, store},
+        copy::{copy, copy_out, load, store},
     },
     net::Width,
     settings::FenceSide,
@@ -95,7 +95,7 @@ unsafe impl Transport for Shm {
     #[inline(always)]
     unsafe fn put(&self, to: Place<'_>, from: *const u8, len: usize) {
         // SAFETY: the caller vouches for both sides.
-        unsafe { copy(to.address(), from, len) };
+        unsafe { copy_out(to.address(), from, len) };
         self.ring(to, len);
     }
 
@@ -126,7 +126,7 @@ unsafe impl Transport for Shm {
     ) {
         // SAFETY: the caller vouches for data and signal.
         let word = unsafe {
-            copy(to.address(), from, len);
+            copy_out(to.address(), from, len);
             AtomicU64::from_ptr(signal.address().cast())
         };
         // Release: who sees the signal sees the data.

@@ -120,6 +120,7 @@ fn find_limit() -> usize {
         match (std::arch::is_x86_feature_detected!("avx512vl"), std::arch::is_x86_feature_detected!("avx")) {
             (true, _) if has_good_strings() => SHORT,
             (true, _) => WIDE,
+            (false, true) if has_slow_ways() => UNPROBED,
             (false, true) => AVX,
             (false, false) => SMALL,
         };
@@ -144,6 +145,40 @@ pub fn stores_strings_well() -> bool {
     false
 }
 
+/// Whether the limit is that of a processor with AVX and no AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn has_avx_only() -> bool {
+    matches!(inline_limit(), AVX | UNPROBED)
+}
+
+/// [`copy`] to memory of another PE that has read what was there, or is likely to have. Where it takes long to fetch its lines from
+/// there, only to write them, it writes past the caches.
+///
+/// What is written is visible before anything that this thread stores afterwards, as with any other copy.
+///
+/// # Safety
+/// As for [`copy`].
+///
+/// ```
+/// # use oxshmem_runtime::memory::copy;
+/// let (from, mut to) = (vec![7u8; 70_001], vec![0u8; 70_001]);
+/// // SAFETY: both have as many bytes.
+/// unsafe { copy::copy_out(to.as_mut_ptr(), from.as_ptr(), from.len()) };
+/// assert!(to == from);
+/// ```
+#[inline(always)]
+pub unsafe fn copy_out(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the caller's contract is the contract of both; such a processor has AVX.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        if len > UNPROBED && inline_limit() == UNPROBED {
+            return copy_probed::<LONG_WAY>(dst, src, len);
+        }
+        copy(dst, src, len)
+    }
+}
+
 /// [`copy`] of no more bytes than [`inline_limit`] says. It calls nothing, so that its caller needs no frame.
 ///
 /// # Safety
@@ -158,17 +193,17 @@ pub fn stores_strings_well() -> bool {
 /// ```
 #[inline(always)]
 pub unsafe fn copy_inline(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the caller's contract is the contract of all; beyond SMALL the processor has AVX where the limit is that of AVX, and
+    // SAFETY: the caller's contract is the contract of all; beyond SMALL the processor has AVX where the limit says so, and
     // AVX-512VL elsewhere.
     unsafe {
         match len {
             ..=SMALL => copy_small(dst, src, len),
             #[cfg(target_arch = "x86_64")]
-            ..=MEDIUM if inline_limit() == AVX => medium_avx(dst, src, len),
+            ..=MEDIUM if has_avx_only() => medium_avx(dst, src, len),
             #[cfg(target_arch = "x86_64")]
             ..=MEDIUM => copy_medium(dst, src, len),
             #[cfg(target_arch = "x86_64")]
-            _ if inline_limit() == AVX => wide_avx(dst, src, len),
+            _ if has_avx_only() => wide_avx(dst, src, len),
             #[cfg(target_arch = "x86_64")]
             WHOLE.. if stores_strings_well() => copy_whole(dst, src, len),
             #[cfg(target_arch = "x86_64")]
@@ -453,6 +488,30 @@ mod tests {
             unsafe { super::copy_avx(dst, src, len) }
         }
         moves_those_bytes_and_no_others(copy_avx, (17..700).chain([4096, 16385]), &[0, 1, 7, 8, 31, 32, 63]);
+    }
+
+    #[test]
+    fn so_does_a_copy_to_memory_of_others() {
+        let lens = (0..70).chain([4096, 8191, 8192, 8193, 8300, 8448, 8449, 12_288, 16_385]);
+        moves_those_bytes_and_no_others(copy_out, lens, &[0, 1, 8, 31, 63, 64]);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn so_does_a_copy_with_a_probe() {
+        if !std::arch::is_x86_feature_detected!("avx") {
+            return println!("skipped: this processor has no AVX");
+        }
+        // As if no way were long, and as if every way were.
+        for copy in [copy_probed::<{ u64::MAX }>, copy_probed::<0>] {
+            let lens = [8192, 8193, 8255, 8300, 12_288, 16_385].into_iter();
+            moves_those_bytes_and_no_others(copy, lens, &[0, 1, 8, 31, 63, 64]);
+            // Beyond what loops do.
+            let (from, mut to) = (vec![7u8; 300_001], vec![0u8; 300_001]);
+            // SAFETY: both have as many bytes.
+            unsafe { copy(to.as_mut_ptr(), from.as_ptr(), from.len()) };
+            assert!(to == from);
+        }
     }
 
     #[test]
