@@ -22,7 +22,10 @@ use std::{
 
 use oxshmem_runtime::{
     Pe,
-    memory::{Extent, SegmentId, copy},
+    memory::{
+        Extent, SegmentId,
+        copy::{self, Limit},
+    },
     settings::FenceSide,
     transport::{Atomic, AtomicWord, Shm},
 };
@@ -79,7 +82,7 @@ struct Memory {
     device: usize,
     device_len: usize,
     /// Up to how many bytes are copied without a call.
-    inline_limit: usize,
+    inline_limit: Limit,
     /// Nonblocking copies of so many bytes are not for the calling thread.
     offload: usize,
     pe: Option<&'static Pe>,
@@ -143,7 +146,7 @@ impl Direct {
                 globals_at: 0,
                 device: 0,
                 device_len: 0,
-                inline_limit: 0,
+                inline_limit: Limit::LEAST,
                 offload: 0,
                 pe: None,
             }),
@@ -573,12 +576,13 @@ fn behind() {}
 #[inline(never)]
 unsafe extern "C" fn put_block(to: *mut u8, from: *const u8, len: usize, pe: usize, direct: &Direct) {
     let memory = direct.memory();
-    if len > memory.inline_limit {
+    let limit = memory.inline_limit;
+    if len > limit.bytes() {
         // SAFETY: passed on to the caller.
         return unsafe { put_large(to, from, len, pe, direct) };
     }
     // SAFETY: passed on to the caller.
-    unsafe { copy::copy_inline(to, from, len) };
+    unsafe { copy::copy_inline(to, from, len, limit) };
     direct.ring(Place { memory, address: to, pe, left: len }, len);
 }
 
@@ -601,10 +605,11 @@ unsafe extern "C" fn put_large(to: *mut u8, from: *const u8, len: usize, pe: usi
 unsafe extern "C" fn get_block(to: *mut u8, from: *const u8, len: usize, direct: &Direct) {
     // SAFETY: passed on to the caller.
     unsafe {
-        if len > direct.memory().inline_limit {
+        let limit = direct.memory().inline_limit;
+        if len > limit.bytes() {
             return get_large(to, from, len);
         }
-        copy::copy_inline(to, from, len);
+        copy::copy_inline(to, from, len, limit);
     }
 }
 

@@ -31,8 +31,9 @@ pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
             return copy_small(dst, src, len);
         }
         // As long as it is not known, it is 0, and what is large finds it out.
-        if len <= LIMIT.load(Relaxed) {
-            return copy_inline(dst, src, len);
+        let limit = Limit(LIMIT.load(Relaxed));
+        if len <= limit.bytes() {
+            return copy_inline(dst, src, len, limit);
         }
         copy_large(dst, src, len)
     }
@@ -46,8 +47,9 @@ pub unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
 unsafe fn copy_large(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller's contract is the contract of all; each is asked for what it needs.
     unsafe {
-        if len <= inline_limit() {
-            return copy_inline(dst, src, len);
+        let limit = inline_limit();
+        if len <= limit.bytes() {
+            return copy_inline(dst, src, len, limit);
         }
         #[cfg(target_arch = "x86_64")]
         {
@@ -97,16 +99,36 @@ pub unsafe fn copy_uncached(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// Up to how many bytes [`copy_inline`] takes on this processor.
+/// Up to how many bytes [`copy_inline`] takes, and with which registers: each kind of processor has another limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit(usize);
+
+impl Limit {
+    /// What every processor takes.
+    pub const LEAST: Self = Self(SMALL);
+
+    /// How many bytes.
+    ///
+    /// ```
+    /// use oxshmem_runtime::memory::copy::{Limit, inline_limit};
+    /// assert!(inline_limit().bytes() >= Limit::LEAST.bytes());
+    /// ```
+    #[inline(always)]
+    pub const fn bytes(self) -> usize {
+        self.0
+    }
+}
+
+/// This processor's.
 ///
 /// ```
-/// assert!(oxshmem_runtime::memory::copy::inline_limit() >= 16);
+/// assert!(oxshmem_runtime::memory::copy::inline_limit().bytes() >= 16);
 /// ```
 #[inline(always)]
-pub fn inline_limit() -> usize {
+pub fn inline_limit() -> Limit {
     match LIMIT.load(Relaxed) {
         0 => find_limit(),
-        limit => limit,
+        limit => Limit(limit),
     }
 }
 
@@ -114,7 +136,7 @@ pub fn inline_limit() -> usize {
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
 
 #[cold]
-fn find_limit() -> usize {
+fn find_limit() -> Limit {
     #[cfg(target_arch = "x86_64")]
     let limit =
         match (std::arch::is_x86_feature_detected!("avx512vl"), std::arch::is_x86_feature_detected!("avx")) {
@@ -127,7 +149,7 @@ fn find_limit() -> usize {
     #[cfg(not(target_arch = "x86_64"))]
     let limit = SMALL;
     LIMIT.store(limit, Relaxed);
-    limit
+    Limit(limit)
 }
 
 /// Whether blocks of some kilobytes and more are best copied by the processor's string instruction, also to memory that others have
@@ -140,16 +162,9 @@ fn find_limit() -> usize {
 #[inline(always)]
 pub fn stores_strings_well() -> bool {
     #[cfg(target_arch = "x86_64")]
-    return inline_limit() == SHORT;
+    return inline_limit().bytes() == SHORT;
     #[cfg(not(target_arch = "x86_64"))]
     false
-}
-
-/// Whether the limit is that of a processor with AVX and no AVX-512.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn has_avx_only() -> bool {
-    matches!(inline_limit(), AVX | UNPROBED)
 }
 
 /// [`copy`] to memory of another PE that has read what was there, or is likely to have. Where it takes long to fetch its lines from
@@ -172,14 +187,14 @@ pub unsafe fn copy_out(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller's contract is the contract of both; such a processor has AVX.
     unsafe {
         #[cfg(target_arch = "x86_64")]
-        if len > UNPROBED && inline_limit() == UNPROBED {
+        if len > UNPROBED && inline_limit().bytes() == UNPROBED {
             return copy_probed::<LONG_WAY>(dst, src, len);
         }
         copy(dst, src, len)
     }
 }
 
-/// [`copy`] of no more bytes than [`inline_limit`] says. It calls nothing, so that its caller needs no frame.
+/// [`copy`] of no more bytes than `limit` says. It calls nothing, so that its caller needs no frame.
 ///
 /// # Safety
 /// As for [`copy`]; `len` must not be greater than the limit.
@@ -188,24 +203,26 @@ pub unsafe fn copy_out(dst: *mut u8, src: *const u8, len: usize) {
 /// # use oxshmem_runtime::memory::copy;
 /// let (from, mut to) = ([7u8; 16], [0u8; 16]);
 /// // SAFETY: both arrays have 16 bytes, which every processor takes.
-/// unsafe { copy::copy_inline(to.as_mut_ptr(), from.as_ptr(), 16) };
+/// unsafe { copy::copy_inline(to.as_mut_ptr(), from.as_ptr(), 16, copy::inline_limit()) };
 /// assert_eq!(to, from);
 /// ```
 #[inline(always)]
-pub unsafe fn copy_inline(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the caller's contract is the contract of all; beyond SMALL the processor has AVX where the limit says so, and
+pub unsafe fn copy_inline(dst: *mut u8, src: *const u8, len: usize, limit: Limit) {
+    // SAFETY: the caller's contract is the contract of all; beyond SMALL the processor has AVX where its limit says so, and
     // AVX-512VL elsewhere.
     unsafe {
+        #[cfg(target_arch = "x86_64")]
+        let has_avx_only = matches!(limit.bytes(), AVX | UNPROBED);
         match len {
             ..=SMALL => copy_small(dst, src, len),
             #[cfg(target_arch = "x86_64")]
-            ..=MEDIUM if has_avx_only() => medium_avx(dst, src, len),
+            ..=MEDIUM if has_avx_only => medium_avx(dst, src, len),
             #[cfg(target_arch = "x86_64")]
             ..=MEDIUM => copy_medium(dst, src, len),
             #[cfg(target_arch = "x86_64")]
-            _ if has_avx_only() => wide_avx(dst, src, len),
+            _ if has_avx_only => wide_avx(dst, src, len),
             #[cfg(target_arch = "x86_64")]
-            WHOLE.. if stores_strings_well() => copy_whole(dst, src, len),
+            WHOLE.. if limit.bytes() == SHORT => copy_whole(dst, src, len),
             #[cfg(target_arch = "x86_64")]
             _ => copy_wide(dst, src, len),
             #[cfg(not(target_arch = "x86_64"))]
