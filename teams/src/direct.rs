@@ -339,7 +339,7 @@ impl Direct {
         match self.work {
             Work::Collect { start } => {
                 let to = self.dest.part(start..start + self.source.len());
-                for piece in pieces(self.source.len()) {
+                for piece in pieces(self.source.len(), false) {
                     let (from, to) = (self.source.part(piece.clone()), to.part(piece));
                     for pe in pes() {
                         copy(to, pe, from);

@@ -27,18 +27,23 @@ pub(crate) struct Span {
     len: usize,
 }
 
-/// Bytes that are handed to several PEs at a time: few enough for the innermost caches, and enough for a fast copy. What exceeds those
-/// is not always better off so: in loops over registers, only what exceeds the next caches too.
-const PIECE: usize = 16 << 10;
-const IN_PIECES: usize = 256 << 10;
+/// What goes to several PEs is read in pieces: so few bytes that the innermost caches keep them for the next copy, and enough for a fast one.
+const PIECE: usize = 8 << 10;
+const IN_PIECES: usize = 32 << 10;
+/// Who waits for what is pushed waits for all pieces of it. So there it is only what exceeds the next caches too.
+const PUSHED_PIECE: usize = 16 << 10;
+const PUSHED_IN_PIECES: usize = 256 << 10;
 /// The same where copies are strings.
 const STRING_PIECE: usize = 32 << 10;
 const IN_STRING_PIECES: usize = 48 << 10;
 
-/// The pieces in which what goes to several PEs is read: one at least.
-pub(crate) fn pieces(len: usize) -> impl Iterator<Item = Range<usize>> {
-    let (from, piece) =
-        if copy::stores_strings_well() { (IN_STRING_PIECES, STRING_PIECE) } else { (IN_PIECES, PIECE) };
+/// The pieces in which what goes to several PEs is read, if they do not have to wait for it, or do: one at least.
+pub(crate) fn pieces(len: usize, pushed: bool) -> impl Iterator<Item = Range<usize>> {
+    let (from, piece) = match pushed {
+        _ if copy::stores_strings_well() => (IN_STRING_PIECES, STRING_PIECE),
+        true => (PUSHED_IN_PIECES, PUSHED_PIECE),
+        false => (IN_PIECES, PIECE),
+    };
     let piece = if len < from { len.max(1) } else { piece };
     (0..len.max(1)).step_by(piece).map(move |start| start..(start + piece).min(len))
 }

@@ -225,7 +225,7 @@ fn prepare(group: &Group, number: u64, bytes: usize, child: usize) {
 #[inline(never)]
 fn push(group: &Group, columns: Columns, [from, to]: [Span; 2], number: u64, signature: Signature) {
     let (me, slot) = (group.here(), scratch::stream(number, 0));
-    for piece in pieces(from.len()) {
+    for piece in pieces(from.len(), true) {
         let is_last = piece.end == from.len();
         let (part, to) = (from.part(piece.clone()), to.part(piece));
         for child in columns.children() {
