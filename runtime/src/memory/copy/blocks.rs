@@ -158,7 +158,8 @@ pub(super) fn has_good_strings() -> bool {
 /// caches take less than half of that if it comes from a core with another last cache, though more if from one with the same: for
 /// 64 KiB and a flag, which is then read, 8 us instead of 20, and 8 instead of 6.
 ///
-/// Measured on AMD's family 17h, Zen 2. That of Zen 3 has the same caches.
+/// Measured on AMD's family 17h, Zen 2. Of family 19h a Zen 3 is meant, whose cores share last caches in the same way: it was not measured
+/// on one. A Zen 4 has AVX-512, and is not asked.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn has_slow_ways() -> bool {
     matches!(amd_family(), 0x17 | 0x19)
@@ -315,8 +316,9 @@ pub(super) unsafe extern "C" fn copy_avx(dst: *mut u8, src: *const u8, len: usiz
 /// So many bytes are copied to see how long the way to their lines is, ...
 #[cfg(target_arch = "x86_64")]
 const PROBE: usize = 4 << 10;
-/// ... which is a long one if that takes more of the clock's ticks, of which there are two to four in a nanosecond. Measured with 2.25: 150 to 250 where the
-/// lines are this core's own, 240 to 700 where they come from a core with the same last cache, and 1240 to 2450 from any other.
+/// ... which is a long one if that takes more of the clock's ticks, of which there are two to four in a nanosecond. Measured with 2.25: 120 to 410 where the
+/// lines are this core's own, 230 to 710 where they come from a core with the same last cache, and 1230 to 2460 from any other. Lines that have left
+/// all caches can take as long as those.
 #[cfg(target_arch = "x86_64")]
 pub(super) const LONG_WAY: u64 = 1000;
 
@@ -348,7 +350,7 @@ pub(super) unsafe fn copy_probed<const LONG: u64>(dst: *mut u8, src: *const u8, 
 #[inline(always)]
 fn ticks(call: impl FnOnce()) -> u64 {
     use std::arch::x86_64::_rdtsc;
-    // SAFETY: every x86-64 processor has the instruction, and Linux lets programs have it.
+    // SAFETY: it accesses no memory, and every x86-64 processor has it. A process that has forbidden it to itself ends by a signal.
     let began = unsafe { _rdtsc() };
     call();
     // SAFETY: as above.

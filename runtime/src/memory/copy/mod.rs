@@ -119,7 +119,7 @@ impl Limit {
     }
 }
 
-/// This processor's.
+/// The limit of this processor, which is found out once.
 ///
 /// ```
 /// assert!(oxshmem_runtime::memory::copy::inline_limit().bytes() >= 16);
