@@ -320,24 +320,42 @@ const PROBE: usize = 4 << 10;
 /// lines are this core's own, 230 to 710 where they come from a core with the same last cache, and 1230 to 2460 from any other. Lines that have left
 /// all caches can take as long as those.
 #[cfg(target_arch = "x86_64")]
-pub(super) const LONG_WAY: u64 = 1000;
+const LONG_WAY: u64 = 1000;
 
-/// A copy to lines that others may have: by a loop, or past the caches if it proves to be a long way to them, of more than LONG ticks. Those
-/// of the probe itself are stored in the cache, so that one which takes long for another reason, an interrupt say, does not make the next one do so
-/// too.
+/// A copy to lines that others may have: by a loop, or past the caches if it proves to be a long way to them.
 ///
 /// # Safety
 /// As for [`copy`](super::copy); `len` is at least twice [`PROBE`], and the processor has AVX.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
-pub(super) unsafe fn copy_probed<const LONG: u64>(dst: *mut u8, src: *const u8, len: usize) {
+pub(super) unsafe fn copy_probed(dst: *mut u8, src: *const u8, len: usize) {
+    // It may also have been the way from the source.
+    // SAFETY: the caller's contract; what is touched is readable by that of the closure.
+    unsafe {
+        copy_judged(dst, src, len, |took, src| took > LONG_WAY && ticks(|| touch(src, PROBE)) <= took / 2)
+    }
+}
+
+/// The same, where `is_long` judges by how many ticks the first [`PROBE`] bytes took. It is also given the source of the next ones, of which there are
+/// as many at least. Those of the probe itself are stored in the cache, so that one which takes long for another reason, an interrupt
+/// say, does not make the next one do so too.
+///
+/// # Safety
+/// As for [`copy_probed`].
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn copy_judged(
+    dst: *mut u8,
+    src: *const u8,
+    len: usize,
+    is_long: impl FnOnce(u64, *const u8) -> bool,
+) {
     // SAFETY: every part is within `len` bytes of its side, and has as many bytes as its copy asks for.
     unsafe {
         // All but a few of its stores have to be over for the last ones to begin.
         let took = ticks(|| wide_avx(dst, src, PROBE));
         let (dst, src, len) = (dst.add(PROBE), src.add(PROBE), len - PROBE);
-        // It may also have been the way from the source.
-        match took > LONG && ticks(|| touch(src, PROBE)) <= took / 2 {
+        match is_long(took, src) {
             true => super::copy_uncached(dst, src, len),
             false if len <= WIDE => wide_avx(dst, src, len),
             false => copy_block(dst, src, len),

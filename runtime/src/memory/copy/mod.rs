@@ -188,7 +188,7 @@ pub unsafe fn copy_out(dst: *mut u8, src: *const u8, len: usize) {
     unsafe {
         #[cfg(target_arch = "x86_64")]
         if len > UNPROBED && inline_limit().bytes() == UNPROBED {
-            return copy_probed::<LONG_WAY>(dst, src, len);
+            return copy_probed(dst, src, len);
         }
         copy(dst, src, len)
     }
@@ -519,8 +519,15 @@ mod tests {
         if !std::arch::is_x86_feature_detected!("avx") {
             return println!("skipped: this processor has no AVX");
         }
-        // As if no way were long, and as if every way were.
-        for copy in [copy_probed::<{ u64::MAX }>, copy_probed::<0>] {
+        unsafe fn copy_near(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: the caller's contract, and there is AVX.
+            unsafe { copy_judged(dst, src, len, |_, _| false) }
+        }
+        unsafe fn copy_far(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: as above.
+            unsafe { copy_judged(dst, src, len, |_, _| true) }
+        }
+        for copy in [copy_probed, copy_near, copy_far] {
             let lens = [8192, 8193, 8255, 8300, 12_288, 16_385].into_iter();
             moves_those_bytes_and_no_others(copy, lens, &[0, 1, 8, 31, 63, 64]);
             // Beyond what loops do.
