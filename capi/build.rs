@@ -13,6 +13,8 @@ fn main() {
     let routines = "SECTIONS { .text.routines : SUBALIGN(64) { *(.text.pshmem_*) } } INSERT BEFORE .text;\n";
     println!("cargo::rustc-cdylib-link-arg=-Wl,-T,{}", write("routines.ld", routines));
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libshmem.so");
+    // `dlclose` leaves it: what is to be called at `fork` and at the end of a thread and of the program is in it.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     println!("cargo::rerun-if-changed=build.rs");
 }
 

@@ -64,6 +64,11 @@
 #define _SHMEM_COLLECT_SYNC_SIZE SHMEM_COLLECT_SYNC_SIZE
 #define _SHMEM_REDUCE_MIN_WRKDATA_SIZE SHMEM_REDUCE_MIN_WRKDATA_SIZE
 
+/* The version of the specification in one number, by the name that Open MPI gave it: programs ask for it. */
+#ifndef OSHMEM_SPEC_VERSION
+#define OSHMEM_SPEC_VERSION (SHMEM_MAJOR_VERSION * 10000 + SHMEM_MINOR_VERSION * 100)
+#endif
+
 /* Attributes. A deprecated routine that a generic form stands for, beside others that are not deprecated, is marked
  * where that does not mark the generic form. */
 #if defined(__cplusplus) && __cplusplus >= 201103L

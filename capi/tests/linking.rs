@@ -1,4 +1,5 @@
-//! Programs linked in every way: with `libshmem.so` or `libshmem.a`, position-independent or not, static as a whole.
+//! Programs linked in every way: with `libshmem.so` or `libshmem.a`, position-independent or not, static as a whole,
+//! and not at all, where they load the library.
 
 mod common;
 #[path = "common/library.rs"]
@@ -56,6 +57,21 @@ fn globals_are_symmetric_in_programs_with_libshmem_in_them() {
 fn globals_are_symmetric_in_programs_with_libshmem_in_them_whatever_linker_made_them() {
     for linker in Linker::all() {
         runs_with_archive("statics.c", Some(&linker), &[3]);
+    }
+}
+
+#[test]
+fn programs_load_the_library_while_they_run() {
+    let library = programs().join("libshmem.so");
+    let library = library.to_str().expect("the path is text");
+    for options in [&[][..], &["-DIN_THREAD"], &["-fno-pie", "-no-pie"]] {
+        let options = [options, &["-pthread"]].concat();
+        let program = Program::compile("linking_loaded.c", &options, &["-ldl".into()]);
+        for n in [1, 3] {
+            program.job(n, &[], &[library]).passed(n);
+        }
+        let hosts = program.job(4, &[("SHMEM_FAKE_HOSTS", "2")], &[library]);
+        hosts.passed(4);
     }
 }
 

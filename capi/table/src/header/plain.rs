@@ -24,6 +24,7 @@ pub(super) fn head() -> String {
     );
     out += "/* Constants: section 6. */\n";
     out += &constants(CONSTANTS);
+    out += SPEC_VERSION;
     out += ATTRIBUTES;
     out += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n/* Types: sections 7, 9.4.3, 9.9.1. */\n";
     for opaque in OPAQUE {
@@ -134,6 +135,14 @@ const ATTRIBUTES: &str = "
 #define SHMEM_IMPL_DEPRECATED_IN_GENERIC(instead) SHMEM_IMPL_DEPRECATED(instead)
 #endif
 
+";
+
+/// Not of the specification: programs written beside Open MPI, its examples among them, ask for it before all else.
+const SPEC_VERSION: &str = "
+/* The version of the specification in one number, by the name that Open MPI gave it: programs ask for it. */
+#ifndef OSHMEM_SPEC_VERSION
+#define OSHMEM_SPEC_VERSION (SHMEM_MAJOR_VERSION * 10000 + SHMEM_MINOR_VERSION * 100)
+#endif
 ";
 
 const COMPLEX: &str = "
