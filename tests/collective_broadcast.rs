@@ -196,6 +196,35 @@ fn a_root_does_not_wait_for_who_has_taken_nothing() {
     });
 }
 
+/// The same where several others come late, some of them to the processor of the root.
+#[test]
+fn nor_does_it_where_pes_share_processors() {
+    if !on_one_host("a message of this length waits for the leader of the other host") {
+        return;
+    }
+    let _limit = time_limit(60);
+    Job::new(test_name!(), 5).run(|world| async move {
+        const LEN: usize = 24 << 10;
+        let (me, n) = (world.my_pe(), world.n_pes());
+        let (source, went_on) = (world.alloc::<u64>(LEN).await?, world.alloc_zeroed::<u64>(1).await?);
+        for round in 0..20_usize {
+            let (root, dest) = (round % n, world.alloc_zeroed::<u64>(LEN).await?);
+            if me == root {
+                source.view().fill(round as u64);
+                world.team().broadcast(&dest, &source, root).await?;
+                for pe in 0..n {
+                    world.context().p(went_on.at(0), round as u64 + 1, pe).await?;
+                }
+            } else {
+                soon("the root", went_on.at(0).wait_until(Cmp::Gt, round as u64)).await?;
+                world.team().broadcast(&dest, &source, root).await?;
+            }
+            assert!(dest.view().to_vec().into_iter().all(|word| word == round as u64), "round {round}");
+        }
+        world.barrier_all().await
+    });
+}
+
 #[test]
 fn a_root_out_of_range_or_without_bytes_is_an_error() {
     let _limit = time_limit(60);

@@ -53,6 +53,8 @@ pub mod net;
 pub mod opset;
 #[cfg(not(loom))]
 pub mod partitions;
+#[cfg(all(test, loom))]
+mod parts_protocol;
 #[cfg(not(loom))]
 pub mod pe;
 #[cfg(not(loom))]

@@ -188,9 +188,10 @@ const PUSHED_CROWDED: usize = 64 << 10;
 /// before, as then it goes on while the others still have to take theirs.
 const STRING_PAIR: usize = 32 << 10;
 const STRING_PAIR_AGAIN: usize = 128 << 10;
-/// Bytes for each of a few PEs that share processors, of whom one on each processor passes them on; and if the root is the same.
-const IN_COLUMNS: usize = 64 << 10;
-const IN_COLUMNS_AGAIN: usize = 256 << 10;
+/// Bytes for each of a few PEs that share processors, of whom one on each processor passes them on. What is longer is given in parts, but
+/// where blocks are stored well as strings, on which that was not measured: there it is so many, and any if the root is the same.
+const IN_COLUMNS: usize = 16 << 10;
+const STRINGS_IN_COLUMNS: usize = 64 << 10;
 const STRINGS_IN_COLUMNS_AGAIN: usize = usize::MAX;
 /// The most PEs of one processor for which that is done: a few, as it is one of them that serves all others.
 const COLUMN: usize = 8;
@@ -240,6 +241,8 @@ pub(crate) struct Choices {
     pub(crate) gathered: usize,
     /// The most bytes that a broadcast has for each of the others, if it pushes them; the second if its root is that of the one before.
     pushed: [usize; 2],
+    /// Whether longer ones are given in [parts](crate::parts), where PEs share processors.
+    pub(crate) broadcasts_in_parts: bool,
     /// Pushing more than so many bytes, of how many processors each has a PE that pushes to the others of it.
     columned: usize,
     columns: usize,
@@ -276,8 +279,8 @@ impl Choices {
         let in_columns = crowded && n <= COLUMN * pe.processors();
         let others = n.saturating_sub(1).max(1);
         let pushed = match crowded {
-            true if in_columns && strings => [IN_COLUMNS, STRINGS_IN_COLUMNS_AGAIN],
-            true if in_columns && !pe.in_process() => [IN_COLUMNS, IN_COLUMNS_AGAIN],
+            true if in_columns && strings => [STRINGS_IN_COLUMNS, STRINGS_IN_COLUMNS_AGAIN],
+            true if in_columns && !pe.in_process() => [IN_COLUMNS; 2],
             false if strings && n == 2 => [STRING_PAIR, STRING_PAIR_AGAIN],
             _ => [if crowded { PUSHED_CROWDED } else { PUSHED } / others; 2],
         };
@@ -298,6 +301,7 @@ impl Choices {
             },
             pushed,
             columned: if strings || pe.in_process() { 0 } else { ALONE / others },
+            broadcasts_in_parts: !strings,
             columns: if in_columns { pe.processors() } else { n },
             unhelped: if crowded { HELPED_CROWDED } else { usize::MAX },
             halved: if n == 2 && !crowded { HALVED } else { 0 },
@@ -510,6 +514,7 @@ mod tests {
                     reduced: meeting(n, crowded).capacity(n),
                     gathered: usize::MAX,
                     pushed: [0; 2],
+                    broadcasts_in_parts: false,
                     columned: 0,
                     columns: n,
                     unhelped: 0,

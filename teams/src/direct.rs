@@ -15,7 +15,9 @@ use oxshmem_runtime::{Error, Result, memory::copy};
 use crate::{
     exchange::{Buffers, Exchange, combine_bytes},
     group::{Flag, Group, NumberWait},
+    notice::Notice,
     parts::{Parts, Waiting},
+    processors::Set,
     reduction::Kernel,
     scratch::GENERAL,
     share::{Halves, Share},
@@ -83,6 +85,8 @@ enum Step {
     Called,
     /// Waiting for the root's notice that its source is there.
     Notice(Stream),
+    /// The same of one that is given in parts.
+    NoticeOfParts(Notice, Parts),
     /// Waiting for everybody, before or after the work.
     Meet(Exchange),
     /// The root waits until the others have copied what they took.
@@ -150,6 +154,7 @@ impl Direct {
                 Step::Done => return Poll::Ready(Ok(())),
                 Step::Called => Poll::Ready(Ok(())),
                 Step::Notice(notice) => notice.poll(group, &waker),
+                Step::NoticeOfParts(notice, _) => notice.poll(group, &waker),
                 Step::Meet(meeting) => meeting.poll(group, buffers, &waker),
                 Step::Taken(wait, taken) => wait.poll(group, Flag::Taken.place(), *taken, &waker),
                 Step::Given(wait, given) => wait.poll(group, Flag::Given.place(), *given, &waker),
@@ -169,14 +174,20 @@ impl Direct {
     fn next(&mut self, group: &Group, buffers: &mut Buffers) -> Result<Step> {
         let meeting = || Step::Meet(Exchange::meeting(group, self.signature));
         Ok(match (&self.step, self.work) {
-            (Step::Called, Work::Broadcast { root, are_ready, .. }) => {
-                self.share = self.share_out(group, root, are_ready);
-                Step::Notice(Stream::notice(group, self.signature, root))
-            }
+            (Step::Called, Work::Broadcast { root, are_ready, .. }) => match parts(group, are_ready) {
+                Some(parts) => Step::NoticeOfParts(Notice::new(self.signature, root), parts),
+                None => {
+                    self.share = self.share_out(group, root, are_ready);
+                    Step::Notice(Stream::notice(group, self.signature, root))
+                }
+            },
             (Step::Called, Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. }) => meeting(),
             (Step::Called, _) => {
                 self.hand_out(group);
                 meeting()
+            }
+            (&Step::NoticeOfParts(_, parts), Work::Broadcast { root, to_root, .. }) => {
+                self.give_parts(group, parts, root, to_root)?
             }
             (Step::Notice(_), Work::Broadcast { root, to_root, are_ready }) => match self.share {
                 Shared::Halves(halves) => {
@@ -234,6 +245,30 @@ impl Direct {
         }
     }
 
+    /// Copies what comes to the PEs of this processor, as far as nobody else does. Then the root does not wait for processors on which nobody
+    /// has come.
+    fn give_parts(&self, group: &Group, parts: Parts, root: usize, to_root: bool) -> Result<Step> {
+        let give = |pes: Set| {
+            for piece in pieces(self.source.len(), false) {
+                let (from, to) = (self.source.part(piece.clone()), self.dest.part(piece));
+                for pe in pes.filter(|&pe| to_root || pe != root) {
+                    group.memory.copy(to, group.block(pe), from, group.block(root));
+                }
+            }
+        };
+        let Some(waiting) = parts.work(group, give)? else { return Ok(Step::Done) };
+        let is_root = group.me() == root;
+        // If another PE begins the next one, others of this processor had better come to that meanwhile.
+        let is_over = match is_root && group.processors.next_is_another(group) {
+            true => waiting.give_way(group),
+            false => waiting.hold(group, self.source.len()),
+        };
+        if !is_root || is_over {
+            return Ok(Step::Parts(waiting));
+        }
+        Ok(parts.take_over(group, give)?.map_or(Step::Done, Step::Parts))
+    }
+
     /// The root copies what the others have not taken yet: for each in turn, as whoever has come is at it too. Or it leaves
     /// everything to them.
     fn help(&self, group: &Group, share: Share, are_ready: bool) -> Result<Step> {
@@ -263,7 +298,9 @@ impl Direct {
     /// Does the work of this PE's chunk, and, where PEs share processors, of chunks whose PEs have to wait for theirs.
     fn in_parts(&self, group: &Group, mut work: impl FnMut(usize)) -> Result<Step> {
         match Parts::next(group) {
-            Some(parts) => Ok(parts.work(group, work)?.map_or(Step::Done, Step::Parts)),
+            Some(parts) => {
+                Ok(parts.work(group, |pes| pes.for_each(&mut work))?.map_or(Step::Done, Step::Parts))
+            }
             None => {
                 work(group.me());
                 Ok(Step::Sync(Sync::default()))
@@ -370,6 +407,11 @@ impl Direct {
             Work::Broadcast { .. } | Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. } => {}
         }
     }
+}
+
+/// The parts of a broadcast, if it is given in parts: only if all destinations are ready, as some PEs then write those of others.
+fn parts(group: &Group, are_ready: bool) -> Option<Parts> {
+    (are_ready && group.choices.broadcasts_in_parts).then(|| Parts::next(group)).flatten()
 }
 
 /// Waits for every PE to come here, and compares what they call.

@@ -27,6 +27,7 @@ mod exchange;
 mod group;
 mod ledger;
 mod messages;
+mod notice;
 mod operands;
 mod parts;
 mod processors;

@@ -98,11 +98,32 @@ impl Processors {
     }
 
     /// The PEs that were on this one's processor when they last said where they are: a bit for each, or none where there are too many.
-    pub(crate) fn beside(&self, group: &Group) -> Beside {
+    pub(crate) fn beside(&self, group: &Group) -> Set {
         if !self.are_few_to_share(group) {
-            return Beside(0);
+            return Set(0);
         }
         self.look_beside(group, self.tell(group))
+    }
+
+    /// Whether a PE was on this one's processor when this one looked the last time.
+    pub(crate) fn is_beside(&self, pe: usize) -> bool {
+        pe < MOST_TO_SHARE && self.beside.load(Relaxed) >> pe & 1 == 1
+    }
+
+    /// Says whether this PE does parts of a [work](crate::parts) now.
+    pub(crate) fn works(&self, group: &Group, now: bool) {
+        words::word(group.own_words(), Flag::Working.place()).store(u64::from(now), Relaxed);
+    }
+
+    /// Whether one on this processor does, and so is interrupted.
+    pub(crate) fn works_beside(&self, group: &Group) -> bool {
+        let works = |pe: usize| words::word(group.words_of(pe).0, Flag::Working.place()).load(Relaxed) != 0;
+        Set(self.beside.load(Relaxed)).any(works)
+    }
+
+    /// Whether the next broadcast is another PE's, if the roots go on as before.
+    pub(crate) fn next_is_another(&self, group: &Group) -> bool {
+        self.next_root(group.n()).is_some_and(|root| root != group.me())
     }
 
     fn are_needed_by_others(&self, group: &Group) -> bool {
@@ -115,7 +136,7 @@ impl Processors {
     }
 
     /// Who is beside this PE, which has come to `come`.
-    fn look_beside(&self, group: &Group, come: u64) -> Beside {
+    fn look_beside(&self, group: &Group, come: u64) -> Set {
         // Only this PE's collectives, one at a time, write these.
         let looks = self.looks.load(Relaxed);
         self.looks.store(looks + 1, Relaxed);
@@ -127,7 +148,7 @@ impl Processors {
             let bit = |pe: usize| u64::from(is_beside(come_to(group, pe), come)) << pe;
             self.beside.store(others.map(bit).sum(), Relaxed);
         }
-        Beside(self.beside.load(Relaxed))
+        Set(self.beside.load(Relaxed))
     }
 
     /// Says where this PE is, and to which meeting it has come.
@@ -145,11 +166,24 @@ impl Processors {
     }
 }
 
-/// PEs of one processor, from the lowest number on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Beside(u64);
+/// Some PEs of a few, from the lowest number on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Set(u64);
 
-impl Iterator for Beside {
+impl Set {
+    /// With one more.
+    pub(crate) fn with(self, pe: usize) -> Self {
+        debug_assert!(pe < MOST_TO_SHARE);
+        Self(self.0 | 1 << pe)
+    }
+
+    /// How many these are.
+    pub(crate) fn len(self) -> u64 {
+        u64::from(self.0.count_ones())
+    }
+}
+
+impl Iterator for Set {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {

@@ -190,10 +190,20 @@ impl Executor {
         false
     }
 
+    /// Checks `ready` until it holds, for so long and as long as a wait may keep its processor where PEs share them: for who knows that it
+    /// comes from elsewhere, and about when. Returns whether it came to hold.
+    pub fn hold_for(&self, time: Duration, mut ready: impl FnMut() -> bool) -> bool {
+        ready() || !self.patience.hold.is_zero() && self.hold(time + self.patience.hold, ready)
+    }
+
     /// Checks `ready` in a loop, for about as long as it takes to give the processor away and to get it back.
-    fn hold_until(&self, mut ready: impl FnMut() -> bool) -> bool {
+    fn hold_until(&self, ready: impl FnMut() -> bool) -> bool {
+        self.hold(self.patience.hold, ready)
+    }
+
+    fn hold(&self, time: Duration, mut ready: impl FnMut() -> bool) -> bool {
         let begin = Instant::now();
-        while begin.elapsed() < self.patience.hold {
+        while begin.elapsed() < time {
             for _ in 0..8 {
                 if ready() {
                     return true;
