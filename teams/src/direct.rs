@@ -38,6 +38,8 @@ const _: () = assert!(BLOCK_AT + CARRIED <= GENERAL);
 const BLOCK: usize = 4 << 10;
 /// The same where copies are strings.
 const STRING_BLOCK: usize = 32 << 10;
+/// Up to so many bytes, with what they are copied to, fit into the innermost cache, and had better be copied to one PE after the other.
+const TO_EACH: usize = 8 << 10;
 /// What chunks of PEs are aligned to, so that two PEs do not write the same cache line.
 const ALIGN: usize = 64;
 
@@ -251,9 +253,8 @@ impl Direct {
         let give = |pes: Set| {
             for piece in pieces(self.source.len(), false) {
                 let (from, to) = (self.source.part(piece.clone()), self.dest.part(piece));
-                for pe in pes.filter(|&pe| to_root || pe != root) {
-                    group.memory.copy(to, group.block(pe), from, group.block(root));
-                }
+                let blocks = pes.filter(|&pe| to_root || pe != root).map(|pe| group.block(pe));
+                group.memory.copy_to(to, blocks, from, group.block(root));
             }
         };
         let Some(waiting) = parts.work(group, give)? else { return Ok(Step::Done) };
@@ -378,8 +379,10 @@ impl Direct {
                 let to = self.dest.part(start..start + self.source.len());
                 for piece in pieces(self.source.len(), false) {
                     let (from, to) = (self.source.part(piece.clone()), to.part(piece));
-                    for pe in pes() {
-                        copy(to, pe, from);
+                    if past_caches || self.source.len() <= TO_EACH {
+                        pes().for_each(|pe| copy(to, pe, from));
+                    } else {
+                        group.memory.copy_to(to, pes().map(|pe| group.block(pe)), from, here);
                     }
                 }
             }

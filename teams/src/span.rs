@@ -258,6 +258,24 @@ impl Memory {
         unsafe { copy::copy(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len) }
     }
 
+    /// The same to each of some PEs, which are two at least, or one.
+    pub(crate) fn copy_to(&self, to: Span, mut pes: impl Iterator<Item = usize>, from: Span, from_pe: usize) {
+        assert_eq!(to.len, from.len);
+        while let Some(one) = pes.next() {
+            let in_place = |pe: usize| to == from && pe == from_pe;
+            match pes.next() {
+                Some(other) if !in_place(one) && !in_place(other) => {
+                    let places = [one, other].map(|pe| self.place(to, pe).address());
+                    // SAFETY: as above.
+                    unsafe { copy::copy_twice(places, self.place(from, from_pe).address(), to.len) }
+                }
+                other => {
+                    [Some(one), other].into_iter().flatten().for_each(|pe| self.copy(to, pe, from, from_pe))
+                }
+            }
+        }
+    }
+
     /// The same to another PE that reads what comes before the next such copy.
     #[inline(always)]
     pub(crate) fn push(&self, to: Span, to_pe: usize, from: Span, from_pe: usize) {

@@ -194,6 +194,33 @@ pub unsafe fn copy_out(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
+/// [`copy`] to two destinations, each of which gets everything. Where that is faster it loads everything once.
+///
+/// # Safety
+/// As for [`copy`], of both destinations.
+///
+/// ```
+/// # use oxshmem_runtime::memory::copy;
+/// let (from, mut to) = (vec![7u8; 70_001], [vec![0u8; 70_001], vec![0u8; 70_001]]);
+/// // SAFETY: all have as many bytes.
+/// unsafe { copy::copy_twice(to.each_mut().map(|to| to.as_mut_ptr()), from.as_ptr(), from.len()) };
+/// assert!(to.iter().all(|to| *to == from));
+/// ```
+pub unsafe fn copy_twice([one, other]: [*mut u8; 2], src: *const u8, len: usize) {
+    // SAFETY: the caller's contract is the contract of all; such a limit says that there is AVX.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let apart = other.addr().wrapping_sub(one.addr()) as isize;
+            if len > MEDIUM && apart % 32 == 0 && matches!(inline_limit().bytes(), AVX | UNPROBED) {
+                return twice_avx(one, apart, src, len);
+            }
+        }
+        copy(one, src, len);
+        copy(other, src, len);
+    }
+}
+
 /// [`copy`] of no more bytes than `limit` says. It calls nothing, so that its caller needs no frame.
 ///
 /// # Safety
@@ -505,6 +532,36 @@ mod tests {
             unsafe { super::copy_avx(dst, src, len) }
         }
         moves_those_bytes_and_no_others(copy_avx, (17..700).chain([4096, 16385]), &[0, 1, 7, 8, 31, 32, 63]);
+    }
+
+    #[test]
+    fn a_copy_to_two_places_moves_those_bytes_to_both_and_no_others() {
+        let lens = (0..900).chain([4095, 4096, 4097, 16_384, 16_385]);
+        for apart in [20_000 - 32, 20_000, 20_001, 40_960] {
+            let src: Vec<u8> = (0..20_000u32).map(|i| (i * 7 + 1) as u8).collect();
+            let mut dst = vec![0u8; 80_000];
+            for len in lens.clone() {
+                for shift in [0, 1, 8, 31, 32, 63] {
+                    for reverse in [false, true] {
+                        dst.fill(0);
+                        let mut to = [20 + shift, 20 + shift + apart];
+                        let mut expected = vec![0u8; dst.len()];
+                        for at in to {
+                            expected[at..at + len].copy_from_slice(&src[shift..shift + len]);
+                        }
+                        if reverse {
+                            to.reverse();
+                        }
+                        let first = dst.as_mut_ptr();
+                        // SAFETY: that many bytes are inside of all three.
+                        unsafe {
+                            copy_twice(to.map(|to| first.add(to)), src.as_ptr().add(shift), len);
+                        }
+                        assert!(dst == expected, "{len} bytes at {shift}, {apart} apart");
+                    }
+                }
+            }
+        }
     }
 
     #[test]
