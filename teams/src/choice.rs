@@ -7,7 +7,7 @@
 //! | small scan | flat | flat, or central | doubling, or direct |
 //! | small fcollect, collect, alltoall | flat | flat, or central | direct |
 //! | broadcast of up to 100 bytes | tree, which is flat for few | tree | tree |
-//! | broadcast of up to 16 KiB for all, more where they share | push | push | tree up to 4 KiB |
+//! | broadcast of up to 16 KiB for all, for each where they share | push | push | tree up to 4 KiB |
 //! | everything larger | direct | direct | direct |
 //!
 //! What is written to a destination need not be copied from scratch memory. For two PEs that is worth a second message from

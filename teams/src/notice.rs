@@ -44,7 +44,7 @@ impl Notice {
                 Step::Called => Poll::Ready(Ok(())),
                 Step::Sync(sync) => sync.poll(group, &waker),
                 Step::Root(wait, number) => {
-                    // Who looks on that processor's behalf would keep a root beside it from running.
+                    // A root that is on this processor needs it, to come. One on another may be about to.
                     let is_beside = group.processors.is_beside(self.root);
                     let whom = if is_beside { For::Root } else { For::Elsewhere };
                     wait.poll_for(whom, group, slot(*number), *number, &waker)
