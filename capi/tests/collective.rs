@@ -2,26 +2,35 @@
 
 mod common;
 
-use common::Program;
+use common::{Program, passes_in_cxx_too};
 
-/// A test for each program, which runs it with every number of PEs.
+/// A test for each program, which runs it with every number of PEs, or also as C++.
 macro_rules! programs {
-    ($($name:ident: $source:literal;)*) => {$(
+    ($passes:ident: $($name:ident: $source:literal;)*) => {$(
         #[test]
         fn $name() {
-            Program::new($source).passes();
+            $passes($source);
         }
     )*};
 }
 
+fn passes(source: &str) {
+    Program::new(source).passes();
+}
+
 programs! {
+    passes_in_cxx_too:
     blocks_of_the_heap_are_symmetric_aligned_and_reusable: "memory.c";
     a_job_that_is_joined_again_begins_anew: "again.c";
     teams_have_the_pes_that_their_triplets_and_planes_name: "teams.c";
-    teams_that_threads_split_at_once_have_nothing_in_common: "team_threads.c";
     contexts_reach_the_pes_of_their_team_with_any_options: "contexts.c";
     sessions_change_no_result: "sessions.c";
     there_is_host_memory_and_no_other_space: "spaces.c";
+}
+
+programs! {
+    passes:
+    teams_that_threads_split_at_once_have_nothing_in_common: "team_threads.c";
     collectives_move_elements_of_every_type: "collectives.c";
     reductions_combine_elements_of_every_type: "reductions.c";
     scans_add_up_elements_of_every_type: "scans.c";

@@ -4,7 +4,7 @@ mod common;
 
 use std::process::{Command, Stdio};
 
-use common::{Ended, PES, Program, programs};
+use common::{Ended, PES, Program, passes_in_cxx_too, programs};
 
 #[test]
 fn calls_before_init_and_after_finalize_end_the_job_with_a_line_that_says_so() {
@@ -32,7 +32,7 @@ fn calls_before_init_and_after_finalize_end_the_job_with_a_line_that_says_so() {
 
 #[test]
 fn a_program_can_ask_who_it_is_and_what_it_reaches() {
-    Program::new("setup.c").passes();
+    passes_in_cxx_too("setup.c");
 }
 
 #[test]

@@ -9,7 +9,7 @@ int main(void) {
         shmem_init();
         int me = shmem_my_pe(), n = shmem_n_pes();
         CHECK(kept == 1 + time);
-        long *block = shmem_malloc(1000 * sizeof(long));
+        long *block = (long *)shmem_malloc(1000 * sizeof(long));
         CHECK(block != NULL);
         shmem_long_p(&block[999], 10 * time + me, (me + 1) % n);
         shmem_barrier_all();

@@ -8,13 +8,19 @@
 static void use(void *block, size_t size) {
     int me = shmem_my_pe(), n = shmem_n_pes();
     CHECK(block != NULL && shmem_addr_accessible(block, (me + 1) % n));
-    char *bytes = block, mark = (char)(100 + me);
+    char *bytes = (char *)block, mark = (char)(100 + me);
     shmem_char_put(bytes, &mark, 1, (me + 1) % n);
     shmem_char_put(bytes + size - 1, &mark, 1, (me + 1) % n);
     shmem_barrier_all();
     CHECK(bytes[0] == (char)(100 + (me + n - 1) % n) && bytes[size - 1] == bytes[0]);
     shmem_barrier_all();
 }
+
+#ifdef __cplusplus
+#define ALIGN_OF alignof
+#else
+#define ALIGN_OF _Alignof
+#endif
 
 static int aligned(const void *block, size_t alignment) { return (uintptr_t)block % alignment == 0; }
 
@@ -58,7 +64,7 @@ int main(void) {
         for (size_t i = 0; i < 3 * size; i++) CHECK(((char *)blocks[1])[i] == 0);
         shmem_barrier_all();
         for (int i = 0; i < 5; i++) {
-            CHECK(aligned(blocks[i], _Alignof(max_align_t)));
+            CHECK(aligned(blocks[i], ALIGN_OF(max_align_t)));
             use(blocks[i], size);
             same_everywhere(blocks[i]);
         }
@@ -76,21 +82,21 @@ int main(void) {
 
     /* A block that was used is zero again. */
     for (int i = 0; i < 20; i++) {
-        char *zeros = shmem_calloc(100, 10);
+        char *zeros = (char *)shmem_calloc(100, 10);
         for (int j = 0; j < 1000; j++) CHECK(zeros[j] == 0);
         memset(zeros, 0xff, 1000);
         shmem_free(zeros);
     }
 
     /* Its content comes along. */
-    long *list = shmem_realloc(NULL, 10 * sizeof *list);
+    long *list = (long *)shmem_realloc(NULL, 10 * sizeof *list);
     CHECK(list != NULL);
     for (long i = 0; i < 10; i++) list[i] = 100 * me + i;
     void *behind = shmem_malloc(1000);
-    list = shmem_realloc(list, 10000 * sizeof *list);
+    list = (long *)shmem_realloc(list, 10000 * sizeof *list);
     for (long i = 0; i < 10; i++) CHECK(list[i] == 100 * me + i);
     use(list + 10, 100);
-    list = shmem_realloc(list, 3 * sizeof *list);
+    list = (long *)shmem_realloc(list, 3 * sizeof *list);
     for (long i = 0; i < 3; i++) CHECK(list[i] == 100 * me + i);
     shmem_free(behind);
 
@@ -119,7 +125,7 @@ int main(void) {
     }
 
     /* Allocations complete what was begun. */
-    long *word = shmem_calloc(1, sizeof *word);
+    long *word = (long *)shmem_calloc(1, sizeof *word);
     long value = 7 + me;
     shmem_long_put_nbi(word, &value, 1, (me + 1) % n);
     void *other = shmem_malloc(8);
@@ -132,12 +138,12 @@ int main(void) {
     shmem_free(word);
 
     /* The old names. */
-    int *old = shmalloc(3 * sizeof *old);
+    int *old = (int *)shmalloc(3 * sizeof *old);
     use(old, sizeof *old);
-    old = shrealloc(old, 3000 * sizeof *old);
+    old = (int *)shrealloc(old, 3000 * sizeof *old);
     use(old, 3000);
     shfree(old);
-    old = shmemalign(1024, 8);
+    old = (int *)shmemalign(1024, 8);
     CHECK(aligned(old, 1024));
     use(old, 8);
     shfree(old);

@@ -14,7 +14,8 @@ int main(void) {
     shmem_ctx_t ctx;
     CHECK(shmem_ctx_create(0, &ctx) == 0);
     shmem_ctx_t contexts[] = {SHMEM_CTX_DEFAULT, ctx};
-    shmem_ctx_session_config_t config = {.total_ops = 1000};
+    shmem_ctx_session_config_t config;
+    config.total_ops = 1000;
     for (int i = 0; i < 2; i++) {
         sum = 0;
         shmem_barrier_all();

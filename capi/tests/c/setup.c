@@ -11,7 +11,7 @@ int main(void) {
     CHECK(me >= 0 && me < n && _my_pe() == me && _num_pes() == n);
 
     /* Every PE is there once. */
-    long *seen = shmem_calloc((size_t)n, sizeof *seen);
+    long *seen = (long *)shmem_calloc((size_t)n, sizeof *seen);
     CHECK(seen != NULL);
     for (int pe = 0; pe < n; pe++) {
         CHECK(shmem_pe_accessible(pe));

@@ -19,13 +19,13 @@ int main(void) {
 
     for (int i = 0; i < 2; i++) {
         CHECK(shmem_space_is_available(spaces[i]) == 0);
-        long *a = shmem_space_malloc(spaces[i], 100 * sizeof *a), *b = shmem_space_calloc(spaces[i], 100, sizeof *b);
+        long *a = (long *)shmem_space_malloc(spaces[i], 100 * sizeof *a), *b = (long *)shmem_space_calloc(spaces[i], 100, sizeof *b);
         CHECK(a != NULL && b != NULL);
         for (int j = 0; j < 100; j++) CHECK(b[j] == 0);
         shmem_long_p(&a[99], 1000 + me, next);
         shmem_barrier_all();
         CHECK(a[99] == 1000 + before);
-        long *there = shmem_space_ptr(spaces[i], &a[99], next);
+        long *there = (long *)shmem_space_ptr(spaces[i], &a[99], next);
         int near = shmem_team_translate_pe(SHMEM_TEAM_WORLD, next, SHMEM_TEAM_SHARED) >= 0;
         CHECK((there != NULL) == near && (!near || *there == 1000 + me) && shmem_space_ptr(spaces[i], a, me) == a);
         CHECK(shmem_space_ptr(spaces[i], a, -1) == NULL && shmem_space_ptr(spaces[i], a, n) == NULL);
@@ -46,12 +46,12 @@ int main(void) {
     CHECK(shmem_space_ptr(SHMEM_SPACE_INVALID, &word, 0) == NULL);
 
     /* Where no partitions are defined the heap is the first. */
-    char *kind = shmemx_kind_malloc(1000, 1), *aligned = shmemx_kind_align(4096, 1000, 1);
+    char *kind = (char *)shmemx_kind_malloc(1000, 1), *aligned = (char *)shmemx_kind_align(4096, 1000, 1);
     CHECK(kind != NULL && aligned != NULL && (uintptr_t)aligned % 4096 == 0);
     shmem_char_p(&kind[999], (char)me, next);
     shmem_barrier_all();
     CHECK(kind[999] == (char)before);
-    kind = shmem_realloc(kind, 5000);
+    kind = (char *)shmem_realloc(kind, 5000);
     CHECK(kind != NULL && kind[999] == (char)before);
     shmem_free(kind);
     shmem_free(aligned);

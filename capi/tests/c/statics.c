@@ -31,7 +31,7 @@ int main(void) {
 
     /* shmem_ptr works on them, where the other PE is on this host. */
     CHECK(shmem_ptr(&zeroed, me) == &zeroed);
-    long *there = shmem_ptr(&initialized, next);
+    long *there = (long *)shmem_ptr(&initialized, next);
     CHECK((there != NULL) == (shmem_team_translate_pe(SHMEM_TEAM_WORLD, next, SHMEM_TEAM_SHARED) >= 0));
     CHECK((there != NULL ? *there : shmem_long_g(&initialized, next)) == 8);
     shmem_barrier_all();

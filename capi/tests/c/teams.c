@@ -14,7 +14,7 @@ static void is_strided(shmem_team_t team, int start, int stride, int size) {
         int pe = start + stride * i;
         CHECK(shmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD) == pe);
         CHECK(shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, team) == i);
-        long *there = shmem_team_ptr(team, &word, i);
+        long *there = (long *)shmem_team_ptr(team, &word, i);
         int near = shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED) >= 0;
         CHECK((there != NULL) == near && (!near || *there == 1000 + pe));
     }

@@ -114,6 +114,14 @@ fn folder_of_rusts_lld() -> Option<PathBuf> {
     folder.join("ld.lld").exists().then_some(folder)
 }
 
+/// Runs a program as C with every number of PEs, and as C++.
+pub(crate) fn passes_in_cxx_too(source: &str) {
+    Program::new(source).passes();
+    for options in [["-x", "c++", "-std=c++11"], ["-x", "c++", "-std=c++20"]] {
+        Program::with(source, &options).run(2).passed(2);
+    }
+}
+
 impl Program {
     /// `tests/c/{source}`, by `cc`, or `c++` for what ends in `.cpp`, with warnings as errors.
     pub(crate) fn new(source: &str) -> Self {
