@@ -64,8 +64,6 @@ pub(crate) enum Flag {
     PartTaken,
     PartsDone,
     PartsOver,
-    /// Whether this PE does some of them.
-    Working,
     /// That PEs have called different things. Nobody sets it to anything else, and nobody looks at another PE's.
     Broken,
 }
@@ -101,8 +99,7 @@ impl Flag {
             Self::HalfGiven => ROUNDS + 13 + 2 * RADIX + LANES,
             Self::HalfTaken => ROUNDS + 14 + 2 * RADIX + LANES,
             Self::HalfClaimed => ROUNDS + 15 + 2 * RADIX + LANES,
-            Self::Working => ROUNDS + 16 + 2 * RADIX + LANES,
-            Self::Broken => ROUNDS + 17 + 2 * RADIX + LANES,
+            Self::Broken => ROUNDS + 16 + 2 * RADIX + LANES,
         }
     }
 
@@ -113,7 +110,7 @@ impl Flag {
     }
 }
 
-const _: () = assert!(ROUNDS + 17 + 2 * RADIX + LANES < scratch::FLAGS);
+const _: () = assert!(ROUNDS + 16 + 2 * RADIX + LANES < scratch::FLAGS);
 
 /// Words of a PE's scratch memory that come to a number, and all of it is over then: one, or a row of which one is left out.
 #[derive(Clone, Copy, Debug)]

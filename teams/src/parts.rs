@@ -78,14 +78,9 @@ impl Parts {
             }
         }
         let done = taken.len();
-        if done > 0 {
-            group.processors.works(group, true);
-            parts(taken);
-            group.processors.works(group, false);
-        }
+        parts(taken);
         // Who has done nothing waits for whoever does its part, which may be on this processor, and interrupted.
-        let is_held_up = done == 0 && group.processors.works_beside(group);
-        let whom = if is_held_up { For::Other } else { For::Elsewhere };
+        let whom = if done == 0 { For::Other } else { For::Elsewhere };
         if done > 0 {
             // Release and acquire: whoever learns that all is done sees what everybody has done.
             let before = group.fetch_add(Flag::PartsDone, done, 0)?;
@@ -138,8 +133,11 @@ impl Parts {
 
 impl Waiting {
     /// Waits as long as others may take for about as many parts as this PE has done, of copying so many bytes each, and tells whether all are
-    /// done.
+    /// done. Who has done none does not: it may be one of this processor that does its part.
     pub(crate) fn hold(&self, group: &Group, bytes: usize) -> bool {
+        if self.done == 0 {
+            return false;
+        }
         let kib = (self.done + 1).saturating_mul(bytes as u64 >> 10).min(MOST_KIB);
         group.pe().executor().hold_for(COPY_KIB * kib as u32, || self.parts.is_over(group))
     }

@@ -110,17 +110,6 @@ impl Processors {
         pe < MOST_TO_SHARE && self.beside.load(Relaxed) >> pe & 1 == 1
     }
 
-    /// Says whether this PE does parts of a [work](crate::parts) now.
-    pub(crate) fn works(&self, group: &Group, now: bool) {
-        words::word(group.own_words(), Flag::Working.place()).store(u64::from(now), Relaxed);
-    }
-
-    /// Whether one on this processor does, and so is interrupted.
-    pub(crate) fn works_beside(&self, group: &Group) -> bool {
-        let works = |pe: usize| words::word(group.words_of(pe).0, Flag::Working.place()).load(Relaxed) != 0;
-        Set(self.beside.load(Relaxed)).any(works)
-    }
-
     /// Whether the next broadcast is another PE's, if the roots go on as before.
     pub(crate) fn next_is_another(&self, group: &Group) -> bool {
         self.next_root(group.n()).is_some_and(|root| root != group.me())

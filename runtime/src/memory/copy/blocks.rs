@@ -227,18 +227,12 @@ pub(super) unsafe fn copy_wide(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// The same with AVX alone, and loads that are 128 bytes ahead of the stores. On a Zen 2 a load waits for a store before it that has
-/// the same place in its page, so that a loop without this loses a tenth where the destination lies a word ahead of the source, within
-/// pages.
-///
-/// # Safety
-/// As for [`copy`](super::copy); `len` is at least 160, and the processor has AVX.
+/// Copies with AVX alone, like [`copy_wide`], to each of the places behind `dst` that the texts name, with loads that are 128 bytes ahead of
+/// the stores. On a Zen 2 a load waits for a store before it that has the same place in its page, so that a loop without this loses up to a tenth where the
+/// destination lies a word ahead of the source, within pages.
 #[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(super) unsafe fn wide_avx(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: every access is within `len` bytes of its side: the first loads end 160 bytes from its beginning at most, and others begin
-    // where at least 128 bytes are left.
-    unsafe {
+macro_rules! copy_ahead {
+    ($dst:ident, $src:ident, $len:ident, [$($to:literal)*] $(, $apart:ident)?) => {
         std::arch::asm!(
             "vmovdqu ymm8, [{src}]",
             "vmovdqu ymm4, [{src} + {end} - 128]",
@@ -254,44 +248,61 @@ pub(super) unsafe fn wide_avx(dst: *mut u8, src: *const u8, len: usize) {
             "vmovdqu ymm1, [{src} + {dst} + 32]",
             "vmovdqu ymm2, [{src} + {dst} + 64]",
             "vmovdqu ymm3, [{src} + {dst} + 96]",
-            "vmovdqu [{last}], ymm8",
+            $(concat!("vmovdqu [{last}", $to, "], ymm8"),)*
             "lea {last}, [{end} - 256]",
             "cmp {dst}, {last}",
             "jae 3f",
             "2:",
-            "vmovdqa [{dst}], ymm0",
+            $(concat!("vmovdqa [{dst}", $to, "], ymm0"),)*
             "vmovdqu ymm0, [{src} + {dst} + 128]",
-            "vmovdqa [{dst} + 32], ymm1",
+            $(concat!("vmovdqa [{dst}", $to, " + 32], ymm1"),)*
             "vmovdqu ymm1, [{src} + {dst} + 160]",
-            "vmovdqa [{dst} + 64], ymm2",
+            $(concat!("vmovdqa [{dst}", $to, " + 64], ymm2"),)*
             "vmovdqu ymm2, [{src} + {dst} + 192]",
-            "vmovdqa [{dst} + 96], ymm3",
+            $(concat!("vmovdqa [{dst}", $to, " + 96], ymm3"),)*
             "vmovdqu ymm3, [{src} + {dst} + 224]",
             "sub {dst}, -128",
             "cmp {dst}, {last}",
             "jb 2b",
             "3:",
-            "vmovdqa [{dst}], ymm0",
-            "vmovdqa [{dst} + 32], ymm1",
-            "vmovdqa [{dst} + 64], ymm2",
-            "vmovdqa [{dst} + 96], ymm3",
-            "vmovdqu [{end} - 128], ymm4",
-            "vmovdqu [{end} - 96], ymm5",
-            "vmovdqu [{end} - 64], ymm6",
-            "vmovdqu [{end} - 32], ymm7",
+            $(
+                concat!("vmovdqa [{dst}", $to, "], ymm0"),
+                concat!("vmovdqa [{dst}", $to, " + 32], ymm1"),
+                concat!("vmovdqa [{dst}", $to, " + 64], ymm2"),
+                concat!("vmovdqa [{dst}", $to, " + 96], ymm3"),
+            )*
+            $(
+                concat!("vmovdqu [{end}", $to, " - 128], ymm4"),
+                concat!("vmovdqu [{end}", $to, " - 96], ymm5"),
+                concat!("vmovdqu [{end}", $to, " - 64], ymm6"),
+                concat!("vmovdqu [{end}", $to, " - 32], ymm7"),
+            )*
             // As below.
             "vzeroupper",
-            src = inout(reg) src => _, dst = inout(reg) dst => _, end = inout(reg) len => _, last = out(reg) _,
+            src = inout(reg) $src => _, dst = inout(reg) $dst => _, end = inout(reg) $len => _, last = out(reg) _,
+            $($apart = in(reg) $apart,)?
             out("ymm0") _, out("ymm1") _, out("ymm2") _, out("ymm3") _,
             out("ymm4") _, out("ymm5") _, out("ymm6") _, out("ymm7") _,
             out("ymm8") _, out("ymm9") _, out("ymm10") _, out("ymm11") _,
             out("ymm12") _, out("ymm13") _, out("ymm14") _, out("ymm15") _,
             options(nostack)
         )
-    }
+    };
 }
 
-/// To two destinations at once, as [`wide_avx`] to each, which loads everything once. By two copies the second would load from
+/// [`copy_wide`] where there is AVX alone.
+///
+/// # Safety
+/// As for [`copy`](super::copy); `len` is at least 160, and the processor has AVX.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn wide_avx(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: every access is within `len` bytes of its side: the first loads end 160 bytes from its beginning at most, and others begin
+    // where at least 128 bytes are left.
+    unsafe { copy_ahead!(dst, src, len, [""]) }
+}
+
+/// The same to two destinations at once, which loads everything once. By two copies the second would load from
 /// the innermost cache what the first has left there, which is nothing where a line of a source and the line of a destination pass for one: on
 /// AMD's Zen 2 a cache finds its lines by a few bits that it makes of their addresses, and these can be the same for a whole block.
 ///
@@ -301,71 +312,8 @@ pub(super) unsafe fn wide_avx(dst: *mut u8, src: *const u8, len: usize) {
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 pub(super) unsafe fn twice_avx(dst: *mut u8, apart: isize, src: *const u8, len: usize) {
-    // SAFETY: every access is within `len` bytes of its side, as there.
-    unsafe {
-        std::arch::asm!(
-            "vmovdqu ymm8, [{src}]",
-            "vmovdqu ymm4, [{src} + {end} - 128]",
-            "vmovdqu ymm5, [{src} + {end} - 96]",
-            "vmovdqu ymm6, [{src} + {end} - 64]",
-            "vmovdqu ymm7, [{src} + {end} - 32]",
-            "mov {last}, {dst}",
-            "add {end}, {dst}",
-            "sub {src}, {dst}",
-            "or {dst}, 31",
-            "inc {dst}",
-            "vmovdqu ymm0, [{src} + {dst}]",
-            "vmovdqu ymm1, [{src} + {dst} + 32]",
-            "vmovdqu ymm2, [{src} + {dst} + 64]",
-            "vmovdqu ymm3, [{src} + {dst} + 96]",
-            "vmovdqu [{last}], ymm8",
-            "vmovdqu [{last} + {apart}], ymm8",
-            "lea {last}, [{end} - 256]",
-            "cmp {dst}, {last}",
-            "jae 3f",
-            "2:",
-            "vmovdqa [{dst}], ymm0",
-            "vmovdqa [{dst} + 32], ymm1",
-            "vmovdqa [{dst} + {apart}], ymm0",
-            "vmovdqa [{dst} + {apart} + 32], ymm1",
-            "vmovdqu ymm0, [{src} + {dst} + 128]",
-            "vmovdqu ymm1, [{src} + {dst} + 160]",
-            "vmovdqa [{dst} + 64], ymm2",
-            "vmovdqa [{dst} + 96], ymm3",
-            "vmovdqa [{dst} + {apart} + 64], ymm2",
-            "vmovdqa [{dst} + {apart} + 96], ymm3",
-            "vmovdqu ymm2, [{src} + {dst} + 192]",
-            "vmovdqu ymm3, [{src} + {dst} + 224]",
-            "sub {dst}, -128",
-            "cmp {dst}, {last}",
-            "jb 2b",
-            "3:",
-            "vmovdqa [{dst}], ymm0",
-            "vmovdqa [{dst} + 32], ymm1",
-            "vmovdqa [{dst} + 64], ymm2",
-            "vmovdqa [{dst} + 96], ymm3",
-            "vmovdqa [{dst} + {apart}], ymm0",
-            "vmovdqa [{dst} + {apart} + 32], ymm1",
-            "vmovdqa [{dst} + {apart} + 64], ymm2",
-            "vmovdqa [{dst} + {apart} + 96], ymm3",
-            "vmovdqu [{end} - 128], ymm4",
-            "vmovdqu [{end} - 96], ymm5",
-            "vmovdqu [{end} - 64], ymm6",
-            "vmovdqu [{end} - 32], ymm7",
-            "vmovdqu [{end} + {apart} - 128], ymm4",
-            "vmovdqu [{end} + {apart} - 96], ymm5",
-            "vmovdqu [{end} + {apart} - 64], ymm6",
-            "vmovdqu [{end} + {apart} - 32], ymm7",
-            "vzeroupper",
-            src = inout(reg) src => _, dst = inout(reg) dst => _, end = inout(reg) len => _, last = out(reg) _,
-            apart = in(reg) apart,
-            out("ymm0") _, out("ymm1") _, out("ymm2") _, out("ymm3") _,
-            out("ymm4") _, out("ymm5") _, out("ymm6") _, out("ymm7") _,
-            out("ymm8") _, out("ymm9") _, out("ymm10") _, out("ymm11") _,
-            out("ymm12") _, out("ymm13") _, out("ymm14") _, out("ymm15") _,
-            options(nostack)
-        )
-    }
+    // SAFETY: as in `wide_avx`, on both destinations, which are aligned alike.
+    unsafe { copy_ahead!(dst, src, len, ["" " + {apart}"], apart) }
 }
 
 /// Copies of medium blocks with eight registers of 32 bytes, by their numbers, with an instruction that reaches them. `last` comes at the

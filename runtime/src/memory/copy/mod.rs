@@ -196,6 +196,8 @@ pub unsafe fn copy_out(dst: *mut u8, src: *const u8, len: usize) {
 
 /// [`copy`] to two destinations, each of which gets everything. Where that is faster it loads everything once.
 ///
+/// What is written is visible before anything that this thread stores afterwards, as with any other copy.
+///
 /// # Safety
 /// As for [`copy`], of both destinations.
 ///
