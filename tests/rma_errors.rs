@@ -108,6 +108,31 @@ fn strides_that_leave_a_buffer_or_overlap_are_refused() {
 }
 
 #[test]
+fn strides_that_lead_to_no_other_block_may_be_any_numbers() {
+    let _limit = time_limit(60);
+    on_pes(settings(), |world| async move {
+        let (me, n, ctx) = (world.my_pe(), world.n_pes(), world.context());
+        // Each PE has three on every other.
+        let slice = world.alloc_zeroed::<u64>(3 * n).await?;
+        let own = slice.slice(3 * me..3 * me + 3);
+        let far = usize::MAX;
+        for pe in 0..n {
+            ctx.iput(own, [5], far, far, 1, pe).await?;
+            ctx.ibput(own.slice(1..), [6, 7], far - 1, far, 2, 1, pe).await?;
+            // The largest blocks, but none of them.
+            ctx.ibput(own, [9; 3], far, far, far, 0, pe).await?;
+            ctx.quiet().await?;
+            assert_eq!(ctx.iget([0; 2], own, far, far, 1, pe).await?, [5, 0]);
+            assert_eq!(ctx.ibget([0; 3], own.slice(1..), far, far - 1, 2, 1, pe).await?, [6, 7, 0]);
+            assert_eq!(ctx.ibget([0; 3], own, far, far, far, 0, pe).await?, [0; 3]);
+        }
+        world.barrier_all().await?;
+        assert_eq!(slice.view().to_vec(), [5, 6, 7].repeat(n));
+        Ok(())
+    });
+}
+
+#[test]
 fn counts_beyond_all_numbers_are_refused_like_others() {
     let _limit = time_limit(60);
     on_pes(settings(), |world| async move {

@@ -508,7 +508,7 @@ impl Pieces {
 
 impl Blocks {
     /// One block.
-    fn whole(len: usize) -> Self {
+    pub(crate) fn whole(len: usize) -> Self {
         Self { dest_stride: len, source_stride: len, block: len, count: 1 }
     }
 }

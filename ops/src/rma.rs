@@ -724,14 +724,16 @@ impl<M: Sharing> Context<M> {
         S: Source<T>,
     {
         trace_operation(call, blocks.block.saturating_mul(blocks.count).saturating_mul(size_of::<T>()), pe);
-        let checked = blocks.check(call, dest.len(), source.len()).and_then(|()| self.target(call, dest, pe));
+        let checked = blocks
+            .checked(call, dest.len(), source.len())
+            .and_then(|blocks| Ok((blocks, self.target(call, dest, pe)?)));
         let on_device = source.on_device().is_some();
         match checked {
-            Ok(Target::Far(far)) if !on_device => self.put_blocks_far(far, source, blocks),
-            Ok(Target::Near(to)) if !on_device => {
+            Ok((blocks, Target::Far(far))) if !on_device => self.put_blocks_far(far, source, blocks),
+            Ok((blocks, Target::Near(to))) if !on_device => {
                 let size = size_of::<T>();
                 let Blocks { dest_stride, source_stride, block, count } = blocks;
-                // SAFETY: `check` saw that the last block ends inside both sides.
+                // SAFETY: `checked` saw that the last block ends inside both sides.
                 unsafe {
                     copy_strided(
                         to.address(),
@@ -745,7 +747,7 @@ impl<M: Sharing> Context<M> {
                 self.pe().shm().ring(to, (dest.len()) * size);
                 Op::Done(source.back())
             }
-            Ok(to) => self.put_blocks_device(to, dest, source, blocks, pe),
+            Ok((blocks, to)) => self.put_blocks_device(to, dest, source, blocks, pe),
             Err(error) => Op::failed(source.reject(error), self.ops()),
         }
     }
@@ -763,15 +765,16 @@ impl<M: Sharing> Context<M> {
         B: Sink<T>,
     {
         trace_operation(call, blocks.block.saturating_mul(blocks.count).saturating_mul(size_of::<T>()), pe);
-        let checked =
-            blocks.check(call, buffer.len(), source.len()).and_then(|()| self.target(call, source, pe));
+        let checked = blocks
+            .checked(call, buffer.len(), source.len())
+            .and_then(|blocks| Ok((blocks, self.target(call, source, pe)?)));
         let on_device = buffer.on_device().is_some();
         match checked {
-            Ok(Target::Far(far)) if !on_device => self.get_blocks_far(far, buffer, blocks),
-            Ok(Target::Near(from)) if !on_device => {
+            Ok((blocks, Target::Far(far))) if !on_device => self.get_blocks_far(far, buffer, blocks),
+            Ok((blocks, Target::Near(from))) if !on_device => {
                 let size = size_of::<T>();
                 let Blocks { dest_stride, source_stride, block, count } = blocks;
-                // SAFETY: `check` saw that the last block ends inside both sides.
+                // SAFETY: `checked` saw that the last block ends inside both sides.
                 unsafe {
                     copy_strided(
                         buffer.as_mut_ptr().cast(),
@@ -785,7 +788,7 @@ impl<M: Sharing> Context<M> {
                 buffer.arrived();
                 Op::Done(buffer.back())
             }
-            Ok(from) => self.get_blocks_device(from, source, buffer, blocks, pe),
+            Ok((blocks, from)) => self.get_blocks_device(from, source, buffer, blocks, pe),
             Err(error) => Op::failed(buffer.reject(error), self.ops()),
         }
     }
@@ -801,8 +804,9 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    fn check(&self, call: &'static str, dest_len: usize, source_len: usize) -> Result<(), Error> {
-        let Self { dest_stride, source_stride, block, count } = *self;
+    /// The same blocks, if they are inside of buffers with so many elements. Then whatever is counted of them in bytes is a number.
+    fn checked(self, call: &'static str, dest_len: usize, source_len: usize) -> Result<Self, Error> {
+        let Self { dest_stride, source_stride, block, count } = self;
         if block == 0 {
             return Err(Error::InvalidStride { call, what: "block size", value: block });
         }
@@ -820,7 +824,12 @@ impl Blocks {
                 return Err(Error::StrideOutOfRange { call, what, needed, len });
             }
         }
-        Ok(())
+        // A stride that leads to no other block may be any number, and so may the size of no block.
+        Ok(match count {
+            0 => Self { count, ..Self::whole(0) },
+            1 => Self::whole(block),
+            _ => self,
+        })
     }
 }
 

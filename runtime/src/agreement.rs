@@ -27,8 +27,8 @@ use crate::{
 /// Words for the processors that a PE may run on.
 const CPU_WORDS: usize = CpuSet::MAX_CPU / 64;
 
-/// What the PEs of a host can do together.
-#[derive(Debug, PartialEq, Eq)]
+/// What the PEs of a host can do together. All of them get the same, as they choose their algorithms by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Abilities {
     /// How many PEs share this machine's processors: those of this host, and of hosts that are only simulated.
     pub(crate) pes: usize,
@@ -50,7 +50,12 @@ impl Abilities {
         let placement = bootstrap.placement();
         if bootstrap.in_process() {
             compare(&bootstrap.exchange(text.into_bytes()).await?, &names)?;
-            return Ok(Self { pes: placement.n_pes, cpus: allowed_cpus(), membarrier: false });
+            // Counted by one, as the threads of a process may be bound to different processors.
+            let heard = bootstrap::share(bootstrap, || {
+                let abilities = Self { pes: placement.n_pes, cpus: allowed_cpus(), membarrier: false };
+                Ok(Heard { same_settings: true, abilities })
+            });
+            return Ok(heard.await?.abilities);
         }
         let mine = Said::of_this_process(&text)?;
         let all = bootstrap.exchange_to_leaders(mine.to_bytes()).await?;
@@ -64,7 +69,7 @@ impl Abilities {
             compare(&bootstrap.exchange(text.into_bytes()).await?, &names)?;
             return Err(Error::bootstrap("init", "PEs differ in settings that they have in common"));
         }
-        Ok(heard.abilities(&mine))
+        Ok(heard.abilities)
     }
 }
 
@@ -122,12 +127,8 @@ impl Said {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Heard {
     same_settings: bool,
-    /// Of the PEs that share this machine: how many they are, and whether all are registered for membarrier.
-    pes: usize,
-    membarrier: bool,
-    /// The most processors' time that one of them may have, and processors that some may run on.
-    quota: usize,
-    cpus: usize,
+    /// Of the PEs that share this machine.
+    abilities: Abilities,
 }
 
 impl Heard {
@@ -135,37 +136,32 @@ impl Heard {
         let said = |pe: usize| all.get(pe).map_or_else(|| Said::from_bytes(&[]), |it| Said::from_bytes(it));
         let (first, mine) = (said(0), said(placement.pe));
         let here = placement.hosts.host_of(placement.pe);
-        let mut heard = Self { same_settings: true, pes: 0, membarrier: true, quota: 0, cpus: 0 };
-        let mut union = [0; CPU_WORDS];
+        let (mut same_settings, mut pes, mut membarrier) = (true, 0, true);
+        let (mut union, mut quota, mut limited) = ([0; CPU_WORDS], 0, false);
         for pe in 0..all.len() {
             let theirs = said(pe);
-            heard.same_settings &= theirs.settings == first.settings;
+            same_settings &= theirs.settings == first.settings;
             // What the PEs of other machines can do is their business.
             if theirs.machine != mine.machine && placement.hosts.host_of(pe) != here {
                 continue;
             }
-            heard.pes += 1;
-            heard.membarrier &= theirs.membarrier;
-            heard.quota = heard.quota.max(theirs.quota);
+            pes += 1;
+            membarrier &= theirs.membarrier;
             union.iter_mut().zip(theirs.cpus).for_each(|(union, word)| *union |= word);
+            quota = quota.max(theirs.quota);
+            // A control group may allow less time than processors. Who is bound to so few that it could not use that up does not
+            // see it, so one PE that does is enough.
+            limited |= theirs.quota < count(&theirs.cpus);
         }
-        heard.cpus = count(&union);
-        heard
-    }
-
-    /// For the PE that has said `mine`.
-    fn abilities(self, mine: &Said) -> Abilities {
-        let Self { pes, membarrier, quota, cpus, .. } = self;
-        // A control group may allow less time than processors; then each PE's quota is below its own set.
-        let limited = mine.quota < count(&mine.cpus);
-        Abilities { pes, cpus: if limited { quota.min(cpus) } else { cpus }.max(1), membarrier }
+        let cpus = if limited { quota.min(count(&union)) } else { count(&union) }.max(1);
+        Self { same_settings, abilities: Abilities { pes, cpus, membarrier } }
     }
 }
 
 impl Shared for Heard {
     fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
-        let &Self { same_settings, pes, membarrier, quota, cpus } = self;
-        let words = [usize::from(same_settings), pes, usize::from(membarrier), quota, cpus];
+        let &Self { same_settings, abilities: Abilities { pes, cpus, membarrier } } = self;
+        let words = [usize::from(same_settings), pes, cpus, usize::from(membarrier)];
         let bytes: Vec<u8> = words.iter().flat_map(|&word| (word as u64).to_le_bytes()).collect();
         let failed = |error| Error::system("share", error);
         let memfd = memfd_create("oxshmem-abilities", MemfdFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
@@ -180,10 +176,10 @@ impl Shared for Heard {
         };
         let failed = |error| Error::system("share", error);
         let file = File::from(only.as_fd().try_clone_to_owned().map_err(failed)?);
-        let mut words = [[0; 8]; 5];
+        let mut words = [[0; 8]; 4];
         file.read_exact_at(words.as_flattened_mut(), 0).map_err(failed)?;
-        let [same, pes, membarrier, quota, cpus] = words.map(|word| u64::from_le_bytes(word) as usize);
-        Ok(Self { same_settings: same == 1, pes, membarrier: membarrier == 1, quota, cpus })
+        let [same, pes, cpus, membarrier] = words.map(|word| u64::from_le_bytes(word) as usize);
+        Ok(Self { same_settings: same == 1, abilities: Abilities { pes, cpus, membarrier: membarrier == 1 } })
     }
 }
 
@@ -223,7 +219,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::bootstrap::Hosts;
+    use crate::bootstrap::{Hosts, Local, suite};
 
     fn said(machine: u64, cpus: &[usize], quota: usize) -> Said {
         let mut words = [0; CPU_WORDS];
@@ -243,7 +239,8 @@ mod tests {
         }
         assert_eq!(said(1, &[0, 63], 2).to_bytes().len(), 40);
         assert_eq!(Said::from_bytes(&[1, 2, 3]).quota, 0);
-        let heard = Heard { same_settings: false, pes: 5, membarrier: true, quota: 3, cpus: 4 };
+        let abilities = Abilities { pes: 5, cpus: 4, membarrier: true };
+        let heard = Heard { same_settings: false, abilities };
         assert_eq!(Heard::from_descriptors(heard.to_descriptors().unwrap(), 1).unwrap(), heard);
     }
 
@@ -252,20 +249,62 @@ mod tests {
         let all = [said(1, &[0, 1], 2), said(1, &[2], 1), said(2, &[0, 1, 2, 3], 4), said(1, &[1], 1)];
         // The hosts of PEs 0 and 3 are simulated ones on one machine.
         let here = heard(&all, 0, Hosts::from_labels([0, 0, 1, 2]));
-        assert_eq!((here.pes, here.cpus, here.quota, here.same_settings), (3, 3, 2, true));
-        assert_eq!(here.abilities(&all[1]), Abilities { pes: 3, cpus: 3, membarrier: true });
-        let there = heard(&all, 2, Hosts::from_labels([0, 0, 1, 2]));
+        let abilities = Abilities { pes: 3, cpus: 3, membarrier: true };
+        assert_eq!(here, Heard { same_settings: true, abilities });
+        let there = heard(&all, 2, Hosts::from_labels([0, 0, 1, 2])).abilities;
         assert_eq!((there.pes, there.cpus), (1, 4));
-        // A control group gives the PEs of this host less time than processors.
-        let all = [said(1, &[0, 1, 2, 3], 2), said(1, &[0, 1, 2, 3], 2)];
-        assert_eq!(heard(&all, 0, Hosts::one(2)).abilities(&all[1]).cpus, 2);
+    }
+
+    #[test]
+    fn all_pes_count_the_same_processors_where_a_control_group_gives_less_time() {
+        let unbound = said(1, &[0, 1, 2, 3], 2);
+        let bound = [0, 1, 2, 3].map(|cpu| said(1, &[cpu], 1));
+        for (all, cpus) in [
+            (vec![unbound.clone(), unbound.clone()], 2),
+            // The bound one does not see that there is less.
+            (vec![bound[0].clone(), unbound.clone(), unbound.clone()], 2),
+            (vec![unbound.clone(), bound[1].clone(), bound[2].clone()], 2),
+            // Nobody does.
+            (bound.to_vec(), 4),
+            // What is not limited for another is not limited by this one.
+            (vec![said(1, &[0, 1, 2, 3], 1), said(1, &[0, 1, 2, 3], 4)], 4),
+            // Nobody may run anywhere, which is nonsense, and divides nothing by zero.
+            (vec![said(1, &[], 0)], 1),
+        ] {
+            let pes = all.len();
+            for pe in 0..pes {
+                let abilities = heard(&all, pe, Hosts::one(pes)).abilities;
+                assert_eq!(abilities, Abilities { pes, cpus, membarrier: true }, "PE {pe} of {all:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn pes_of_one_process_count_the_same_processors_whatever_their_threads_are_bound_to() {
+        let all = rustix::thread::sched_getaffinity(None).unwrap();
+        let first = (0..CpuSet::MAX_CPU).find(|&cpu| all.is_set(cpu)).unwrap();
+        let agreed = |pe: Local, bound: bool| {
+            if bound {
+                let mut set = CpuSet::new();
+                set.set(first);
+                rustix::thread::sched_setaffinity(None, &set).unwrap();
+            }
+            suite::runtime().block_on(Abilities::agree(&pe, &Settings::default())).unwrap()
+        };
+        let cluster = Local::cluster(3).into_iter().zip([false, true, false]);
+        let abilities: Vec<_> = std::thread::scope(|threads| {
+            let pes: Vec<_> = cluster.map(|(pe, bound)| threads.spawn(move || agreed(pe, bound))).collect();
+            pes.into_iter().map(|pe| pe.join().unwrap()).collect()
+        });
+        let cpus = allowed_cpus();
+        assert_eq!(abilities, [Abilities { pes: 3, cpus, membarrier: false }; 3]);
     }
 
     #[test]
     fn one_pe_without_membarrier_or_with_other_settings_is_enough() {
         let mut all = [said(1, &[0], 1), said(1, &[1], 1), said(1, &[2], 1)];
         all[2].membarrier = false;
-        assert!(!heard(&all, 0, Hosts::one(3)).membarrier);
+        assert!(!heard(&all, 0, Hosts::one(3)).abilities.membarrier);
         all[1].settings = 8;
         assert!(!heard(&all, 0, Hosts::one(3)).same_settings);
     }

@@ -54,7 +54,7 @@ pub enum Error {
     },
 
     /// A PE number is not below the number of PEs.
-    #[error("{call}: PE {pe} is out of range, this job has PEs 0 to {}", .n_pes - 1)]
+    #[error("{call}: PE {pe} is out of range, this job has {}", pes(*n_pes))]
     PeOutOfRange {
         /// The operation.
         call: &'static str,
@@ -67,7 +67,7 @@ pub enum Error {
     /// A triplet that does not name PEs of the parent team.
     #[error(
         "{call}: start {start}, stride {stride} and size {size} do not name PEs of a team of {n_pes}; \
-         start + stride * i must be 0 to {} for every i below the size, and a stride of 0 takes a size of 1", .n_pes - 1
+         start + stride * i must be 0 to {} for every i below the size, and a stride of 0 takes a size of 1", .n_pes.saturating_sub(1)
     )]
     InvalidTriplet {
         /// The operation.
@@ -291,6 +291,20 @@ pub enum Error {
         call_b: String,
     },
 
+    /// Source and destination have bytes in common where others write the one before the other is read.
+    #[error("{call}: source and destination overlap, but this collective needs two buffers")]
+    Overlap {
+        /// The operation.
+        call: &'static str,
+    },
+
+    /// What a program gave to be run as a collective has panicked on this PE. The others may wait for it.
+    #[error("{call}: what was to be run has panicked on this PE")]
+    Panicked {
+        /// The operation.
+        call: &'static str,
+    },
+
     /// A PE cleared a lock that it had not set.
     #[error("{call}: PE {pe} does not hold the lock at offset {offset:#x}: {why}")]
     LockNotHeld {
@@ -374,8 +388,27 @@ impl Error {
     }
 }
 
+/// The numbers of so many PEs.
+fn pes(n: usize) -> String {
+    n.checked_sub(1).map_or_else(|| "no PE".to_owned(), |last| format!("PEs 0 to {last}"))
+}
+
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pe_that_is_none_of_none_is_out_of_range_too() {
+        let text = |n_pes| Error::PeOutOfRange { call: "put", pe: 3, n_pes }.to_string();
+        assert_eq!(text(0), "put: PE 3 is out of range, this job has no PE");
+        assert_eq!(text(3), "put: PE 3 is out of range, this job has PEs 0 to 2");
+        let triplet = Error::InvalidTriplet { call: "split", start: 0, stride: 1, size: 1, n_pes: 0 };
+        assert!(triplet.to_string().contains("a team of 0"));
     }
 }

@@ -51,6 +51,7 @@ pub mod memory;
 #[cfg(not(loom))]
 pub mod net;
 pub mod opset;
+mod panics;
 #[cfg(not(loom))]
 pub mod partitions;
 #[cfg(all(test, loom))]

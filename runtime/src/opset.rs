@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use crate::{
     Error, Result,
     sync::{AtomicUsize, Mutex, Ordering, lock},
-    wakes::wake,
+    wakes::wake_all,
 };
 
 /// Operations under way, in the order of their beginning.
@@ -124,7 +124,7 @@ impl OpSet {
             self.attention.fetch_sub(1, Ordering::Release);
             std::mem::take(&mut inner.waiting)
         };
-        waiting.into_iter().for_each(wake);
+        wake_all(waiting);
     }
 
     /// Keeps the error of an operation whose future was dropped before it told anybody.

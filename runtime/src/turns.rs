@@ -5,10 +5,14 @@
 
 use std::{cell::RefCell, collections::VecDeque, thread::LocalKey};
 
+use crate::panics::Panics;
+
 /// What a thread was asked to do while it did the like; none while it does nothing of the kind.
 pub type Turns<T> = RefCell<Option<VecDeque<T>>>;
 
 /// Does `step` on `item` now, or, inside of another such call on this thread, when that has done its own.
+///
+/// A step that panics does so out of the outermost call, when that has done all others.
 ///
 /// ```
 /// use std::cell::RefCell;
@@ -38,8 +42,9 @@ pub fn in_turn<T: 'static>(turns: &'static LocalKey<Turns<T>>, item: T, step: im
             Some(item)
         }
     });
+    let mut panics = Panics::default();
     while let Some(item) = next {
-        step(item);
+        panics.run(|| step(item));
         next = turns.with_borrow_mut(|turns| {
             let next = turns.as_mut().and_then(VecDeque::pop_front);
             if next.is_none() {
@@ -47,5 +52,36 @@ pub fn in_turn<T: 'static>(turns: &'static LocalKey<Turns<T>>, item: T, step: im
             }
             next
         });
+    }
+    panics.resume();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    #[test]
+    fn a_step_that_panics_leaves_the_others_their_turns_and_the_thread_usable() {
+        thread_local!(static TURNS: Turns<u32> = const { RefCell::new(None) });
+        let done = RefCell::new(Vec::new());
+        let start = |first| {
+            fn step(n: u32, done: &RefCell<Vec<u32>>) {
+                in_turn(&TURNS, n, |n| {
+                    done.borrow_mut().push(n);
+                    if n >= 10 {
+                        (1..4).for_each(|more| step(n / 10 + more, done));
+                        panic!("step {n}");
+                    }
+                });
+            }
+            let panicked = catch_unwind(AssertUnwindSafe(|| step(first, &done)));
+            let why = panicked.err().map(|why| *why.downcast::<String>().unwrap());
+            (done.take(), why)
+        };
+        // Of two panics the first goes on.
+        assert_eq!(start(80), (vec![80, 9, 10, 11, 2, 3, 4, 2, 3, 4], Some("step 80".to_owned())));
+        assert_eq!(start(7), (vec![7], None));
     }
 }

@@ -11,6 +11,8 @@ use std::{
     task::Waker,
 };
 
+use crate::panics::Panics;
+
 thread_local! {
     static HOLDS: Cell<u32> = const { Cell::new(0) };
     // Without a destructor, so that it is there for what still ends when the thread does: C programs finalize at exit.
@@ -44,6 +46,30 @@ pub fn wake(waker: Waker) {
     } else {
         LATER.with_borrow_mut(|later| later.push(waker));
     }
+}
+
+/// [`wake`]s all of them. A task that panics then does so when the others are awake.
+///
+/// ```
+/// use std::{panic::catch_unwind, sync::Arc, sync::atomic::{AtomicU32, Ordering}, task::{Wake, Waker}};
+/// use oxshmem_runtime::wakes::wake_all;
+///
+/// static AWAKE: AtomicU32 = AtomicU32::new(0);
+/// struct Odd;
+/// impl Wake for Odd {
+///     fn wake(self: Arc<Self>) {
+///         assert_eq!(AWAKE.fetch_add(1, Ordering::Relaxed) % 2, 0);
+///     }
+/// }
+///
+/// let wakers = || (0..4).map(|_| Waker::from(Arc::new(Odd)));
+/// assert!(catch_unwind(|| wake_all(wakers())).is_err());
+/// assert_eq!(AWAKE.load(Ordering::Relaxed), 4);
+/// ```
+pub fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
+    let mut panics = Panics::default();
+    wakers.into_iter().for_each(|waker| panics.run(|| wake(waker)));
+    panics.resume();
 }
 
 /// For as long as it lasts, [`wake`] on this thread wakes nobody.

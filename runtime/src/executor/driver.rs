@@ -362,8 +362,27 @@ fn sleep_on(bell: &OwnedFd, limit: Option<Duration>) -> Woken {
     if rung == Ok(0) { Woken::Tick } else { Woken::Bell }
 }
 
+/// The helper at work.
+struct Helping<'a>(&'a Arc<Executor>);
+
+impl Drop for Helping<'_> {
+    /// Makes room for another, should what this one has woken panic with watches left.
+    fn drop(&mut self) {
+        let executor = self.0;
+        if executor.is_closed() {
+            return;
+        }
+        *executor.driver.helper() = None;
+        // SeqCst: who has registered a watch, and found this one still there, has counted it before.
+        if executor.unfired.load(Ordering::SeqCst) > 0 {
+            executor.kick();
+        }
+    }
+}
+
 /// The helper thread.
 fn help(executor: &Arc<Executor>) {
+    let _helping = Helping(executor);
     while !executor.is_closed() {
         let has_nothing = || executor.unfired.load(Ordering::SeqCst) == 0 || executor.is_wished();
         let role = if has_nothing() { None } else { executor.try_role(Holder::Helper) };
@@ -488,3 +507,6 @@ fn tick(timer: &mut Option<AsyncFd<Open>>, limit: Duration) -> Option<&AsyncFd<O
     timerfd_settime(timer.get_ref(), TimerfdTimerFlags::empty(), &once).ok()?;
     Some(timer)
 }
+
+#[cfg(test)]
+mod tests;

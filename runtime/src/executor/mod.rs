@@ -40,7 +40,7 @@ use crate::{
     net::{ALONE, Linger, Net},
     settings::FenceSide,
     sync::lock,
-    wakes::wake,
+    wakes::wake_all,
 };
 
 /// How patient a wait is before it sleeps.
@@ -373,7 +373,7 @@ impl Executor {
             }
         }
         // After the lock is released: a waker may run the future at once.
-        woken.into_iter().for_each(wake);
+        wake_all(woken);
     }
 
     /// `n` watches less to look after. Called with the watches locked.
@@ -483,9 +483,9 @@ impl Executor {
         };
         // Outside of the lock, as a watch may hold the last reference to a world.
         drop(ended);
-        woken.into_iter().for_each(wake);
         self.driver.notify();
         self.bell.ring_process();
+        wake_all(woken);
     }
 }
 

@@ -1,6 +1,8 @@
 //! How blocks are copied: by registers, by the processor's string instruction, by the C library, or past the caches.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+#[cfg(any(test, not(target_arch = "x86_64")))]
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
 #[cfg(target_arch = "x86_64")]
 use super::stores_strings_well;
@@ -55,19 +57,34 @@ pub(super) unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// Up to 16 bytes, any alignment, byte by byte.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use copy_by_words as copy_small;
+
+/// Up to 16 bytes, any alignment, on any processor: by the largest words to which both sides and the length are aligned. So an
+/// element of up to 8 bytes that is aligned on both sides is copied in one piece, as whoever waits for it must not see a part of it.
 ///
 /// # Safety
 /// As for [`copy`](super::copy).
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
-pub(super) unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
-    for i in 0..len {
-        // SAFETY: `i` is inside both sides, and a byte is always aligned.
-        unsafe {
-            AtomicU8::from_ptr(dst.add(i))
-                .store(AtomicU8::from_ptr(src.cast_mut().add(i)).load(Relaxed), Relaxed)
-        }
+pub(super) unsafe fn copy_by_words(dst: *mut u8, src: *const u8, len: usize) {
+    macro_rules! each {
+        ($Atomic:ty) => {
+            for at in (0..len).step_by(size_of::<$Atomic>()) {
+                // SAFETY: the word at `at` is inside of both sides, and aligned on both.
+                unsafe {
+                    let word = <$Atomic>::from_ptr(src.cast_mut().add(at).cast()).load(Relaxed);
+                    <$Atomic>::from_ptr(dst.add(at).cast()).store(word, Relaxed);
+                }
+            }
+        };
+    }
+    // The lowest bit that is set in any of them is what all are multiples of.
+    match (dst.addr() | src.addr() | len) % 8 {
+        0 => each!(AtomicU64),
+        4 => each!(AtomicU32),
+        2 | 6 => each!(AtomicU16),
+        _ => each!(AtomicU8),
     }
 }
 

@@ -524,6 +524,67 @@ mod tests {
     }
 
     #[test]
+    fn so_does_a_copy_of_few_bytes_on_any_processor() {
+        // Shifts from such a place are alignments.
+        #[repr(align(8))]
+        struct Room([u8; 96]);
+        let from = Room(std::array::from_fn(|i| i as u8 + 1));
+        for len in 0..=64 {
+            for (there, here) in (0..64).map(|shifts| (8 + shifts / 8, shifts % 8)) {
+                let mut to = Room([0; 96]);
+                // SAFETY: so many bytes are inside of both arrays.
+                unsafe { copy_by_words(to.0.as_mut_ptr().add(there), from.0.as_ptr().add(here), len) };
+                let mut expected = [0; 96];
+                expected[there..there + len].copy_from_slice(&from.0[here..here + len]);
+                assert_eq!(to.0, expected, "{len} bytes from {here} to {there}");
+            }
+        }
+    }
+
+    /// A thread alternates elements of 0 and of ones, and another looks at them.
+    fn nobody_sees_a_part<T: Copy + PartialEq + std::fmt::Debug + Sync, const N: usize>(
+        copy: unsafe fn(*mut u8, *const u8, usize),
+        [zero, ones]: [T; 2],
+    ) {
+        use std::sync::atomic::AtomicBool;
+        let (room, done) = ([const { AtomicU64::new(0) }; 2], AtomicBool::new(false));
+        let all = size_of::<T>() * N;
+        assert!(all <= size_of_val(&room) && size_of::<T>() == align_of::<T>());
+        // The last bytes of it, so that there are elements that are aligned to no more than they must be.
+        let place = || room.as_ptr().cast::<u8>().wrapping_add(size_of_val(&room) - all).cast_mut();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                for turn in 0..100_000 {
+                    let source = [[zero, ones][turn % 2]; N];
+                    // SAFETY: so many bytes are inside of both; the other thread has atomic accesses, by `load`.
+                    unsafe { copy(place(), source.as_ptr().cast(), all) };
+                }
+                done.store(true, Relaxed);
+            });
+            while !done.load(Relaxed) {
+                for i in 0..N {
+                    // SAFETY: an aligned element inside of the room, and any bytes are one.
+                    let seen = unsafe { load(place().cast::<T>().add(i)) };
+                    assert!(seen == zero || seen == ones, "{seen:?} is a part of an element");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn nobody_sees_a_part_of_an_element_that_a_small_copy_writes() {
+        let copies: [unsafe fn(*mut u8, *const u8, usize); 2] = [copy_by_words, copy];
+        for copy in copies {
+            nobody_sees_a_part::<_, 1>(copy, [0, u64::MAX]);
+            nobody_sees_a_part::<_, 2>(copy, [0, u64::MAX]);
+            nobody_sees_a_part::<_, 1>(copy, [0, u32::MAX]);
+            nobody_sees_a_part::<_, 3>(copy, [0, u32::MAX]);
+            nobody_sees_a_part::<_, 1>(copy, [0, u16::MAX]);
+            nobody_sees_a_part::<_, 5>(copy, [0, u16::MAX]);
+        }
+    }
+
+    #[test]
     #[cfg(target_arch = "x86_64")]
     fn so_does_a_copy_by_registers_that_every_recent_processor_has() {
         if !std::arch::is_x86_feature_detected!("avx") {

@@ -1,0 +1,109 @@
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        atomic::AtomicU64,
+        mpsc::{Receiver, Sender, channel},
+    },
+    task::{Wake, Waker},
+};
+
+use super::*;
+use crate::{
+    executor::{Patience, Probe, Word},
+    fabric::Fabric,
+    memory::{Extent, SegmentId},
+    settings::FenceSide,
+};
+
+/// The executor of a PE, and who was woken, by the words that they wait for.
+struct Waits {
+    fabric: Fabric,
+    executor: Arc<Executor>,
+    woken: (Sender<usize>, Receiver<usize>),
+}
+
+/// A task that waits for a word.
+struct Task {
+    word: usize,
+    panics: bool,
+    woken: Sender<usize>,
+}
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        self.woken.send(self.word).unwrap();
+        assert!(!self.panics, "as this task is to");
+    }
+}
+
+impl Waits {
+    fn new() -> Self {
+        let fabric = Fabric::new(1, 1 << 20, false).unwrap();
+        let patience = Patience { spin: Duration::ZERO, hold: Duration::ZERO, yields: 2 };
+        let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
+        let executor = Arc::new(Executor::new(0, control, FenceSide::Writer, bell, patience));
+        Self { fabric, executor, woken: channel() }
+    }
+
+    fn address(&self, word: usize) -> *mut u64 {
+        self.fabric.heap.base().wrapping_add(8 * word).cast()
+    }
+
+    fn register(&self, word: usize, panics: bool) {
+        // SAFETY: an aligned word of the map, which the watch keeps.
+        let probe = unsafe { Word::new(self.address(word).cast(), 8, false, [false, true, true], 1) };
+        let extent = Extent { segment: SegmentId::Heap, offset: 8 * word, len: 8 };
+        let waker = Waker::from(Arc::new(Task { word, panics, woken: self.woken.0.clone() }));
+        let keepalive = Arc::clone(&self.fabric.heap);
+        self.executor.register(Probe::Word(probe), extent, keepalive, &waker);
+    }
+
+    fn store(&self, word: usize) {
+        // SAFETY: an aligned word of the map, which everybody accesses by atomics.
+        unsafe { AtomicU64::from_ptr(self.address(word)) }.store(1, Ordering::Release);
+    }
+
+    /// Stores a word as another PE does, and sees who is woken.
+    fn wakes(&self, word: usize) {
+        self.store(word);
+        self.executor.bell.ring_process();
+        let woken = self.woken.1.recv_timeout(Duration::from_secs(30));
+        assert_eq!(woken, Ok(word), "who waits for word {word} is woken");
+    }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.executor.close();
+    }
+}
+
+#[test]
+fn a_task_that_panics_in_the_helper_leaves_nobody_without_one() {
+    for _ in 0..20 {
+        let waits = Waits::new();
+        waits.executor.start_driver(settings::Driver::Thread).unwrap();
+        waits.register(0, true);
+        waits.register(1, false);
+        waits.wakes(0);
+        // Somebody waited meanwhile, ...
+        waits.wakes(1);
+        // ... nobody, ...
+        waits.register(2, true);
+        waits.wakes(2);
+        // ... and somebody begins to wait later.
+        waits.register(3, false);
+        waits.wakes(3);
+    }
+}
+
+#[test]
+fn whoever_is_woken_with_a_task_that_panics_is_woken_too() {
+    let waits = Waits::new();
+    for (word, panics) in [(0, false), (1, true), (2, false)] {
+        waits.register(word, panics);
+        waits.store(word);
+    }
+    assert!(catch_unwind(AssertUnwindSafe(|| waits.executor.scan())).is_err());
+    assert_eq!(waits.woken.1.try_iter().collect::<Vec<_>>(), [0, 1, 2]);
+}
