@@ -158,25 +158,26 @@ fn waits_that_are_short_are_never_spoken_of_however_many_there_are() {
 #[test]
 fn collectives_in_another_order_are_reported_as_that() {
     let _limit = time_limit(60);
+    const TEAM: u64 = 3 << 16 | 17;
     let ended = Job::alone(test_name!()).end(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let joins = Local::cluster(4).into_iter().map(|pe| Pe::join(Arc::new(pe), impatient(1)));
             let pes = futures::future::try_join_all(joins).await.unwrap();
-            let sync = Activity::collective(Call::Sync, 2, 41);
-            let broadcast = Activity::collective(Call::Broadcast, 2, 41).elements(16, 8).root(0);
+            let sync = Activity::collective(Call::Sync, TEAM, 41);
+            let broadcast = Activity::collective(Call::Broadcast, TEAM, 41).elements(16, 8).root(0);
             let calls = [sync, sync, sync, broadcast];
             let _entries: Vec<_> = pes.iter().zip(calls).map(|(pe, call)| pe.board().enter(&call)).collect();
             tokio::time::sleep(Duration::from_millis(1500)).await;
         });
     });
     assert_eq!(ended.status, 0, "{ended:?}");
-    let mismatch = "oxshmem: PE 3 is in broadcast #41 on team 2 while PEs 0-2 are in sync #41: all PEs of a team must call \
+    let mismatch = "oxshmem: PE 3 is in broadcast #41 on team 3.17 while PEs 0-2 are in sync #41: all PEs of a team must call \
                     the same collectives in the same order\n";
     assert_eq!(ended.stderr.matches(mismatch).count(), 1, "{}", ended.stderr);
     assert!(ended.stderr.contains("oxshmem: PEs 0-2 on host "), "{}", ended.stderr);
     assert!(
-        ended.stderr.contains("in broadcast #41 on team 2 (16 elements of 8 bytes from PE 0)\n"),
+        ended.stderr.contains("in broadcast #41 on team 3.17 (16 elements of 8 bytes from PE 0)\n"),
         "{}",
         ended.stderr
     );
@@ -196,4 +197,23 @@ fn a_single_pe_has_a_message_but_no_table() {
     let [told] = lines[..] else { panic!("{}", ended.stderr) };
     assert!(told.starts_with("oxshmem: PE 0 on host "), "{told}");
     assert!(told.ends_with(" <= 4294967294, now 4294967295)"), "{told}");
+}
+
+#[test]
+fn nobody_is_stuck_in_a_team_that_was_dropped_and_that_others_keep() {
+    let _limit = time_limit(60);
+    let ended = Job::alone(test_name!()).end(|| {
+        let pes = cluster(3, impatient(1), |world| async move {
+            let team = world.team().split_strided(0, 1, 3).await?;
+            if world.my_pe() > 0 {
+                drop(team);
+            } else {
+                tokio::time::sleep(Duration::from_millis(2500)).await;
+            }
+            Ok(())
+        });
+        pes.map(drop).unwrap();
+    });
+    assert_eq!(ended.status, 0, "{ended:?}");
+    assert!(!ended.stderr.contains("destroy"), "{}", ended.stderr);
 }

@@ -1,13 +1,15 @@
 //! Jobs of `oshrun` that hang, run out of time, or lose a PE: what they say about who was in what.
 
 mod common;
+#[path = "common/stuck.rs"]
+mod stuck;
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use common::{Ended, Job, PeRuntime, cpu_time, kill, on_one_host, test_name, time_limit, turns};
+use common::{Job, PeRuntime, cpu_time, kill, on_one_host, test_name, time_limit, turns};
 use oxshmem::{Result, World, prelude::*};
 use oxshmem_runtime::{
     Pe,
@@ -15,29 +17,7 @@ use oxshmem_runtime::{
     bootstrap::Launched,
     settings::Settings,
 };
-
-/// The lines that start so.
-fn lines<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
-    text.lines().filter(|line| line.starts_with(start)).collect()
-}
-
-/// The rows of the last table, each as its cells.
-fn rows(ended: &Ended) -> Vec<Vec<&str>> {
-    let lines: Vec<_> = ended.stderr.lines().collect();
-    let head = lines.iter().rposition(|line| line.trim_start().starts_with("PE  "));
-    let head = head.unwrap_or_else(|| panic!("there is no table in {}", ended.stderr));
-    let rows = lines.into_iter().skip(head + 1).take_while(|line| line.starts_with("  "));
-    rows.map(|row| row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()).collect()
-}
-
-/// Runs `body` as the main function of a PE, which may fail.
-fn main_of<F: Future<Output = Result<()>>>(body: impl FnOnce(World) -> F) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    if let Err(error) = runtime.block_on(async { body(oxshmem::init().await?).await }) {
-        eprintln!("Error: {error}");
-        std::process::exit(1);
-    }
-}
+use stuck::{lines, main_of, rows};
 
 /// PE 1 waits for a word that PE 0 sets after `millis`, and all leave in good order.
 async fn one_waits(world: World, millis: u64) -> Result<()> {
@@ -124,18 +104,18 @@ fn collectives_in_another_order_are_reported_as_that_once_for_all_processes() {
             let launched = Launched::from_env().unwrap().unwrap();
             let pe = Pe::join(Arc::new(launched), Settings::from_env().unwrap()).await.unwrap();
             let call = if pe.me() == 3 { Call::Broadcast } else { Call::Sync };
-            let _entry = pe.board().enter(&Activity::collective(call, 2, 41));
+            let _entry = pe.board().enter(&Activity::collective(call, 3 << 16 | 17, 41));
             tokio::time::sleep(Duration::from_millis(2500)).await;
             pe.leave();
         });
     });
     assert_eq!(ended.status, 0, "{ended:?}");
     let [mismatch, title] = lines(&ended.stderr, "oshrun: ")[..] else { panic!("{}", ended.stderr) };
-    let expected = "oshrun: PE 3 is in broadcast #41 on team 2 while PEs 0-2 are in sync #41: all PEs of a team must \
+    let expected = "oshrun: PE 3 is in broadcast #41 on team 3.17 while PEs 0-2 are in sync #41: all PEs of a team must \
                     call the same collectives in the same order";
     assert_eq!((mismatch, title), (expected, "oshrun: the job may be stuck, its PEs are in:"));
     let rows = rows(&ended);
-    assert_eq!((rows[0][0], rows[0][3], rows[0][5]), ("0-2", "sync #41", "on team 2"), "{rows:?}");
+    assert_eq!((rows[0][0], rows[0][3], rows[0][5]), ("0-2", "sync #41", "on team 3.17"), "{rows:?}");
     assert_eq!((rows[1][0], rows[1][3], rows.len()), ("3", "broadcast #41", 2), "{rows:?}");
     assert_eq!(lines(&ended.stderr, "oxshmem: PE ").len(), 4, "{}", ended.stderr);
 }

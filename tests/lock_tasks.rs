@@ -312,6 +312,62 @@ fn a_lock_that_is_let_go_of_keeps_nothing_of_its_world() {
     }
 }
 
+/// What PE `world` is said to wait for; without the lock's place.
+fn told(world: &World) -> Vec<String> {
+    let seen = world.pe().board().seen();
+    seen.iter()
+        .map(|seen| seen.activity.to_string().split(", ").last().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_pe_is_said_to_wait_for_a_lock_for_as_long_as_one_of_its_tasks_does() {
+    let _limit = time_limit(60);
+    let pes = cluster(2, settings(), |world| async move {
+        let word = world.alloc_zeroed::<u64>(2).await?;
+        let lock = Lock::new(world.context(), word.at(0))?;
+        let turn = word.at(1);
+        if world.my_pe() == 0 {
+            let guard = lock.lock().await?;
+            for _ in 0..2 {
+                assert!(told(&world).is_empty());
+                let mut again = [lock.lock(), lock.lock()];
+                assert!(is_pending(&mut again[0]).await && is_pending(&mut again[1]).await);
+                assert_eq!(told(&world), ["which this PE has)"], "for all of its tasks");
+                let [first, second] = again;
+                drop(first);
+                assert_eq!(told(&world).len(), 1);
+                drop(second);
+                assert!(told(&world).is_empty(), "they have gone away");
+            }
+            world.context().p(turn, 1, 1).await?;
+            turn.wait_until(Cmp::Eq, 1).await?;
+            guard.unlock().await?;
+            return Ok(());
+        }
+        turn.wait_until(Cmp::Eq, 1).await?;
+        for _ in 0..2 {
+            let mut waiting = lock.lock();
+            assert!(is_pending(&mut waiting).await);
+            // On another host the word of who is in the queue takes its time.
+            while told(&world).is_empty() {
+                assert!(is_pending(&mut waiting).await);
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(told(&world), ["behind PE 0)"]);
+            drop(waiting);
+            assert!(told(&world).is_empty(), "the PE keeps its place, but nobody waits");
+        }
+        let waiting = lock.lock();
+        assert_eq!(told(&world).len(), 1);
+        world.context().p(turn, 1, 0).await?;
+        let guard = waiting.await?;
+        assert!(told(&world).is_empty());
+        guard.unlock().await
+    });
+    pes.unwrap();
+}
+
 #[test]
 fn handles_guards_and_futures_go_to_every_thread() {
     fn is_all<T: Send + Sync + Unpin + 'static>() {}

@@ -30,6 +30,7 @@ use crate::{operation::Immediate, trace::trace_operation};
 pub use set::{Masked, WaitSet};
 pub use waitable::Waitable;
 #[doc(hidden)]
+pub(crate) use word::wait_as;
 pub use word::{WordWait, wait_in};
 
 use word::look;

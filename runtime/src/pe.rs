@@ -176,7 +176,8 @@ impl Pe {
             let limit = settings.hang_limit()?;
             Some(Watchdog::new(limit, &fabric, &bootstrap))
         });
-        let board = Board::new(Arc::clone(&fabric.control), block, me, watchdog.clone());
+        let globals_at = (settings.statics > 0).then_some(places.statics);
+        let board = Board::new(Arc::clone(&fabric.control), block, me, globals_at, watchdog.clone());
         let memory = symmetric(&fabric, places);
         let net = net::connect(&bootstrap, &fabric, &executor, memory, device.as_ref()).await?;
         if let Some(net) = &net {

@@ -21,19 +21,19 @@ use std::{
 
 use oxshmem_runtime::{
     Error, Pe, Result,
-    activity::{Activity, Call},
+    activity::{self as board, Activity, Ahead, Call},
     opset::OpSet,
     turns::{Turns, in_turn},
-    wakes::wake,
+    wakes::wake_all,
 };
 use oxshmem_spaces::{SymRef, SymSlice};
 
-use super::queue::{self, MINE, Words};
-use crate::{
-    Cmp, Context, ContextOptions, Wait,
-    order::Quiet,
-    wait::{WordWait, wait_in},
+use super::{
+    queue::{self, MINE},
+    told::ToldWait,
+    words::home,
 };
+use crate::{Cmp, Context, ContextOptions, Wait, order::Quiet, wait::WordWait};
 
 /// The locks that a PE has handles to, by segment and offset, so that all handles to a lock share its state.
 #[derive(Debug, Default)]
@@ -56,12 +56,12 @@ pub(super) struct Local {
 }
 
 /// What the machine works on.
-struct Seat {
-    context: Context,
+pub(super) struct Seat {
+    pub(super) context: Context,
     /// The lock's word: `tail` and `node`.
-    halves: SymSlice<u32>,
-    home: usize,
-    pe: Arc<Pe>,
+    pub(super) halves: SymSlice<u32>,
+    pub(super) home: usize,
+    pub(super) pe: Arc<Pe>,
     state: Mutex<State>,
 }
 
@@ -75,6 +75,7 @@ struct State {
     left: u64,
     leaving: Vec<Waker>,
     failure: Option<String>,
+    wait: ToldWait,
 }
 
 /// Where the PE is.
@@ -174,6 +175,7 @@ impl Local {
             state.last_ticket += 1;
             let ticket = state.last_ticket;
             state.waiters.push_back(Waiter { ticket, tries, waker: Waker::noop().clone() });
+            state.tell(&self.seat.pe);
             ticket
         };
         self.poke();
@@ -202,6 +204,7 @@ impl Local {
             let waiting = state.waiters.len();
             state.waiters.retain(|waiter| waiter.ticket != ticket);
             if state.waiters.len() < waiting {
+                state.tell(&self.seat.pe);
                 return;
             }
         }
@@ -331,7 +334,7 @@ impl Seat {
     /// What to do next. Who adds something to do pokes, so nobody is woken for it.
     async fn next_move(&self) -> Result<Move> {
         let node = self.halves.at(1);
-        let mut end = WordWait::default();
+        let (mut end, mut told) = (WordWait::default(), false);
         let next = poll_fn(|cx| {
             let waiting = {
                 let mut state = self.state();
@@ -352,8 +355,14 @@ impl Seat {
                 }
             };
             if waiting {
-                // For a task that holds the lock in this PE, so no word will change. But the job may end.
-                end.watch(node, Cmp::Eq, u32::MAX, cx.waker()).map(|ended| ended.map(|_| Move::Leave(None)))
+                // For a task that holds the lock in this PE, so no word will change. But the job may end, and the task
+                // may be the very one that waits.
+                let tell = || {
+                    told = true;
+                    self.waits(Ahead::ThisPe)
+                };
+                let ended = end.watch_as(node, Cmp::Eq, u32::MAX, cx.waker(), tell);
+                ended.map(|ended| ended.map(|_| Move::Leave(None)))
             } else {
                 end.end(node);
                 Poll::Pending
@@ -361,6 +370,9 @@ impl Seat {
         })
         .await;
         end.end(node);
+        if told {
+            self.waits_no_more();
+        }
         next
     }
 
@@ -400,15 +412,23 @@ impl Seat {
                 }
             }
         };
-        woken.into_iter().for_each(wake);
+        wake_all(woken);
     }
 
-    fn tail(&self) -> SymRef<'_, u32> {
-        self.halves.at(0)
+    /// The machine is about to wait for the lock. What is said of it has no place that would be the wait's own.
+    pub(super) fn waits(&self, ahead: Ahead) -> board::Place {
+        self.tell(Some(Activity::lock(Call::SetLock, self.extent(), ahead)));
+        board::Place::NONE
     }
 
-    fn node(&self) -> SymRef<'_, u32> {
-        self.halves.at(1)
+    pub(super) fn waits_no_more(&self) {
+        self.tell(None);
+    }
+
+    fn tell(&self, wait: Option<Activity>) {
+        let mut state = self.state();
+        state.wait.set(wait);
+        state.tell(&self.pe);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -426,7 +446,13 @@ impl State {
             left: 0,
             leaving: Vec::new(),
             failure: None,
+            wait: ToldWait::default(),
         }
+    }
+
+    /// Says on the PE's board what its tasks wait for.
+    fn tell(&mut self, pe: &Pe) {
+        self.wait.say(pe.board(), !self.waiters.is_empty());
     }
 
     /// An error if the lock can be waited for no more.
@@ -439,43 +465,4 @@ impl State {
             }
         }
     }
-}
-
-impl Words for Seat {
-    fn name(&self) -> u32 {
-        self.pe.me() as u32 + 1
-    }
-
-    async fn swap_tail(&self, name: u32) -> Result<u32> {
-        self.context.swap(self.tail(), name, self.home).await
-    }
-
-    async fn compare_swap_tail(&self, cond: u32, name: u32) -> Result<u32> {
-        self.context.compare_swap(self.tail(), cond, name, self.home).await
-    }
-
-    async fn or_node(&self, bits: u32, name: u32) -> Result<()> {
-        self.context.or(self.node(), bits, (name as usize).wrapping_sub(1)).await
-    }
-
-    async fn fetch_node(&self) -> Result<u32> {
-        self.context.fetch(self.node(), self.pe.me()).await
-    }
-
-    async fn clear_node(&self) -> Result<()> {
-        self.context.set(self.node(), 0, self.pe.me()).await
-    }
-
-    async fn wait_node(&self, cmp: Cmp, value: u32) -> Result<u32> {
-        let call = if cmp == Cmp::Ge { Call::SetLock } else { Call::ClearLock };
-        let activity = Activity::lock(call, self.tail().as_view().extent().offset, None);
-        wait_in(activity, self.node(), cmp, value).await
-    }
-}
-
-/// The PE that keeps the tail of the lock at this offset: another for each, whatever the distance between them.
-fn home(offset: usize, n_pes: usize) -> usize {
-    // Multiplicative hashing: the upper bits depend on all of the word's number.
-    let hash = (offset as u64 / 8).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    ((u128::from(hash) * n_pes as u128) >> 64) as usize
 }

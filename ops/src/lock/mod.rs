@@ -16,9 +16,13 @@
 //! |---|---|
 //! | `queue` | the protocol among PEs |
 //! | `local` | the tasks of one PE that share its place in the queue |
+//! | `words` | its words, as one PE reaches them |
+//! | `told` | what is said of a PE that waits for a lock |
 
 mod local;
 mod queue;
+mod told;
+mod words;
 
 use std::{
     fmt,

@@ -8,8 +8,6 @@
 
 use oxshmem_runtime::Result;
 
-use crate::Cmp;
-
 /// In a PE's node: the lock is its own.
 pub(super) const MINE: u32 = 1 << 31;
 
@@ -27,8 +25,10 @@ pub(super) trait Words: Send + Sync {
     fn fetch_node(&self) -> impl Future<Output = Result<u32>> + Send;
     /// Makes it 0.
     fn clear_node(&self) -> impl Future<Output = Result<()>> + Send;
-    /// This PE's node, once it compares so to `value`.
-    fn wait_node(&self, cmp: Cmp, value: u32) -> impl Future<Output = Result<u32>> + Send;
+    /// Ready when the lock is this PE's own, which has come right behind the PE of this name.
+    fn wait_turn(&self, before: u32) -> impl Future<Output = Result<()>> + Send;
+    /// This PE's node, once it is another than `node`: that of a PE which has the lock, and is told who comes behind it.
+    fn wait_next(&self, node: u32) -> impl Future<Output = Result<u32>> + Send;
 }
 
 /// Queues up, and returns when the lock is this PE's. The swap decides the order.
@@ -39,7 +39,7 @@ pub(super) async fn enter(words: &impl Words) -> Result<()> {
         before => {
             // With `or`, as the other half of that node may be set at the same time.
             words.or_node(name, before).await?;
-            words.wait_node(Cmp::Ge, MINE).await.map(drop)
+            words.wait_turn(before).await
         }
     }
 }
@@ -63,7 +63,7 @@ pub(super) async fn leave(words: &impl Words) -> Result<()> {
             return words.clear_node().await;
         }
         // Somebody has come, and is about to tell us who.
-        node = words.wait_node(Cmp::Ne, node).await?;
+        node = words.wait_next(node).await?;
     }
     // The next PE first, for it waits. Nobody else writes to our node any more: the predecessor and the successor
     // have both done their part, and another can only find us once we have come again.
@@ -81,6 +81,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::Cmp;
 
     /// What a PE does next to the memory of the model.
     enum Access {
@@ -210,8 +211,12 @@ mod tests {
             self.step(Access::Clear).await.map(drop)
         }
 
-        async fn wait_node(&self, cmp: Cmp, value: u32) -> Result<u32> {
-            self.step(Access::Wait { cmp, value }).await
+        async fn wait_turn(&self, _before: u32) -> Result<()> {
+            self.step(Access::Wait { cmp: Cmp::Ge, value: MINE }).await.map(drop)
+        }
+
+        async fn wait_next(&self, node: u32) -> Result<u32> {
+            self.step(Access::Wait { cmp: Cmp::Ne, value: node }).await
         }
     }
 

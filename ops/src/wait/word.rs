@@ -93,7 +93,7 @@ impl WordWait {
     }
 
     /// [`watch`](Self::watch), which is on the PE's board at the place that `tell` returns.
-    fn watch_as<T: Waitable>(
+    pub(crate) fn watch_as<T: Waitable>(
         &mut self,
         word: SymRef<'_, T>,
         cmp: Cmp,
@@ -159,13 +159,20 @@ impl WordWait {
 /// Waits like [`Wait::wait_until`] as a part of the call that `activity` is, which is what the PE's board says.
 #[doc(hidden)]
 pub async fn wait_in<T: Waitable>(activity: Activity, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Result<T> {
+    wait_as(word, cmp, value, || word.as_view().pe().board().put(&activity)).await
+}
+
+/// The same with the place on the board that `tell` returns.
+pub(crate) async fn wait_as<T: Waitable>(
+    word: SymRef<'_, T>,
+    cmp: Cmp,
+    value: T,
+    mut tell: impl FnMut() -> Place,
+) -> Result<T> {
     let mut wait = Waiting { word, wait: WordWait::default() };
     poll_fn(|cx| match wait.wait.look(word, cmp, value) {
         Some(seen) => Poll::Ready(Ok(seen)),
-        None => {
-            let tell = || word.as_view().pe().board().put(&activity);
-            wait.wait.watch_as(word, cmp, value, cx.waker(), tell)
-        }
+        None => wait.wait.watch_as(word, cmp, value, cx.waker(), &mut tell),
     })
     .await
 }
@@ -230,7 +237,7 @@ mod tests {
         task::Context,
     };
 
-    use oxshmem_runtime::{bootstrap::Single, memory::Segment, settings::Settings};
+    use oxshmem_runtime::{activity::Ahead, bootstrap::Single, memory::Segment, settings::Settings};
     use oxshmem_spaces::{SymSlice, allocation::Allocation};
 
     use super::*;
@@ -269,7 +276,7 @@ mod tests {
 
         let mut own = pin!(async { _ = scratch.at(0).wait_until(Cmp::Ne, 0).await });
         assert!(pends(own.as_mut()).is_empty());
-        let lock = Activity::lock(Call::SetLock, 64, Some(3));
+        let lock = Activity::lock(Call::SetLock, heap.at(0).as_view().extent(), Ahead::Pe(3));
         let mut part = pin!(async { _ = wait_in(lock, heap.at(0), Cmp::Ne, 0).await });
         assert_eq!(pends(part.as_mut()), [lock.to_string()]);
     }

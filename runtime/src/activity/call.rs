@@ -89,6 +89,13 @@ calls! {
     Alloc = 66, "alloc", Collective;
     Free = 67, "free", Collective;
     Finalize = 68, "finalize", Collective;
+    AllocZeroed = 69, "alloc_zeroed", Collective;
+    AllocAligned = 70, "alloc_aligned", Collective;
+    AllocWithHints = 71, "alloc_with_hints", Collective;
+    Realloc = 72, "realloc", Collective;
+    Reclaim = 73, "reclaim", Collective;
+    BroadcastBytes = 74, "broadcast_bytes", Collective;
+    RefusedCollective = 126, "a collective with arguments that do not fit", Collective;
     OtherCollective = 127, "a collective", Collective;
     Other = 128, "a call", Other;
 }
@@ -99,16 +106,35 @@ impl Call {
         self.family() == Family::Collective
     }
 
-    /// The collective of that name; [`OtherCollective`](Self::OtherCollective) where there is none in the table.
+    /// The collective of that name, which is the specification's or that of a function of this library;
+    /// [`OtherCollective`](Self::OtherCollective) where there is none in the table.
     ///
     /// ```
     /// use oxshmem_runtime::activity::Call;
     ///
     /// assert_eq!(Call::collective("sum_reduce"), Call::SumReduce);
+    /// assert_eq!(Call::collective("barrier_all"), Call::Barrier);
     /// assert_eq!(Call::collective("quiet"), Call::OtherCollective);
     /// ```
     pub fn collective(name: &str) -> Self {
-        Self::from_name(name).filter(|call| call.is_collective()).unwrap_or(Self::OtherCollective)
+        match name {
+            "barrier_all" => Self::Barrier,
+            "sync_all" => Self::Sync,
+            "split_strided" | "split_2d" | "active_set" => Self::TeamSplit,
+            "destroy" => Self::TeamDestroy,
+            name => {
+                Self::from_name(name).filter(|call| call.is_collective()).unwrap_or(Self::OtherCollective)
+            }
+        }
+    }
+
+    /// What it counts as where PEs are compared. An allocation on which PEs disagree is reported by itself, as
+    /// `SHMEM_CHECK_ALLOC` says, and there are programs that have it ignored.
+    pub(super) fn counts_as(self) -> Self {
+        match self {
+            Self::AllocZeroed | Self::AllocAligned | Self::AllocWithHints => Self::Alloc,
+            call => call,
+        }
     }
 }
 

@@ -36,12 +36,12 @@ pub const SLOTS: usize = 12;
 /// Words of a slot: state, call, since, team, number, and four arguments.
 const SLOT: usize = 9;
 /// Words before the slots.
-const HEAD: usize = 4;
+const HEAD: usize = 5;
 /// Words of a board.
 pub(crate) const WORDS: usize = HEAD + SLOTS * SLOT;
 
 /// Says that a board is one, and in which form. To be changed with the form, or with the meaning of arguments.
-const FORM: u64 = 0x6f78_7368_6d65_6d01;
+const FORM: u64 = 0x6f78_7368_6d65_6d02;
 
 // The words of the head.
 const FORM_WORD: usize = 0;
@@ -50,6 +50,20 @@ const PE_WORD: usize = 1;
 const STANDING_WORD: usize = 2;
 /// Operations that found no slot.
 const MORE_WORD: usize = 3;
+/// Where in the PE's symmetric memory the executable's globals begin; all bits set if they are not in it.
+const GLOBALS_WORD: usize = 4;
+
+// The numbers of the teams that nobody has made.
+/// All PEs.
+const WORLD: u64 = 0;
+/// Those of one host: another team on each, all with this number.
+const SHARED: u64 = 1;
+/// Those of the GPU space, where that is not all of them.
+const SPACE: u64 = 2;
+// The bits of any other team's number, from the lowest: its place among the teams, the number of the split that made it, and its
+// first PE.
+const TEAM_PLACE_BITS: u32 = 16;
+const TEAM_SPLIT_BITS: u32 = 28;
 
 // The states of a slot, in the lowest bits of its first word; the others count.
 const FREE: u64 = 0;
@@ -71,14 +85,17 @@ impl BoardWords {
     }
 }
 
-/// What an operation waits for. Collectives of a team have the team's number, which is the same on all its PEs (0:
-/// the world), and their own among the team's collectives.
+/// What an operation waits for. Collectives of a team have the team's number, which is the same on all its PEs, and their
+/// own among the team's collectives. Teams 0, 1 and 2 are the world, the PEs of a host and those of the GPU space; the number of any
+/// other has its place among the teams in the lowest 16 bits, that of the split which made it in the next 28, and its first PE above.
 ///
 /// ```
 /// use oxshmem_runtime::activity::{Activity, Call};
 ///
-/// let broadcast = Activity::collective(Call::Broadcast, 2, 41).elements(1024, 8).root(0);
-/// assert_eq!(broadcast.to_string(), "broadcast #41 on team 2 (1024 elements of 8 bytes from PE 0)");
+/// let broadcast = Activity::collective(Call::Broadcast, 3 << 16 | 17, 41).elements(1024, 8).root(0);
+/// assert_eq!(broadcast.to_string(), "broadcast #41 on team 3.17 (1024 elements of 8 bytes from PE 0)");
+/// let sync = Activity::collective(Call::Sync, 1, 5);
+/// assert_eq!(sync.to_string(), "sync #5 on the shared team");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -109,6 +126,22 @@ pub struct Awaited {
     /// The bits of the value; `None` if each word has one of its own.
     pub value: Option<u64>,
 }
+
+/// Whom a PE waits for that waits for a lock, for [`Activity::lock`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ahead {
+    /// It does not know.
+    Unknown,
+    /// It has the lock itself: another of its tasks or threads has.
+    ThisPe,
+    /// The one that came right before it, which has the lock or waits for it too.
+    Pe(usize),
+}
+
+/// In the third argument of a wait for words or for a lock: the bit of the segment that they are in.
+const SEGMENT_BIT: u32 = 32;
+/// Where a board is read, the globals of the executable count as a segment of their own.
+const GLOBALS: u64 = 8;
 
 impl Activity {
     /// A call of which nothing more is said.
@@ -150,7 +183,7 @@ impl Activity {
             | bit(words.signed, 4)
             | bit(words.value.is_some(), 5)
             | bit(words.size == 2, 6)
-            | u64::from(words.words.segment.bit()) << 32;
+            | u64::from(words.words.segment.bit()) << SEGMENT_BIT;
         let args = [words.words.offset as u64, words.value.unwrap_or(0), shape, words.count as u64];
         Self { args, ..Self::new(call) }
     }
@@ -160,9 +193,22 @@ impl Activity {
         Self { args: [under_way as u64, 0, 0, 0], ..Self::new(call) }
     }
 
-    /// A wait for a lock, the word at `offset` of the symmetric heap, which PE `holder` has, if that is known.
-    pub fn lock(call: Call, offset: usize, holder: Option<usize>) -> Self {
-        let args = [offset as u64, holder.map_or(0, |pe| pe as u64 + 1), 0, 0];
+    /// A wait for a lock, which is the word `word`.
+    ///
+    /// ```
+    /// use oxshmem_runtime::{activity::{Activity, Ahead, Call}, memory::{Extent, SegmentId}};
+    ///
+    /// let word = Extent { segment: SegmentId::Heap, offset: 64, len: 8 };
+    /// let wait = Activity::lock(Call::SetLock, word, Ahead::Pe(2));
+    /// assert_eq!(wait.to_string(), "set_lock(lock at heap offset 0x40, behind PE 2)");
+    /// ```
+    pub fn lock(call: Call, word: Extent, ahead: Ahead) -> Self {
+        let ahead = match ahead {
+            Ahead::Unknown => 0,
+            Ahead::ThisPe => 1,
+            Ahead::Pe(pe) => pe as u64 + 2,
+        };
+        let args = [word.offset as u64, ahead, u64::from(word.segment.bit()) << SEGMENT_BIT, 0];
         Self { args, ..Self::new(call) }
     }
 }
@@ -205,14 +251,18 @@ impl Place {
 }
 
 impl Board {
-    /// The board of PE `me`, of which `watchdog` is told.
+    /// The board of PE `me`, of which `watchdog` is told. The executable's globals, if they are symmetric, are behind
+    /// the heap, from `globals_at` on.
     pub(crate) fn new(
         control: Arc<Control>,
         block: usize,
         me: usize,
+        globals_at: Option<usize>,
         watchdog: Option<Arc<Watchdog>>,
     ) -> Self {
         let words = &control.page(block).board.0.0;
+        let globals_at = globals_at.map_or(u64::MAX, |at| at as u64);
+        words[GLOBALS_WORD].store(globals_at, Ordering::Relaxed);
         words[PE_WORD].store(me as u64 | u64::from(std::process::id()) << 32, Ordering::Relaxed);
         words[STANDING_WORD].store(Standing::Joined as u64, Ordering::Relaxed);
         // Release: who sees the form sees the rest of the head.

@@ -11,13 +11,13 @@ use std::{
 };
 
 use super::{
-    Activity, Call, ENTERED, FORM, FORM_WORD, HEAD, MORE_WORD, PE_WORD, SLOT, STANDING_WORD, STATES, WORDS,
-    now,
+    Activity, Call, ENTERED, FORM, FORM_WORD, GLOBALS, GLOBALS_WORD, HEAD, MORE_WORD, PE_WORD, SEGMENT_BIT,
+    SLOT, STANDING_WORD, STATES, WORDS, call::Family, now,
 };
 use crate::{
     control::Control,
     fabric::Fabric,
-    memory::{HostMap, Shape},
+    memory::{HostMap, SegmentId, Shape},
     sync::lock,
 };
 
@@ -97,10 +97,15 @@ impl Boards {
 
     /// The present bits of the one word that PE `pe` waits for, where it waits for one.
     pub fn value(&self, pe: usize, activity: &Activity) -> Option<u64> {
-        let (offset, size) = activity.word()?;
+        let (segment, offset, size) = activity.word()?;
         let block = self.block_of(pe)?;
+        let offset = match segment {
+            HEAP => offset,
+            GLOBALS => self.head(block)?[GLOBALS_WORD].checked_add(offset)?,
+            _ => return None,
+        };
         let mut bytes = [0; 8];
-        self.heap.read(block, offset as usize, &mut bytes[..size])?;
+        self.heap.read(block, usize::try_from(offset).ok()?, &mut bytes[..size])?;
         let [a, b, c, d, ..] = bytes;
         Some(match size {
             8 => u64::from_ne_bytes(bytes),
@@ -122,10 +127,14 @@ impl Boards {
 
     /// Whose a block is, once its PE has joined.
     fn owner(&self, block: usize) -> Option<usize> {
-        let mut words = [[0; 8]; PE_WORD + 1];
+        let head = self.head(block)?;
+        (head[FORM_WORD] == FORM).then_some(head[PE_WORD] as u32 as usize)
+    }
+
+    fn head(&self, block: usize) -> Option<[u64; HEAD]> {
+        let mut words = [[0; 8]; HEAD];
         self.control.read(block, Control::BOARD, words.as_flattened_mut())?;
-        let words = words.map(u64::from_ne_bytes);
-        (words[FORM_WORD] == FORM).then_some(words[PE_WORD] as u32 as usize)
+        Some(words.map(u64::from_ne_bytes))
     }
 
     fn read_block(&self, block: usize) -> Option<PeBoard> {
@@ -166,6 +175,7 @@ fn decode(copy: impl Fn(&mut [u64; WORDS]) -> Option<()>) -> Option<PeBoard> {
     let (mut seen, mut more, now) = (Vec::new(), 0, now());
     if standing == Standing::Joined {
         more = words[MORE_WORD];
+        let globals_at = words[GLOBALS_WORD];
         let slots = words[HEAD..].chunks_exact(SLOT).enumerate();
         seen.extend(slots.filter_map(|(slot, words)| {
             let &[_, call, since, team, number, ref args @ ..] = words else { return None };
@@ -173,12 +183,29 @@ fn decode(copy: impl Fn(&mut [u64; WORDS]) -> Option<()>) -> Option<PeBoard> {
             let whole = state % STATES == ENTERED && after[HEAD + slot * SLOT] == state;
             let call = Call::from_code(call).filter(|_| whole)?;
             let activity = Activity { call, team, number, args: args.try_into().ok()? };
+            let activity = activity.apart_from(globals_at);
             Some(Seen { activity, age: Duration::from_nanos(now.saturating_sub(since)), id: (slot, state) })
         }));
         seen.sort_by_key(|seen| std::cmp::Reverse(seen.age));
     }
     let (pe, pid) = (words[PE_WORD] as u32 as usize, (words[PE_WORD] >> 32) as u32);
     Some(PeBoard { pe, pid, standing, seen, more })
+}
+
+/// The segment of the heap, behind which the globals are.
+const HEAP: u64 = SegmentId::Heap as u64;
+
+impl Activity {
+    /// The same for people: what is in the globals is at a place there, and not in the heap.
+    fn apart_from(mut self, globals_at: u64) -> Self {
+        let [offset, _, shape, _] = &mut self.args;
+        let has_place = matches!(self.call.family(), Family::Wait | Family::Lock);
+        if has_place && *shape >> SEGMENT_BIT == HEAP && *offset >= globals_at {
+            *offset -= globals_at;
+            *shape ^= (HEAP | GLOBALS) << SEGMENT_BIT;
+        }
+        self
+    }
 }
 
 /// Shared memory of a host's PEs, a block for each.
@@ -231,7 +258,7 @@ mod tests {
     #[test]
     fn entries_come_and_go_and_those_without_a_slot_are_counted() {
         let control = control(2);
-        let board = Arc::new(Board::new(Arc::clone(&control), 1, 1, None));
+        let board = Arc::new(Board::new(Arc::clone(&control), 1, 1, None, None));
         assert!(in_memory(&control, 0).is_none(), "PE 0 has not joined");
         let entries: Vec<_> =
             (1..=SLOTS as u64 + 2).map(|n| board.enter(&Activity::collective(Call::Sync, 0, n))).collect();
@@ -250,7 +277,7 @@ mod tests {
     #[test]
     fn an_entry_that_changes_while_it_is_read_is_never_seen_in_parts() {
         let control = control(1);
-        let board = Arc::new(Board::new(Arc::clone(&control), 0, 0, None));
+        let board = Arc::new(Board::new(Arc::clone(&control), 0, 0, None, None));
         let over = Arc::new(AtomicBool::new(false));
         let writers: Vec<_> = (0..2u64)
             .map(|writer| {
@@ -287,7 +314,7 @@ mod tests {
     fn another_process_reads_the_same_by_descriptor_and_refuses_what_is_no_board() {
         use crate::bootstrap::Shared;
         let fabric = Fabric::new(2, 1 << 16, true).unwrap();
-        let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, 1, None));
+        let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, 1, None, None));
         let offer = fabric.to_descriptors().unwrap();
         let boards = Boards::from_offer(&offer).unwrap();
         let words = crate::memory::Extent { segment: crate::memory::SegmentId::Heap, offset: 64, len: 4 };
@@ -315,5 +342,48 @@ mod tests {
         outside.args[0] = u64::MAX - 2;
         assert_eq!(boards.value(1, &outside), None);
         assert_eq!(boards.value(2, &pe.seen[0].activity), None);
+    }
+
+    #[test]
+    fn what_is_in_the_globals_of_the_executable_is_said_to_be_there() {
+        use crate::{
+            bootstrap::Shared,
+            memory::{Extent, SegmentId},
+        };
+        const GLOBALS_AT: usize = 4096;
+        let fabric = Fabric::new(2, 1 << 16, true).unwrap();
+        let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, 1, Some(GLOBALS_AT), None));
+        let boards = Boards::from_offer(&fabric.to_descriptors().unwrap()).unwrap();
+        let seen = |activity: Activity| {
+            let _entry = board.enter(&activity);
+            let seen = board.seen()[0].activity;
+            seen.sentence(boards.value(1, &seen))
+        };
+        let wait = |segment, offset| {
+            let (words, accepts) = (Extent { segment, offset, len: 4 }, [false, false, true]);
+            let awaited = Awaited { words, count: 1, size: 4, signed: true, accepts, value: Some(3) };
+            seen(Activity::wait(Call::WaitUntil, awaited))
+        };
+        // SAFETY: the word is inside PE 1's block of the heap.
+        unsafe {
+            crate::memory::copy::store(fabric.heap.base().add((1 << 16) + GLOBALS_AT + 64).cast(), -7i32)
+        };
+        let (heap, device) = (SegmentId::Heap, SegmentId::Gpu);
+        assert_eq!(wait(heap, GLOBALS_AT + 64), "wait_until(i32 at globals offset 0x40 > 3, now -7)");
+        assert_eq!(wait(heap, GLOBALS_AT - 64), "wait_until(i32 at heap offset 0xfc0 > 3, now 0)");
+        assert_eq!(wait(device, GLOBALS_AT + 64), "wait_until(i32 at device offset 0x1040 > 3)");
+        let lock = Activity::lock(
+            Call::SetLock,
+            Extent { segment: heap, offset: GLOBALS_AT, len: 8 },
+            Ahead::ThisPe,
+        );
+        assert_eq!(seen(lock), "set_lock(lock at globals offset 0x0, which this PE has)");
+        // Whoever has none has all of it in the heap.
+        let none = Arc::new(Board::new(Arc::clone(&fabric.control), 0, 0, None, None));
+        let _entry = none.enter(&lock);
+        assert_eq!(
+            none.seen()[0].activity.to_string(),
+            "set_lock(lock at heap offset 0x1000, which this PE has)"
+        );
     }
 }

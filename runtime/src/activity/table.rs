@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use super::{Boards, Call, PeBoard, Seen, Standing, describe::span};
+use super::{Activity, Boards, Call, PeBoard, SHARED, Standing, describe::span};
 
 /// The most rows that are printed.
 const MOST_ROWS: usize = 64;
@@ -44,8 +44,26 @@ pub struct Row {
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     rows: Vec<Row>,
-    /// Of the collectives, by team and number.
-    collectives: BTreeMap<(u64, u64), Vec<(usize, Seen)>>,
+    collectives: BTreeMap<Which, Meeting>,
+}
+
+/// One collective: team, host and number. The host is empty but for the teams of the PEs of a host, which share a number.
+type Which = (u64, String, u64);
+
+/// Those who have come to one collective.
+#[derive(Clone, Debug, Default)]
+struct Meeting {
+    members: Vec<Member>,
+    /// Somebody is known to be in a barrier.
+    is_barrier: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Member {
+    pe: usize,
+    activity: Activity,
+    /// Which of the table's rows says it.
+    row: usize,
 }
 
 impl Table {
@@ -66,8 +84,11 @@ impl Table {
             Standing::Joined => {}
         }
         for seen in &board.seen {
-            let activity = &seen.activity;
-            let value = boards.and_then(|boards| boards.value(pe, activity));
+            let mut activity = seen.activity;
+            if activity.call.is_collective() && activity.number > 0 {
+                self.meet(host, pe, &mut activity);
+            }
+            let value = boards.and_then(|boards| boards.value(pe, &activity));
             let parts = [activity.place(), activity.arguments(value)];
             let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             self.rows.push(Row {
@@ -78,13 +99,30 @@ impl Table {
                 age: Some(seen.age),
                 arguments: parts.join(", "),
             });
-            if activity.call.is_collective() && activity.number > 0 {
-                self.collectives.entry((activity.team, activity.number)).or_default().push((pe, *seen));
-            }
         }
         if board.more > 0 {
             self.say(pe, host, pid, &format!("{} more calls", board.more));
         }
+    }
+
+    /// A PE has come to a collective, of which the next row is.
+    ///
+    /// Whoever has nothing to complete comes to a barrier by a sync, and knows no better. Where somebody does know that it is
+    /// a barrier, it is one for all.
+    fn meet(&mut self, host: &str, pe: usize, activity: &mut Activity) {
+        let host = if activity.team == SHARED { host.to_owned() } else { String::new() };
+        let which = (activity.team, host, activity.number);
+        let Meeting { members, is_barrier } = self.collectives.entry(which).or_default();
+        if activity.call == Call::Barrier && !std::mem::replace(is_barrier, true) {
+            for member in members.iter_mut().filter(|member| member.activity.call == Call::Sync) {
+                member.activity.call = Call::Barrier;
+                self.rows[member.row].call = member.activity.name();
+            }
+        }
+        if activity.call == Call::Sync && *is_barrier {
+            activity.call = Call::Barrier;
+        }
+        members.push(Member { pe, activity: *activity, row: self.rows.len() });
     }
 
     /// Whether nobody is in it.
@@ -110,11 +148,11 @@ impl Table {
     /// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
     /// use oxshmem_runtime::activity::{Activity, Call};
     ///
-    /// let _a = a.board().enter(&Activity::collective(Call::Broadcast, 2, 41));
-    /// let _b = b.board().enter(&Activity::collective(Call::Sync, 2, 41));
+    /// let _a = a.board().enter(&Activity::collective(Call::Broadcast, 3 << 16 | 17, 41));
+    /// let _b = b.board().enter(&Activity::collective(Call::Sync, 3 << 16 | 17, 41));
     /// assert_eq!(
     ///     a.table().mismatches(),
-    ///     ["PE 0 is in broadcast #41 on team 2 while PE 1 is in sync #41: all PEs of a team must call \
+    ///     ["PE 0 is in broadcast #41 on team 3.17 while PE 1 is in sync #41: all PEs of a team must call \
     ///       the same collectives in the same order"]
     /// );
     /// # Ok::<(), oxshmem_runtime::Error>(())
@@ -122,7 +160,8 @@ impl Table {
     /// # Ok::<(), oxshmem_runtime::Error>(())
     /// ```
     pub fn mismatches(&self) -> Vec<String> {
-        self.collectives.values().filter_map(|pes| mismatch(pes)).collect()
+        let meetings = self.collectives.iter();
+        meetings.filter_map(|((_, host, _), meeting)| mismatch(host, &meeting.members)).collect()
     }
 
     /// The rows that are printed, and the PEs and ages of each.
@@ -189,22 +228,21 @@ impl fmt::Display for Table {
     }
 }
 
-/// What `pes`, who are in one collective of one team, disagree on.
-fn mismatch(pes: &[(usize, Seen)]) -> Option<String> {
-    let (_, first) = pes.first()?;
-    let same_call = pes.iter().all(|(_, seen)| seen.activity.call == first.activity.call);
-    // PEs contribute as much as they like to a collect; an `alloc` that differs is reported by itself.
-    let may_differ = matches!(first.activity.call, Call::Collect | Call::Alloc);
-    if same_call && (may_differ || pes.iter().all(|(_, seen)| seen.activity.args == first.activity.args)) {
+/// What those who are in one collective of one team disagree on. `host`: see [`Which`].
+fn mismatch(host: &str, members: &[Member]) -> Option<String> {
+    let first = &members.first()?.activity;
+    let same_call = members.iter().all(|it| it.activity.call.counts_as() == first.call.counts_as());
+    // PEs contribute as much as they like to a collect.
+    let may_differ = matches!(first.call.counts_as(), Call::Collect | Call::Alloc);
+    if same_call && (may_differ || members.iter().all(|it| it.activity.args == first.args)) {
         return None;
     }
     let mut camps: Vec<(String, Vec<usize>)> = Vec::new();
-    for (pe, Seen { activity, .. }) in pes {
-        let call = if same_call {
-            format!("{} ({})", activity.name(), activity.arguments(None))
-        } else {
-            activity.name()
-        };
+    for Member { pe, activity, .. } in members {
+        let mut call = activity.name();
+        if same_call {
+            call += &format!(" ({})", activity.arguments(None));
+        }
         match camps.iter_mut().find(|(camp, _)| *camp == call) {
             Some((_, members)) => members.push(*pe),
             None => camps.push((call, vec![*pe])),
@@ -212,10 +250,14 @@ fn mismatch(pes: &[(usize, Seen)]) -> Option<String> {
     }
     // Whoever differs from most others is the one to look at.
     camps.sort_by_key(|(_, members)| members.len());
+    let mut team = format!(" {}", first.place());
+    if !host.is_empty() {
+        team += &format!(" of host {host}");
+    }
     let mut text = String::new();
     for (i, (call, members)) in camps.iter().enumerate() {
         let joint = ["", " while ", " and "][i.min(2)];
-        let place = if i == 0 { format!(" {}", first.activity.place()) } else { String::new() };
+        let place = if i == 0 { team.as_str() } else { "" };
         text += &format!("{joint}{} in {call}{place}", subject(members, "is", "are"));
     }
     let rule = if same_call {
@@ -265,7 +307,7 @@ pub fn list(numbers: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::activity::Activity;
+    use crate::activity::Seen;
 
     fn board(pe: usize, activities: &[Activity]) -> PeBoard {
         let seen = |(slot, &activity): (usize, &Activity)| {
@@ -275,6 +317,9 @@ mod tests {
         let seen = activities.iter().enumerate().map(seen).collect();
         PeBoard { pe, pid: 100 + pe as u32, standing: Standing::Joined, seen, more: 0 }
     }
+
+    /// A team that the third split has made.
+    const TEAM: u64 = 3 << 16 | 17;
 
     fn table(boards: &[PeBoard]) -> Table {
         let mut table = Table::default();
@@ -286,22 +331,22 @@ mod tests {
 
     #[test]
     fn pes_that_do_the_same_share_a_row() {
-        let sync = Activity::collective(Call::Sync, 2, 41);
-        let broadcast = Activity::collective(Call::Broadcast, 2, 41).elements(8, 4).root(1);
+        let sync = Activity::collective(Call::Sync, TEAM, 41);
+        let broadcast = Activity::collective(Call::Broadcast, TEAM, 41).elements(8, 4).root(1);
         let mut all = vec![board(0, &[sync]), board(1, &[sync]), board(2, &[sync])];
         all.extend([board(3, &[broadcast]), board(4, &[])]);
         let text = table(&all).to_string();
         assert_eq!(
             text,
             "  PE   host   pid      in             for           arguments\n  \
-               0-2  node1  100-102  sync #41       60 s to 62 s  on team 2\n  \
-               3    node1  103      broadcast #41  63 s          on team 2, 8 elements of 4 bytes from PE 1\n  \
+               0-2  node1  100-102  sync #41       60 s to 62 s  on team 3.17\n  \
+               3    node1  103      broadcast #41  63 s          on team 3.17, 8 elements of 4 bytes from PE 1\n  \
                4    node1  104      computing\n"
         );
         assert_eq!(
             table(&all).mismatches(),
             [
-                "PE 3 is in broadcast #41 on team 2 while PEs 0-2 are in sync #41: all PEs of a team must call the same \
+                "PE 3 is in broadcast #41 on team 3.17 while PEs 0-2 are in sync #41: all PEs of a team must call the same \
               collectives in the same order"
             ]
         );
@@ -310,9 +355,9 @@ mod tests {
     #[test]
     fn collectives_of_other_numbers_and_teams_are_not_compared() {
         let all = [
-            board(0, &[Activity::collective(Call::Sync, 2, 40)]),
-            board(1, &[Activity::collective(Call::Broadcast, 2, 41)]),
-            board(2, &[Activity::collective(Call::Barrier, 3, 41)]),
+            board(0, &[Activity::collective(Call::Sync, TEAM, 40)]),
+            board(1, &[Activity::collective(Call::Broadcast, TEAM, 41)]),
+            board(2, &[Activity::collective(Call::Barrier, TEAM + 1, 41)]),
             board(3, &[Activity::collective(Call::Collect, 4, 1).elements(1, 8)]),
             board(4, &[Activity::collective(Call::Collect, 4, 1).elements(2, 8)]),
         ];
@@ -333,6 +378,66 @@ mod tests {
     }
 
     #[test]
+    fn a_barrier_is_one_for_all_whatever_each_has_to_complete() {
+        let (sync, barrier) =
+            (Activity::collective(Call::Sync, 0, 5), Activity::collective(Call::Barrier, 0, 5));
+        let quiet = Activity::outstanding(Call::Quiet, 1);
+        for barriers in [[true, false, false], [false, true, true], [false, false, true]] {
+            let of = |pe: usize| board(pe, &[if barriers[pe] { barrier } else { sync }]);
+            let mut all = vec![of(0), of(1), of(2)];
+            all.push(board(3, &[quiet]));
+            // Another one is another one.
+            all.push(board(4, &[Activity::collective(Call::Sync, 0, 4)]));
+            let table = table(&all);
+            assert_eq!(table.mismatches(), Vec::<String>::new());
+            let text = table.to_string();
+            assert!(text.contains("\n  0-2  node1  100-102  barrier #5  "), "{text}");
+            assert!(text.contains("\n  4    node1  104      sync #4     "), "{text}");
+        }
+        let broadcast = Activity::collective(Call::Broadcast, 0, 5);
+        let all = [board(0, &[barrier]), board(1, &[sync]), board(2, &[broadcast])];
+        assert_eq!(
+            table(&all).mismatches(),
+            [
+                "PE 2 is in broadcast #5 on the world team while PEs 0,1 are in barrier #5: all PEs of a team must call \
+              the same collectives in the same order"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_shared_teams_of_two_hosts_are_two_teams() {
+        let of = |pe, call| board(pe, &[Activity::collective(call, SHARED, 7)]);
+        let mut table = Table::default();
+        for (host, board) in [("node1", of(0, Call::Sync)), ("node2", of(1, Call::Broadcast))] {
+            table.add(host, &board, None);
+        }
+        assert_eq!(table.mismatches(), Vec::<String>::new());
+        assert!(table.to_string().contains("on the shared team\n"), "{table}");
+        table.add("node2", &of(2, Call::Sync), None);
+        assert_eq!(
+            table.mismatches(),
+            [
+                "PE 1 is in broadcast #7 on the shared team of host node2 while PE 2 is in sync #7: all PEs of a team \
+              must call the same collectives in the same order"
+            ]
+        );
+    }
+
+    #[test]
+    fn allocations_that_differ_are_left_to_the_setting_that_says_whether_they_may() {
+        let calls = [Call::Alloc, Call::AllocZeroed, Call::AllocAligned, Call::AllocWithHints];
+        let all: Vec<_> = calls
+            .iter()
+            .enumerate()
+            .map(|(pe, &call)| board(pe, &[Activity::collective(call, 0, 7)]))
+            .collect();
+        assert_eq!(table(&all).mismatches(), Vec::<String>::new());
+        let free = [board(0, &[Activity::collective(Call::Free, 0, 7)])];
+        assert_eq!(table(&[&all[..], &free].concat()).mismatches().len(), 1);
+    }
+
+    #[test]
     fn tables_that_differ_in_ages_alone_say_the_same() {
         let (a, mut b) = (board(0, &[Activity::new(Call::Quiet)]), board(0, &[Activity::new(Call::Quiet)]));
         b.seen[0].age *= 2;
@@ -344,7 +449,7 @@ mod tests {
     #[test]
     fn a_large_table_is_cut() {
         let all: Vec<_> =
-            (0..100).map(|pe| board(pe, &[Activity::lock(Call::SetLock, 8 * pe, None)])).collect();
+            (0..100).map(|pe| board(pe, &[Activity::outstanding(Call::Quiet, pe + 1)])).collect();
         let text = table(&all).to_string();
         assert_eq!(text.lines().count(), 1 + MOST_ROWS + 1);
         assert!(text.ends_with("  and 36 more rows\n"), "{text}");

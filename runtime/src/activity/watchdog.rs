@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Boards, PeBoard, Seen, Standing, Table, describe::span, read::in_memory, table::subject};
+use super::{Boards, Call, PeBoard, Seen, Standing, Table, describe::span, read::in_memory, table::subject};
 use crate::{bootstrap::Bootstrap, fabric::Fabric, sync::lock};
 
 /// There is no thread yet.
@@ -173,7 +173,15 @@ impl Watchdog {
     fn report(&self, stuck: Stuck, told: &mut Told) {
         let Stuck { entries, boards } = stuck;
         let mut lines: Vec<(String, Vec<usize>, Duration)> = Vec::new();
-        for (pe, Seen { activity, age, .. }) in entries {
+        let is_sync = |(_, seen): &(usize, Seen)| seen.activity.call == Call::Sync;
+        let barriers = match &boards {
+            Some(boards) if entries.iter().any(is_sync) => barriers(boards),
+            _ => HashSet::new(),
+        };
+        for (pe, Seen { mut activity, age, .. }) in entries {
+            if activity.call == Call::Sync && barriers.contains(&(activity.team, activity.number)) {
+                activity.call = Call::Barrier;
+            }
             let value = boards.as_ref().and_then(|boards| boards.value(pe, &activity));
             let sentence = activity.sentence(value);
             match lines.iter_mut().find(|(line, ..)| *line == sentence) {
@@ -219,6 +227,12 @@ impl Watchdog {
         told.table = table;
         text
     }
+}
+
+/// The barriers that PEs of this host are known to be in, by team and number: to others they are syncs, as in [`Table::add`].
+fn barriers(boards: &Boards) -> HashSet<(u64, u64)> {
+    let seen = boards.read().into_iter().flat_map(|board| board.seen).map(|seen| seen.activity);
+    seen.filter(|it| it.call == Call::Barrier).map(|it| (it.team, it.number)).collect()
 }
 
 /// The table of the PEs of one host.
