@@ -116,7 +116,7 @@ impl World {
     pub(crate) fn new(pe: Arc<Pe>) -> Self {
         let [team, shared] = Team::predefined(&pe);
         let spaces = Spaces::new(&pe, &team);
-        let context = Context::new(Arc::clone(&pe), ContextOptions::new());
+        let context = team.default_context();
         let inner = Inner { pe, spaces, team, shared, context, ending: Mutex::new(None) };
         partition::announce(&inner);
         Self(Arc::new(inner))
@@ -715,7 +715,8 @@ impl World {
         let others = self.0.team.others_idle();
         let left = self.0.team.run("finalize", move |group| async move {
             // Others wait for this PE whether or not its operations succeeded.
-            let completed = others.await.and(quiet.await);
+            others.await;
+            let completed = quiet.await;
             let mark = pe.offloaded().mark();
             poll_fn(|cx| pe.offloaded().poll_quiet(mark, None, cx)).await?;
             // Contexts that nobody has completed. What comes from a device goes on over the net, and the other way round.

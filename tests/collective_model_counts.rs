@@ -51,7 +51,7 @@ fn messages_grow_with_the_logarithm_where_pes_are_many() {
     if !on_one_host("it counts messages within a host; wide_counts counts those between hosts") {
         return;
     }
-    for n in [65, 256, 1024] {
+    for n in [64, 256, 1024] {
         counts(n, "auto");
     }
 }

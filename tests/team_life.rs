@@ -255,3 +255,18 @@ fn worlds_end_with_teams_and_contexts_left() {
         Ok(())
     });
 }
+
+#[test]
+fn teams_of_a_few_pes_take_no_room_of_others() {
+    let _limit = time_limit(60);
+    // As many teams as there are PEs, and more than one of them could be in.
+    let done = cluster(600, settings(), |world| async move {
+        let mut teams = Vec::new();
+        for pe in 0..world.n_pes() {
+            teams.extend(world.team().split_strided(pe, 1, 1).await?);
+        }
+        assert_eq!(teams.len(), 1);
+        soon("a sync", teams[0].sync()).await
+    });
+    done.unwrap();
+}

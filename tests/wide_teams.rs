@@ -5,7 +5,7 @@ mod common;
 mod hosts;
 
 use common::{refused, settings, soon, time_limit};
-use hosts::{PLACEMENTS, host_of, on_hosts, placed};
+use hosts::{PLACEMENTS, host_of, jittered, on_hosts, placed};
 use oxshmem::{Deal, Error, Result, prelude::*};
 use oxshmem_teams::ActiveSet;
 
@@ -215,6 +215,35 @@ fn contexts_of_a_team_reach_its_members_on_all_hosts() {
             world.barrier_all().await?;
             assert_eq!(words.view().to_vec(), vec![team.my_pe() as u64 + 1; n]);
             assert_eq!(ctx.team(), None);
+            Ok(())
+        });
+        done.unwrap_or_else(|e| panic!("{placement}: {e}"));
+    }
+}
+
+#[test]
+fn destroy_completes_what_is_on_its_way_to_other_hosts() {
+    let _limit = time_limit(60);
+    // What is sent later may come before it.
+    for placement in ["1+1", "2+2", "1+3"] {
+        let done = jittered(placement, settings(), |world| async move {
+            let n = world.n_pes();
+            let words = world.alloc_zeroed::<u64>(n).await?;
+            for round in 1..100 {
+                let team = world.team().split_strided(n - 1, -1, n).await?.expect("all are in it");
+                let ctx = team.create_context(ContextOptions::new())?;
+                let (me, gone) = (team.my_pe(), round % 2 == 0);
+                for pe in 0..n {
+                    drop(ctx.put_nbi(words.slice(me..me + 1), vec![round], pe));
+                }
+                soon("destroy", team.destroy()).await?;
+                if gone {
+                    drop(ctx);
+                }
+                world.barrier_all().await?;
+                assert_eq!(words.view().to_vec(), vec![round; n]);
+                world.barrier_all().await?;
+            }
             Ok(())
         });
         done.unwrap_or_else(|e| panic!("{placement}: {e}"));

@@ -54,7 +54,7 @@ impl Contexts {
         // SAFETY: it was in `alive`, and so is a box from `create` that nobody has ended.
         let made = unsafe { Box::from_raw(handle) };
         made.direct.close();
-        drop(made.context.handle().end());
+        made.context.handle().close();
         self.destroyed.push_back(made);
         if self.destroyed.len() > KEPT {
             self.destroyed.pop_front();

@@ -26,7 +26,7 @@ use oxshmem_runtime::{
 };
 use oxshmem_spaces::{Element, SymView};
 
-use crate::{members::Members, session::Gathering};
+use crate::{members::Members, order::Quiet, session::Gathering};
 
 /// A stream of operations on symmetric memory, with an order and a completion of its own.
 ///
@@ -125,13 +125,19 @@ impl ContextHandle {
         self.reach.strong_count() > 0
     }
 
-    /// From now on the context reaches nobody. What is under way on it stays to be completed.
-    pub fn end(&self) -> Option<Arc<OpSet>> {
-        let reach = self.reach.upgrade()?;
-        // Relaxed: flags for mistakes, not for synchronisation.
-        reach.near.store(0, Ordering::Relaxed);
-        reach.n.store(0, Ordering::Relaxed);
-        self.ops.upgrade()
+    /// From now on the context reaches nobody. What is under way on it goes on.
+    pub fn close(&self) {
+        if let Some(reach) = self.reach.upgrade() {
+            // Relaxed: flags for mistakes, not for synchronisation.
+            reach.near.store(0, Ordering::Relaxed);
+            reach.n.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// The same for one of `pe`'s. What is under way on it is complete when the future is ready; there is none if the context is gone.
+    pub fn end(&self, pe: &Pe) -> Option<Quiet> {
+        self.close();
+        self.ops.upgrade().map(|ops| Quiet::of(pe, &ops))
     }
 }
 
@@ -563,9 +569,10 @@ impl<M: Sharing> Context<M> {
         here.then(|| view.place(self.reach.blocks.world_pe(behind)))
     }
 
+    /// Why an operation cannot reach `pe`.
     #[cold]
     #[inline(never)]
-    fn misdirected(&self, call: &'static str, pe: usize) -> Error {
+    pub(crate) fn misdirected(&self, call: &'static str, pe: usize) -> Error {
         let n_pes = self.n_pes();
         match self.pe.check(call) {
             Err(error) => error,

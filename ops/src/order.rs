@@ -53,7 +53,7 @@ impl<M: Sharing> Context<M> {
     /// [`quiet`](Self::quiet) for the operations on `pes` (`OpenSHMEM 1.6 §9.12.3`).
     ///
     /// # Errors
-    /// Those of `quiet`, and [`Error::PeOutOfRange`].
+    /// Those of `quiet`, [`Error::PeOutOfRange`] and [`Error::TeamDestroyed`].
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -70,7 +70,7 @@ impl<M: Sharing> Context<M> {
     /// ```
     pub fn pe_quiet(&self, pes: &[usize]) -> Quiet {
         if let Some(&pe) = pes.iter().find(|&&pe| pe >= self.n_pes()) {
-            return Quiet(State::Failed(Error::PeOutOfRange { call: "pe_quiet", pe, n_pes: self.n_pes() }));
+            return Quiet(State::Failed(self.misdirected("pe_quiet", pe)));
         }
         self.complete(Call::PeQuiet, Some(pes))
     }
@@ -286,5 +286,25 @@ mod tests {
         }
         ctx.ops().complete(operation);
         assert!(told().is_empty());
+    }
+
+    #[test]
+    fn pe_quiet_fails_as_other_operations_where_its_context_reaches_nobody() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default())).unwrap();
+        let ctx = Context::<crate::context::Shared>::new(Arc::clone(&pe), ContextOptions::new());
+        let fails = |pes: &[usize]| runtime.block_on(ctx.pe_quiet(pes)).expect_err("there is no such PE");
+        let error = fails(&[0, 1]);
+        assert!(matches!(error, Error::PeOutOfRange { call: "pe_quiet", pe: 1, n_pes: 1 }), "{error}");
+        // As the team does when it is destroyed.
+        let rest = ctx.handle().end(&pe).expect("the context is alive");
+        runtime.block_on(rest).unwrap();
+        for pes in [&[0][..], &[1]] {
+            let error = fails(pes);
+            assert!(matches!(error, Error::TeamDestroyed { call: "pe_quiet" }), "{error}");
+        }
+        runtime.block_on(ctx.pe_quiet(&[])).unwrap();
+        pe.leave();
+        assert!(matches!(fails(&[0]), Error::Finalized { call: "pe_quiet" }));
     }
 }

@@ -19,6 +19,7 @@ use crate::{
     queue::Core,
     registry::{Places, Registry},
     scratch::{NUMBERS, TEAMS},
+    split::id,
     team::{Team, TeamConfig},
 };
 
@@ -162,7 +163,15 @@ impl<'a> Meeting<'a> {
                 return Err(Error::TeamsExhausted { call, limit: TEAMS });
             }
             // Meanwhile this PE may have given it to another team.
-            let place = (verdict % KEEP) as usize - 1;
+            let place = (verdict % KEEP).checked_sub(1).filter(|&place| place < TEAMS as u64);
+            let Some(place) = place else {
+                // The words were not 0, or somebody else writes them.
+                return Err(Error::bootstrap(
+                    call,
+                    "the memory by which the members meet is not theirs alone",
+                ));
+            };
+            let place = place as usize;
             let team = registry.try_take(place).map(|again| self.team(registry, place, again, verdict));
             // Before anybody sends to a PE, that PE has cleared the place.
             match (self.all(team.is_some()).await?, team) {
@@ -177,8 +186,9 @@ impl<'a> Meeting<'a> {
     }
 
     fn team(&self, registry: &Arc<Registry>, place: usize, again: bool, verdict: u64) -> Arc<Core> {
-        let first = self.members.world_pe(0) as u64;
-        let id = first << 40 | (verdict / KEEP / 2 % (1 << 24)) << 16 | place as u64;
+        let number = verdict / KEEP / 2;
+        registry.has_number(number);
+        let id = id(&self.members, number, place);
         let new = Group::new(self.pe, self.members.clone(), self.me, place, id);
         if again {
             // What the team that was here before has left behind. Nobody writes here any more.
@@ -198,7 +208,7 @@ impl<'a> Meeting<'a> {
         }
         let keep = if left(&free) > TEAMS as u32 / 2 { KEEP } else { 0 };
         let verdict = match nth(&free, attempt) {
-            Some(place) => (registry.next_split() * 2 * KEEP) | keep | (place as u64 + 1),
+            Some(place) => (registry.next_number() * 2 * KEEP) | keep | (place as u64 + 1),
             None => NOWHERE,
         };
         self.tell(PLACE, verdict).await?;

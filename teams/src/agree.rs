@@ -32,6 +32,7 @@ struct Proposal {
     other_call: Call,
     other_pe: u64,
     votes: Votes,
+    most: u64,
 }
 
 /// What all PEs learn.
@@ -54,6 +55,8 @@ pub struct Verdict {
     pub differing: Option<[(usize, Call); 2]>,
     /// The bits that every PE voted for.
     pub votes: Votes,
+    /// The greatest number that a PE gave, where they did.
+    pub(crate) most: u64,
 }
 
 /// Bytes of one proposal in the scratch memory.
@@ -91,13 +94,18 @@ const _: () = assert!(START + (RADIX + 1) * SLOT <= crate::scratch::GENERAL - 64
 /// # Ok::<(), oxshmem_runtime::Error>(())
 /// ```
 pub async fn agree(group: &Group, call: Call, votes: Votes) -> Result<Verdict> {
+    agree_with(group, call, votes, 0).await
+}
+
+/// The same with a number of which all PEs learn the greatest.
+pub(crate) async fn agree_with(group: &Group, call: Call, votes: Votes, most: u64) -> Result<Verdict> {
     let number = group.agreements.load(Ordering::Relaxed) + 1;
     group.agreements.store(number, Ordering::Relaxed);
     let tree = Tree::new(group.me(), group.n(), 0);
     let wire = group.wide().map(|wide| wide.wire(group));
 
     let mut proposal =
-        Proposal { call, pe: group.my_pe() as u64, other_call: Call::default(), other_pe: 0, votes };
+        Proposal { call, pe: group.my_pe() as u64, other_call: Call::default(), other_pe: 0, votes, most };
     for child in 0..tree.children().count() {
         wait(group, Flag::Proposal(child), number).await?;
         proposal.merge(&read(group, slot(group, child)));
@@ -122,7 +130,7 @@ pub async fn agree(group: &Group, call: Call, votes: Votes) -> Result<Verdict> {
     let differing = (proposal.other_pe != 0).then(|| {
         [(proposal.pe as usize, proposal.call), (proposal.other_pe as usize - 1, proposal.other_call)]
     });
-    Ok(Verdict { differing, votes: proposal.votes })
+    Ok(Verdict { differing, votes: proposal.votes, most: proposal.most })
 }
 
 impl Proposal {
@@ -134,6 +142,7 @@ impl Proposal {
                 (self.other_call, self.other_pe) = (below.other_call, below.other_pe);
             }
         }
+        self.most = self.most.max(below.most);
         for (vote, below) in self.votes.iter_mut().zip(below.votes) {
             *vote &= below;
         }

@@ -19,6 +19,8 @@ use crate::{
     tree::Tree,
 };
 
+/// The name of the call.
+const CALL: &str = "broadcast_bytes";
 /// Bytes of one chunk.
 const CHUNK: usize = 6 << 10;
 /// Chunks that a PE has room for.
@@ -52,22 +54,22 @@ impl Team {
     /// # Ok::<(), oxshmem_runtime::Error>(())
     /// ```
     pub fn broadcast_bytes(&self, bytes: Option<Vec<u8>>, root: usize) -> Outcome<Vec<u8>> {
-        self.run("broadcast_bytes", move |group| broadcast(group, bytes, root))
+        let n_pes = self.n_pes();
+        if root >= n_pes {
+            return self.core().refuse_run(CALL, Error::PeOutOfRange { call: CALL, pe: root, n_pes });
+        }
+        self.run(CALL, move |group| broadcast(group, bytes, root))
     }
 }
 
 async fn broadcast(group: Arc<Group>, bytes: Option<Vec<u8>>, root: usize) -> Result<Vec<u8>> {
-    let n_pes = group.n_pes();
-    if root >= n_pes {
-        return Err(Error::PeOutOfRange { call: "broadcast_bytes", pe: root, n_pes });
-    }
     let missing = group.my_pe() == root && bytes.is_none();
     let whole = match group.wide() {
         None => broadcast_here(&group, bytes, root).await?,
         Some(wide) => wide.broadcast_bytes(&group, bytes, root).await?,
     };
     if missing {
-        return Err(Error::LengthMismatch { call: "broadcast_bytes", source_len: 0, dest_len: 0 });
+        return Err(Error::LengthMismatch { call: CALL, source_len: 0, dest_len: 0 });
     }
     Ok(whole)
 }
@@ -113,7 +115,8 @@ pub(crate) async fn broadcast_here(group: &Group, bytes: Option<Vec<u8>>, root: 
                 let mut len = [0; HEADER];
                 group.memory.read(slot(HEADER), &mut len);
                 total = u64::from_ne_bytes(len) as usize;
-                whole.reserve_exact(total);
+                let no_room = |_| Error::LengthMismatch { call: CALL, source_len: total, dest_len: 0 };
+                whole.try_reserve_exact(total).map_err(no_room)?;
             }
             chunk.resize(header + (CHUNK - header).min(total - done), 0);
             group.memory.read(slot(chunk.len()), &mut chunk);

@@ -24,7 +24,7 @@
 //! | fcollect, collect | Bruck | ring |
 //! | alltoall | a message a host | a message a PE |
 //!
-//! *Many* is more than 8 where each PE has a processor, and more than 64 where they share. There it is flat for up to 4. *Small* is what fits
+//! *Many* is more than 8 where each PE has a processor, and where they share more than 64, or 32 in one process. There it is flat for up to 4. *Small* is what fits
 //! into the scratch memory that PEs have for each other: 4 KiB of a scan for 2 PEs, less for more.
 
 use oxshmem_runtime::{
@@ -47,8 +47,10 @@ use crate::{
 const FLAT: usize = 8;
 /// The same where they share processors: what one sends costs the others time.
 const FLAT_CROWDED: usize = 4;
-/// The most PEs that meet at one of them.
+/// The most PEs that meet at one of them, the last of which tells all others.
 const CENTRAL: usize = 64;
+/// The same in one process, where to go up and down a tree takes no turns on a processor.
+const CENTRAL_IN_PROCESS: usize = 32;
 
 /// How PEs exchange what fits into the slots of their scratch memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,12 +214,16 @@ const CACHED: usize = 4;
 const STRING_CACHED: usize = 12;
 const STRING_DEALT: usize = 6;
 
-fn meeting(n: usize, crowded: bool) -> Mode {
+fn most_central(in_process: bool) -> usize {
+    if in_process { CENTRAL_IN_PROCESS } else { CENTRAL }
+}
+
+fn meeting(n: usize, crowded: bool, in_process: bool) -> Mode {
     match crowded {
         false if n <= FLAT => Mode::Flat,
         false => Mode::Doubling,
         true if n <= FLAT_CROWDED => Mode::Flat,
-        true if n <= CENTRAL => Mode::Central,
+        true if n <= most_central(in_process) => Mode::Central,
         true => Mode::Tree,
     }
 }
@@ -267,12 +273,12 @@ impl Choices {
             SyncAlgorithm::Auto if !crowded => SyncAlgorithm::Dissemination,
             SyncAlgorithm::Auto if n <= FLAT_CROWDED => SyncAlgorithm::Flat,
             // In the counter's sync the last one to come does n steps alone, which a tree would share.
-            SyncAlgorithm::Auto if n <= CENTRAL => SyncAlgorithm::Counter,
+            SyncAlgorithm::Auto if n <= most_central(pe.in_process()) => SyncAlgorithm::Counter,
             SyncAlgorithm::Auto => SyncAlgorithm::Tree,
             SyncAlgorithm::Flat if n > ALL_SIGNAL => SyncAlgorithm::Dissemination,
             asked => asked,
         };
-        let meeting = meeting(n, crowded);
+        let meeting = meeting(n, crowded, pe.in_process());
         let capacity = meeting.capacity(n);
         // Between tasks of one process nothing goes from cache to cache.
         let strings = copy::stores_strings_well() && !pe.in_process();
@@ -502,16 +508,17 @@ mod tests {
 
     #[test]
     fn every_mode_fits_into_the_slots_that_it_is_chosen_for() {
-        for crowded in [false, true] {
+        for (crowded, in_process) in [(false, false), (true, false), (true, true)] {
             for n in 2..300 {
+                let meeting = meeting(n, crowded, in_process);
                 let choices = Choices {
                     n,
                     cached: usize::MAX,
                     dealt: usize::MAX,
-                    meeting: meeting(n, crowded),
-                    capacity: meeting(n, crowded).capacity(n),
+                    meeting,
+                    capacity: meeting.capacity(n),
                     collected: usize::MAX,
-                    reduced: meeting(n, crowded).capacity(n),
+                    reduced: meeting.capacity(n),
                     gathered: usize::MAX,
                     pushed: [0; 2],
                     broadcasts_in_parts: false,

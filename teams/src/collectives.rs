@@ -11,7 +11,7 @@ use oxshmem_spaces::{Element, SymView, Symmetric};
 
 use crate::{
     choice::{Mode, Plan, Spread},
-    direct::{self, Direct, Work},
+    direct::{self, Direct, Work, lengths_of},
     exchange::{Deal, in_parts},
     group::Group,
     messages,
@@ -34,7 +34,7 @@ macro_rules! reductions {
                          slice. Collective (`OpenSHMEM 1.6 §9.10.9`).")]
         ///
         /// # Errors
-        /// [`Error::LengthMismatch`]; [`Error::CollectiveMismatch`] if PEs differ in length, type or call;
+        /// [`Error::LengthMismatch`], at once; [`Error::CollectiveMismatch`] if PEs differ in length, type or call, or one of them has refused it;
         /// [`Error::ForeignMemory`], and those of [`sync`](Self::sync).
         ///
         /// ```
@@ -233,8 +233,8 @@ impl Team {
     /// Collective (`OpenSHMEM 1.6 §9.10.8`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if `dest` is not as long as all together; otherwise those of
-    /// [`sum_reduce`](Self::sum_reduce).
+    /// [`Error::LengthMismatch`] if `dest` is not as long as all together; [`Error::Overlap`] if it has bytes of `source`, other than where
+    /// those belong; otherwise those of [`sum_reduce`](Self::sum_reduce).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -254,7 +254,7 @@ impl Team {
     ) -> Collective<'a> {
         let (dest, source) = (dest.view(), source.view());
         let call = Operands::new(self.core(), "fcollect", dest, source);
-        if let Err(error) = call.times(self.n_pes()) {
+        if let Err(error) = call.times(self.n_pes()).and_then(|()| call.disjoint_but_own()) {
             return self.staged(error, "fcollect", [dest, source], Written::All, |dest, source| {
                 self.fcollect(dest, source)
             });
@@ -283,8 +283,9 @@ impl Team {
     /// What is left of `dest` stays as it is. Collective (`OpenSHMEM 1.6 §9.10.8`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if `dest` is shorter than all together; otherwise those of
-    /// [`sum_reduce`](Self::sum_reduce), where lengths may differ.
+    /// [`Error::LengthMismatch`] if `dest` is shorter than all together, when all have said how much they give. If that is so on some PEs
+    /// only, the others have [`Error::CollectiveMismatch`], and nothing is written. Otherwise those of [`sum_reduce`](Self::sum_reduce), where
+    /// lengths may differ.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -310,7 +311,7 @@ impl Team {
             });
         }
         let size = size_of::<T>();
-        let signature = call.sign(Signature::sized(Call::Collect, size, call.elements, 0));
+        let signature = call.sign(Signature::of_collect(size, call.elements, call.dest_elements));
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             return call.across(wide, signature, move |wide, group| async move {
@@ -324,8 +325,9 @@ impl Team {
                 core.exchange(mode, deal, signature, &call)
             }
             None => call.task(signature, move |group| async move {
-                let (lengths, _) = direct::lengths(&group, signature, source, 0).await?;
-                Direct::collect(&group, signature, source, dest, &lengths, size)?.run(&group).await
+                let (said, _) = direct::lengths(&group, signature, [source, dest], 0).await?;
+                direct::check_room(&group, signature, dest, size, &said)?;
+                Direct::collect(&group, signature, source, dest, &lengths_of(&said)).run(&group).await
             }),
         }
     }
@@ -334,7 +336,7 @@ impl Team {
     /// common, an n-th of the slices. Collective (`OpenSHMEM 1.6 §9.10.5`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if the slices differ in length, or do not divide into blocks; otherwise those of
+    /// [`Error::LengthMismatch`] if the slices differ in length, or do not divide into blocks; [`Error::Overlap`]; otherwise those of
     /// [`sum_reduce`](Self::sum_reduce).
     ///
     /// ```
@@ -356,7 +358,7 @@ impl Team {
         let (dest, source) = (dest.view(), source.view());
         let call = Operands::new(self.core(), "alltoall", dest, source);
         let n = self.n_pes();
-        if let Err(error) = call.equal().and_then(|()| call.divisible(n)) {
+        if let Err(error) = call.equal().and_then(|()| call.divisible(n)).and_then(|()| call.disjoint()) {
             return self.staged(error, "alltoall", [dest, source], Written::All, |dest, source| {
                 self.alltoall(dest, source)
             });
@@ -382,8 +384,8 @@ impl Team {
     /// `dst` apart in `dest`. Collective (`OpenSHMEM 1.6 §9.10.6`).
     ///
     /// # Errors
-    /// [`Error::InvalidStride`] if a stride is 0, [`Error::StrideOutOfRange`] if a slice is too short; otherwise
-    /// those of [`sum_reduce`](Self::sum_reduce).
+    /// [`Error::InvalidStride`] if a stride is 0, or elements have no bytes; [`Error::StrideOutOfRange`] if a slice is too short;
+    /// [`Error::Overlap`]; otherwise those of [`sum_reduce`](Self::sum_reduce).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -408,13 +410,15 @@ impl Team {
         let call = Operands::new(self.core(), "alltoalls", dest, source);
         let (n, size) = (self.n_pes(), size_of::<T>());
         let count = n.saturating_mul(nelems);
-        if let Err(error) = call.strided([dst, sst], count, size) {
+        if let Err(error) = call.strided([dst, sst], count, size).and_then(|()| call.disjoint()) {
             let written = Written::Strided(count, dst);
             return self.staged(error, "alltoalls", [dest, source], written, |dest, source| {
                 self.alltoalls(dest, source, dst, sst, nelems)
             });
         }
         let strides = dst & 0xffff | (sst & 0xffff) << 16;
+        // One element is where it is, whatever the strides are.
+        let [dst, sst] = if count > 1 { [dst, sst] } else { [1; 2] };
         let signature = call.sign(Signature::sized(Call::Alltoalls, size, nelems, strides));
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {

@@ -11,6 +11,7 @@ use std::{
 };
 
 use oxshmem_runtime::{Error, Result, memory::copy};
+use smallvec::SmallVec;
 
 use crate::{
     exchange::{Buffers, Exchange, combine_bytes},
@@ -33,7 +34,7 @@ const LENGTH_AT: usize = 16 << 10;
 const BLOCK_AT: usize = LENGTH_AT + ALIGN;
 /// Bytes of blocks that may come with their lengths.
 pub(crate) const CARRIED: usize = 8 << 10;
-const _: () = assert!(BLOCK_AT + CARRIED <= GENERAL);
+const _: () = assert!(size_of::<Said>() <= ALIGN && BLOCK_AT + CARRIED <= GENERAL);
 /// Bytes that are combined at a time: small enough for the innermost cache.
 const BLOCK: usize = 4 << 10;
 /// The same where copies are strings.
@@ -109,28 +110,18 @@ impl Direct {
         Self { work, signature, source, dest, share: Shared::No, step: Step::Called }
     }
 
-    /// The error of a `collect` of `total` bytes for which `dest` is too short.
-    #[cold]
-    pub(crate) fn too_short(signature: Signature, total: usize, dest: Span, size: usize) -> Error {
-        let (source_len, dest_len) = (total / size.max(1), dest.len() / size.max(1));
-        Error::LengthMismatch { call: signature.name(), source_len, dest_len }
-    }
-
-    /// A `collect` of blocks of these lengths in bytes, of elements of `size` bytes.
+    /// A `collect` of blocks of these lengths in bytes, for which `dest` has room.
     pub(crate) fn collect(
         group: &Group,
         signature: Signature,
         source: Span,
         dest: Span,
         lengths: &[usize],
-        size: usize,
-    ) -> Result<Self> {
-        let total: usize = lengths.iter().sum();
-        if total > dest.len() {
-            return Err(Self::too_short(signature, total, dest, size));
-        }
+    ) -> Self {
         let start = lengths[..group.me()].iter().sum();
-        Ok(Self::new(Work::Collect { start }, signature, source, dest))
+        // Those who give it all memory that there is, as C programs do, mean so much of it.
+        let dest = dest.part(0..lengths.iter().sum());
+        Self::new(Work::Collect { start }, signature, source, dest)
     }
 
     /// What was called.
@@ -311,7 +302,7 @@ impl Direct {
 
     /// Combines PE `chunk_of`'s chunk, and hands it to the first so many PEs.
     fn reduce(&self, group: &Group, kernel: &'static Kernel, chunk_of: usize, to_first: usize) {
-        let all: Vec<usize> = group.blocks.iter().collect();
+        let all: SmallVec<[usize; 16]> = group.blocks.iter().collect();
         let here = group.here();
         // What is copied as a string had better be long, and still is where it was combined, or in the cache behind.
         let block = if copy::stores_strings_well() { STRING_BLOCK } else { BLOCK };
@@ -424,6 +415,47 @@ pub(crate) async fn meet(group: &Group, signature: Signature) -> Result<()> {
     poll_fn(|cx| meeting.poll(group, &mut buffers, || cx.waker().clone())).await
 }
 
+/// What a PE says of its `collect`: how many bytes it gives, and for how many it has room.
+pub(crate) type Said = [u64; 2];
+
+/// How many bytes these give.
+pub(crate) fn lengths_of(said: &[Said]) -> Vec<usize> {
+    said.iter().map(|&[len, _]| len as usize).collect()
+}
+
+/// How many bytes these give together: the greatest number if it is more than that, as others have said it.
+fn total_of(said: &[Said]) -> usize {
+    said.iter().fold(0, |sum, &[len, _]| sum.saturating_add(len as usize))
+}
+
+/// How many bytes the PEs of a team, which have `said` so much, collect.
+///
+/// # Errors
+/// One of them has no room for them: its own error on that one, and on the others, who have found nothing wrong, that it was that one.
+pub(crate) fn check_room(
+    group: &Group,
+    signature: Signature,
+    dest: Span,
+    size: usize,
+    said: &[Said],
+) -> Result<usize> {
+    let total = total_of(said);
+    if total > dest.len() {
+        return Err(too_short(signature, total, dest, size));
+    }
+    match said.iter().position(|&[_, room]| (room as usize) < total) {
+        Some(pe) => Err(group.differ_from(pe, Signature::refused(signature.name()), signature)),
+        None => Ok(total),
+    }
+}
+
+/// The error of a `collect` of `total` bytes for which `dest` is too short.
+#[cold]
+pub(crate) fn too_short(signature: Signature, total: usize, dest: Span, size: usize) -> Error {
+    let (source_len, dest_len) = (total / size.max(1), dest.len() / size.max(1));
+    Error::LengthMismatch { call: signature.name(), source_len, dest_len }
+}
+
 /// The bytes of `len` that are PE `pe`'s part, of `n`: whole elements, as `ALIGN` is a multiple of all sizes.
 pub(crate) fn chunk(len: usize, pe: usize, n: usize) -> Range<usize> {
     let each = len.div_ceil(n).next_multiple_of(ALIGN);
@@ -436,43 +468,43 @@ fn blocks(range: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>
     range.step_by(most).map(move |start| start..(start + most).min(end))
 }
 
-/// Everybody's lengths, where there are too many PEs for an exchange of them, and, on the first PE, everybody's source, one behind the
-/// other, if these have no more than `carried` bytes together. Each PE leaves its own in its general scratch memory, where others read
-/// it before they meet again.
+/// What everybody says of its `collect`, where there are too many PEs for an exchange of that, and, on the first PE, everybody's source,
+/// one behind the other, if these have no more than `carried` bytes together. Each PE leaves its own in its general scratch memory, where
+/// others read it before they meet again.
 pub(crate) async fn lengths(
     group: &Group,
     signature: Signature,
-    source: Span,
+    [source, dest]: [Span; 2],
     carried: usize,
-) -> Result<(Vec<usize>, Option<Vec<u8>>)> {
+) -> Result<(Vec<Said>, Option<Vec<u8>>)> {
     debug_assert!(carried <= CARRIED);
-    let word = group.general(LENGTH_AT, size_of::<u64>());
+    let words = group.general(LENGTH_AT, size_of::<Said>());
     let block = |len: usize| group.general(BLOCK_AT, len);
-    group.memory.write(word, &(source.len() as u64).to_ne_bytes());
+    group.memory.write(words, bytemuck::bytes_of(&[source.len() as u64, dest.len() as u64]));
     if source.len() <= carried {
         group.memory.copy_here(block(source.len()), source);
     }
     meet(group, signature).await?;
-    let lengths = (0..group.n()).map(|pe| {
-        let mut len = [0; size_of::<u64>()];
-        group.memory.read_from(word, group.block(pe), &mut len);
-        u64::from_ne_bytes(len) as usize
+    let said = (0..group.n()).map(|pe| {
+        let mut said: Said = [0; 2];
+        group.memory.read_from(words, group.block(pe), bytemuck::bytes_of_mut(&mut said));
+        said
     });
-    let lengths: Vec<usize> = lengths.collect();
-    let total = lengths.iter().sum();
+    let said: Vec<Said> = said.collect();
+    let total = total_of(&said);
     let blocks = (group.me() == 0 && total <= carried).then(|| {
         let mut blocks = vec![0; total];
         let mut rest = &mut blocks[..];
-        for (pe, &len) in lengths.iter().enumerate() {
-            let (to, behind) = rest.split_at_mut(len);
-            group.memory.read_from(block(len), group.block(pe), to);
+        for (pe, &[len, _]) in said.iter().enumerate() {
+            let (to, behind) = rest.split_at_mut(len as usize);
+            group.memory.read_from(block(len as usize), group.block(pe), to);
             rest = behind;
         }
         blocks
     });
     // Nobody writes the next ones before all have read these.
     sync_here(group).await?;
-    Ok((lengths, blocks))
+    Ok((said, blocks))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@
 //!
 //! Below them: `queue` has the order of collectives and their futures, `choice` the table of algorithms, `exchange`
 //! what is small, `stream` what comes from one, `direct` what is large, `messages` what is large without shared memory, `staged` what is
-//! in device memory, `group` the messages, `scratch`, `words` and `span` the memory; `wide` has what teams with members on several hosts do between these.
+//! in device memory, `refusal` what does not fit, `group` the messages, `scratch`, `words` and `span` the memory; `wide` has what teams with members on several hosts do between these.
 
 pub mod active_set;
 pub mod agree;
@@ -33,6 +33,7 @@ mod parts;
 mod processors;
 mod queue;
 pub mod reduction;
+mod refusal;
 mod registry;
 mod scratch;
 mod share;

@@ -8,7 +8,7 @@ use oxshmem_spaces::{Element, SymView, allocation::Allocation};
 use crate::{
     direct::{Direct, Work},
     group::Group,
-    queue::{Collective, Core},
+    queue::{Collective, Core, Told},
     signature::Signature,
     span::Span,
     wide::Wide,
@@ -23,7 +23,7 @@ pub(crate) struct Operands<'a> {
     pub(crate) source: Span,
     pub(crate) memory: [&'a Arc<Allocation>; 2],
     /// Elements of the destination and of the source.
-    dest_elements: usize,
+    pub(crate) dest_elements: usize,
     pub(crate) elements: usize,
 }
 
@@ -88,15 +88,38 @@ impl<'a> Operands<'a> {
         Err(Error::LengthMismatch { call: self.call, source_len, dest_len: self.dest_elements })
     }
 
+    /// An error if source and destination overlap.
+    #[inline(always)]
+    pub(crate) fn disjoint(&self) -> Result<()> {
+        match self.dest.overlaps(self.source) && self.core.group.n_pes() > 1 {
+            true => Err(Error::Overlap { call: self.call }),
+            false => Ok(()),
+        }
+    }
+
+    /// The same, unless the source is this PE's block of the destination.
+    #[inline(always)]
+    pub(crate) fn disjoint_but_own(&self) -> Result<()> {
+        match self.dest.overlaps(self.source) && !self.is_own_block() {
+            true => self.disjoint(),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn is_own_block(&self) -> bool {
+        let (me, len) = (self.core.group.my_pe(), self.source.len());
+        self.dest.len() >= (me + 1) * len && self.dest.part(me * len..(me + 1) * len) == self.source
+    }
+
     /// An error if a stride is 0, or `count` elements with the strides are not in the slices.
     pub(crate) fn strided(&self, [dst, sst]: [usize; 2], count: usize, size: usize) -> Result<()> {
         self.ours()?;
-        for (what, value) in [("dst", dst), ("sst", sst)] {
+        for (what, value) in [("dst", dst), ("sst", sst), ("an element", size)] {
             if value == 0 {
                 return Err(Error::InvalidStride { call: self.call, what, value });
             }
         }
-        debug_assert!(size > 0);
         for (what, stride, len) in
             [("the destination", dst, self.dest_elements), ("the source", sst, self.elements)]
         {
@@ -142,7 +165,7 @@ impl<'a> Operands<'a> {
     {
         let group = Arc::clone(&self.core.group);
         let memory = self.memory.map(Arc::clone);
-        self.core.task(None, signature, async move {
+        self.core.task(Told::Signed, signature, async move {
             group.check()?;
             let outcome = task(group).await;
             drop(memory);

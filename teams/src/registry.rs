@@ -17,8 +17,8 @@ struct State {
     /// Places that had a team before, whose numbers are still in it.
     used: Places,
     teams: Vec<Weak<Core>>,
-    /// How many teams this PE has helped to make.
-    splits: u64,
+    /// The number of the last team that this PE has helped to make, which grows.
+    last: u64,
 }
 
 impl Registry {
@@ -50,11 +50,15 @@ impl Registry {
         state.teams.push(Arc::downgrade(team));
     }
 
-    /// The number of the next split that this PE takes part in.
-    pub(crate) fn next_split(&self) -> u64 {
+    /// A number for a team that is greater than those of all that this PE has helped to make.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.state().last + 1
+    }
+
+    /// A team has that number, which is no less than this PE's [next](Self::next_number).
+    pub(crate) fn has_number(&self, number: u64) {
         let mut state = self.state();
-        state.splits += 1;
-        state.splits
+        state.last = state.last.max(number);
     }
 
     /// All teams.

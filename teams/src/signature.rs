@@ -42,6 +42,8 @@ pub(crate) enum Call {
     Finalize,
     /// What comes before and after a collective on device memory.
     Staged,
+    /// Any that its PE refuses for its own arguments.
+    Refused,
 }
 
 /// Bits for a number of elements where it travels. They suffice for all memory that there is.
@@ -68,7 +70,7 @@ const _: () = assert!(
 );
 
 /// Names by number.
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "another call",
     "broadcast",
     "collect",
@@ -85,6 +87,7 @@ const NAMES: [&str; 16] = [
     "destroy",
     "finalize",
     "a collective on device memory",
+    "a collective with arguments that do not fit",
 ];
 
 impl Signature {
@@ -93,6 +96,19 @@ impl Signature {
         Self {
             what: call as u64 | u64::from(size as u16) << TYPE_BIT | (number as u64) << ROOT_BIT,
             len: len as u64,
+        }
+    }
+
+    /// A `collect` of `len` elements of `size` bytes, with room for so many. Both may differ between PEs.
+    pub(crate) fn of_collect(size: usize, len: usize, room: usize) -> Self {
+        Self::sized(Call::Collect, size, len, room.min(u32::MAX as usize))
+    }
+
+    /// For how many elements the PE that has called this `collect` has room: as many as one likes, if that is too many to be said.
+    pub(crate) fn room(self) -> usize {
+        match self.number() as usize {
+            most if most == u32::MAX as usize => usize::MAX,
+            room => room,
         }
     }
 
@@ -144,6 +160,13 @@ impl Signature {
         Self { what: call, len: 0 }
     }
 
+    /// A call of that name that this PE refuses for its own arguments, whatever they are.
+    pub(crate) fn refused(name: &str) -> Self {
+        let name = if name.ends_with("_reduce") { "reduce" } else { name };
+        let call = NAMES.iter().position(|known| *known == name).unwrap_or_default();
+        Self { what: Call::Refused as u64 | (call as u64) << ROOT_BIT, len: 0 }
+    }
+
     /// Whether it may end on a PE before others have begun it.
     pub(crate) fn is_broadcast(self) -> bool {
         self.is(Call::Broadcast) || self.is(Call::Bytes)
@@ -175,16 +198,26 @@ impl Signature {
         self.len as usize
     }
 
-    /// Whether PEs that called these called the same. The lengths of a `collect` may differ.
+    /// Whether PEs that called these called the same. The lengths of a `collect` may differ, and for how much there is room.
     #[inline(always)]
     pub(crate) fn agrees(self, other: Self) -> bool {
         self.what == other.what && (self.len == other.len || self.is(Call::Collect))
+            || self.collects_as(other)
+    }
+
+    #[cold]
+    fn collects_as(self, other: Self) -> bool {
+        let differs = self.what ^ other.what;
+        self.is(Call::Collect) && differs.is_multiple_of(1 << ROOT_BIT)
     }
 
     /// A number that is nearly always another for a call that does not [agree](Self::agrees), and never for one that does.
     pub(crate) fn digest(self) -> u64 {
-        let len = if self.is(Call::Collect) { 0 } else { self.len };
-        let hash = (self.unnumbered().what ^ len.rotate_left(24)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let (what, len) = match self.is(Call::Collect) {
+            true => (self.what % (1 << ROOT_BIT), 0),
+            false => (self.what, self.len),
+        };
+        let hash = ((what & !NUMBER) ^ len.rotate_left(24)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32
     }
 
@@ -244,6 +277,10 @@ impl fmt::Display for Signature {
         if let Some(kernel) = self.kernel() {
             return write!(f, "{name} of {len} elements of {}{device}", kernel.element().name());
         }
+        if self.is(Call::Refused) {
+            let refused = NAMES.get(self.number() as usize).copied().unwrap_or(NAMES[0]);
+            return write!(f, "{refused} with arguments that do not fit");
+        }
         if self.what >> TYPE_BIT == 0 {
             return f.write_str(name);
         }
@@ -251,6 +288,8 @@ impl fmt::Display for Signature {
         let number = self.number();
         if self.is(Call::Broadcast) {
             write!(f, " from PE {number}")
+        } else if self.is(Call::Collect) && self.room() < usize::MAX {
+            write!(f, " into {number}")
         } else if self.is(Call::Alltoalls) {
             write!(f, " with strides {} and {}", number & 0xffff, number >> 16)
         } else {
@@ -269,7 +308,7 @@ mod tests {
         let max = Signature::of_kernel(Call::Reduce, &Kernel::max::<f64>(), 8);
         let from_1 = Signature::sized(Call::Broadcast, 8, 3, 1);
         let from_2 = Signature::sized(Call::Broadcast, 8, 3, 2);
-        let collect = Signature::sized(Call::Collect, 4, 3, 0);
+        let collect = Signature::of_collect(4, 3, 9);
         let longer = Signature { len: 9, ..sum };
         let device = sum.on_device(true);
         for (i, a) in [sum, max, from_1, from_2, collect, longer, device].into_iter().enumerate() {
@@ -278,11 +317,36 @@ mod tests {
                 assert_eq!(a.agrees(b), i == j, "{a} and {b}");
             }
         }
-        assert!(collect.agrees(Signature::sized(Call::Collect, 4, 0, 0)));
+        for (len, room) in [(0, 9), (3, 8), (5, usize::MAX)] {
+            let other = Signature::of_collect(4, len, room);
+            assert!(collect.agrees(other) && other.agrees(collect) && other.digest() == collect.digest());
+            assert!(
+                collect.numbered(7).agrees(other.numbered(7))
+                    && !collect.numbered(7).agrees(other.numbered(8))
+            );
+        }
+        assert!(!collect.agrees(Signature::of_collect(8, 3, 9)));
+        assert_eq!((collect.room(), Signature::of_collect(4, 3, 1 << 40).room()), (9, usize::MAX));
+        assert_eq!(collect.to_string(), "collect of 3 elements of 4 bytes into 9");
+        assert_eq!(Signature::of_collect(4, 3, usize::MAX).to_string(), "collect of 3 elements of 4 bytes");
         assert_eq!(sum.to_string(), "sum_reduce of 8 elements of f64");
         assert_eq!(device.to_string(), "sum_reduce of 8 elements of f64 in device memory");
         assert_eq!(from_2.to_string(), "broadcast of 3 elements of 8 bytes from PE 2");
         assert_eq!(Signature::from_words([u64::MAX, 0]).name(), "another call");
+    }
+
+    #[test]
+    fn what_is_refused_agrees_with_what_is_refused_too_and_with_nothing_else() {
+        let refused = Signature::refused("fcollect");
+        assert!(refused.agrees(Signature::refused("fcollect")));
+        assert!(!refused.agrees(Signature::sized(Call::Fcollect, 0, 0, 0)));
+        assert!(!refused.agrees(Signature::refused("collect")));
+        assert_eq!(refused.to_string(), "fcollect with arguments that do not fit");
+        assert_eq!(Signature::refused("max_reduce").to_string(), "reduce with arguments that do not fit");
+        assert_eq!(
+            Signature::refused("broadcast_bytes").to_string(),
+            "broadcast_bytes with arguments that do not fit"
+        );
     }
 
     #[test]

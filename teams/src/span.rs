@@ -77,6 +77,16 @@ impl Span {
         self.offset
     }
 
+    /// Whether they have bytes in common.
+    #[inline(always)]
+    pub(crate) fn overlaps(self, other: Self) -> bool {
+        self.segment == other.segment
+            && self.len > 0
+            && other.len > 0
+            && self.offset < other.offset + other.len
+            && other.offset < self.offset + self.len
+    }
+
     /// Both, of the same segment, one of which ends where the other begins.
     pub(crate) fn with(self, other: Self) -> Self {
         debug_assert!(self.offset + self.len == other.offset || other.offset + other.len == self.offset);

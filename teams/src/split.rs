@@ -13,7 +13,7 @@ use oxshmem_runtime::{
 };
 
 use crate::{
-    agree::{Call as Arguments, Votes, agree},
+    agree::{Call as Arguments, Votes, agree, agree_with},
     group::Group,
     queue::{Core, Outcome},
     registry::{Places, Registry},
@@ -169,8 +169,12 @@ impl Team {
             let mut attempt = 0;
             loop {
                 let mut votes = Votes::default();
-                votes[..TEAMS / 64].copy_from_slice(&registry.free());
-                let verdict = agree(&group, words, votes).await?;
+                // Whoever comes to be in none of the teams needs no place for it.
+                let free = if is_in_one(&group, &teams) { registry.free() } else { [u64::MAX; TEAMS / 64] };
+                votes[..TEAMS / 64].copy_from_slice(&free);
+                let verdict = agree_with(&group, words, votes, registry.next_number()).await?;
+                let number = verdict.most;
+                registry.has_number(number);
                 if let Some([(pe_a, a), (pe_b, b)]) = verdict.differing {
                     return Err(Error::CollectiveMismatch {
                         pe_a,
@@ -184,7 +188,7 @@ impl Team {
                 }
                 let places: Option<Vec<usize>> = some(&verdict.votes, N, attempt);
                 let Some(places) = places else { return Err(Error::TeamsExhausted { call, limit: TEAMS }) };
-                let taken = take(&group, &registry, &teams, &places);
+                let taken = take(&group, &registry, &teams, &places, number);
                 // Before anybody sends to a PE, that PE has cleared the place.
                 let verdict = agree(&group, words, [u64::from(taken.is_some()); _]).await?;
                 match taken {
@@ -205,16 +209,14 @@ fn take<const N: usize>(
     registry: &Arc<Registry>,
     teams: &[Option<(Members, TeamConfig)>; N],
     places: &[usize],
+    number: u64,
 ) -> Option<[Option<Arc<Core>>; N]> {
-    let split = registry.next_split();
     let pe = group.pe();
     let mut made = [const { None }; N];
     for ((made, &place), (members, config)) in made.iter_mut().zip(places).zip(teams.iter().flatten()) {
         let Some(me) = members.pe_of(pe.me()) else { continue };
-        let first = members.world_pe(0) as u64;
         let Some(again) = registry.try_take(place) else { break };
-        let id = (first << 40 | split << 16) & !0xffff | place as u64;
-        let new = Group::new(pe, members.clone(), me, place, id);
+        let new = Group::new(pe, members.clone(), me, place, id(members, number, place));
         if again {
             // What the team that was here before has left behind. Nobody writes here any more.
             new.memory.clear(new.scratch(NUMBERS.start, NUMBERS.len()));
@@ -229,6 +231,23 @@ fn take<const N: usize>(
     }
     made.iter().flatten().for_each(|core| registry.give_back(core.place));
     None
+}
+
+/// Whether this PE comes to be in one of the teams.
+fn is_in_one<const N: usize>(group: &Group, teams: &[Option<(Members, TeamConfig)>; N]) -> bool {
+    let me = group.pe().me();
+    teams.iter().flatten().any(|(members, _)| members.pe_of(me).is_some())
+}
+
+/// What names a team to its PEs: its first PE, a number that is greater than that of every team before with one of the PEs that have
+/// made it, and its place. Of two teams with a PE in common none has the other's, whether they are there at the same time or not, until
+/// the number has come to 2²⁸.
+pub(crate) fn id(members: &Members, number: u64, place: usize) -> u64 {
+    const NUMBER_BITS: u32 = 28;
+    const PLACE_BITS: u32 = 16;
+    let first = members.world_pe(0) as u64;
+    let of_first = (first << NUMBER_BITS) | (number % (1 << NUMBER_BITS));
+    (of_first << PLACE_BITS) | place as u64
 }
 
 /// The numbers that calls travel by.

@@ -98,11 +98,11 @@ impl Team {
         inner: impl FnOnce(SymView<'a, T>, SymView<'a, T>) -> Collective<'a>,
     ) -> Collective<'a> {
         if !dest.is_on_device() && !source.is_on_device() {
-            return Collective::failed(refused);
+            return self.core().refuse(call, refused);
         }
         let device = match self.check_device(call, dest, source) {
             Ok(device) => device,
-            Err(error) => return Collective::failed(error),
+            Err(error) => return self.core().refuse(call, error),
         };
         let core = self.core();
         let pe = core.group.pe();

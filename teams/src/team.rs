@@ -3,7 +3,6 @@
 use std::{
     any::Any,
     fmt,
-    future::poll_fn,
     sync::{Arc, PoisonError},
 };
 
@@ -18,7 +17,7 @@ use oxshmem_runtime::{
 
 use crate::{
     group::Group,
-    queue::{Collective, Core, Outcome},
+    queue::{Collective, Core, Outcome, Told},
     registry::Registry,
     signature::Signature,
     sync::sync_in,
@@ -254,6 +253,14 @@ impl Team {
         Ok(context)
     }
 
+    /// The context that operations are on that name none, of the team of all PEs. It lasts as long as the job.
+    #[doc(hidden)]
+    pub fn default_context(&self) -> Context {
+        let group = &self.core.group;
+        let (pe, members) = (Arc::clone(group.pe()), group.team().clone());
+        Context::over(pe, members, group.my_pe(), Arc::new(self.clone()), ContextOptions::new())
+    }
+
     /// Nobody's future is ready before every PE of the team has called this (`OpenSHMEM 1.6 §9.10.3`). Completes no
     /// operations: see `quiet`. Collective; the call itself says that this PE has come.
     ///
@@ -277,6 +284,11 @@ impl Team {
 
     /// Runs `collective`, which `call` names to those who trace, when its turn comes. It sees the team's
     /// group, and may [`sync`](sync_in) in it.
+    ///
+    /// It may call whatever it likes, of this team too, whose turn comes when it has ended, and drop the team's last handle.
+    ///
+    /// # Errors
+    /// Those of [`sync`](Self::sync), and its own; [`Error::Panicked`] if it panics.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -318,18 +330,13 @@ impl Team {
 
     /// Ready when the collectives of this PE's other teams have ended.
     #[doc(hidden)]
-    pub fn others_idle(&self) -> impl Future<Output = Result<()>> + Send + use<> {
+    pub fn others_idle(&self) -> impl Future<Output = ()> + Send + use<> {
         let others = self.others();
         async move {
-            let mut ended = Ok(());
             for team in others {
-                match team.idle().await {
-                    // Those who called have been told.
-                    Err(Error::CollectiveMismatch { .. }) => {}
-                    idle => ended = ended.and(idle),
-                }
+                // How they ended is told to those who called.
+                team.idle().await;
             }
-            ended
         }
     }
 
@@ -368,7 +375,7 @@ impl Team {
             }),
         };
         match begun {
-            Ok(()) => self.core.leave(),
+            Ok(()) => self.core.leave(Told::As(Activity::new(Call::TeamDestroy))),
             Err(error) => Collective::failed(error),
         }
     }
@@ -377,16 +384,14 @@ impl Team {
 impl Core {
     /// Completes the team's contexts, then its last collective: afterwards its scratch memory may be another's. It
     /// goes on if nobody awaits it.
-    fn leave(&self) -> Collective<'_> {
+    fn leave(&self, told: Told) -> Collective<'_> {
         let (group, registry, place) = (Arc::clone(&self.group), Arc::clone(&self.registry), self.place);
         let contexts = std::mem::take(&mut *self.contexts.lock().unwrap_or_else(PoisonError::into_inner));
-        let under_way: Vec<_> = contexts.iter().filter_map(ContextHandle::end).collect();
-        self.task(Some(Activity::new(Call::TeamDestroy)), Signature::named("destroy"), async move {
+        let under_way: Vec<_> = contexts.iter().filter_map(|context| context.end(group.pe())).collect();
+        self.task(told, Signature::named("destroy"), async move {
             let mut completed = Ok(());
-            for ops in under_way {
-                let mark = ops.mark();
-                let quiet = poll_fn(|cx| ops.poll_quiet(mark, None, cx)).await;
-                completed = completed.and(quiet);
+            for quiet in under_way {
+                completed = completed.and(quiet.await);
             }
             // Even if an operation has failed: the others wait. Where PEs have called different things, others may
             // still write here that they have, so the place stays taken.
@@ -401,8 +406,8 @@ impl Core {
 impl Drop for Handle {
     fn drop(&mut self) {
         if self.0.predefined.is_none() && self.0.check("destroy").is_ok() && self.0.set_destroyed() {
-            // It goes on by itself.
-            drop(self.0.leave());
+            // It goes on by itself, and if others keep theirs for long, nobody is stuck in it.
+            drop(self.0.leave(Told::Nothing));
         }
     }
 }
@@ -419,7 +424,7 @@ impl Drop for Handle {
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
 pub trait InTeam {
-    /// The team that the context was made from; none for a context of the world, or one whose team is destroyed
+    /// The team that the context was made from, which for the default context is the world; none if the team is destroyed
     /// (`OpenSHMEM 1.6 §9.5.4`).
     ///
     /// ```
@@ -427,6 +432,7 @@ pub trait InTeam {
     /// # LocalCluster::run(2, |world| async move {
     /// let ctx = world.team_shared().create_context(ContextOptions::new())?;
     /// assert_eq!(ctx.team().as_ref(), Some(world.team_shared()));
+    /// assert_eq!(world.context().team().as_ref(), Some(world.team()));
     /// # world.finalize().await
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())

@@ -127,7 +127,7 @@ fn a_closed_one_knows_of_no_pe() {
     alone.direct.close();
     assert_eq!((alone.direct.p(word, 1, 0), alone.direct.g(word, 0)), (None, None));
     assert_eq!(Direct::closed().p(word, 1, 0), None);
-    drop(alone.context.handle().end());
+    drop(alone.context.handle().end(alone.context.pe()));
     assert_eq!(
         alone.context.evenly_near().map(|near| near.n),
         Some(0),

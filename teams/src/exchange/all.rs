@@ -5,7 +5,7 @@ use oxshmem_runtime::Result;
 use super::{Buffers, Deal, Exchange, Single, Small, Step, combine_bytes};
 use crate::{
     choice::Mode,
-    direct::Direct,
+    direct::{Direct, Said, check_room, lengths_of},
     group::{Flag, Group},
     reduction::Kernel,
     scratch::{self, INLINE},
@@ -210,13 +210,21 @@ impl Exchange {
         }
     }
 
-    /// How many bytes `pe` gives to a `collect`, once all have come.
-    fn length_of(&self, group: &Group, pe: usize, size: usize) -> usize {
+    /// What `pe` says of its `collect`, once all have come.
+    #[inline(always)]
+    fn said(&self, group: &Group, pe: usize, size: usize) -> Said {
         if pe == group.me() {
-            return self.bytes();
+            return [self.bytes(), self.dest.len()].map(|bytes| bytes as u64);
         }
         let at = if self.mode == Mode::Central { 0 } else { group.me() };
-        self.signature_in(group, at, pe).0.len() * size
+        let said = self.signature_in(group, at, pe).0;
+        [(said.len() * size) as u64, said.room().saturating_mul(size) as u64]
+    }
+
+    /// How many bytes `pe` gives to a `collect`, once all have come.
+    #[inline(always)]
+    fn length_of(&self, group: &Group, pe: usize, size: usize) -> usize {
+        self.said(group, pe, size)[0] as usize
     }
 
     /// What is left to do after a `collect` in which some block was too long for the slots, so that only the lengths
@@ -227,8 +235,9 @@ impl Exchange {
         if group.n() == 1 || !self.is_too_long(group, size) {
             return Ok(None);
         }
-        let lengths: Vec<usize> = (0..group.n()).map(|pe| self.length_of(group, pe, size)).collect();
-        Direct::collect(group, self.signature, self.source, self.dest, &lengths, size).map(Some)
+        let said: Vec<Said> = (0..group.n()).map(|pe| self.said(group, pe, size)).collect();
+        check_room(group, self.signature, self.dest, size, &said)?;
+        Ok(Some(Direct::collect(group, self.signature, self.source, self.dest, &lengths_of(&said))))
     }
 
     /// The most bytes of a `collect` that come with their number.
@@ -247,9 +256,14 @@ impl Exchange {
         if group.n() > 1 && self.is_too_long(group, size) {
             return Ok(());
         }
-        let total: usize = (0..group.n()).map(|pe| self.length_of(group, pe, size)).sum();
-        if total > self.dest.len() {
-            return Err(Direct::too_short(self.signature, total, self.dest, size));
+        let (mut total, mut least) = (0, usize::MAX);
+        for pe in 0..group.n() {
+            let [len, room] = self.said(group, pe, size).map(|bytes| bytes as usize);
+            (total, least) = (total + len, least.min(room));
+        }
+        if least < total {
+            let said: Vec<Said> = (0..group.n()).map(|pe| self.said(group, pe, size)).collect();
+            check_room(group, self.signature, self.dest, size, &said)?;
         }
         let mut start = 0;
         for pe in 0..group.n() {

@@ -89,22 +89,20 @@ impl Future for Collective<'_> {
                 return Poll::Ready(Ok(()));
             }
         }
-        core.with_queue(|queue| {
+        let looked = core.with_queue(|queue| {
             if has_come {
                 core.finish(queue, ticket);
             }
             if queue.ended < ticket {
                 core.advance(queue);
             }
-            if queue.ended >= ticket {
-                return Poll::Ready(queue.outcome(ticket));
-            }
-            match queue.watchers.iter_mut().find(|(watched, _)| *watched == ticket) {
-                Some((_, waker)) => waker.clone_from(cx.waker()),
-                None => queue.watchers.push((ticket, cx.waker().clone())),
-            }
-            Poll::Pending
-        })
+            // A task at the front is polled when the queue is unlocked.
+            if queue.due { None } else { Some(queue.poll(ticket, cx)) }
+        });
+        match looked {
+            Some(polled) => polled,
+            None => core.with_queue(|queue| queue.poll(ticket, cx)),
+        }
     }
 }
 
@@ -113,23 +111,21 @@ impl Other<'_> {
     fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<()>> {
         match self {
             Self::Failed(error) => Poll::Ready(error.take().map_or(Ok(()), Err)),
-            Self::Row(core, tickets) => core.with_queue(|queue| {
+            Self::Row(core, tickets) => {
                 let last = tickets.iter().copied().max().unwrap_or(0);
-                if queue.ended < last {
-                    core.advance(queue);
-                }
-                if queue.ended < last {
-                    // One waker for each future: the ticket is its own.
-                    match queue.watchers.iter_mut().find(|(watched, _)| *watched == last) {
-                        Some((_, waker)) => waker.clone_from(cx.waker()),
-                        None => queue.watchers.push((last, cx.waker().clone())),
+                core.with_queue(|queue| {
+                    if queue.ended < last {
+                        core.advance(queue);
                     }
-                    return Poll::Pending;
-                }
-                // All of them are asked, so that none leaves an error behind.
-                let outcomes: Vec<_> = tickets.iter().map(|&ticket| queue.outcome(ticket)).collect();
-                Poll::Ready(outcomes.into_iter().collect())
-            }),
+                });
+                core.with_queue(|queue| {
+                    // All of them are asked, so that none leaves an error behind.
+                    queue.look(last, last, cx).map(|()| {
+                        let outcomes: Vec<_> = tickets.iter().map(|&ticket| queue.outcome(ticket)).collect();
+                        outcomes.into_iter().collect()
+                    })
+                })
+            }
         }
     }
 }
@@ -143,6 +139,60 @@ impl fmt::Debug for Collective<'_> {
                 Other::Failed(error) => write!(f, "Collective({error:?})"),
                 Other::Row(_, tickets) => write!(f, "Collective({tickets:?})"),
             },
+        }
+    }
+}
+
+/// Ready when all that a team was in when this was made has ended. It takes nobody's outcome.
+#[must_use = "the team is idle once this is awaited"]
+pub(crate) struct Idle<'a> {
+    pub(super) core: &'a Core,
+    pub(super) ticket: u64,
+    /// Its own among those who watch the queue.
+    pub(super) key: u64,
+}
+
+impl Future for Idle<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
+        let Self { core, ticket, key } = *self;
+        core.with_queue(|queue| {
+            if queue.ended < ticket {
+                core.advance(queue);
+            }
+        });
+        core.with_queue(|queue| queue.look(ticket, key, cx))
+    }
+}
+
+/// Where the outcome of a collective lands, even if that panics.
+pub(super) struct Landing<T> {
+    flight: Arc<Flight<Result<T>>>,
+    call: &'static str,
+    has_landed: bool,
+}
+
+impl<T> Landing<T> {
+    pub(super) fn new(flight: &Arc<Flight<Result<T>>>, call: &'static str) -> Self {
+        Self { flight: Arc::clone(flight), call, has_landed: false }
+    }
+
+    pub(super) fn land(mut self, outcome: Result<T>) {
+        self.has_landed = true;
+        self.flight.land(outcome);
+    }
+}
+
+impl<T> Drop for Landing<T> {
+    fn drop(&mut self) {
+        let call = self.call;
+        if !self.has_landed {
+            // Whoever awaits it is not to wait for ever.
+            self.flight.land(Err(match std::thread::panicking() {
+                true => Error::Panicked { call },
+                false => Error::Finalized { call },
+            }));
         }
     }
 }

@@ -14,6 +14,7 @@ mod running;
 use std::{
     cell::RefCell,
     collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
@@ -25,15 +26,18 @@ use oxshmem_ops::context::ContextHandle;
 use oxshmem_runtime::{
     Error, Result,
     activity::{Activity, Call, Place},
-    biased::{BiasedLock, Guard, this_thread},
+    biased::{BiasedLock, Guard},
     flight::Flight,
     settings::FenceSide,
     turns::{Turns, in_turn},
-    wakes::{Hold, wake},
+    wakes::{Hold, wake_all},
 };
 use oxshmem_spaces::allocation::Allocation;
 
+pub(crate) use self::future::Idle;
+use self::future::Landing;
 pub use self::future::{Collective, Outcome};
+pub(crate) use self::running::Told;
 use self::running::{Begun, Running, Task, Then, Use, begin_sync, stream_begun, takes};
 use tracing::Instrument;
 
@@ -69,8 +73,6 @@ pub(crate) struct Core {
     pauses: AtomicU32,
     /// Somebody wants the queue looked at, and found it locked.
     poked: AtomicBool,
-    /// The thread that polls a task at the front, as [`this_thread`] names it: what the task does may wake this team.
-    polled_by: AtomicUsize,
     pub(crate) registry: Arc<Registry>,
     /// The place of its scratch memory.
     pub(crate) place: usize,
@@ -125,6 +127,8 @@ impl LastWait {
 
 /// The most pauses before the first look: less than a microsecond.
 const MOST_PAUSES: u32 = 24;
+/// Watchers from this number on are no collective's: these wait until a team is idle.
+const IDLE: u64 = 1 << 63;
 /// Where in the place of a [`LastWait`] it says what is left to do then.
 const THEN: usize = 0b11;
 const _: () =
@@ -138,11 +142,17 @@ struct Queue {
     /// The one whose turn it is. Apart from the others, so that it is made in place.
     front: Option<Running>,
     behind: VecDeque<Running>,
-    /// Who to wake when something has ended, by the number of their collective.
+    /// Who to wake when something has ended: the future of that number's collective, or whoever waits until the team is [idle](IDLE).
     watchers: Vec<(u64, Waker)>,
+    /// How many have waited for that.
+    idlers: u64,
+    /// The task at the front is to be polled, as soon as the queue is unlocked; or again, if somebody is at it.
+    due: bool,
     /// Who is to be woken as soon as the queue is unlocked.
     woken: Vec<Waker>,
     buffers: Buffers,
+    /// What the last one in the memory of all PEs was in, for the next.
+    spare: Option<Box<Direct>>,
     /// Where it says what the one at the front waits for.
     noted: Option<Place>,
     /// What was called, for the neighbours.
@@ -170,7 +180,6 @@ impl Core {
             last_wait: LastWait::default(),
             pauses: AtomicU32::new(0),
             poked: AtomicBool::new(false),
-            polled_by: AtomicUsize::new(0),
             registry: Arc::clone(registry),
             place,
             predefined,
@@ -235,7 +244,7 @@ impl Core {
     #[cold]
     fn sync_wide(&self) -> Collective<'_> {
         let group = Arc::clone(&self.group);
-        self.task(Some(Activity::new(Call::Sync)), Signature::named("sync"), async move {
+        self.task(Told::As(Activity::new(Call::Sync)), Signature::named("sync"), async move {
             group.check()?;
             sync_in(&group).await
         })
@@ -309,25 +318,32 @@ impl Core {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
             let used = queue.lend(memory);
-            self.push(queue, Running::Direct(Box::new(direct), used))
+            let direct = match queue.spare.take() {
+                Some(mut spare) => {
+                    *spare = direct;
+                    spare
+                }
+                None => Box::new(direct),
+            };
+            self.push(queue, Running::Direct(direct, used))
         });
         Collective::new(self, ticket)
     }
 
-    /// Any other collective. It owns what it works on. Its signature says what to tell of it if `activity` does not.
+    /// Any other collective. It owns what it works on.
     pub(crate) fn task(
         &self,
-        activity: Option<Activity>,
+        told: Told,
         signature: Signature,
         task: impl Future<Output = Result<()>> + Send + 'static,
     ) -> Collective<'_> {
         if self.group.wide().is_none() {
-            return self.push_task(activity, signature, Box::pin(task));
+            return self.push_task(told, signature, Box::pin(task));
         }
         // In memory of its own at once, as moving it takes longer than that.
         let (group, task) = (Arc::clone(&self.group), Box::pin(task));
         let task = async move { wide::guarded(&group, signature, task).await };
-        self.push_task(activity, signature, Box::pin(task))
+        self.push_task(told, signature, Box::pin(task))
     }
 
     /// Leaves something to a task, when its turn comes, that concerns no other PE. Returns its ticket.
@@ -337,20 +353,20 @@ impl Core {
         signature: Signature,
         task: impl Future<Output = Result<()>> + Send + 'static,
     ) -> u64 {
-        self.enqueue(Some(activity), signature, Box::pin(task))
+        self.enqueue(Told::As(activity), signature, Box::pin(task))
     }
 
-    fn push_task(&self, activity: Option<Activity>, signature: Signature, task: Task) -> Collective<'_> {
-        Collective::new(self, self.enqueue(activity, signature, task))
+    fn push_task(&self, told: Told, signature: Signature, task: Task) -> Collective<'_> {
+        Collective::new(self, self.enqueue(told, signature, task))
     }
 
     /// Appends a task and returns its ticket. The same code for all of them: with the queue's, which is part of it, each
     /// would be a hundred kilobytes in a debug build.
     #[inline(never)]
-    fn enqueue(&self, activity: Option<Activity>, signature: Signature, task: Task) -> u64 {
+    fn enqueue(&self, told: Told, signature: Signature, task: Task) -> u64 {
         self.with_queue(|queue| {
             self.retire(queue);
-            self.push(queue, Running::Task(task, activity, signature))
+            self.push(queue, Running::Task(Some(task), told, signature))
         })
     }
 
@@ -365,12 +381,11 @@ impl Core {
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send + 'static,
     {
-        let flight = Arc::new(Flight::default());
         if let Err(error) = self.check_turn(call) {
-            flight.land(Err(error));
-            return Outcome { flight, core: self.this.clone() };
+            return self.failed_run(error);
         }
-        let landing = Arc::clone(&flight);
+        let flight = Arc::new(Flight::default());
+        let landing = Landing::new(&flight, call);
         let (group, signature) = (Arc::clone(&self.group), Signature::named(call));
         let task = async move {
             let outcome = match group.pe().check(call).and_then(|()| group.check()) {
@@ -389,30 +404,35 @@ impl Core {
         };
         // One span from its turn to its end; nothing while nobody listens at TRACE.
         let task = task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call));
-        drop(self.push_task(Some(activity), signature, Box::pin(task)));
+        drop(self.push_task(Told::As(activity), signature, Box::pin(task)));
         Outcome { flight, core: self.this.clone() }
+    }
+
+    /// One that has failed before its turn came.
+    pub(crate) fn failed_run<T>(&self, error: Error) -> Outcome<T> {
+        let flight = Flight::default();
+        flight.land(Err(error));
+        Outcome { flight: Arc::new(flight), core: self.this.clone() }
     }
 
     /// The blocks of the heap, by number, that the collective at the front uses without owning them.
     pub(crate) fn blocks_in_use(&self) -> Vec<u64> {
-        let queue = self.queue.lock();
-        let blocks = match queue.front.as_ref() {
+        let blocks = self.with_queue(|queue| match queue.front.as_ref() {
             Some(Running::Exchange(_, used) | Running::Stream(_, used) | Running::Direct(_, used)) => {
                 used.blocks
             }
-            _ => return Vec::new(),
-        };
-        self.unlock(queue);
+            Some(Running::Sync(_) | Running::Task(..)) | None => [0; 2],
+        });
         blocks.into_iter().filter_map(|block| block.checked_sub(1)).collect()
     }
 
-    /// Ready when everything that was called on this team before has ended.
-    pub(crate) fn idle(&self) -> Collective<'_> {
-        let ticket = self.with_queue(|queue| {
+    /// Ready when everything that was called on this team before has ended, well or not.
+    pub(crate) fn idle(&self) -> Idle<'_> {
+        self.with_queue(|queue| {
             self.retire(queue);
-            queue.ended + queue.len()
-        });
-        Collective::new(self, ticket)
+            queue.idlers += 1;
+            Idle { core: self, ticket: queue.ended + queue.len(), key: IDLE + queue.idlers }
+        })
     }
 
     /// Removes a sync whose future has seen the end of it.
@@ -507,7 +527,8 @@ impl Core {
         }
     }
 
-    /// Runs the queue as far as it goes. Whoever is set free by the way is woken when it is unlocked.
+    /// Runs the queue as far as it goes without polling a task. Whoever is set free by the way is woken when it is unlocked, and
+    /// then a task at the front is polled too.
     fn advance(&self, queue: &mut Queue) {
         let hold = Hold::begin();
         self.run_steps(queue);
@@ -528,15 +549,10 @@ impl Core {
                 Some(Running::Exchange(exchange, _)) => exchange.poll(&self.group, buffers, waker),
                 Some(Running::Stream(stream, _)) => stream.poll(&self.group, waker),
                 Some(Running::Direct(direct, _)) => direct.poll(&self.group, buffers, waker),
-                Some(Running::Task(task, ..)) => {
-                    // Relaxed: only this thread looks for its own name.
-                    self.polled_by.store(this_thread(), Ordering::Relaxed);
-                    let outcome = task.as_mut().poll(&mut TaskContext::from_waker(&waker()));
-                    self.polled_by.store(0, Ordering::Relaxed);
-                    if !self.in_process && self.poked.swap(false, Ordering::Relaxed) && outcome.is_pending() {
-                        continue;
-                    }
-                    outcome
+                // What it does may come back to this very team, which must not be locked then.
+                Some(Running::Task(..)) => {
+                    queue.due = true;
+                    return;
                 }
             };
             match outcome {
@@ -558,7 +574,8 @@ impl Core {
             && let Some(front) = queue.front.as_ref()
         {
             let activity = front.activity(&self.group, queue.ended + 1);
-            queue.noted = Some(self.group.pe().board().put(&activity));
+            queue.noted =
+                Some(activity.map_or(Place::NONE, |activity| self.group.pe().board().put(&activity)));
             return queue.ledger.compare(&self.group, queue.ended + 1, front.signature());
         }
         false
@@ -616,13 +633,16 @@ impl Core {
     }
 
     #[inline(always)]
-    fn unlock(&self, mut queue: Guard<'_, Queue>) {
+    fn unlock<'a>(&'a self, mut queue: Guard<'a, Queue>) {
+        if queue.due {
+            queue = self.poll_task(queue);
+        }
         if queue.woken.is_empty() {
             drop(queue);
         } else {
             let woken = std::mem::take(&mut queue.woken);
             drop(queue);
-            woken.into_iter().for_each(wake);
+            wake_all(woken);
         }
         if self.in_process {
             // With the fence in `poke`: either we see the poke, or who poked finds the queue unlocked.
@@ -631,6 +651,61 @@ impl Core {
                 self.poke();
             }
         }
+    }
+
+    /// Polls the task at the front, with the queue unlocked meanwhile: what a task does, and what is dropped with it, may be another
+    /// call on this team. Whoever wants it polled while somebody is at it leaves that to them.
+    #[cold]
+    #[inline(never)]
+    fn poll_task<'a>(&'a self, mut queue: Guard<'a, Queue>) -> Guard<'a, Queue> {
+        let waker = self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
+        while queue.due {
+            let Some(Running::Task(place, ..)) = &mut queue.front else {
+                queue.due = false;
+                break;
+            };
+            // Somebody is at it.
+            let Some(mut task) = place.take() else { break };
+            queue.due = false;
+            let number = queue.ended;
+            drop(queue);
+
+            let hold = Hold::begin();
+            let polled =
+                catch_unwind(AssertUnwindSafe(|| task.as_mut().poll(&mut TaskContext::from_waker(&waker))));
+            let (outcome, task) = match polled {
+                Ok(Poll::Pending) => (Poll::Pending, Some(task)),
+                over => {
+                    // It may drop the last handle of a team.
+                    let dropped = catch_unwind(AssertUnwindSafe(|| drop(task)));
+                    let ended = over.ok().filter(|_| dropped.is_ok());
+                    // Whoever waits for it has been told of a panic by its end.
+                    (ended.unwrap_or(Poll::Ready(Err(Error::Panicked { call: "a collective" }))), None)
+                }
+            };
+            let mut woken = hold.end();
+
+            queue = self.queue.lock();
+            debug_assert_eq!(queue.ended, number, "it is at the front until it ends");
+            queue.woken.append(&mut woken);
+            match outcome {
+                Poll::Pending => {
+                    if let Some(Running::Task(place, ..)) = &mut queue.front {
+                        *place = task;
+                    }
+                    // Unless it is to be polled again at once.
+                    if !queue.due && self.note(&mut queue) {
+                        queue.due = true;
+                    }
+                }
+                Poll::Ready(outcome) => {
+                    queue.due = false;
+                    queue.end(&self.group, outcome);
+                    self.advance(&mut queue);
+                }
+            }
+        }
+        queue
     }
 
     /// Runs the queue, unless somebody is at it, perhaps this very thread, who then does so again.
@@ -702,7 +777,9 @@ impl Queue {
         {
             self.ledger.remember(self.ended + 1, front.signature());
         }
-        self.front = None;
+        if let Some(Running::Direct(over, _)) = self.front.take() {
+            self.spare = Some(over);
+        }
         if !self.behind.is_empty() {
             self.front = self.behind.pop_front();
         }
@@ -720,6 +797,23 @@ impl Queue {
         if !self.watchers.is_empty() {
             self.woken.extend(self.watchers.drain(..).map(|(_, waker)| waker));
         }
+    }
+
+    /// Whether so many have ended. If not, the waker is woken when one has; it replaces an older one with that key.
+    fn look(&mut self, ticket: u64, key: u64, cx: &TaskContext<'_>) -> Poll<()> {
+        if self.ended >= ticket {
+            return Poll::Ready(());
+        }
+        match self.watchers.iter_mut().find(|(watched, _)| *watched == key) {
+            Some((_, waker)) => waker.clone_from(cx.waker()),
+            None => self.watchers.push((key, cx.waker().clone())),
+        }
+        Poll::Pending
+    }
+
+    /// The same for the future of the collective with that ticket, which is its own: with its outcome.
+    fn poll(&mut self, ticket: u64, cx: &TaskContext<'_>) -> Poll<Result<()>> {
+        self.look(ticket, ticket, cx).map(|()| self.outcome(ticket))
     }
 
     /// The outcome of a collective that has ended.
@@ -741,12 +835,7 @@ impl Queue {
 impl Wake for Core {
     fn wake(self: Arc<Self>) {
         if !self.in_process {
-            if self.polled_by.load(Ordering::Relaxed) == this_thread() {
-                // From inside of the task at the front, which is looked at again right after.
-                self.poked.store(true, Ordering::Relaxed);
-            } else {
-                self.with_queue(|queue| self.advance(queue));
-            }
+            self.with_queue(|queue| self.advance(queue));
             return;
         }
         // A step of one PE wakes the next PE within this very call.

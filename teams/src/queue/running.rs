@@ -24,8 +24,18 @@ pub(super) enum Running {
     Stream(Stream, Use),
     /// Boxed, so that it does not make the small ones larger, which are moved when they are called.
     Direct(Box<Direct>, Use),
-    /// With what to tell of it, where its signature does not say that.
-    Task(Task, Option<Activity>, Signature),
+    /// Whoever polls it has taken it.
+    Task(Option<Task>, Told, Signature),
+}
+
+/// What is told of a task to those who ask what this PE is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Told {
+    /// What its signature says.
+    Signed,
+    As(Activity),
+    /// Nothing: the program has not called it, and does not wait for it.
+    Nothing,
 }
 
 /// A collective that owns what it works on.
@@ -120,17 +130,19 @@ impl Running {
     }
 
     /// What to tell those who ask what this PE is in.
-    pub(super) fn activity(&self, group: &Group, number: u64) -> Activity {
+    pub(super) fn activity(&self, group: &Group, number: u64) -> Option<Activity> {
         let activity = match self {
             Self::Sync(_) => Activity::new(Call::Sync),
             Self::Exchange(exchange, _) => exchange.signature().activity(),
             Self::Stream(stream, _) => stream.signature().activity(),
             Self::Direct(direct, _) => direct.signature().activity(),
-            Self::Task(_, activity, signature) => activity.unwrap_or_else(|| signature.activity()),
+            Self::Task(_, Told::Signed, signature) => signature.activity(),
+            Self::Task(_, Told::As(activity), _) => *activity,
+            Self::Task(_, Told::Nothing, _) => return None,
         };
         let mut named = Activity::collective(activity.call, group.id, number);
         named.args = activity.args;
-        named
+        Some(named)
     }
 
     pub(super) fn signature(&self) -> Signature {

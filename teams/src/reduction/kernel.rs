@@ -258,6 +258,7 @@ impl Kernel {
             match (sources, self.fused) {
                 ([], _) => panic!("a reduction of nothing"),
                 ([source], _) => copy::copy(out, *source, n * self.size()),
+                ([a, b], Some(fused)) => (fused.two)(out, *a, *b, n),
                 (_, Some(fused)) => (fused.many)(out, sources.as_ptr(), sources.len(), n),
                 (_, None) => self.blockwise(out, sources, n),
             }

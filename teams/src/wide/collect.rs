@@ -15,7 +15,7 @@ use super::{
 use crate::{
     broadcast::broadcast_here,
     choice::{Relay, rounds},
-    direct::{self, CARRIED, Direct, Work},
+    direct::{self, CARRIED, Direct, Said, Work, check_room, lengths_of},
     group::Group,
     signature::Signature,
     span::Span,
@@ -47,16 +47,13 @@ impl Wide {
             Relay::Rounds => (CARGO / self.n_hosts()).min(CARRIED),
             Relay::Ring => 0,
         };
-        let Told { lengths, blocks: told } = Box::pin(self.tell(group, signature, source, carried)).await?;
+        let Told { said, blocks: told } =
+            Box::pin(self.tell(group, signature, [source, dest], carried)).await?;
+        let dest = dest.part(0..check_room(group, signature, dest, size, &said)?);
         let mut starts = vec![0];
-        for len in lengths {
+        for len in lengths_of(&said) {
             starts.push(starts[starts.len() - 1] + len);
         }
-        let total = starts[starts.len() - 1];
-        if total > dest.len() {
-            return Err(Direct::too_short(signature, total, dest, size));
-        }
-        let dest = dest.part(0..total);
         let blocks = Blocks { wide: self, starts: &starts, dest };
         if (0..self.n_hosts()).any(|party| blocks.len(party) > carried) {
             return Box::pin(self.gather(group, signature, [source, dest], starts)).await;
@@ -71,45 +68,50 @@ impl Wide {
         spread(group, signature, 0, [dest, dest], true).await
     }
 
-    /// Tells all PEs of the team how much each of them gives, and the leaders what hosts give that give up to `carried` bytes.
-    async fn tell(&self, group: &Group, signature: Signature, source: Span, carried: usize) -> Result<Told> {
+    /// Tells all PEs of the team what each of them [says](Said), and the leaders what hosts give that give up to `carried` bytes.
+    async fn tell(
+        &self,
+        group: &Group,
+        signature: Signature,
+        spans: [Span; 2],
+        carried: usize,
+    ) -> Result<Told> {
         let wire = self.wire(group);
-        let (here, mine) = direct::lengths(group, signature, source, carried).await?;
+        let (here, mine) = direct::lengths(group, signature, spans, carried).await?;
         if group.me() > 0 {
             let all = broadcast_here(group, None, 0).await?;
-            return Ok(Told { lengths: words(&all).collect(), blocks: Vec::new() });
+            return Ok(Told { said: said_in(&all).collect(), blocks: Vec::new() });
         }
-        let mut block = Buffer::any(here.len() * WORD + mine.as_ref().map_or(0, Vec::len));
-        let (head, given) = block.split_at_mut(here.len() * WORD);
-        for (to, len) in head.chunks_exact_mut(WORD).zip(here) {
-            to.copy_from_slice(&(len as u64).to_ne_bytes());
-        }
+        let head = bytemuck::cast_slice(&here);
+        let mut block = Buffer::any(head.len() + mine.as_ref().map_or(0, Vec::len));
+        let (to, given) = block.split_at_mut(head.len());
+        to.copy_from_slice(head);
         given.copy_from_slice(&mine.unwrap_or_default());
-        let head = |party: usize| self.parties.of(party).n() * WORD;
+        let head = |party: usize| self.parties.of(party).n() * SAID;
         let sizes = Sizes {
             of: |party: usize| head(party)..head(party) + carried + 1,
             first: |party: usize, bytes: &[u8]| {
-                let total: usize = words(bytes.get(..head(party))?).sum();
+                let lengths = said_in(bytes.get(..head(party))?).map(|[len, _]| len as usize);
+                let total = lengths.fold(0, usize::saturating_add);
                 Some(head(party) + if total <= carried { total } else { 0 })
             },
         };
         let blocks = bruck_of(&wire, block, sizes, |party| self.leader(party)).await?;
-        let mut lengths = vec![0; self.members.n()];
+        let mut all: Vec<Said> = vec![[0; 2]; self.members.n()];
         for (pes, block) in self.parties.iter().zip(&blocks) {
-            for (pe, len) in pes.iter().zip(words(block)) {
-                lengths[pe] = len;
+            for (pe, said) in pes.iter().zip(said_in(block)) {
+                all[pe] = said;
             }
         }
         if group.n() > 1 {
-            let all: Vec<u64> = lengths.iter().map(|&len| len as u64).collect();
             broadcast_here(group, Some(bytemuck::cast_slice(&all).to_vec()), 0).await?;
         }
-        Ok(Told { lengths, blocks })
+        Ok(Told { said: all, blocks })
     }
 
     /// What a host gives, behind its lengths.
     fn given<'a>(&self, party: usize, block: &'a [u8]) -> &'a [u8] {
-        &block[self.parties.of(party).n() * WORD..]
+        &block[self.parties.of(party).n() * SAID..]
     }
 
     /// PE i's `source` comes to `dest` of all PEs, from `starts[i]` to `starts[i + 1]`.
@@ -220,17 +222,18 @@ impl Blocks<'_> {
 
 /// What PEs have told each other.
 struct Told {
-    /// How many bytes every PE of the team gives, in its order.
-    lengths: Vec<usize>,
-    /// Of every host the same, in its order, and what they are, if that is little. For leaders only.
+    /// What every PE of the team says, in its order.
+    said: Vec<Said>,
+    /// Of every host the same, in its order, and what it gives, if that is little. For leaders only.
     blocks: Vec<Buffer>,
 }
 
-/// Bytes of a length.
-const WORD: usize = size_of::<u64>();
+/// Bytes of what a PE says.
+const SAID: usize = size_of::<Said>();
 
-fn words(bytes: &[u8]) -> impl Iterator<Item = usize> {
-    bytes.as_chunks().0.iter().map(|&word| u64::from_ne_bytes(word) as usize)
+/// What PEs say, in bytes that may not be aligned.
+fn said_in(bytes: &[u8]) -> impl Iterator<Item = Said> {
+    bytes.as_chunks::<SAID>().0.iter().map(|said| bytemuck::pod_read_unaligned(said))
 }
 
 /// How long the blocks of hosts are.

@@ -11,7 +11,7 @@ impl Wide {
     }
 
     /// The same for a call that has nothing else to do.
-    pub(super) async fn sync_for(&self, group: &Group, signature: Signature) -> Result<()> {
+    pub(crate) async fn sync_for(&self, group: &Group, signature: Signature) -> Result<()> {
         let wire = self.wire(group);
         gathered(group, signature).await?;
         if group.me() == 0 {

@@ -1,0 +1,157 @@
+//! What collectives of a team may do to that very team: call it, drop it, allocate, wait until it is idle, or panic.
+
+mod common;
+
+use std::{sync::Arc, time::Duration};
+
+use common::{cluster, is_pending, pe_counts, refused, settings, soon, time_limit};
+use oxshmem::{Error, LocalCluster, Result, prelude::*};
+use oxshmem_teams::sync::sync_in;
+use tokio::time::sleep;
+
+/// A team of all PEs that is not the world.
+async fn all_of(world: &World) -> Result<Team> {
+    let team = world.team().split_strided(0, 1, world.n_pes()).await?;
+    Ok(team.expect("all are in it"))
+}
+
+#[test]
+fn finalize_and_a_future_may_wait_for_the_same_collective() {
+    let _limit = time_limit(60);
+    for first in [true, false] {
+        let done = LocalCluster::run(2, |world| async move {
+            let team = all_of(&world).await?;
+            world.barrier_all().await?;
+            if world.my_pe() == 1 {
+                sleep(Duration::from_millis(60)).await;
+                soon("the sync of who is late", team.sync()).await?;
+                return soon("its finalize", world.finalize()).await;
+            }
+            // Both wait for the same, one of them first.
+            let waits = |late: bool| Duration::from_millis(if late { 20 } else { 0 });
+            let sync = tokio::spawn({
+                let team = team.clone();
+                async move {
+                    let sync = team.sync();
+                    sleep(waits(!first)).await;
+                    sync.await
+                }
+            });
+            sleep(waits(first)).await;
+            soon("finalize", world.finalize()).await?;
+            soon("the sync", sync).await.expect("it does not panic")
+        });
+        done.unwrap_or_else(|e| panic!("the future first: {first}: {e}"));
+    }
+}
+
+#[test]
+fn finalize_leaves_errors_to_those_who_called() {
+    let _limit = time_limit(60);
+    let done = LocalCluster::run(2, |world| async move {
+        let team = all_of(&world).await?;
+        let (to, from) = (world.alloc::<u64>(4).await?, world.alloc::<u64>(4).await?);
+        let collect = team.collect(to.slice(..3), from.slice(..2));
+        soon("finalize", world.finalize()).await?;
+        let error = refused(collect.await);
+        assert!(matches!(error, Error::LengthMismatch { .. }), "{error}");
+        Ok(())
+    });
+    done.unwrap();
+}
+
+#[test]
+fn the_last_handle_may_be_dropped_by_what_runs_on_the_team() {
+    let _limit = time_limit(60);
+    for n in pe_counts() {
+        let done = cluster(n, settings(), |world| async move {
+            for _ in 0..20 {
+                let team = all_of(&world).await?;
+                let (last, context) = (team.clone(), team.create_context(ContextOptions::new())?);
+                let run = team.run("let go", move |group| async move {
+                    sync_in(&group).await?;
+                    drop((last, context));
+                    sync_in(&group).await
+                });
+                drop(team);
+                soon("what runs on the team", run).await?;
+            }
+            // The places are free again.
+            soon("a split", all_of(&world)).await.map(drop)
+        });
+        done.unwrap_or_else(|e| panic!("{n} PEs: {e}"));
+    }
+}
+
+#[test]
+fn what_runs_on_a_team_may_allocate_and_call_it_and_the_world() {
+    let _limit = time_limit(60);
+    for n in pe_counts() {
+        let done = cluster(n, settings(), |world| async move {
+            let team = all_of(&world).await?;
+            let called = Arc::new(team.clone());
+            let inside = world.clone();
+            let run = team.run("allocate", move |group| async move {
+                sync_in(&group).await?;
+                let words = inside.alloc_zeroed::<u64>(2).await?;
+                // Its turn comes after this one.
+                drop(called.sync());
+                words.at(0).store(1);
+                inside.team().sum_reduce(words.slice(1..), words.slice(..1)).await?;
+                let sum = words.at(1).load();
+                inside.free(words).await?;
+                Ok(sum)
+            });
+            assert_eq!(soon("what runs on the team", run).await?, n as u64);
+            soon("a sync", team.sync()).await
+        });
+        done.unwrap_or_else(|e| panic!("{n} PEs: {e}"));
+    }
+}
+
+#[test]
+fn collectives_of_one_team_and_allocations_do_not_keep_each_other_waiting() {
+    let _limit = time_limit(60);
+    let done = cluster(2, settings(), |world| async move {
+        let team = all_of(&world).await?;
+        let syncs = tokio::spawn(async move {
+            for _ in 0..3000 {
+                soon("a sync", team.sync()).await?;
+            }
+            Ok(())
+        });
+        for _ in 0..1000 {
+            let words = soon("alloc", world.alloc::<u64>(1)).await?;
+            soon("free", world.free(words)).await?;
+        }
+        syncs.await.expect("it does not panic")
+    });
+    done.unwrap();
+}
+
+#[test]
+fn a_panic_in_what_runs_on_a_team_is_its_own_error_and_nobody_elses() {
+    let _limit = time_limit(60);
+    let done = cluster(3, settings(), |world| async move {
+        let team = all_of(&world).await?;
+        let other = all_of(&world).await?;
+        let run = team.run("fall over", |group| async move {
+            sync_in(&group).await?;
+            if group.my_pe() == 1 {
+                panic!("the parser is out of its depth");
+            }
+            Ok(7)
+        });
+        let outcome = soon("what panics on one PE", run).await;
+        match world.my_pe() {
+            1 => assert!(matches!(refused(outcome), Error::Panicked { call: "fall over" })),
+            _ => assert_eq!(outcome?, 7),
+        }
+        // This team goes on, and so do others.
+        soon("the team's next sync", team.sync()).await?;
+        soon("another team's", other.sync()).await?;
+        assert!(!is_pending(&mut team.run("next", |_| async { Ok(()) })).await);
+        Ok(())
+    });
+    done.unwrap();
+}
