@@ -398,3 +398,47 @@ fn processes_do_not_wait_for_a_lock_whose_holder_is_gone() {
     });
     assert_ne!(ended.status, 0);
 }
+
+/// Panics when it is woken.
+struct Falls;
+
+impl std::task::Wake for Falls {
+    fn wake(self: Arc<Self>) {
+        panic!("whoever waited is out of memory");
+    }
+}
+
+#[test]
+fn who_panics_when_it_gets_the_lock_keeps_it_from_nobody() {
+    let _limit = time_limit(60);
+    on_pes(settings(), |world| async move {
+        let word = world.alloc_zeroed::<u64>(1).await?;
+        let (lock, behind) = (Lock::new(world.context(), word.at(0))?, word.clone());
+        for _ in 0..10 {
+            let guard = soon("the lock", lock.lock()).await?;
+            let waker = std::task::Waker::from(Arc::new(Falls));
+            let mut falls = Box::pin(lock.lock());
+            assert!(falls.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
+            let next = tokio::spawn({
+                let (world, word) = (world.clone(), behind.clone());
+                async move {
+                    let lock = Lock::new(world.context(), word.at(0))?;
+                    soon("the lock behind who panics", lock.lock()).await?.unlock().await
+                }
+            });
+            tokio::task::yield_now().await;
+            // Whoever wakes it has the panic, on this PE or on another.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(guard)));
+            while !falls
+                .as_mut()
+                .poll(&mut std::task::Context::from_waker(std::task::Waker::noop()))
+                .is_ready()
+            {
+                tokio::task::yield_now().await;
+            }
+            drop(falls);
+            next.await.expect("it does not panic")?;
+        }
+        Ok(())
+    });
+}

@@ -155,3 +155,72 @@ fn a_panic_in_what_runs_on_a_team_is_its_own_error_and_nobody_elses() {
     });
     done.unwrap();
 }
+
+#[test]
+fn a_task_that_wakes_itself_or_looks_at_its_own_team_keeps_nobody_from_their_turn() {
+    let _limit = time_limit(60);
+    for own in [true, false] {
+        let done = cluster(1, settings(), |world| async move {
+            let team = world.team().split_strided(0, 1, 1).await?.expect("it is in it");
+            let called = team.clone();
+            let flag = Arc::new(std::sync::atomic::AtomicBool::new(false));
+            let seen = Arc::clone(&flag);
+            let run = team.run("yield", move |_| async move {
+                // Whoever has called this awaits it by then.
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                let sync = called.sync();
+                let mut sync = std::pin::pin!(sync);
+                std::future::poll_fn(|cx| {
+                    if own {
+                        assert!(sync.as_mut().poll(cx).is_pending(), "its turn comes after this one");
+                    }
+                    match seen.load(std::sync::atomic::Ordering::Relaxed) {
+                        true => std::task::Poll::Ready(()),
+                        false => {
+                            cx.waker().wake_by_ref();
+                            std::task::Poll::Pending
+                        }
+                    }
+                })
+                .await;
+                Ok(())
+            });
+            let others = async {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                flag.store(true, std::sync::atomic::Ordering::Relaxed);
+                Ok(())
+            };
+            tokio::try_join!(soon("what yields", run), others).map(drop)
+        });
+        done.unwrap_or_else(|e| panic!("it looks at its own team: {own}: {e}"));
+    }
+}
+
+#[test]
+fn a_call_that_one_pe_refuses_and_no_other_waits_for_keeps_nobody_from_finalize() {
+    let _limit = time_limit(60);
+    for n in [2, 3] {
+        for dropped in [true, false] {
+            let kept = Arc::new(std::sync::Mutex::new(Vec::new()));
+            let done = cluster(n, settings(), |world| {
+                let kept = Arc::clone(&kept);
+                async move {
+                    let team = all_of(&world).await?;
+                    let words = world.alloc_zeroed::<u64>(2).await?;
+                    let (to, from) = (words.slice(..1), words.slice(1..));
+                    match world.my_pe() {
+                        // Too short, and over before others come to it.
+                        0 => team.broadcast(to, from, 0).await?,
+                        1 => drop(refused(team.broadcast(&words, from, 0).await)),
+                        _ => {}
+                    }
+                    if world.my_pe() == 0 || !dropped {
+                        kept.lock().unwrap().push(team);
+                    }
+                    Ok(())
+                }
+            });
+            done.unwrap_or_else(|e| panic!("{n} PEs, dropped: {dropped}: {e}"));
+        }
+    }
+}

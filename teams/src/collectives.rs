@@ -284,7 +284,7 @@ impl Team {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if `dest` is shorter than all together, when all have said how much they give. If that is so on some PEs
-    /// only, the others have [`Error::CollectiveMismatch`], and nothing is written. Otherwise those of [`sum_reduce`](Self::sum_reduce), where
+    /// only, the others have [`Error::CollectiveMismatch`], those may too, and nothing is written. Otherwise those of [`sum_reduce`](Self::sum_reduce), where
     /// lengths may differ.
     ///
     /// ```

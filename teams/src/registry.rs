@@ -50,9 +50,11 @@ impl Registry {
         state.teams.push(Arc::downgrade(team));
     }
 
-    /// A number for a team that is greater than those of all that this PE has helped to make.
+    /// A number for a team that is greater than those of all that this PE has helped to make, or is about to.
     pub(crate) fn next_number(&self) -> u64 {
-        self.state().last + 1
+        let mut state = self.state();
+        state.last += 1;
+        state.last
     }
 
     /// A team has that number, which is no less than this PE's [next](Self::next_number).

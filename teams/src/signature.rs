@@ -167,6 +167,11 @@ impl Signature {
         Self { what: Call::Refused as u64 | (call as u64) << ROOT_BIT, len: 0 }
     }
 
+    /// Whether it is such a call.
+    pub(crate) fn is_refused(self) -> bool {
+        self.is(Call::Refused)
+    }
+
     /// Whether it may end on a PE before others have begun it.
     pub(crate) fn is_broadcast(self) -> bool {
         self.is(Call::Broadcast) || self.is(Call::Bytes)

@@ -240,8 +240,8 @@ fn is_in_one<const N: usize>(group: &Group, teams: &[Option<(Members, TeamConfig
 }
 
 /// What names a team to its PEs: its first PE, a number that is greater than that of every team before with one of the PEs that have
-/// made it, and its place. Of two teams with a PE in common none has the other's, whether they are there at the same time or not, until
-/// the number has come to 2²⁸.
+/// made it, and its place. Teams with a PE in common differ in it if they are there at the same time, as their places do, and if one was
+/// made after the other, until the number has come to 2²⁸.
 pub(crate) fn id(members: &Members, number: u64, place: usize) -> u64 {
     const NUMBER_BITS: u32 = 28;
     const PLACE_BITS: u32 = 16;

@@ -75,6 +75,8 @@ struct State {
     left: u64,
     leaving: Vec<Waker>,
     failure: Option<String>,
+    /// Who is to be woken when the machine has been polled.
+    woken: Vec<Waker>,
     wait: ToldWait,
 }
 
@@ -274,10 +276,13 @@ impl Local {
                 let _ = machine.as_mut().poll(&mut TaskContext::from_waker(&waker));
             }
             match self.pokes.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return,
+                Ok(_) => break,
                 Err(more) => seen = more,
             }
         }
+        // Not before, as one of them may panic, and the machine must go on.
+        let woken = std::mem::take(&mut self.seat.state().woken);
+        wake_all(woken);
     }
 }
 
@@ -378,41 +383,35 @@ impl Seat {
 
     /// A move has ended.
     fn arrive(&self, moved: Result<Moved>) {
-        let woken: Vec<Waker> = {
-            let mut state = self.state();
-            match moved {
-                Ok(Moved::In) => match state.waiters.pop_front() {
-                    Some(waiter) => {
-                        state.place = Place::In(Holder::Ticket(waiter.ticket));
-                        vec![waiter.waker]
-                    }
-                    // All have gone away.
-                    None => {
-                        state.release = Some(None);
-                        Vec::new()
-                    }
-                },
-                Ok(Moved::Refused) => {
-                    state.place = Place::Out;
-                    // It may have gone away, and another have come.
-                    let tried = state.waiters.front().is_some_and(|first| first.tries);
-                    let refused = if tried { state.waiters.pop_front() } else { None };
-                    refused.map(|waiter| waiter.waker).into_iter().collect()
+        let mut state = self.state();
+        let state = &mut *state;
+        match moved {
+            Ok(Moved::In) => match state.waiters.pop_front() {
+                Some(waiter) => {
+                    state.place = Place::In(Holder::Ticket(waiter.ticket));
+                    state.woken.push(waiter.waker);
                 }
-                Ok(Moved::Out) => {
-                    state.place = Place::Out;
-                    state.left += 1;
-                    std::mem::take(&mut state.leaving)
-                }
-                Err(error) => {
-                    state.failure = Some(error.to_string());
-                    let waiters = std::mem::take(&mut state.waiters);
-                    let leaving = std::mem::take(&mut state.leaving);
-                    waiters.into_iter().map(|waiter| waiter.waker).chain(leaving).collect()
-                }
+                // All have gone away.
+                None => state.release = Some(None),
+            },
+            Ok(Moved::Refused) => {
+                state.place = Place::Out;
+                // It may have gone away, and another have come.
+                let tried = state.waiters.front().is_some_and(|first| first.tries);
+                let refused = if tried { state.waiters.pop_front() } else { None };
+                state.woken.extend(refused.map(|waiter| waiter.waker));
             }
-        };
-        wake_all(woken);
+            Ok(Moved::Out) => {
+                state.place = Place::Out;
+                state.left += 1;
+                state.woken.append(&mut state.leaving);
+            }
+            Err(error) => {
+                state.failure = Some(error.to_string());
+                state.woken.extend(state.waiters.drain(..).map(|waiter| waiter.waker));
+                state.woken.append(&mut state.leaving);
+            }
+        }
     }
 
     /// The machine is about to wait for the lock. What is said of it has no place that would be the wait's own.
@@ -446,6 +445,7 @@ impl State {
             left: 0,
             leaving: Vec::new(),
             failure: None,
+            woken: Vec::new(),
             wait: ToldWait::default(),
         }
     }

@@ -166,7 +166,7 @@ impl Future for Idle<'_> {
     }
 }
 
-/// Where the outcome of a collective lands, even if that panics.
+/// Where the outcome of a collective lands, even if it never ends.
 pub(super) struct Landing<T> {
     flight: Arc<Flight<Result<T>>>,
     call: &'static str,
@@ -186,13 +186,9 @@ impl<T> Landing<T> {
 
 impl<T> Drop for Landing<T> {
     fn drop(&mut self) {
-        let call = self.call;
         if !self.has_landed {
-            // Whoever awaits it is not to wait for ever.
-            self.flight.land(Err(match std::thread::panicking() {
-                true => Error::Panicked { call },
-                false => Error::Finalized { call },
-            }));
+            // The team is no more. Whoever awaits it is not to wait for ever.
+            self.flight.land(Err(Error::Finalized { call: self.call }));
         }
     }
 }
@@ -213,6 +209,8 @@ impl<T> Drop for Landing<T> {
 pub struct Outcome<T> {
     pub(super) flight: Arc<Flight<Result<T>>>,
     pub(super) core: Weak<Core>,
+    /// The ticket of the task.
+    pub(super) ticket: u64,
 }
 
 impl<T> Future for Outcome<T> {
@@ -225,6 +223,8 @@ impl<T> Future for Outcome<T> {
             && let Some(mut queue) = core.queue.try_lock()
         {
             core.advance(&mut queue);
+            // Woken too if the task is to be polled by who awaits it.
+            let _ = queue.look(self.ticket, self.ticket, cx);
             core.unlock(queue);
         }
         self.flight.poll(cx)

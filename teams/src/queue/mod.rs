@@ -14,7 +14,9 @@ mod running;
 use std::{
     cell::RefCell,
     collections::VecDeque,
+    future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
     sync::{
         Arc, Mutex, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
@@ -26,7 +28,7 @@ use oxshmem_ops::context::ContextHandle;
 use oxshmem_runtime::{
     Error, Result,
     activity::{Activity, Call, Place},
-    biased::{BiasedLock, Guard},
+    biased::{BiasedLock, Guard, this_thread},
     flight::Flight,
     settings::FenceSide,
     turns::{Turns, in_turn},
@@ -73,6 +75,9 @@ pub(crate) struct Core {
     pauses: AtomicU32,
     /// Somebody wants the queue looked at, and found it locked.
     poked: AtomicBool,
+    /// The thread that polls the task at the front, as [`this_thread`] names it, and whether the task wakes itself meanwhile.
+    polled_by: AtomicUsize,
+    wakes_itself: AtomicBool,
     pub(crate) registry: Arc<Registry>,
     /// The place of its scratch memory.
     pub(crate) place: usize,
@@ -125,6 +130,8 @@ impl LastWait {
     }
 }
 
+/// How often in a row a task that wakes itself is polled before whoever watches for its end is asked to do so.
+const MOST_BY_ITSELF: u32 = 16;
 /// The most pauses before the first look: less than a microsecond.
 const MOST_PAUSES: u32 = 24;
 /// Watchers from this number on are no collective's: these wait until a team is idle.
@@ -180,6 +187,8 @@ impl Core {
             last_wait: LastWait::default(),
             pauses: AtomicU32::new(0),
             poked: AtomicBool::new(false),
+            polled_by: AtomicUsize::new(0),
+            wakes_itself: AtomicBool::new(false),
             registry: Arc::clone(registry),
             place,
             predefined,
@@ -388,31 +397,37 @@ impl Core {
         let landing = Landing::new(&flight, call);
         let (group, signature) = (Arc::clone(&self.group), Signature::named(call));
         let task = async move {
-            let outcome = match group.pe().check(call).and_then(|()| group.check()) {
-                Ok(()) if group.wide().is_some() => {
-                    let begin = || async {
-                        group.check()?;
-                        collective(Arc::clone(&group)).await
-                    };
-                    wide::guarded(&group, signature, Box::pin(begin())).await
+            let whole = async {
+                group.pe().check(call)?;
+                group.check()?;
+                if group.wide().is_none() {
+                    return collective(Arc::clone(&group)).await;
                 }
-                Ok(()) => collective(group).await,
-                Err(error) => Err(error),
+                let begin = || async {
+                    group.check()?;
+                    collective(Arc::clone(&group)).await
+                };
+                wide::guarded(&group, signature, Box::pin(begin())).await
             };
-            landing.land(outcome);
+            let mut whole = pin!(whole);
+            let outcome = poll_fn(|cx| {
+                let polled = catch_unwind(AssertUnwindSafe(|| whole.as_mut().poll(cx)));
+                polled.unwrap_or(Poll::Ready(Err(Error::Panicked { call })))
+            });
+            landing.land(outcome.await);
             Ok(())
         };
         // One span from its turn to its end; nothing while nobody listens at TRACE.
         let task = task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call));
-        drop(self.push_task(Told::As(activity), signature, Box::pin(task)));
-        Outcome { flight, core: self.this.clone() }
+        let ticket = self.enqueue(Told::As(activity), signature, Box::pin(task));
+        Outcome { flight, core: self.this.clone(), ticket }
     }
 
     /// One that has failed before its turn came.
     pub(crate) fn failed_run<T>(&self, error: Error) -> Outcome<T> {
         let flight = Flight::default();
         flight.land(Err(error));
-        Outcome { flight: Arc::new(flight), core: self.this.clone() }
+        Outcome { flight: Arc::new(flight), core: self.this.clone(), ticket: 0 }
     }
 
     /// The blocks of the heap, by number, that the collective at the front uses without owning them.
@@ -426,12 +441,15 @@ impl Core {
         blocks.into_iter().filter_map(|block| block.checked_sub(1)).collect()
     }
 
-    /// Ready when everything that was called on this team before has ended, well or not.
+    /// Ready when everything that was called on this team before has ended, well or not. What goes on behind all calls of the program is
+    /// not waited for, as others may never come to it.
     pub(crate) fn idle(&self) -> Idle<'_> {
         self.with_queue(|queue| {
             self.retire(queue);
             queue.idlers += 1;
-            Idle { core: self, ticket: queue.ended + queue.len(), key: IDLE + queue.idlers }
+            let running = queue.front.iter().chain(&queue.behind).rev();
+            let called = queue.len() - running.take_while(|running| running.is_background()).count() as u64;
+            Idle { core: self, ticket: queue.ended + called, key: IDLE + queue.idlers }
         })
     }
 
@@ -549,9 +567,9 @@ impl Core {
                 Some(Running::Exchange(exchange, _)) => exchange.poll(&self.group, buffers, waker),
                 Some(Running::Stream(stream, _)) => stream.poll(&self.group, waker),
                 Some(Running::Direct(direct, _)) => direct.poll(&self.group, buffers, waker),
-                // What it does may come back to this very team, which must not be locked then.
-                Some(Running::Task(..)) => {
-                    queue.due = true;
+                // What it does may come back to this very team, which must not be locked then. Who is at it goes on by itself.
+                Some(Running::Task(task, ..)) => {
+                    queue.due |= task.is_some();
                     return;
                 }
             };
@@ -564,6 +582,15 @@ impl Core {
                 },
                 Poll::Ready(outcome) => queue.end(&self.group, outcome),
             }
+        }
+    }
+
+    /// What the collective at the front waits for may have come.
+    fn look_again(&self, queue: &mut Queue) {
+        match queue.front {
+            // Somebody is at it, and may have looked already.
+            Some(Running::Task(None, ..)) => queue.due = true,
+            _ => self.advance(queue),
         }
     }
 
@@ -637,13 +664,8 @@ impl Core {
         if queue.due {
             queue = self.poll_task(queue);
         }
-        if queue.woken.is_empty() {
-            drop(queue);
-        } else {
-            let woken = std::mem::take(&mut queue.woken);
-            drop(queue);
-            wake_all(woken);
-        }
+        let woken = if queue.woken.is_empty() { Vec::new() } else { std::mem::take(&mut queue.woken) };
+        drop(queue);
         if self.in_process {
             // With the fence in `poke`: either we see the poke, or who poked finds the queue unlocked.
             fence(Ordering::SeqCst);
@@ -651,15 +673,32 @@ impl Core {
                 self.poke();
             }
         }
+        // At the end, as one of them may panic.
+        if !woken.is_empty() {
+            wake_all(woken);
+        }
     }
 
     /// Polls the task at the front, with the queue unlocked meanwhile: what a task does, and what is dropped with it, may be another
-    /// call on this team. Whoever wants it polled while somebody is at it leaves that to them.
+    /// call on this team. Whoever wakes it while somebody is at it leaves it to them to poll it again. If it does nothing but wake itself, others
+    /// of their thread are to have their turn.
     #[cold]
     #[inline(never)]
     fn poll_task<'a>(&'a self, mut queue: Guard<'a, Queue>) -> Guard<'a, Queue> {
         let waker = self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
+        let mut by_itself = 0;
         while queue.due {
+            if by_itself > MOST_BY_ITSELF {
+                let before = queue.woken.len();
+                let Queue { watchers, woken, .. } = &mut *queue;
+                // It may watch itself, by a future of the team that it polls.
+                let others = watchers.extract_if(.., |(_, watcher)| !watcher.will_wake(&waker));
+                woken.extend(others.map(|(_, waker)| waker));
+                if queue.woken.len() > before {
+                    queue.due = false;
+                    break;
+                }
+            }
             let Some(Running::Task(place, ..)) = &mut queue.front else {
                 queue.due = false;
                 break;
@@ -671,8 +710,13 @@ impl Core {
             drop(queue);
 
             let hold = Hold::begin();
+            // Relaxed: only this thread looks for its own name, and says that it was found.
+            self.polled_by.store(this_thread(), Ordering::Relaxed);
             let polled =
                 catch_unwind(AssertUnwindSafe(|| task.as_mut().poll(&mut TaskContext::from_waker(&waker))));
+            self.polled_by.store(0, Ordering::Relaxed);
+            let again = self.wakes_itself.swap(false, Ordering::Relaxed);
+            by_itself = if again { by_itself + 1 } else { 0 };
             let (outcome, task) = match polled {
                 Ok(Poll::Pending) => (Poll::Pending, Some(task)),
                 over => {
@@ -693,6 +737,7 @@ impl Core {
                     if let Some(Running::Task(place, ..)) = &mut queue.front {
                         *place = task;
                     }
+                    queue.due |= again;
                     // Unless it is to be polled again at once.
                     if !queue.due && self.note(&mut queue) {
                         queue.due = true;
@@ -711,14 +756,16 @@ impl Core {
     /// Runs the queue, unless somebody is at it, perhaps this very thread, who then does so again.
     #[cold]
     fn poke(&self) {
-        self.poked.store(true, Ordering::Relaxed);
+        // Release: with the poke comes what it is about.
+        self.poked.store(true, Ordering::Release);
         fence(Ordering::SeqCst);
         if !self.poked.load(Ordering::Relaxed) {
             return;
         }
         if let Some(mut queue) = self.queue.try_lock() {
-            self.poked.store(false, Ordering::Relaxed);
-            self.advance(&mut queue);
+            // AcqRel: what follows is looked at after this, so that a poke which this takes back is seen to.
+            self.poked.swap(false, Ordering::AcqRel);
+            self.look_again(&mut queue);
             self.unlock(queue);
         }
     }
@@ -777,8 +824,13 @@ impl Queue {
         {
             self.ledger.remember(self.ended + 1, front.signature());
         }
-        if let Some(Running::Direct(over, _)) = self.front.take() {
-            self.spare = Some(over);
+        if matches!(self.front, Some(Running::Direct(..))) {
+            if let Some(Running::Direct(over, _)) = self.front.take() {
+                self.spare = Some(over);
+            }
+        } else {
+            // In place, as what is in it is large.
+            self.front = None;
         }
         if !self.behind.is_empty() {
             self.front = self.behind.pop_front();
@@ -834,8 +886,12 @@ impl Queue {
 /// Woken by the executor when a word that the front of the queue waits for has changed.
 impl Wake for Core {
     fn wake(self: Arc<Self>) {
+        if self.polled_by.load(Ordering::Relaxed) == this_thread() {
+            self.wakes_itself.store(true, Ordering::Relaxed);
+            return;
+        }
         if !self.in_process {
-            self.with_queue(|queue| self.advance(queue));
+            self.with_queue(|queue| self.look_again(queue));
             return;
         }
         // A step of one PE wakes the next PE within this very call.

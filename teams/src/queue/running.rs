@@ -145,6 +145,16 @@ impl Running {
         Some(named)
     }
 
+    /// Whether the program does not wait for it, and others may never come to it: how a team is left by who drops it, or that a call is
+    /// refused here.
+    pub(super) fn is_background(&self) -> bool {
+        match self {
+            Self::Task(_, Told::Nothing, _) => true,
+            Self::Task(_, _, signature) => signature.is_refused(),
+            _ => false,
+        }
+    }
+
     pub(super) fn signature(&self) -> Signature {
         match self {
             Self::Sync(_) => Signature::named("sync"),

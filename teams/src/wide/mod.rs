@@ -210,11 +210,11 @@ pub(crate) async fn guarded<T>(
         }
         // What it could send has gone with that.
         wide.hello.tell(group, wide, outcome.is_some())?;
-        if let Some(Err(error)) = outcome.take_if(|outcome| outcome.is_err()) {
-            return Poll::Ready(Err(error));
-        }
         while let Poll::Ready(Some([mine, theirs])) = wide.hello.poll_heard(group, wide, cx)? {
             wide.compare(group, mine, theirs)?;
+        }
+        if let Some(Err(error)) = outcome.take_if(|outcome| outcome.is_err()) {
+            return Poll::Ready(Err(error));
         }
         if outcome.is_some()
             && wide.hello.may_end()
