@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{Ended, Job, cluster, kill, settings, test_name, time_limit};
+use common::{Ended, Job, cluster, kill, on_one_host, settings, test_name, time_limit};
 use oxshmem::{Error, LocalCluster, Result, prelude::*};
 use stuck::rows;
 
@@ -167,6 +167,7 @@ fn assert_in_the_call(ended: &Ended, name: &str) {
 #[test]
 fn a_pe_that_is_killed_in_any_collective_ends_the_job_which_says_who_and_what_the_others_were_in() {
     let _limit = time_limit(120);
+    let tells = on_one_host("a PE of another host may have left the call by the time of the table");
     for kind in KINDS {
         // It either calls one after the other like the rest, or never comes.
         for absent in [false, true] {
@@ -179,7 +180,10 @@ fn a_pe_that_is_killed_in_any_collective_ends_the_job_which_says_who_and_what_th
                     let (kind, absent) = (std::env::var("KIND").unwrap(), std::env::var("ABSENT").unwrap());
                     perform_for_ever(&world, &kind, absent == "true").await
                 });
-                end.expect("it never ends well");
+                let error = end.expect_err("it never ends well");
+                assert!(matches!(error, Error::PeLost { pe: 1, .. } | Error::GlobalExit { .. }), "{error}");
+                // Over a network it may hear of that before the launcher does, which is to name the other.
+                std::thread::sleep(Duration::from_secs(100));
             });
             here.wait_for(3);
             let victim = running.pe(1);
@@ -192,7 +196,7 @@ fn a_pe_that_is_killed_in_any_collective_ends_the_job_which_says_who_and_what_th
                 assert!(ended.stderr.contains(part), "{kind}: {part:?} is not in {}", ended.stderr);
             }
             assert_eq!(ended.stderr.matches("oshrun: ").count(), 1, "{kind}: {}", ended.stderr);
-            if absent {
+            if absent && tells {
                 assert_in_the_call(&ended, name(kind));
             }
         }

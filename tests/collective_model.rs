@@ -4,7 +4,7 @@ mod common;
 #[path = "common/model.rs"]
 mod model;
 
-use std::time::Duration;
+use std::{sync::LazyLock, time::Duration};
 
 use common::{Job, cluster, settings, soon, test_name, time_limit};
 use model::{Arena, Call, FORCED, Kind, Made, Ty, Way, forced, forced_variables, teams};
@@ -79,29 +79,186 @@ fn lengths_around_every_limit_come_to_what_the_model_says_with_each_algorithm() 
     }
 }
 
+/// Numbers of PEs of the long calls: with each processors are shared in another way, and the last has no team of equal rows.
+const LONG_PES: [usize; 4] = [2, 3, 8, 17];
+/// The most bytes of a long call's source or destination.
+const MOST: usize = 9 << 20;
+const STRIDES: [[usize; 2]; 4] = [[2, 1], [1, 3], [1, 1], [2, 3]];
+
+/// Those of [`teams`] that have a shape of their own in a world of `n`, with their sizes: all PEs, every other one, all reversed, a row,
+/// a column.
+fn shapes(n: usize) -> Vec<(usize, usize)> {
+    let row = n.isqrt().max(1);
+    let shapes = [(0, n), (1, n.div_ceil(2)), (2, n), (3, row), (4, n.div_ceil(row))];
+    shapes.into_iter().filter(|&(_, size)| size > 1).collect()
+}
+
+/// All types, those of the largest elements first, as these do not fit everywhere.
+fn by_size() -> Vec<Ty> {
+    let mut types = Ty::ALL.to_vec();
+    types.sort_by_key(|ty| std::cmp::Reverse(ty.size()));
+    types
+}
+
+/// The kinds that have elements.
+fn kinds() -> impl Iterator<Item = Kind> {
+    Kind::ALL.into_iter().filter(|&kind| kind != Kind::Sync)
+}
+
+/// A call of so many elements, if it takes them and fits into the memory: from one root after the other, with one stride after the other,
+/// in place or not.
+fn long(kind: Kind, ty: Ty, n: usize, turn: usize, len: usize) -> Option<Call> {
+    let call = Call { root: turn / 3, strides: STRIDES[turn / 2 % 4], ..Call::new(kind, ty, len) };
+    let call = if (turn / 3).is_multiple_of(2) { call.in_place() } else { call };
+    (ty.takes(kind) && call.room(n) <= MOST).then_some(call)
+}
+
+/// 70,000 elements of every kind on teams of every shape with all numbers of PEs, and a selection of types: of its kind, team and number of PEs each
+/// call's type has met as few as possible before, and it is the largest such. So every two of the four meet.
+fn longest() -> Vec<(usize, Made)> {
+    let mut all: Vec<(usize, Made)> = Vec::new();
+    for n in LONG_PES {
+        for (team, _) in shapes(n) {
+            for kind in kinds() {
+                let calls = by_size().into_iter().filter_map(|ty| long(kind, ty, n, all.len(), 70_000));
+                let met = |call: &Call| {
+                    let with = |was: &dyn Fn(&(usize, Made)) -> bool| {
+                        usize::from(all.iter().any(|made| made.1.call.ty == call.ty && was(made)))
+                    };
+                    with(&|(_, made)| made.call.kind == kind)
+                        + with(&|(_, made)| made.team == team)
+                        + with(&|&(m, _)| m == n)
+                };
+                let call = calls.min_by_key(met).expect("bytes fit");
+                all.push((n, awaited(team, call)));
+            }
+        }
+    }
+    all
+}
+
+fn longest_of(n: usize) -> Vec<Made> {
+    // Once for all PEs.
+    static ALL: LazyLock<Vec<(usize, Made)>> = LazyLock::new(longest);
+    ALL.iter().filter(|&&(m, _)| m == n).map(|&(_, made)| made).collect()
+}
+
+/// Bytes up to which something is done in one way, or in one piece, in a team of `n`.
+fn switches(n: usize) -> [usize; 19] {
+    let slots = |slots: usize| (16384 / slots / 128 * 128).min(4096);
+    let (doubling, others) = (n.next_power_of_two().ilog2() as usize + 2, n - 1);
+    [
+        8,
+        104,
+        128,
+        256,
+        512,
+        slots(n),
+        slots(n + 1),
+        slots(n + 1) / n,
+        slots(5),
+        slots(doubling),
+        8 << 10,
+        (16 << 10) / others,
+        (48 << 10) / others,
+        (64 << 10) / others,
+        16 << 10,
+        32 << 10,
+        64 << 10,
+        128 << 10,
+        256 << 10,
+    ]
+}
+
+/// For every kind and each of [`switches`] a call that reaches it and one that exceeds it, on all PEs and on a team of another
+/// shape. The types, and the other shapes, come in turn.
+fn around_switches(n: usize) -> Vec<Made> {
+    let (shapes, types, mut calls) = (shapes(n), by_size(), Vec::new());
+    for (turn, kind) in kinds().enumerate() {
+        for i in 0..switches(n).len() {
+            for (team, size) in [shapes[0], shapes[1 + (turn + i + n) % (shapes.len() - 1)]] {
+                for more in [0, 1] {
+                    let first = (turn + i + n + team) % types.len();
+                    let mut types = types.iter().cycle().skip(first).take(types.len());
+                    let len = |ty: Ty| (switches(size)[i] / ty.size() + more).min(70_000);
+                    let call = types.find_map(|&ty| long(kind, ty, n, calls.len(), len(ty)));
+                    calls.extend(call.map(|call| awaited(team, call)));
+                }
+            }
+        }
+    }
+    calls
+}
+
+async fn at_length(world: World, calls: fn(usize) -> Vec<Made>) -> Result<()> {
+    let teams = teams(&world).await?;
+    let arena = Arena::new(&world, MOST).await?;
+    arena.rounds(&world, &teams, &calls(world.n_pes())).await
+}
+
 #[test]
-fn lengths_of_tens_of_thousands_do_too() {
+fn of_kinds_types_teams_and_numbers_of_pes_every_two_meet_in_calls_of_70_000() {
+    let all = longest();
+    let has = |what: &dyn Fn(usize, usize, &Call) -> bool| {
+        all.iter().any(|(n, made)| what(*n, made.team, &made.call))
+    };
+    for ty in by_size() {
+        for of in kinds().filter(|&of| ty.takes(of)) {
+            assert!(has(&|_, _, call| call.ty == ty && call.kind == of), "{of:?} of {ty:?}");
+        }
+        for on in 0..5 {
+            assert!(has(&|_, team, call| call.ty == ty && team == on), "team {on} with {ty:?}");
+        }
+        for pes in LONG_PES {
+            assert!(has(&|n, _, call| call.ty == ty && n == pes), "{pes} PEs with {ty:?}");
+        }
+    }
+    for (pes, of) in LONG_PES.into_iter().flat_map(|n| kinds().map(move |of| (n, of))) {
+        for (on, _) in shapes(pes) {
+            assert!(
+                has(&|n, team, call| (n, team, call.kind) == (pes, on, of)),
+                "{of:?} on team {on} of {pes}"
+            );
+        }
+    }
+}
+
+fn spacious() -> Settings {
+    let mut settings = settings();
+    settings.symmetric_size = 64 << 20;
+    settings
+}
+
+#[test]
+fn lengths_of_70_000_do_too_on_teams_of_every_shape_with_each_algorithm() {
     let _limit = time_limit(120);
     for name in FORCED {
-        for n in if name == "auto" { vec![2, 17] } else { vec![3] } {
-            let mut settings = forced(name, settings());
-            settings.symmetric_size = 256 << 20;
-            let done = cluster(n, settings, move |world| async move {
-                let all = [Some(world.team().clone())];
-                let arena = Arena::new(&world, 40 << 20).await?;
-                for len in [8193, 70_000] {
-                    for kind in [Kind::Broadcast, Kind::Sum, Kind::Exscan] {
-                        let call = Call { root: 1, ..Call::new(kind, Ty::U64, len) };
-                        arena.round(&world, &all, &[awaited(0, call), awaited(0, call.in_place())]).await?;
-                    }
-                }
-                for kind in [Kind::Collect, Kind::Fcollect, Kind::Alltoall] {
-                    arena.round(&world, &all, &[awaited(0, Call::new(kind, Ty::U32, 20_000))]).await?;
-                }
-                Ok(())
-            });
-            done.unwrap_or_else(|e| panic!("{n} PEs, {name}: {e}"));
+        for &n in if name == "auto" { &LONG_PES[..] } else { &[3, 8] } {
+            cluster(n, forced(name, spacious()), |world| at_length(world, longest_of))
+                .unwrap_or_else(|e| panic!("{n} PEs, {name}: {e}"));
         }
+    }
+}
+
+#[test]
+fn lengths_around_every_switch_do_too_on_teams_of_every_shape_with_each_algorithm() {
+    let _limit = time_limit(120);
+    for name in FORCED {
+        for &n in if name == "auto" { &LONG_PES[..] } else { &[3] } {
+            cluster(n, forced(name, spacious()), |world| at_length(world, around_switches))
+                .unwrap_or_else(|e| panic!("{n} PEs, {name}: {e}"));
+        }
+    }
+}
+
+#[test]
+fn processes_do_so_at_length() {
+    let _limit = time_limit(120);
+    for n in LONG_PES {
+        Job::new(test_name!(), n).env("SHMEM_SYMMETRIC_SIZE=64M").run(|world| async move {
+            at_length(world.clone(), longest_of).await?;
+            at_length(world, around_switches).await
+        });
     }
 }
 

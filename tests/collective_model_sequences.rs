@@ -4,9 +4,11 @@ mod common;
 #[path = "common/model.rs"]
 mod model;
 
-use common::{Job, Random, cluster, settings, test_name, time_limit};
+use std::{future::poll_fn, pin::Pin, sync::Arc, task::Poll};
+
+use common::{Job, PeRuntime, Random, cluster, settings, soon, test_name, time_limit};
 use model::{Arena, Call, FORCED, Kind, Made, Ty, Way, forced, forced_variables, teams};
-use oxshmem::{Result, prelude::*, settings::Settings};
+use oxshmem::{Collective, Result, prelude::*, settings::Settings};
 use proptest::{prelude::*, test_runner::TestRunner};
 
 const WAYS: [Way; 6] = [Way::Await, Way::Later, Way::Later, Way::Drop, Way::PollAndDrop, Way::Forget];
@@ -167,4 +169,84 @@ fn a_team_may_be_used_by_two_tasks_in_turn_and_two_teams_at_once() {
         Ok(())
     });
     done.unwrap();
+}
+
+/// Polls all until they are over, the last one first each time.
+async fn backwards(mut futures: Vec<Collective<'_>>) -> Result<()> {
+    poll_fn(|cx| {
+        for i in (0..futures.len()).rev() {
+            if let Poll::Ready(outcome) = Pin::new(&mut futures[i]).poll(cx) {
+                outcome?;
+                drop(futures.remove(i));
+            }
+        }
+        if futures.is_empty() { Poll::Ready(Ok(())) } else { Poll::Pending }
+    })
+    .await
+}
+
+/// Random calls on all teams, in flight at once. Two tasks of each PE make them, of which each has teams of its own, other ones each time.
+async fn two_tasks(world: World, seed: u64, rounds: usize) -> Result<()> {
+    let (me, n) = (world.my_pe(), world.n_pes());
+    let mut calls = Random::new(seed);
+    let shared = Arc::new((teams(&world).await?, Arena::new(&world, 4 << 20).await?));
+    let (teams, arena) = &*shared;
+    for round in 0..rounds {
+        let call = |_| Made {
+            team: calls.below(teams.len() as u64) as usize,
+            call: Call::random(&mut calls, 6000),
+            way: Way::Later,
+        };
+        let made: Arc<[Made]> = (0..24).map(call).collect();
+        let split = calls.next();
+        let ours = || {
+            let slots = made.iter().zip(arena.slots(n, &made));
+            slots.filter_map(|(made, slot)| Some((made.call, teams[made.team].as_ref()?, slot)))
+        };
+        for (call, team, slot) in ours() {
+            call.prepare(team, slot);
+        }
+        world.barrier_all().await?;
+        let tasks = [0, 1].map(|task| {
+            let (shared, made) = (Arc::clone(&shared), Arc::clone(&made));
+            let mut own = Random::new(seed ^ (round * 2 * n + 2 * me + task) as u64);
+            tokio::spawn(async move {
+                let (teams, arena) = &*shared;
+                let mut futures = Vec::new();
+                for (made, slot) in made.iter().zip(arena.slots(n, &made)) {
+                    let Some(team) = &teams[made.team] else { continue };
+                    if (split >> made.team) as usize % 2 == task {
+                        futures.push(made.call.start(team, slot));
+                        if own.below(4) == 0 {
+                            tokio::task::yield_now().await;
+                        }
+                    }
+                }
+                soon(&format!("round {round} of task {task} on PE {me}"), backwards(futures)).await
+            })
+        });
+        for task in tasks {
+            task.await.expect("no panic")?;
+        }
+        for team in teams.iter().flatten() {
+            soon("the sync after a round", team.sync()).await?;
+        }
+        for (call, team, slot) in ours() {
+            call.check(team, slot);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn calls_of_two_tasks_on_teams_of_their_own_come_to_it_in_whichever_order_they_are_polled() {
+    let _limit = time_limit(60);
+    for (name, seed) in FORCED.into_iter().zip(40..) {
+        cluster(4, forced(name, roomy()), |world| two_tasks(world, seed, 15))
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+    for runtime in [PeRuntime::CurrentThread, PeRuntime::MultiThread] {
+        let job = Job::new(test_name!(), 4).runtime(runtime).env("SHMEM_SYMMETRIC_SIZE=64M");
+        job.run(|world| two_tasks(world, 50, 30));
+    }
 }

@@ -6,8 +6,8 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{
-    Job, PeRuntime, cluster, cpu_time, is_pending, offloading, on_one_host, on_pes, pe_counts, refused,
-    settings, soon, test_name, time_limit,
+    Job, PeRuntime, Random, cluster, cpu_time, is_pending, offloading, on_one_host, on_pes, pe_counts,
+    refused, settings, soon, test_name, time_limit,
 };
 use oxshmem::{Error, Result, prelude::*};
 
@@ -100,18 +100,30 @@ async fn come_in_order(world: World) -> Result<()> {
         let first = n as u64 * round;
         came.at(0).wait_until(Cmp::Ge, first + position(me) as u64).await?;
         // The call queues up; nobody has polled it when the next PE is told to come.
-        let locking = lock.lock();
+        let (locking, setting) = match round % 2 {
+            0 => (Some(lock.lock()), None),
+            _ => (None, Some(lock.set())),
+        };
         for pe in 0..n {
             ctx.inc(came.at(0), pe).await?;
         }
-        let guard = locking.await?;
+        let guard = match (locking, setting) {
+            (Some(locking), _) => Some(locking.await?),
+            (None, setting) => {
+                setting.expect("one of them").await?;
+                None
+            }
+        };
         if me == 0 {
             came.at(0).wait_until(Cmp::Ge, first + n as u64).await?;
         }
         let turn = ctx.g(served.at(n), 0).await?;
         ctx.p(served.at(n), turn + 1, 0).await?;
         ctx.p(served.at(turn as usize % n), me as u64, 0).await?;
-        guard.unlock().await?;
+        match guard {
+            Some(guard) => guard.unlock().await?,
+            None => lock.clear().await?,
+        }
         world.barrier_all().await?;
         if me == 0 {
             for (turn, pe) in served.view().to_vec().into_iter().take(n).enumerate() {
@@ -145,6 +157,76 @@ fn processes_get_the_lock_in_the_order_of_their_calls() {
     }
     for runtime in [PeRuntime::CurrentThread, PeRuntime::BlockOn] {
         Job::new(test_name!(), 5).runtime(runtime).run(come_in_order);
+    }
+}
+
+/// Who comes as which number: every PE once a round, in another order in each.
+fn arrivals(n: usize, rounds: u64) -> Vec<usize> {
+    let order = |round| {
+        let (mut random, mut pes) = (Random::new(round + 1), (0..n).collect::<Vec<_>>());
+        for i in (1..n).rev() {
+            pes.swap(i, random.below(i as u64 + 1) as usize);
+        }
+        pes
+    };
+    (0..rounds).flat_map(order).collect()
+}
+
+/// PEs come again and again, each when all before it are known to wait, and take a ticket. Whoever has the lock keeps it until some of those
+/// wait who can, or lets it go at once, so that the queue is now long and now empty. The tickets come up in their order.
+async fn queue_up(world: World) -> Result<()> {
+    let (me, n, ctx) = (world.my_pe(), world.n_pes(), world.context());
+    let word = world.alloc_zeroed::<u64>(1).await?;
+    let came = world.alloc_zeroed::<u64>(1).await?;
+    let (tickets, served) = (world.alloc_zeroed::<u64>(1).await?, world.alloc_zeroed::<u64>(1).await?);
+    let lock = Lock::new(ctx, word.at(0))?;
+    let (all, keeper, mut own) = (arrivals(n, 300), n - 1, Random::new(me as u64 + 5));
+    for (number, _) in all.iter().enumerate().filter(|&(_, &pe)| pe == me) {
+        came.at(0).wait_until(Cmp::Ge, number as u64).await?;
+        let ticket = ctx.fetch_inc(tickets.at(0), keeper).await?;
+        assert_eq!(ticket, number as u64, "PE {me} has come too early or too late");
+        // The call queues up, before anybody polls it.
+        let locking = lock.lock();
+        for pe in 0..n {
+            ctx.inc(came.at(0), pe).await?;
+        }
+        let guard = locking.await?;
+        let turn = ctx.g(served.at(0), keeper).await?;
+        assert_eq!(ticket, turn, "PE {me} of {n} has the lock, but not the ticket whose turn it is");
+        // Who is among the next twice comes again only after its first turn.
+        let others = all[number + 1..].iter().zip(number + 1..);
+        let can_come = others.take_while(|&(pe, end)| !all[number..end].contains(pe)).count() as u64;
+        came.at(0).wait_until(Cmp::Ge, ticket + 1 + own.below(can_come + 1)).await?;
+        ctx.p(served.at(0), turn + 1, keeper).await?;
+        // Not by a drop: the PE's next call would wait for that to be over, and then be behind who comes meanwhile.
+        guard.unlock().await?;
+    }
+    world.barrier_all().await?;
+    assert_eq!(ctx.g(served.at(0), keeper).await?, all.len() as u64);
+    world.barrier_all().await
+}
+
+#[test]
+fn tickets_of_hundreds_of_rounds_come_up_in_their_order() {
+    let _limit = time_limit(60);
+    if !on_one_host("a call is in the queue when the lock's host has heard of it") {
+        return;
+    }
+    let mut counts = pe_counts();
+    counts.push(8);
+    for n in counts {
+        cluster(n, settings(), queue_up).unwrap();
+    }
+}
+
+#[test]
+fn tickets_of_processes_do_too() {
+    let _limit = time_limit(60);
+    if !on_one_host("a call is in the queue when the lock's host has heard of it") {
+        return;
+    }
+    for runtime in PeRuntime::ALL {
+        Job::new(test_name!(), 8).runtime(runtime).run(queue_up);
     }
 }
 

@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{cluster, is_pending, offloading, on_pes, pe_counts, refused, settings, soon, time_limit};
+use common::{
+    Job, cluster, is_pending, offloading, on_pes, pe_counts, refused, settings, soon, test_name, time_limit,
+};
 use oxshmem::{Error, Result, prelude::*};
 
 #[track_caller]
@@ -137,31 +139,57 @@ fn pes_may_leave_a_team_in_different_ways() {
     }
 }
 
-#[test]
-fn five_thousand_teams_come_and_go() {
-    let _limit = time_limit(60);
-    let done = cluster(8, settings(), |world| async move {
-        let word = world.alloc::<u64>(1).await?;
-        for round in 0..1250 {
-            // Four a round: two halves, of which each PE is in one, a row and a column.
-            let half = world.team().split_strided(round % 2, 2, 4).await?;
-            let (row, column) = world.team().split_2d(1 + round % 9).await?;
-            if let Some(half) = half {
-                word.at(0).store(1);
-                half.sum_reduce(&word, &word).await?;
-                assert_eq!(word.at(0).load(), 4);
-                if round % 3 == 0 {
-                    half.destroy().await?;
-                }
-            }
-            drop(row);
-            if round % 2 == 0 {
-                column.destroy().await?;
+/// Five thousand teams come and go: in each of 1250 rounds two halves, of which each PE is in one, a row and a column. After the first
+/// thousand they take no more memory.
+async fn come_and_go(world: World) -> Result<()> {
+    let word = world.alloc::<u64>(1).await?;
+    let mut private = Vec::new();
+    for round in 0..1250 {
+        let half = world.team().split_strided(round % 2, 2, 4).await?;
+        let (row, column) = world.team().split_2d(1 + round % 9).await?;
+        if let Some(half) = half {
+            word.at(0).store(1);
+            half.sum_reduce(&word, &word).await?;
+            assert_eq!(word.at(0).load(), 4);
+            if round % 3 == 0 {
+                half.destroy().await?;
             }
         }
-        Ok(())
-    });
-    done.unwrap();
+        drop(row);
+        if round % 2 == 0 {
+            column.destroy().await?;
+        }
+        if round % 250 == 249 {
+            world.barrier_all().await?;
+            private.push(private_kib());
+        }
+    }
+    // A quarter of a KiB for each team, or where eight PEs share the process 32 bytes for each team of each.
+    let is_more = private[4] > private[0] + 1024;
+    assert!(!is_more, "after each thousand teams the process of PE {} has {private:?} KiB", world.my_pe());
+    Ok(())
+}
+
+/// How much memory this process has that it shares with nobody. What is shared is touched with the number of teams at a time, of which there are
+/// sometimes more: those that were dropped leave in a while.
+fn private_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("procfs");
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("a process has memory");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+#[test]
+fn five_thousand_teams_come_and_go_and_leave_no_memory_behind() {
+    let _limit = time_limit(60);
+    // In a process in which no other test is.
+    let ended = Job::alone(test_name!()).end(|| drop(cluster(8, settings(), come_and_go).unwrap()));
+    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+}
+
+#[test]
+fn they_do_in_processes() {
+    let _limit = time_limit(60);
+    Job::new(test_name!(), 8).run(come_and_go);
 }
 
 #[test]

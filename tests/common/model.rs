@@ -45,9 +45,9 @@ macro_rules! types {
                 match self.ty { $(Ty::$variant => self.source_of::<$name>(me, n),)* }
             }
 
-            /// What its destination comes to, which was `before`.
-            fn result(&self, me: usize, n: usize, before: Vec<u8>) -> Vec<u8> {
-                match self.ty { $(Ty::$variant => self.result_of::<$name>(me, n, before),)* }
+            /// What its destination comes to.
+            fn result(&self, me: usize, n: usize) -> Vec<u8> {
+                match self.ty { $(Ty::$variant => self.result_of::<$name>(me, n),)* }
             }
 
             /// Makes the call on memory that was prepared for it.
@@ -166,8 +166,7 @@ impl Call {
         cycle(self.lens(me, n)[0], |i| self.value::<T>(me, i))
     }
 
-    fn result_of<T: Value>(&self, me: usize, n: usize, mut before: Vec<u8>) -> Vec<u8> {
-        let size = size_of::<T>();
+    fn result_of<T: Value>(&self, me: usize, n: usize) -> Vec<u8> {
         let fold = |pes: std::ops::Range<usize>| {
             cycle(self.len, |i| {
                 let values = pes.clone().map(|pe| self.value::<T>(pe, i));
@@ -177,29 +176,33 @@ impl Call {
             })
         };
         match self.kind {
-            Sync => before,
+            Sync => Vec::new(),
             Broadcast => self.source_of::<T>(self.root % n, n),
-            Collect | Fcollect => (0..n).flat_map(|pe| self.source_of::<T>(pe, n)).collect(),
-            Alltoall => {
-                let block = self.len * size;
-                let blocks =
-                    (0..n).map(|pe| self.source_of::<T>(pe, n)[me * block..(me + 1) * block].to_vec());
-                blocks.flatten().collect()
-            }
+            Collect | Fcollect => all(n, |pe| self.source_of::<T>(pe, n)),
+            Alltoall => all(n, |pe| cycle(self.len, |i| self.value::<T>(pe, me * self.len + i))),
             Alltoalls => {
-                for pe in 0..n {
-                    for i in 0..self.len {
-                        let value = self.value::<T>(pe, (me * self.len + i) * self.strides[1]);
-                        let at = (pe * self.len + i) * self.strides[0] * size;
-                        before[at..at + size].copy_from_slice(bytemuck::bytes_of(&value));
-                    }
-                }
-                before
+                let mut all = all(n, |pe| self.spread_of::<T>(pe, me));
+                all.truncate(self.lens(me, n)[1] * size_of::<T>());
+                all
             }
             Inscan => fold(0..me + 1),
             Exscan => fold(0..me),
             _ => fold(0..n),
         }
+    }
+
+    /// What `pe` gives to `me` in an `alltoalls`, with what stays as it is between the elements and behind the last.
+    fn spread_of<T: Value>(&self, pe: usize, me: usize) -> Vec<u8> {
+        let [step, from] = self.strides;
+        let step = step * size_of::<T>();
+        let mut period = vec![PATTERN; PERIOD * step];
+        for (i, place) in period.chunks_mut(step).enumerate() {
+            let value = self.value::<T>(pe, (me * self.len + i) * from);
+            place[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
+        }
+        let mut all = period.repeat(self.len.div_ceil(PERIOD));
+        all.truncate(self.len * step);
+        all
     }
 
     fn start_of<'a, T: Value>(&self, team: &'a Team, slot: Slot<'a>) -> Collective<'a> {
@@ -222,8 +225,10 @@ impl Call {
     pub(crate) fn prepare(&self, team: &Team, slot: Slot<'_>) {
         let source = self.source(team.my_pe(), team.n_pes());
         let [given, taken] = self.lens(team.my_pe(), team.n_pes()).map(|len| len * self.ty.size());
-        slot.dest.slice(..taken + GUARD).fill(PATTERN);
-        slot.source.slice(..given + GUARD).fill(PATTERN);
+        // Not by `fill`, which takes long in debug builds.
+        let pattern = vec![PATTERN; taken.max(given) + GUARD];
+        slot.dest.slice(..taken + GUARD).write(&pattern[..taken + GUARD]);
+        slot.source.slice(..given + GUARD).write(&pattern[..given + GUARD]);
         let at = if self.in_place { slot.dest } else { slot.source };
         at.slice(..source.len()).write(&source);
     }
@@ -233,7 +238,7 @@ impl Call {
     pub(crate) fn check(&self, team: &Team, slot: Slot<'_>) {
         let (me, n) = (team.my_pe(), team.n_pes());
         let [given, taken] = self.lens(me, n).map(|len| len * self.ty.size());
-        let mut expected = self.result(me, n, vec![PATTERN; taken]);
+        let mut expected = self.result(me, n);
         assert_eq!(expected.len(), taken, "the model of {self:?}");
         expected.extend([PATTERN; GUARD]);
         self.compare("the destination", me, n, &slot.dest.slice(..taken + GUARD).to_vec(), &expected);
@@ -255,6 +260,11 @@ impl Call {
             );
         }
     }
+}
+
+/// What all PEs give, one behind the other.
+fn all(n: usize, of: impl FnMut(usize) -> Vec<u8>) -> Vec<u8> {
+    (0..n).map(of).collect::<Vec<_>>().concat()
 }
 
 /// `len` elements as bytes.
@@ -281,6 +291,7 @@ pub(crate) enum Way {
 }
 
 /// A call on one of the teams, as one PE makes it.
+#[derive(Clone, Copy)]
 pub(crate) struct Made {
     pub(crate) team: usize,
     pub(crate) call: Call,
@@ -299,17 +310,43 @@ impl Arena {
         Ok(Self { dest, source: world.alloc_aligned::<u8>(bytes, 64).await? })
     }
 
-    /// Makes calls, all in flight together as far as their ways allow, and checks what they come to. Whoever is not
-    /// in a team has no call on it.
-    pub(crate) async fn round(&self, world: &World, teams: &[Option<Team>], calls: &[Made]) -> Result<()> {
+    /// A slot for each call, for as many as there is room for.
+    pub(crate) fn slots(&self, n: usize, calls: &[Made]) -> Vec<Slot<'_>> {
         let mut end = 0;
         let slots = calls.iter().map(|made| {
             let start = end;
             // Alike on all PEs, also where teams of the same place in the list differ in size.
-            end += made.call.room(world.n_pes());
+            end += made.call.room(n);
             Slot { dest: self.dest.slice(start..end), source: self.source.slice(start..end) }
         });
-        let slots: Vec<Slot<'_>> = slots.collect();
+        slots.collect()
+    }
+
+    /// [`round`](Self::round)s of as many calls as there is room for.
+    pub(crate) async fn rounds(
+        &self,
+        world: &World,
+        teams: &[Option<Team>],
+        mut calls: &[Made],
+    ) -> Result<()> {
+        while !calls.is_empty() {
+            let mut room = self.dest.len();
+            let fits = |made: &&Made| {
+                let left = room.checked_sub(made.call.room(world.n_pes()));
+                room = left.unwrap_or(0);
+                left.is_some()
+            };
+            let (round, rest) = calls.split_at(calls.iter().take_while(fits).count().max(1));
+            self.round(world, teams, round).await?;
+            calls = rest;
+        }
+        Ok(())
+    }
+
+    /// Makes calls, all in flight together as far as their ways allow, and checks what they come to. Whoever is not
+    /// in a team has no call on it.
+    pub(crate) async fn round(&self, world: &World, teams: &[Option<Team>], calls: &[Made]) -> Result<()> {
+        let slots = self.slots(world.n_pes(), calls);
         let ours = || {
             calls
                 .iter()

@@ -42,7 +42,8 @@ use crate::{context::Context, order::Quiet, trace::trace_operation};
 /// The word is a symmetric `u64` that is 0 on all PEs before the first use, and touched by nothing else. Each PE makes
 /// a handle of its own; handles are cheap to clone, and all those of a PE to one word are the same lock.
 ///
-/// *Order.* PEs get the lock in the order in which they called [`lock`](Self::lock) or [`set`](Self::set). Several
+/// *Order.* PEs get the lock in the order in which they called [`lock`](Self::lock) or [`set`](Self::set): when the call
+/// returns the PE is in the queue, unless another thread of it is at the lock just then, which sees to it next. Several
 /// tasks of one PE share the PE's place: the first of them gets the lock with it, and for the next the PE queues up
 /// again. A task that goes away leaves the place to the next one of its PE, or, if there is none, passes the
 /// lock on as soon as it comes. A task that has the lock and asks for it again waits for itself.
@@ -173,8 +174,9 @@ impl Lock {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub async fn set(&self) -> Result<()> {
-        self.lock().await.map(LockGuard::keep)
+    pub fn set(&self) -> impl Future<Output = Result<()>> + Send + use<> {
+        let locking = self.lock();
+        async move { locking.await.map(LockGuard::keep) }
     }
 
     /// Sets the lock if no PE and no task has it or waits for it, without a guard: `shmem_test_lock`. True if it is
@@ -196,8 +198,9 @@ impl Lock {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub async fn test(&self) -> Result<bool> {
-        Ok(self.try_lock().await?.map(LockGuard::keep).is_some())
+    pub fn test(&self) -> impl Future<Output = Result<bool>> + Send + use<> {
+        let locking = self.try_lock();
+        async move { Ok(locking.await?.map(LockGuard::keep).is_some()) }
     }
 
     /// Clears a lock that this PE has set with [`set`](Self::set) or [`test`](Self::test): `shmem_clear_lock`.
