@@ -157,42 +157,22 @@ fn a_panic_in_what_runs_on_a_team_is_its_own_error_and_nobody_elses() {
 }
 
 #[test]
-fn a_task_that_wakes_itself_or_looks_at_its_own_team_keeps_nobody_from_their_turn() {
+fn what_waits_for_its_own_team_and_for_something_else_goes_on_with_that() {
     let _limit = time_limit(60);
-    for own in [true, false] {
-        let done = cluster(1, settings(), |world| async move {
-            let team = world.team().split_strided(0, 1, 1).await?.expect("it is in it");
+    for n in pe_counts() {
+        let done = cluster(n, settings(), |world| async move {
+            let team = all_of(&world).await?;
             let called = team.clone();
-            let flag = Arc::new(std::sync::atomic::AtomicBool::new(false));
-            let seen = Arc::clone(&flag);
-            let run = team.run("yield", move |_| async move {
-                // Whoever has called this awaits it by then.
-                tokio::time::sleep(Duration::from_millis(1)).await;
-                let sync = called.sync();
-                let mut sync = std::pin::pin!(sync);
-                std::future::poll_fn(|cx| {
-                    if own {
-                        assert!(sync.as_mut().poll(cx).is_pending(), "its turn comes after this one");
-                    }
-                    match seen.load(std::sync::atomic::Ordering::Relaxed) {
-                        true => std::task::Poll::Ready(()),
-                        false => {
-                            cx.waker().wake_by_ref();
-                            std::task::Poll::Pending
-                        }
-                    }
-                })
-                .await;
-                Ok(())
+            let run = team.run("look", |_| async move {
+                tokio::select! {
+                    _ = called.sync() => panic!("its turn comes after this one"),
+                    () = sleep(Duration::from_millis(5)) => Ok(()),
+                }
             });
-            let others = async {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-                flag.store(true, std::sync::atomic::Ordering::Relaxed);
-                Ok(())
-            };
-            tokio::try_join!(soon("what yields", run), others).map(drop)
+            soon("what looks at its own team", run).await?;
+            soon("a sync", team.sync()).await
         });
-        done.unwrap_or_else(|e| panic!("it looks at its own team: {own}: {e}"));
+        done.unwrap_or_else(|e| panic!("{n} PEs: {e}"));
     }
 }
 

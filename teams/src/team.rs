@@ -285,8 +285,8 @@ impl Team {
     /// Runs `collective`, which `call` names to those who trace, when its turn comes. It sees the team's
     /// group, and may [`sync`](sync_in) in it.
     ///
-    /// It may call whatever it likes, of this team too, whose turn comes when it has ended, and drop the team's last handle. Where it wakes
-    /// itself at every poll, and nobody awaits it yet, it keeps its thread to itself.
+    /// It may call whatever it likes, of this team too, whose turn comes when it has ended, and drop the team's last handle. If it wakes
+    /// itself at every poll it keeps its thread to itself.
     ///
     /// # Errors
     /// Those of [`sync`](Self::sync), and its own; [`Error::Panicked`] if it panics.

@@ -209,8 +209,6 @@ impl<T> Drop for Landing<T> {
 pub struct Outcome<T> {
     pub(super) flight: Arc<Flight<Result<T>>>,
     pub(super) core: Weak<Core>,
-    /// The ticket of the task.
-    pub(super) ticket: u64,
 }
 
 impl<T> Future for Outcome<T> {
@@ -223,8 +221,6 @@ impl<T> Future for Outcome<T> {
             && let Some(mut queue) = core.queue.try_lock()
         {
             core.advance(&mut queue);
-            // Woken too if the task is to be polled by who awaits it.
-            let _ = queue.look(self.ticket, self.ticket, cx);
             core.unlock(queue);
         }
         self.flight.poll(cx)

@@ -4,60 +4,64 @@
 //! a caller who drops it, or loses a `select!`, leaves nobody waiting: the collective goes on, woken by
 //! the executor like any other, and the next one of the team waits its turn.
 //!
+//! What this library does in a collective runs with the queue locked. A task is polled with it unlocked: a user's future may call the
+//! team, or drop its last handle.
+//!
 //! The one at the front does not own the memory it works on, since that would cost two locked instructions a slice.
 //! Its future borrows the memory; should that be forgotten, [`Core::blocks_in_use`] keeps what it uses from
 //! being allocated to others. Those that wait behind it own theirs.
+//!
+//! | module | what it offers |
+//! |---|---|
+//! | `state` | what the queue holds, and who waits for it |
+//! | `running` | a collective in the queue |
+//! | `tasks` | those that are futures, and who polls them |
+//! | `future` | the futures that callers hold |
+//! | `last_wait` | what they look at without the queue |
 
 mod future;
+mod last_wait;
 mod running;
+mod state;
+mod tasks;
 
 use std::{
-    cell::RefCell,
-    collections::VecDeque,
-    future::poll_fn,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
     sync::{
         Arc, Mutex, Weak,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
+        atomic::{AtomicBool, AtomicU32, Ordering, fence},
     },
-    task::{Context as TaskContext, Poll, Wake, Waker},
+    task::{Poll, Waker},
 };
 
 use oxshmem_ops::context::ContextHandle;
 use oxshmem_runtime::{
     Error, Result,
     activity::{Activity, Call, Place},
-    biased::{BiasedLock, Guard, this_thread},
-    flight::Flight,
+    biased::{BiasedLock, Guard},
     settings::FenceSide,
-    turns::{Turns, in_turn},
     wakes::{Hold, wake_all},
 };
 use oxshmem_spaces::allocation::Allocation;
 
-pub(crate) use self::future::Idle;
-use self::future::Landing;
 pub use self::future::{Collective, Outcome};
-pub(crate) use self::running::Told;
-use self::running::{Begun, Running, Task, Then, Use, begin_sync, stream_begun, takes};
-use tracing::Instrument;
-
+pub(crate) use self::{future::Idle, running::Told};
+use self::{
+    last_wait::LastWait,
+    running::{Begun, Running, Use, begin_sync, stream_begun, takes},
+    state::{IDLE, Queue},
+};
 use crate::{
     choice::Mode,
     direct::Direct,
-    exchange::{Buffers, Deal, Exchange, Quick},
-    group::{Awaited, Group},
-    ledger::Ledger,
+    exchange::{Deal, Exchange, Quick},
+    group::Group,
     operands::Operands,
-    processors::For,
     registry::Registry,
     signature::Signature,
     staged::Image,
     stream::Stream,
     sync::{Sync, sync_in},
     team::TeamConfig,
-    wide,
 };
 
 /// What all handles of a team on one PE share.
@@ -75,9 +79,6 @@ pub(crate) struct Core {
     pauses: AtomicU32,
     /// Somebody wants the queue looked at, and found it locked.
     poked: AtomicBool,
-    /// The thread that polls the task at the front, as [`this_thread`] names it, and whether the task wakes itself meanwhile.
-    polled_by: AtomicUsize,
-    wakes_itself: AtomicBool,
     pub(crate) registry: Arc<Registry>,
     /// The place of its scratch memory.
     pub(crate) place: usize,
@@ -88,86 +89,6 @@ pub(crate) struct Core {
     pub(crate) contexts: Mutex<Vec<ContextHandle>>,
     destroyed: AtomicBool,
     this: Weak<Self>,
-}
-
-/// What the youngest collective waits for, if that is the last thing it does: its future looks at it without the
-/// queue.
-///
-/// Whoever reads while another thread begins the next one may see parts of that one's, and with them look at any words of the
-/// scratch memory. This one has ended then, so that whatever it finds there is right, or is found out in the queue.
-#[derive(Debug, Default)]
-struct LastWait {
-    ticket: AtomicU64,
-    place: AtomicUsize,
-    row: AtomicUsize,
-    number: AtomicU64,
-}
-
-impl LastWait {
-    #[inline(always)]
-    fn set(&self, ticket: u64, awaited: Awaited, then: Then) {
-        self.place.store(awaited.place | then as usize, Ordering::Relaxed);
-        self.row.store(awaited.row, Ordering::Relaxed);
-        self.number.store(awaited.number, Ordering::Relaxed);
-        // Release: with the ticket comes what it waits for, or what later ones do.
-        self.ticket.store(ticket, Ordering::Release);
-    }
-
-    /// What the collective with that ticket waits for.
-    #[inline(always)]
-    fn get(&self, ticket: u64) -> Option<(Awaited, Then)> {
-        if self.ticket.load(Ordering::Acquire) != ticket {
-            return None;
-        }
-        let (place, row) = (self.place.load(Ordering::Relaxed), self.row.load(Ordering::Relaxed));
-        let awaited = Awaited { place: place & !THEN, number: self.number.load(Ordering::Relaxed), row };
-        let then = match place & THEN {
-            0 => Then::Over,
-            1 => Then::Take,
-            _ => Then::TakeOneOfMany,
-        };
-        Some((awaited, then))
-    }
-}
-
-/// How often in a row a task that wakes itself is polled before whoever watches for its end is asked to do so.
-const MOST_BY_ITSELF: u32 = 16;
-/// The most pauses before the first look: less than a microsecond.
-const MOST_PAUSES: u32 = 24;
-/// Watchers from this number on are no collective's: these wait until a team is idle.
-const IDLE: u64 = 1 << 63;
-/// Where in the place of a [`LastWait`] it says what is left to do then.
-const THEN: usize = 0b11;
-const _: () =
-    assert!(THEN < align_of::<u64>() && Then::TakeOneOfMany as usize <= THEN && Then::Over as usize == 0);
-
-/// Collectives under way, in the order of their calls.
-#[derive(Debug, Default)]
-struct Queue {
-    /// How many have ended.
-    ended: u64,
-    /// The one whose turn it is. Apart from the others, so that it is made in place.
-    front: Option<Running>,
-    behind: VecDeque<Running>,
-    /// Who to wake when something has ended: the future of that number's collective, or whoever waits until the team is [idle](IDLE).
-    watchers: Vec<(u64, Waker)>,
-    /// How many have waited for that.
-    idlers: u64,
-    /// The task at the front is to be polled, as soon as the queue is unlocked; or again, if somebody is at it.
-    due: bool,
-    /// Who is to be woken as soon as the queue is unlocked.
-    woken: Vec<Waker>,
-    buffers: Buffers,
-    /// What the last one in the memory of all PEs was in, for the next.
-    spare: Option<Box<Direct>>,
-    /// Where it says what the one at the front waits for.
-    noted: Option<Place>,
-    /// What was called, for the neighbours.
-    ledger: Ledger,
-    /// Errors of collectives that have ended, for their futures.
-    failures: Vec<(u64, Error)>,
-    /// PEs called different things from this one on: the two calls.
-    broken: Option<(u64, [(usize, String); 2])>,
 }
 
 impl Core {
@@ -187,8 +108,6 @@ impl Core {
             last_wait: LastWait::default(),
             pauses: AtomicU32::new(0),
             poked: AtomicBool::new(false),
-            polled_by: AtomicUsize::new(0),
-            wakes_itself: AtomicBool::new(false),
             registry: Arc::clone(registry),
             place,
             predefined,
@@ -337,97 +256,6 @@ impl Core {
             self.push(queue, Running::Direct(direct, used))
         });
         Collective::new(self, ticket)
-    }
-
-    /// Any other collective. It owns what it works on.
-    pub(crate) fn task(
-        &self,
-        told: Told,
-        signature: Signature,
-        task: impl Future<Output = Result<()>> + Send + 'static,
-    ) -> Collective<'_> {
-        if self.group.wide().is_none() {
-            return self.push_task(told, signature, Box::pin(task));
-        }
-        // In memory of its own at once, as moving it takes longer than that.
-        let (group, task) = (Arc::clone(&self.group), Box::pin(task));
-        let task = async move { wide::guarded(&group, signature, task).await };
-        self.push_task(told, signature, Box::pin(task))
-    }
-
-    /// Leaves something to a task, when its turn comes, that concerns no other PE. Returns its ticket.
-    pub(crate) fn local(
-        &self,
-        activity: Activity,
-        signature: Signature,
-        task: impl Future<Output = Result<()>> + Send + 'static,
-    ) -> u64 {
-        self.enqueue(Told::As(activity), signature, Box::pin(task))
-    }
-
-    fn push_task(&self, told: Told, signature: Signature, task: Task) -> Collective<'_> {
-        Collective::new(self, self.enqueue(told, signature, task))
-    }
-
-    /// Appends a task and returns its ticket. The same code for all of them: with the queue's, which is part of it, each
-    /// would be a hundred kilobytes in a debug build.
-    #[inline(never)]
-    fn enqueue(&self, told: Told, signature: Signature, task: Task) -> u64 {
-        self.with_queue(|queue| {
-            self.retire(queue);
-            self.push(queue, Running::Task(Some(task), told, signature))
-        })
-    }
-
-    /// Any other collective with a result, which `call` names to those who trace.
-    pub(crate) fn run<T, F>(
-        &self,
-        call: &'static str,
-        activity: Activity,
-        collective: impl FnOnce(Arc<Group>) -> F + Send + 'static,
-    ) -> Outcome<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = Result<T>> + Send + 'static,
-    {
-        if let Err(error) = self.check_turn(call) {
-            return self.failed_run(error);
-        }
-        let flight = Arc::new(Flight::default());
-        let landing = Landing::new(&flight, call);
-        let (group, signature) = (Arc::clone(&self.group), Signature::named(call));
-        let task = async move {
-            let whole = async {
-                group.pe().check(call)?;
-                group.check()?;
-                if group.wide().is_none() {
-                    return collective(Arc::clone(&group)).await;
-                }
-                let begin = || async {
-                    group.check()?;
-                    collective(Arc::clone(&group)).await
-                };
-                wide::guarded(&group, signature, Box::pin(begin())).await
-            };
-            let mut whole = pin!(whole);
-            let outcome = poll_fn(|cx| {
-                let polled = catch_unwind(AssertUnwindSafe(|| whole.as_mut().poll(cx)));
-                polled.unwrap_or(Poll::Ready(Err(Error::Panicked { call })))
-            });
-            landing.land(outcome.await);
-            Ok(())
-        };
-        // One span from its turn to its end; nothing while nobody listens at TRACE.
-        let task = task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call));
-        let ticket = self.enqueue(Told::As(activity), signature, Box::pin(task));
-        Outcome { flight, core: self.this.clone(), ticket }
-    }
-
-    /// One that has failed before its turn came.
-    pub(crate) fn failed_run<T>(&self, error: Error) -> Outcome<T> {
-        let flight = Flight::default();
-        flight.land(Err(error));
-        Outcome { flight: Arc::new(flight), core: self.this.clone(), ticket: 0 }
     }
 
     /// The blocks of the heap, by number, that the collective at the front uses without owning them.
@@ -608,48 +436,6 @@ impl Core {
         false
     }
 
-    /// Looks for what is awaited for as long as a wait may spin; whether it has come.
-    #[inline(always)]
-    fn look_for(&self, awaited: Awaited, then: Then) -> bool {
-        match then {
-            // It was looked for when the collective began.
-            Then::Take => self.go_on_looking(awaited, For::All).0,
-            Then::Over => self.group.have_come(awaited) || self.go_on_looking(awaited, For::All).0,
-            Then::TakeOneOfMany => self.look_for_one_of_many(awaited),
-        }
-    }
-
-    /// Leaves the line alone at first, so that several messages come with it: the first look comes when, by the time that the
-    /// last ones took, the message should have come.
-    #[inline(always)]
-    fn look_for_one_of_many(&self, awaited: Awaited) -> bool {
-        let pauses = self.pauses.load(Ordering::Relaxed);
-        if !self.crowded {
-            for _ in 0..pauses {
-                std::hint::spin_loop();
-            }
-        }
-        if self.group.have_come(awaited) {
-            self.pauses.store(pauses.saturating_sub(1), Ordering::Relaxed);
-            return true;
-        }
-        let (came, looks) = self.go_on_looking(awaited, For::Root);
-        self.pauses.store((pauses + looks / 2).min(MOST_PAUSES), Ordering::Relaxed);
-        came
-    }
-
-    /// Also how often it has looked.
-    fn go_on_looking(&self, awaited: Awaited, whom: For) -> (bool, u32) {
-        let mut looks = 0;
-        let looked = || {
-            looks += 1;
-            self.group.have_come(awaited)
-        };
-        let needs = || self.group.processors.are_needed(&self.group, whom);
-        let came = self.group.pe().executor().spin_until_needed(looked, needs);
-        (came, looks)
-    }
-
     /// Locks the queue for `work`, and wakes whom it set free afterwards.
     #[inline(always)]
     fn with_queue<R>(&self, work: impl FnOnce(&mut Queue) -> R) -> R {
@@ -677,225 +463,5 @@ impl Core {
         if !woken.is_empty() {
             wake_all(woken);
         }
-    }
-
-    /// Polls the task at the front, with the queue unlocked meanwhile: what a task does, and what is dropped with it, may be another
-    /// call on this team. Whoever wakes it while somebody is at it leaves it to them to poll it again. If it does nothing but wake itself, others
-    /// of their thread are to have their turn.
-    #[cold]
-    #[inline(never)]
-    fn poll_task<'a>(&'a self, mut queue: Guard<'a, Queue>) -> Guard<'a, Queue> {
-        let waker = self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
-        let mut by_itself = 0;
-        while queue.due {
-            if by_itself > MOST_BY_ITSELF {
-                let before = queue.woken.len();
-                let Queue { watchers, woken, .. } = &mut *queue;
-                // It may watch itself, by a future of the team that it polls.
-                let others = watchers.extract_if(.., |(_, watcher)| !watcher.will_wake(&waker));
-                woken.extend(others.map(|(_, waker)| waker));
-                if queue.woken.len() > before {
-                    queue.due = false;
-                    break;
-                }
-            }
-            let Some(Running::Task(place, ..)) = &mut queue.front else {
-                queue.due = false;
-                break;
-            };
-            // Somebody is at it.
-            let Some(mut task) = place.take() else { break };
-            queue.due = false;
-            let number = queue.ended;
-            drop(queue);
-
-            let hold = Hold::begin();
-            // Relaxed: only this thread looks for its own name, and says that it was found.
-            self.polled_by.store(this_thread(), Ordering::Relaxed);
-            let polled =
-                catch_unwind(AssertUnwindSafe(|| task.as_mut().poll(&mut TaskContext::from_waker(&waker))));
-            self.polled_by.store(0, Ordering::Relaxed);
-            let again = self.wakes_itself.swap(false, Ordering::Relaxed);
-            by_itself = if again { by_itself + 1 } else { 0 };
-            let (outcome, task) = match polled {
-                Ok(Poll::Pending) => (Poll::Pending, Some(task)),
-                over => {
-                    // It may drop the last handle of a team.
-                    let dropped = catch_unwind(AssertUnwindSafe(|| drop(task)));
-                    let ended = over.ok().filter(|_| dropped.is_ok());
-                    // Whoever waits for it has been told of a panic by its end.
-                    (ended.unwrap_or(Poll::Ready(Err(Error::Panicked { call: "a collective" }))), None)
-                }
-            };
-            let mut woken = hold.end();
-
-            queue = self.queue.lock();
-            debug_assert_eq!(queue.ended, number, "it is at the front until it ends");
-            queue.woken.append(&mut woken);
-            match outcome {
-                Poll::Pending => {
-                    if let Some(Running::Task(place, ..)) = &mut queue.front {
-                        *place = task;
-                    }
-                    queue.due |= again;
-                    // Unless it is to be polled again at once.
-                    if !queue.due && self.note(&mut queue) {
-                        queue.due = true;
-                    }
-                }
-                Poll::Ready(outcome) => {
-                    queue.due = false;
-                    queue.end(&self.group, outcome);
-                    self.advance(&mut queue);
-                }
-            }
-        }
-        queue
-    }
-
-    /// Runs the queue, unless somebody is at it, perhaps this very thread, who then does so again.
-    #[cold]
-    fn poke(&self) {
-        // Release: with the poke comes what it is about.
-        self.poked.store(true, Ordering::Release);
-        fence(Ordering::SeqCst);
-        if !self.poked.load(Ordering::Relaxed) {
-            return;
-        }
-        if let Some(mut queue) = self.queue.try_lock() {
-            // AcqRel: what follows is looked at after this, so that a poke which this takes back is seen to.
-            self.poked.swap(false, Ordering::AcqRel);
-            self.look_again(&mut queue);
-            self.unlock(queue);
-        }
-    }
-}
-
-impl Queue {
-    fn len(&self) -> u64 {
-        u64::from(self.front.is_some()) + self.behind.len() as u64
-    }
-
-    /// The number of a collective that is called now.
-    #[inline(always)]
-    fn next(&self) -> u64 {
-        self.ended + self.len() + 1
-    }
-
-    /// What a collective that is called now uses of `memory`: the one whose turn it is only borrows it.
-    #[inline(always)]
-    fn lend(&self, memory: [&Arc<Allocation>; 2]) -> Use {
-        let mut used = Use::of(memory);
-        if self.front.is_some() {
-            used.owned = Some(Box::new(memory.map(Arc::clone)));
-        }
-        used
-    }
-
-    /// A collective has ended well that was never in the queue, in which there is nothing. Returns its ticket, or 0 if nothing
-    /// is to be told of it.
-    #[inline(always)]
-    fn pass(&mut self) -> u64 {
-        self.ended += 1;
-        if self.failures.is_empty() && self.broken.is_none() { 0 } else { self.ended }
-    }
-
-    /// Whether the collective at the front may go on as another.
-    #[inline(always)]
-    fn may_go_on(&self) -> bool {
-        matches!(&self.front, Some(Running::Exchange(exchange, _)) if exchange.is_collect())
-    }
-
-    /// Whether the collective at the front goes on as another, which then has its place.
-    #[cold]
-    fn follow_up(&mut self, group: &Group) -> Result<bool> {
-        let Some(Running::Exchange(exchange, _)) = &self.front else { return Ok(false) };
-        let Some(direct) = exchange.follow_up(group)? else { return Ok(false) };
-        if let Some(Running::Exchange(_, used)) = self.front.take() {
-            self.front = Some(Running::Direct(Box::new(direct), used));
-        }
-        Ok(true)
-    }
-
-    /// The collective at the front has ended.
-    fn end(&mut self, group: &Group, outcome: Result<()>) {
-        if let Some(front) = &self.front
-            && front.signature().is_broadcast()
-        {
-            self.ledger.remember(self.ended + 1, front.signature());
-        }
-        if matches!(self.front, Some(Running::Direct(..))) {
-            if let Some(Running::Direct(over, _)) = self.front.take() {
-                self.spare = Some(over);
-            }
-        } else {
-            // In place, as what is in it is large.
-            self.front = None;
-        }
-        if !self.behind.is_empty() {
-            self.front = self.behind.pop_front();
-        }
-        if let Some(place) = self.noted.take() {
-            group.pe().board().take(place);
-        }
-        self.ended += 1;
-        match outcome {
-            Ok(()) => {}
-            Err(Error::CollectiveMismatch { pe_a, call_a, pe_b, call_b }) => {
-                self.broken.get_or_insert((self.ended, [(pe_a, call_a), (pe_b, call_b)]));
-            }
-            Err(error) => self.failures.push((self.ended, error)),
-        }
-        if !self.watchers.is_empty() {
-            self.woken.extend(self.watchers.drain(..).map(|(_, waker)| waker));
-        }
-    }
-
-    /// Whether so many have ended. If not, the waker is woken when one has; it replaces an older one with that key.
-    fn look(&mut self, ticket: u64, key: u64, cx: &TaskContext<'_>) -> Poll<()> {
-        if self.ended >= ticket {
-            return Poll::Ready(());
-        }
-        match self.watchers.iter_mut().find(|(watched, _)| *watched == key) {
-            Some((_, waker)) => waker.clone_from(cx.waker()),
-            None => self.watchers.push((key, cx.waker().clone())),
-        }
-        Poll::Pending
-    }
-
-    /// The same for the future of the collective with that ticket, which is its own: with its outcome.
-    fn poll(&mut self, ticket: u64, cx: &TaskContext<'_>) -> Poll<Result<()>> {
-        self.look(ticket, ticket, cx).map(|()| self.outcome(ticket))
-    }
-
-    /// The outcome of a collective that has ended.
-    fn outcome(&mut self, ticket: u64) -> Result<()> {
-        if let Some(at) = self.failures.iter().position(|&(failed, _)| failed == ticket) {
-            return Err(self.failures.swap_remove(at).1);
-        }
-        match &self.broken {
-            Some((since, [(pe_a, call_a), (pe_b, call_b)])) if ticket >= *since => {
-                let (pe_a, call_a, pe_b, call_b) = (*pe_a, call_a.clone(), *pe_b, call_b.clone());
-                Err(Error::CollectiveMismatch { pe_a, call_a, pe_b, call_b })
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Woken by the executor when a word that the front of the queue waits for has changed.
-impl Wake for Core {
-    fn wake(self: Arc<Self>) {
-        if self.polled_by.load(Ordering::Relaxed) == this_thread() {
-            self.wakes_itself.store(true, Ordering::Relaxed);
-            return;
-        }
-        if !self.in_process {
-            self.with_queue(|queue| self.look_again(queue));
-            return;
-        }
-        // A step of one PE wakes the next PE within this very call.
-        thread_local!(static WOKEN: Turns<Arc<Core>> = const { RefCell::new(None) });
-        in_turn(&WOKEN, self, |core| core.poke());
     }
 }

@@ -1,0 +1,97 @@
+//! The last wait of a collective: its future looks at what it waits for without the queue.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use super::{Core, running::Then};
+use crate::{group::Awaited, processors::For};
+
+/// The most pauses before the first look: less than a microsecond.
+const MOST_PAUSES: u32 = 24;
+/// Where in the place of a [`LastWait`] it says what is left to do then.
+const THEN: usize = 0b11;
+const _: () =
+    assert!(THEN < align_of::<u64>() && Then::TakeOneOfMany as usize <= THEN && Then::Over as usize == 0);
+
+/// What the youngest collective waits for, if that is the last thing it does: its future looks at it without the
+/// queue.
+///
+/// Whoever reads while another thread begins the next one may see parts of that one's, and with them look at any words of the
+/// scratch memory. This one has ended then, so that whatever it finds there is right, or is found out in the queue.
+#[derive(Debug, Default)]
+pub(super) struct LastWait {
+    ticket: AtomicU64,
+    place: AtomicUsize,
+    row: AtomicUsize,
+    number: AtomicU64,
+}
+
+impl LastWait {
+    #[inline(always)]
+    pub(super) fn set(&self, ticket: u64, awaited: Awaited, then: Then) {
+        self.place.store(awaited.place | then as usize, Ordering::Relaxed);
+        self.row.store(awaited.row, Ordering::Relaxed);
+        self.number.store(awaited.number, Ordering::Relaxed);
+        // Release: with the ticket comes what it waits for, or what later ones do.
+        self.ticket.store(ticket, Ordering::Release);
+    }
+
+    /// What the collective with that ticket waits for.
+    #[inline(always)]
+    pub(super) fn get(&self, ticket: u64) -> Option<(Awaited, Then)> {
+        if self.ticket.load(Ordering::Acquire) != ticket {
+            return None;
+        }
+        let (place, row) = (self.place.load(Ordering::Relaxed), self.row.load(Ordering::Relaxed));
+        let awaited = Awaited { place: place & !THEN, number: self.number.load(Ordering::Relaxed), row };
+        let then = match place & THEN {
+            0 => Then::Over,
+            1 => Then::Take,
+            _ => Then::TakeOneOfMany,
+        };
+        Some((awaited, then))
+    }
+}
+
+impl Core {
+    /// Looks for what is awaited for as long as a wait may spin; whether it has come.
+    #[inline(always)]
+    pub(super) fn look_for(&self, awaited: Awaited, then: Then) -> bool {
+        match then {
+            // It was looked for when the collective began.
+            Then::Take => self.go_on_looking(awaited, For::All).0,
+            Then::Over => self.group.have_come(awaited) || self.go_on_looking(awaited, For::All).0,
+            Then::TakeOneOfMany => self.look_for_one_of_many(awaited),
+        }
+    }
+
+    /// Leaves the line alone at first, so that several messages come with it: the first look comes when, by the time that the
+    /// last ones took, the message should have come.
+    #[inline(always)]
+    pub(super) fn look_for_one_of_many(&self, awaited: Awaited) -> bool {
+        let pauses = self.pauses.load(Ordering::Relaxed);
+        if !self.crowded {
+            for _ in 0..pauses {
+                std::hint::spin_loop();
+            }
+        }
+        if self.group.have_come(awaited) {
+            self.pauses.store(pauses.saturating_sub(1), Ordering::Relaxed);
+            return true;
+        }
+        let (came, looks) = self.go_on_looking(awaited, For::Root);
+        self.pauses.store((pauses + looks / 2).min(MOST_PAUSES), Ordering::Relaxed);
+        came
+    }
+
+    /// Also how often it has looked.
+    pub(super) fn go_on_looking(&self, awaited: Awaited, whom: For) -> (bool, u32) {
+        let mut looks = 0;
+        let looked = || {
+            looks += 1;
+            self.group.have_come(awaited)
+        };
+        let needs = || self.group.processors.are_needed(&self.group, whom);
+        let came = self.group.pe().executor().spin_until_needed(looked, needs);
+        (came, looks)
+    }
+}

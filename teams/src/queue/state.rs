@@ -1,0 +1,156 @@
+//! What a team's queue holds: the collectives under way, and who waits for them.
+
+use std::{
+    collections::VecDeque,
+    sync::Arc,
+    task::{Context as TaskContext, Poll, Waker},
+};
+
+use oxshmem_runtime::{Error, Result, activity::Place};
+use oxshmem_spaces::allocation::Allocation;
+
+use super::running::{Running, Use};
+use crate::{direct::Direct, exchange::Buffers, group::Group, ledger::Ledger};
+
+/// Watchers from this number on are no collective's: these wait until a team is idle.
+pub(super) const IDLE: u64 = 1 << 63;
+/// Collectives under way, in the order of their calls.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    /// How many have ended.
+    pub(super) ended: u64,
+    /// The one whose turn it is. Apart from the others, so that it is made in place.
+    pub(super) front: Option<Running>,
+    pub(super) behind: VecDeque<Running>,
+    /// Who to wake when something has ended: the future of that number's collective, or whoever waits until the team is [idle](IDLE).
+    pub(super) watchers: Vec<(u64, Waker)>,
+    /// How many have waited for that.
+    pub(super) idlers: u64,
+    /// The task at the front is to be polled, as soon as the queue is unlocked; or again, if somebody is at it.
+    pub(super) due: bool,
+    /// Who is to be woken as soon as the queue is unlocked.
+    pub(super) woken: Vec<Waker>,
+    pub(super) buffers: Buffers,
+    /// What the last one in the memory of all PEs was in, for the next.
+    pub(super) spare: Option<Box<Direct>>,
+    /// Where it says what the one at the front waits for.
+    pub(super) noted: Option<Place>,
+    /// What was called, for the neighbours.
+    pub(super) ledger: Ledger,
+    /// Errors of collectives that have ended, for their futures.
+    pub(super) failures: Vec<(u64, Error)>,
+    /// PEs called different things from this one on: the two calls.
+    pub(super) broken: Option<(u64, [(usize, String); 2])>,
+}
+
+impl Queue {
+    pub(super) fn len(&self) -> u64 {
+        u64::from(self.front.is_some()) + self.behind.len() as u64
+    }
+
+    /// The number of a collective that is called now.
+    #[inline(always)]
+    pub(super) fn next(&self) -> u64 {
+        self.ended + self.len() + 1
+    }
+
+    /// What a collective that is called now uses of `memory`: the one whose turn it is only borrows it.
+    #[inline(always)]
+    pub(super) fn lend(&self, memory: [&Arc<Allocation>; 2]) -> Use {
+        let mut used = Use::of(memory);
+        if self.front.is_some() {
+            used.owned = Some(Box::new(memory.map(Arc::clone)));
+        }
+        used
+    }
+
+    /// A collective has ended well that was never in the queue, in which there is nothing. Returns its ticket, or 0 if nothing
+    /// is to be told of it.
+    #[inline(always)]
+    pub(super) fn pass(&mut self) -> u64 {
+        self.ended += 1;
+        if self.failures.is_empty() && self.broken.is_none() { 0 } else { self.ended }
+    }
+
+    /// Whether the collective at the front may go on as another.
+    #[inline(always)]
+    pub(super) fn may_go_on(&self) -> bool {
+        matches!(&self.front, Some(Running::Exchange(exchange, _)) if exchange.is_collect())
+    }
+
+    /// Whether the collective at the front goes on as another, which then has its place.
+    #[cold]
+    pub(super) fn follow_up(&mut self, group: &Group) -> Result<bool> {
+        let Some(Running::Exchange(exchange, _)) = &self.front else { return Ok(false) };
+        let Some(direct) = exchange.follow_up(group)? else { return Ok(false) };
+        if let Some(Running::Exchange(_, used)) = self.front.take() {
+            self.front = Some(Running::Direct(Box::new(direct), used));
+        }
+        Ok(true)
+    }
+
+    /// The collective at the front has ended.
+    pub(super) fn end(&mut self, group: &Group, outcome: Result<()>) {
+        if let Some(front) = &self.front
+            && front.signature().is_broadcast()
+        {
+            self.ledger.remember(self.ended + 1, front.signature());
+        }
+        if matches!(self.front, Some(Running::Direct(..))) {
+            if let Some(Running::Direct(over, _)) = self.front.take() {
+                self.spare = Some(over);
+            }
+        } else {
+            // In place, as what is in it is large.
+            self.front = None;
+        }
+        if !self.behind.is_empty() {
+            self.front = self.behind.pop_front();
+        }
+        if let Some(place) = self.noted.take() {
+            group.pe().board().take(place);
+        }
+        self.ended += 1;
+        match outcome {
+            Ok(()) => {}
+            Err(Error::CollectiveMismatch { pe_a, call_a, pe_b, call_b }) => {
+                self.broken.get_or_insert((self.ended, [(pe_a, call_a), (pe_b, call_b)]));
+            }
+            Err(error) => self.failures.push((self.ended, error)),
+        }
+        if !self.watchers.is_empty() {
+            self.woken.extend(self.watchers.drain(..).map(|(_, waker)| waker));
+        }
+    }
+
+    /// Whether so many have ended. If not, the waker is woken when one has; it replaces an older one with that key.
+    pub(super) fn look(&mut self, ticket: u64, key: u64, cx: &TaskContext<'_>) -> Poll<()> {
+        if self.ended >= ticket {
+            return Poll::Ready(());
+        }
+        match self.watchers.iter_mut().find(|(watched, _)| *watched == key) {
+            Some((_, waker)) => waker.clone_from(cx.waker()),
+            None => self.watchers.push((key, cx.waker().clone())),
+        }
+        Poll::Pending
+    }
+
+    /// The same for the future of the collective with that ticket, which is its own: with its outcome.
+    pub(super) fn poll(&mut self, ticket: u64, cx: &TaskContext<'_>) -> Poll<Result<()>> {
+        self.look(ticket, ticket, cx).map(|()| self.outcome(ticket))
+    }
+
+    /// The outcome of a collective that has ended.
+    pub(super) fn outcome(&mut self, ticket: u64) -> Result<()> {
+        if let Some(at) = self.failures.iter().position(|&(failed, _)| failed == ticket) {
+            return Err(self.failures.swap_remove(at).1);
+        }
+        match &self.broken {
+            Some((since, [(pe_a, call_a), (pe_b, call_b)])) if ticket >= *since => {
+                let (pe_a, call_a, pe_b, call_b) = (*pe_a, call_a.clone(), *pe_b, call_b.clone());
+                Err(Error::CollectiveMismatch { pe_a, call_a, pe_b, call_b })
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Collectives that are futures: the long way for what is nothing special, and what programs run on a team. They are polled with the
+//! queue unlocked, as they may call the very team, or drop its last handle.
+
+use std::{
+    cell::RefCell,
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{Ordering, fence},
+    },
+    task::{Context as TaskContext, Poll, Wake, Waker},
+};
+
+use oxshmem_runtime::{
+    Error, Result,
+    activity::Activity,
+    biased::Guard,
+    flight::Flight,
+    turns::{Turns, in_turn},
+    wakes::Hold,
+};
+use tracing::Instrument;
+
+use super::{
+    Collective, Core, Outcome, Told,
+    future::Landing,
+    running::{Running, Task},
+    state::Queue,
+};
+use crate::{group::Group, signature::Signature, wide};
+
+impl Core {
+    /// Any other collective. It owns what it works on.
+    pub(crate) fn task(
+        &self,
+        told: Told,
+        signature: Signature,
+        task: impl Future<Output = Result<()>> + Send + 'static,
+    ) -> Collective<'_> {
+        if self.group.wide().is_none() {
+            return self.push_task(told, signature, Box::pin(task));
+        }
+        // In memory of its own at once, as moving it takes longer than that.
+        let (group, task) = (Arc::clone(&self.group), Box::pin(task));
+        let task = async move { wide::guarded(&group, signature, task).await };
+        self.push_task(told, signature, Box::pin(task))
+    }
+
+    /// Leaves something to a task, when its turn comes, that concerns no other PE. Returns its ticket.
+    pub(crate) fn local(
+        &self,
+        activity: Activity,
+        signature: Signature,
+        task: impl Future<Output = Result<()>> + Send + 'static,
+    ) -> u64 {
+        self.enqueue(Told::As(activity), signature, Box::pin(task))
+    }
+
+    pub(super) fn push_task(&self, told: Told, signature: Signature, task: Task) -> Collective<'_> {
+        Collective::new(self, self.enqueue(told, signature, task))
+    }
+
+    /// Appends a task and returns its ticket. The same code for all of them: with the queue's, which is part of it, each
+    /// would be a hundred kilobytes in a debug build.
+    #[inline(never)]
+    pub(super) fn enqueue(&self, told: Told, signature: Signature, task: Task) -> u64 {
+        self.with_queue(|queue| {
+            self.retire(queue);
+            self.push(queue, Running::Task(Some(task), told, signature))
+        })
+    }
+
+    /// Any other collective with a result, which `call` names to those who trace.
+    pub(crate) fn run<T, F>(
+        &self,
+        call: &'static str,
+        activity: Activity,
+        collective: impl FnOnce(Arc<Group>) -> F + Send + 'static,
+    ) -> Outcome<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        if let Err(error) = self.check_turn(call) {
+            return self.failed_run(error);
+        }
+        let flight = Arc::new(Flight::default());
+        let landing = Landing::new(&flight, call);
+        let (group, signature) = (Arc::clone(&self.group), Signature::named(call));
+        let task = async move {
+            let whole = async {
+                group.pe().check(call)?;
+                group.check()?;
+                if group.wide().is_none() {
+                    return collective(Arc::clone(&group)).await;
+                }
+                let begin = || async {
+                    group.check()?;
+                    collective(Arc::clone(&group)).await
+                };
+                wide::guarded(&group, signature, Box::pin(begin())).await
+            };
+            let mut whole = pin!(whole);
+            let outcome = poll_fn(|cx| {
+                let polled = catch_unwind(AssertUnwindSafe(|| whole.as_mut().poll(cx)));
+                polled.unwrap_or(Poll::Ready(Err(Error::Panicked { call })))
+            });
+            landing.land(outcome.await);
+            Ok(())
+        };
+        // One span from its turn to its end; nothing while nobody listens at TRACE.
+        let task = task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call));
+        self.enqueue(Told::As(activity), signature, Box::pin(task));
+        Outcome { flight, core: self.this.clone() }
+    }
+
+    /// One that has failed before its turn came.
+    pub(crate) fn failed_run<T>(&self, error: Error) -> Outcome<T> {
+        let flight = Flight::default();
+        flight.land(Err(error));
+        Outcome { flight: Arc::new(flight), core: self.this.clone() }
+    }
+
+    /// Polls the task at the front, with the queue unlocked meanwhile: what a task does, and what is dropped with it, may be another
+    /// call on this team. Whoever wakes it while somebody is at it leaves it to them to poll it again.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn poll_task<'a>(&'a self, mut queue: Guard<'a, Queue>) -> Guard<'a, Queue> {
+        let waker = self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
+        while queue.due {
+            let Some(Running::Task(place, ..)) = &mut queue.front else {
+                queue.due = false;
+                break;
+            };
+            // Somebody is at it.
+            let Some(mut task) = place.take() else { break };
+            queue.due = false;
+            let number = queue.ended;
+            drop(queue);
+
+            let hold = Hold::begin();
+            let polled =
+                catch_unwind(AssertUnwindSafe(|| task.as_mut().poll(&mut TaskContext::from_waker(&waker))));
+            let (outcome, task) = match polled {
+                Ok(Poll::Pending) => (Poll::Pending, Some(task)),
+                over => {
+                    // It may drop the last handle of a team.
+                    let dropped = catch_unwind(AssertUnwindSafe(|| drop(task)));
+                    let ended = over.ok().filter(|_| dropped.is_ok());
+                    // Whoever waits for it has been told of a panic by its end.
+                    (ended.unwrap_or(Poll::Ready(Err(Error::Panicked { call: "a collective" }))), None)
+                }
+            };
+            let mut woken = hold.end();
+
+            queue = self.queue.lock();
+            debug_assert_eq!(queue.ended, number, "it is at the front until it ends");
+            queue.woken.append(&mut woken);
+            match outcome {
+                Poll::Pending => {
+                    if let Some(Running::Task(place, ..)) = &mut queue.front {
+                        *place = task;
+                    }
+                    // Unless it is to be polled again at once.
+                    if !queue.due && self.note(&mut queue) {
+                        queue.due = true;
+                    }
+                }
+                Poll::Ready(outcome) => {
+                    queue.due = false;
+                    queue.end(&self.group, outcome);
+                    self.advance(&mut queue);
+                }
+            }
+        }
+        queue
+    }
+
+    /// Runs the queue, unless somebody is at it, perhaps this very thread, who then does so again.
+    #[cold]
+    pub(super) fn poke(&self) {
+        // Release: with the poke comes what it is about.
+        self.poked.store(true, Ordering::Release);
+        fence(Ordering::SeqCst);
+        if !self.poked.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(mut queue) = self.queue.try_lock() {
+            // AcqRel: what follows is looked at after this, so that a poke which this takes back is seen to.
+            self.poked.swap(false, Ordering::AcqRel);
+            self.look_again(&mut queue);
+            self.unlock(queue);
+        }
+    }
+}
+
+/// Woken by the executor when a word that the front of the queue waits for has changed.
+impl Wake for Core {
+    fn wake(self: Arc<Self>) {
+        if !self.in_process {
+            self.with_queue(|queue| self.look_again(queue));
+            return;
+        }
+        // A step of one PE wakes the next PE within this very call.
+        thread_local!(static WOKEN: Turns<Arc<Core>> = const { RefCell::new(None) });
+        in_turn(&WOKEN, self, |core| core.poke());
+    }
+}
