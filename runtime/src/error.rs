@@ -291,7 +291,7 @@ pub enum Error {
         call_b: String,
     },
 
-    /// Source and destination have bytes in common where others write the one before the other is read.
+    /// Source and destination have bytes in common where others write the one before the other is read (`OpenSHMEM 1.6 §4.2`).
     #[error("{call}: source and destination overlap, but this collective needs two buffers")]
     Overlap {
         /// The operation.
