@@ -242,7 +242,7 @@ fn a_program_that_calls_a_broadcast_and_a_sync_ends_with_a_line_that_says_who_ca
     for line in said {
         assert!(line.starts_with("Error: PEs differ in a collective call: "), "{line}");
         assert!(line.contains("calls sync"), "{line}");
-        assert!(line.contains("PE 2 calls broadcast of 4 elements of 8 bytes from PE 1"), "{line}");
+        assert!(line.contains("PE 2 calls broadcast of 4 elements of u64 from PE 1"), "{line}");
     }
 }
 

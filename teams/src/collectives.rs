@@ -193,7 +193,7 @@ impl Team {
                 self.spread(dest, source, root, to_root)
             });
         }
-        let signature = call.sign(Signature::sized(Call::Broadcast, size_of::<T>(), call.elements, root));
+        let signature = call.sign(Signature::of::<T>(Call::Broadcast, call.elements, root));
         let Operands { core, source, dest, .. } = call;
         let bytes = source.len();
         if let Some(wide) = core.group.wide() {
@@ -259,8 +259,7 @@ impl Team {
                 self.fcollect(dest, source)
             });
         }
-        let size = size_of::<T>();
-        let signature = call.sign(Signature::sized(Call::Fcollect, size, call.elements, 0));
+        let signature = call.sign(Signature::of::<T>(Call::Fcollect, call.elements, 0));
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             return call.across(wide, signature, move |wide, group| async move {
@@ -311,7 +310,7 @@ impl Team {
             });
         }
         let size = size_of::<T>();
-        let signature = call.sign(Signature::of_collect(size, call.elements, call.dest_elements));
+        let signature = call.sign(Signature::of_collect::<T>(call.elements, call.dest_elements));
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             return call.across(wide, signature, move |wide, group| async move {
@@ -363,7 +362,7 @@ impl Team {
                 self.alltoall(dest, source)
             });
         }
-        let signature = call.sign(Signature::sized(Call::Alltoall, size_of::<T>(), call.elements / n, 0));
+        let signature = call.sign(Signature::of::<T>(Call::Alltoall, call.elements / n, 0));
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             let layout = Layout::blocks(source.len() / n);
@@ -416,10 +415,9 @@ impl Team {
                 self.alltoalls(dest, source, dst, sst, nelems)
             });
         }
-        let strides = dst & 0xffff | (sst & 0xffff) << 16;
+        let signature = call.sign(Signature::of_alltoalls::<T>(nelems, [dst, sst]));
         // One element is where it is, whatever the strides are.
         let [dst, sst] = if count > 1 { [dst, sst] } else { [1; 2] };
-        let signature = call.sign(Signature::sized(Call::Alltoalls, size, nelems, strides));
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             let layout = Layout { count: nelems, size, dst, sst };

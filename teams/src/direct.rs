@@ -25,6 +25,7 @@ use crate::{
     signature::Signature,
     span::{Span, pieces},
     stream::{Stream, ToRoot},
+    sweep::Sweep,
     sync::{Sync, sync_here},
 };
 
@@ -39,8 +40,13 @@ const _: () = assert!(size_of::<Said>() <= ALIGN && BLOCK_AT + CARRIED <= GENERA
 const BLOCK: usize = 4 << 10;
 /// The same where copies are strings.
 const STRING_BLOCK: usize = 32 << 10;
+/// What is gone through [upwards](Sweep) even on the way back, so that processors fetch ahead: in blocks, and in strings or scans.
+const STRETCH: usize = 16 << 10;
+const LONG_STRETCH: usize = 32 << 10;
 /// Up to so many bytes, with what they are copied to, fit into the innermost cache, and had better be copied to one PE after the other.
 const TO_EACH: usize = 8 << 10;
+/// Bytes of an all-to-all that are copied at a time, if they are to stay in caches.
+const DEALT: usize = 256 << 10;
 /// What chunks of PEs are aligned to, so that two PEs do not write the same cache line.
 const ALIGN: usize = 64;
 
@@ -242,7 +248,7 @@ impl Direct {
     /// has come.
     fn give_parts(&self, group: &Group, parts: Parts, root: usize, to_root: bool) -> Result<Step> {
         let give = |pes: Set| {
-            for piece in pieces(self.source.len(), false) {
+            for piece in pieces(self.source.len(), false, parts.sweep()) {
                 let (from, to) = (self.source.part(piece.clone()), self.dest.part(piece));
                 let blocks = pes.filter(|&pe| to_root || pe != root).map(|pe| group.block(pe));
                 group.memory.copy_to(to, blocks, from, group.block(root));
@@ -290,9 +296,9 @@ impl Direct {
     /// Does the work of this PE's chunk, and, where PEs share processors, of chunks whose PEs have to wait for theirs.
     fn in_parts(&self, group: &Group, mut work: impl FnMut(usize)) -> Result<Step> {
         match Parts::next(group) {
-            Some(parts) => {
-                Ok(parts.work(group, |pes| pes.for_each(&mut work))?.map_or(Step::Done, Step::Parts))
-            }
+            Some(parts) => Ok(parts
+                .work(group, |pes| group.sweep().through(pes).for_each(&mut work))?
+                .map_or(Step::Done, Step::Parts)),
             None => {
                 work(group.me());
                 Ok(Step::Sync(Sync::default()))
@@ -305,8 +311,9 @@ impl Direct {
         let all: SmallVec<[usize; 16]> = group.blocks.iter().collect();
         let here = group.here();
         // What is copied as a string had better be long, and still is where it was combined, or in the cache behind.
-        let block = if copy::stores_strings_well() { STRING_BLOCK } else { BLOCK };
-        for block in blocks(chunk(self.source.len(), chunk_of, group.n()), block) {
+        let pieces =
+            if copy::stores_strings_well() { [LONG_STRETCH, STRING_BLOCK] } else { [STRETCH, BLOCK] };
+        for block in self.blocks(group, chunk_of, pieces) {
             let (from, to) = (self.source.part(block.clone()), self.dest.part(block));
             // In place, this overwrites this PE's part of the sources after it has been read, element by element.
             group.memory.fold(kernel, to, from, &all);
@@ -328,27 +335,26 @@ impl Direct {
         chunk_of: usize,
         buffers: &mut Buffers,
     ) {
-        for block in blocks(chunk(self.source.len(), chunk_of, group.n()), BLOCK) {
-            let [total, next, ..] = buffers.get(block.len());
-            let (from, to) = (self.source.part(block.clone()), self.dest.part(block));
-            total.fill(0);
-            for pe in 0..group.n() {
-                let at = group.block(pe);
-                // Before the destination is written: it may be the source.
-                group.memory.read_from(from, at, next);
-                if !inclusive {
-                    group.memory.write_to(to, at, total);
-                }
-                if pe == 0 {
-                    total.copy_from_slice(next);
-                } else {
-                    combine_bytes(kernel, total, next);
-                }
-                if inclusive {
-                    group.memory.write_to(to, at, total);
-                }
+        // In place, an exclusive scan writes where it has yet to read.
+        let is_fused = kernel.fused().is_some() && (inclusive || !self.dest.overlaps(self.source));
+        for block in self.blocks(group, chunk_of, [LONG_STRETCH, BLOCK]) {
+            let spans = [self.source.part(block.clone()), self.dest.part(block)];
+            match is_fused {
+                true => scan_in_destinations(group, kernel, inclusive, spans),
+                false => scan_in_private(group, kernel, inclusive, spans, buffers),
             }
         }
+    }
+
+    /// What to do at a time of PE `chunk_of`'s chunk.
+    fn blocks(
+        &self,
+        group: &Group,
+        chunk_of: usize,
+        [stretch, block]: [usize; 2],
+    ) -> impl Iterator<Item = Range<usize>> {
+        let chunk = chunk(self.source.len(), chunk_of, group.n());
+        group.sweep().pieces(chunk, stretch).flat_map(move |stretch| Sweep::Up.pieces(stretch, block))
     }
 
     /// Writes what others get of this PE's source to where it belongs.
@@ -368,7 +374,7 @@ impl Direct {
         match self.work {
             Work::Collect { start } => {
                 let to = self.dest.part(start..start + self.source.len());
-                for piece in pieces(self.source.len(), false) {
+                for piece in pieces(self.source.len(), false, group.sweep()) {
                     let (from, to) = (self.source.part(piece.clone()), to.part(piece));
                     if past_caches || self.source.len() <= TO_EACH {
                         pes().for_each(|pe| copy(to, pe, from));
@@ -380,9 +386,14 @@ impl Direct {
             Work::Alltoall => {
                 let block = self.source.len() / n;
                 let range = |pe: usize| pe * block..(pe + 1) * block;
-                for pe in pes() {
-                    let to = self.dest.part(range(me));
-                    copy(to, pe, self.source.part(range(pe)));
+                let to = self.dest.part(range(me));
+                for pe in group.sweep().over(n).map(|distance| (me + distance) % n) {
+                    let from = self.source.part(range(pe));
+                    for piece in
+                        group.sweep().pieces(0..block, if past_caches { block.max(1) } else { DEALT })
+                    {
+                        copy(to.part(piece.clone()), pe, from.part(piece));
+                    }
                 }
             }
             Work::Alltoalls { size, dst, sst } => {
@@ -399,6 +410,50 @@ impl Direct {
                 }
             }
             Work::Broadcast { .. } | Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. } => {}
+        }
+    }
+}
+
+/// Sums where they belong: that of each PE from that of the one before, where it still is in the innermost cache.
+fn scan_in_destinations(group: &Group, kernel: &Kernel, inclusive: bool, [from, to]: [Span; 2]) {
+    match inclusive {
+        true => group.memory.copy(to, group.block(0), from, group.block(0)),
+        false => group.memory.clear_of(to, group.block(0)),
+    }
+    for pe in 1..group.n() {
+        let (before, here) = (group.block(pe - 1), group.block(pe));
+        match (inclusive, pe) {
+            (true, _) => group.memory.combine_of(kernel, (to, here), [(to, before), (from, here)]),
+            (false, 1) => group.memory.copy(to, here, from, before),
+            (false, _) => group.memory.combine_of(kernel, (to, here), [(to, before), (from, before)]),
+        }
+    }
+}
+
+/// The same by way of private memory, for what cannot be computed in place.
+fn scan_in_private(
+    group: &Group,
+    kernel: &'static Kernel,
+    inclusive: bool,
+    [from, to]: [Span; 2],
+    buffers: &mut Buffers,
+) {
+    let [total, next, ..] = buffers.get(from.len());
+    total.fill(0);
+    for pe in 0..group.n() {
+        let at = group.block(pe);
+        // Before the destination is written: it may be the source.
+        group.memory.read_from(from, at, next);
+        if !inclusive {
+            group.memory.write_to(to, at, total);
+        }
+        if pe == 0 {
+            total.copy_from_slice(next);
+        } else {
+            combine_bytes(kernel, total, next);
+        }
+        if inclusive {
+            group.memory.write_to(to, at, total);
         }
     }
 }
@@ -462,12 +517,6 @@ pub(crate) fn chunk(len: usize, pe: usize, n: usize) -> Range<usize> {
     (pe * each).min(len)..((pe + 1) * each).min(len)
 }
 
-/// The pieces of a range, of at most `most` bytes.
-fn blocks(range: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
-    let end = range.end;
-    range.step_by(most).map(move |start| start..(start + most).min(end))
-}
-
 /// What everybody says of its `collect`, where there are too many PEs for an exchange of that, and, on the first PE, everybody's source,
 /// one behind the other, if these have no more than `carried` bytes together. Each PE leaves its own in its general scratch memory, where
 /// others read it before they meet again.
@@ -510,6 +559,7 @@ pub(crate) async fn lengths(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sweep::Sweep;
 
     #[test]
     fn chunks_and_blocks_cover_everything_once_in_whole_elements() {
@@ -519,8 +569,11 @@ mod tests {
                 assert!(chunks[0].start == 0 && chunks[n - 1].end == len);
                 assert!(chunks.windows(2).all(|pair| pair[0].end == pair[1].start));
                 assert!(chunks.iter().all(|chunk| chunk.start % ALIGN == 0 || chunk.start == len));
-                let covered: usize =
-                    chunks.into_iter().flat_map(|chunk| blocks(chunk, BLOCK)).map(|block| block.len()).sum();
+                let covered: usize = chunks
+                    .into_iter()
+                    .flat_map(|chunk| Sweep::Down.pieces(chunk, BLOCK))
+                    .map(|block| block.len())
+                    .sum();
                 assert_eq!(covered, len);
             }
         }

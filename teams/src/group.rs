@@ -19,6 +19,7 @@ use crate::{
     scratch::{self, SLOTS, TEAM_BYTES},
     signature::Signature,
     span::{Memory, Span},
+    sweep::Sweep,
     tree::RADIX,
     wide::Wide,
     words::{self, Slot, TeamWords, Words},
@@ -223,6 +224,8 @@ pub struct Group {
     lanes: [AtomicU64; LANES],
     /// Whose broadcast was called last.
     leader: AtomicUsize,
+    /// Whose broadcast was halved last.
+    halved: AtomicUsize,
     /// Whose byte broadcast was the last.
     pub(crate) last_root: AtomicUsize,
     /// How many messages this PE has sent.
@@ -274,6 +277,7 @@ impl Group {
             agreements: AtomicU64::new(0),
             lanes: Default::default(),
             leader: AtomicUsize::new(usize::MAX),
+            halved: AtomicUsize::new(usize::MAX),
             last_root: AtomicUsize::new(0),
             sent: AtomicU64::new(0),
             has_lines: !pe.is_crowded() && !pe.in_process(),
@@ -355,6 +359,11 @@ impl Group {
         next(&self.exchanges)
     }
 
+    /// In which order a PE goes through the memory of the collective that runs now. Whichever PE does the work of another goes the same way.
+    pub(crate) fn sweep(&self) -> Sweep {
+        Sweep::of(self.exchanges.load(Ordering::Relaxed))
+    }
+
     /// Collectives that run now end on no PE before all have begun them, and so ended all before.
     #[inline(always)]
     fn everybody_came(&self) {
@@ -432,6 +441,11 @@ impl Group {
         next(&self.shares)
     }
 
+    /// Whether a broadcast of `root` is halved that has had the one before halved too.
+    pub(crate) fn halves_again(&self, root: usize) -> bool {
+        replace(&self.halved, root) == root
+    }
+
     /// The number of the work that is done in parts now.
     pub(crate) fn next_work(&self) -> u64 {
         next(&self.works)
@@ -442,9 +456,7 @@ impl Group {
     #[inline(always)]
     pub(crate) fn leads_again(&self, root: usize) -> bool {
         // Relaxed: PEs call the collectives of a team in the same order, so no two threads do at a time.
-        let before = self.leader.load(Ordering::Relaxed);
-        self.leader.store(root, Ordering::Relaxed);
-        before == root
+        replace(&self.leader, root) == root
     }
 
     /// How many messages this PE has sent in collectives of the team.
@@ -716,6 +728,14 @@ fn add(counter: &AtomicU64, more: u64) -> u64 {
     let number = counter.load(Ordering::Relaxed) + more;
     counter.store(number, Ordering::Relaxed);
     number
+}
+
+/// Puts another value, and returns what was there, where no two threads are at it at a time.
+#[inline(always)]
+fn replace(value: &AtomicUsize, by: usize) -> usize {
+    let before = value.load(Ordering::Relaxed);
+    value.store(by, Ordering::Relaxed);
+    before
 }
 
 /// Whether the operation could begin. If it has not ended yet it goes on by itself.

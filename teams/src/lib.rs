@@ -42,6 +42,7 @@ mod span;
 mod split;
 mod staged;
 mod stream;
+mod sweep;
 pub mod sync;
 pub mod team;
 mod tree;

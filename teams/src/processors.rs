@@ -182,6 +182,14 @@ impl Iterator for Set {
     }
 }
 
+impl DoubleEndedIterator for Set {
+    fn next_back(&mut self) -> Option<usize> {
+        let pe = self.0.checked_ilog2()?;
+        self.0 ^= 1 << pe;
+        Some(pe as usize)
+    }
+}
+
 /// What a PE has come to, and where.
 #[inline(always)]
 fn come_to(group: &Group, pe: usize) -> u64 {

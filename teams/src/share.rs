@@ -18,6 +18,7 @@ use crate::{
     group::{Flag, Group},
     scratch::{self, LINE},
     span::Span,
+    sweep::Sweep,
 };
 
 /// The most other PEs that a root helps.
@@ -28,6 +29,9 @@ const WORDS_AT: usize = 20 << 10;
 const UNIT: usize = 64;
 /// The fewest units that are taken at a time: copying them takes longer than taking them.
 const FEWEST: u64 = 512;
+
+/// Bytes of a half that are copied at a time.
+const HALF_PIECE: usize = 16 << 10;
 
 /// One broadcast, shared out.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +114,8 @@ pub(crate) struct Halves {
     len: usize,
     root: usize,
     spans: [Span; 2],
+    /// Whether the ones before were the same root's.
+    again: bool,
 }
 
 /// What ends a broadcast in halves at one of the two: a flag that comes to a number.
@@ -120,7 +126,7 @@ impl Halves {
     pub(crate) fn new(group: &Group, root: usize, spans: [Span; 2]) -> Option<Self> {
         let len = spans[0].len();
         let fits = group.n() == 2 && len <= group.choices.halved;
-        fits.then(|| Self { number: group.next_share(), len, root, spans })
+        fits.then(|| Self { number: group.next_share(), len, root, spans, again: group.halves_again(root) })
     }
 
     /// Copies this PE's half, if the root has not copied both, and tells the other PE.
@@ -168,8 +174,12 @@ impl Halves {
     fn copy_half(self, group: &Group, first: bool) {
         let [source, dest] = self.spans;
         let half = half(self.len, first);
-        let (from, to) = (source.part(half.clone()), dest.part(half));
-        group.memory.copy(to, group.block(1 - self.root), from, group.block(self.root));
+        // Another root's are other bytes.
+        let piece = if self.again { HALF_PIECE } else { half.len().max(1) };
+        for piece in Sweep::of(self.number).pieces(half, piece) {
+            let (from, to) = (source.part(piece.clone()), dest.part(piece));
+            group.memory.copy(to, group.block(1 - self.root), from, group.block(self.root));
+        }
     }
 }
 

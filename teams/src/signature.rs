@@ -1,11 +1,13 @@
 //! What a PE calls: the words by which PEs find out that they called different things.
 
-use std::fmt;
+use std::{any::TypeId, fmt};
 
+use num_complex::Complex;
 use oxshmem_runtime::activity::{self, Activity};
 
 use crate::{
-    reduction::{Kernel, ReduceOp},
+    LongDouble,
+    reduction::{ElementType, Kernel, ReduceOp},
     scratch::STREAM_WORDS,
 };
 
@@ -62,6 +64,8 @@ const NUMBERS: u64 = 512;
 const NUMBER: u64 = (NUMBERS - 1) << NUMBER_BIT;
 const TYPE_BIT: u32 = 16;
 const ROOT_BIT: u32 = 32;
+/// From here on a stride does not travel as it is.
+const LONG_STRIDE: usize = 1 << 15;
 const _: () = assert!(
     NAMES.len() as u64 <= CALL
         && CALL >> DEVICE_BIT == 0
@@ -90,18 +94,79 @@ const NAMES: [&str; 17] = [
     "a collective with arguments that do not fit",
 ];
 
+/// What elements are that are only moved: one of the types that the standard has, or else so many bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Moved(u16);
+
+/// Set where it is a type, the number of which is in the other bits.
+const TYPED: u16 = 1 << 15;
+
+impl Moved {
+    #[inline(always)]
+    fn of<T: 'static>() -> Self {
+        match element_type::<T>() {
+            Some(element) => Self(TYPED | element as u16),
+            None => Self(size_of::<T>().min(usize::from(TYPED - 1)) as u16),
+        }
+    }
+
+    fn element(self) -> Option<ElementType> {
+        (self.0 & TYPED != 0).then(|| ElementType::ALL.get(usize::from(self.0 & !TYPED)).copied()).flatten()
+    }
+
+    /// Bytes of an element.
+    fn size(self) -> usize {
+        self.element().map_or(usize::from(self.0), ElementType::size)
+    }
+}
+
+impl fmt::Display for Moved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.element() {
+            Some(element) => element.fmt(f),
+            None => write!(f, "{} bytes", self.0),
+        }
+    }
+}
+
+/// The type as a value, if the standard has it. The compiler knows the answer.
+#[inline(always)]
+fn element_type<T: 'static>() -> Option<ElementType> {
+    macro_rules! find {
+        ($($type:ty => $element:ident),*) => {
+            $(if TypeId::of::<T>() == TypeId::of::<$type>() {
+                return Some(ElementType::$element);
+            })*
+        };
+    }
+    find!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64, f32 => F32, f64 => F64);
+    find!(isize => I64, usize => U64, LongDouble => LongDouble, Complex<f32> => ComplexF32, Complex<f64> => ComplexF64);
+    None
+}
+
 impl Signature {
-    /// A call on `len` elements of `size` bytes; `number` is its root, if it has one, or what else must agree.
-    pub(crate) fn sized(call: Call, size: usize, len: usize, number: usize) -> Self {
+    /// A call on `len` elements that are moved; `number` is its root, if it has one, or what else must agree.
+    #[inline(always)]
+    pub(crate) fn of<T: 'static>(call: Call, len: usize, number: usize) -> Self {
         Self {
-            what: call as u64 | u64::from(size as u16) << TYPE_BIT | (number as u64) << ROOT_BIT,
+            what: call as u64 | u64::from(Moved::of::<T>().0) << TYPE_BIT | (number as u64) << ROOT_BIT,
             len: len as u64,
         }
     }
 
-    /// A `collect` of `len` elements of `size` bytes, with room for so many. Both may differ between PEs.
-    pub(crate) fn of_collect(size: usize, len: usize, room: usize) -> Self {
-        Self::sized(Call::Collect, size, len, room.min(u32::MAX as usize))
+    /// A `collect` of `len` elements, with room for so many. Both may differ between PEs.
+    pub(crate) fn of_collect<T: 'static>(len: usize, room: usize) -> Self {
+        Self::of::<T>(Call::Collect, len, room.min(u32::MAX as usize))
+    }
+
+    /// An `alltoalls` of blocks of `len` elements, with these strides of the destination and of the source.
+    pub(crate) fn of_alltoalls<T: 'static>(len: usize, strides: [usize; 2]) -> Self {
+        let [dst, sst] = strides.map(|stride| match stride < LONG_STRIDE {
+            true => stride,
+            // Nearly always another for another one.
+            false => LONG_STRIDE | (stride.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 49),
+        });
+        Self::of::<T>(Call::Alltoalls, len, dst | sst << 16)
     }
 
     /// For how many elements the PE that has called this `collect` has room: as many as one likes, if that is too many to be said.
@@ -237,7 +302,7 @@ impl Signature {
 
     /// What to tell those who ask what a PE is in.
     pub(crate) fn activity(self) -> Activity {
-        let size = self.kernel().map_or(self.size(), |kernel| kernel.size());
+        let size = self.kernel().map_or(self.moved().size(), |kernel| kernel.size());
         let activity = Activity::new(activity::Call::collective(self.name())).elements(self.len(), size);
         if self.is(Call::Broadcast) { activity.root(self.number() as usize) } else { activity }
     }
@@ -247,9 +312,9 @@ impl Signature {
         self.what & CALL == call as u64
     }
 
-    /// Bytes of an element, where this is no reduction.
-    fn size(self) -> usize {
-        usize::from((self.what >> TYPE_BIT) as u16)
+    /// What the elements are, where this is no reduction.
+    fn moved(self) -> Moved {
+        Moved((self.what >> TYPE_BIT) as u16)
     }
 
     /// The root, or what else must agree.
@@ -289,14 +354,23 @@ impl fmt::Display for Signature {
         if self.what >> TYPE_BIT == 0 {
             return f.write_str(name);
         }
-        write!(f, "{name} of {len} elements of {} bytes{device}", self.size())?;
+        write!(f, "{name} of {len} elements of {}{device}", self.moved())?;
         let number = self.number();
         if self.is(Call::Broadcast) {
             write!(f, " from PE {number}")
         } else if self.is(Call::Collect) && self.room() < usize::MAX {
             write!(f, " into {number}")
         } else if self.is(Call::Alltoalls) {
-            write!(f, " with strides {} and {}", number & 0xffff, number >> 16)
+            let stride = |number: usize| match number < LONG_STRIDE {
+                true => number.to_string(),
+                false => format!("one of {LONG_STRIDE} and more"),
+            };
+            write!(
+                f,
+                " with strides {} and {}",
+                stride(number as usize & 0xffff),
+                stride(number as usize >> 16)
+            )
         } else {
             Ok(())
         }
@@ -311,9 +385,9 @@ mod tests {
     fn what_differs_is_told_apart_and_described() {
         let sum = Signature::of_kernel(Call::Reduce, &Kernel::sum::<f64>(), 8);
         let max = Signature::of_kernel(Call::Reduce, &Kernel::max::<f64>(), 8);
-        let from_1 = Signature::sized(Call::Broadcast, 8, 3, 1);
-        let from_2 = Signature::sized(Call::Broadcast, 8, 3, 2);
-        let collect = Signature::of_collect(4, 3, 9);
+        let from_1 = Signature::of::<[u8; 8]>(Call::Broadcast, 3, 1);
+        let from_2 = Signature::of::<[u8; 8]>(Call::Broadcast, 3, 2);
+        let collect = Signature::of_collect::<[u8; 4]>(3, 9);
         let longer = Signature { len: 9, ..sum };
         let device = sum.on_device(true);
         for (i, a) in [sum, max, from_1, from_2, collect, longer, device].into_iter().enumerate() {
@@ -323,17 +397,20 @@ mod tests {
             }
         }
         for (len, room) in [(0, 9), (3, 8), (5, usize::MAX)] {
-            let other = Signature::of_collect(4, len, room);
+            let other = Signature::of_collect::<[u8; 4]>(len, room);
             assert!(collect.agrees(other) && other.agrees(collect) && other.digest() == collect.digest());
             assert!(
                 collect.numbered(7).agrees(other.numbered(7))
                     && !collect.numbered(7).agrees(other.numbered(8))
             );
         }
-        assert!(!collect.agrees(Signature::of_collect(8, 3, 9)));
-        assert_eq!((collect.room(), Signature::of_collect(4, 3, 1 << 40).room()), (9, usize::MAX));
+        assert!(!collect.agrees(Signature::of_collect::<[u8; 8]>(3, 9)));
+        assert_eq!((collect.room(), Signature::of_collect::<[u8; 4]>(3, 1 << 40).room()), (9, usize::MAX));
         assert_eq!(collect.to_string(), "collect of 3 elements of 4 bytes into 9");
-        assert_eq!(Signature::of_collect(4, 3, usize::MAX).to_string(), "collect of 3 elements of 4 bytes");
+        assert_eq!(
+            Signature::of_collect::<[u8; 4]>(3, usize::MAX).to_string(),
+            "collect of 3 elements of 4 bytes"
+        );
         assert_eq!(sum.to_string(), "sum_reduce of 8 elements of f64");
         assert_eq!(device.to_string(), "sum_reduce of 8 elements of f64 in device memory");
         assert_eq!(from_2.to_string(), "broadcast of 3 elements of 8 bytes from PE 2");
@@ -341,10 +418,52 @@ mod tests {
     }
 
     #[test]
+    fn types_of_elements_that_are_moved_are_told_apart_as_far_as_they_have_a_name() {
+        let of = |signature: Signature| signature.to_string();
+        let call = Call::Alltoall;
+        assert_eq!(of(Signature::of::<f64>(call, 2, 0)), "alltoall of 2 elements of f64");
+        assert_eq!(of(Signature::of::<LongDouble>(call, 2, 0)), "alltoall of 2 elements of LongDouble");
+        assert_eq!(of(Signature::of::<[f64; 3]>(call, 2, 0)), "alltoall of 2 elements of 24 bytes");
+        assert_eq!(Signature::of::<usize>(call, 2, 0), Signature::of::<u64>(call, 2, 0));
+        assert_eq!(Signature::of::<[u8; 8]>(call, 2, 0), Signature::of::<[u32; 2]>(call, 2, 0));
+        for other in [
+            Signature::of::<u64>(call, 2, 0),
+            Signature::of::<[u8; 8]>(call, 2, 0),
+            Signature::of::<f32>(call, 2, 0),
+        ] {
+            assert!(!Signature::of::<f64>(call, 2, 0).agrees(other));
+        }
+        let sizes = [
+            Moved::of::<i8>().size(),
+            Moved::of::<f64>().size(),
+            Moved::of::<Complex<f64>>().size(),
+            Moved::of::<[u8; 3]>().size(),
+            Moved::of::<[u8; 40_000]>().size(),
+        ];
+        assert_eq!(sizes, [1, 8, 16, 3, 32_767]);
+    }
+
+    #[test]
+    fn strides_that_differ_are_told_apart() {
+        let of = |strides: [usize; 2]| Signature::of_alltoalls::<u8>(7, strides);
+        let strides = [1, 2, 32_767, 32_768, 65_537, 1 << 20, (1 << 20) + 1, usize::MAX];
+        for (i, &dst) in strides.iter().enumerate() {
+            for (j, &other) in strides.iter().enumerate() {
+                assert_eq!(of([dst, 3]).agrees(of([other, 3])), i == j, "{dst} and {other}");
+                assert_eq!(of([3, dst]).agrees(of([3, other])), i == j, "{dst} and {other}");
+            }
+        }
+        assert_eq!(
+            of([2, 40_000]).to_string(),
+            "alltoalls of 7 elements of u8 with strides 2 and one of 32768 and more"
+        );
+    }
+
+    #[test]
     fn what_is_refused_agrees_with_what_is_refused_too_and_with_nothing_else() {
         let refused = Signature::refused("fcollect");
         assert!(refused.agrees(Signature::refused("fcollect")));
-        assert!(!refused.agrees(Signature::sized(Call::Fcollect, 0, 0, 0)));
+        assert!(!refused.agrees(Signature::of::<()>(Call::Fcollect, 0, 0)));
         assert!(!refused.agrees(Signature::refused("collect")));
         assert_eq!(refused.to_string(), "fcollect with arguments that do not fit");
         assert_eq!(Signature::refused("max_reduce").to_string(), "reduce with arguments that do not fit");
@@ -357,7 +476,7 @@ mod tests {
     #[test]
     fn calls_that_are_some_others_apart_are_told_apart_and_by_how_many() {
         let sum = Signature::of_kernel(Call::Reduce, &Kernel::sum::<f64>(), 8).on_device(true);
-        let from_2 = Signature::sized(Call::Broadcast, 8, 3, 2);
+        let from_2 = Signature::of::<[u8; 8]>(Call::Broadcast, 3, 2);
         for call in [sum, from_2] {
             for number in 1..600 {
                 let numbered = call.numbered(number);

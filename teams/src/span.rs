@@ -16,6 +16,7 @@ use oxshmem_spaces::{Element, SymView};
 use crate::{
     reduction::{Combine, ElementType, Kernel},
     scratch::INLINE,
+    sweep::Sweep,
     words::{self, Slot},
 };
 
@@ -38,14 +39,14 @@ const STRING_PIECE: usize = 32 << 10;
 const IN_STRING_PIECES: usize = 48 << 10;
 
 /// The pieces in which what goes to several PEs is read, if they do not have to wait for it, or do: one at least.
-pub(crate) fn pieces(len: usize, pushed: bool) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn pieces(len: usize, pushed: bool, sweep: Sweep) -> impl ExactSizeIterator<Item = Range<usize>> {
     let (from, piece) = match pushed {
         _ if copy::stores_strings_well() => (IN_STRING_PIECES, STRING_PIECE),
         true => (PUSHED_IN_PIECES, PUSHED_PIECE),
         false => (IN_PIECES, PIECE),
     };
     let piece = if len < from { len.max(1) } else { piece };
-    (0..len.max(1)).step_by(piece).map(move |start| start..(start + piece).min(len))
+    sweep.pieces(0..len.max(1), piece).map(move |range| range.start..range.end.min(len))
 }
 
 impl Span {
@@ -382,9 +383,24 @@ impl Memory {
         at
     }
 
+    /// `out = a op b`, each of a PE of its own. `out` may be one of the others.
+    pub(crate) fn combine_of(&self, kernel: &Kernel, out: (Span, usize), sources: [(Span, usize); 2]) {
+        let (len, align) = (out.0.len, kernel.element().align());
+        assert!(len.is_multiple_of(kernel.size()) && out.0.offset.is_multiple_of(align));
+        assert!(sources.iter().all(|(span, _)| span.len == len && span.offset.is_multiple_of(align)));
+        let sources = sources.map(|(span, pe)| self.place(span, pe).address().cast_const());
+        // SAFETY: as in `fold`.
+        unsafe { kernel.fold(self.place(out.0, out.1).address(), &sources, len / kernel.size()) }
+    }
+
     /// Sets this PE's bytes to 0.
     pub(crate) fn clear(&self, span: Span) {
+        self.clear_of(span, self.me);
+    }
+
+    /// Sets a PE's bytes to 0.
+    pub(crate) fn clear_of(&self, span: Span, pe: usize) {
         // SAFETY: in bounds.
-        unsafe { copy::fill(self.place(span, self.me).address(), 0, span.len) }
+        unsafe { copy::fill(self.place(span, pe).address(), 0, span.len) }
     }
 }

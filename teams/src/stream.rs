@@ -14,6 +14,7 @@ use crate::{
     scratch::{self, INLINE, PAYLOAD_AT},
     signature::Signature,
     span::{Span, pieces},
+    sweep::Sweep,
     sync::Sync,
     tree::{Columns, Tree},
 };
@@ -225,8 +226,10 @@ fn prepare(group: &Group, number: u64, bytes: usize, child: usize) {
 #[inline(never)]
 fn push(group: &Group, columns: Columns, [from, to]: [Span; 2], number: u64, signature: Signature) {
     let (me, slot) = (group.here(), scratch::stream(number, 0));
-    for piece in pieces(from.len(), true) {
-        let is_last = piece.end == from.len();
+    let pieces = pieces(from.len(), true, Sweep::of(number));
+    let last = pieces.len() - 1;
+    for (i, piece) in pieces.enumerate() {
+        let is_last = i == last;
         let (part, to) = (from.part(piece.clone()), to.part(piece));
         for child in columns.children() {
             group.memory.push(to, group.block(child), part, me);

@@ -25,6 +25,8 @@ pub(crate) enum Does {
     Split,
     Bytes,
     Destroy,
+    /// The same calls on elements of the same size and another type.
+    Signed(&'static str),
     /// Arguments that its PE refuses.
     Unfit(&'static str),
 }
@@ -58,6 +60,18 @@ pub(crate) async fn perform(
         Does::Split => team.split_strided(0, 1, n).await.map(drop),
         Does::Bytes => team.broadcast_bytes(Some(vec![1; 10]), 0).await.map(drop),
         Does::Destroy => team.destroy().await,
+        Does::Signed(call) => {
+            let (to, from) = (to.cast::<i64>()?, from.cast::<i64>()?);
+            match call {
+                "broadcast" => team.broadcast(to.slice(..4), from.slice(..4), 0).await,
+                "large broadcast" => team.broadcast(to.slice(..LARGE), from.slice(..LARGE), 0).await,
+                "collect" => team.collect(to, from.slice(..4)).await,
+                "fcollect" => team.fcollect(to.slice(..n * 4), from.slice(..4)).await,
+                "alltoall" => team.alltoall(to.slice(..n * 4), from.slice(..n * 4)).await,
+                "alltoalls" => team.alltoalls(to, from, 1, 1, 4).await,
+                call => panic!("there is no {call} of another type"),
+            }
+        }
         Does::Unfit("sum_reduce") => team.sum_reduce(to.slice(..3), from4).await,
         Does::Unfit("sum_exscan") => team.sum_exscan(to4, from.slice(..3)).await,
         Does::Unfit("broadcast") => team.broadcast(to4, from4, n).await,
@@ -102,6 +116,12 @@ const PAIRS: &[(Does, &str, Does, &str)] = &[
     (Does::Broadcast(4, 0), "broadcast of 4", Does::Sum(4), "sum_reduce"),
     (Does::Broadcast(LARGE, 0), "broadcast of 4000", Does::SumLarge, "sum_reduce of 4000"),
     (Does::Broadcast(4, 0), "from PE 0", Does::Broadcast(4, 1), "from PE 1"),
+    (Does::Broadcast(4, 0), "of 4 elements of u64", Does::Signed("broadcast"), "of 4 elements of i64"),
+    (Does::Broadcast(LARGE, 0), "elements of u64", Does::Signed("large broadcast"), "elements of i64"),
+    (Does::Collect, "of 4 elements of u64", Does::Signed("collect"), "of 4 elements of i64"),
+    (Does::Fcollect(4), "of 4 elements of u64", Does::Signed("fcollect"), "of 4 elements of i64"),
+    (Does::Alltoall(4), "of 4 elements of u64", Does::Signed("alltoall"), "of 4 elements of i64"),
+    (Does::Alltoalls(1), "of 4 elements of u64", Does::Signed("alltoalls"), "of 4 elements of i64"),
     (Does::Sync, "sync", Does::Sum(4), "sum_reduce"),
     (Does::Sync, "sync", Does::Broadcast(4, 0), "broadcast"),
     (Does::Sync, "sync", Does::Alltoall(4), "alltoall"),
