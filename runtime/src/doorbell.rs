@@ -80,6 +80,34 @@ fn membarrier() {
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
+
+    /// A word for which several wait: who sets it looks at a count of those who may sleep, and only then at each of them.
+    #[test]
+    fn loom_who_counts_itself_among_the_sleepers_is_rung_for_or_sees_the_word() {
+        loom::model(|| {
+            let [word, count, sleeping] = [(); 3].map(|()| Arc::new(AtomicU32::new(0)));
+            let bell = Arc::new(Notify::new());
+            // The PE sleeps already, for something else.
+            announce_sleep(&sleeping, 1, FenceSide::Writer);
+            let writer = {
+                let (word, count, sleeping) = (word.clone(), count.clone(), sleeping.clone());
+                let bell = bell.clone();
+                thread::spawn(move || {
+                    word.store(1, Ordering::Release);
+                    FenceSide::Writer.after_store();
+                    if count.load(Ordering::Relaxed) > 0 && must_ring(&sleeping, 1, FenceSide::Writer) {
+                        bell.notify();
+                    }
+                })
+            };
+            count.fetch_add(1, Ordering::SeqCst);
+            FenceSide::Writer.before_look();
+            while word.load(Ordering::Acquire) == 0 {
+                bell.wait();
+            }
+            writer.join().unwrap();
+        });
+    }
     use loom::{
         sync::{Arc, Notify},
         thread,

@@ -11,6 +11,8 @@ use std::{
     time::Duration,
 };
 
+use rustix::thread::{CpuSet, sched_getaffinity};
+
 use crate::{
     Error, Result,
     activity::{Board, Boards, Joining, Table, Watchdog, table_of},
@@ -184,6 +186,10 @@ impl Pe {
             executor.attach_net(net);
         }
         executor.start_driver(settings.driver)?;
+        if let Some(home) = home() {
+            // Relaxed: the barrier comes before whoever reads it.
+            fabric.control.page(block).home.0.store(home + 1, Ordering::Relaxed);
+        }
         // Nobody rings before everybody's bell is attached and everybody's process registered its barrier.
         bootstrap.barrier().await?;
         drop(joining);
@@ -303,6 +309,13 @@ impl Pe {
     /// How many processors the PEs of this host may run on, all of them together.
     pub fn processors(&self) -> usize {
         self.processors
+    }
+
+    /// The processor that the PE in a block of this host was bound to when it joined the job, if it was bound to one alone. The
+    /// same for whoever asks, whatever became of it; none where PEs are tasks of a process.
+    pub fn home_of(&self, block: usize) -> Option<u32> {
+        let home = self.fabric.control.page(block).home.0.load(Ordering::Relaxed);
+        home.checked_sub(1).filter(|_| !self.in_process())
     }
 
     /// The number of the processor that this thread is on, at least for a moment.
@@ -503,6 +516,13 @@ impl Drop for Pe {
 /// How many processors this process may run on.
 pub fn allowed_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// The processor that this thread is bound to, if there is only one.
+fn home() -> Option<u32> {
+    let set = sched_getaffinity(None).ok()?;
+    let cpu = (0..CpuSet::MAX_CPU).find(|&cpu| set.is_set(cpu))?;
+    (set.count() == 1).then_some(cpu as u32)
 }
 
 fn symmetric(fabric: &Fabric, places: Places) -> Segment {

@@ -25,7 +25,8 @@
 //! | alltoall | a message a host | a message a PE |
 //!
 //! *Many* is more than 8 where each PE has a processor, and where they share more than 64, or 32 in one process. There it is flat for up to 4. *Small* is what fits
-//! into the scratch memory that PEs have for each other: 4 KiB of a scan for 2 PEs, less for more.
+//! into the scratch memory that PEs have for each other: 4 KiB of a scan for 2 PEs, less for more. PEs that are bound to processors which they share are in
+//! [crews](crate::crew): then few of them sync by the counter, and exchange by PE 0 what is longer than a slot.
 
 use oxshmem_runtime::{
     Pe,
@@ -191,9 +192,8 @@ const PUSHED_CROWDED: usize = 64 << 10;
 const STRING_PAIR: usize = 32 << 10;
 const STRING_PAIR_AGAIN: usize = 128 << 10;
 /// Bytes for each of a few PEs that share processors, of whom one on each processor passes them on. What is longer is given in parts, but
-/// where blocks are stored well as strings, on which that was not measured: there it is so many, and any if the root is the same.
+/// where blocks are stored well as strings it is any number if the root is the same.
 const IN_COLUMNS: usize = 16 << 10;
-const STRINGS_IN_COLUMNS: usize = 64 << 10;
 const STRINGS_IN_COLUMNS_AGAIN: usize = usize::MAX;
 /// The most PEs of one processor for which that is done: a few, as it is one of them that serves all others.
 const COLUMN: usize = 8;
@@ -238,7 +238,8 @@ pub(crate) struct Choices {
     dealt: usize,
     /// How the PEs meet before or after they reach into each other's memory.
     pub(crate) meeting: Mode,
-    /// The most bytes that a PE can give then.
+    /// How they exchange more than what travels with its number, and the most bytes that a PE can give then.
+    bulky: Mode,
     capacity: usize,
     /// The most bytes that go through scratch memory although they could go straight to a destination.
     collected: usize,
@@ -247,8 +248,6 @@ pub(crate) struct Choices {
     pub(crate) gathered: usize,
     /// The most bytes that a broadcast has for each of the others, if it pushes them; the second if its root is that of the one before.
     pushed: [usize; 2],
-    /// Whether longer ones are given in [parts](crate::parts), where PEs share processors.
-    pub(crate) broadcasts_in_parts: bool,
     /// Pushing more than so many bytes, of how many processors each has a PE that pushes to the others of it.
     columned: usize,
     columns: usize,
@@ -266,12 +265,13 @@ pub(crate) struct Choices {
 
 impl Choices {
     /// For a team of `n` PEs of `pe`'s job.
-    pub(crate) fn new(pe: &Pe, n: usize) -> Self {
+    /// They are in crews if processors are shared by PEs that are bound to them.
+    pub(crate) fn new(pe: &Pe, n: usize, in_crews: bool) -> Self {
         let settings = pe.settings();
         let crowded = pe.is_crowded();
         let sync = match settings.sync_algorithm {
             SyncAlgorithm::Auto if !crowded => SyncAlgorithm::Dissemination,
-            SyncAlgorithm::Auto if n <= FLAT_CROWDED => SyncAlgorithm::Flat,
+            SyncAlgorithm::Auto if n <= FLAT_CROWDED && !in_crews => SyncAlgorithm::Flat,
             // In the counter's sync the last one to come does n steps alone, which a tree would share.
             SyncAlgorithm::Auto if n <= most_central(pe.in_process()) => SyncAlgorithm::Counter,
             SyncAlgorithm::Auto => SyncAlgorithm::Tree,
@@ -279,13 +279,15 @@ impl Choices {
             asked => asked,
         };
         let meeting = meeting(n, crowded, pe.in_process());
-        let capacity = meeting.capacity(n);
+        // What goes to one PE is fetched once by all of a crew.
+        let bulky = if in_crews { Mode::Central } else { meeting };
+        let capacity = bulky.capacity(n);
         // Between tasks of one process nothing goes from cache to cache.
         let strings = copy::stores_strings_well() && !pe.in_process();
         let in_columns = crowded && n <= COLUMN * pe.processors();
         let others = n.saturating_sub(1).max(1);
         let pushed = match crowded {
-            true if in_columns && strings => [STRINGS_IN_COLUMNS, STRINGS_IN_COLUMNS_AGAIN],
+            true if in_columns && strings => [IN_COLUMNS, STRINGS_IN_COLUMNS_AGAIN],
             true if in_columns && !pe.in_process() => [IN_COLUMNS; 2],
             false if strings && n == 2 => [STRING_PAIR, STRING_PAIR_AGAIN],
             _ => [if crowded { PUSHED_CROWDED } else { PUSHED } / others; 2],
@@ -307,13 +309,13 @@ impl Choices {
             },
             pushed,
             columned: if strings || pe.in_process() { 0 } else { ALONE / others },
-            broadcasts_in_parts: !strings,
             columns: if in_columns { pe.processors() } else { n },
             unhelped: if crowded { HELPED_CROWDED } else { usize::MAX },
             halved: if n == 2 && !crowded { HALVED } else { 0 },
             cached: quarters(if strings { STRING_CACHED } else { CACHED }),
             dealt: quarters(if strings { STRING_DEALT } else { CACHED }),
             meeting,
+            bulky,
             capacity,
             sync,
             broadcast: settings.broadcast_algorithm,
@@ -324,12 +326,18 @@ impl Choices {
         }
     }
 
+    /// What is chosen for so many bytes of a PE for each other one.
+    #[inline(always)]
+    fn chosen(&self, bytes: usize) -> Mode {
+        if bytes <= INLINE { self.meeting } else { self.bulky }
+    }
+
     /// What is asked for or chosen, as long as the slots suffice.
-    fn flat_or_central(&self, flat: bool, central: bool) -> Option<Mode> {
+    fn flat_or_central(&self, bytes: usize, flat: bool, central: bool) -> Option<Mode> {
         let mode = match (flat, central) {
             (true, _) => Mode::Flat,
             (_, true) => Mode::Central,
-            _ => self.meeting,
+            _ => self.chosen(bytes),
         };
         (mode.slots(self.n) <= SLOTS && matches!(mode, Mode::Flat | Mode::Central)).then_some(mode)
     }
@@ -341,7 +349,8 @@ impl Choices {
             // The latter is between hosts.
             ReduceAlgorithm::Auto | ReduceAlgorithm::Halving => {
                 let fits = bytes <= self.reduced;
-                return if fits { Plan::Exchange(self.meeting, self.capacity) } else { Plan::Direct };
+                let mode = self.chosen(bytes);
+                return if fits { Plan::Exchange(mode, mode.capacity(self.n)) } else { Plan::Direct };
             }
             ReduceAlgorithm::Direct => return Plan::Direct,
             ReduceAlgorithm::Ring => return Plan::Ring,
@@ -363,7 +372,7 @@ impl Choices {
             (ScanAlgorithm::Doubling, _) => plan(Mode::Doubling),
             (ScanAlgorithm::Auto, _) if bytes > self.capacity => Plan::Direct,
             (ScanAlgorithm::Auto, Mode::Doubling) => plan(Mode::Doubling),
-            _ => self.flat_or_central(flat, central).map_or(Plan::Direct, plan),
+            _ => self.flat_or_central(bytes, flat, central).map_or(Plan::Direct, plan),
         }
     }
 
@@ -371,7 +380,7 @@ impl Choices {
     pub(crate) fn gathering(&self) -> Option<Mode> {
         let (flat, central) =
             (self.collect == CollectAlgorithm::Flat, self.collect == CollectAlgorithm::Central);
-        self.flat_or_central(flat, central)
+        self.flat_or_central(0, flat, central)
     }
 
     /// A `collect` or `fcollect` to which no PE gives more than `bytes`.
@@ -386,7 +395,7 @@ impl Choices {
             CollectAlgorithm::Auto if bytes > self.collected => return Plan::Direct,
             _ => {}
         }
-        match self.flat_or_central(flat, central) {
+        match self.flat_or_central(bytes, flat, central) {
             Some(mode) if bytes <= mode.capacity(self.n) => Plan::Exchange(mode, mode.capacity(self.n)),
             _ => Plan::Direct,
         }
@@ -407,7 +416,7 @@ impl Choices {
             AlltoallAlgorithm::Auto if bytes > self.collected => return Plan::Direct,
             _ => {}
         }
-        let Some(mode) = self.flat_or_central(flat, central) else { return Plan::Direct };
+        let Some(mode) = self.flat_or_central(bytes, flat, central) else { return Plan::Direct };
         // What goes over one PE's memory are blocks for all.
         let blocks = if mode == Mode::Central { self.n } else { 1 };
         let capacity = mode.capacity(self.n) / blocks;
@@ -516,12 +525,12 @@ mod tests {
                     cached: usize::MAX,
                     dealt: usize::MAX,
                     meeting,
+                    bulky: meeting,
                     capacity: meeting.capacity(n),
                     collected: usize::MAX,
                     reduced: meeting.capacity(n),
                     gathered: usize::MAX,
                     pushed: [0; 2],
-                    broadcasts_in_parts: false,
                     columned: 0,
                     columns: n,
                     unhelped: 0,

@@ -460,7 +460,7 @@ fn scan_in_private(
 
 /// The parts of a broadcast, if it is given in parts: only if all destinations are ready, as some PEs then write those of others.
 fn parts(group: &Group, are_ready: bool) -> Option<Parts> {
-    (are_ready && group.choices.broadcasts_in_parts).then(|| Parts::next(group)).flatten()
+    are_ready.then(|| Parts::next(group)).flatten()
 }
 
 /// Waits for every PE to come here, and compares what they call.

@@ -15,6 +15,7 @@ use oxshmem_spaces::{SymRef, SymSlice, allocation::Allocation};
 
 use crate::{
     choice::Choices,
+    crew::Crew,
     processors::{For, Processors},
     scratch::{self, SLOTS, TEAM_BYTES},
     signature::Signature,
@@ -59,12 +60,16 @@ pub(crate) enum Flag {
     Proposal(usize),
     /// Messages of the ring and of the other algorithms that pass messages, by their lane.
     Lane(usize),
-    /// To which meeting this PE has come, and on which processor it was: see [`Processors`].
+    /// To which meeting this PE has come, and on which processor it was: see [`Processors`]. Or how often PEs of the [crew](Crew) have come to a meeting
+    /// that is not counted by it.
     Come,
     /// Of which work in parts this PE's is taken, how many parts have been done, and which work is over: see [`parts`](crate::parts).
     PartTaken,
     PartsDone,
     PartsOver,
+    /// Likewise, to a sync and to an exchange that is.
+    CrewCounter,
+    CrewGathered,
     /// That PEs have called different things. Nobody sets it to anything else, and nobody looks at another PE's.
     Broken,
 }
@@ -101,6 +106,8 @@ impl Flag {
             Self::HalfTaken => ROUNDS + 14 + 2 * RADIX + LANES,
             Self::HalfClaimed => ROUNDS + 15 + 2 * RADIX + LANES,
             Self::Broken => ROUNDS + 16 + 2 * RADIX + LANES,
+            Self::CrewCounter => ROUNDS + 17 + 2 * RADIX + LANES,
+            Self::CrewGathered => ROUNDS + 18 + 2 * RADIX + LANES,
         }
     }
 
@@ -111,7 +118,7 @@ impl Flag {
     }
 }
 
-const _: () = assert!(ROUNDS + 16 + 2 * RADIX + LANES < scratch::FLAGS);
+const _: () = assert!(ROUNDS + 18 + 2 * RADIX + LANES < scratch::FLAGS);
 
 /// Words of a PE's scratch memory that come to a number, and all of it is over then: one, or a row of which one is left out.
 #[derive(Clone, Copy, Debug)]
@@ -148,6 +155,8 @@ impl Awaited {
 /// What is set in a number when PEs have found that they called different things. What has come before counts nevertheless: who
 /// has not seen it yet is not told of a later call's error. Others may add to it.
 pub(crate) const POISON: u64 = 1 << 63;
+/// Added to the place of a word where that of the crew's head is meant.
+const AT_HEAD: usize = TEAM_BYTES.next_power_of_two();
 /// Where in the general scratch memory it says who called what.
 const RECORD_AT: usize = scratch::GENERAL - size_of::<Record>();
 
@@ -248,10 +257,11 @@ impl Group {
         let allocation = Allocation::unowned(Arc::clone(pe), pe.scratch(), range.start, TEAM_BYTES);
         let memory = Memory::new(pe);
         let context = Context::over(Arc::clone(pe), members.clone(), me, Arc::new(()), ContextOptions::new());
+        let crew = Crew::of(pe, &blocks, me, range.start);
         Self {
             context,
             n: members.n(),
-            choices: Choices::new(pe, members.n()),
+            choices: Choices::new(pe, members.n(), crew.is_some()),
             members,
             blocks,
             here: pe.block(),
@@ -281,7 +291,7 @@ impl Group {
             last_root: AtomicUsize::new(0),
             sent: AtomicU64::new(0),
             has_lines: !pe.is_crowded() && !pe.in_process(),
-            processors: Processors::new(pe.is_crowded() && !pe.in_process()),
+            processors: Processors::new(pe.is_crowded() && !pe.in_process(), crew),
             broken: AtomicBool::new(false),
             pe: Arc::clone(pe),
         }
@@ -345,17 +355,17 @@ impl Group {
         self.here
     }
 
-    /// The number of the sync that begins now.
+    /// The number of the sync that begins now. Whether this PE [arrives](Self::arrive) at it.
     #[inline(always)]
-    pub(crate) fn next_sync(&self) -> u64 {
-        self.everybody_came();
+    pub(crate) fn next_sync(&self, arrives: bool) -> u64 {
+        self.everybody_came(arrives);
         next(&self.syncs)
     }
 
-    /// The number of the exchange that begins now.
+    /// The number of the exchange that begins now, likewise.
     #[inline(always)]
-    pub(crate) fn next_exchange(&self) -> u64 {
-        self.everybody_came();
+    pub(crate) fn next_exchange(&self, arrives: bool) -> u64 {
+        self.everybody_came(arrives);
         next(&self.exchanges)
     }
 
@@ -366,9 +376,9 @@ impl Group {
 
     /// Collectives that run now end on no PE before all have begun them, and so ended all before.
     #[inline(always)]
-    fn everybody_came(&self) {
+    fn everybody_came(&self, arrives: bool) {
         self.unsynced.store(0, Ordering::Relaxed);
-        self.processors.come(self);
+        self.processors.come(self, arrives);
     }
 
     /// The number of the stream's next message, if there is room for its `bytes`. Otherwise PEs must sync first.
@@ -381,10 +391,23 @@ impl Group {
         Some(next(&self.streamed))
     }
 
-    /// This PE's instance of the word at a place of the scratch memory.
+    /// This PE's instance of the word at a place of the scratch memory, or its crew's head's.
     #[inline(always)]
     pub(crate) fn word(&self, place: usize) -> SymRef<'_, u64> {
-        self.words.at(place / size_of::<u64>())
+        match self.processors.crew() {
+            Some(crew) if place >= AT_HEAD => crew.word(place - AT_HEAD),
+            _ => self.words.at(place / size_of::<u64>()),
+        }
+    }
+
+    /// The same, to be looked at.
+    #[inline(always)]
+    fn number_at(&self, place: usize) -> &AtomicU64 {
+        if place < AT_HEAD {
+            return words::word(self.numbers.own(), place);
+        }
+        let head = self.processors.crew().map_or(self.me, |crew| crew.head);
+        words::word(self.words_of(head).0, place - AT_HEAD)
     }
 
     /// This PE's slot at a place of the scratch memory.
@@ -484,6 +507,85 @@ impl Group {
         }
     }
 
+    /// This PE comes to a meeting of all, which they count by a flag of the first: what it has written for that is there. Whether it is the
+    /// last. Nobody comes to the next such meeting before this one is [over](Self::release).
+    #[inline(always)]
+    pub(crate) fn arrive(&self, flag: Flag) -> Result<bool> {
+        let mut counted = self.n;
+        if let Some(crew) = self.processors.crew() {
+            self.count_message();
+            // A crew counts those in a sync and those in an exchange apart, as the team does: none is over because of somebody in the other.
+            let counter = if matches!(flag, Flag::Counter) { Flag::CrewCounter } else { Flag::CrewGathered };
+            let before = self.processors.come_in_crew(self, crew, counter);
+            if before >= POISON {
+                return Err(self.poisoned());
+            }
+            if !(before + 1).is_multiple_of(crew.members.len()) {
+                return Ok(false);
+            }
+            counted = crew.heads.len();
+        }
+        // Who comes says by the number to which of them, so that there is one counter for all.
+        let before = self.fetch_add(flag, 1, 0)?;
+        if before >= POISON {
+            return Err(self.poisoned());
+        }
+        Ok((before + 1).is_multiple_of(counted as u64))
+    }
+
+    /// Lets all others go on who wait for a flag at its [place](Self::released).
+    #[inline(always)]
+    pub(crate) fn release(&self, flag: Flag, number: u64) {
+        let Some(crew) = self.processors.crew() else { return self.set_others(flag, number) };
+        for &head in &crew.heads {
+            self.count_message();
+            // Release: who sees it sees all that was written before.
+            words::word(self.words_of(head).0, flag.place()).store(number, Ordering::Release);
+        }
+        self.pe.shm().after_store();
+        let sleeps =
+            |&head: &usize| sleepers(self.words_of(head).0, flag.place()).load(Ordering::Relaxed) > 0;
+        if crew.heads.iter().any(sleeps) {
+            self.ring_others(flag.place());
+        }
+    }
+
+    /// Wakes all others of this host that sleep, for a store to a word at `place` of any of them.
+    #[cold]
+    fn ring_others(&self, place: usize) {
+        for pe in (0..self.n).filter(|&pe| pe != self.me) {
+            self.memory.ring(self.pe.shm(), self.scratch.offset() + place, self.block(pe));
+        }
+    }
+
+    /// Has this PE rung for when the word at `place` is set, which it is about to sleep for, if it is the head's: who sets that looks here only.
+    /// It looks at the word once more before it sleeps.
+    fn falls_asleep(&self, place: usize) {
+        if let Some(sleepers) = self.sleepers_at_head(place) {
+            sleepers.fetch_add(1, Ordering::SeqCst);
+            self.pe.shm().before_look();
+        }
+    }
+
+    /// The wait for the word at `place` is over, for which this PE may have slept.
+    fn is_awake(&self, place: usize) {
+        if let Some(sleepers) = self.sleepers_at_head(place) {
+            // Relaxed: seen late, it costs needless rings.
+            sleepers.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn sleepers_at_head(&self, place: usize) -> Option<&AtomicU64> {
+        let crew = self.processors.crew().filter(|_| place >= AT_HEAD)?;
+        Some(sleepers(self.words_of(crew.head).0, place - AT_HEAD))
+    }
+
+    /// Where a PE sees that all are [released](Self::release).
+    #[inline(always)]
+    pub(crate) fn released(&self, flag: Flag) -> usize {
+        if self.processors.crew().is_some() { AT_HEAD + flag.place() } else { flag.place() }
+    }
+
     /// Sets the word at `place` of a PE, and wakes the PE if it sleeps.
     #[inline(always)]
     fn set_number(&self, (words, block): (&Words, usize), place: usize, value: u64) {
@@ -531,6 +633,14 @@ impl Group {
     pub(crate) fn prepare_in(&self, words: &Words, place: usize) {
         if self.has_lines {
             words::prepare(words, place);
+        }
+    }
+
+    /// Gets hold of the cache line at `place` of the first PE for the crew, which keeps it until it is written to, whoever runs meanwhile.
+    #[inline(always)]
+    pub(crate) fn prepare_in_crew(&self, place: usize) {
+        if self.processors.crew().is_some() {
+            words::prepare(self.words_of(0).0, place);
         }
     }
 
@@ -582,7 +692,7 @@ impl Group {
     #[inline(always)]
     pub(crate) fn has_come(&self, place: usize, number: u64) -> bool {
         // Acquire: with the number comes what was written before it.
-        let seen = words::word(self.numbers.own(), place).load(Ordering::Acquire);
+        let seen = self.number_at(place).load(Ordering::Acquire);
         seen >= number && is_come(seen, number)
     }
 
@@ -663,6 +773,10 @@ impl Group {
                 let _: Result<()> = under_way(self.context.or(self.word(place), POISON, pe));
             }
         }
+        // Who waits for a word of its crew's head may have looked before that was poisoned.
+        if self.processors.crew().is_some() {
+            self.ring_others(0);
+        }
     }
 }
 
@@ -708,6 +822,11 @@ fn mismatch(record: &Record) -> Error {
         }
     };
     Error::CollectiveMismatch { pe_a: pe_a as usize, call_a: a.to_string(), pe_b: pe_b as usize, call_b }
+}
+
+/// How many PEs of a crew may sleep for the word at a place of their head's scratch memory: beside that, as it is looked at with it.
+fn sleepers(words: &Words, place: usize) -> &AtomicU64 {
+    words::word(words, place + size_of::<u64>())
 }
 
 /// Whether a word that is at least `number` would be without poison.
@@ -790,21 +909,23 @@ impl NumberWait {
         number: u64,
         waker: impl FnOnce() -> Waker,
     ) -> Poll<Result<()>> {
-        let word = group.word(place);
-        let seen =
-            match self.0.look_unless(word, Cmp::Ge, number, || group.processors.are_needed(group, whom)) {
-                Some(seen) => seen,
-                None => match self.0.watch(word, Cmp::Ge, number, &waker()) {
-                    Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Ok(seen)) => seen,
-                    Poll::Ready(Err(error)) => {
-                        self.0.end(word);
-                        return Poll::Ready(Err(error));
-                    }
-                },
-            };
+        let (word, mut watched) = (group.word(place), !self.is_unwatched());
+        let looked = self.0.look_unless(word, Cmp::Ge, number, || group.processors.are_needed(group, whom));
+        let seen = looked.map(Ok).or_else(|| {
+            if !std::mem::replace(&mut watched, true) {
+                group.falls_asleep(place);
+            }
+            match self.0.watch(word, Cmp::Ge, number, &waker()) {
+                Poll::Pending => None,
+                Poll::Ready(seen) => Some(seen),
+            }
+        });
+        let Some(seen) = seen else { return Poll::Pending };
         self.0.end(word);
-        Poll::Ready(if is_come(seen, number) { Ok(()) } else { Err(group.poisoned()) })
+        if watched {
+            group.is_awake(place);
+        }
+        Poll::Ready(seen.and_then(|seen| if is_come(seen, number) { Ok(()) } else { Err(group.poisoned()) }))
     }
 
     /// Whether nothing is watched.

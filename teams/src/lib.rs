@@ -22,6 +22,7 @@ pub mod agree;
 pub mod broadcast;
 mod choice;
 pub mod collectives;
+mod crew;
 mod direct;
 mod exchange;
 mod group;

@@ -6,9 +6,13 @@
 //! who waits looks whether somebody is missing that was on its own one. That is a hint: of one that is wrong nothing suffers
 //! but time, and no more of that than a turn.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU64, AtomicUsize,
+    Ordering::{AcqRel, Relaxed},
+};
 
 use crate::{
+    crew::Crew,
     group::{Flag, Group},
     words,
 };
@@ -19,6 +23,9 @@ const PROCESSOR_BITS: u32 = 16;
 const OFTEN: u64 = 16;
 /// The most PEs of which it is kept who shares a processor with whom.
 pub(crate) const MOST_TO_SHARE: usize = 64;
+
+/// How a crew counts meetings.
+const COUNTERS: [Flag; 3] = [Flag::Come, Flag::CrewCounter, Flag::CrewGathered];
 
 /// Whom a PE waits for.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +45,11 @@ pub(crate) enum For {
 pub(crate) struct Processors {
     /// Whether PEs of different processes share them.
     shared: bool,
+    /// Who shares this PE's, if that is known for certain.
+    crew: Option<Crew>,
+    /// To how many meetings this PE has come with its crew, by how that counts them, and how it counts the last.
+    counted: [AtomicU64; 3],
+    counter: AtomicUsize,
     /// To how many meetings this PE has come, if so.
     meetings: AtomicU64,
     /// The roots of the last two broadcasts, the last one's in the lower half.
@@ -51,9 +63,12 @@ pub(crate) struct Processors {
 }
 
 impl Processors {
-    pub(crate) fn new(shared: bool) -> Self {
+    pub(crate) fn new(shared: bool, crew: Option<Crew>) -> Self {
         Self {
             shared,
+            crew,
+            counted: Default::default(),
+            counter: AtomicUsize::new(0),
             meetings: AtomicU64::new(0),
             roots: AtomicU64::new(0),
             looks: AtomicU64::new(0),
@@ -62,13 +77,36 @@ impl Processors {
         }
     }
 
-    /// This PE comes to a meeting.
+    /// The crew of this PE.
     #[inline(always)]
-    pub(crate) fn come(&self, group: &Group) {
-        if self.shared {
-            // Only this PE's collectives, one at a time, write it.
-            self.meetings.store(self.meetings.load(Relaxed) + 1, Relaxed);
-            self.tell(group);
+    pub(crate) fn crew(&self) -> Option<&Crew> {
+        self.crew.as_ref()
+    }
+
+    /// This PE comes to a meeting with its crew, which counts that by one of the [`COUNTERS`]. Says how often somebody has come before.
+    pub(crate) fn come_in_crew(&self, group: &Group, crew: &Crew, counter: Flag) -> u64 {
+        let index = COUNTERS.iter().position(|flag| flag.place() == counter.place()).unwrap_or_default();
+        // Only this PE's collectives, one at a time, write these.
+        self.counted[index].store(self.counted[index].load(Relaxed) + 1, Relaxed);
+        self.counter.store(index, Relaxed);
+        // What this PE has written before is seen by the last of the crew, and what that has seen by whomever it tells.
+        count(group, crew, counter).fetch_add(1, AcqRel)
+    }
+
+    /// This PE comes to a meeting. If it is one that crews count, it says so when it [arrives](Self::come_in_crew) there.
+    #[inline(always)]
+    pub(crate) fn come(&self, group: &Group, arrives: bool) {
+        if !self.shared {
+            return;
+        }
+        match &self.crew {
+            Some(crew) if !arrives => _ = self.come_in_crew(group, crew, Flag::Come),
+            Some(_) => {}
+            None => {
+                // Only this PE's collectives, one at a time, write it.
+                self.meetings.store(self.meetings.load(Relaxed) + 1, Relaxed);
+                self.tell(group);
+            }
         }
     }
 
@@ -99,6 +137,9 @@ impl Processors {
 
     /// The PEs that were on this one's processor when they last said where they are: a bit for each, or none where there are too many.
     pub(crate) fn beside(&self, group: &Group) -> Set {
+        if let Some(crew) = &self.crew {
+            return crew.members;
+        }
         if !self.are_few_to_share(group) {
             return Set(0);
         }
@@ -107,7 +148,8 @@ impl Processors {
 
     /// Whether a PE was on this one's processor when this one looked the last time.
     pub(crate) fn is_beside(&self, pe: usize) -> bool {
-        pe < MOST_TO_SHARE && self.beside.load(Relaxed) >> pe & 1 == 1
+        let beside = self.crew.as_ref().map_or_else(|| self.beside.load(Relaxed), |crew| crew.members.0);
+        pe < MOST_TO_SHARE && beside >> pe & 1 == 1
     }
 
     /// Whether the next broadcast is another PE's, if the roots go on as before.
@@ -116,6 +158,11 @@ impl Processors {
     }
 
     fn are_needed_by_others(&self, group: &Group) -> bool {
+        if let Some(crew) = &self.crew {
+            let index = self.counter.load(Relaxed);
+            let all = self.counted[index].load(Relaxed) * crew.members.len();
+            return count(group, crew, COUNTERS[index]).load(Relaxed) < all;
+        }
         let come = self.tell(group);
         let is_held_up = |pe: usize| is_held_up(come_to(group, pe), come);
         if group.n() > MOST_TO_SHARE {
@@ -190,6 +237,12 @@ impl DoubleEndedIterator for Set {
     }
 }
 
+/// How many times somebody of a crew has come to a meeting.
+#[inline(always)]
+fn count<'a>(group: &'a Group, crew: &Crew, counter: Flag) -> &'a AtomicU64 {
+    words::word(group.words_of(crew.head).0, counter.place())
+}
+
 /// What a PE has come to, and where.
 #[inline(always)]
 fn come_to(group: &Group, pe: usize) -> u64 {
@@ -236,7 +289,7 @@ mod tests {
     #[test]
     fn the_next_root_is_as_far_from_the_last_as_that_was_from_the_one_before() {
         let next = |roots: &[usize], n: usize| {
-            let processors = Processors::new(true);
+            let processors = Processors::new(true, None);
             roots.iter().for_each(|&root| processors.led_by(root));
             processors.next_root(n)
         };

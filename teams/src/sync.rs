@@ -5,7 +5,7 @@
 //! - *dissemination*: log₂ n rounds, in round r PE i signals PE i + 2ʳ. The fastest where each PE has a processor.
 //! - *flat*: everybody signals everybody, so that a PE needs one turn on its processor, and nobody's after it. For few PEs.
 //! - *counter*: everybody adds to one counter, the last one releases all. Two turns on a processor a PE, which
-//!   counts where PEs share processors.
+//!   counts where PEs share processors. [Crews](crate::crew) add once.
 //! - *tree*: up and down a tree of radix 4. No PE sends more than five messages, and there are 2(n − 1) in all.
 //!
 //! Among the PEs of several hosts it is a collective of its own, in `wide`.
@@ -53,7 +53,7 @@ impl Sync {
     /// Comes to the team's next sync: sends what can be sent without waiting.
     #[inline(always)]
     pub(crate) fn begin(&mut self, group: &Group) -> Result<()> {
-        let number = group.next_sync();
+        let number = group.next_sync(group.choices.sync == SyncAlgorithm::Counter);
         self.number = number;
         self.step = Step::Done;
         if group.n() == 1 {
@@ -61,9 +61,8 @@ impl Sync {
         }
         self.step = match group.choices.sync {
             SyncAlgorithm::Counter => {
-                let before = group.fetch_add(Flag::Counter, 1, 0)?;
-                if before + 1 == number * group.n() as u64 {
-                    group.set_others(Flag::Release, number);
+                if group.arrive(Flag::Counter)? {
+                    group.release(Flag::Release, number);
                     Step::Done
                 } else {
                     Step::Release { tree: false }
@@ -102,7 +101,8 @@ impl Sync {
                 let [first, next] = [0, 1].map(|distance| self.round(distance).place());
                 Some(Awaited::row(first, next - first, group.n(), 0, self.number))
             }
-            Step::Release { tree } => (!tree || is_leaf(group)).then(|| one(Flag::Release)),
+            Step::Release { tree: false } => Some(Awaited::one(group.released(Flag::Release), self.number)),
+            Step::Release { tree: true } => is_leaf(group).then(|| one(Flag::Release)),
             Step::Called | Step::Children | Step::Done => None,
         }
     }
@@ -118,20 +118,21 @@ impl Sync {
     /// Goes on as far as possible. `waker` is asked for only when there is something to wait for.
     pub(crate) fn poll(&mut self, group: &Group, waker: impl Fn() -> Waker) -> Poll<Result<()>> {
         loop {
-            let (flag, value) = match self.step {
+            let (place, value) = match self.step {
                 Step::Done => return Poll::Ready(Ok(())),
                 Step::Called => {
                     self.begin(group)?;
                     continue;
                 }
-                Step::Round(round) | Step::From(round) => (self.round(round), self.number),
+                Step::Round(round) | Step::From(round) => (self.round(round).place(), self.number),
                 Step::Children => {
                     let children = Tree::new(group.me(), group.n(), 0).children().count();
-                    (Flag::Arrived, self.number * children as u64)
+                    (Flag::Arrived.place(), self.number * children as u64)
                 }
-                Step::Release { .. } => (Flag::Release, self.number),
+                Step::Release { tree: true } => (Flag::Release.place(), self.number),
+                Step::Release { tree: false } => (group.released(Flag::Release), self.number),
             };
-            match self.wait.poll_for(For::All, group, flag.place(), value, &waker) {
+            match self.wait.poll_for(For::All, group, place, value, &waker) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(came) => came?,
             }

@@ -3,6 +3,7 @@
 //! The same test function runs in both roles. In the test it starts a [`Job`] and looks at its end; in each
 //! PE, which is told by an environment variable, the call that would start the job runs the PE's body instead.
 
+use rustix::thread::{CpuSet, sched_getaffinity};
 use std::{
     ffi::OsStr,
     fs,
@@ -25,6 +26,8 @@ use super::watchdog::{child_ended, child_started};
 
 /// Tells a process which test's body it is to run.
 const BODY: &str = "OXSHMEM_TEST_BODY";
+/// To what `oshrun` is to bind the PEs of all jobs (`core`).
+const BIND: &str = "OXSHMEM_TEST_BIND";
 /// Tells it in which runtime.
 const RUNTIME: &str = "OXSHMEM_TEST_RUNTIME";
 /// How long one job may take.
@@ -191,6 +194,22 @@ impl Job {
         self
     }
 
+    /// Has `oshrun` bind the PEs, in turn, to two processors, and use no other. None, with the reason, where there is only one.
+    pub(crate) fn on_two_processors(self) -> Option<Self> {
+        let allowed = sched_getaffinity(None).expect("the processors of this process");
+        let mut cpus = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).map(|cpu| cpu.to_string());
+        let list = match [cpus.next(), cpus.next()] {
+            [Some(first), Some(second)] => format!("{first},{second}"),
+            // A PE of such a job, which starts nothing.
+            _ if std::env::var_os(BODY).is_some() => return Some(self),
+            _ => {
+                println!("skipped: there is only one processor");
+                return None;
+            }
+        };
+        Some(self.within(&["taskset", "-c", &list]).launcher_args(&["--bind-to", "core"]))
+    }
+
     /// Runs the job, whose PEs run `body` between `init` and `finalize`, and expects it to end well.
     #[track_caller]
     pub(crate) fn run<F>(self, body: impl Fn(World) -> F) -> Ended
@@ -217,7 +236,13 @@ impl Job {
         }
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mark = format!("OXSHMEM_TEST_MARK={}-{}.", std::process::id(), NUMBER.fetch_add(1, Relaxed));
-        let mut command = self.launcher.command(self.n, &self.launcher_args, self.program);
+        let mut args = self.launcher_args;
+        if let (Ok(bind), Launcher::Oshrun) = (std::env::var(BIND), self.launcher)
+            && !args.iter().any(|arg| arg == "--bind-to")
+        {
+            args.extend(["--bind-to".to_owned(), bind]);
+        }
+        let mut command = self.launcher.command(self.n, &args, self.program);
         if let [name, args @ ..] = &self.within[..] {
             let launcher = std::mem::replace(&mut command, Command::new(name));
             command.args(args).arg(launcher.get_program()).args(launcher.get_args());

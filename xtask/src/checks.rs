@@ -162,7 +162,7 @@ pub(crate) fn hosts(all: bool) -> Outcome {
     }
 }
 
-/// Repeats the tests that start PEs.
+/// Repeats the tests that start PEs, every second time bound to processors.
 pub(crate) fn soak(times: usize, pes: usize) -> Outcome {
     Job::cargo("build --workspace --lib --bins --examples").run()?;
     let programs = target_dir()?.join("debug");
@@ -174,6 +174,7 @@ pub(crate) fn soak(times: usize, pes: usize) -> Outcome {
             Job::cargo("test --package oxshmem --package oxshmem-launch --tests --no-fail-fast --quiet")
                 .env("OXSHMEM_BIN_DIR", &programs)
                 .env("OXSHMEM_TEST_PES", pes.to_string())
+                .env("OXSHMEM_TEST_BIND", if round % 2 == 0 { "core" } else { "none" })
                 .limit(1800)
                 .run();
         let verdict = if outcome.is_ok() { "ok" } else { "FAILED" };

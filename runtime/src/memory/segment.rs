@@ -140,6 +140,27 @@ impl Segment {
         self.origin.wrapping_add(block.wrapping_mul(self.stride).wrapping_add(offset))
     }
 
+    /// The same memory where the instance of each PE is that of the PE in `block`: for words of one PE that others wait for.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use oxshmem_runtime::memory::{HostMap, Segment, SegmentId};
+    ///
+    /// let map = Arc::new(HostMap::new(3, 1 << 16)?);
+    /// let segment = Segment::new(SegmentId::Scratch, map, 0, 1024);
+    /// let shared = segment.of_block(2);
+    /// assert_eq!(shared.address(0, 8, 8), segment.address(2, 8, 8));
+    /// assert_eq!(shared.address(1, 8, 8), segment.address(2, 8, 8));
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such block.
+    pub fn of_block(&self, block: usize) -> Self {
+        assert!(block < self.blocks, "there are {} blocks", self.blocks);
+        Self { origin: self.address_unchecked(block, 0), stride: 0, ..self.clone() }
+    }
+
     /// The map that keeps the memory.
     pub fn map(&self) -> &Arc<HostMap> {
         &self.map

@@ -31,6 +31,18 @@ impl Shm {
         Self { control: Arc::clone(&fabric.control), fence_side, fabric }
     }
 
+    /// What comes between a store and a look whether anybody may sleep for it, where that is not [`ring`](Self::ring)'s to do.
+    #[inline(always)]
+    pub fn after_store(&self) {
+        self.fence_side.after_store();
+    }
+
+    /// What comes between saying that one may sleep, where those look who store so, and one's last look at what they store: either they see
+    /// it, or they are seen.
+    pub fn before_look(&self) {
+        self.fence_side.before_look();
+    }
+
     /// Wakes the PE of `at` if it sleeps and may wait for one of the `len` bytes there, which were just stored.
     #[inline(always)]
     pub fn ring(&self, at: Place<'_>, len: usize) {

@@ -72,12 +72,9 @@ impl Exchange {
                 group.memory.copy(payload, first, self.source, group.here());
             }
         }
-        let before = group.fetch_add(Flag::Gathered, 1, 0)?;
-        if before >= crate::group::POISON {
-            return Err(group.poisoned());
-        }
-        // A PE does not come to the next one before this has ended, so the counter says which of them it is.
-        if (before + 1) % n as u64 != 0 {
+        let is_last = group.arrive(Flag::Gathered)?;
+        group.prepare_in_crew(scratch::slot(self.number + 1, me));
+        if !is_last {
             return Ok(Step::Release);
         }
         for pe in (0..n).filter(|&pe| pe != me) {
@@ -88,7 +85,7 @@ impl Exchange {
             self.combine(group, kernel, 0..n, total, next);
             group.memory.write_to(self.payload(group, n, self.bytes()), first, total);
         }
-        group.set_others(Flag::Scattered, self.number);
+        group.release(Flag::Scattered, self.number);
         self.take_all(group, buffers)?;
         Ok(Step::Done)
     }

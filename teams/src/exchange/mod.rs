@@ -152,7 +152,7 @@ impl Exchange {
             // It may go on with what is too long for an exchange.
             _ if self.is_collect() => None,
             Step::From(_) => Some(self::quick::messages(group, self.number)),
-            Step::Release => Some(Awaited::one(Flag::Scattered.place(), self.number)),
+            Step::Release => Some(Awaited::one(group.released(Flag::Scattered), self.number)),
             _ => None,
         }
     }
@@ -172,7 +172,7 @@ impl Exchange {
     /// Begins: sends what can be sent without waiting.
     #[inline(always)]
     pub(crate) fn begin(&mut self, group: &Group, buffers: &mut Buffers) -> Result<()> {
-        self.number = group.next_exchange();
+        self.number = group.next_exchange(self.mode == Mode::Central);
         self.step = match self.mode {
             _ if group.n() == 1 => {
                 self.take_all(group, buffers)?;
@@ -211,7 +211,7 @@ impl Exchange {
                     self.begin(group, buffers)?;
                     continue;
                 }
-                Step::Release => Flag::Scattered.place(),
+                Step::Release => group.released(Flag::Scattered),
                 Step::From(distance) => scratch::slot(self.number, self.behind(group, distance)),
                 Step::Child(place) => scratch::slot(self.number, place),
                 Step::Parent => scratch::slot(self.number, RADIX),

@@ -74,7 +74,7 @@ impl Quick {
             return None;
         }
         let (work, given) = Work::of(deal, source.len(), n)?;
-        let quick = Self { work, signature, source, dest, given, number: group.next_exchange() };
+        let quick = Self { work, signature, source, dest, given, number: group.next_exchange(false) };
         let [place, next] = [0, 1].map(|later| scratch::slot(quick.number + later, group.me()));
         Self::others(group, |pe| {
             let to = group.words_of(pe);
