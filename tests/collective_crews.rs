@@ -11,7 +11,7 @@ mod model;
 
 use std::time::Duration;
 
-use common::{Job, Random, cpu_time, has_ucx, soon, test_name, time_limit};
+use common::{Job, Random, cpu_time, has_ucx, is_pending, kill, soon, test_name, time_limit};
 use mismatch::differ;
 use model::{Arena, Call, FORCED, Made, Way, forced_variables, teams};
 use oxshmem::{Error, Result, prelude::*};
@@ -202,6 +202,90 @@ fn who_moves_to_another_processor_is_still_counted() {
         sequence(world.clone(), 12, 5).await?;
         sched_setaffinity(None, &homes).expect("its own");
         sequence(world, 13, 3).await
+    });
+}
+
+#[test]
+fn a_head_that_leaves_a_team_first_keeps_its_memory_until_its_crew_has_left_too() {
+    let _limit = time_limit(60);
+    let Some(job) = bound(test_name!(), 4) else { return };
+    job.run(|world| async move {
+        let me = world.my_pe();
+        // One crew, and its head with one of another processor.
+        let evens = world.team().split_strided(0, 2, 2).await?;
+        let firsts = world.team().split_strided(0, 1, 2).await?;
+        for round in 0..2000 {
+            let what = format!("round {round}");
+            let made = match &evens {
+                Some(evens) => {
+                    Some(soon(&what, evens.split_strided(0, 1, 2)).await?.expect("both are in it"))
+                }
+                None => None,
+            };
+            match made {
+                // It leaves in the background, or is awaited where the other one goes on at once.
+                Some(team) if me == 2 && round % 2 == 0 => drop(team),
+                Some(team) => soon(&what, team.destroy()).await?,
+                None => {}
+            }
+            // The place is the head's to give to another team, of which the rest of the crew knows nothing.
+            if let Some(firsts) = &firsts {
+                let other = soon(&what, firsts.split_strided(0, 1, 2)).await?.expect("both are in it");
+                soon(&what, other.sync()).await?;
+                soon(&what, other.destroy()).await?;
+            }
+        }
+        world.barrier_all().await
+    });
+}
+
+#[test]
+fn so_it_does_where_one_of_them_does_not_run_meanwhile() {
+    let _limit = time_limit(60);
+    let Some(job) = bound(test_name!(), 4) else { return };
+    job.run(|world| async move {
+        let me = world.my_pe();
+        let process = world.alloc::<u64>(1).await?;
+        process.at(0).store(u64::from(std::process::id()));
+        world.team().broadcast(&process, &process, 2).await?;
+        let stopped = process.at(0).load() as u32;
+        let evens = world.team().split_strided(0, 2, 2).await?;
+        let firsts = world.team().split_strided(0, 1, 2).await?;
+        world.barrier_all().await?;
+        for round in 0..5 {
+            let what = format!("round {round}");
+            let made = match &evens {
+                Some(evens) => {
+                    Some(soon(&what, evens.split_strided(0, 1, 2)).await?.expect("both are in it"))
+                }
+                None => None,
+            };
+            match (me, made) {
+                (0, Some(team)) => {
+                    // The last to come, so that the other one has been let go when this one has.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    soon(&what, team.destroy()).await?;
+                }
+                (_, Some(team)) => {
+                    let mut leaves = team.destroy();
+                    assert!(is_pending(&mut leaves).await);
+                    kill(std::process::id(), libc::SIGSTOP);
+                    soon(&what, leaves).await?;
+                }
+                (3, None) => {
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                    kill(stopped, libc::SIGCONT);
+                }
+                (_, None) => {}
+            }
+            if let Some(firsts) = &firsts {
+                let other = soon(&what, firsts.split_strided(0, 1, 2)).await?.expect("both are in it");
+                soon(&what, other.sync()).await?;
+                soon(&what, other.destroy()).await?;
+            }
+            world.barrier_all().await?;
+        }
+        Ok(())
     });
 }
 

@@ -78,6 +78,7 @@ pub(crate) struct Direct {
     source: Span,
     dest: Span,
     share: Shared,
+    sweep: Sweep,
     step: Step,
 }
 
@@ -113,7 +114,7 @@ enum Step {
 
 impl Direct {
     pub(crate) fn new(work: Work, signature: Signature, source: Span, dest: Span) -> Self {
-        Self { work, signature, source, dest, share: Shared::No, step: Step::Called }
+        Self { work, signature, source, dest, share: Shared::No, sweep: Sweep::Up, step: Step::Called }
     }
 
     /// A `collect` of blocks of these lengths in bytes, for which `dest` has room.
@@ -172,6 +173,9 @@ impl Direct {
     /// What follows the step that has just ended.
     fn next(&mut self, group: &Group, buffers: &mut Buffers) -> Result<Step> {
         let meeting = || Step::Meet(Exchange::meeting(group, self.signature));
+        if matches!(self.step, Step::Called) {
+            self.sweep = group.next_sweep();
+        }
         Ok(match (&self.step, self.work) {
             (Step::Called, Work::Broadcast { root, are_ready, .. }) => match parts(group, are_ready) {
                 Some(parts) => Step::NoticeOfParts(Notice::new(self.signature, root), parts),
@@ -248,7 +252,7 @@ impl Direct {
     /// has come.
     fn give_parts(&self, group: &Group, parts: Parts, root: usize, to_root: bool) -> Result<Step> {
         let give = |pes: Set| {
-            for piece in pieces(self.source.len(), false, parts.sweep()) {
+            for piece in pieces(self.source.len(), false, self.sweep) {
                 let (from, to) = (self.source.part(piece.clone()), self.dest.part(piece));
                 let blocks = pes.filter(|&pe| to_root || pe != root).map(|pe| group.block(pe));
                 group.memory.copy_to(to, blocks, from, group.block(root));
@@ -297,7 +301,7 @@ impl Direct {
     fn in_parts(&self, group: &Group, mut work: impl FnMut(usize)) -> Result<Step> {
         match Parts::next(group) {
             Some(parts) => Ok(parts
-                .work(group, |pes| group.sweep().through(pes).for_each(&mut work))?
+                .work(group, |pes| self.sweep.through(pes).for_each(&mut work))?
                 .map_or(Step::Done, Step::Parts)),
             None => {
                 work(group.me());
@@ -354,7 +358,7 @@ impl Direct {
         [stretch, block]: [usize; 2],
     ) -> impl Iterator<Item = Range<usize>> {
         let chunk = chunk(self.source.len(), chunk_of, group.n());
-        group.sweep().pieces(chunk, stretch).flat_map(move |stretch| Sweep::Up.pieces(stretch, block))
+        self.sweep.pieces(chunk, stretch).flat_map(move |stretch| Sweep::Up.pieces(stretch, block))
     }
 
     /// Writes what others get of this PE's source to where it belongs.
@@ -374,7 +378,7 @@ impl Direct {
         match self.work {
             Work::Collect { start } => {
                 let to = self.dest.part(start..start + self.source.len());
-                for piece in pieces(self.source.len(), false, group.sweep()) {
+                for piece in pieces(self.source.len(), false, self.sweep) {
                     let (from, to) = (self.source.part(piece.clone()), to.part(piece));
                     if past_caches || self.source.len() <= TO_EACH {
                         pes().for_each(|pe| copy(to, pe, from));
@@ -387,11 +391,9 @@ impl Direct {
                 let block = self.source.len() / n;
                 let range = |pe: usize| pe * block..(pe + 1) * block;
                 let to = self.dest.part(range(me));
-                for pe in group.sweep().over(n).map(|distance| (me + distance) % n) {
+                for pe in self.sweep.over(n).map(|distance| (me + distance) % n) {
                     let from = self.source.part(range(pe));
-                    for piece in
-                        group.sweep().pieces(0..block, if past_caches { block.max(1) } else { DEALT })
-                    {
+                    for piece in self.sweep.pieces(0..block, if past_caches { block.max(1) } else { DEALT }) {
                         copy(to.part(piece.clone()), pe, from.part(piece));
                     }
                 }

@@ -60,14 +60,14 @@ pub(crate) enum Flag {
     Proposal(usize),
     /// Messages of the ring and of the other algorithms that pass messages, by their lane.
     Lane(usize),
-    /// To which meeting this PE has come, and on which processor it was: see [`Processors`]. Or how often PEs of the [crew](Crew) have come to a meeting
-    /// that is not counted by it.
+    /// To which meeting this PE has come, and on which processor it was: see [`Processors`]. Or how often PEs of its [crew](Crew) have come to a
+    /// meeting, other than those that the next two count.
     Come,
     /// Of which work in parts this PE's is taken, how many parts have been done, and which work is over: see [`parts`](crate::parts).
     PartTaken,
     PartsDone,
     PartsOver,
-    /// Likewise, to a sync and to an exchange that is.
+    /// How often PEs of its crew have come to a sync by the counter, and to a central exchange.
     CrewCounter,
     CrewGathered,
     /// That PEs have called different things. Nobody sets it to anything else, and nobody looks at another PE's.
@@ -217,6 +217,8 @@ pub struct Group {
     syncs: AtomicU64,
     /// How many exchanges.
     exchanges: AtomicU64,
+    /// How many collectives in the memory of all PEs.
+    sweeps: AtomicU64,
     /// How many messages the stream has carried, and how many of them since every PE was known to have taken all.
     streamed: AtomicU64,
     unsynced: AtomicU64,
@@ -277,6 +279,7 @@ impl Group {
             id,
             syncs: AtomicU64::new(0),
             exchanges: AtomicU64::new(0),
+            sweeps: AtomicU64::new(0),
             streamed: AtomicU64::new(0),
             unsynced: AtomicU64::new(0),
             taken: AtomicU64::new(0),
@@ -369,9 +372,9 @@ impl Group {
         next(&self.exchanges)
     }
 
-    /// In which order a PE goes through the memory of the collective that runs now. Whichever PE does the work of another goes the same way.
-    pub(crate) fn sweep(&self) -> Sweep {
-        Sweep::of(self.exchanges.load(Ordering::Relaxed))
+    /// In which order PEs go through the memory of the direct collective that begins now. Whoever does the work of another goes the same way.
+    pub(crate) fn next_sweep(&self) -> Sweep {
+        Sweep::of(next(&self.sweeps))
     }
 
     /// Collectives that run now end on no PE before all have begun them, and so ended all before.
@@ -688,7 +691,7 @@ impl Group {
         self.set(flag, value, pe);
     }
 
-    /// Whether the word at `place` of this PE has come to `number`, and not only because it is poisoned.
+    /// Whether the word at `place` of this PE, or of its crew's head, has come to `number`, and not only because it is poisoned.
     #[inline(always)]
     pub(crate) fn has_come(&self, place: usize, number: u64) -> bool {
         // Acquire: with the number comes what was written before it.
@@ -871,7 +874,7 @@ fn under_way<T, F: Future<Output = Result<T>> + Unpin>(mut operation: F) -> Resu
 pub(crate) struct NumberWait(WordWait);
 
 impl NumberWait {
-    /// Ready when the word at `place` of this PE has come to `number`. The first look may spin. Asks for the waker only if
+    /// Ready when the word at `place` of this PE, or of its crew's head, has come to `number`. The first look may spin. Asks for the waker only if
     /// there is something to wait for.
     #[inline(always)]
     pub(crate) fn poll(

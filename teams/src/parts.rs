@@ -26,7 +26,6 @@ use oxshmem_runtime::Result;
 use crate::{
     group::{Flag, Group, NumberWait, POISON},
     processors::{For, Set},
-    sweep::Sweep,
     words,
 };
 
@@ -55,11 +54,6 @@ impl Parts {
     /// The next one of this team. Every PE makes the same. None where each has a processor to itself.
     pub(crate) fn next(group: &Group) -> Option<Self> {
         group.processors.are_few_to_share(group).then(|| Self { number: group.next_work() })
-    }
-
-    /// In which order whoever does some of it goes through that.
-    pub(crate) fn sweep(self) -> Sweep {
-        Sweep::of(self.number)
     }
 
     /// Does this PE's part and those of the PEs beside it, as far as they have not been taken. None if all is done then.

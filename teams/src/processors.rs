@@ -4,7 +4,7 @@
 //! for comes from another processor meanwhile, that is late; but if the PE that it waits for is to run on this very
 //! processor, everything else is later. So each PE says to which meeting of its team it has come, and on which processor; and
 //! who waits looks whether somebody is missing that was on its own one. That is a hint: of one that is wrong nothing suffers
-//! but time, and no more of that than a turn.
+//! but time, and no more of that than a turn. Where all are bound to processors, [crews](crate::crew) know, and nobody says anything.
 
 use std::sync::atomic::{
     AtomicU64, AtomicUsize,
@@ -135,7 +135,8 @@ impl Processors {
         self.shared && group.n() <= MOST_TO_SHARE
     }
 
-    /// The PEs that were on this one's processor when they last said where they are: a bit for each, or none where there are too many.
+    /// The PEs that were on this one's processor when they last said where they are: a bit for each, or none where there are too many. Of a crew, all
+    /// of it.
     pub(crate) fn beside(&self, group: &Group) -> Set {
         if let Some(crew) = &self.crew {
             return crew.members;

@@ -55,7 +55,7 @@ const LEN_BITS: u32 = 40;
 const CALL: u64 = 0x1f;
 /// Set where the call is on device memory.
 const DEVICE_BIT: u32 = 5;
-/// Set where a kernel's code is in the place of a size.
+/// Set where a kernel's code is in the place of a type or size.
 const KERNEL_BIT: u32 = 6;
 /// Where the last bits of the collective's number are; 0 where it is not said.
 const NUMBER_BIT: u32 = 7;

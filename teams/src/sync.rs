@@ -26,6 +26,8 @@ use crate::{
 /// One sync under way, from its first message to its last wait.
 #[derive(Debug, Default)]
 pub(crate) struct Sync {
+    /// Whether everybody looks at its own memory only, whatever algorithm is chosen.
+    on_own_words: bool,
     /// How many syncs the team began before, plus 1: what the flags come to.
     number: u64,
     step: Step,
@@ -53,13 +55,14 @@ impl Sync {
     /// Comes to the team's next sync: sends what can be sent without waiting.
     #[inline(always)]
     pub(crate) fn begin(&mut self, group: &Group) -> Result<()> {
-        let number = group.next_sync(group.choices.sync == SyncAlgorithm::Counter);
+        let algorithm = if self.on_own_words { SyncAlgorithm::Dissemination } else { group.choices.sync };
+        let number = group.next_sync(algorithm == SyncAlgorithm::Counter);
         self.number = number;
         self.step = Step::Done;
         if group.n() == 1 {
             return Ok(());
         }
-        self.step = match group.choices.sync {
+        self.step = match algorithm {
             SyncAlgorithm::Counter => {
                 if group.arrive(Flag::Counter)? {
                     group.release(Flag::Release, number);
@@ -234,9 +237,22 @@ pub async fn sync_in(group: &Group) -> Result<()> {
     }
 }
 
-/// The same for the PEs of this host only.
+/// The last sync of a team: when it is over here, no PE looks at the scratch memory of this one any more, or writes there.
+pub(crate) async fn sync_last(group: &Group) -> Result<()> {
+    sync_in(group).await?;
+    match group.processors.crew() {
+        // Whoever of a crew has not run since it was let go has yet to look at its head's word. It comes here when it has.
+        Some(_) => whole(group, Sync { on_own_words: true, ..Sync::default() }).await,
+        None => Ok(()),
+    }
+}
+
+/// The same as [`sync_in`] for the PEs of this host only.
 pub(crate) async fn sync_here(group: &Group) -> Result<()> {
-    let mut sync = Sync::default();
+    whole(group, Sync::default()).await
+}
+
+async fn whole(group: &Group, mut sync: Sync) -> Result<()> {
     sync.begin(group)?;
     poll_fn(|cx| sync.poll(group, || cx.waker().clone())).await
 }

@@ -20,7 +20,7 @@ use crate::{
     queue::{Collective, Core, Outcome, Told},
     registry::Registry,
     signature::Signature,
-    sync::sync_in,
+    sync::sync_last,
 };
 
 /// A team of PEs. Clones are the same team; any thread may use any of them.
@@ -283,7 +283,7 @@ impl Team {
     }
 
     /// Runs `collective`, which `call` names to those who trace, when its turn comes. It sees the team's
-    /// group, and may [`sync`](sync_in) in it.
+    /// group, and may [`sync`](crate::sync::sync_in) in it.
     ///
     /// It may call whatever it likes, of this team too, whose turn comes when it has ended, and drop the team's last handle. If it wakes
     /// itself at every poll it keeps its thread to itself.
@@ -397,7 +397,7 @@ impl Core {
             // Even if an operation has failed: the others wait. Where PEs have called different things, others may
             // still write here that they have, so the place stays taken.
             group.check()?;
-            sync_in(&group).await?;
+            sync_last(&group).await?;
             registry.give_back(place);
             completed
         })

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::memory::{Extent, SegmentId};
 
-/// A comparison of one word of this PE's symmetric memory with a value.
+/// A comparison of one word of symmetric memory with a value: this PE's, or of another one of its host that rings for it.
 ///
 /// Signed words and unsigned ones compare alike once their sign bit is flipped, so one form serves all.
 #[derive(Clone, Copy)]
