@@ -5,7 +5,7 @@
 //! - *dissemination*: log₂ n rounds, in round r PE i signals PE i + 2ʳ. The fastest where each PE has a processor.
 //! - *flat*: everybody signals everybody, so that a PE needs one turn on its processor, and nobody's after it. For few PEs.
 //! - *counter*: everybody adds to one counter, the last one releases all. Two turns on a processor a PE, which
-//!   counts where PEs share processors. [Crews](crate::crew) add once.
+//!   counts where PEs share processors. Those bound to one processor count themselves first, and add once.
 //! - *tree*: up and down a tree of radix 4. No PE sends more than five messages, and there are 2(n − 1) in all.
 //!
 //! Among the PEs of several hosts it is a collective of its own, in `wide`.
