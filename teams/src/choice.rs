@@ -349,8 +349,8 @@ impl Choices {
             // The latter is between hosts.
             ReduceAlgorithm::Auto | ReduceAlgorithm::Halving => {
                 let fits = bytes <= self.reduced;
-                let mode = self.chosen(bytes);
-                return if fits { Plan::Exchange(mode, mode.capacity(self.n)) } else { Plan::Direct };
+                // The capacity of the one is no more than that of the other.
+                return if fits { Plan::Exchange(self.chosen(bytes), self.capacity) } else { Plan::Direct };
             }
             ReduceAlgorithm::Direct => return Plan::Direct,
             ReduceAlgorithm::Ring => return Plan::Ring,
@@ -517,18 +517,21 @@ mod tests {
 
     #[test]
     fn every_mode_fits_into_the_slots_that_it_is_chosen_for() {
-        for (crowded, in_process) in [(false, false), (true, false), (true, true)] {
-            for n in 2..300 {
+        for (crowded, in_process, in_crews) in
+            [(false, false, false), (true, false, false), (true, false, true), (true, true, false)]
+        {
+            for n in 2..if in_crews { MOST_TO_SHARE + 1 } else { 300 } {
                 let meeting = meeting(n, crowded, in_process);
+                let bulky = if in_crews { Mode::Central } else { meeting };
                 let choices = Choices {
                     n,
                     cached: usize::MAX,
                     dealt: usize::MAX,
                     meeting,
-                    bulky: meeting,
-                    capacity: meeting.capacity(n),
+                    bulky,
+                    capacity: bulky.capacity(n),
                     collected: usize::MAX,
-                    reduced: meeting.capacity(n),
+                    reduced: bulky.capacity(n),
                     gathered: usize::MAX,
                     pushed: [0; 2],
                     columned: 0,
