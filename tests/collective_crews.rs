@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use common::{Job, Random, cpu_time, has_ucx, is_pending, kill, soon, test_name, time_limit};
 use mismatch::differ;
-use model::{Arena, Call, FORCED, Made, Way, forced_variables, teams};
+use model::{Arena, FORCED, Made, Way, forced_variables, teams};
 use oxshmem::{Error, Result, prelude::*};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -77,13 +77,8 @@ async fn sequence(world: World, seed: u64, rounds: usize) -> Result<()> {
     let teams = teams(&world).await?;
     let arena = Arena::new(&world, 8 << 20).await?;
     for round in 0..rounds {
-        let round: Vec<Made> = (0..1 + calls.below(20))
-            .map(|_| Made {
-                team: calls.below(teams.len() as u64) as usize,
-                call: Call::random(&mut calls, if round % 4 == 3 { 60_000 } else { 3000 }),
-                way: WAYS[ways.below(WAYS.len() as u64) as usize],
-            })
-            .collect();
+        let most_bytes = if round % 4 == 3 { 60_000 } else { 3000 };
+        let round = Made::some(&mut calls, &mut ways, [20, teams.len() as u64], most_bytes, &WAYS);
         arena.round(&world, &teams, &round).await?;
     }
     Ok(())
@@ -207,40 +202,6 @@ fn who_moves_to_another_processor_is_still_counted() {
 
 #[test]
 fn a_head_that_leaves_a_team_first_keeps_its_memory_until_its_crew_has_left_too() {
-    let _limit = time_limit(60);
-    let Some(job) = bound(test_name!(), 4) else { return };
-    job.run(|world| async move {
-        let me = world.my_pe();
-        // One crew, and its head with one of another processor.
-        let evens = world.team().split_strided(0, 2, 2).await?;
-        let firsts = world.team().split_strided(0, 1, 2).await?;
-        for round in 0..2000 {
-            let what = format!("round {round}");
-            let made = match &evens {
-                Some(evens) => {
-                    Some(soon(&what, evens.split_strided(0, 1, 2)).await?.expect("both are in it"))
-                }
-                None => None,
-            };
-            match made {
-                // It leaves in the background, or is awaited where the other one goes on at once.
-                Some(team) if me == 2 && round % 2 == 0 => drop(team),
-                Some(team) => soon(&what, team.destroy()).await?,
-                None => {}
-            }
-            // The place is the head's to give to another team, of which the rest of the crew knows nothing.
-            if let Some(firsts) = &firsts {
-                let other = soon(&what, firsts.split_strided(0, 1, 2)).await?.expect("both are in it");
-                soon(&what, other.sync()).await?;
-                soon(&what, other.destroy()).await?;
-            }
-        }
-        world.barrier_all().await
-    });
-}
-
-#[test]
-fn so_it_does_where_one_of_them_does_not_run_meanwhile() {
     let _limit = time_limit(60);
     let Some(job) = bound(test_name!(), 4) else { return };
     job.run(|world| async move {

@@ -28,13 +28,7 @@ async fn sequence(world: World, seed: u64, rounds: usize, most: u64) -> Result<(
     let teams = teams(&world).await?;
     let arena = Arena::new(&world, 8 << 20).await?;
     for _ in 0..rounds {
-        let round: Vec<Made> = (0..1 + calls.below(most))
-            .map(|_| Made {
-                team: calls.below(teams.len() as u64) as usize,
-                call: Call::random(&mut calls, 6000),
-                way: WAYS[ways.below(WAYS.len() as u64) as usize],
-            })
-            .collect();
+        let round = Made::some(&mut calls, &mut ways, [most, teams.len() as u64], 6000, &WAYS);
         arena.round(&world, &teams, &round).await?;
     }
     Ok(())

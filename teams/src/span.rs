@@ -389,7 +389,8 @@ impl Memory {
         assert!(len.is_multiple_of(kernel.size()) && out.0.offset.is_multiple_of(align));
         assert!(sources.iter().all(|(span, _)| span.len == len && span.offset.is_multiple_of(align)));
         let sources = sources.map(|(span, pe)| self.place(span, pe).address().cast_const());
-        // SAFETY: as in `fold`.
+        // SAFETY: all are in bounds on every PE, for as many bytes, and aligned, as asserted; the kernel tolerates that other PEs
+        // access them, and that the destination is one of the sources.
         unsafe { kernel.fold(self.place(out.0, out.1).address(), &sources, len / kernel.size()) }
     }
 

@@ -298,6 +298,25 @@ pub(crate) struct Made {
     pub(crate) way: Way,
 }
 
+impl Made {
+    /// Some calls, but no more than `most`, on some of `teams` teams: the same on all PEs but for what becomes of their futures.
+    pub(crate) fn some(
+        calls: &mut Random,
+        ways: &mut Random,
+        [most, teams]: [u64; 2],
+        most_bytes: usize,
+        all_ways: &[Way],
+    ) -> Vec<Self> {
+        (0..1 + calls.below(most))
+            .map(|_| Self {
+                team: calls.below(teams) as usize,
+                call: Call::random(calls, most_bytes),
+                way: all_ways[ways.below(all_ways.len() as u64) as usize],
+            })
+            .collect()
+    }
+}
+
 /// Memory for rounds of calls: two blocks, cut into slots as a round needs them.
 pub(crate) struct Arena {
     dest: SymSlice<u8>,

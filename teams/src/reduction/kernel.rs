@@ -238,7 +238,7 @@ impl Kernel {
     ///
     /// # Safety
     /// `out` must be writable and every source readable for `n` elements, and aligned as the element is. `out`
-    /// must not overlap a source, except that it may be equal to any of them.
+    /// may be any of them; where it overlaps one otherwise, its elements are unspecified.
     ///
     /// # Panics
     /// If there are no sources.
