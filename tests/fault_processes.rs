@@ -112,6 +112,37 @@ fn an_early_return_of_one_pe_ends_the_job() {
 }
 
 #[test]
+fn a_pe_that_leaves_as_another_is_killed_is_not_to_blame() {
+    let _limit = time_limit(60);
+    let before = shared_names();
+    for _ in 0..5 {
+        let ended = Job::new(test_name!(), 2).end(|| {
+            main_of(|world| async move {
+                let first = world.alloc_zeroed::<u64>(1).await?;
+                world.barrier_all().await?;
+                if world.my_pe() == 0 {
+                    // Like one who hears of the other's end before anybody else does.
+                    let ctx = world.context();
+                    ctx.put(&first, [std::process::id().into()], 1).await?;
+                    ctx.quiet().await?;
+                    return Ok(());
+                }
+                let pid = first.at(0).wait_until(Cmp::Ne, 0).await?;
+                let stat = format!("/proc/{pid}/stat");
+                let is_running = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+                while is_running() {
+                    std::thread::yield_now();
+                }
+                kill(std::process::id(), libc::SIGKILL);
+                Ok(())
+            });
+        });
+        assert_told(&ended, 137, &["PE 1 (pid ", "was killed by signal 9 (SIGKILL)"]);
+    }
+    assert_nothing_left(&before);
+}
+
+#[test]
 fn an_exhausted_heap_ends_the_job_with_what_to_raise() {
     let _limit = time_limit(60);
     let before = shared_names();

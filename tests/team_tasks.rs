@@ -4,7 +4,7 @@ mod common;
 
 use std::{sync::Arc, time::Duration};
 
-use common::{cluster, is_pending, pe_counts, refused, settings, soon, time_limit};
+use common::{cluster, on_one_host, pe_counts, refused, settings, soon, time_limit};
 use oxshmem::{Error, LocalCluster, Result, prelude::*};
 use oxshmem_teams::sync::sync_in;
 use tokio::time::sleep;
@@ -150,8 +150,7 @@ fn a_panic_in_what_runs_on_a_team_is_its_own_error_and_nobody_elses() {
         // This team goes on, and so do others.
         soon("the team's next sync", team.sync()).await?;
         soon("another team's", other.sync()).await?;
-        assert!(!is_pending(&mut team.run("next", |_| async { Ok(()) })).await);
-        Ok(())
+        soon("what runs on it next", team.run("next", |_| async { Ok(()) })).await
     });
     done.unwrap();
 }
@@ -179,6 +178,9 @@ fn what_waits_for_its_own_team_and_for_something_else_goes_on_with_that() {
 #[test]
 fn a_call_that_one_pe_refuses_and_no_other_waits_for_keeps_nobody_from_finalize() {
     let _limit = time_limit(60);
+    if !on_one_host("a root hears of what a PE of another host has refused") {
+        return;
+    }
     for n in [2, 3] {
         for dropped in [true, false] {
             let kept = Arc::new(std::sync::Mutex::new(Vec::new()));

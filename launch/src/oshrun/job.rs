@@ -37,6 +37,9 @@ use super::{
 
 /// How long a reader who does not read may keep a job from ending that was told to end.
 const TO_READ: Duration = Duration::from_secs(1);
+/// How much later than it was seen it counts that a PE has exited or aborted without finalize. It may have done so because another was
+/// killed: whoever is connected to that one hears of it before the kernel tells us, and the job is to end with what was first.
+const TO_BLAME: Duration = Duration::from_millis(100);
 
 /// Runs a job. `Err` says why it could not be started, in which case none of it is left.
 pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdict, String> {
@@ -379,12 +382,14 @@ async fn attend(
     let (mut inbox, mut outbox) = (Inbox::default(), Outbox::default());
     // Whether the PE may say more, whether there is something to tell it, and whether that has to wait a little.
     let (mut open, mut sending, mut full) = (true, false, false);
+    // Whether it is between init and finalize.
+    let mut inside = false;
     let status = loop {
         tokio::select! {
             status = child.wait() => break status,
             ready = socket.ready(Interest::READABLE), if open => match ready {
                 Ok(mut ready) => {
-                    open = take_all(&mut inbox, &socket, &report);
+                    open = take_all(&mut inbox, &socket, &report, &mut inside);
                     ready.clear_ready();
                 }
                 Err(error) => {
@@ -416,16 +421,27 @@ async fn attend(
     };
     // What the PE said before it ended counts before that it ended.
     if open {
-        take_all(&mut inbox, &socket, &report);
+        take_all(&mut inbox, &socket, &report, &mut inside);
     }
-    report.send(Event::Exited(status.map_or(Exit::Status(1), Exit::from)));
+    let exit = status.map_or(Exit::Status(1), Exit::from);
+    if inside && matches!(exit, Exit::Status(_) | Exit::Signal(libc::SIGABRT)) {
+        sleep(TO_BLAME).await;
+    }
+    report.send(Event::Exited(exit));
 }
 
-/// Takes all messages that are there; false when there will be no more.
-fn take_all(inbox: &mut Inbox, socket: &AsyncFd<OwnedFd>, report: &Report) -> bool {
+/// Takes all messages that are there; false when there will be no more. `inside` becomes what they say of it.
+fn take_all(inbox: &mut Inbox, socket: &AsyncFd<OwnedFd>, report: &Report, inside: &mut bool) -> bool {
     loop {
         match inbox.receive(socket.get_ref()) {
-            Ok(Some(message)) => report.send(Event::Message(message)),
+            Ok(Some(message)) => {
+                match message.kind {
+                    Kind::Hello => *inside = true,
+                    Kind::Finalized => *inside = false,
+                    _ => {}
+                }
+                report.send(Event::Message(message));
+            }
             Ok(None) => return false,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
             Err(error) => {
