@@ -51,6 +51,12 @@ pub(crate) fn announce_awake(sleeping: &AtomicU32) {
 #[inline(always)]
 pub(crate) fn must_ring(sleeping: &AtomicU32, kind: u32, side: FenceSide) -> bool {
     side.after_store();
+    sleeps(sleeping, kind)
+}
+
+/// The same behind the writer's [`after_store`](FenceSide::after_store), which is one for any number of stores to any number of PEs.
+#[inline(always)]
+pub(crate) fn sleeps(sleeping: &AtomicU32, kind: u32) -> bool {
     // Relaxed: ordered after our store by `after_store` and the sleeper's barrier.
     sleeping.load(Ordering::Relaxed) & kind != 0
 }

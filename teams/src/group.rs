@@ -505,8 +505,52 @@ impl Group {
     /// Sets a flag of all other PEs.
     #[inline(always)]
     pub(crate) fn set_others(&self, flag: Flag, value: u64) {
-        for pe in (0..self.n).filter(|&pe| pe != self.me) {
-            self.set(flag, value, pe);
+        self.set_each(self.others(), value, |_| flag);
+    }
+
+    /// Sets a flag of each of some PEs.
+    #[inline(always)]
+    pub(crate) fn set_each(
+        &self,
+        pes: impl Iterator<Item = usize> + Clone,
+        value: u64,
+        flag: impl Fn(usize) -> Flag,
+    ) {
+        for pe in pes.clone() {
+            self.count_message();
+            self.store_number(self.words_of(pe).0, flag(pe).place(), value);
+        }
+        self.wake(pes.map(|pe| (pe, flag(pe).place())));
+    }
+
+    /// All other PEs, those that come after this one first.
+    #[inline(always)]
+    pub(crate) fn others(&self) -> impl Iterator<Item = usize> + Clone {
+        (1..self.n).map(|distance| self.after(distance))
+    }
+
+    /// The PE that comes so many places after this one, fewer than there are.
+    #[inline(always)]
+    pub(crate) fn after(&self, distance: usize) -> usize {
+        let pe = self.me + distance;
+        if pe < self.n { pe } else { pe - self.n }
+    }
+
+    /// How many places after this one a PE comes.
+    #[inline(always)]
+    pub(crate) fn distance_to(&self, pe: usize) -> usize {
+        if pe < self.me { pe + self.n - self.me } else { pe - self.me }
+    }
+
+    /// Wakes those PEs that sleep, at each of which a word at a place was just stored.
+    ///
+    /// Between a store and the look for a sleeper processors wait for all that they have stored, so that it is better to store to all PEs first.
+    #[inline(always)]
+    pub(crate) fn wake(&self, stored: impl Iterator<Item = (usize, usize)>) {
+        let shm = self.pe.shm();
+        shm.after_store();
+        for (pe, place) in stored {
+            self.memory.ring_stored(shm, self.scratch.offset() + place, self.block(pe));
         }
     }
 
@@ -589,11 +633,17 @@ impl Group {
         if self.processors.crew().is_some() { AT_HEAD + flag.place() } else { flag.place() }
     }
 
+    /// Sets the word at `place` of a PE.
+    #[inline(always)]
+    fn store_number(&self, words: &Words, place: usize, value: u64) {
+        // Release: who sees it sees all that was written before.
+        words::word(words, place).store(value, Ordering::Release);
+    }
+
     /// Sets the word at `place` of a PE, and wakes the PE if it sleeps.
     #[inline(always)]
     fn set_number(&self, (words, block): (&Words, usize), place: usize, value: u64) {
-        // Release: who sees it sees all that was written before.
-        words::word(words, place).store(value, Ordering::Release);
+        self.store_number(words, place, value);
         self.memory.ring(self.pe.shm(), self.scratch.offset() + place, block);
     }
 
@@ -628,14 +678,8 @@ impl Group {
     /// store to a line that another PE looks at takes as long as a message.
     #[inline(always)]
     pub(crate) fn prepare(&self, place: usize, pe: usize) {
-        self.prepare_in(self.words_of(pe).0, place);
-    }
-
-    /// The same where the PE's words are known.
-    #[inline(always)]
-    pub(crate) fn prepare_in(&self, words: &Words, place: usize) {
         if self.has_lines {
-            words::prepare(words, place);
+            words::prepare(self.words_of(pe).0, place);
         }
     }
 
@@ -660,22 +704,17 @@ impl Group {
         }
     }
 
-    /// Puts `signature` into the slot at `place` of a PE, then sets its number. The payload is there already.
+    /// Puts `signature` into the slot at `place` of a PE's words, then sets its number. The payload is there already. The PE is to be
+    /// [woken](Self::wake) then.
     #[inline(always)]
-    pub(crate) fn send(&self, place: usize, number: u64, signature: Signature, pe: usize) {
-        self.send_to(self.words_of(pe), place, number, signature);
-    }
-
-    /// The same to the PE with these words.
-    #[inline(always)]
-    pub(crate) fn send_to(&self, to: (&Words, usize), place: usize, number: u64, signature: Signature) {
+    pub(crate) fn leave(&self, to: &Words, place: usize, number: u64, signature: Signature) {
         self.count_message();
-        let [_, what, len] = words::slot(to.0, place);
+        let [_, what, len] = words::slot(to, place);
         let words = signature.words_of(self.me);
         // Relaxed: whoever reads them has seen the number.
         what.store(words[0], Ordering::Relaxed);
         len.store(words[1], Ordering::Relaxed);
-        self.set_number(to, place, number);
+        self.store_number(to, place, number);
     }
 
     /// The signature in the slot at `place` of this PE, and who sent it, once its number has come.

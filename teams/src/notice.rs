@@ -72,9 +72,10 @@ impl Notice {
         if group.me() != self.root {
             return Ok(Step::Root(NumberWait::default(), number));
         }
-        for pe in (self.root + 1..group.n()).chain(0..self.root) {
-            group.send(slot(number), number, self.signature, pe);
+        for pe in group.others() {
+            group.leave(group.words_of(pe).0, slot(number), number, self.signature);
         }
+        group.wake(group.others().map(|pe| (pe, slot(number))));
         Ok(Step::Done)
     }
 }

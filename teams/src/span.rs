@@ -258,6 +258,12 @@ impl Memory {
         shm.ring(Place { segment: &self.scratch, block, offset }, size_of::<u64>());
     }
 
+    /// The same behind [`after_store`](Shm::after_store).
+    #[inline(always)]
+    pub(crate) fn ring_stored(&self, shm: &Shm, offset: usize, block: usize) {
+        shm.ring_stored(Place { segment: &self.scratch, block, offset }, size_of::<u64>());
+    }
+
     /// Copies bytes of one PE to as many of another. Wakes nobody.
     #[inline(always)]
     pub(crate) fn copy(&self, to: Span, to_pe: usize, from: Span, from_pe: usize) {

@@ -200,11 +200,13 @@ impl Stream {
             }
             return Ok(());
         }
-        for child in self.tree(group).children() {
+        let (tree, slot) = (self.tree(group), self.slot());
+        for child in tree.children() {
             group.memory.copy(self.payload(group), group.block(child), from, me);
-            group.send(self.slot(), self.number, self.signature, child);
-            prepare(group, self.number, self.carried(), child);
+            group.leave(group.words_of(child).0, slot, self.number, self.signature);
         }
+        group.wake(tree.children().map(|child| (child, slot)));
+        tree.children().for_each(|child| prepare(group, self.number, self.carried(), child));
         group.memory.copy(self.dest, me, from, me);
         Ok(())
     }
@@ -234,11 +236,12 @@ fn push(group: &Group, columns: Columns, [from, to]: [Span; 2], number: u64, sig
         for child in columns.children() {
             group.memory.push(to, group.block(child), part, me);
             if is_last {
-                group.send(slot, number, signature, child);
-                prepare(group, number, 0, child);
+                group.leave(group.words_of(child).0, slot, number, signature);
             }
         }
     }
+    group.wake(columns.children().map(|child| (child, slot)));
+    columns.children().for_each(|child| prepare(group, number, 0, child));
 }
 
 /// Whether a PE passes on what comes to it.

@@ -79,9 +79,7 @@ impl Sync {
                 }
             }
             SyncAlgorithm::Flat => {
-                for distance in 1..group.n() as u32 {
-                    group.set(self.round(distance), number, self.after(group, distance as usize));
-                }
+                group.set_each(group.others(), number, |pe| self.round(group.distance_to(pe) as u32));
                 Step::From(1)
             }
             SyncAlgorithm::Auto | SyncAlgorithm::Dissemination => {
@@ -162,13 +160,6 @@ impl Sync {
         })
     }
 
-    /// The PE that is so far after this one.
-    #[inline(always)]
-    fn after(&self, group: &Group, distance: usize) -> usize {
-        let pe = group.me() + distance;
-        if pe < group.n() { pe } else { pe - group.n() }
-    }
-
     /// The flag of a round, or of the PE at that distance.
     #[inline(always)]
     fn round(&self, round: u32) -> Flag {
@@ -178,7 +169,7 @@ impl Sync {
     /// Signals the PE of this round, and prepares for the next time.
     #[inline(always)]
     fn signal(&self, group: &Group, round: u32) -> Result<()> {
-        let pe = self.after(group, 1 << round);
+        let pe = group.after(1 << round);
         group.set(self.round(round), self.number, pe);
         group.prepare(Flag::Round(round, self.number.is_multiple_of(2)).place(), pe);
         group.settle();
@@ -197,9 +188,7 @@ impl Sync {
     }
 
     fn fall(&self, group: &Group) -> Result<Step> {
-        for child in Tree::new(group.me(), group.n(), 0).children() {
-            group.set(Flag::Release, self.number, child);
-        }
+        group.set_each(Tree::new(group.me(), group.n(), 0).children(), self.number, |_| Flag::Release);
         Ok(Step::Done)
     }
 }

@@ -55,7 +55,7 @@ impl Columns {
     }
 
     /// The PEs below: those on other processors first, as they have others below them.
-    pub(crate) fn children(&self) -> impl Iterator<Item = usize> + use<> {
+    pub(crate) fn children(&self) -> impl Iterator<Item = usize> + Clone + use<> {
         let Self { tree, columns } = *self;
         let (mut top, mut below) = match tree.me {
             me if me < columns => (me * RADIX + 1, me + columns),

@@ -8,7 +8,7 @@ use std::sync::{
 use super::{Atomic, AtomicWord, Place, Signal, Transport};
 use crate::{
     control::Control,
-    doorbell::must_ring,
+    doorbell::{must_ring, sleeps},
     fabric::Fabric,
     memory::{
         Extent, SegmentId,
@@ -46,8 +46,15 @@ impl Shm {
     /// Wakes the PE of `at` if it sleeps and may wait for one of the `len` bytes there, which were just stored.
     #[inline(always)]
     pub fn ring(&self, at: Place<'_>, len: usize) {
+        self.after_store();
+        self.ring_stored(at, len);
+    }
+
+    /// The same behind [`after_store`](Self::after_store): whoever stores to several PEs pays for that once.
+    #[inline(always)]
+    pub fn ring_stored(&self, at: Place<'_>, len: usize) {
         let sleeping = &self.control.page(at.block).sleep.0.sleeping;
-        if must_ring(sleeping, at.segment.id().bit(), self.fence_side) {
+        if sleeps(sleeping, at.segment.id().bit()) {
             self.fabric.wake(at.block, Extent { segment: at.segment.id(), offset: at.offset, len });
         }
     }

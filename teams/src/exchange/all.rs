@@ -15,24 +15,24 @@ use crate::{
 impl Exchange {
     #[inline(always)]
     pub(super) fn send_to_all(&self, group: &Group, buffers: &mut Buffers) -> Result<()> {
-        let (me, n) = (group.me(), group.n());
-        for pe in (me + 1..n).chain(0..me) {
+        let me = group.me();
+        for pe in group.others() {
             match self.deal {
                 Deal::Alltoalls { .. } => {
                     let [block, ..] = buffers.get(self.block(group).1);
                     self.pack(group, pe, block);
-                    self.send(group, me, block, pe);
+                    self.leave(group, me, block, pe);
                 }
                 Deal::Collect { .. } if self.bytes() > self.most_collected(group) => {
                     // Its length is in the signature; the rest goes another way.
-                    self.send(group, me, &[], pe);
+                    self.leave(group, me, &[], pe);
                 }
-                _ => self.send_span(group, me, self.given(group, pe), pe),
+                _ => self.leave_span(group, me, self.given(group, pe), pe),
             }
         }
-        for pe in (me + 1..n).chain(0..me) {
-            group.prepare(scratch::slot(self.number + 1, me), pe);
-        }
+        let [slot, next] = [0, 1].map(|later| scratch::slot(self.number + later, me));
+        group.wake(group.others().map(|pe| (pe, slot)));
+        group.others().for_each(|pe| group.prepare(next, pe));
         Ok(())
     }
 

@@ -275,16 +275,23 @@ impl Exchange {
     /// Sends `bytes` to slot `index` of a PE.
     #[inline(always)]
     fn send(&self, group: &Group, index: usize, bytes: &[u8], pe: usize) {
-        group.memory.write_to(self.payload(group, index, bytes.len()), group.block(pe), bytes);
-        group.send(scratch::slot(self.number, index), self.number, self.signature, pe);
+        self.leave(group, index, bytes, pe);
+        group.wake([(pe, scratch::slot(self.number, index))].into_iter());
     }
 
-    /// Sends a span of this PE to slot `index` of a PE.
+    /// The same to a PE that is to be [woken](Group::wake) then.
     #[inline(always)]
-    fn send_span(&self, group: &Group, index: usize, span: Span, pe: usize) {
+    fn leave(&self, group: &Group, index: usize, bytes: &[u8], pe: usize) {
+        group.memory.write_to(self.payload(group, index, bytes.len()), group.block(pe), bytes);
+        group.leave(group.words_of(pe).0, scratch::slot(self.number, index), self.number, self.signature);
+    }
+
+    /// The same of a span of this PE.
+    #[inline(always)]
+    fn leave_span(&self, group: &Group, index: usize, span: Span, pe: usize) {
         let to = self.payload(group, index, span.len());
         group.memory.copy(to, group.block(pe), span, group.here());
-        group.send(scratch::slot(self.number, index), self.number, self.signature, pe);
+        group.leave(group.words_of(pe).0, scratch::slot(self.number, index), self.number, self.signature);
     }
 
     /// Compares the signature in slot `index` of PE `at` with this PE's.

@@ -76,27 +76,15 @@ impl Quick {
         let (work, given) = Work::of(deal, source.len(), n)?;
         let quick = Self { work, signature, source, dest, given, number: group.next_exchange(false) };
         let [place, next] = [0, 1].map(|later| scratch::slot(quick.number + later, group.me()));
-        Self::others(group, |pe| {
-            let to = group.words_of(pe);
-            group.memory.copy_to_slot(words::slot(to.0, place), quick.part(pe));
-            group.send_to(to, place, quick.number, signature);
-            group.prepare_in(to.0, next);
-        });
+        for pe in group.others() {
+            let (to, _) = group.words_of(pe);
+            group.memory.copy_to_slot(words::slot(to, place), quick.part(pe));
+            group.leave(to, place, quick.number, signature);
+        }
+        group.wake(group.others().map(|pe| (pe, place)));
+        group.others().for_each(|pe| group.prepare(next, pe));
         group.settle();
         Some(quick)
-    }
-
-    /// Calls `each` with every other PE, those behind this one first.
-    #[inline(always)]
-    fn others(group: &Group, mut each: impl FnMut(usize)) {
-        let mut pe = group.me();
-        for _ in 1..group.n() {
-            pe += 1;
-            if pe == group.n() {
-                pe = 0;
-            }
-            each(pe);
-        }
     }
 
     /// What of the source goes to `pe`.

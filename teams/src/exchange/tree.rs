@@ -5,6 +5,7 @@ use oxshmem_runtime::Result;
 use super::{Buffers, Deal, Exchange, Step, combine_bytes};
 use crate::{
     group::Group,
+    scratch,
     span::Span,
     tree::{RADIX, Tree},
 };
@@ -64,8 +65,10 @@ impl Exchange {
 
     pub(super) fn fall(&self, group: &Group, tree: Tree, result: Span) -> Result<()> {
         for child in tree.children() {
-            self.send_span(group, RADIX, result, child);
+            self.leave_span(group, RADIX, result, child);
         }
+        let slot = scratch::slot(self.number, RADIX);
+        group.wake(tree.children().map(|child| (child, slot)));
         let me = group.here();
         group.memory.copy(self.dest, me, result, me);
         Ok(())
