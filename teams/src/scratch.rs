@@ -64,6 +64,14 @@ pub(crate) fn slot(number: u64, index: usize) -> usize {
     SLOTS_AT + ((number as usize & 1) * SLOTS + index) * LINE
 }
 
+/// The same in sets that last twice as long, where those of `of` PEs find room for it: who has come to an exchange may get hold of its slot of
+/// the next one then, as nobody reads that any more.
+#[inline(always)]
+pub(crate) fn lasting_slot(number: u64, index: usize, of: usize) -> usize {
+    let half = if of <= SLOTS / 2 { (number as usize >> 1 & 1) * (SLOTS / 2) } else { 0 };
+    slot(number, half + index)
+}
+
 /// The place of the payload of slot `index` of `of`, if it does not fit into the slot.
 #[inline(always)]
 pub(crate) fn bulk(number: u64, index: usize, of: usize) -> usize {

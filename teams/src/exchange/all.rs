@@ -8,7 +8,7 @@ use crate::{
     direct::{Direct, Said, check_room, lengths_of},
     group::{Flag, Group},
     reduction::Kernel,
-    scratch::{self, INLINE},
+    scratch::{self, INLINE, LINE},
     span::Span,
 };
 
@@ -53,7 +53,7 @@ impl Exchange {
         let (me, n) = (group.me(), group.n());
         let first = group.block(0);
         let words = self.signature.words_of(group.me());
-        let slot = scratch::slot(self.number, me);
+        let slot = self.slot(group, self.number, me);
         let header = group.scratch(slot + size_of::<u64>(), size_of_val(&words));
         group.memory.write_to(header, first, bytemuck::cast_slice(&words));
         match self.deal {
@@ -73,7 +73,9 @@ impl Exchange {
             }
         }
         let is_last = group.arrive(Flag::Gathered)?;
-        group.prepare_in_crew(scratch::slot(self.number + 1, me));
+        let next = self.slot(group, self.number + 1, me);
+        group.prepare_in_crew(next);
+        group.prepare_in_crew(next + LINE / 2);
         if !is_last {
             return Ok(Step::Release);
         }

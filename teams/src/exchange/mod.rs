@@ -260,14 +260,22 @@ impl Exchange {
         self.source.len()
     }
 
+    /// The place of slot `index` of the exchange with that number.
+    #[inline(always)]
+    fn slot(&self, group: &Group, number: u64, index: usize) -> usize {
+        match self.mode {
+            Mode::Central => scratch::lasting_slot(number, index, self.mode.slots(group.n())),
+            _ => scratch::slot(number, index),
+        }
+    }
+
     /// The place of the payload in slot `index`, for so many bytes.
     #[inline(always)]
     fn payload(&self, group: &Group, index: usize, len: usize) -> Span {
-        let slot = scratch::slot(self.number, index);
         let place = if len > INLINE {
             scratch::bulk(self.number, index, self.mode.slots(group.n()))
         } else {
-            slot + PAYLOAD_AT
+            self.slot(group, self.number, index) + PAYLOAD_AT
         };
         group.scratch(place, len)
     }
@@ -306,7 +314,7 @@ impl Exchange {
 
     #[inline(always)]
     fn signature_in(&self, group: &Group, at: usize, index: usize) -> (Signature, usize) {
-        let slot = scratch::slot(self.number, index);
+        let slot = self.slot(group, self.number, index);
         if self.mode != Mode::Central {
             return group.received(slot);
         }
