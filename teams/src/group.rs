@@ -23,7 +23,7 @@ use crate::{
     sweep::Sweep,
     tree::RADIX,
     wide::Wide,
-    words::{self, Slot, TeamWords, Words},
+    words::{self, TeamWords, Words},
 };
 
 /// A word through which PEs of a team signal each other. All only grow.
@@ -413,12 +413,6 @@ impl Group {
         words::word(self.words_of(head).0, place - AT_HEAD)
     }
 
-    /// This PE's slot at a place of the scratch memory.
-    #[inline(always)]
-    pub(crate) fn slot(&self, place: usize) -> &Slot {
-        words::slot(self.numbers.own(), place)
-    }
-
     /// The words of this PE's scratch memory.
     #[inline(always)]
     pub(crate) fn own_words(&self) -> &Words {
@@ -709,18 +703,30 @@ impl Group {
     #[inline(always)]
     pub(crate) fn leave(&self, to: &Words, place: usize, number: u64, signature: Signature) {
         self.count_message();
+        self.sign(to, place, signature);
+        self.store_number(to, place, number);
+    }
+
+    /// Puts `signature` into the slot at `place` of a PE's words, for which this one is counted then.
+    #[inline(always)]
+    pub(crate) fn sign(&self, to: &Words, place: usize, signature: Signature) {
         let [_, what, len] = words::slot(to, place);
         let words = signature.words_of(self.me);
-        // Relaxed: whoever reads them has seen the number.
+        // Relaxed: whoever reads them has seen the number, or the count.
         what.store(words[0], Ordering::Relaxed);
         len.store(words[1], Ordering::Relaxed);
-        self.store_number(to, place, number);
     }
 
     /// The signature in the slot at `place` of this PE, and who sent it, once its number has come.
     #[inline(always)]
     pub(crate) fn received(&self, place: usize) -> (Signature, usize) {
-        let [_, what, len] = words::slot(self.numbers.own(), place);
+        Self::signed(self.numbers.own(), place)
+    }
+
+    /// The same of any PE's words.
+    #[inline(always)]
+    pub(crate) fn signed(words: &Words, place: usize) -> (Signature, usize) {
+        let [_, what, len] = words::slot(words, place);
         Signature::received([what.load(Ordering::Relaxed), len.load(Ordering::Relaxed)])
     }
 

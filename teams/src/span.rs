@@ -211,6 +211,13 @@ impl Memory {
         }
     }
 
+    /// Copies private bytes into the payload of a slot, where there is room for them.
+    #[inline(always)]
+    pub(crate) fn write_to_slot(&self, slot: &Slot, from: &[u8]) {
+        // SAFETY: it is borrowed.
+        unsafe { words::fill(slot, from.as_ptr(), from.len()) }
+    }
+
     /// Copies this PE's bytes into the payload of a slot, where there is room for them.
     #[inline(always)]
     pub(crate) fn copy_to_slot(&self, slot: &Slot, from: Span) {
@@ -218,11 +225,11 @@ impl Memory {
         unsafe { words::fill(slot, self.here(from), from.len) }
     }
 
-    /// Copies the payload of a slot to as many of this PE's bytes.
+    /// Copies the payload of a slot, from its byte `start` on, to as many of this PE's bytes.
     #[inline(always)]
-    pub(crate) fn copy_from_slot(&self, to: Span, slot: &Slot) {
+    pub(crate) fn copy_from_slot(&self, to: Span, slot: &Slot, start: usize) {
         // SAFETY: as above.
-        unsafe { words::take(self.here(to), slot, to.len) }
+        unsafe { words::take(self.here(to), slot, start, to.len) }
     }
 
     /// `out = mine op theirs` or the other way around, of this PE's bytes and the payload of a slot.
@@ -249,7 +256,7 @@ impl Memory {
     #[inline(always)]
     pub(crate) fn read_slot(&self, slot: &Slot, to: &mut [u8]) {
         // SAFETY: as many bytes as it has.
-        unsafe { words::take(to.as_mut_ptr(), slot, to.len()) }
+        unsafe { words::take(to.as_mut_ptr(), slot, 0, to.len()) }
     }
 
     /// Wakes a PE if it sleeps and may wait for the word at `offset` of its scratch memory, which was just stored.

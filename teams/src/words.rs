@@ -123,7 +123,7 @@ pub(crate) unsafe fn fill(slot: &Slot, from: *const u8, len: usize) {
     unsafe { copy::copy(payload(slot), from, len) }
 }
 
-/// Copies the first bytes of a slot's payload.
+/// Copies `len` bytes of a slot's payload, from the one at `start` on.
 ///
 /// # Safety
 /// `to` must be writable for `len` bytes, by a copy that tolerates races.
@@ -131,10 +131,10 @@ pub(crate) unsafe fn fill(slot: &Slot, from: *const u8, len: usize) {
 /// # Panics
 /// If a payload is not as long.
 #[inline(always)]
-pub(crate) unsafe fn take(to: *mut u8, slot: &Slot, len: usize) {
-    assert!(len <= INLINE);
+pub(crate) unsafe fn take(to: *mut u8, slot: &Slot, start: usize, len: usize) {
+    assert!(start <= INLINE && len <= INLINE - start);
     // SAFETY: as above.
-    unsafe { copy::copy(to, payload(slot), len) }
+    unsafe { copy::copy(to, payload(slot).wrapping_add(start), len) }
 }
 
 /// Where the payload of a slot is. It is aligned as words are.
@@ -190,7 +190,10 @@ mod tests {
             // SAFETY: both have so many bytes.
             unsafe {
                 fill(slot, bytes.as_ptr(), len);
-                take(out.as_mut_ptr(), slot, len);
+                take(out.as_mut_ptr(), slot, 0, len);
+                let (one, rest) = out.split_at_mut(len.min(1));
+                take(one.as_mut_ptr(), slot, 0, one.len());
+                take(rest.as_mut_ptr(), slot, one.len(), rest.len());
             }
             assert_eq!(out, bytes);
             assert_eq!(header(slot), before);
@@ -211,6 +214,8 @@ mod tests {
         // SAFETY: it panics before it touches anything.
         assert!(panics(|| unsafe { fill(slot, &raw const byte, INLINE + 1) }));
         // SAFETY: as above.
-        assert!(panics(|| unsafe { take(&raw mut byte, slot, INLINE + 1) }));
+        assert!(panics(|| unsafe { take(&raw mut byte, slot, 0, INLINE + 1) }));
+        // SAFETY: as above.
+        assert!(panics(|| unsafe { take(&raw mut byte, slot, INLINE, 1) }));
     }
 }

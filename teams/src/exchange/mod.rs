@@ -26,7 +26,7 @@ use std::{
 
 use oxshmem_runtime::Result;
 
-pub(crate) use self::quick::Quick;
+pub(crate) use self::quick::{Begun as QuickBegun, Quick};
 
 use crate::{
     choice::{Mode, rounds},

@@ -1,19 +1,19 @@
-//! The quick way through flat exchanges of so little that it travels with its number, which most small collectives are: without
+//! The quick way through flat and central exchanges of so little that it fits into slots, which most small collectives are: without
 //! a state machine, and without an entry in the queue if the others were first.
 //!
-//! Its messages are those of every flat [`Exchange`], which is what it becomes where there is something to wait for.
+//! Its messages are those of every such [`Exchange`], which is what it becomes where there is something to wait for.
 
 use oxshmem_runtime::Result;
 
 use super::{Deal, Exchange, Single, Small, Step, combine_bytes};
 use crate::{
     choice::Mode,
-    group::{Awaited, Group, NumberWait},
+    group::{Awaited, Flag, Group, NumberWait},
     reduction::Kernel,
-    scratch::{self, INLINE, LINE},
+    scratch::{self, INLINE, LINE, PAYLOAD_AT},
     signature::Signature,
     span::Span,
-    words::{self, Slot},
+    words::{self, Slot, Words},
 };
 
 /// What the PEs do with each other's bytes.
@@ -57,6 +57,14 @@ pub(crate) struct Quick {
     /// Bytes that each PE gives to each other one.
     given: usize,
     number: u64,
+    is_central: bool,
+}
+
+/// How far it has come with its call.
+pub(crate) enum Begun {
+    Waits(Quick),
+    /// This PE was the last, and has released the others.
+    Ended(Quick, Result<()>),
 }
 
 impl Quick {
@@ -68,23 +76,69 @@ impl Quick {
         deal: &Deal,
         signature: Signature,
         [source, dest]: [Span; 2],
-    ) -> Option<Self> {
+    ) -> Option<Begun> {
         let n = group.n();
-        if mode != Mode::Flat || n == 1 {
-            return None;
-        }
+        let is_central = match mode {
+            _ if n == 1 => return None,
+            Mode::Flat => false,
+            // All that a PE gives is in its slot.
+            Mode::Central if source.len() <= INLINE => true,
+            _ => return None,
+        };
         let (work, given) = Work::of(deal, source.len(), n)?;
-        let quick = Self { work, signature, source, dest, given, number: group.next_exchange(false) };
-        let [place, next] = [0, 1].map(|later| scratch::slot(quick.number + later, group.me()));
+        let number = group.next_exchange(is_central);
+        let quick = Self { work, signature, source, dest, given, number, is_central };
+        if is_central {
+            return Some(quick.gather(group));
+        }
+        let [place, next] = [0, 1].map(|later| scratch::slot(number + later, group.me()));
         for pe in group.others() {
             let (to, _) = group.words_of(pe);
             group.memory.copy_to_slot(words::slot(to, place), quick.part(pe));
-            group.leave(to, place, quick.number, signature);
+            group.leave(to, place, number, signature);
         }
         group.wake(group.others().map(|pe| (pe, place)));
         group.others().for_each(|pe| group.prepare(next, pe));
         group.settle();
-        Some(quick)
+        Some(Begun::Waits(quick))
+    }
+
+    /// Central: leaves it with the first PE. The last one to come does what is to be done once, and releases the others.
+    #[inline(always)]
+    fn gather(self, group: &Group) -> Begun {
+        let words = self.words(group);
+        let [place, next] = [0, 1].map(|later| slot(true, self.number + later, group.me(), group));
+        group.memory.copy_to_slot(words::slot(words, place), self.source);
+        group.sign(words, place, self.signature);
+        let arrived = group.arrive(Flag::Gathered);
+        group.prepare_in_crew(next);
+        if self.source.len() > LINE / 2 - PAYLOAD_AT {
+            group.prepare_in_crew(next + LINE / 2);
+        }
+        match arrived {
+            Ok(false) => Begun::Waits(self),
+            Ok(true) => Begun::Ended(self, self.scatter(group)),
+            Err(error) => Begun::Ended(self, Err(error)),
+        }
+    }
+
+    /// Central: all have come, this PE last.
+    #[inline(always)]
+    fn scatter(self, group: &Group) -> Result<()> {
+        self.check(group)?;
+        if let Work::Reduce(kernel) = self.work {
+            let result = self.slot(group, group.n());
+            if self.given <= size_of::<Single>() {
+                let [mut total, mut next] = [Single([0; _]); 2];
+                group.memory.write_to_slot(result, self.combined(group, kernel, [&mut total.0, &mut next.0]));
+            } else {
+                let [mut total, mut next] = [Small([0; _]); 2];
+                group.memory.write_to_slot(result, self.combined(group, kernel, [&mut total.0, &mut next.0]));
+            }
+        }
+        group.release(Flag::Scattered, self.number);
+        self.take_what_came(group);
+        Ok(())
     }
 
     /// What of the source goes to `pe`.
@@ -102,13 +156,31 @@ impl Quick {
     /// PEs have called different things.
     #[inline(always)]
     pub(crate) fn take(self, group: &Group) -> Result<()> {
+        if !self.is_central {
+            self.check(group)?;
+        }
+        self.take_what_came(group);
+        Ok(())
+    }
+
+    /// Compares what all have called.
+    #[inline(always)]
+    fn check(self, group: &Group) -> Result<()> {
         for pe in (0..group.n()).filter(|&pe| pe != group.me()) {
-            let (signature, from) = group.received(scratch::slot(self.number, pe));
+            let (signature, from) = Group::signed(self.words(group), self.place(group, pe));
             if !signature.agrees(self.signature) {
                 return Err(group.differ(from, signature, self.signature));
             }
         }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn take_what_came(self, group: &Group) {
         match self.work {
+            Work::Reduce(_) if self.is_central => {
+                group.memory.copy_from_slot(self.dest, self.slot(group, group.n()), 0);
+            }
             Work::Reduce(kernel)
                 if group.n() == 2
                     && kernel.element().align() <= align_of::<Slot>()
@@ -119,35 +191,38 @@ impl Quick {
                 group.memory.combine_slot((kernel.element(), fused), spans, slot, group.me() == 0);
             }
             Work::Reduce(kernel) if self.given <= size_of::<Single>() => {
-                self.combine(group, kernel, [Single([0; _]); 2].each_mut().map(|room| room.0.as_mut_slice()));
+                let [mut total, mut next] = [Single([0; _]); 2];
+                group.memory.write(self.dest, self.combined(group, kernel, [&mut total.0, &mut next.0]));
             }
             Work::Reduce(kernel) => {
-                self.combine(group, kernel, [Small([0; _]); 2].each_mut().map(|room| room.0.as_mut_slice()));
+                let [mut total, mut next] = [Small([0; _]); 2];
+                group.memory.write(self.dest, self.combined(group, kernel, [&mut total.0, &mut next.0]));
             }
             Work::Fcollect | Work::Alltoall => {
+                let mine =
+                    if self.is_central && matches!(self.work, Work::Alltoall) { group.me() } else { 0 };
                 for pe in 0..group.n() {
                     let to = self.dest.part(pe * self.given..(pe + 1) * self.given);
                     if pe == group.me() {
                         group.memory.copy_here(to, self.part(pe));
                     } else {
-                        group.memory.copy_from_slot(to, self.slot(group, pe));
+                        group.memory.copy_from_slot(to, self.slot(group, pe), mine * self.given);
                     }
                 }
             }
         }
-        Ok(())
     }
 
     /// Combines what all have given, in the order of the PEs, in two buffers that are as long or longer.
     #[inline(always)]
-    fn combine(self, group: &Group, kernel: &Kernel, [total, next]: [&mut [u8]; 2]) {
+    fn combined<'a>(self, group: &Group, kernel: &Kernel, [total, next]: [&'a mut [u8]; 2]) -> &'a [u8] {
         let (total, next) = (&mut total[..self.given], &mut next[..self.given]);
         self.read(group, 0, total);
         for pe in 1..group.n() {
             self.read(group, pe, next);
             combine_bytes(kernel, total, next);
         }
-        group.memory.write(self.dest, total);
+        total
     }
 
     /// Copies what a PE has given.
@@ -160,16 +235,39 @@ impl Quick {
         }
     }
 
-    /// The slot in which the message of a PE is.
+    /// The words in which the slots are.
+    #[inline(always)]
+    fn words(self, group: &Group) -> &Words {
+        if self.is_central { group.words_of(0).0 } else { group.own_words() }
+    }
+
+    /// The place there of what a PE has given.
+    #[inline(always)]
+    fn place(self, group: &Group, pe: usize) -> usize {
+        slot(self.is_central, self.number, pe, group)
+    }
+
     #[inline(always)]
     fn slot(self, group: &Group, pe: usize) -> &Slot {
-        group.slot(scratch::slot(self.number, pe))
+        words::slot(self.words(group), self.place(group, pe))
     }
 
     /// What it waits for.
     #[inline(always)]
     pub(crate) fn last_wait(self, group: &Group) -> Awaited {
-        messages(group, self.number)
+        match self.is_central {
+            true => Awaited::one(group.released(Flag::Scattered), self.number),
+            false => messages(group, self.number),
+        }
+    }
+}
+
+/// The place of a slot of the exchange with that number.
+#[inline(always)]
+fn slot(is_central: bool, number: u64, index: usize, group: &Group) -> usize {
+    match is_central {
+        true => scratch::lasting_slot(number, index, Mode::Central.slots(group.n())),
+        false => scratch::slot(number, index),
     }
 }
 
@@ -177,28 +275,27 @@ impl Exchange {
     /// What goes on where a quick one has something to wait for.
     #[inline(always)]
     pub(crate) fn of(quick: Quick) -> Self {
-        let Quick { work, signature, source, dest, number, .. } = quick;
-        Self {
-            mode: Mode::Flat,
-            deal: work.deal(),
-            signature,
-            source,
-            dest,
-            number,
-            step: Step::From(1),
-            wait: NumberWait::default(),
-        }
+        let Quick { work, signature, source, dest, number, is_central, .. } = quick;
+        let (mode, step) =
+            if is_central { (Mode::Central, Step::Release) } else { (Mode::Flat, Step::From(1)) };
+        let (deal, wait) = (work.deal(), NumberWait::default());
+        Self { mode, deal, signature, source, dest, number, step, wait }
     }
 
-    /// The same exchange as a quick one, if it waits for all messages, and nobody watches for them.
+    /// The same exchange as a quick one, if it waits for all there is to wait for, and nobody watches for that.
     #[inline(always)]
     pub(crate) fn as_quick(&self, group: &Group) -> Option<Quick> {
-        if !matches!(self.step, Step::From(1)) || !self.wait.is_unwatched() {
+        let is_central = match self.step {
+            Step::From(1) => false,
+            Step::Release if self.source.len() <= INLINE => true,
+            _ => return None,
+        };
+        if !self.wait.is_unwatched() {
             return None;
         }
         let (work, given) = Work::of(&self.deal, self.source.len(), group.n())?;
         let Self { signature, source, dest, number, .. } = *self;
-        Some(Quick { work, signature, source, dest, given, number })
+        Some(Quick { work, signature, source, dest, given, number, is_central })
     }
 }
 

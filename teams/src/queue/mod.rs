@@ -53,7 +53,7 @@ use self::{
 use crate::{
     choice::Mode,
     direct::Direct,
-    exchange::{Deal, Exchange, Quick},
+    exchange::{Deal, Exchange, Quick, QuickBegun},
     group::Group,
     operands::Operands,
     registry::Registry,
@@ -192,9 +192,9 @@ impl Core {
             let signature = signature.numbered(queue.next());
             let spans = [call.source, call.dest];
             if queue.front.is_none()
-                && let Some(quick) = Quick::begin(&self.group, mode, &deal, signature, spans)
+                && let Some(begun) = Quick::begin(&self.group, mode, &deal, signature, spans)
             {
-                return self.begun_quickly(queue, quick, call);
+                return self.begun_quickly(queue, begun, call);
             }
             self.push_exchange(
                 queue,
@@ -313,18 +313,24 @@ impl Core {
 
     /// The only collective has begun, and is a quick one. If the others were first it is over before it is in the queue.
     #[inline(always)]
-    fn begun_quickly(&self, queue: &mut Queue, quick: Quick, call: &Operands<'_>) -> u64 {
-        let awaited = quick.last_wait(&self.group);
-        let outcome = if queue.watchers.is_empty() && self.group.have_come(awaited) {
-            match quick.take(&self.group) {
-                Ok(()) => return queue.pass(),
-                differs => differs,
+    fn begun_quickly(&self, queue: &mut Queue, begun: QuickBegun, call: &Operands<'_>) -> u64 {
+        let nobody_watches = queue.watchers.is_empty();
+        let (quick, begun) = match begun {
+            QuickBegun::Ended(_, Ok(())) if nobody_watches => return queue.pass(),
+            QuickBegun::Ended(quick, outcome) => (quick, outcome.map(|()| Begun::Ended)),
+            QuickBegun::Waits(quick) => {
+                let awaited = quick.last_wait(&self.group);
+                match nobody_watches && self.group.have_come(awaited) {
+                    false => (quick, Ok(takes(awaited))),
+                    true => match quick.take(&self.group) {
+                        Ok(()) => return queue.pass(),
+                        Err(differs) => (quick, Err(differs)),
+                    },
+                }
             }
-        } else {
-            Ok(())
         };
         queue.front = Some(Running::Exchange(Exchange::of(quick), Use::of(call.memory)));
-        self.begun(queue, outcome.map(|()| takes(awaited)))
+        self.begun(queue, begun)
     }
 
     /// The only collective has begun. Returns its ticket, or 0 if it has ended well.
