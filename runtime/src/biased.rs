@@ -154,7 +154,9 @@ impl<T> BiasedLock<T> {
     /// Ends the bias, if there is one, and waits for the thread to leave, for as long as `patient` says. By who holds
     /// `taken`. True if nobody is inside.
     fn end_bias(&self, patient: impl Fn() -> bool) -> bool {
-        if self.bias.swap(0, Ordering::Relaxed) != 0 {
+        // Nobody else writes it meanwhile.
+        if self.bias.load(Ordering::Relaxed) != 0 {
+            self.bias.store(0, Ordering::Relaxed);
             self.ended.store(self.ended.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             SIDE.before_look();
         }

@@ -252,6 +252,11 @@ impl Quick {
         words::slot(self.words(group), self.place(group, pe))
     }
 
+    /// What was called.
+    pub(crate) fn signature(self) -> Signature {
+        self.signature
+    }
+
     /// What it waits for.
     #[inline(always)]
     pub(crate) fn last_wait(self, group: &Group) -> Awaited {
@@ -280,22 +285,6 @@ impl Exchange {
             if is_central { (Mode::Central, Step::Release) } else { (Mode::Flat, Step::From(1)) };
         let (deal, wait) = (work.deal(), NumberWait::default());
         Self { mode, deal, signature, source, dest, number, step, wait }
-    }
-
-    /// The same exchange as a quick one, if it waits for all there is to wait for, and nobody watches for that.
-    #[inline(always)]
-    pub(crate) fn as_quick(&self, group: &Group) -> Option<Quick> {
-        let is_central = match self.step {
-            Step::From(1) => false,
-            Step::Release if self.source.len() <= INLINE => true,
-            _ => return None,
-        };
-        if !self.wait.is_unwatched() {
-            return None;
-        }
-        let (work, given) = Work::of(&self.deal, self.source.len(), group.n())?;
-        let Self { signature, source, dest, number, .. } = *self;
-        Some(Quick { work, signature, source, dest, given, number, is_central })
     }
 }
 

@@ -261,9 +261,12 @@ impl Core {
     /// The blocks of the heap, by number, that the collective at the front uses without owning them.
     pub(crate) fn blocks_in_use(&self) -> Vec<u64> {
         let blocks = self.with_queue(|queue| match queue.front.as_ref() {
-            Some(Running::Exchange(_, used) | Running::Stream(_, used) | Running::Direct(_, used)) => {
-                used.blocks
-            }
+            Some(
+                Running::Quick(_, used)
+                | Running::Exchange(_, used)
+                | Running::Stream(_, used)
+                | Running::Direct(_, used),
+            ) => used.blocks,
             Some(Running::Sync(_) | Running::Task(..)) | None => [0; 2],
         });
         blocks.into_iter().filter_map(|block| block.checked_sub(1)).collect()
@@ -329,7 +332,7 @@ impl Core {
                 }
             }
         };
-        queue.front = Some(Running::Exchange(Exchange::of(quick), Use::of(call.memory)));
+        queue.front = Some(Running::Quick(quick, Use::of(call.memory)));
         self.begun(queue, begun)
     }
 
@@ -362,13 +365,10 @@ impl Core {
             return;
         }
         let outcome = match front {
-            Some(Running::Exchange(exchange, _)) => match exchange.as_quick(&self.group) {
-                Some(quick) => Poll::Ready(quick.take(&self.group)),
-                None if exchange.last_wait(&self.group).is_some() => {
-                    exchange.poll(&self.group, buffers, || Waker::noop().clone())
-                }
-                None => return,
-            },
+            Some(Running::Quick(quick, _)) => Poll::Ready(quick.take(&self.group)),
+            Some(Running::Exchange(exchange, _)) if exchange.last_wait(&self.group).is_some() => {
+                exchange.poll(&self.group, buffers, || Waker::noop().clone())
+            }
             Some(Running::Stream(stream, _)) if stream.last_wait(&self.group).is_some() => {
                 stream.poll(&self.group, || Waker::noop().clone())
             }
@@ -390,9 +390,10 @@ impl Core {
     fn run_steps(&self, queue: &mut Queue) {
         let waker = || self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
         loop {
+            queue.slow_down();
             let Queue { front, buffers, .. } = queue;
             let outcome = match front {
-                None => return,
+                None | Some(Running::Quick(..)) => return,
                 // Messages of a collective that begins now would undo the poison.
                 Some(running) if !matches!(running, Running::Task(..)) && self.group.is_broken() => {
                     Poll::Ready(self.group.check())

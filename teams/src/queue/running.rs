@@ -10,7 +10,7 @@ use oxshmem_spaces::allocation::Allocation;
 
 use crate::{
     direct::Direct,
-    exchange::{Buffers, Exchange},
+    exchange::{Buffers, Exchange, Quick},
     group::{Awaited, Group},
     signature::Signature,
     stream::Stream,
@@ -20,6 +20,8 @@ use crate::{
 /// A collective, waiting for its turn or under way.
 pub(super) enum Running {
     Sync(Sync),
+    /// An exchange that has begun, and of which nothing is left but to wait and to take what has come.
+    Quick(Quick, Use),
     Exchange(Exchange, Use),
     Stream(Stream, Use),
     /// Boxed, so that it does not make the small ones larger, which are moved when they are called.
@@ -99,7 +101,7 @@ impl fmt::Debug for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Sync(_) => "sync",
-            Self::Exchange(..) => "exchange",
+            Self::Quick(..) | Self::Exchange(..) => "exchange",
             Self::Stream(..) => "stream",
             Self::Direct(..) => "direct",
             Self::Task(..) => "task",
@@ -125,7 +127,7 @@ impl Running {
                 stream.begin(group)?;
                 stream_begun(stream, group)
             }
-            Self::Direct(..) | Self::Task(..) => Begun::Owes,
+            Self::Quick(..) | Self::Direct(..) | Self::Task(..) => Begun::Owes,
         })
     }
 
@@ -133,6 +135,7 @@ impl Running {
     pub(super) fn activity(&self, group: &Group, number: u64) -> Option<Activity> {
         let activity = match self {
             Self::Sync(_) => Activity::new(Call::Sync),
+            Self::Quick(quick, _) => quick.signature().activity(),
             Self::Exchange(exchange, _) => exchange.signature().activity(),
             Self::Stream(stream, _) => stream.signature().activity(),
             Self::Direct(direct, _) => direct.signature().activity(),
@@ -158,6 +161,7 @@ impl Running {
     pub(super) fn signature(&self) -> Signature {
         match self {
             Self::Sync(_) => Signature::named("sync"),
+            Self::Quick(quick, _) => quick.signature(),
             Self::Exchange(exchange, _) => exchange.signature(),
             Self::Stream(stream, _) => stream.signature(),
             Self::Direct(direct, _) => direct.signature(),

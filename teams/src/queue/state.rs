@@ -10,7 +10,12 @@ use oxshmem_runtime::{Error, Result, activity::Place};
 use oxshmem_spaces::allocation::Allocation;
 
 use super::running::{Running, Use};
-use crate::{direct::Direct, exchange::Buffers, group::Group, ledger::Ledger};
+use crate::{
+    direct::Direct,
+    exchange::{Buffers, Exchange},
+    group::Group,
+    ledger::Ledger,
+};
 
 /// Watchers from this number on are no collective's: these wait until a team is idle.
 pub(super) const IDLE: u64 = 1 << 63;
@@ -70,6 +75,13 @@ impl Queue {
     pub(super) fn pass(&mut self) -> u64 {
         self.ended += 1;
         if self.failures.is_empty() && self.broken.is_none() { 0 } else { self.ended }
+    }
+
+    /// The collective at the front has to wait: if it is a quick exchange, it does so as a common one.
+    pub(super) fn slow_down(&mut self) {
+        if let Some(Running::Quick(quick, used)) = &mut self.front {
+            self.front = Some(Running::Exchange(Exchange::of(*quick), std::mem::take(used)));
+        }
     }
 
     /// Whether the collective at the front may go on as another.
