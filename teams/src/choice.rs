@@ -396,6 +396,8 @@ impl Choices {
             _ => {}
         }
         match self.flat_or_central(bytes, flat, central) {
+            // That much fits always.
+            Some(mode) if bytes <= INLINE => Plan::Exchange(mode, INLINE),
             Some(mode) if bytes <= mode.capacity(self.n) => Plan::Exchange(mode, mode.capacity(self.n)),
             _ => Plan::Direct,
         }
@@ -419,6 +421,9 @@ impl Choices {
         let Some(mode) = self.flat_or_central(bytes, flat, central) else { return Plan::Direct };
         // What goes over one PE's memory are blocks for all.
         let blocks = if mode == Mode::Central { self.n } else { 1 };
+        if bytes.saturating_mul(blocks) <= INLINE {
+            return Plan::Exchange(mode, bytes);
+        }
         let capacity = mode.capacity(self.n) / blocks;
         if bytes <= capacity { Plan::Exchange(mode, capacity) } else { Plan::Direct }
     }

@@ -362,16 +362,18 @@ impl Team {
                 self.alltoall(dest, source)
             });
         }
-        let signature = call.sign(Signature::of::<T>(Call::Alltoall, call.elements / n, 0));
+        let elements = call.elements / n;
+        let block = elements * size_of::<T>();
+        let signature = call.sign(Signature::of::<T>(Call::Alltoall, elements, 0));
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
-            let layout = Layout::blocks(source.len() / n);
+            let layout = Layout::blocks(block);
             return call.across(wide, signature, move |wide, group| async move {
                 wide.alltoall(&group, signature, layout, [source, dest]).await
             });
         }
-        match core.group.choices.alltoall(source.len() / n, false) {
-            Plan::Exchange(mode, _) => core.exchange(mode, Deal::Alltoall, signature, &call),
+        match core.group.choices.alltoall(block, false) {
+            Plan::Exchange(mode, _) => core.exchange(mode, Deal::Alltoall { block }, signature, &call),
             Plan::Pairwise => call.task(signature, move |group| async move {
                 messages::pairwise(&group, signature, source, dest).await
             }),

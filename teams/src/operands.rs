@@ -80,6 +80,7 @@ impl<'a> Operands<'a> {
     }
 
     /// An error if the source does not divide into `n` blocks.
+    #[inline(always)]
     pub(crate) fn divisible(&self, n: usize) -> Result<()> {
         if self.elements.is_multiple_of(n) {
             return Ok(());

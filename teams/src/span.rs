@@ -17,7 +17,7 @@ use crate::{
     reduction::{Combine, ElementType, Kernel},
     scratch::INLINE,
     sweep::Sweep,
-    words::{self, Slot},
+    words::{self, Slot, Words},
 };
 
 /// Some bytes of a segment, in bounds.
@@ -225,11 +225,20 @@ impl Memory {
         unsafe { words::fill(slot, self.here(from), from.len) }
     }
 
-    /// Copies the payload of a slot, from its byte `start` on, to as many of this PE's bytes.
+    /// Copies the payload of a slot to as many of this PE's bytes.
     #[inline(always)]
-    pub(crate) fn copy_from_slot(&self, to: Span, slot: &Slot, start: usize) {
+    pub(crate) fn copy_from_slot(&self, to: Span, slot: &Slot) {
         // SAFETY: as above.
-        unsafe { words::take(self.here(to), slot, start, to.len) }
+        unsafe { words::take(self.here(to), slot, to.len) }
+    }
+
+    /// Copies the same part of the payloads of `n` slots, of which the first is in these words at that place, to as many of this PE's bytes:
+    /// where it begins, and how many bytes it has.
+    #[inline(always)]
+    pub(crate) fn copy_from_slots(&self, to: Span, first: (&Words, usize), part: [usize; 2], n: usize) {
+        assert_eq!(to.len, n * part[1]);
+        // SAFETY: as above.
+        unsafe { words::take_from_all(self.here(to), first, part, n) }
     }
 
     /// `out = mine op theirs` or the other way around, of this PE's bytes and the payload of a slot.
@@ -256,7 +265,7 @@ impl Memory {
     #[inline(always)]
     pub(crate) fn read_slot(&self, slot: &Slot, to: &mut [u8]) {
         // SAFETY: as many bytes as it has.
-        unsafe { words::take(to.as_mut_ptr(), slot, 0, to.len()) }
+        unsafe { words::take(to.as_mut_ptr(), slot, to.len()) }
     }
 
     /// Wakes a PE if it sleeps and may wait for the word at `offset` of its scratch memory, which was just stored.

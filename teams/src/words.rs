@@ -7,7 +7,7 @@ use std::{fmt, sync::atomic::AtomicU64};
 
 use oxshmem_runtime::memory::{Segment, copy};
 
-use crate::scratch::{INLINE, LINE, PAYLOAD_AT, TEAM_BYTES};
+use crate::scratch::{INLINE, LINE, PAYLOAD_AT, SLOTS, TEAM_BYTES};
 
 /// The words of one PE.
 pub(crate) type Words = [AtomicU64; TEAM_BYTES / size_of::<u64>()];
@@ -123,7 +123,7 @@ pub(crate) unsafe fn fill(slot: &Slot, from: *const u8, len: usize) {
     unsafe { copy::copy(payload(slot), from, len) }
 }
 
-/// Copies `len` bytes of a slot's payload, from the one at `start` on.
+/// Copies the first bytes of a slot's payload.
 ///
 /// # Safety
 /// `to` must be writable for `len` bytes, by a copy that tolerates races.
@@ -131,10 +131,31 @@ pub(crate) unsafe fn fill(slot: &Slot, from: *const u8, len: usize) {
 /// # Panics
 /// If a payload is not as long.
 #[inline(always)]
-pub(crate) unsafe fn take(to: *mut u8, slot: &Slot, start: usize, len: usize) {
-    assert!(start <= INLINE && len <= INLINE - start);
+pub(crate) unsafe fn take(to: *mut u8, slot: &Slot, len: usize) {
+    assert!(len <= INLINE);
     // SAFETY: as above.
-    unsafe { copy::copy(to, payload(slot).wrapping_add(start), len) }
+    unsafe { copy::copy(to, payload(slot), len) }
+}
+
+/// Copies `len` bytes of the payload of each of `n` slots, of which the first is at `place`, from the one at `start` on: one behind the other.
+///
+/// # Safety
+/// `to` must be writable for `n * len` bytes, by a copy that tolerates races.
+///
+/// # Panics
+/// If payloads are not as long, or the slots not inside.
+#[inline(always)]
+pub(crate) unsafe fn take_from_all(
+    to: *mut u8,
+    (words, place): (&Words, usize),
+    [start, len]: [usize; 2],
+    n: usize,
+) {
+    assert!(start <= INLINE && len <= INLINE - start);
+    assert!(n > 0 && n <= SLOTS && place <= TEAM_BYTES - n * LINE);
+    let from = words.as_ptr().cast::<u8>().wrapping_add(place + PAYLOAD_AT + start);
+    // SAFETY: all slots are inside, and have so many bytes behind their signatures; the rest is the caller's word.
+    unsafe { copy::copy_strided(to, len, from, LINE, len, n) }
 }
 
 /// Where the payload of a slot is. It is aligned as words are.
@@ -190,14 +211,31 @@ mod tests {
             // SAFETY: both have so many bytes.
             unsafe {
                 fill(slot, bytes.as_ptr(), len);
-                take(out.as_mut_ptr(), slot, 0, len);
-                let (one, rest) = out.split_at_mut(len.min(1));
-                take(one.as_mut_ptr(), slot, 0, one.len());
-                take(rest.as_mut_ptr(), slot, one.len(), rest.len());
+                take(out.as_mut_ptr(), slot, len);
             }
             assert_eq!(out, bytes);
             assert_eq!(header(slot), before);
             assert_eq!(word(words.of(2), place + LINE).load(Ordering::Relaxed), behind);
+        }
+    }
+
+    #[test]
+    fn parts_of_many_payloads_come_one_behind_the_other() {
+        let (_, words) = words();
+        let byte = |i: usize, at: usize| (i * 31 + at) as u8;
+        for i in 0..5 {
+            let bytes: Vec<u8> = (0..INLINE).map(|at| byte(i, at)).collect();
+            // SAFETY: it has so many bytes.
+            unsafe { fill(slot(words.of(2), scratch::slot(1, 3 + i)), bytes.as_ptr(), INLINE) }
+        }
+        for [start, len] in [[0, 8], [8, 8], [3, 5], [90, 14], [0, INLINE], [INLINE, 0]] {
+            let mut out = vec![0; 5 * len];
+            // SAFETY: that are so many bytes.
+            unsafe {
+                take_from_all(out.as_mut_ptr(), (words.of(2), scratch::slot(1, 3)), [start, len], 5);
+            }
+            let expected = (0..5).flat_map(|i| (start..start + len).map(move |at| byte(i, at)));
+            assert_eq!(out, expected.collect::<Vec<_>>());
         }
     }
 
@@ -214,8 +252,13 @@ mod tests {
         // SAFETY: it panics before it touches anything.
         assert!(panics(|| unsafe { fill(slot, &raw const byte, INLINE + 1) }));
         // SAFETY: as above.
-        assert!(panics(|| unsafe { take(&raw mut byte, slot, 0, INLINE + 1) }));
-        // SAFETY: as above.
-        assert!(panics(|| unsafe { take(&raw mut byte, slot, INLINE, 1) }));
+        assert!(panics(|| unsafe { take(&raw mut byte, slot, INLINE + 1) }));
+        let mut all = |place, part, n| {
+            // SAFETY: as above, or there is nothing to take.
+            panics(|| unsafe { take_from_all(&raw mut byte, (words.own(), place), part, n) })
+        };
+        assert!(all(0, [INLINE, 1], 1) && all(0, [1, INLINE], 1) && all(0, [usize::MAX, 1], 1));
+        assert!(all(TEAM_BYTES - LINE, [0, 1], 2) && all(TEAM_BYTES, [0, 1], 1) && all(0, [0, 1], SLOTS + 1));
+        assert!(!all(TEAM_BYTES - LINE, [INLINE, 0], 1));
     }
 }

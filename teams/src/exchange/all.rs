@@ -27,7 +27,7 @@ impl Exchange {
                     // Its length is in the signature; the rest goes another way.
                     self.leave(group, me, &[], pe);
                 }
-                _ => self.leave_span(group, me, self.given(group, pe), pe),
+                _ => self.leave_span(group, me, self.given(pe), pe),
             }
         }
         let [slot, next] = [0, 1].map(|later| scratch::slot(self.number + later, me));
@@ -38,12 +38,9 @@ impl Exchange {
 
     /// What of the source goes to `pe`.
     #[inline(always)]
-    pub(super) fn given(&self, group: &Group, pe: usize) -> Span {
+    pub(super) fn given(&self, pe: usize) -> Span {
         match self.deal {
-            Deal::Alltoall => {
-                let block = self.bytes() / group.n();
-                self.source.part(pe * block..(pe + 1) * block)
-            }
+            Deal::Alltoall { block } => self.source.part(pe * block..(pe + 1) * block),
             _ => self.source,
         }
     }
@@ -98,13 +95,13 @@ impl Exchange {
         let me = group.me();
         match self.mode {
             Mode::Central if group.n() > 1 => {
-                if matches!(self.deal, Deal::Alltoall | Deal::Alltoalls { .. }) {
+                if matches!(self.deal, Deal::Alltoall { .. } | Deal::Alltoalls { .. }) {
                     let all = self.payload(group, from, len * group.n());
                     return (all.part(me * len..(me + 1) * len), group.block(0));
                 }
                 (self.payload(group, from, len), group.block(0))
             }
-            _ if from == me => (self.given(group, me), group.here()),
+            _ if from == me => (self.given(me), group.here()),
             _ => (self.payload(group, from, len), group.here()),
         }
     }
@@ -157,8 +154,7 @@ impl Exchange {
                 }
             }
             Deal::Collect { size } => self.take_collected(group, size)?,
-            Deal::Alltoall => {
-                let block = self.bytes() / n;
+            Deal::Alltoall { block } => {
                 for pe in 0..n {
                     let (span, at) = self.received(group, pe, block);
                     let dest = self.dest.part(pe * block..(pe + 1) * block);

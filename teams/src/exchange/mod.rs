@@ -52,8 +52,8 @@ pub(crate) enum Deal {
     Fcollect,
     /// The same, where they may differ in length: the signatures say by how much.
     Collect { size: usize },
-    /// Each gets its block of everybody's, one behind the other.
-    Alltoall,
+    /// Each gets its block of everybody's, one behind the other, of so many bytes.
+    Alltoall { block: usize },
     /// The same with strides, in elements of `size` bytes.
     Alltoalls { size: usize, dst: usize, sst: usize },
 }

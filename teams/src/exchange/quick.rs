@@ -25,24 +25,24 @@ enum Work {
 }
 
 impl Work {
-    /// For so many PEs, of which each has `len` bytes in its source: also how many of them it gives to each other one.
+    /// With `len` bytes in each PE's source: also how many of them it gives to each other one.
     #[inline(always)]
-    fn of(deal: &Deal, len: usize, n: usize) -> Option<(Self, usize)> {
+    fn of(deal: &Deal, len: usize) -> Option<(Self, usize)> {
         let (work, given) = match *deal {
             Deal::Reduce(kernel) => (Self::Reduce(kernel), len),
             Deal::Fcollect => (Self::Fcollect, len),
-            Deal::Alltoall => (Self::Alltoall, len / n),
+            Deal::Alltoall { block } => (Self::Alltoall, block),
             _ => return None,
         };
         (given <= INLINE).then_some((work, given))
     }
 
     #[inline(always)]
-    fn deal(self) -> Deal {
+    fn deal(self, given: usize) -> Deal {
         match self {
             Self::Reduce(kernel) => Deal::Reduce(kernel),
             Self::Fcollect => Deal::Fcollect,
-            Self::Alltoall => Deal::Alltoall,
+            Self::Alltoall => Deal::Alltoall { block: given },
         }
     }
 }
@@ -85,7 +85,7 @@ impl Quick {
             Mode::Central if source.len() <= INLINE => true,
             _ => return None,
         };
-        let (work, given) = Work::of(deal, source.len(), n)?;
+        let (work, given) = Work::of(deal, source.len())?;
         let number = group.next_exchange(is_central);
         let quick = Self { work, signature, source, dest, given, number, is_central };
         if is_central {
@@ -179,7 +179,7 @@ impl Quick {
     fn take_what_came(self, group: &Group) {
         match self.work {
             Work::Reduce(_) if self.is_central => {
-                group.memory.copy_from_slot(self.dest, self.slot(group, group.n()), 0);
+                group.memory.copy_from_slot(self.dest, self.slot(group, group.n()));
             }
             Work::Reduce(kernel)
                 if group.n() == 2
@@ -198,15 +198,18 @@ impl Quick {
                 let [mut total, mut next] = [Small([0; _]); 2];
                 group.memory.write(self.dest, self.combined(group, kernel, [&mut total.0, &mut next.0]));
             }
+            Work::Fcollect | Work::Alltoall if self.is_central => {
+                let mine = if matches!(self.work, Work::Alltoall) { group.me() * self.given } else { 0 };
+                let first = (self.words(group), self.place(group, 0));
+                group.memory.copy_from_slots(self.dest, first, [mine, self.given], group.n());
+            }
             Work::Fcollect | Work::Alltoall => {
-                let mine =
-                    if self.is_central && matches!(self.work, Work::Alltoall) { group.me() } else { 0 };
                 for pe in 0..group.n() {
                     let to = self.dest.part(pe * self.given..(pe + 1) * self.given);
                     if pe == group.me() {
                         group.memory.copy_here(to, self.part(pe));
                     } else {
-                        group.memory.copy_from_slot(to, self.slot(group, pe), mine * self.given);
+                        group.memory.copy_from_slot(to, self.slot(group, pe));
                     }
                 }
             }
@@ -280,10 +283,10 @@ impl Exchange {
     /// What goes on where a quick one has something to wait for.
     #[inline(always)]
     pub(crate) fn of(quick: Quick) -> Self {
-        let Quick { work, signature, source, dest, number, is_central, .. } = quick;
+        let Quick { work, signature, source, dest, given, number, is_central } = quick;
         let (mode, step) =
             if is_central { (Mode::Central, Step::Release) } else { (Mode::Flat, Step::From(1)) };
-        let (deal, wait) = (work.deal(), NumberWait::default());
+        let (deal, wait) = (work.deal(given), NumberWait::default());
         Self { mode, deal, signature, source, dest, number, step, wait }
     }
 }
