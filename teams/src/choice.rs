@@ -26,7 +26,8 @@
 //!
 //! *Many* is more than 8 where each PE has a processor, and where they share more than 64, or 32 in one process. There it is flat for up to 4. *Small* is what fits
 //! into the scratch memory that PEs have for each other: 4 KiB of a scan for 2 PEs, less for more. PEs that are bound to processors which they share are in
-//! [crews](crate::crew): then few of them sync by the counter, and exchange by PE 0 what is longer than a slot.
+//! [crews](crate::crew): then few of them sync by the counter too, and exchange at PE 0; but blocks of an alltoall of up to 8 PEs that
+//! do not fit into a slot together, and do one by one, go straight to each.
 
 use oxshmem_runtime::{
     Pe,
@@ -218,8 +219,10 @@ fn most_central(in_process: bool) -> usize {
     if in_process { CENTRAL_IN_PROCESS } else { CENTRAL }
 }
 
-fn meeting(n: usize, crowded: bool, in_process: bool) -> Mode {
+fn meeting(n: usize, crowded: bool, in_process: bool, in_crews: bool) -> Mode {
     match crowded {
+        // What goes to one PE is fetched once by all of a crew.
+        _ if in_crews => Mode::Central,
         false if n <= FLAT => Mode::Flat,
         false => Mode::Doubling,
         true if n <= FLAT_CROWDED => Mode::Flat,
@@ -238,9 +241,9 @@ pub(crate) struct Choices {
     dealt: usize,
     /// How the PEs meet before or after they reach into each other's memory.
     pub(crate) meeting: Mode,
-    /// How they exchange more than what travels with its number, and the most bytes that a PE can give then.
-    bulky: Mode,
+    /// The most bytes that a PE can give then.
     capacity: usize,
+    in_crews: bool,
     /// The most bytes that go through scratch memory although they could go straight to a destination.
     collected: usize,
     reduced: usize,
@@ -278,10 +281,8 @@ impl Choices {
             SyncAlgorithm::Flat if n > ALL_SIGNAL => SyncAlgorithm::Dissemination,
             asked => asked,
         };
-        let meeting = meeting(n, crowded, pe.in_process());
-        // What goes to one PE is fetched once by all of a crew.
-        let bulky = if in_crews { Mode::Central } else { meeting };
-        let capacity = bulky.capacity(n);
+        let meeting = meeting(n, crowded, pe.in_process(), in_crews);
+        let capacity = meeting.capacity(n);
         // Between tasks of one process nothing goes from cache to cache.
         let strings = copy::stores_strings_well() && !pe.in_process();
         let in_columns = crowded && n <= COLUMN * pe.processors();
@@ -315,8 +316,8 @@ impl Choices {
             cached: quarters(if strings { STRING_CACHED } else { CACHED }),
             dealt: quarters(if strings { STRING_DEALT } else { CACHED }),
             meeting,
-            bulky,
             capacity,
+            in_crews,
             sync,
             broadcast: settings.broadcast_algorithm,
             reduce: settings.reduce_algorithm,
@@ -326,18 +327,12 @@ impl Choices {
         }
     }
 
-    /// What is chosen for so many bytes of a PE for each other one.
-    #[inline(always)]
-    fn chosen(&self, bytes: usize) -> Mode {
-        if bytes <= INLINE { self.meeting } else { self.bulky }
-    }
-
     /// What is asked for or chosen, as long as the slots suffice.
-    fn flat_or_central(&self, bytes: usize, flat: bool, central: bool) -> Option<Mode> {
+    fn flat_or_central(&self, flat: bool, central: bool) -> Option<Mode> {
         let mode = match (flat, central) {
             (true, _) => Mode::Flat,
             (_, true) => Mode::Central,
-            _ => self.chosen(bytes),
+            _ => self.meeting,
         };
         (mode.slots(self.n) <= SLOTS && matches!(mode, Mode::Flat | Mode::Central)).then_some(mode)
     }
@@ -349,8 +344,7 @@ impl Choices {
             // The latter is between hosts.
             ReduceAlgorithm::Auto | ReduceAlgorithm::Halving => {
                 let fits = bytes <= self.reduced;
-                // The capacity of the one is no more than that of the other.
-                return if fits { Plan::Exchange(self.chosen(bytes), self.capacity) } else { Plan::Direct };
+                return if fits { Plan::Exchange(self.meeting, self.capacity) } else { Plan::Direct };
             }
             ReduceAlgorithm::Direct => return Plan::Direct,
             ReduceAlgorithm::Ring => return Plan::Ring,
@@ -372,7 +366,7 @@ impl Choices {
             (ScanAlgorithm::Doubling, _) => plan(Mode::Doubling),
             (ScanAlgorithm::Auto, _) if bytes > self.capacity => Plan::Direct,
             (ScanAlgorithm::Auto, Mode::Doubling) => plan(Mode::Doubling),
-            _ => self.flat_or_central(bytes, flat, central).map_or(Plan::Direct, plan),
+            _ => self.flat_or_central(flat, central).map_or(Plan::Direct, plan),
         }
     }
 
@@ -380,7 +374,7 @@ impl Choices {
     pub(crate) fn gathering(&self) -> Option<Mode> {
         let (flat, central) =
             (self.collect == CollectAlgorithm::Flat, self.collect == CollectAlgorithm::Central);
-        self.flat_or_central(0, flat, central)
+        self.flat_or_central(flat, central)
     }
 
     /// A `collect` or `fcollect` to which no PE gives more than `bytes`.
@@ -395,7 +389,7 @@ impl Choices {
             CollectAlgorithm::Auto if bytes > self.collected => return Plan::Direct,
             _ => {}
         }
-        match self.flat_or_central(bytes, flat, central) {
+        match self.flat_or_central(flat, central) {
             // That much fits always.
             Some(mode) if bytes <= INLINE => Plan::Exchange(mode, INLINE),
             Some(mode) if bytes <= mode.capacity(self.n) => Plan::Exchange(mode, mode.capacity(self.n)),
@@ -409,8 +403,9 @@ impl Choices {
         let (flat, central) =
             (self.alltoall == AlltoallAlgorithm::Flat, self.alltoall == AlltoallAlgorithm::Central);
         // Everybody had better send so many bytes to everybody, where each block has its own receiver: then there is less to do in a
-        // turn than if the last one to come does it for all.
-        let few = !strided && bytes <= INLINE && self.n <= FLAT;
+        // turn than if the last one to come does it for all. A crew fetches what all give at once, if it is in their slots.
+        let fetched = self.in_crews && self.n * bytes <= INLINE;
+        let few = !strided && bytes <= INLINE && self.n <= FLAT && !fetched;
         let flat = flat || few && self.alltoall == AlltoallAlgorithm::Auto;
         match self.alltoall {
             AlltoallAlgorithm::Direct => return Plan::Direct,
@@ -418,7 +413,7 @@ impl Choices {
             AlltoallAlgorithm::Auto if bytes > self.collected => return Plan::Direct,
             _ => {}
         }
-        let Some(mode) = self.flat_or_central(bytes, flat, central) else { return Plan::Direct };
+        let Some(mode) = self.flat_or_central(flat, central) else { return Plan::Direct };
         // What goes over one PE's memory are blocks for all.
         let blocks = if mode == Mode::Central { self.n } else { 1 };
         if bytes.saturating_mul(blocks) <= INLINE {
@@ -526,17 +521,16 @@ mod tests {
             [(false, false, false), (true, false, false), (true, false, true), (true, true, false)]
         {
             for n in 2..if in_crews { MOST_TO_SHARE + 1 } else { 300 } {
-                let meeting = meeting(n, crowded, in_process);
-                let bulky = if in_crews { Mode::Central } else { meeting };
+                let meeting = meeting(n, crowded, in_process, in_crews);
                 let choices = Choices {
                     n,
                     cached: usize::MAX,
                     dealt: usize::MAX,
                     meeting,
-                    bulky,
-                    capacity: bulky.capacity(n),
+                    capacity: meeting.capacity(n),
+                    in_crews,
                     collected: usize::MAX,
-                    reduced: bulky.capacity(n),
+                    reduced: meeting.capacity(n),
                     gathered: usize::MAX,
                     pushed: [0; 2],
                     columned: 0,
