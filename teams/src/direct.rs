@@ -194,12 +194,12 @@ impl Direct {
             }
             (Step::Notice(_), Work::Broadcast { root, to_root, are_ready }) => match self.share {
                 Shared::Halves(halves) => {
-                    let (flag, number) = halves.copy(group)?;
+                    let (flag, number) = halves.copy(group);
                     if to_root && group.me() == root {
                         group.memory.copy(self.dest, group.here(), self.source, group.here());
                     }
                     let has_come = || group.has_come(flag.place(), number);
-                    match group.pe().executor().spin_until(has_come) || halves.take_over(group)? {
+                    match group.pe().executor().spin_until(has_come) || halves.take_over(group) {
                         true => Step::Done,
                         false => Step::Half(NumberWait::default(), flag, number),
                     }
@@ -208,9 +208,9 @@ impl Direct {
                     if to_root {
                         group.memory.copy(self.dest, group.here(), self.source, group.here());
                     }
-                    self.help(group, share, are_ready)?
+                    self.help(group, share, are_ready)
                 }
-                Shared::Out(share) => self.serve(group, share, root)?,
+                Shared::Out(share) => self.serve(group, share, root),
                 Shared::No => {
                     if to_root || group.me() != root {
                         group.memory.copy(self.dest, group.here(), self.source, group.block(root));
@@ -273,28 +273,28 @@ impl Direct {
 
     /// The root copies what the others have not taken yet: for each in turn, as whoever has come is at it too. Or it leaves
     /// everything to them.
-    fn help(&self, group: &Group, share: Share, are_ready: bool) -> Result<Step> {
+    fn help(&self, group: &Group, share: Share, are_ready: bool) -> Step {
         let me = group.me();
         let mut given = 0;
         let helped = if are_ready && self.source.len() < group.choices.unhelped { group.n() } else { 1 };
         for distance in 1..helped {
             let pe = (me + distance) % group.n();
             let tell = |units| group.add(Flag::Given, units, pe);
-            given += share.copy(group, me, pe, [self.source, self.dest], tell)?;
+            given += share.copy(group, me, pe, [self.source, self.dest], tell);
         }
         let others = group.n() as u64 - 1;
         let taken = group.expect_taken(share.units() * others - given);
-        Ok(Step::Taken(NumberWait::default(), taken))
+        Step::Taken(NumberWait::default(), taken)
     }
 
     /// Another copies what comes to itself.
-    fn serve(&self, group: &Group, share: Share, root: usize) -> Result<Step> {
-        let taken = share.copy(group, root, group.me(), [self.source, self.dest], |_| Ok(()))?;
+    fn serve(&self, group: &Group, share: Share, root: usize) -> Step {
+        let taken = share.copy(group, root, group.me(), [self.source, self.dest], |_| {});
         if taken > 0 {
-            group.add(Flag::Taken, taken, root)?;
+            group.add(Flag::Taken, taken, root);
         }
         let given = group.expect_given(share.units() - taken);
-        Ok(Step::Given(NumberWait::default(), given))
+        Step::Given(NumberWait::default(), given)
     }
 
     /// Does the work of this PE's chunk, and, where PEs share processors, of chunks whose PEs have to wait for theirs.

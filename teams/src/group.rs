@@ -1,15 +1,14 @@
 //! The PEs of a team, as its collectives see them: numbers, memory, and the messages between them.
 
 use std::{
-    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    task::{Context as TaskContext, Poll, Waker},
+    task::{Poll, Waker},
 };
 
-use oxshmem_ops::{Cmp, Context, ContextOptions, Members, wait::WordWait};
+use oxshmem_ops::{Cmp, Members, wait::WordWait};
 use oxshmem_runtime::{Error, Pe, Result, memory::copy};
 use oxshmem_spaces::{SymRef, SymSlice, allocation::Allocation};
 
@@ -188,7 +187,6 @@ type Record = [u64; 6];
 #[derive(Debug)]
 pub struct Group {
     pe: Arc<Pe>,
-    context: Context,
     /// The members on this host, in the order of the team.
     members: Members,
     /// Where their memory is.
@@ -258,10 +256,8 @@ impl Group {
         let range = place * TEAM_BYTES..(place + 1) * TEAM_BYTES;
         let allocation = Allocation::unowned(Arc::clone(pe), pe.scratch(), range.start, TEAM_BYTES);
         let memory = Memory::new(pe);
-        let context = Context::over(Arc::clone(pe), members.clone(), me, Arc::new(()), ContextOptions::new());
         let crew = Crew::of(pe, &blocks, me, range.start);
         Self {
-            context,
             n: members.n(),
             choices: Choices::new(pe, members.n(), crew.is_some()),
             members,
@@ -567,7 +563,7 @@ impl Group {
             counted = crew.heads.len();
         }
         // Who comes says by the number to which of them, so that there is one counter for all.
-        let before = self.fetch_add(flag, 1, 0)?;
+        let before = self.fetch_add(flag, 1, 0);
         if before >= POISON {
             return Err(self.poisoned());
         }
@@ -641,31 +637,27 @@ impl Group {
         self.memory.ring(self.pe.shm(), self.scratch.offset() + place, block);
     }
 
-    /// Adds to a flag of a PE.
+    /// Adds to a flag of a PE, and wakes the PE if it sleeps.
     #[inline(always)]
-    pub(crate) fn add(&self, flag: Flag, value: u64, pe: usize) -> Result<()> {
-        self.count_message();
-        under_way(self.context.signal_add(self.word(flag.place()), value, pe))
+    pub(crate) fn add(&self, flag: Flag, value: u64, pe: usize) {
+        self.fetch_add(flag, value, pe);
+        self.wake([(pe, flag.place())].into_iter());
     }
 
-    /// Adds to a flag of a PE of this host, and returns what it was.
+    /// Adds to a flag of a PE that nobody waits for, and returns what it was.
     #[inline(always)]
-    pub(crate) fn fetch_add(&self, flag: Flag, value: u64, pe: usize) -> Result<u64> {
+    pub(crate) fn fetch_add(&self, flag: Flag, value: u64, pe: usize) -> u64 {
         self.count_message();
-        let mut operation = self.context.fetch_add(self.word(flag.place()), value, pe);
-        match Pin::new(&mut operation).poll(&mut TaskContext::from_waker(Waker::noop())) {
-            Poll::Ready(before) => before,
-            Poll::Pending => Err(Error::bootstrap("collective", "a counter is not on this host")),
-        }
+        words::word(self.words_of(pe).0, flag.place()).fetch_add(value, Ordering::SeqCst)
     }
 
-    /// Sets a word of a PE of this host to `value` if it is `expected`, and returns what it was.
-    pub(crate) fn compare_swap(&self, place: usize, expected: u64, value: u64, pe: usize) -> Result<u64> {
-        let mut operation = self.context.compare_swap(self.word(place), expected, value, pe);
-        match Pin::new(&mut operation).poll(&mut TaskContext::from_waker(Waker::noop())) {
-            Poll::Ready(before) => before,
-            Poll::Pending => Err(Error::bootstrap("collective", "a share is not on this host")),
-        }
+    /// Sets a word of a PE that nobody waits for to `value` if it is `expected`, and returns what it was.
+    pub(crate) fn compare_swap(&self, place: usize, expected: u64, value: u64, pe: usize) -> u64 {
+        self.count_message();
+        let word = words::word(self.words_of(pe).0, place);
+        let (Ok(before) | Err(before)) =
+            word.compare_exchange(expected, value, Ordering::SeqCst, Ordering::SeqCst);
+        before
     }
 
     /// Gets hold of the cache line at `place` of a PE, which it is going to send to next, while nobody looks at it yet: a
@@ -817,8 +809,8 @@ impl Group {
             let flags = (0..scratch::FLAGS).map(scratch::flag);
             let slots = [0, 1].into_iter().flat_map(|half| (0..SLOTS).map(move |i| scratch::slot(half, i)));
             for place in flags.chain(slots).chain(scratch::stream_slots()) {
-                // A PE that cannot be reached is past waiting.
-                let _: Result<()> = under_way(self.context.or(self.word(place), POISON, pe));
+                words::word(self.words_of(pe).0, place).fetch_or(POISON, Ordering::SeqCst);
+                self.wake([(pe, place)].into_iter());
             }
         }
         // Who waits for a word of its crew's head may have looked before that was poisoned.
@@ -903,15 +895,6 @@ fn replace(value: &AtomicUsize, by: usize) -> usize {
     let before = value.load(Ordering::Relaxed);
     value.store(by, Ordering::Relaxed);
     before
-}
-
-/// Whether the operation could begin. If it has not ended yet it goes on by itself.
-#[inline(always)]
-fn under_way<T, F: Future<Output = Result<T>> + Unpin>(mut operation: F) -> Result<()> {
-    match Pin::new(&mut operation).poll(&mut TaskContext::from_waker(Waker::noop())) {
-        Poll::Ready(Err(error)) => Err(error),
-        Poll::Ready(Ok(_)) | Poll::Pending => Ok(()),
-    }
 }
 
 /// A wait for one number of the scratch memory after the other.

@@ -27,9 +27,9 @@ const SCATTER: usize = LANES - 1;
 pub(crate) const MOST_FOR_BRUCK: usize = 1 << BRUCK;
 
 /// Puts `from` of this PE to `to` on a PE, and counts it there.
-fn put(group: &Group, to: Span, from: Span, pe: usize, lane: usize) -> Result<()> {
+fn put(group: &Group, to: Span, from: Span, pe: usize, lane: usize) {
     group.memory.copy(to, group.block(pe), from, group.here());
-    group.add(Flag::Lane(lane), 1, pe)
+    group.add(Flag::Lane(lane), 1, pe);
 }
 
 /// Waits for so many more messages of a lane.
@@ -53,7 +53,7 @@ async fn circulate(
             arrivals(group, RING, 1).await?;
         }
         let part = dest.part(part((first + n - step) % n));
-        put(group, part, part, right, RING)?;
+        put(group, part, part, right, RING);
     }
     if n > 1 {
         arrivals(group, RING, 1).await?;
@@ -92,14 +92,14 @@ pub(crate) async fn ring_reduce(
         group.memory.copy(dest, here, source, here);
         return Ok(());
     }
-    put(group, dest.part(part(me)), source.part(part(me)), right, RING)?;
+    put(group, dest.part(part(me)), source.part(part(me)), right, RING);
     for step in 1..n {
         arrivals(group, RING, 1).await?;
         let index = me + n - step;
         combine_into(group, kernel, dest.part(part(index)), source.part(part(index)), &mut buffers);
         if step < n - 1 {
             let part = dest.part(part(index));
-            put(group, part, part, right, RING)?;
+            put(group, part, part, right, RING);
         }
     }
     // The chunk that came last is complete: it began at the right neighbour.
@@ -132,7 +132,7 @@ pub(crate) async fn bruck(group: &Group, signature: Signature, source: Span, des
         }
         let count = have.min(n - have);
         let (to, from) = (dest.part(have * len..(have + count) * len), dest.part(0..count * len));
-        put(group, to, from, (me + n - have) % n, lane)?;
+        put(group, to, from, (me + n - have) % n, lane);
         arrivals(group, lane, 1).await?;
         have += count;
     }
@@ -152,7 +152,7 @@ pub(crate) async fn pairwise(group: &Group, signature: Signature, source: Span, 
     group.memory.copy(dest.part(block(me)), here, source.part(block(me)), here);
     for round in 1..n {
         let pe = (me + round) % n;
-        put(group, dest.part(block(me)), source.part(block(pe)), pe, PAIRS)?;
+        put(group, dest.part(block(me)), source.part(block(pe)), pe, PAIRS);
         arrivals(group, PAIRS, 1).await?;
     }
     meet(group, signature).await
@@ -171,7 +171,7 @@ pub(crate) async fn scatter(
     if me == root {
         group.memory.copy(dest.part(part(me)), here, source.part(part(me)), here);
         for pe in (0..n).filter(|&pe| pe != root) {
-            put(group, dest.part(part(pe)), source.part(part(pe)), pe, SCATTER)?;
+            put(group, dest.part(part(pe)), source.part(part(pe)), pe, SCATTER);
         }
     } else {
         arrivals(group, SCATTER, 1).await?;

@@ -73,7 +73,7 @@ impl Parts {
     fn work_for(self, group: &Group, pes: Set, mut parts: impl FnMut(Set)) -> Result<Option<Waiting>> {
         let mut taken = Set::default();
         for pe in pes {
-            if self.take(group, pe)? {
+            if self.take(group, pe) {
                 taken = taken.with(pe);
             }
         }
@@ -83,7 +83,7 @@ impl Parts {
         let whom = if done == 0 { For::Other } else { For::Elsewhere };
         if done > 0 {
             // Release and acquire: whoever learns that all is done sees what everybody has done.
-            let before = group.fetch_add(Flag::PartsDone, done, 0)?;
+            let before = group.fetch_add(Flag::PartsDone, done, 0);
             if before >= POISON {
                 return Err(group.poisoned());
             }
@@ -125,9 +125,9 @@ impl Parts {
     }
 
     /// Whether the part of `pe` is left to this PE.
-    fn take(self, group: &Group, pe: usize) -> Result<bool> {
+    fn take(self, group: &Group, pe: usize) -> bool {
         let before = self.number - 1;
-        Ok(group.compare_swap(Flag::PartTaken.place(), before, self.number, pe)? == before)
+        group.compare_swap(Flag::PartTaken.place(), before, self.number, pe) == before
     }
 }
 

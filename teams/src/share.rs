@@ -12,8 +12,6 @@
 
 use std::ops::Range;
 
-use oxshmem_runtime::Result;
-
 use crate::{
     group::{Flag, Group},
     scratch::{self, LINE},
@@ -67,34 +65,34 @@ impl Share {
         root: usize,
         pe: usize,
         [source, dest]: [Span; 2],
-        mut taken: impl FnMut(u64) -> Result<()>,
-    ) -> Result<u64> {
+        mut taken: impl FnMut(u64),
+    ) -> u64 {
         let mut units = 0;
-        while let Some((part, count)) = self.take(group, root, pe)? {
+        while let Some((part, count)) = self.take(group, root, pe) {
             let (from, to) = (source.part(part.clone()), dest.part(part));
             group.memory.copy(to, group.block(pe), from, group.block(root));
             units += count;
-            taken(count)?;
+            taken(count);
         }
-        Ok(units)
+        units
     }
 
     /// A part for `pe` that nobody else copies: its bytes, and how many units these are.
-    fn take(self, group: &Group, root: usize, pe: usize) -> Result<Option<(Range<usize>, u64)>> {
+    fn take(self, group: &Group, root: usize, pe: usize) -> Option<(Range<usize>, u64)> {
         let all = self.units();
         // A guess, which costs nothing where nobody has taken anything.
         let mut seen = self.word(0);
         loop {
             let from = seen.wrapping_sub(self.word(0));
             if from >= all {
-                return Ok(None);
+                return None;
             }
             // Half of what is left: few messages, and everybody is ready at about the same time.
             let count = (all - from).div_ceil(2).max(FEWEST).min(all - from);
-            let before = group.compare_swap(place(pe), seen, seen + count, root)?;
+            let before = group.compare_swap(place(pe), seen, seen + count, root);
             if before == seen {
                 let start = from as usize * UNIT;
-                return Ok(Some((start..(start + count as usize * UNIT).min(self.len), count)));
+                return Some((start..(start + count as usize * UNIT).min(self.len), count));
             }
             seen = before;
         }
@@ -130,42 +128,42 @@ impl Halves {
     }
 
     /// Copies this PE's half, if the root has not copied both, and tells the other PE.
-    pub(crate) fn copy(self, group: &Group) -> Result<End> {
+    pub(crate) fn copy(self, group: &Group) -> End {
         let half = 2 * self.number;
         if group.me() == self.root {
             self.copy_half(group, true);
             group.set(Flag::HalfGiven, half, 1 - self.root);
-            return Ok((Flag::HalfTaken, half));
+            return (Flag::HalfTaken, half);
         }
-        if !self.claim(group)? {
-            return Ok((Flag::HalfGiven, half + 1));
+        if !self.claim(group) {
+            return (Flag::HalfGiven, half + 1);
         }
         self.copy_half(group, false);
         group.set(Flag::HalfTaken, half, self.root);
-        Ok((Flag::HalfGiven, half))
+        (Flag::HalfGiven, half)
     }
 
     /// The root copies the other half too, if the other PE has not begun to. Whether it has.
-    pub(crate) fn take_over(self, group: &Group) -> Result<bool> {
-        let is_left = group.me() == self.root && self.claim(group)?;
+    pub(crate) fn take_over(self, group: &Group) -> bool {
+        let is_left = group.me() == self.root && self.claim(group);
         if is_left {
             self.copy_half(group, false);
             group.set(Flag::HalfGiven, 2 * self.number + 1, 1 - self.root);
         }
-        Ok(is_left)
+        is_left
     }
 
     /// Whether the second half is left to this PE. The word is where it costs the other PE nothing to ask; the root asks only if that
     /// is late. A root that is ahead may have claimed a later broadcast's.
-    fn claim(self, group: &Group) -> Result<bool> {
+    fn claim(self, group: &Group) -> bool {
         let mut seen = 0;
         loop {
-            let before = group.compare_swap(Flag::HalfClaimed.place(), seen, self.number, 1 - self.root)?;
+            let before = group.compare_swap(Flag::HalfClaimed.place(), seen, self.number, 1 - self.root);
             if before == seen {
-                return Ok(true);
+                return true;
             }
             if before >= self.number {
-                return Ok(false);
+                return false;
             }
             seen = before;
         }

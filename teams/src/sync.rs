@@ -73,7 +73,7 @@ impl Sync {
             }
             SyncAlgorithm::Tree => {
                 if is_leaf(group) {
-                    self.rise(group)?
+                    self.rise(group)
                 } else {
                     Step::Children
                 }
@@ -83,7 +83,7 @@ impl Sync {
                 Step::From(1)
             }
             SyncAlgorithm::Auto | SyncAlgorithm::Dissemination => {
-                self.signal(group, 0)?;
+                self.signal(group, 0);
                 Step::Round(0)
             }
         };
@@ -137,27 +137,27 @@ impl Sync {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(came) => came?,
             }
-            self.step = self.next(group)?;
+            self.step = self.next(group);
         }
     }
 
     /// What follows the wait that has just ended.
-    fn next(&self, group: &Group) -> Result<Step> {
-        Ok(match self.step {
+    fn next(&self, group: &Group) -> Step {
+        match self.step {
             Step::Round(round) => {
                 let round = round + 1;
                 if 1usize << round < group.n() {
-                    self.signal(group, round)?;
+                    self.signal(group, round);
                     Step::Round(round)
                 } else {
                     Step::Done
                 }
             }
             Step::From(distance) if distance as usize + 1 < group.n() => Step::From(distance + 1),
-            Step::Children => self.rise(group)?,
-            Step::Release { tree: true } => self.fall(group)?,
+            Step::Children => self.rise(group),
+            Step::Release { tree: true } => self.fall(group),
             Step::From(_) | Step::Release { tree: false } | Step::Called | Step::Done => Step::Done,
-        })
+        }
     }
 
     /// The flag of a round, or of the PE at that distance.
@@ -168,28 +168,27 @@ impl Sync {
 
     /// Signals the PE of this round, and prepares for the next time.
     #[inline(always)]
-    fn signal(&self, group: &Group, round: u32) -> Result<()> {
+    fn signal(&self, group: &Group, round: u32) {
         let pe = group.after(1 << round);
         group.set(self.round(round), self.number, pe);
         group.prepare(Flag::Round(round, self.number.is_multiple_of(2)).place(), pe);
         group.settle();
-        Ok(())
     }
 
     /// Everybody below has come: tells the parent, or, at the root, everybody.
-    fn rise(&self, group: &Group) -> Result<Step> {
+    fn rise(&self, group: &Group) -> Step {
         match Tree::new(group.me(), group.n(), 0).parent() {
             Some((parent, _)) => {
-                group.add(Flag::Arrived, 1, parent)?;
-                Ok(Step::Release { tree: true })
+                group.add(Flag::Arrived, 1, parent);
+                Step::Release { tree: true }
             }
             None => self.fall(group),
         }
     }
 
-    fn fall(&self, group: &Group) -> Result<Step> {
+    fn fall(&self, group: &Group) -> Step {
         group.set_each(Tree::new(group.me(), group.n(), 0).children(), self.number, |_| Flag::Release);
-        Ok(Step::Done)
+        Step::Done
     }
 }
 
