@@ -117,17 +117,17 @@ impl Direct {
         Self { work, signature, source, dest, share: Shared::No, sweep: Sweep::Up, step: Step::Called }
     }
 
-    /// A `collect` of blocks of these lengths in bytes, for which `dest` has room.
+    /// A `collect` of which PEs have `said` so much, and for which `dest` has room.
     pub(crate) fn collect(
         group: &Group,
         signature: Signature,
         source: Span,
         dest: Span,
-        lengths: &[usize],
+        said: &[Said],
     ) -> Self {
-        let start = lengths[..group.me()].iter().sum();
+        let start = total_of(&said[..group.me()]);
         // Those who give it all memory that there is, as C programs do, mean so much of it.
-        let dest = dest.part(0..lengths.iter().sum());
+        let dest = dest.part(0..total_of(said));
         Self::new(Work::Collect { start }, signature, source, dest)
     }
 
@@ -474,11 +474,6 @@ pub(crate) async fn meet(group: &Group, signature: Signature) -> Result<()> {
 
 /// What a PE says of its `collect`: how many bytes it gives, and for how many it has room.
 pub(crate) type Said = [u64; 2];
-
-/// How many bytes these give.
-pub(crate) fn lengths_of(said: &[Said]) -> Vec<usize> {
-    said.iter().map(|&[len, _]| len as usize).collect()
-}
 
 /// How many bytes these give together: the greatest number if it is more than that, as others have said it.
 fn total_of(said: &[Said]) -> usize {

@@ -1,11 +1,12 @@
 //! Flat and central exchanges: what every PE has given lies in slots of its own, and everybody takes what it needs.
 
 use oxshmem_runtime::Result;
+use smallvec::SmallVec;
 
 use super::{Buffers, Deal, Exchange, Single, Small, Step, combine_bytes};
 use crate::{
     choice::Mode,
-    direct::{Direct, Said, check_room, lengths_of},
+    direct::{Direct, Said, check_room},
     group::{Flag, Group},
     reduction::Kernel,
     scratch::{self, INLINE, LINE},
@@ -230,9 +231,9 @@ impl Exchange {
         if group.n() == 1 || !self.is_too_long(group, size) {
             return Ok(None);
         }
-        let said: Vec<Said> = (0..group.n()).map(|pe| self.said(group, pe, size)).collect();
+        let said: SmallVec<[Said; 16]> = (0..group.n()).map(|pe| self.said(group, pe, size)).collect();
         check_room(group, self.signature, self.dest, size, &said)?;
-        Ok(Some(Direct::collect(group, self.signature, self.source, self.dest, &lengths_of(&said))))
+        Ok(Some(Direct::collect(group, self.signature, self.source, self.dest, &said)))
     }
 
     /// The most bytes of a `collect` that come with their number.

@@ -246,13 +246,7 @@ impl Core {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
             let used = queue.lend(memory);
-            let direct = match queue.spare.take() {
-                Some(mut spare) => {
-                    *spare = direct;
-                    spare
-                }
-                None => Box::new(direct),
-            };
+            let direct = queue.boxed(direct);
             self.push(queue, Running::Direct(direct, used))
         });
         Collective::new(self, ticket)

@@ -95,10 +95,22 @@ impl Queue {
     pub(super) fn follow_up(&mut self, group: &Group) -> Result<bool> {
         let Some(Running::Exchange(exchange, _)) = &self.front else { return Ok(false) };
         let Some(direct) = exchange.follow_up(group)? else { return Ok(false) };
+        let direct = self.boxed(direct);
         if let Some(Running::Exchange(_, used)) = self.front.take() {
-            self.front = Some(Running::Direct(Box::new(direct), used));
+            self.front = Some(Running::Direct(direct, used));
         }
         Ok(true)
+    }
+
+    /// Behind a pointer, in what the one before was in, if there was one.
+    pub(super) fn boxed(&mut self, direct: Direct) -> Box<Direct> {
+        match self.spare.take() {
+            Some(mut spare) => {
+                *spare = direct;
+                spare
+            }
+            None => Box::new(direct),
+        }
     }
 
     /// The collective at the front has ended.

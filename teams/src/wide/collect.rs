@@ -15,7 +15,7 @@ use super::{
 use crate::{
     broadcast::broadcast_here,
     choice::{Relay, rounds},
-    direct::{self, CARRIED, Direct, Said, Work, check_room, lengths_of},
+    direct::{self, CARRIED, Direct, Said, Work, check_room},
     group::Group,
     signature::Signature,
     span::Span,
@@ -51,7 +51,7 @@ impl Wide {
             Box::pin(self.tell(group, signature, [source, dest], carried)).await?;
         let dest = dest.part(0..check_room(group, signature, dest, size, &said)?);
         let mut starts = vec![0];
-        for len in lengths_of(&said) {
+        for len in said.iter().map(|&[len, _]| len as usize) {
             starts.push(starts[starts.len() - 1] + len);
         }
         let blocks = Blocks { wide: self, starts: &starts, dest };
