@@ -166,29 +166,56 @@ impl Direct {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(came) => came?,
             }
-            self.step = self.next(group, buffers)?;
+            self.next(group, buffers)?;
         }
     }
 
-    /// What follows the step that has just ended.
-    fn next(&mut self, group: &Group, buffers: &mut Buffers) -> Result<Step> {
-        let meeting = || Step::Meet(Exchange::meeting(group, self.signature));
-        if matches!(self.step, Step::Called) {
-            self.sweep = group.next_sweep();
-        }
-        Ok(match (&self.step, self.work) {
-            (Step::Called, Work::Broadcast { root, are_ready, .. }) => match parts(group, are_ready) {
-                Some(parts) => Step::NoticeOfParts(Notice::new(self.signature, root), parts),
-                None => {
-                    self.share = self.share_out(group, root, are_ready);
-                    Step::Notice(Stream::notice(group, self.signature, root))
-                }
-            },
-            (Step::Called, Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. }) => meeting(),
-            (Step::Called, _) => {
-                self.hand_out(group);
-                meeting()
+    /// Goes on to what follows the step that has just ended.
+    #[inline]
+    fn next(&mut self, group: &Group, buffers: &mut Buffers) -> Result<()> {
+        match (&self.step, self.work) {
+            (Step::Called, Work::Broadcast { root, are_ready, .. }) => {
+                self.sweep = group.next_sweep();
+                self.step = self.begin_broadcast(group, root, are_ready);
             }
+            (Step::Called, work) => {
+                self.sweep = group.next_sweep();
+                if !matches!(work, Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. }) {
+                    self.hand_out(group);
+                }
+                // In place, as it is large.
+                self.step = Step::Meet(Exchange::meeting(group, self.signature));
+            }
+            (Step::Meet(_), Work::Reduce(kernel)) => {
+                self.step = self.in_parts(group, |pe| self.reduce(group, kernel, pe, group.n()))?;
+            }
+            (Step::Meet(_), Work::ReduceToFirst(kernel)) => {
+                self.step = self.in_parts(group, |pe| self.reduce(group, kernel, pe, 1))?;
+            }
+            (Step::Meet(_), Work::Scan { kernel, inclusive }) => {
+                self.step = self.in_parts(group, |pe| self.scan(group, kernel, inclusive, pe, buffers))?;
+            }
+            (_, Work::Broadcast { .. }) => self.step = self.go_on_broadcasting(group)?,
+            _ => self.step = Step::Done,
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn begin_broadcast(&mut self, group: &Group, root: usize, are_ready: bool) -> Step {
+        match parts(group, are_ready) {
+            Some(parts) => Step::NoticeOfParts(Notice::new(self.signature, root), parts),
+            None => {
+                self.share = self.share_out(group, root, are_ready);
+                Step::Notice(Stream::notice(group, self.signature, root))
+            }
+        }
+    }
+
+    /// What follows in a broadcast.
+    #[inline(never)]
+    fn go_on_broadcasting(&self, group: &Group) -> Result<Step> {
+        Ok(match (&self.step, self.work) {
             (&Step::NoticeOfParts(_, parts), Work::Broadcast { root, to_root, .. }) => {
                 self.give_parts(group, parts, root, to_root)?
             }
@@ -218,15 +245,6 @@ impl Direct {
                     Step::Sync(Sync::default())
                 }
             },
-            (Step::Meet(_), Work::Reduce(kernel)) => {
-                self.in_parts(group, |pe| self.reduce(group, kernel, pe, group.n()))?
-            }
-            (Step::Meet(_), Work::ReduceToFirst(kernel)) => {
-                self.in_parts(group, |pe| self.reduce(group, kernel, pe, 1))?
-            }
-            (Step::Meet(_), Work::Scan { kernel, inclusive }) => {
-                self.in_parts(group, |pe| self.scan(group, kernel, inclusive, pe, buffers))?
-            }
             _ => Step::Done,
         })
     }
@@ -317,17 +335,14 @@ impl Direct {
         // What is copied as a string had better be long, and still is where it was combined, or in the cache behind.
         let pieces =
             if copy::stores_strings_well() { [LONG_STRETCH, STRING_BLOCK] } else { [STRETCH, BLOCK] };
-        for block in self.blocks(group, chunk_of, pieces) {
+        self.blocks(group, chunk_of, pieces, |block| {
             let (from, to) = (self.source.part(block.clone()), self.dest.part(block));
             // In place, this overwrites this PE's part of the sources after it has been read, element by element.
             group.memory.fold(kernel, to, from, &all);
-            for distance in 1..group.n() {
-                let pe = (group.me() + distance) % group.n();
-                if pe < to_first {
-                    group.memory.copy(to, group.block(pe), to, here);
-                }
+            for pe in group.others().filter(|&pe| pe < to_first) {
+                group.memory.copy(to, group.block(pe), to, here);
             }
-        }
+        });
     }
 
     /// Computes PE `chunk_of`'s chunk of everybody's sums.
@@ -341,24 +356,28 @@ impl Direct {
     ) {
         // In place, an exclusive scan writes where it has yet to read.
         let is_fused = kernel.fused().is_some() && (inclusive || !self.dest.overlaps(self.source));
-        for block in self.blocks(group, chunk_of, [LONG_STRETCH, BLOCK]) {
+        self.blocks(group, chunk_of, [LONG_STRETCH, BLOCK], |block| {
             let spans = [self.source.part(block.clone()), self.dest.part(block)];
             match is_fused {
                 true => scan_in_destinations(group, kernel, inclusive, spans),
                 false => scan_in_private(group, kernel, inclusive, spans, buffers),
             }
-        }
+        });
     }
 
-    /// What to do at a time of PE `chunk_of`'s chunk.
+    /// Calls `work` with what to do at a time of PE `chunk_of`'s chunk.
+    #[inline(always)]
     fn blocks(
         &self,
         group: &Group,
         chunk_of: usize,
         [stretch, block]: [usize; 2],
-    ) -> impl Iterator<Item = Range<usize>> {
+        mut work: impl FnMut(Range<usize>),
+    ) {
         let chunk = chunk(self.source.len(), chunk_of, group.n());
-        self.sweep.pieces(chunk, stretch).flat_map(move |stretch| Sweep::Up.pieces(stretch, block))
+        for stretch in self.sweep.pieces(chunk, stretch) {
+            Sweep::Up.pieces(stretch, block).for_each(&mut work);
+        }
     }
 
     /// Writes what others get of this PE's source to where it belongs.

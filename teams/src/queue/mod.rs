@@ -384,10 +384,13 @@ impl Core {
     fn run_steps(&self, queue: &mut Queue) {
         let waker = || self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
         loop {
-            queue.slow_down();
             let Queue { front, buffers, .. } = queue;
             let outcome = match front {
-                None | Some(Running::Quick(..)) => return,
+                None => return,
+                Some(Running::Quick(..)) => {
+                    queue.slow_down();
+                    continue;
+                }
                 // Messages of a collective that begins now would undo the poison.
                 Some(running) if !matches!(running, Running::Task(..)) && self.group.is_broken() => {
                     Poll::Ready(self.group.check())

@@ -78,6 +78,7 @@ impl Queue {
     }
 
     /// The collective at the front has to wait: if it is a quick exchange, it does so as a common one.
+    #[cold]
     pub(super) fn slow_down(&mut self) {
         if let Some(Running::Quick(quick, used)) = &mut self.front {
             self.front = Some(Running::Exchange(Exchange::of(*quick), std::mem::take(used)));
