@@ -11,7 +11,7 @@ use oxshmem_spaces::{Element, SymView, Symmetric};
 
 use crate::{
     choice::{Mode, Plan, Spread},
-    direct::{self, Direct, Work},
+    direct::{self, Called, Work},
     exchange::{Deal, in_parts},
     group::Group,
     messages,
@@ -326,7 +326,7 @@ impl Team {
             None => call.task(signature, move |group| async move {
                 let (said, _) = direct::lengths(&group, signature, [source, dest], 0).await?;
                 direct::check_room(&group, signature, dest, size, &said)?;
-                Direct::collect(&group, signature, source, dest, &said).run(&group).await
+                Called::collect(&group, signature, source, dest, &said).run(&group).await
             }),
         }
     }

@@ -70,13 +70,19 @@ pub(crate) enum Work {
     Alltoalls { size: usize, dst: usize, sst: usize },
 }
 
+/// One that was called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Called {
+    pub(crate) work: Work,
+    pub(crate) signature: Signature,
+    pub(crate) source: Span,
+    pub(crate) dest: Span,
+}
+
 /// One collective under way.
 #[derive(Debug)]
 pub(crate) struct Direct {
-    work: Work,
-    signature: Signature,
-    source: Span,
-    dest: Span,
+    call: Called,
     share: Shared,
     sweep: Sweep,
     step: Step,
@@ -112,11 +118,7 @@ enum Step {
     Done,
 }
 
-impl Direct {
-    pub(crate) fn new(work: Work, signature: Signature, source: Span, dest: Span) -> Self {
-        Self { work, signature, source, dest, share: Shared::No, sweep: Sweep::Up, step: Step::Called }
-    }
-
+impl Called {
     /// A `collect` of which PEs have `said` so much, and for which `dest` has room.
     pub(crate) fn collect(
         group: &Group,
@@ -128,18 +130,30 @@ impl Direct {
         let start = total_of(&said[..group.me()]);
         // Those who give it all memory that there is, as C programs do, mean so much of it.
         let dest = dest.part(0..total_of(said));
-        Self::new(Work::Collect { start }, signature, source, dest)
+        Self { work: Work::Collect { start }, signature, source, dest }
+    }
+
+    /// All of it, inside of a task.
+    pub(crate) async fn run(self, group: &Group) -> Result<()> {
+        let (mut direct, mut buffers) = (Direct::new(self), Buffers::default());
+        poll_fn(|cx| direct.poll(group, &mut buffers, || cx.waker().clone())).await
+    }
+}
+
+impl Direct {
+    pub(crate) fn new(call: Called) -> Self {
+        Self { call, share: Shared::No, sweep: Sweep::Up, step: Step::Called }
+    }
+
+    /// The same in the place of one that is over: nothing is moved that is not used.
+    #[inline(always)]
+    pub(crate) fn renew(&mut self, call: Called) {
+        (self.call, self.share, self.step) = (call, Shared::No, Step::Called);
     }
 
     /// What was called.
     pub(crate) fn signature(&self) -> Signature {
-        self.signature
-    }
-
-    /// All of it, inside of a task.
-    pub(crate) async fn run(mut self, group: &Group) -> Result<()> {
-        let mut buffers = Buffers::default();
-        poll_fn(|cx| self.poll(group, &mut buffers, || cx.waker().clone())).await
+        self.call.signature
     }
 
     /// Goes on as far as possible. `waker` is asked for only when there is something to wait for.
@@ -173,7 +187,7 @@ impl Direct {
     /// Goes on to what follows the step that has just ended.
     #[inline]
     fn next(&mut self, group: &Group, buffers: &mut Buffers) -> Result<()> {
-        match (&self.step, self.work) {
+        match (&self.step, self.call.work) {
             (Step::Called, Work::Broadcast { root, are_ready, .. }) => {
                 self.sweep = group.next_sweep();
                 self.step = self.begin_broadcast(group, root, are_ready);
@@ -184,7 +198,7 @@ impl Direct {
                     self.hand_out(group);
                 }
                 // In place, as it is large.
-                self.step = Step::Meet(Exchange::meeting(group, self.signature));
+                self.step = Step::Meet(Exchange::meeting(group, self.call.signature));
             }
             (Step::Meet(_), Work::Reduce(kernel)) => {
                 self.step = self.in_parts(group, |pe| self.reduce(group, kernel, pe, group.n()))?;
@@ -204,10 +218,10 @@ impl Direct {
     #[inline(never)]
     fn begin_broadcast(&mut self, group: &Group, root: usize, are_ready: bool) -> Step {
         match parts(group, are_ready) {
-            Some(parts) => Step::NoticeOfParts(Notice::new(self.signature, root), parts),
+            Some(parts) => Step::NoticeOfParts(Notice::new(self.call.signature, root), parts),
             None => {
                 self.share = self.share_out(group, root, are_ready);
-                Step::Notice(Stream::notice(group, self.signature, root))
+                Step::Notice(Stream::notice(group, self.call.signature, root))
             }
         }
     }
@@ -215,7 +229,7 @@ impl Direct {
     /// What follows in a broadcast.
     #[inline(never)]
     fn go_on_broadcasting(&self, group: &Group) -> Result<Step> {
-        Ok(match (&self.step, self.work) {
+        Ok(match (&self.step, self.call.work) {
             (&Step::NoticeOfParts(_, parts), Work::Broadcast { root, to_root, .. }) => {
                 self.give_parts(group, parts, root, to_root)?
             }
@@ -223,7 +237,7 @@ impl Direct {
                 Shared::Halves(halves) => {
                     let (flag, number) = halves.copy(group);
                     if to_root && group.me() == root {
-                        group.memory.copy(self.dest, group.here(), self.source, group.here());
+                        group.memory.copy(self.call.dest, group.here(), self.call.source, group.here());
                     }
                     let has_come = || group.has_come(flag.place(), number);
                     match group.pe().executor().spin_until(has_come) || halves.take_over(group) {
@@ -233,14 +247,14 @@ impl Direct {
                 }
                 Shared::Out(share) if group.me() == root => {
                     if to_root {
-                        group.memory.copy(self.dest, group.here(), self.source, group.here());
+                        group.memory.copy(self.call.dest, group.here(), self.call.source, group.here());
                     }
                     self.help(group, share, are_ready)
                 }
                 Shared::Out(share) => self.serve(group, share, root),
                 Shared::No => {
                     if to_root || group.me() != root {
-                        group.memory.copy(self.dest, group.here(), self.source, group.block(root));
+                        group.memory.copy(self.call.dest, group.here(), self.call.source, group.block(root));
                     }
                     Step::Sync(Sync::default())
                 }
@@ -251,11 +265,11 @@ impl Direct {
 
     /// How a broadcast is shared out, which its root begins: in halves only if it may write to the other's destination.
     fn share_out(&self, group: &Group, root: usize, may_halve: bool) -> Shared {
-        let spans = [self.source, self.dest];
+        let spans = [self.call.source, self.call.dest];
         if let Some(halves) = may_halve.then(|| Halves::new(group, root, spans)).flatten() {
             return Shared::Halves(halves);
         }
-        match Share::new(group, self.source.len()) {
+        match Share::new(group, self.call.source.len()) {
             Some(share) => {
                 if group.me() == root {
                     share.begin(group);
@@ -270,8 +284,8 @@ impl Direct {
     /// has come.
     fn give_parts(&self, group: &Group, parts: Parts, root: usize, to_root: bool) -> Result<Step> {
         let give = |pes: Set| {
-            for piece in pieces(self.source.len(), false, self.sweep) {
-                let (from, to) = (self.source.part(piece.clone()), self.dest.part(piece));
+            for piece in pieces(self.call.source.len(), false, self.sweep) {
+                let (from, to) = (self.call.source.part(piece.clone()), self.call.dest.part(piece));
                 let blocks = pes.filter(|&pe| to_root || pe != root).map(|pe| group.block(pe));
                 group.memory.copy_to(to, blocks, from, group.block(root));
             }
@@ -281,7 +295,7 @@ impl Direct {
         // If another PE begins the next one, others of this processor had better come to that meanwhile.
         let is_over = match is_root && group.processors.next_is_another(group) {
             true => waiting.give_way(group),
-            false => waiting.hold(group, self.source.len()),
+            false => waiting.hold(group, self.call.source.len()),
         };
         if !is_root || is_over {
             return Ok(Step::Parts(waiting));
@@ -294,11 +308,11 @@ impl Direct {
     fn help(&self, group: &Group, share: Share, are_ready: bool) -> Step {
         let me = group.me();
         let mut given = 0;
-        let helped = if are_ready && self.source.len() < group.choices.unhelped { group.n() } else { 1 };
+        let helped = if are_ready && self.call.source.len() < group.choices.unhelped { group.n() } else { 1 };
         for distance in 1..helped {
             let pe = (me + distance) % group.n();
             let tell = |units| group.add(Flag::Given, units, pe);
-            given += share.copy(group, me, pe, [self.source, self.dest], tell);
+            given += share.copy(group, me, pe, [self.call.source, self.call.dest], tell);
         }
         let others = group.n() as u64 - 1;
         let taken = group.expect_taken(share.units() * others - given);
@@ -307,7 +321,7 @@ impl Direct {
 
     /// Another copies what comes to itself.
     fn serve(&self, group: &Group, share: Share, root: usize) -> Step {
-        let taken = share.copy(group, root, group.me(), [self.source, self.dest], |_| {});
+        let taken = share.copy(group, root, group.me(), [self.call.source, self.call.dest], |_| {});
         if taken > 0 {
             group.add(Flag::Taken, taken, root);
         }
@@ -336,7 +350,7 @@ impl Direct {
         let pieces =
             if copy::stores_strings_well() { [LONG_STRETCH, STRING_BLOCK] } else { [STRETCH, BLOCK] };
         self.blocks(group, chunk_of, pieces, |block| {
-            let (from, to) = (self.source.part(block.clone()), self.dest.part(block));
+            let (from, to) = (self.call.source.part(block.clone()), self.call.dest.part(block));
             // In place, this overwrites this PE's part of the sources after it has been read, element by element.
             group.memory.fold(kernel, to, from, &all);
             for pe in group.others().filter(|&pe| pe < to_first) {
@@ -355,9 +369,9 @@ impl Direct {
         buffers: &mut Buffers,
     ) {
         // In place, an exclusive scan writes where it has yet to read.
-        let is_fused = kernel.fused().is_some() && (inclusive || !self.dest.overlaps(self.source));
+        let is_fused = kernel.fused().is_some() && (inclusive || !self.call.dest.overlaps(self.call.source));
         self.blocks(group, chunk_of, [LONG_STRETCH, BLOCK], |block| {
-            let spans = [self.source.part(block.clone()), self.dest.part(block)];
+            let spans = [self.call.source.part(block.clone()), self.call.dest.part(block)];
             match is_fused {
                 true => scan_in_destinations(group, kernel, inclusive, spans),
                 false => scan_in_private(group, kernel, inclusive, spans, buffers),
@@ -374,7 +388,7 @@ impl Direct {
         [stretch, block]: [usize; 2],
         mut work: impl FnMut(Range<usize>),
     ) {
-        let chunk = chunk(self.source.len(), chunk_of, group.n());
+        let chunk = chunk(self.call.source.len(), chunk_of, group.n());
         for stretch in self.sweep.pieces(chunk, stretch) {
             Sweep::Up.pieces(stretch, block).for_each(&mut work);
         }
@@ -385,8 +399,8 @@ impl Direct {
         let (me, n, here) = (group.me(), group.n(), group.here());
         // Each PE begins with itself, so that they do not all write to the same one.
         let pes = || (0..n).map(|distance| (me + distance) % n);
-        let to_all = matches!(self.work, Work::Collect { .. });
-        let past_caches = group.choices.past_caches(self.source.len() + self.dest.len(), to_all);
+        let to_all = matches!(self.call.work, Work::Collect { .. });
+        let past_caches = group.choices.past_caches(self.call.source.len() + self.call.dest.len(), to_all);
         let copy = |to: Span, pe: usize, from: Span| {
             if past_caches {
                 group.memory.copy_uncached(to, group.block(pe), from, here);
@@ -394,12 +408,12 @@ impl Direct {
                 group.memory.copy(to, group.block(pe), from, here);
             }
         };
-        match self.work {
+        match self.call.work {
             Work::Collect { start } => {
-                let to = self.dest.part(start..start + self.source.len());
-                for piece in pieces(self.source.len(), false, self.sweep) {
-                    let (from, to) = (self.source.part(piece.clone()), to.part(piece));
-                    if past_caches || self.source.len() <= TO_EACH {
+                let to = self.call.dest.part(start..start + self.call.source.len());
+                for piece in pieces(self.call.source.len(), false, self.sweep) {
+                    let (from, to) = (self.call.source.part(piece.clone()), to.part(piece));
+                    if past_caches || self.call.source.len() <= TO_EACH {
                         pes().for_each(|pe| copy(to, pe, from));
                     } else {
                         group.memory.copy_to(to, pes().map(|pe| group.block(pe)), from, here);
@@ -407,18 +421,18 @@ impl Direct {
                 }
             }
             Work::Alltoall => {
-                let block = self.source.len() / n;
+                let block = self.call.source.len() / n;
                 let range = |pe: usize| pe * block..(pe + 1) * block;
-                let to = self.dest.part(range(me));
+                let to = self.call.dest.part(range(me));
                 for pe in self.sweep.over(n).map(|distance| (me + distance) % n) {
-                    let from = self.source.part(range(pe));
+                    let from = self.call.source.part(range(pe));
                     for piece in self.sweep.pieces(0..block, if past_caches { block.max(1) } else { DEALT }) {
                         copy(to.part(piece.clone()), pe, from.part(piece));
                     }
                 }
             }
             Work::Alltoalls { size, dst, sst } => {
-                let elements = self.signature.len();
+                let elements = self.call.signature.len();
                 let Some(last) = elements.checked_sub(1) else { return };
                 let part = |span: Span, pe: usize, step: usize| {
                     let first = pe * elements * step;
@@ -426,7 +440,7 @@ impl Direct {
                 };
                 let steps = [dst * size, sst * size];
                 for pe in pes() {
-                    let spans = [part(self.dest, me, steps[0]), part(self.source, pe, steps[1])];
+                    let spans = [part(self.call.dest, me, steps[0]), part(self.call.source, pe, steps[1])];
                     group.memory.copy_strided(spans, [group.block(pe), here], steps, size);
                 }
             }

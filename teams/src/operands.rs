@@ -6,7 +6,7 @@ use oxshmem_runtime::{Error, Result};
 use oxshmem_spaces::{Element, SymView, allocation::Allocation};
 
 use crate::{
-    direct::{Direct, Work},
+    direct::{Called, Work},
     group::Group,
     queue::{Collective, Core, Told},
     signature::Signature,
@@ -135,7 +135,7 @@ impl<'a> Operands<'a> {
     /// Has the PEs reach into each other's memory. Not inline, as what follows, so that the way of the small ones stays narrow.
     #[inline(never)]
     pub(crate) fn direct(self, work: Work, signature: Signature) -> Collective<'a> {
-        self.core.direct(Direct::new(work, signature, self.source, self.dest), self.memory)
+        self.core.direct(Called { work, signature, source: self.source, dest: self.dest }, self.memory)
     }
 
     /// Leaves the collective of a team on several hosts to a task.

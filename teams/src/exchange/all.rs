@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::{Buffers, Deal, Exchange, Single, Small, Step, combine_bytes};
 use crate::{
     choice::Mode,
-    direct::{Direct, Said, check_room},
+    direct::{Called, Said, check_room},
     group::{Flag, Group},
     reduction::Kernel,
     scratch::{self, INLINE, LINE},
@@ -226,14 +226,14 @@ impl Exchange {
     /// What is left to do after a `collect` in which some block was too long for the slots, so that only the lengths
     /// have come.
     #[cold]
-    pub(crate) fn follow_up(&self, group: &Group) -> Result<Option<Direct>> {
+    pub(crate) fn follow_up(&self, group: &Group) -> Result<Option<Called>> {
         let Deal::Collect { size } = self.deal else { return Ok(None) };
         if group.n() == 1 || !self.is_too_long(group, size) {
             return Ok(None);
         }
         let said: SmallVec<[Said; 16]> = (0..group.n()).map(|pe| self.said(group, pe, size)).collect();
         check_room(group, self.signature, self.dest, size, &said)?;
-        Ok(Some(Direct::collect(group, self.signature, self.source, self.dest, &said)))
+        Ok(Some(Called::collect(group, self.signature, self.source, self.dest, &said)))
     }
 
     /// The most bytes of a `collect` that come with their number.

@@ -52,7 +52,7 @@ use self::{
 };
 use crate::{
     choice::Mode,
-    direct::Direct,
+    direct::Called,
     exchange::{Deal, Exchange, Quick, QuickBegun},
     group::Group,
     operands::Operands,
@@ -196,20 +196,24 @@ impl Core {
             {
                 return self.begun_quickly(queue, begun, call);
             }
-            self.push_exchange(
-                queue,
-                Exchange::new(mode, deal, signature, call.source, call.dest),
-                call.memory,
-            )
+            self.push_exchange(queue, (mode, deal, signature), call)
         });
         Collective::new(self, ticket)
     }
 
     /// Apart from what is quick, so that this keeps to the registers.
     #[inline(never)]
-    fn push_exchange(&self, queue: &mut Queue, exchange: Exchange, memory: [&Arc<Allocation>; 2]) -> u64 {
-        let used = queue.lend(memory);
-        self.push(queue, Running::Exchange(exchange, used))
+    fn push_exchange(
+        &self,
+        queue: &mut Queue,
+        (mode, deal, signature): (Mode, Deal, Signature),
+        call: &Operands<'_>,
+    ) -> u64 {
+        let used = queue.lend(call.memory);
+        self.push(
+            queue,
+            Running::Exchange(Exchange::new(mode, deal, signature, call.source, call.dest), used),
+        )
     }
 
     /// A message from a root to all, of what was called with: what `of` makes of the call's signature.
@@ -242,11 +246,11 @@ impl Core {
     }
 
     /// A collective in the memory of all PEs.
-    pub(crate) fn direct<'a>(&'a self, direct: Direct, memory: [&'a Arc<Allocation>; 2]) -> Collective<'a> {
+    pub(crate) fn direct<'a>(&'a self, call: Called, memory: [&'a Arc<Allocation>; 2]) -> Collective<'a> {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
             let used = queue.lend(memory);
-            let direct = queue.boxed(direct);
+            let direct = queue.direct(call);
             self.push(queue, Running::Direct(direct, used))
         });
         Collective::new(self, ticket)

@@ -11,7 +11,7 @@ use oxshmem_spaces::allocation::Allocation;
 
 use super::running::{Running, Use};
 use crate::{
-    direct::Direct,
+    direct::{Called, Direct},
     exchange::{Buffers, Exchange},
     group::Group,
     ledger::Ledger,
@@ -95,22 +95,22 @@ impl Queue {
     #[cold]
     pub(super) fn follow_up(&mut self, group: &Group) -> Result<bool> {
         let Some(Running::Exchange(exchange, _)) = &self.front else { return Ok(false) };
-        let Some(direct) = exchange.follow_up(group)? else { return Ok(false) };
-        let direct = self.boxed(direct);
-        if let Some(Running::Exchange(_, used)) = self.front.take() {
-            self.front = Some(Running::Direct(direct, used));
+        let Some(call) = exchange.follow_up(group)? else { return Ok(false) };
+        let direct = self.direct(call);
+        if let Some(Running::Exchange(_, used)) = &mut self.front {
+            self.front = Some(Running::Direct(direct, std::mem::take(used)));
         }
         Ok(true)
     }
 
-    /// Behind a pointer, in what the one before was in, if there was one.
-    pub(super) fn boxed(&mut self, direct: Direct) -> Box<Direct> {
+    /// One in the memory of all PEs, in what the one before was in, if there was one.
+    pub(super) fn direct(&mut self, call: Called) -> Box<Direct> {
         match self.spare.take() {
             Some(mut spare) => {
-                *spare = direct;
+                spare.renew(call);
                 spare
             }
-            None => Box::new(direct),
+            None => Box::new(Direct::new(call)),
         }
     }
 

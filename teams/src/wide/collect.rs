@@ -15,7 +15,7 @@ use super::{
 use crate::{
     broadcast::broadcast_here,
     choice::{Relay, rounds},
-    direct::{self, CARRIED, Direct, Said, Work, check_room},
+    direct::{self, CARRIED, Called, Said, Work, check_room},
     group::Group,
     signature::Signature,
     span::Span,
@@ -130,7 +130,7 @@ impl Wide {
         // A PE that is alone on its host has its block to itself until it is sent.
         let alone = (group.n() == 1).then_some(source);
         if alone.is_none() {
-            Box::pin(Direct::new(Work::Collect { start }, signature, source, dest).run(group)).await?;
+            Box::pin(Called { work: Work::Collect { start }, signature, source, dest }.run(group)).await?;
         }
         if group.me() == 0 {
             let blocks = Blocks { wide: self, starts: &starts, dest };

@@ -280,7 +280,7 @@ async fn spread(
     [source, dest]: [Span; 2],
     to_root: ToRoot,
 ) -> Result<()> {
-    use crate::direct::{Direct, Work};
+    use crate::direct::{Called, Work};
     if group.n() == 1 {
         if to_root {
             group.memory.copy_here(dest, source);
@@ -290,7 +290,7 @@ async fn spread(
     if source.len() > STREAM_BULK {
         // What was done before may still be at work on the destinations of others.
         let work = Work::Broadcast { root, to_root, are_ready: false };
-        return Box::pin(Direct::new(work, signature, source, dest).run(group)).await;
+        return Box::pin(Called { work, signature, source, dest }.run(group)).await;
     }
     let dest = if to_root || group.me() != root { dest } else { source };
     flow(group, Stream::new(signature, root, source, dest)).await

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     choice::{Fold, Plan},
-    direct::{Direct, Work, chunk},
+    direct::{Called, Work, chunk},
     exchange::{Deal, in_parts},
     group::Group,
     reduction::Kernel,
@@ -74,7 +74,9 @@ async fn reduce_here(
             let deal = Deal::Reduce(kernel);
             Box::pin(in_parts(group, mode, deal, signature, [source, dest], capacity)).await?;
         }
-        _ => Box::pin(Direct::new(Work::ReduceToFirst(kernel), signature, source, dest).run(group)).await?,
+        _ => {
+            Box::pin(Called { work: Work::ReduceToFirst(kernel), signature, source, dest }.run(group)).await?
+        }
     }
     Ok(dest)
 }
