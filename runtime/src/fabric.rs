@@ -93,7 +93,7 @@ impl Fabric {
         match &*self.bells[block] {
             bell @ Bell::Process(_) => {
                 // One ring wakes; the others of a burst find the word taken. Relaxed: no more than atomicity is
-                // needed, the order was made in `must_ring`.
+                // needed, the order was made in `after_store`.
                 if sleep.sleeping.swap(0, Ordering::Relaxed) != 0 {
                     bell.ring_process();
                 }

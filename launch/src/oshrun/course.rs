@@ -116,6 +116,11 @@ impl Course {
         }
     }
 
+    /// Whether PE `pe`'s process has not been seen to end.
+    pub(super) fn is_alive(&self, pe: usize) -> bool {
+        self.pes[pe].alive
+    }
+
     /// The processes of all PEs.
     pub(super) fn pids(&self) -> Vec<u32> {
         self.pes.iter().map(|member| member.pid).collect()

@@ -26,19 +26,18 @@ use tokio::{
 
 use super::{
     course::{Course, Step, TO_END, TO_HEED, Verdict},
-    diagnosis::Diagnosis,
+    diagnosis::{Diagnosis, Known},
     guardian::Guardian,
     meeting::{Mail, Meeting},
     options::Options,
     output::{Output, Stream, relay},
-    pe::{Exit, Pe, Starter},
+    pe::{Exit, Pe, Starter, is_ending},
     places::Places,
 };
 
 /// How long a reader who does not read may keep a job from ending that was told to end.
 const TO_READ: Duration = Duration::from_secs(1);
-/// How much later than it was seen it counts that a PE has exited or aborted without finalize. It may have done so because another was
-/// killed: whoever is connected to that one hears of it before the kernel tells us, and the job is to end with what was first.
+/// How long what may be the consequence of a PE's end waits for that to be known.
 const TO_BLAME: Duration = Duration::from_millis(100);
 
 /// Runs a job. `Err` says why it could not be started, in which case none of it is left.
@@ -68,13 +67,20 @@ pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdic
     let mut deadline = options.timeout.map(|limit| Instant::now() + limit);
     while job.course.goes_on() {
         let step = tokio::select! {
-            Some((pe, event)) = job.events.recv() => job.on(pe, event),
+            Some((pe, event)) = job.events.recv() => {
+                job.hear(pe, event);
+                None
+            }
             Some(signal) = signals.recv() => job.course.signalled(signal),
             () = at(deadline) => {
                 deadline = None;
                 job.course.timed_out(options.timeout.unwrap_or_default())
             }
             () = at(job.kill_at) => Some(Step::Kill),
+            () = at(job.held.until) => {
+                job.release();
+                None
+            }
             () = at(job.diagnosis.due()) => {
                 job.hang();
                 None
@@ -109,6 +115,7 @@ struct Job<'a> {
     /// Tells the relays that nothing more will be printed.
     over: watch::Sender<bool>,
     kill_at: Option<Instant>,
+    held: Held,
     /// The job is to end, whether or not anybody reads its output.
     hasten: bool,
 }
@@ -119,6 +126,28 @@ enum Event {
     /// It cannot be talked to.
     Broken(io::Error),
     Exited(Exit),
+}
+
+impl Event {
+    /// Whether another PE's end may be the cause of it.
+    fn may_follow(&self) -> bool {
+        match self {
+            Self::Message(message) => message.kind == Kind::Abort && message.value != 0,
+            Self::Exited(exit) => matches!(exit, Exit::Status(_) | Exit::Signal(libc::SIGABRT)),
+            Self::Broken(_) => false,
+        }
+    }
+}
+
+/// Ends of PEs that may have been caused by another's being killed, which the kernel has yet to report: it closes the connections of a process
+/// first, and whoever hears of that may leave before.
+#[derive(Default)]
+struct Held {
+    /// Whose ends are waited for.
+    ending: Vec<usize>,
+    events: Vec<(usize, Event)>,
+    /// For so long.
+    until: Option<Instant>,
 }
 
 /// What is to be done about a PE.
@@ -169,11 +198,46 @@ impl<'a> Job<'a> {
             relays,
             over,
             kill_at: None,
+            held: Held::default(),
             hasten: false,
         })
     }
 
-    /// Takes note of what happened.
+    /// Takes note of what happened, at once or after what caused it.
+    fn hear(&mut self, pe: usize, event: Event) {
+        let may_follow = event.may_follow() && self.course.known(pe) == Known::Inside;
+        let place = self.held.ending.iter().position(|&ending| ending == pe);
+        if let (Some(place), Event::Exited(_)) = (place, &event) {
+            self.held.ending.swap_remove(place);
+        } else if may_follow && self.held.until.is_none() && self.course.verdict_so_far().is_none() {
+            let others = self.course.pids().into_iter().enumerate().filter(|&(other, _)| other != pe);
+            let ending = others.filter(|&(other, pid)| self.course.is_alive(other) && is_ending(pid));
+            self.held.ending = ending.map(|(other, _)| other).collect();
+            self.held.until = (!self.held.ending.is_empty()).then(|| Instant::now() + TO_BLAME);
+        }
+        match may_follow && self.held.until.is_some() {
+            true => self.held.events.push((pe, event)),
+            false => self.note(pe, event),
+        }
+        if self.held.ending.is_empty() {
+            self.release();
+        }
+    }
+
+    /// Takes note of what was held.
+    fn release(&mut self) {
+        for (pe, event) in std::mem::take(&mut self.held).events {
+            self.note(pe, event);
+        }
+    }
+
+    fn note(&mut self, pe: usize, event: Event) {
+        if let Some(step) = self.on(pe, event) {
+            self.take(step);
+        }
+    }
+
+    /// What to do about what happened.
     fn on(&mut self, pe: usize, event: Event) -> Option<Step> {
         let message = match event {
             Event::Message(message) => message,
@@ -382,14 +446,12 @@ async fn attend(
     let (mut inbox, mut outbox) = (Inbox::default(), Outbox::default());
     // Whether the PE may say more, whether there is something to tell it, and whether that has to wait a little.
     let (mut open, mut sending, mut full) = (true, false, false);
-    // Whether it is between init and finalize.
-    let mut inside = false;
     let status = loop {
         tokio::select! {
             status = child.wait() => break status,
             ready = socket.ready(Interest::READABLE), if open => match ready {
                 Ok(mut ready) => {
-                    open = take_all(&mut inbox, &socket, &report, &mut inside);
+                    open = take_all(&mut inbox, &socket, &report);
                     ready.clear_ready();
                 }
                 Err(error) => {
@@ -421,27 +483,16 @@ async fn attend(
     };
     // What the PE said before it ended counts before that it ended.
     if open {
-        take_all(&mut inbox, &socket, &report, &mut inside);
+        take_all(&mut inbox, &socket, &report);
     }
-    let exit = status.map_or(Exit::Status(1), Exit::from);
-    if inside && matches!(exit, Exit::Status(_) | Exit::Signal(libc::SIGABRT)) {
-        sleep(TO_BLAME).await;
-    }
-    report.send(Event::Exited(exit));
+    report.send(Event::Exited(status.map_or(Exit::Status(1), Exit::from)));
 }
 
-/// Takes all messages that are there; false when there will be no more. `inside` becomes what they say of it.
-fn take_all(inbox: &mut Inbox, socket: &AsyncFd<OwnedFd>, report: &Report, inside: &mut bool) -> bool {
+/// Takes all messages that are there; false when there will be no more.
+fn take_all(inbox: &mut Inbox, socket: &AsyncFd<OwnedFd>, report: &Report) -> bool {
     loop {
         match inbox.receive(socket.get_ref()) {
-            Ok(Some(message)) => {
-                match message.kind {
-                    Kind::Hello => *inside = true,
-                    Kind::Finalized => *inside = false,
-                    _ => {}
-                }
-                report.send(Event::Message(message));
-            }
+            Ok(Some(message)) => report.send(Event::Message(message)),
             Ok(None) => return false,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
             Err(error) => {

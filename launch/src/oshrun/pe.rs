@@ -152,6 +152,18 @@ impl fmt::Display for Exit {
     }
 }
 
+/// Whether a process of ours has begun to end, or has ended: its connections may be closed by now.
+pub(super) fn is_ending(pid: u32) -> bool {
+    /// The kernel's flag of a process that is in `exit`.
+    const EXITING: u64 = 0x4;
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
+    // Behind the name, which may have anything in it: the state, five numbers, and the flags.
+    let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let state = fields.next();
+    let flags = fields.nth(5).and_then(|flags| flags.parse::<u64>().ok()).unwrap_or_default();
+    matches!(state, Some("Z" | "X")) || flags & EXITING != 0
+}
+
 /// A signal as people know it: `signal 9 (SIGKILL)`.
 pub(super) fn signal_name(signal: i32) -> String {
     const NAMES: [&str; 32] = [
@@ -162,5 +174,27 @@ pub(super) fn signal_name(signal: i32) -> String {
     match usize::try_from(signal).ok().and_then(|index| NAMES.get(index)) {
         Some(name) => format!("signal {signal} (SIG{name})"),
         None => format!("signal {signal}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn a_process_is_ending_once_it_is_being_killed_and_until_it_is_waited_for() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep runs");
+        let pid = child.id();
+        assert!(!is_ending(pid) && !is_ending(std::process::id()));
+        child.kill().expect("it is ours");
+        let killed = Instant::now();
+        while !is_ending(pid) {
+            assert!(killed.elapsed() < Duration::from_secs(10));
+            std::thread::yield_now();
+        }
+        child.wait().expect("it is ours");
+        assert!(is_ending(pid), "it is no more");
     }
 }
