@@ -42,7 +42,7 @@ use crate::{
     group::ALL_SIGNAL,
     messages::MOST_FOR_BRUCK,
     processors::MOST_TO_SHARE,
-    scratch::{INLINE, SLOTS, STREAM_BULK, bulk_bytes},
+    scratch::{self, INLINE, SLOTS, STREAM_BULK, bulk_bytes},
 };
 
 /// The most PEs that send to each other, all to all.
@@ -76,6 +76,15 @@ impl Mode {
             Self::Central => n + 1,
             Self::Tree => crate::tree::RADIX + 1,
             Self::Doubling => rounds(n) as usize + 2,
+        }
+    }
+
+    /// The place of slot `index` of the exchange with that number, among `n` PEs.
+    #[inline(always)]
+    pub(crate) fn slot(self, number: u64, index: usize, n: usize) -> usize {
+        match self {
+            Self::Central => scratch::lasting_slot(number, index, self.slots(n)),
+            _ => scratch::slot(number, index),
         }
     }
 
@@ -390,7 +399,7 @@ impl Choices {
             _ => {}
         }
         match self.flat_or_central(flat, central) {
-            // That much fits always.
+            // That much fits always, which is sooner known than what would.
             Some(mode) if bytes <= INLINE => Plan::Exchange(mode, INLINE),
             Some(mode) if bytes <= mode.capacity(self.n) => Plan::Exchange(mode, mode.capacity(self.n)),
             _ => Plan::Direct,
@@ -416,6 +425,7 @@ impl Choices {
         let Some(mode) = self.flat_or_central(flat, central) else { return Plan::Direct };
         // What goes over one PE's memory are blocks for all.
         let blocks = if mode == Mode::Central { self.n } else { 1 };
+        // As in `collect`.
         if bytes.saturating_mul(blocks) <= INLINE {
             return Plan::Exchange(mode, bytes);
         }

@@ -536,12 +536,15 @@ impl Group {
     ///
     /// Between a store and the look for a sleeper processors wait for all that they have stored, so that it is better to store to all PEs first.
     #[inline(always)]
-    pub(crate) fn wake(&self, stored: impl Iterator<Item = (usize, usize)>) {
+    pub(crate) fn wake(&self, mut stored: impl Iterator<Item = (usize, usize)>) {
         let shm = self.pe.shm();
-        shm.after_store();
-        for (pe, place) in stored {
+        let wake = |(pe, place)| {
             self.memory.ring_stored(shm, self.scratch.offset() + place, self.block(pe));
-        }
+        };
+        let Some(first) = stored.next() else { return };
+        shm.after_store();
+        wake(first);
+        stored.for_each(wake);
     }
 
     /// This PE comes to a meeting of all, which they count by a flag of the first: what it has written for that is there. Whether it is the

@@ -18,12 +18,15 @@ pub(crate) const FLAGS: usize = 96;
 const FLAGS_AT: usize = 0;
 /// What this PE is in, for its neighbours.
 pub(crate) const LEDGER: Range<usize> = FLAGS_AT + FLAGS * LINE..FLAGS_AT + (FLAGS + 25) * LINE;
-/// Slots of exchanges, in two sets that take turns.
+/// The most slots of an exchange. They come in two sets that take turns; for exchanges by way of one PE in twice as many, in each of which there
+/// is room for 64 PEs and a result.
 pub(crate) const SLOTS: usize = 128;
+const LASTING: usize = 65;
+const SET: usize = 2 * LASTING;
 const SLOTS_AT: usize = LEDGER.end;
 /// Slots of the stream from a root to all: so many messages it may be ahead, for as many more it needs no sync.
 pub(crate) const STREAM: usize = 32;
-const STREAM_AT: usize = SLOTS_AT + 2 * SLOTS * LINE;
+const STREAM_AT: usize = SLOTS_AT + 2 * SET * LINE;
 /// The same for messages of one word, of which several share a line: it travels to a reader once for all of them. More, as a
 /// sync takes longer than many of them, most of all where PEs share processors.
 pub(crate) const STREAM_WORDS: usize = 128;
@@ -60,15 +63,15 @@ pub(crate) fn flag(index: usize) -> usize {
 /// The place of a slot of the exchange with that number.
 #[inline(always)]
 pub(crate) fn slot(number: u64, index: usize) -> usize {
-    debug_assert!(index < SLOTS);
-    SLOTS_AT + ((number as usize & 1) * SLOTS + index) * LINE
+    debug_assert!(index < SET);
+    SLOTS_AT + ((number as usize & 1) * SET + index) * LINE
 }
 
-/// The same in sets that last twice as long, where those of `of` PEs find room for it: who has come to an exchange may get hold of its slot of
-/// the next one then, as nobody reads that any more.
+/// The same in twice as many sets, if `of` slots find room in them: who has come to an exchange may get hold of its slot of the next one
+/// then, as nobody reads that any more.
 #[inline(always)]
 pub(crate) fn lasting_slot(number: u64, index: usize, of: usize) -> usize {
-    let half = if of <= SLOTS / 2 { (number as usize >> 1 & 1) * (SLOTS / 2) } else { 0 };
+    let half = if of <= LASTING { (number as usize >> 1 & 1) * LASTING } else { 0 };
     slot(number, half + index)
 }
 
@@ -137,13 +140,23 @@ const _: () =
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{choice::Mode, processors::MOST_TO_SHARE};
 
     #[test]
     fn nothing_overlaps() {
         let mut places: Vec<Range<usize>> = (0..FLAGS).map(|i| flag(i)..flag(i) + LINE).collect();
         places.push(LEDGER);
+        for of in [1, LASTING] {
+            let lasting = (4..8).flat_map(|number| (0..of).map(move |i| lasting_slot(number, i, of)));
+            let mut lasting: Vec<usize> = lasting.collect();
+            lasting.sort_unstable();
+            lasting.dedup();
+            assert_eq!(lasting.len(), 4 * of, "exchanges in a row have their own slots");
+            assert!(lasting.iter().all(|&at| at >= slot(0, 0) && at + LINE <= STREAM_AT));
+        }
+        assert_eq!(lasting_slot(7, LASTING, LASTING + 1), slot(7, LASTING));
         for number in [6, 7] {
-            places.extend((0..SLOTS).map(|i| slot(number, i)..slot(number, i) + LINE));
+            places.extend((0..SET).map(|i| slot(number, i)..slot(number, i) + LINE));
             places.push(bulk(number, 0, 1)..bulk(number, 0, 1) + BULK);
         }
         places.extend((0..STREAM as u64).map(|i| stream(i, INLINE)..stream(i, INLINE) + LINE));
@@ -153,6 +166,7 @@ mod tests {
         places.sort_by_key(|place| place.start);
         assert!(places.windows(2).all(|pair| pair[0].end <= pair[1].start));
         assert!(places.last().is_some_and(|last| last.end == TEAM_BYTES));
+        assert!(Mode::Central.slots(MOST_TO_SHARE) <= LASTING, "of crews they last");
         for of in 1..=SLOTS {
             assert!(bulk(0, of - 1, of) + bulk_bytes(of) <= BULK_AT + BULK, "{of} payloads fit");
             assert!(bulk_bytes(of) >= INLINE);

@@ -6,7 +6,8 @@
 //! What a PE sends goes into a *slot* of the receiver's scratch memory: a number, by which the receiver sees
 //! that it has come, the signature of the call, and the payload, which lies elsewhere if it is longer than a slot.
 //! Slots come in two sets that exchanges use in turn. Who writes into a set has ended the exchange before, so
-//! everybody has begun that one, and ended the one before it, which used the same set.
+//! everybody has begun that one, and ended the one before it, which used the same set. Those of central exchanges, which are counted instead
+//! of numbered, come in four, so that nobody reads any more what a PE gets hold of for the next exchange when it has come to one.
 //!
 //! - *flat*: everybody sends to everybody. One message's time.
 //! - *central*: everybody writes to the first PE, and the last one to come releases the others: two turns on the
@@ -263,10 +264,7 @@ impl Exchange {
     /// The place of slot `index` of the exchange with that number.
     #[inline(always)]
     fn slot(&self, group: &Group, number: u64, index: usize) -> usize {
-        match self.mode {
-            Mode::Central => scratch::lasting_slot(number, index, self.mode.slots(group.n())),
-            _ => scratch::slot(number, index),
-        }
+        self.mode.slot(number, index, group.n())
     }
 
     /// The place of the payload in slot `index`, for so many bytes.

@@ -107,7 +107,8 @@ impl Quick {
     #[inline(always)]
     fn gather(self, group: &Group) -> Begun {
         let words = self.words(group);
-        let [place, next] = [0, 1].map(|later| slot(true, self.number + later, group.me(), group));
+        let [place, next] =
+            [0, 1].map(|later| Mode::Central.slot(self.number + later, group.me(), group.n()));
         group.memory.copy_to_slot(words::slot(words, place), self.source);
         group.sign(words, place, self.signature);
         let arrived = group.arrive(Flag::Gathered);
@@ -247,7 +248,8 @@ impl Quick {
     /// The place there of what a PE has given.
     #[inline(always)]
     fn place(self, group: &Group, pe: usize) -> usize {
-        slot(self.is_central, self.number, pe, group)
+        let mode = if self.is_central { Mode::Central } else { Mode::Flat };
+        mode.slot(self.number, pe, group.n())
     }
 
     #[inline(always)]
@@ -267,15 +269,6 @@ impl Quick {
             true => Awaited::one(group.released(Flag::Scattered), self.number),
             false => messages(group, self.number),
         }
-    }
-}
-
-/// The place of a slot of the exchange with that number.
-#[inline(always)]
-fn slot(is_central: bool, number: u64, index: usize, group: &Group) -> usize {
-    match is_central {
-        true => scratch::lasting_slot(number, index, Mode::Central.slots(group.n())),
-        false => scratch::slot(number, index),
     }
 }
 
