@@ -310,7 +310,29 @@ fn source_and_destination_overlap_only_where_nothing_is_lost_by_it() {
                 let error = outcome.expect_err("it would overwrite what others have not read");
                 assert!(matches!(error, Error::Overlap { .. }), "{error}");
             }
+            // In place is right, where the ends of both are the same.
+            let (some, next) = (words.slice(..len + 1), words.slice(1..len + 2));
+            let in_part = [
+                team.sum_reduce(some, next).await,
+                team.max_reduce(next, some).await,
+                team.sum_inscan(some, next).await,
+                team.sum_exscan(next, some).await,
+                team.broadcast(some, next, n - 1).await,
+            ];
+            for outcome in in_part {
+                let error = outcome.expect_err("it would overwrite what others have not read");
+                assert!(matches!(error, Error::Overlap { .. }), "{error}");
+            }
+            some.fill(me as u64 + 1);
+            team.sync().await?;
+            team.sum_reduce(some, some).await?;
+            team.broadcast(some, some, 0).await?;
+            assert!(some.to_vec().iter().all(|&sum| sum == 6));
+            // An active set's root keeps what it has: nobody reads what another writes.
+            team.sync().await?;
+            team.broadcast_to_others(some, next, 0).await?;
             // Beside each other, and each block where it belongs.
+            team.sync().await?;
             words.view().fill(me as u64);
             team.alltoall(all, words.slice(n * len..2 * n * len)).await?;
             let own = words.slice(me * len..(me + 1) * len);

@@ -292,7 +292,7 @@ pub enum Error {
     },
 
     /// Source and destination have bytes in common where others write the one before the other is read (`OpenSHMEM 1.6 §4.2`).
-    #[error("{call}: source and destination overlap, but this collective needs two buffers")]
+    #[error("{call}: source and destination overlap in a way that this collective cannot have")]
     Overlap {
         /// The operation.
         call: &'static str,

@@ -34,7 +34,8 @@ macro_rules! reductions {
                          slice. Collective (`OpenSHMEM 1.6 §9.10.9`).")]
         ///
         /// # Errors
-        /// [`Error::LengthMismatch`], at once; [`Error::CollectiveMismatch`] if PEs differ in length, type or call, or one of them has refused it;
+        /// [`Error::LengthMismatch`], at once, and [`Error::Overlap`] if `dest` and `source` overlap and are not the same;
+        /// [`Error::CollectiveMismatch`] if PEs differ in length, type or call, or one of them has refused it;
         /// [`Error::ForeignMemory`], and those of [`sync`](Self::sync).
         ///
         /// ```
@@ -183,6 +184,7 @@ impl Team {
     ) -> Collective<'a> {
         let call = Operands::new(self.core(), "broadcast", dest, source);
         let checked = call.equal().and_then(|()| match root < self.n_pes() {
+            true if to_root => call.disjoint_or_same(),
             true => Ok(()),
             false => Err(Error::PeOutOfRange { call: "broadcast", pe: root, n_pes: self.n_pes() }),
         });
@@ -444,7 +446,7 @@ impl Team {
         source: SymView<'a, T>,
     ) -> Collective<'a> {
         let call = Operands::new(self.core(), reduce_name(kernel.op()), dest, source);
-        if let Err(error) = call.equal() {
+        if let Err(error) = call.equal().and_then(|()| call.disjoint_or_same()) {
             let name = reduce_name(kernel.op());
             if let Some(reduced) = self.reduced_on_devices(kernel, name, [dest, source]) {
                 return reduced;
@@ -493,7 +495,7 @@ impl Team {
         let inclusive = call == Call::SumInscan;
         let name = if inclusive { "sum_inscan" } else { "sum_exscan" };
         let operands = Operands::new(self.core(), name, dest, source);
-        if let Err(error) = operands.equal() {
+        if let Err(error) = operands.equal().and_then(|()| operands.disjoint_or_same()) {
             return self.staged(error, name, [dest, source], Written::All, |dest, source| {
                 self.scan(call, kernel, dest, source)
             });

@@ -98,6 +98,12 @@ impl<'a> Operands<'a> {
         }
     }
 
+    /// The same, unless they are the same.
+    #[inline(always)]
+    pub(crate) fn disjoint_or_same(&self) -> Result<()> {
+        if self.dest == self.source { Ok(()) } else { self.disjoint() }
+    }
+
     /// The same, unless the source is this PE's block of the destination.
     #[inline(always)]
     pub(crate) fn disjoint_but_own(&self) -> Result<()> {

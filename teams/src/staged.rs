@@ -167,6 +167,10 @@ impl Team {
         {
             return None;
         }
+        let spans = [dest, source].map(Span::of);
+        if spans[0] != spans[1] && spans[0].overlaps(spans[1]) {
+            return None;
+        }
         let device = self.check_device(call, dest, source).ok()?;
         let (fold, number) = numbers(kernel)?;
         let blocks: Option<Vec<usize>> = group.team().iter().map(|member| pe.near_block(member)).collect();
