@@ -15,7 +15,10 @@ use common::{Job, Random, cpu_time, has_ucx, is_pending, kill, on_one_host, soon
 use mismatch::differ;
 use model::{Arena, FORCED, Made, Way, forced_variables, teams};
 use oxshmem::{Error, Result, prelude::*};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::{
+    process::getppid,
+    thread::{CpuSet, sched_getaffinity, sched_setaffinity},
+};
 
 /// `n` PEs bound in turn to two processors. None, with the reason, where there are not so many.
 fn bound(test: &'static str, n: usize) -> Option<Job> {
@@ -201,6 +204,26 @@ fn who_moves_to_another_processor_is_still_counted() {
         sequence(world.clone(), 12, 5).await?;
         sched_setaffinity(None, &homes).expect("its own");
         sequence(world, 13, 3).await
+    });
+}
+
+#[test]
+fn if_one_pe_is_not_bound_there_are_no_crews() {
+    let _limit = time_limit(60);
+    if !on_one_host("what leaders send each other is counted too") {
+        return;
+    }
+    let Some(job) = bound(test_name!(), 4) else { return };
+    // This comes before init in the PEs of the job, one of which may go wherever its launcher may.
+    if std::env::vars().any(|(_, job)| job.contains("pe=1,")) {
+        let both = sched_getaffinity(getppid()).expect("the processors of the launcher");
+        sched_setaffinity(None, &both).expect("more processors than its own");
+    }
+    job.run(|world| async move {
+        let team = world.team().split_strided(0, 1, 4).await?.expect("all are in it");
+        let sent = messages(&world, &team, 50, || async { team.sync().await }).await?;
+        assert_eq!(sent, 50 * 4 * 3, "everybody tells everybody");
+        sequence(world, 14, 5).await
     });
 }
 
