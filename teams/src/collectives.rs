@@ -153,7 +153,7 @@ impl Team {
     /// (`OpenSHMEM 1.6 §9.10.7`). Collective.
     ///
     /// # Errors
-    /// Those of `broadcast`.
+    /// Those of `broadcast`, but [`Error::Overlap`]: nobody reads what another writes.
     ///
     /// ```
     /// # use oxshmem::prelude::*;

@@ -16,7 +16,7 @@ use crate::{
     choice::Choices,
     crew::Crew,
     processors::{For, Processors},
-    scratch::{self, SLOTS, TEAM_BYTES},
+    scratch::{self, PAYLOAD_AT, SLOTS, TEAM_BYTES},
     signature::Signature,
     span::{Memory, Span},
     sweep::Sweep,
@@ -647,14 +647,14 @@ impl Group {
         self.wake([(pe, flag.place())].into_iter());
     }
 
-    /// Adds to a flag of a PE that nobody waits for, and returns what it was.
+    /// Adds to a flag of a PE, wakes nobody, and returns what it was.
     #[inline(always)]
     pub(crate) fn fetch_add(&self, flag: Flag, value: u64, pe: usize) -> u64 {
         self.count_message();
         words::word(self.words_of(pe).0, flag.place()).fetch_add(value, Ordering::SeqCst)
     }
 
-    /// Sets a word of a PE that nobody waits for to `value` if it is `expected`, and returns what it was.
+    /// Sets a word of a PE to `value` if it is `expected`, wakes nobody, and returns what it was.
     pub(crate) fn compare_swap(&self, place: usize, expected: u64, value: u64, pe: usize) -> u64 {
         self.count_message();
         let word = words::word(self.words_of(pe).0, place);
@@ -672,11 +672,16 @@ impl Group {
         }
     }
 
-    /// Gets hold of the cache line at `place` of the first PE for the crew, which keeps it until it is written to, whoever runs meanwhile.
+    /// Gets hold of the slot at `place` of the first PE for the crew, as far as `len` bytes of payload reach: the crew keeps it until it is written
+    /// to, whoever runs meanwhile.
     #[inline(always)]
-    pub(crate) fn prepare_in_crew(&self, place: usize) {
+    pub(crate) fn prepare_in_crew(&self, place: usize, len: usize) {
         if self.processors.crew().is_some() {
-            words::prepare(self.words_of(0).0, place);
+            let words = self.words_of(0).0;
+            words::prepare(words, place);
+            if PAYLOAD_AT + len > copy::LINE {
+                words::prepare(words, place + copy::LINE);
+            }
         }
     }
 

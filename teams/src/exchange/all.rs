@@ -9,7 +9,7 @@ use crate::{
     direct::{Called, Said, check_room},
     group::{Flag, Group},
     reduction::Kernel,
-    scratch::{self, INLINE, LINE},
+    scratch::{self, INLINE},
     span::Span,
 };
 
@@ -71,9 +71,9 @@ impl Exchange {
             }
         }
         let is_last = group.arrive(Flag::Gathered)?;
-        let next = self.slot(group, self.number + 1, me);
-        group.prepare_in_crew(next);
-        group.prepare_in_crew(next + LINE / 2);
+        // What is longer than a slot lies elsewhere.
+        let inside = if self.bytes() > INLINE { 0 } else { self.bytes() };
+        group.prepare_in_crew(self.slot(group, self.number + 1, me), inside);
         if !is_last {
             return Ok(Step::Release);
         }

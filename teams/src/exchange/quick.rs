@@ -10,7 +10,7 @@ use crate::{
     choice::Mode,
     group::{Awaited, Flag, Group, NumberWait},
     reduction::Kernel,
-    scratch::{self, INLINE, LINE, PAYLOAD_AT},
+    scratch::{self, INLINE, LINE},
     signature::Signature,
     span::Span,
     words::{self, Slot, Words},
@@ -112,10 +112,7 @@ impl Quick {
         group.memory.copy_to_slot(words::slot(words, place), self.source);
         group.sign(words, place, self.signature);
         let arrived = group.arrive(Flag::Gathered);
-        group.prepare_in_crew(next);
-        if self.source.len() > LINE / 2 - PAYLOAD_AT {
-            group.prepare_in_crew(next + LINE / 2);
-        }
+        group.prepare_in_crew(next, self.source.len());
         match arrived {
             Ok(false) => Begun::Waits(self),
             Ok(true) => Begun::Ended(self, self.scatter(group)),
