@@ -12,17 +12,14 @@ const MARGIN: usize = 128;
 const BYTE: u8 = 0xa5;
 
 fn levels() -> Vec<Level> {
-    let mut levels = vec![Level::Baseline];
     #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("avx2") {
-            levels.push(Level::Avx2);
-        }
-        if Level::detect() == Level::Avx512 {
-            levels.push(Level::Avx512);
-        }
-    }
-    levels
+    let more = [
+        std::arch::is_x86_feature_detected!("avx2").then_some(Level::Avx2),
+        (Level::detect() == Level::Avx512).then_some(Level::Avx512),
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    let more: [Option<Level>; 0] = [];
+    std::iter::once(Level::Baseline).chain(more.into_iter().flatten()).collect()
 }
 
 fn kernels() -> impl Iterator<Item = Kernel> {

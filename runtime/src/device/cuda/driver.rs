@@ -100,14 +100,14 @@ pub(super) fn uuid(device: CUdevice) -> Outcome<[u8; 16]> {
     let mut uuid = sys::CUuuid { bytes: [0; 16] };
     // SAFETY: it stores 16 bytes.
     call!(cuDeviceGetUuid_v2(&mut uuid, device))?;
-    Ok(uuid.bytes.map(|byte| byte as u8))
+    Ok(bytemuck::cast(uuid.bytes))
 }
 
 pub(super) fn name(device: CUdevice) -> Outcome<String> {
     let mut name = [0; 256];
     // SAFETY: it stores a text of at most so many bytes.
     call!(cuDeviceGetName(name.as_mut_ptr(), name.len() as c_int, device))?;
-    let bytes: Vec<u8> = name.iter().map(|&byte| byte as u8).take_while(|&byte| byte != 0).collect();
+    let bytes: Vec<u8> = bytemuck::cast_slice(&name).iter().copied().take_while(|&byte| byte != 0).collect();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -585,7 +585,7 @@ impl Plain {
         let mut handle = CUipcMemHandle { reserved: [0; 64] };
         // SAFETY: it stores 64 bytes; the address is that of an allocation.
         call!(cuIpcGetMemHandle(&mut handle, self.start))?;
-        Ok(handle.reserved.map(|byte| byte as u8))
+        Ok(bytemuck::cast(handle.reserved))
     }
 
     pub(super) fn import(context: &Arc<Context>, handle: Handle) -> Outcome<Self> {

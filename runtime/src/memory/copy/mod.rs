@@ -255,7 +255,7 @@ pub unsafe fn copy_inline(dst: *mut u8, src: *const u8, len: usize, limit: Limit
             #[cfg(target_arch = "x86_64")]
             _ => copy_wide(dst, src, len),
             #[cfg(not(target_arch = "x86_64"))]
-            _ => unreachable!("the limit is less"),
+            _ => unreachable!("the limit is {}", limit.bytes()),
         }
     }
 }
