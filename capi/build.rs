@@ -1,12 +1,22 @@
 //! Has the linker export the weak names beside those that rustc knows of, and begin every routine at a cache line: those that
 //! are some twenty instructions take up to a third longer elsewhere, and where they came to lie would change with every build.
 
-use std::{env, fs, path::Path};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 /// Names that do not begin with `shmem`.
 const OLD: [&str; 7] = ["start_pes", "_my_pe", "_num_pes", "shmalloc", "shmemalign", "shrealloc", "shfree"];
 
 fn main() {
+    // GNU's linker takes no list of names beside rustc's own. LLVM's does, which rustc uses itself on x86-64, and has with it
+    // elsewhere too; if not, the compiler looks for one that is installed.
+    if let Some(folder) = linker_of_rustc() {
+        println!("cargo::rustc-cdylib-link-arg=-B{}", folder.display());
+    }
+    println!("cargo::rustc-cdylib-link-arg=-fuse-ld=lld");
     let exports = format!("{{ global: shmem_*; shmemx_*; {}; }};\n", OLD.join("; "));
     println!("cargo::rustc-cdylib-link-arg=-Wl,--version-script={}", write("exports.map", &exports));
     // A routine is in a section that has its name.
@@ -16,6 +26,14 @@ fn main() {
     // `dlclose` leaves it: what is to be called at `fork` and at the end of a thread and of the program is in it.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     println!("cargo::rerun-if-changed=build.rs");
+}
+
+/// The folder in which compilers find the linker that came with rustc.
+fn linker_of_rustc() -> Option<PathBuf> {
+    let output = Command::new(env::var_os("RUSTC")?).args(["--print", "sysroot"]).output().ok()?;
+    let sysroot = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
+    let folder = sysroot.join("lib/rustlib").join(env::var_os("HOST")?).join("bin/gcc-ld");
+    folder.is_dir().then_some(folder)
 }
 
 /// Writes a file for the linker, and tells where it is.

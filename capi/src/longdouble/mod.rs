@@ -1,97 +1,24 @@
 //! `shmem_longdouble_p` and `shmem_longdouble_g`.
 //!
-//! C passes a `long double` on the stack and returns it in a register of the floating-point unit. Rust has no type for
-//! that, so these functions are assembly that goes on with a pointer.
+//! How C passes a `long double` is the processor's own matter, and Rust has no type for it: each has a module that takes it from where C leaves
+//! it, and leaves it where C looks for it.
 
-#[cfg(not(target_arch = "x86_64"))]
-compile_error!("how C passes a long double is known for x86-64 only");
+#[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
+mod passed;
 
-use std::{arch::naked_asm, ffi::c_int};
+use std::ffi::c_int;
 
 use oxshmem::LongDouble;
 
-use crate::{
-    call::{Call, CtxHandle},
-    export::weak_alias,
-};
+use crate::call::Call;
 
-fn p(call: Call, dest: *mut LongDouble, pe: c_int, value: *const LongDouble) {
+fn p(call: Call, dest: *mut LongDouble, pe: c_int, value: LongDouble) {
     let to = call.word("dest", dest.cast_const());
-    // SAFETY: the value that C has passed.
-    let value = unsafe { value.read() };
     call.wait_on(pe, call.context.p(to, value, pe as usize));
 }
 
-fn g(call: Call, source: *const LongDouble, pe: c_int, value: *mut LongDouble) {
+fn g(call: Call, source: *const LongDouble, pe: c_int) -> LongDouble {
     let from = call.word("source", source);
-    let fetched = call.wait_on(pe, call.context.g(from, pe as usize));
-    // SAFETY: room in the frame below.
-    unsafe { value.write(fetched) };
+    call.wait_on(pe, call.context.g(from, pe as usize))
 }
-
-extern "C" fn p_default(dest: *mut LongDouble, pe: c_int, value: *const LongDouble) {
-    p(Call::new("shmem_longdouble_p"), dest, pe, value);
-}
-
-extern "C" fn p_ctx(ctx: CtxHandle, dest: *mut LongDouble, pe: c_int, value: *const LongDouble) {
-    p(Call::on("shmem_ctx_longdouble_p", ctx), dest, pe, value);
-}
-
-extern "C" fn g_default(source: *const LongDouble, pe: c_int, value: *mut LongDouble) {
-    g(Call::new("shmem_longdouble_g"), source, pe, value);
-}
-
-extern "C" fn g_ctx(ctx: CtxHandle, source: *const LongDouble, pe: c_int, value: *mut LongDouble) {
-    g(Call::on("shmem_ctx_longdouble_g", ctx), source, pe, value);
-}
-
-/// Goes on with the address of the value, which is above the return address, in the next free register.
-macro_rules! export_p {
-    ($name:literal, $register:literal, $then:ident) => {
-        const _: () = {
-            #[unsafe(naked)]
-            #[unsafe(export_name = concat!("p", $name))]
-            extern "C" fn routine() {
-                naked_asm!(
-                    ".cfi_startproc",
-                    concat!("lea ", $register, ", [rsp + 8]"),
-                    "jmp {then}",
-                    ".cfi_endproc",
-                    then = sym $then
-                )
-            }
-        };
-        weak_alias!($name);
-    };
-}
-
-/// Calls with the address of room for the value in the next free register, and returns what is there.
-macro_rules! export_g {
-    ($name:literal, $register:literal, $then:ident) => {
-        const _: () = {
-            #[unsafe(naked)]
-            #[unsafe(export_name = concat!("p", $name))]
-            extern "C" fn routine() {
-                naked_asm!(
-                    ".cfi_startproc",
-                    "sub rsp, 24",
-                    ".cfi_adjust_cfa_offset 24",
-                    concat!("mov ", $register, ", rsp"),
-                    "call {then}",
-                    "fld tbyte ptr [rsp]",
-                    "add rsp, 24",
-                    ".cfi_adjust_cfa_offset -24",
-                    "ret",
-                    ".cfi_endproc",
-                    then = sym $then
-                )
-            }
-        };
-        weak_alias!($name);
-    };
-}
-
-export_p!("shmem_longdouble_p", "rdx", p_default);
-export_p!("shmem_ctx_longdouble_p", "rcx", p_ctx);
-export_g!("shmem_longdouble_g", "rdx", g_default);
-export_g!("shmem_ctx_longdouble_g", "rcx", g_ctx);
