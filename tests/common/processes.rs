@@ -22,7 +22,7 @@ use std::{
 
 use oxshmem::{Result, World};
 
-use super::watchdog::{child_ended, child_started};
+use super::watchdog::{child_ended, child_started, stretched};
 
 /// Tells a process which test's body it is to run.
 const BODY: &str = "OXSHMEM_TEST_BODY";
@@ -30,8 +30,8 @@ const BODY: &str = "OXSHMEM_TEST_BODY";
 const BIND: &str = "OXSHMEM_TEST_BIND";
 /// Tells it in which runtime.
 const RUNTIME: &str = "OXSHMEM_TEST_RUNTIME";
-/// How long one job may take.
-const LIMIT: Duration = Duration::from_secs(60);
+/// How many seconds one job may take.
+const LIMIT: u64 = 60;
 
 /// What the body of a process PE runs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,7 +273,7 @@ impl Running {
     /// Waits for the end, and checks that no process is left.
     #[track_caller]
     pub(crate) fn end(mut self) -> Ended {
-        let deadline = Instant::now() + LIMIT;
+        let deadline = Instant::now() + stretched(LIMIT);
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("our child") {
                 break status;
@@ -283,7 +283,7 @@ impl Running {
                 let _ = self.child.kill();
                 let text = self.outputs.drain(..).filter_map(|output| output.join().ok());
                 panic!(
-                    "the job did not end within {LIMIT:?}; its processes' threads: {left:#?}\n{}",
+                    "the job did not end within {LIMIT} s; its processes' threads: {left:#?}\n{}",
                     text.collect::<String>()
                 );
             }

@@ -18,6 +18,13 @@ static CHILDREN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 #[must_use]
 pub(crate) struct TimeLimit(Option<mpsc::Sender<()>>);
 
+/// How much longer than so many seconds whatever has a limit may take: as many times as `OXSHMEM_TEST_SLOWER` says, where a test runs on
+/// a processor that is only played.
+pub(crate) fn stretched(seconds: u64) -> Duration {
+    let factor = std::env::var("OXSHMEM_TEST_SLOWER").ok().and_then(|factor| factor.parse().ok());
+    Duration::from_secs(seconds) * factor.unwrap_or(1)
+}
+
 /// Gives the calling test so many seconds. When they are over, what all PEs and threads were doing is
 /// printed, children are killed, and the process ends: nothing less stops a thread that hangs.
 pub(crate) fn time_limit(seconds: u64) -> TimeLimit {
@@ -26,8 +33,9 @@ pub(crate) fn time_limit(seconds: u64) -> TimeLimit {
     thread::Builder::new()
         .name("time-limit".into())
         .spawn(move || {
-            if ended.recv_timeout(Duration::from_secs(seconds)) == Err(mpsc::RecvTimeoutError::Timeout) {
-                expire(&test, seconds);
+            let limit = stretched(seconds);
+            if ended.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
+                expire(&test, limit);
             }
         })
         .expect("a thread");
@@ -47,8 +55,8 @@ pub(crate) fn child_ended(pid: u32) {
     lock(&CHILDREN).retain(|&child| child != pid);
 }
 
-fn expire(test: &str, seconds: u64) {
-    let mut text = format!("\n{test} is not over after {seconds} s.\n");
+fn expire(test: &str, limit: Duration) {
+    let mut text = format!("\n{test} is not over after {} s.\n", limit.as_secs());
     for (pe, what) in &*lock(&DOING) {
         text += &format!("  PE {pe}, in whichever test said so last: {what}\n");
     }

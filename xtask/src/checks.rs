@@ -80,7 +80,7 @@ pub(crate) fn sanitize() -> Outcome {
 }
 
 /// The compiler's name for this machine.
-fn host() -> Result<String, Failure> {
+pub(crate) fn host() -> Result<String, Failure> {
     let output = Job::new("rustc", ["-vV"]).output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));

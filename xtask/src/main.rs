@@ -6,6 +6,7 @@
 //! | [`programs`] | the demo, the examples |
 //! | [`install`] | the installation, and the check that it works wherever it is |
 //! | [`checks`] | miri, loom, AddressSanitizer, several simulated hosts, and many repetitions |
+//! | [`aarch64`] | clippy and tests for the other processor |
 //! | [`compare`] | our collectives beside Open MPI's |
 //! | [`scale`] | collectives on many hosts, simulated |
 //! | [`gpu`] | what runs on devices: the program that verifies them, and the kernels |
@@ -15,6 +16,7 @@
 //! | [`debian`] | packages that other commands need |
 //! | [`run`] | commands with time limits, and steps with verdicts |
 
+mod aarch64;
 mod bindings;
 mod book;
 mod checks;
@@ -79,6 +81,12 @@ enum Task {
     },
     /// Runs the unit tests and the tests in a LocalCluster under AddressSanitizer
     Sanitize,
+    /// Runs the tests as programs for aarch64, in qemu, which it installs on Debian
+    Aarch64 {
+        /// Arguments of `cargo test`, to run only some of them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        chosen: Vec<String>,
+    },
     /// Measures collectives and the C library beside Open MPI's, which it installs on Debian, and writes the chapters
     /// about them
     Compare {
@@ -146,6 +154,7 @@ fn main() -> ExitCode {
         Task::Hosts => checks::hosts(true),
         Task::SoakCollectives { count } => checks::soak_collectives(count),
         Task::Sanitize => checks::sanitize(),
+        Task::Aarch64 { chosen } => aarch64::test(&chosen),
         Task::Compare { quick, pes, only } => compare::compare(quick, &pes, only),
         Task::Scale { reuse } => scale::scale(reuse),
         Task::GpuVerify { emulated, quick } => gpu::verify(emulated, quick),

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    book, checks, debian, gpu, headers, install, programs,
+    aarch64, book, checks, debian, gpu, headers, install, programs,
     run::{Failure, Job, Outcome, Step, Verdict, steps, target_dir},
 };
 
@@ -15,6 +15,7 @@ const STEPS: &[Step] = &[
     ("tools", tools),
     ("format", || done(Job::cargo("fmt --all --check").run())),
     ("clippy", || done(Job::cargo("clippy --workspace --all-targets -- -D warnings").run())),
+    ("aarch64", aarch64::clippy),
     ("doc", doc),
     ("build", || done(Job::cargo("build --workspace --lib --bins --examples").run())),
     ("test", test),

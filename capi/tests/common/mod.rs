@@ -18,6 +18,8 @@ pub(crate) const PES: [usize; 5] = [1, 2, 3, 4, 7];
 
 /// How long a compiler or a job may take.
 const LIMIT: Duration = Duration::from_secs(100);
+/// By what that is multiplied, if it is set.
+const SLOWER: &str = "OXSHMEM_TEST_SLOWER";
 
 /// Has MPI programs share no memory with MPI: that stays behind in files when a job is ended.
 const BTL: (&str, &str) = ("OMPI_MCA_btl", "self,tcp");
@@ -255,11 +257,13 @@ impl Ended {
         };
         let stdout = read(Box::new(child.stdout.take().expect("it is piped")));
         let stderr = read(Box::new(child.stderr.take().expect("it is piped")));
+        let slower = env::var(SLOWER).ok().and_then(|factor| factor.parse().ok());
+        let limit = LIMIT * slower.unwrap_or(1);
         let start = Instant::now();
         let status = loop {
             match child.try_wait().expect("a child can be waited for") {
                 Some(status) => break status.code(),
-                None if start.elapsed() > LIMIT => {
+                None if start.elapsed() > limit => {
                     child.kill().expect("a child can be killed");
                     child.wait().expect("a child can be waited for");
                     break None;
