@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{Job, PeRuntime, cpu_time, kill, on_one_host, test_name, time_limit, turns};
+use common::{Job, PeRuntime, cpu_time, is_played, kill, on_one_host, test_name, time_limit, turns};
 use oxshmem::{Result, World, prelude::*};
 use oxshmem_runtime::{
     Pe,
@@ -238,6 +238,9 @@ fn a_pe_that_waits_uses_no_processor_time_to_notice() {
     let (time, turns) = used.unwrap_or_else(|| panic!("{ended:?}"));
     let (time, turns): (u64, u64) = (time.parse().unwrap(), turns.parse().unwrap());
     assert!(time < 60_000, "{time} us of processor time in 3.5 s");
+    if is_played("how often a thread sleeps") {
+        return;
+    }
     // One at its start, one when the timeout is over, and then one each timeout; each may be preceded by another.
     assert!((1..=10).contains(&turns), "the watchdog has slept {turns} times in 3.5 s");
 }

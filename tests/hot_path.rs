@@ -9,7 +9,7 @@ use std::{
     task::Poll,
 };
 
-use common::{Job, cluster, on_one_host, poll_once, settings, test_name, time_limit};
+use common::{Job, cluster, is_played, on_one_host, poll_once, settings, test_name, time_limit};
 use oxshmem::{Context, Result, Shared, Signal, prelude::*};
 
 struct Counting;
@@ -209,6 +209,9 @@ fn a_hundred_thousand_operations_make_no_system_call() {
         return;
     }
     assert_eq!(ended.status, 0, "{ended:?}");
+    if is_played("which system calls there are") {
+        return;
+    }
     let between: Vec<&str> = calls
         .lines()
         .skip_while(|line| !line.contains("close(-1001)"))

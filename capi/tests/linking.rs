@@ -7,7 +7,7 @@ mod library;
 
 use std::{fs, process::Command};
 
-use common::{Ended, Linker, Program, possible, programs};
+use common::{Ended, Linker, Program, is_played, possible, programs};
 use library::archive;
 
 /// Whether the system can link like this. Says so if it cannot.
@@ -110,6 +110,9 @@ fn a_program_that_is_static_as_a_whole_is_told_that_it_cannot_reach_other_hosts(
 
 #[test]
 fn a_large_bss_takes_neither_memory_nor_time() {
+    if is_played("the memory that a process has") {
+        return;
+    }
     let program = Program::new("large.c");
     for n in [1, 2] {
         program.run(n).passed(n);

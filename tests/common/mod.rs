@@ -21,7 +21,7 @@ pub(crate) use processes::{
     Ended, Job, Launcher, PeRuntime, Running, assert_nothing_left, cpu_time, has_ucx, is_alive, kill,
     shared_names, turns,
 };
-pub(crate) use watchdog::{TimeLimit, child_ended, child_started, doing, time_limit};
+pub(crate) use watchdog::{TimeLimit, child_ended, child_started, doing, is_played, stretched, time_limit};
 
 /// How many PEs the tests run with: 1, 2, 3, 4 and 7, or what `OXSHMEM_TEST_PES` lists (`"2,16"`).
 pub(crate) fn pe_counts() -> Vec<usize> {

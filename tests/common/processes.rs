@@ -304,8 +304,13 @@ impl Running {
     pub(crate) fn pes(&self, n: usize) -> Vec<u32> {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
-            let exe = fs::read_link("/proc/self/exe").ok();
-            let is_pe = |pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).ok() == exe;
+            // Not by `self`, of which qemu says what it runs: of other processes it says that they are qemu, as of the launcher's.
+            let exe_of = |process: &str| fs::read_link(format!("/proc/{process}/exe")).ok();
+            let exe = exe_of("thread-self");
+            let is_launcher_alike = exe_of(&self.child.id().to_string()) == exe;
+            let is_pe = |pid: &u32| {
+                exe_of(&pid.to_string()) == exe && (!is_launcher_alike || environment(*pid).contains(",pe="))
+            };
             let pes: Vec<_> = self.left().into_iter().filter(is_pe).collect();
             if pes.len() == n {
                 return pes;
@@ -318,10 +323,7 @@ impl Running {
     /// The process of a PE that `oshrun` has started, once it is there.
     pub(crate) fn pe(&self, pe: usize) -> u32 {
         let (deadline, mine) = (Instant::now() + Duration::from_secs(20), format!(",pe={pe},"));
-        let is_it = |pid: &u32| {
-            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            String::from_utf8_lossy(&environment).contains(&mine)
-        };
+        let is_it = |pid: &u32| environment(*pid).contains(&mine);
         loop {
             if let Some(pid) = self.left().into_iter().find(is_it) {
                 return pid;
@@ -352,6 +354,11 @@ impl Running {
         }
         assert_eq!(self.left(), Vec::<u32>::new(), "processes are left");
     }
+}
+
+/// What a process was started with, as one text.
+fn environment(pid: u32) -> String {
+    String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()).into_owned()
 }
 
 impl Drop for Running {

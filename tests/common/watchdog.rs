@@ -25,6 +25,15 @@ pub(crate) fn stretched(seconds: u64) -> Duration {
     Duration::from_secs(seconds) * factor.unwrap_or(1)
 }
 
+/// Whether this test runs on a processor that is only played: what that does beside is not the library's. Then says that this is not tested.
+pub(crate) fn is_played(what: &str) -> bool {
+    let is_played = stretched(1) > Duration::from_secs(1);
+    if is_played {
+        eprintln!("not tested: {what}, as the processor is only played");
+    }
+    is_played
+}
+
 /// Gives the calling test so many seconds. When they are over, what all PEs and threads were doing is
 /// printed, children are killed, and the process ends: nothing less stops a thread that hangs.
 pub(crate) fn time_limit(seconds: u64) -> TimeLimit {

@@ -18,11 +18,25 @@ pub(crate) const PES: [usize; 5] = [1, 2, 3, 4, 7];
 
 /// How long a compiler or a job may take.
 const LIMIT: Duration = Duration::from_secs(100);
-/// By what that is multiplied, if it is set.
+/// By what that is multiplied, if it is set: where the processor that programs are for is only played.
 const SLOWER: &str = "OXSHMEM_TEST_SLOWER";
 
 /// Has MPI programs share no memory with MPI: that stays behind in files when a job is ended.
 const BTL: (&str, &str) = ("OMPI_MCA_btl", "self,tcp");
+
+fn slower() -> u32 {
+    env::var(SLOWER).ok().and_then(|factor| factor.parse().ok()).unwrap_or(1)
+}
+
+/// Whether programs run on a processor that is only played, for which there are no other libraries and tools, and whose memory is seen with
+/// that of its player. Then says that this is skipped.
+pub(crate) fn is_played(what: &str) -> bool {
+    let is_played = slower() > 1;
+    if is_played {
+        println!("skipped: {what}, as the processor is only played");
+    }
+    is_played
+}
 
 /// Linkers that programs are linked with, by the names that `-fuse-ld` knows.
 const LINKERS: [&str; 4] = ["bfd", "gold", "lld", "mold"];
@@ -162,6 +176,9 @@ impl Program {
 
     /// The same for a program that needs MPI too. `None`, which it says, if there is no MPI that speaks PMIx.
     pub(crate) fn with_mpi(source: &str, options: &[&str]) -> Option<Self> {
+        if is_played("MPI") {
+            return None;
+        }
         let Some(show) = output("mpicc", &["-show"]).filter(|_| mpirun_is("Open MPI")) else {
             println!("{source} does not run: Open MPI is missing (Debian: openmpi-bin and libopenmpi-dev)");
             return None;
@@ -257,8 +274,7 @@ impl Ended {
         };
         let stdout = read(Box::new(child.stdout.take().expect("it is piped")));
         let stderr = read(Box::new(child.stderr.take().expect("it is piped")));
-        let slower = env::var(SLOWER).ok().and_then(|factor| factor.parse().ok());
-        let limit = LIMIT * slower.unwrap_or(1);
+        let limit = LIMIT * slower();
         let start = Instant::now();
         let status = loop {
             match child.try_wait().expect("a child can be waited for") {

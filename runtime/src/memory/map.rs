@@ -404,6 +404,10 @@ mod tests {
 
     #[test]
     fn terabytes_are_reserved_without_touching_them() {
+        if std::env::var_os("OXSHMEM_TEST_SLOWER").is_some() {
+            println!("skipped: who plays a processor keeps books of each page");
+            return;
+        }
         let map = HostMap::new(4, 1 << 40).unwrap();
         // SAFETY: the last byte of the last block is inside the map.
         unsafe { copy_byte(map.base().add((4 << 40) - 1), 1) };
