@@ -164,6 +164,10 @@ async fn come_and_go(world: World) -> Result<()> {
             private.push(private_kib());
         }
     }
+    if std::env::var_os("OXSHMEM_SANITIZED").is_some() {
+        eprintln!("not tested: the sanitizer keeps books, so that {private:?} KiB say nothing");
+        return Ok(());
+    }
     // A quarter of a KiB for each team, or where eight PEs share the process 32 bytes for each team of each.
     let is_more = private[4] > private[0] + 1024;
     assert!(!is_more, "after each thousand teams the process of PE {} has {private:?} KiB", world.my_pe());

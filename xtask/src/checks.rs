@@ -1,6 +1,6 @@
 //! Checks that need another build than the tests: loom, miri and AddressSanitizer; several hosts; and many repetitions.
 
-use std::time::Instant;
+use std::{path::PathBuf, time::Instant};
 
 use crate::{
     debian,
@@ -50,31 +50,46 @@ pub(crate) fn miri() -> Outcome {
     Ok(Verdict::Passed)
 }
 
-/// Unit tests and the tests of the facade, whose PEs are tasks of one process, under AddressSanitizer. It needs
-/// an option that stable compilers hide. Leaks are not looked for, since tests forget futures on purpose.
-pub(crate) fn sanitize() -> Outcome {
+/// Unit tests and the tests of the facade, whose PEs are tasks of one process, under AddressSanitizer, which needs an option that stable
+/// compilers hide; or under ThreadSanitizer, which needs a standard library that is built with it. Leaks are not looked for,
+/// since tests forget futures on purpose.
+pub(crate) fn sanitize(threads: bool) -> Outcome {
     Job::cargo("build --workspace --bins --examples").run()?;
-    let host = host()?;
-    let line =
-        format!("test --target {host} --package oxshmem --package oxshmem-ops --package oxshmem-teams");
-    Job::cargo(&line)
-        .args([
-            "--package",
-            "oxshmem-runtime",
-            "--package",
-            "oxshmem-spaces",
-            "--lib",
-            "--tests",
-            "--no-fail-fast",
-        ])
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("RUSTFLAGS", "-Zsanitizer=address -Cforce-frame-pointers=yes")
-        .env("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=1")
-        // Freed memory is kept for a while: tests that look at how much is used leave that out.
-        .env("OXSHMEM_SANITIZED", "1")
-        .env("OXSHMEM_BIN_DIR", target_dir()?.join("debug"))
-        .env("CARGO_TARGET_DIR", target_dir()?.join("asan"))
-        .limit(1800)
+    let (host, target) = (host()?, target_dir()?);
+    let packages = ["oxshmem", "oxshmem-ops", "oxshmem-teams", "oxshmem-runtime", "oxshmem-spaces"];
+    let test = |job: Job| {
+        job.args(["test", "--target", &host, "--lib", "--tests", "--no-fail-fast"])
+            .args(packages.iter().flat_map(|package| ["--package", package]))
+            // Freed memory is kept for a while, and books are kept of all: tests that look at how much is used leave that out.
+            .env("OXSHMEM_SANITIZED", "1")
+            .env("OXSHMEM_BIN_DIR", target.join("debug"))
+    };
+    if !threads {
+        test(Job::cargo(""))
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env("RUSTFLAGS", "-Zsanitizer=address -Cforce-frame-pointers=yes")
+            .env("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=1")
+            .env("CARGO_TARGET_DIR", target.join("asan"))
+            .limit(1800)
+            .run()?;
+        return Ok(Verdict::Passed);
+    }
+    let nightly = || Job::new("cargo", ["+nightly"]).without_cargo_env();
+    let source = Job::new("rustc", ["+nightly", "--print", "sysroot"]).without_cargo_env().output();
+    let source = source.is_ok_and(|output| {
+        let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        PathBuf::from(sysroot).join("lib/rustlib/src/rust/library").is_dir()
+    });
+    if !source {
+        let why = "no toolchain named nightly has std's source: rustup toolchain install nightly -c rust-src";
+        return Ok(Verdict::Skipped(why.into()));
+    }
+    test(nightly())
+        .args(["-Zbuild-std"])
+        .env("RUSTFLAGS", "-Zsanitizer=thread")
+        .env("CARGO_TARGET_DIR", target.join("tsan"))
+        .env("OXSHMEM_TEST_SLOWER", "10")
+        .limit(5400)
         .run()?;
     Ok(Verdict::Passed)
 }

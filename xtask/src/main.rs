@@ -80,7 +80,11 @@ enum Task {
         count: usize,
     },
     /// Runs the unit tests and the tests in a LocalCluster under AddressSanitizer
-    Sanitize,
+    Sanitize {
+        /// Under ThreadSanitizer instead, with a nightly compiler
+        #[arg(long)]
+        threads: bool,
+    },
     /// Runs the tests as programs for aarch64, in qemu, which it installs on Debian
     Aarch64 {
         /// Arguments of `cargo test`, to run only some of them
@@ -153,7 +157,7 @@ fn main() -> ExitCode {
         Task::Soak { times, pes } => checks::soak(times, pes),
         Task::Hosts => checks::hosts(true),
         Task::SoakCollectives { count } => checks::soak_collectives(count),
-        Task::Sanitize => checks::sanitize(),
+        Task::Sanitize { threads } => checks::sanitize(threads),
         Task::Aarch64 { chosen } => aarch64::test(&chosen),
         Task::Compare { quick, pes, only } => compare::compare(quick, &pes, only),
         Task::Scale { reuse } => scale::scale(reuse),
