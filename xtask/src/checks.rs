@@ -1,6 +1,6 @@
 //! Checks that need another build than the tests: loom, miri and AddressSanitizer; several hosts; and many repetitions.
 
-use std::{path::PathBuf, time::Instant};
+use std::{env, path::PathBuf, time::Instant};
 
 use crate::{
     debian,
@@ -91,6 +91,10 @@ pub(crate) fn sanitize(threads: bool) -> Outcome {
         .env("OXSHMEM_TEST_SLOWER", "10")
         // UCX writes over the beginnings of functions that the sanitizer has put its own in front of.
         .env("UCX_MEM_EVENTS", "n")
+        .env(
+            "TSAN_OPTIONS",
+            format!("suppressions={}", env::current_dir()?.join("xtask/tsan.supp").display()),
+        )
         .limit(5400)
         .run()?;
     Ok(Verdict::Passed)
