@@ -273,7 +273,8 @@ impl Running {
     /// Waits for the end, and checks that no process is left.
     #[track_caller]
     pub(crate) fn end(mut self) -> Ended {
-        let deadline = Instant::now() + stretched(LIMIT);
+        let limit = stretched(LIMIT);
+        let deadline = Instant::now() + limit;
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("our child") {
                 break status;
@@ -283,7 +284,7 @@ impl Running {
                 let _ = self.child.kill();
                 let text = self.outputs.drain(..).filter_map(|output| output.join().ok());
                 panic!(
-                    "the job did not end within {LIMIT} s; its processes' threads: {left:#?}\n{}",
+                    "the job did not end within {limit:?}; its processes' threads: {left:#?}\n{}",
                     text.collect::<String>()
                 );
             }

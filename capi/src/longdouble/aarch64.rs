@@ -1,6 +1,6 @@
 //! In a vector register, both ways: as such a vector is passed.
 
-#![allow(
+#![expect(
     improper_ctypes_definitions,
     reason = "the procedure call standard passes both alike, in the next free vector register"
 )]
@@ -17,6 +17,6 @@ with_ctx!("longdouble_p", (dest: *mut LongDouble, value: uint8x16_t, pe: c_int),
     p(call, dest, pe, unsafe { std::mem::transmute::<uint8x16_t, LongDouble>(value) });
 });
 with_ctx!("longdouble_g", (source: *const LongDouble, pe: c_int) -> uint8x16_t, |call, source, pe| {
-    // SAFETY: as above.
+    // SAFETY: any 16 bytes are a vector.
     unsafe { std::mem::transmute::<LongDouble, uint8x16_t>(g(call, source, pe)) }
 });

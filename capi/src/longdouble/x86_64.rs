@@ -32,49 +32,44 @@ extern "C" fn g_ctx(ctx: CtxHandle, source: *const LongDouble, pe: c_int, value:
     unsafe { value.write(fetched) };
 }
 
-/// Goes on with the address of the value, which is above the return address, in the next free register.
-macro_rules! export_p {
-    ($name:literal, $register:literal, $then:ident) => {
+/// Defines the C function `$name`, with its profiling twin: what `$line`s do before, with or after `$then`.
+macro_rules! export {
+    ($name:literal, $then:ident, $($line:expr),+) => {
         const _: () = {
+            // SAFETY: C calls it with the arguments of the routine that has this name. The lines leave the stack, and the registers that a callee
+            // keeps, as they were; the name is this routine's alone.
             #[unsafe(naked)]
             #[unsafe(export_name = concat!("p", $name))]
             extern "C" fn routine() {
-                naked_asm!(
-                    ".cfi_startproc",
-                    concat!("lea ", $register, ", [rsp + 8]"),
-                    "jmp {then}",
-                    ".cfi_endproc",
-                    then = sym $then
-                )
+                naked_asm!(".cfi_startproc", $($line),+, ".cfi_endproc", then = sym $then)
             }
         };
         weak_alias!($name);
     };
 }
 
+/// Goes on with the address of the value, which is above the return address, in the next free register.
+macro_rules! export_p {
+    ($name:literal, $register:literal, $then:ident) => {
+        export!($name, $then, concat!("lea ", $register, ", [rsp + 8]"), "jmp {then}");
+    };
+}
+
 /// Calls with the address of room for the value in the next free register, and returns what is there.
 macro_rules! export_g {
     ($name:literal, $register:literal, $then:ident) => {
-        const _: () = {
-            #[unsafe(naked)]
-            #[unsafe(export_name = concat!("p", $name))]
-            extern "C" fn routine() {
-                naked_asm!(
-                    ".cfi_startproc",
-                    "sub rsp, 24",
-                    ".cfi_adjust_cfa_offset 24",
-                    concat!("mov ", $register, ", rsp"),
-                    "call {then}",
-                    "fld tbyte ptr [rsp]",
-                    "add rsp, 24",
-                    ".cfi_adjust_cfa_offset -24",
-                    "ret",
-                    ".cfi_endproc",
-                    then = sym $then
-                )
-            }
-        };
-        weak_alias!($name);
+        export!(
+            $name,
+            $then,
+            "sub rsp, 24",
+            ".cfi_adjust_cfa_offset 24",
+            concat!("mov ", $register, ", rsp"),
+            "call {then}",
+            "fld tbyte ptr [rsp]",
+            "add rsp, 24",
+            ".cfi_adjust_cfa_offset -24",
+            "ret"
+        );
     };
 }
 

@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn terabytes_are_reserved_without_touching_them() {
-        if std::env::var_os("OXSHMEM_TEST_SLOWER").is_some() {
+        if std::env::var_os("OXSHMEM_TEST_PLAYED").is_some() {
             println!("skipped: who plays a processor keeps books of each page");
             return;
         }
