@@ -1,4 +1,4 @@
-//! The book: that its summary, links and table of settings are right, and its pages.
+//! The book: that its summary, links, names and table of settings are right, and its pages.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -6,7 +6,10 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
+use crate::{
+    named::Known,
+    run::{Failure, Job, Outcome, Verdict, target_dir},
+};
 
 const SOURCE: &str = "book/src";
 const SETTINGS: &str = "book/src/settings.md";
@@ -69,14 +72,16 @@ fn settings_chapter() -> Result<String, Failure> {
     Ok(SETTINGS_HEAD.to_owned() + &String::from_utf8_lossy(&output.stdout))
 }
 
-/// Every chapter of the summary is there, every page is in the summary, every link leads somewhere.
+/// Every chapter of the summary is there, every page is in the summary, every link leads somewhere, and what is named exists.
 fn check() -> Result<(), Failure> {
+    let known = Known::read()?;
+    let mut faults = BTreeSet::from_iter(known.faults_of_comments());
     let mut pages: HashMap<PathBuf, Page> = HashMap::new();
     for path in markdown_files(Path::new(SOURCE))?.into_iter().chain(OTHER_PAGES.map(PathBuf::from)) {
         let text = fs::read_to_string(&path).map_err(|e| Failure::new(format!("{}: {e}", path.display())))?;
+        faults.extend(known.faults_of_page(&path, &text));
         pages.insert(path, Page::read(&text));
     }
-    let mut faults = BTreeSet::new();
     let summary = Path::new(SOURCE).join("SUMMARY.md");
     let listed: BTreeSet<PathBuf> = match pages.get(&summary) {
         Some(page) => page.links.iter().map(|link| resolve(&summary, link).0).collect(),

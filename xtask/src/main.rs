@@ -25,6 +25,7 @@ mod debian;
 mod gpu;
 mod headers;
 mod install;
+mod named;
 mod programs;
 mod run;
 mod scale;

@@ -90,7 +90,7 @@ pub trait Listener: Send + Sync {
 /// # Safety
 /// An implementation must touch only the bytes it was given, and none of them after it has told `done`.
 pub unsafe trait Net: Send + Sync + fmt::Debug {
-    /// The name that `SHMEM_TRANSPORT` and `shmem-info` know it by.
+    /// The name that `shmem-info` and errors give it.
     fn name(&self) -> &'static str;
 
     /// How many bytes [`put`](Self::put) does better to copy first, by [`put_eager`](Self::put_eager).

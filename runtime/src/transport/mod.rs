@@ -128,7 +128,7 @@ pub trait AtomicWord: Copy + Eq + Send + 'static {
 /// # Safety
 /// An implementation must touch only the bytes it was given.
 pub unsafe trait Transport: Send + Sync {
-    /// The name that `SHMEM_TRANSPORT` and `shmem-info` know it by.
+    /// The name that `shmem-info` and errors give it.
     fn name(&self) -> &'static str;
 
     /// Copies `len` bytes from `from` to `to`. On return `from` may be reused.
