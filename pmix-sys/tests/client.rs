@@ -156,6 +156,7 @@ fn tempfile() -> std::fs::File {
     use std::os::fd::FromRawFd;
     // SAFETY: the name is a string, and the descriptor is new and nobody else's.
     unsafe {
+        #[allow(clippy::disallowed_methods, reason = "nobody shares it")]
         let descriptor = libc::memfd_create(c"output".as_ptr(), libc::MFD_CLOEXEC);
         assert!(descriptor >= 0, "{}", std::io::Error::last_os_error());
         std::fs::File::from_raw_fd(descriptor)

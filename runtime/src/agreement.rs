@@ -11,15 +11,12 @@ use std::{
     },
 };
 
-use rustix::{
-    fs::{MemfdFlags, memfd_create},
-    thread::CpuSet,
-};
+use rustix::thread::CpuSet;
 
 use crate::{
     Error, Result,
     bootstrap::{self, Bootstrap, Placement, Shared},
-    doorbell,
+    doorbell, memfd,
     pe::allowed_cpus,
     settings::Settings,
 };
@@ -163,11 +160,8 @@ impl Shared for Heard {
         let &Self { same_settings, abilities: Abilities { pes, cpus, membarrier } } = self;
         let words = [usize::from(same_settings), pes, cpus, usize::from(membarrier)];
         let bytes: Vec<u8> = words.iter().flat_map(|&word| (word as u64).to_le_bytes()).collect();
-        let failed = |error| Error::system("share", error);
-        let memfd = memfd_create("oxshmem-abilities", MemfdFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
-        let file = File::from(memfd);
-        file.write_all_at(&bytes, 0).map_err(failed)?;
-        Ok(vec![file.into()])
+        let file = memfd::holding("oxshmem-abilities", &bytes).map_err(|e| Error::system("share", e))?;
+        Ok(vec![file])
     }
 
     fn from_descriptors(descriptors: Vec<OwnedFd>, _: usize) -> Result<Self> {

@@ -47,6 +47,8 @@ mod fabric;
 #[cfg(not(loom))]
 pub mod flight;
 #[cfg(not(loom))]
+mod memfd;
+#[cfg(not(loom))]
 pub mod memory;
 #[cfg(not(loom))]
 pub mod net;

@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(pe.seen[0].activity.sentence(value), "wait_until(i32 at heap offset 0x40 > 3, now -7)");
         assert!(Boards::from_offer(&offer[..3]).is_none());
         // Where a part has memory of its own, the word is there.
-        let own = rustix::fs::memfd_create("own", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let own = crate::memfd::zeroed("own", 2 << 12).unwrap();
         rustix::io::pwrite(&own, &5i32.to_ne_bytes(), (1 << 12) + 64).unwrap();
         let mut shape = fabric.heap.shape();
         let spread = crate::memory::kinds::Spread::System;

@@ -12,10 +12,8 @@ use std::{
     sync::Arc,
 };
 
-use rustix::fs::{MemfdFlags, memfd_create};
-
 use super::{Bootstrap, Offer, Shared, share};
-use crate::{Error, Result};
+use crate::{Error, Result, memfd};
 
 /// Runs [`check`] on all PEs of a job inside this process.
 pub fn run_cluster<B: Bootstrap>(pes: Vec<B>) {
@@ -176,10 +174,8 @@ struct Note(File);
 
 impl Note {
     fn write(text: String) -> Result<Self> {
-        let memfd = memfd_create("note", MemfdFlags::CLOEXEC).map_err(|e| Error::system("note", e))?;
-        let file = File::from(memfd);
-        file.write_all_at(text.as_bytes(), 0).map_err(|e| Error::system("note", e))?;
-        Ok(Self(file))
+        let memfd = memfd::holding("note", text.as_bytes()).map_err(|e| Error::system("note", e))?;
+        Ok(Self(File::from(memfd)))
     }
 
     fn read(&self) -> String {

@@ -10,7 +10,7 @@
 use std::{
     collections::VecDeque,
     fs::File,
-    io::{self, IoSlice, IoSliceMut, Read, Write},
+    io::{self, IoSlice, IoSliceMut, Read},
     mem::MaybeUninit,
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
@@ -21,7 +21,7 @@ use std::{
 
 use rustix::{
     cmsg_space,
-    fs::{MemfdFlags, fstat, memfd_create},
+    fs::fstat,
     net::{
         AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
         SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg,
@@ -29,6 +29,8 @@ use rustix::{
     },
     process::getuid,
 };
+
+use crate::memfd;
 
 /// The longest datagram.
 pub const MAX_DATAGRAM: usize = 32 << 10;
@@ -118,10 +120,8 @@ impl Message {
         if HEADER + body.len() <= MAX_DATAGRAM {
             return Ok(Self { body: body.into(), ..self });
         }
-        let memfd = memfd_create("oxshmem-message", MemfdFlags::CLOEXEC)?;
-        let mut file = File::from(memfd);
-        file.write_all(&body)?;
-        Ok(Self { descriptors: Arc::new(vec![OwnedFd::from(file)]), spilled: true, ..self })
+        let file = memfd::holding("oxshmem-message", &body)?;
+        Ok(Self { descriptors: Arc::new(vec![file]), spilled: true, ..self })
     }
 
     /// Sets the descriptors. A message has a body or descriptors, not both.

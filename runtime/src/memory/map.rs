@@ -14,7 +14,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{MemfdFlags, ftruncate, memfd_create},
+    fs::MemfdFlags,
     mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap},
 };
 
@@ -22,7 +22,7 @@ use super::{
     kinds::{HugePages, Mapping, Place, Plan, Spread, bind::bind, show_bytes, show_nodes},
     shape::{Part, Shape},
 };
-use crate::{Error, Result, bootstrap::Shared, settings::Defined};
+use crate::{Error, Result, bootstrap::Shared, memfd, settings::Defined};
 
 /// The alignment of the block at home: what a symmetric object may be aligned to at most.
 const BASE_ALIGN: usize = 1 << 30;
@@ -72,9 +72,8 @@ impl HostMap {
     /// Makes zeroed shared memory for `count` blocks of `stride` bytes, and maps it. Block 0 is at home.
     pub fn new(count: usize, stride: usize) -> Result<Self> {
         let total = total(count, stride, SIZE_SETTING)?;
-        let memory = memfd_create("oxshmem", MemfdFlags::CLOEXEC)
+        let memory = memfd::zeroed("oxshmem", total)
             .map_err(|e| Error::system("memfd_create for symmetric memory", e))?;
-        ftruncate(&memory, total as u64).map_err(|e| Error::system("ftruncate of symmetric memory", e))?;
         Self::map(memory, count, stride, 0)
     }
 
@@ -335,18 +334,15 @@ impl Shared for HostMap {
 
 /// What is mapped where there are only addresses.
 fn nothing() -> Result<OwnedFd> {
-    memfd_create("oxshmem-reserved", MemfdFlags::CLOEXEC)
+    memfd::zeroed("oxshmem-reserved", 0)
         .map_err(|e| Error::system("memfd_create for addresses of device memory", e))
 }
 
 /// Memory in huge pages of a size, all of which are reserved for it.
 fn reserve(bytes: usize, page_size: usize) -> std::io::Result<OwnedFd> {
     let log2 = page_size.trailing_zeros();
-    let flags = MemfdFlags::CLOEXEC
-        | MemfdFlags::HUGETLB
-        | MemfdFlags::from_bits_retain(log2 << libc::MFD_HUGE_SHIFT);
-    let memory = memfd_create("oxshmem-huge", flags)?;
-    ftruncate(&memory, bytes as u64)?;
+    let flags = MemfdFlags::HUGETLB | MemfdFlags::from_bits_retain(log2 << libc::MFD_HUGE_SHIFT);
+    let memory = memfd::sized("oxshmem-huge", flags, bytes)?;
     // Mapping it reserves its pages for as long as it exists. It is done where nothing is lost if it fails.
     // SAFETY: a new mapping at an address the kernel picks, which is gone before anybody hears of it.
     unsafe {
@@ -441,8 +437,7 @@ mod tests {
     fn a_part_with_memory_of_its_own_is_the_same_in_every_map_and_descriptor() {
         let mut a = HostMap::new(2, 1 << 20).unwrap();
         let part = Part { start: 64 << 10, len: 128 << 10, own: true, spread: Spread::System, nodes: vec![] };
-        let own = memfd_create("own", MemfdFlags::CLOEXEC).unwrap();
-        ftruncate(&own, 256 << 10).unwrap();
+        let own = memfd::zeroed("own", 256 << 10).unwrap();
         a.put_in_place(&part, Some(&own)).unwrap();
         (a.parts, a.own) = (vec![part], vec![own]);
         let b = HostMap::from_descriptors(a.to_descriptors().unwrap(), 1).unwrap();

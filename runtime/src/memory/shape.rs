@@ -2,13 +2,11 @@
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use rustix::fs::{MemfdFlags, memfd_create};
-
 use super::kinds::{
     Spread,
     mapping::{decode_spread, encode_spread},
 };
-use crate::{Error, Result};
+use crate::{Error, Result, memfd};
 
 /// How long a shape may be: longer than any that there is.
 const LONGEST: usize = 64 << 10;
@@ -42,14 +40,11 @@ pub(crate) struct Part {
 impl Shape {
     /// A file that holds it.
     pub(crate) fn write(&self) -> Result<OwnedFd> {
-        let file = memfd_create("oxshmem-shape", MemfdFlags::CLOEXEC)
-            .map_err(|e| Error::system("memfd_create", e))?;
         let mut text = format!("{} {}\n", self.count, self.stride);
         for Part { start, len, own, spread, nodes } in &self.parts {
             text += &format!("{start} {len} {own} {}\n", encode_spread(*spread, nodes));
         }
-        rustix::io::pwrite(&file, text.as_bytes(), 0).map_err(|e| Error::system("pwrite", e))?;
-        Ok(file)
+        memfd::holding("oxshmem-shape", text.as_bytes()).map_err(|e| Error::system("memfd_create", e))
     }
 
     /// What such a file holds.

@@ -11,10 +11,9 @@ use std::{
 };
 
 use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute, CUdeviceptr, CUresult};
-use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::driver::{self, Addresses, Context, Failed, Handle, Outcome, Physical, Plain, Stream};
-use crate::{Error, Result, bootstrap::Shared, settings::GpuSharing};
+use crate::{Error, Result, bootstrap::Shared, memfd, settings::GpuSharing};
 
 /// What the first PE's memory is aligned to: as much as a symmetric object may be.
 const BASE_ALIGN: usize = 1 << 30;
@@ -206,12 +205,9 @@ fn map(devices: &[CUdevice], contexts: &Contexts, memory: Vec<Physical>, len: us
 
 /// What other processes must know: how it is shared, how many PEs, how many bytes each has, and how many are mapped.
 fn write_head(text: &str, handles: &[Handle]) -> Result<OwnedFd> {
-    let file =
-        memfd_create("oxshmem-device", MemfdFlags::CLOEXEC).map_err(|e| Error::system("memfd_create", e))?;
     let mut bytes = format!("{text}\n").into_bytes();
     bytes.extend(handles.as_flattened());
-    rustix::io::pwrite(&file, &bytes, 0).map_err(|e| Error::system("pwrite", e))?;
-    Ok(file)
+    memfd::holding("oxshmem-device", &bytes).map_err(|e| Error::system("memfd_create", e))
 }
 
 /// The numbers of a head, and the handles.
