@@ -55,6 +55,23 @@ fn behave(args: &[&str]) -> Result<()> {
             std::thread::sleep(Duration::from_secs(1000));
             Ok(())
         }
+        // Says which process it is, and never comes back to the library.
+        ["compute", file] => {
+            let pe = init()?;
+            block_on(pe.barrier())?;
+            note_process(file);
+            loop {
+                std::hint::black_box(());
+            }
+        }
+        // Goes on after it has left the job.
+        ["finalized", file] => {
+            let pe = init()?;
+            pe.finalized();
+            note_process(file);
+            std::thread::sleep(Duration::from_secs(1000));
+            Ok(())
+        }
         ["meet-without-io"] => {
             let runtime = tokio::runtime::Builder::new_current_thread().build();
             runtime.map_err(|error| Error::system("test", error))?.block_on(async {
@@ -171,6 +188,12 @@ fn behave(args: &[&str]) -> Result<()> {
 
 fn init() -> Result<Launched> {
     Launched::from_env().map(|pe| pe.expect("oshrun starts this program"))
+}
+
+fn note_process(file: &str) {
+    let file = std::fs::File::options().create(true).append(true).open(file);
+    let line = format!("{}\n", std::process::id());
+    file.and_then(|mut file| file.write_all(line.as_bytes())).expect("a file of the test");
 }
 
 fn number(text: &str) -> i32 {

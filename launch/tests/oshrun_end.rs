@@ -149,6 +149,69 @@ fn nothing_survives_a_launcher_killed_at_any_time() {
 }
 
 #[test]
+fn nothing_survives_a_launcher_and_its_guardian_killed_at_once() {
+    // PEs that compute, below a wrapper script and beside another child of it; some in a process group of their own.
+    let folder = Folder::new("both-killed");
+    let pe = common::program();
+    for (name, wrapper) in [("plain", ""), ("apart", "setsid "), ("own-group", "timeout 100 ")] {
+        let file = folder.path(name);
+        let script = format!("sleep 1000 & {wrapper}{} compute {file}; echo never", pe.display());
+        let running = &mut start_script(3, &script);
+        let guardian = running.guardian();
+        folder.numbers(name, 3);
+        for killed in [running.child.id(), guardian] {
+            kill(killed, libc::SIGSTOP);
+        }
+        for killed in [guardian, running.child.id()] {
+            kill(killed, libc::SIGKILL);
+        }
+        running.wait(Duration::from_secs(5));
+        running.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_pe_that_has_finalized_may_outlive_its_job_in_a_group_of_its_own() {
+    let folder = Folder::new("finalized");
+    let script =
+        format!("setsid {} finalized {} >/dev/null 2>&1 &", common::program().display(), folder.path("pid"));
+    let running =
+        start_script(1, &format!("{script} while ! [ -s {} ]; do sleep 0.01; done", folder.path("pid")));
+    let [pid] = folder.numbers("pid", 1)[..] else { unreachable!() };
+    let mut running = running;
+    assert!(running.wait(Duration::from_secs(5)).success());
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(running.left(), [pid]);
+    kill(pid, libc::SIGKILL);
+}
+
+#[test]
+fn pes_stop_and_go_on_with_the_launcher() {
+    let state = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(") ").next().and_then(|rest| rest.chars().next()).unwrap_or(' ')
+    };
+    let folder = Folder::new("stop");
+    let running = start_script(2, &format!("echo $$ >>{}; exec sleep 100", folder.path("pids")));
+    let mut pids = folder.numbers("pids", 2);
+    pids.push(running.child.id());
+    let guardian = running.guardian();
+    for _ in 0..2 {
+        running.signal(libc::SIGTSTP);
+        common::eventually("all stop", || pids.iter().all(|&pid| state(pid) == 'T').then_some(()));
+        assert_ne!(state(guardian), 'T', "it is needed should the launcher be killed now");
+        running.signal(libc::SIGCONT);
+        common::eventually("all go on", || pids.iter().all(|&pid| state(pid) != 'T').then_some(()));
+    }
+    running.signal(libc::SIGTSTP);
+    common::eventually("all stop", || pids.iter().all(|&pid| state(pid) == 'T').then_some(()));
+    let mut running = running;
+    running.signal(libc::SIGKILL);
+    running.wait(Duration::from_secs(5));
+    running.assert_nothing_left();
+}
+
+#[test]
 fn a_killed_guardian_ends_the_job() {
     let running = start(split("-np 2 pe stay"));
     common::eventually("eight processes", || (running.left().len() == 8).then_some(()));
@@ -225,7 +288,9 @@ fn a_second_interrupt_kills() {
     std::thread::sleep(Duration::from_millis(100));
     let started = Instant::now();
     running.signal(libc::SIGINT);
-    assert_eq!(running.end().status, 137);
+    let ended = running.end();
+    let expected = "oshrun: the job was ended by signal 2 (SIGINT)\n";
+    assert_eq!((ended.status, ended.stderr.as_str()), (137, expected));
     assert!(started.elapsed() < Duration::from_secs(1));
 }
 
@@ -237,7 +302,9 @@ fn an_interrupt_that_is_ignored_kills_after_five_seconds() {
     folder.numbers("pids", 1);
     let started = Instant::now();
     running.signal(libc::SIGTERM);
-    assert_eq!(running.end().status, 137);
+    let ended = running.end();
+    let expected = "oshrun: PE 0 did not end within 5 s of signal 15 (SIGTERM), and was killed\n";
+    assert_eq!((ended.status, ended.stderr.as_str()), (137, expected));
     assert!((4..7).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
 }
 

@@ -4,11 +4,21 @@ mod common;
 
 use std::{
     collections::HashMap,
+    io::Write,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
-use common::{feed, line, oshrun, program, script, start_with};
+use common::{Ended, feed, line, oshrun, program, script, start_with};
+
+fn bash(script: &str) -> Ended {
+    let output = Command::new("/bin/bash").args(["-c", script]).stdin(Stdio::null()).output().expect("bash");
+    Ended {
+        status: output.status.code().expect("it is not killed"),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
 
 #[test]
 fn lines_of_eight_pes_are_never_broken() {
@@ -74,14 +84,44 @@ fn tags_name_the_pe_on_every_line() {
 }
 
 #[test]
-fn a_reader_that_goes_away_changes_nothing_about_the_job() {
-    let command = format!(
-        "{} -np 2 {} lines 20000 1000 | head -n 1 >/dev/null; echo ${{PIPESTATUS[0]}}",
-        env!("CARGO_BIN_EXE_oshrun"),
+fn a_reader_that_goes_away_ends_the_job_as_it_ends_a_shell_pipeline() {
+    // PEs that never end by themselves, and PEs that have ended before their output is found to be unwanted.
+    for pe in ["yes".to_owned(), format!("{} lines 2000 1000", program().display())] {
+        let job = format!("{} -np 2 -- {pe} | head -n 1 >/dev/null", env!("CARGO_BIN_EXE_oshrun"));
+        let ended = bash(&format!("{job}; echo ${{PIPESTATUS[0]}}"));
+        assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("141\n", ""), "{pe}");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let oshrun = env!("CARGO_BIN_EXE_oshrun");
+    let full =
+        "oshrun: cannot write to standard output: No space left on device (os error 28); the job was ended\n";
+    for pes in ["-np 1 -- seq 1 100000", "-np 2 -- yes", "-np 1 -- echo a", "-np 1 -- printf a"] {
+        let ended = bash(&format!("{oshrun} {pes} >/dev/full"));
+        assert_eq!((ended.status, ended.stderr.as_str()), (1, full), "{pes}");
+    }
+    let ended = bash(&format!("{oshrun} -np 1 -- sh -c 'echo a >&2' 2>/dev/full"));
+    assert_eq!(ended.status, 1);
+    // What went wrong first is still the message.
+    let ended = bash(&format!("{oshrun} -np 1 -- sh -c 'kill -9 $$' >/dev/full"));
+    assert_eq!(ended.status, 137, "{ended:?}");
+    let ended = bash(&format!("{oshrun} --help >/dev/full"));
+    assert_eq!(ended.status, 2, "{ended:?}");
+    assert!(ended.stderr.starts_with("oshrun: cannot write"), "{ended:?}");
+}
+
+#[test]
+fn output_into_what_does_not_wait_is_complete() {
+    // Another program may have put the pipe that is our output into the mode in which a write does not wait.
+    let script = format!(
+        "{} -np 2 -- {} lines 2000 1000 | (sleep 0.5; wc -c)",
+        "python3 -c 'import os, sys; os.set_blocking(1, False); os.execv(sys.argv[1], sys.argv[1:])' $OSHRUN",
         program().display()
     );
-    let output = Command::new("/bin/bash").args(["-c", &command]).output().expect("bash");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n");
+    let script = format!("OSHRUN={}; {script}", env!("CARGO_BIN_EXE_oshrun"));
+    assert_eq!(bash(&script).stdout.trim(), "4004000");
 }
 
 #[test]
@@ -125,10 +165,46 @@ fn input_that_never_ends_does_not_keep_a_job_from_ending() {
 
 #[test]
 fn input_that_nobody_reads_does_no_harm() {
-    let mut running = start_with(["-np", "2", "sleep", "0.3"], Stdio::piped());
-    feed(&mut running, &"x".repeat(100_000));
-    drop(running.child.stdin.take());
-    assert_eq!(running.end().status, 0);
+    for stdin in ["none", "0", "all"] {
+        let mut running = start_with(["-np", "2", "--stdin", stdin, "sleep", "0.3"], Stdio::piped());
+        // The pipe is full, or broken, as it would be without a launcher.
+        let _ = running.child.stdin.take().expect("piped").write_all(&[b'x'; 100_000]);
+        assert_eq!(running.end().status, 0);
+    }
+}
+
+#[test]
+fn input_that_pe_0_does_not_read_is_left_to_others() {
+    let oshrun = env!("CARGO_BIN_EXE_oshrun");
+    let each = |job: &str| bash(&format!("seq 3 | while read x; do echo $x; {job}; done")).stdout;
+    assert_eq!(each(&format!("{oshrun} -np 2 -- true")), "1\n2\n3\n");
+    assert_eq!(each(&format!("{oshrun} -np 1 -- sh -c 'read y; echo $y'")), "1\n2\n3\n\n");
+    assert_eq!(each(&format!("{oshrun} -np 2 --stdin none -- cat")), "1\n2\n3\n");
+}
+
+#[test]
+fn input_goes_to_the_pes_that_the_option_names() {
+    let lines = |option: &str| {
+        let script = format!("seq 2 | {} -np 3 --tag-output {option} -- cat", env!("CARGO_BIN_EXE_oshrun"));
+        let ended = bash(&script);
+        assert_eq!((ended.status, ended.stderr.as_str()), (0, ""), "{option}");
+        let mut lines: Vec<_> = ended.stdout.lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines.join(" ")
+    };
+    assert_eq!(lines("--stdin none"), "");
+    assert_eq!(lines("--stdin 0"), "[0] 1 [0] 2");
+    assert_eq!(lines("--stdin all"), "[0] 1 [0] 2 [1] 1 [1] 2 [2] 1 [2] 2");
+}
+
+#[test]
+fn a_pe_that_ends_keeps_no_input_from_the_others() {
+    let script = format!(
+        "seq 200000 | {} -np 3 --stdin all -- sh -c '{}'",
+        env!("CARGO_BIN_EXE_oshrun"),
+        "pe=${OXSHMEM_JOB#*pe=}; [ ${pe%%,*} = 1 ] || exec tail -n 1"
+    );
+    assert_eq!(bash(&script).stdout, "200000\n200000\n");
 }
 
 #[test]

@@ -3,13 +3,17 @@
 //! The first thing that goes wrong is the *verdict*: it decides the exit status and is the one message.
 //! What goes wrong afterwards is a consequence, and not reported.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
-use oxshmem_runtime::bootstrap::wire::{Kind, Message};
+use oxshmem_runtime::{
+    activity::list,
+    bootstrap::wire::{Kind, Message},
+};
 use rustix::process::Signal;
 
 use super::{
     diagnosis::Known,
+    output::Stream,
     pe::{Exit, signal_name},
     places::Places,
 };
@@ -194,14 +198,53 @@ impl Course {
                 self.phase = Phase::Interrupted(signal);
                 Some(Step::Forward(signal))
             }
-            Phase::Interrupted(_) | Phase::Ending => Some(Step::Kill),
+            Phase::Interrupted(first) => {
+                let message = format!("the job was ended by {}", signal_name(first.as_raw()));
+                Some(self.kill(message))
+            }
+            Phase::Ending => Some(Step::Kill),
         }
+    }
+
+    /// The PEs have not ended in the time that they had.
+    pub(super) fn overdue(&mut self) -> Step {
+        let Phase::Interrupted(signal) = self.phase else { return Step::Kill };
+        let alive: Vec<usize> = (0..self.pes.len()).filter(|&pe| self.is_alive(pe)).collect();
+        let (pes, were) = match alive[..] {
+            [pe] => (format!("PE {pe}"), "was"),
+            _ => (format!("PEs {}", list(&alive)), "were"),
+        };
+        let (signal, limit) = (signal_name(signal.as_raw()), TO_HEED.as_secs());
+        self.kill(format!("{pes} did not end within {limit} s of {signal}, and {were} killed"))
+    }
+
+    /// Kills the PEs that do not heed a signal, for the reason that `message` gives. The guardian goes with them, which is no
+    /// news.
+    fn kill(&mut self, message: String) -> Step {
+        self.phase = Phase::Ending;
+        let status = Exit::Signal(Signal::KILL.as_raw()).code();
+        self.verdict.get_or_insert(Verdict { status, message: Some(message), about: About::Nobody });
+        Step::Kill
     }
 
     /// The time that the job was given has run out.
     pub(super) fn timed_out(&mut self, limit: Duration) -> Option<Step> {
         let message = format!("the job was ended because it took longer than {} s", limit.as_secs_f64());
         self.end(Verdict { status: 124, message: Some(message), about: About::All }, None, None)
+    }
+
+    /// What PEs print cannot be written any more. Where its reader has closed the pipe, the job ends as a command
+    /// before that reader does: without a message, with the status of SIGPIPE.
+    pub(super) fn unwritten(&mut self, stream: Stream, error: &io::Error) -> Option<Step> {
+        let (status, message) = match error.kind() {
+            io::ErrorKind::BrokenPipe => (Exit::Signal(libc::SIGPIPE).code(), None),
+            _ => (1, Some(format!("cannot write to {stream}: {error}; the job was ended"))),
+        };
+        // A job whose output is lost has not ended well, whatever it says itself.
+        self.verdict = self.verdict.take().filter(|verdict| verdict.status != 0);
+        let verdict = Verdict { status, message, about: About::Nobody };
+        self.verdict.get_or_insert_with(|| verdict.clone());
+        self.end(verdict, None, None)
     }
 
     /// The guardian has ended.
@@ -338,8 +381,42 @@ mod tests {
         assert_eq!(course.signalled(Signal::USR1), Some(Step::Forward(Signal::USR1)));
         assert_eq!(course.signalled(Signal::INT), Some(Step::Forward(Signal::INT)));
         assert_eq!(course.signalled(Signal::TERM), Some(Step::Kill));
+        assert_eq!(course.unguarded(99, Exit::Signal(9)), None, "it is in the group that is killed");
         assert_eq!(course.exited(0, Exit::Signal(9)), None);
         assert_eq!(message(course), (137, "the job was ended by signal 2 (SIGINT)".to_owned()));
+    }
+
+    #[test]
+    fn a_signal_that_is_not_heeded_is_named_and_the_guardian_is_not() {
+        let mut course = course(3);
+        assert_eq!(course.signalled(Signal::TERM), Some(Step::Forward(Signal::TERM)));
+        assert_eq!(course.exited(1, Exit::Status(0)), None);
+        assert_eq!(course.overdue(), Step::Kill);
+        assert_eq!(course.unguarded(99, Exit::Signal(9)), None);
+        for pe in [0, 2] {
+            assert_eq!(course.exited(pe, Exit::Signal(9)), None);
+        }
+        let expected = "PEs 0,2 did not end within 5 s of signal 15 (SIGTERM), and were killed";
+        assert_eq!(message(course), (137, expected.to_owned()));
+    }
+
+    #[test]
+    fn lost_output_is_a_bad_end_of_a_job_that_ends_well() {
+        let full = || io::Error::from_raw_os_error(libc::ENOSPC);
+        let mut running = course(1);
+        assert_eq!(running.unwritten(Stream::Out, &full()), TERMINATE);
+        assert!(message(running).1.starts_with("cannot write to standard output: No space left"));
+        let mut ended = course(1);
+        ended.aborted(0, 0, "");
+        assert_eq!(ended.unwritten(Stream::Err, &full()), None);
+        assert_eq!(message(ended).0, 1);
+        let mut failed = course(1);
+        failed.exited(0, Exit::Status(3));
+        failed.unwritten(Stream::Out, &full());
+        assert_eq!(message(failed).0, 3, "the first failure counts");
+        let mut closed = course(1);
+        assert_eq!(closed.unwritten(Stream::Out, &io::ErrorKind::BrokenPipe.into()), TERMINATE);
+        assert_eq!(message(closed), (141, String::new()));
     }
 
     #[test]

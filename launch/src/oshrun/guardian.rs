@@ -14,8 +14,8 @@ use rustix::{
     io::Errno,
     pipe::{PipeFlags, pipe_with},
     process::{
-        Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid,
-        kill_current_process_group, kill_process_group, pidfd_open, setpgid, waitid, waitpid,
+        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid, kill_current_process_group,
+        kill_process_group, setpgid, waitid, waitpid,
     },
 };
 use tokio::io::{Interest, unix::AsyncFd};
@@ -26,6 +26,7 @@ use super::pe::Exit;
 #[derive(Debug)]
 pub(super) struct Guardian {
     pid: Pid,
+    /// A pipe that ends when the guardian does. (A descriptor of the process would need Linux 5.3.)
     process: OwnedFd,
     /// Closed by the kernel when the launcher ends.
     _lifeline: OwnedFd,
@@ -35,15 +36,15 @@ impl Guardian {
     /// Forks the guardian. To be called while the process has one thread.
     pub(super) fn start() -> io::Result<Self> {
         let (watched, lifeline) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (process, held) = pipe_with(PipeFlags::CLOEXEC)?;
         // SAFETY: there is no other thread whose locks the child could find taken.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
-            0 => watch(watched.as_raw_fd()),
+            0 => watch([watched.as_raw_fd(), held.as_raw_fd()]),
             child => {
                 let pid = Pid::from_raw(child).ok_or(io::ErrorKind::InvalidData)?;
                 // The child does the same; whoever comes first, the group is there when PEs are to join it.
                 setpgid(Some(pid), Some(pid))?;
-                let process = pidfd_open(pid, PidfdFlags::empty())?;
                 Ok(Self { pid, process, _lifeline: lifeline })
             }
         }
@@ -80,10 +81,11 @@ impl Guardian {
     }
 }
 
-/// What the guardian does.
-fn watch(lifeline: RawFd) -> ! {
+/// What the guardian does, with the end of the launcher's pipe that it watches and the end of its own that it holds.
+fn watch(pipes: [RawFd; 2]) -> ! {
     let _ = setpgid(None, None);
-    let _ = rustix::thread::set_name(c"oshrun-guardian");
+    // By another name than the launcher's, so that a `pkill oshrun` leaves one of the two.
+    let _ = rustix::thread::set_name(c"osh-guardian");
     for signal in [
         libc::SIGINT,
         libc::SIGTERM,
@@ -92,22 +94,19 @@ fn watch(lifeline: RawFd) -> ! {
         libc::SIGUSR1,
         libc::SIGUSR2,
         libc::SIGTSTP,
+        libc::SIGTTIN,
+        libc::SIGTTOU,
     ] {
         // SAFETY: ignoring a signal installs no handler.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
-    // Everything but the lifeline is closed, above all our own copy of its other end, and what somebody
-    // who reads the launcher's output waits for the end of.
-    let lifeline = lifeline.unsigned_abs();
-    // SAFETY: nothing of this process uses these descriptors any more.
-    unsafe {
-        libc::close_range(0, lifeline - 1, 0);
-        libc::close_range(lifeline + 1, libc::c_uint::MAX, 0);
-    }
+    // Above all our own copy of the other end of what we watch, and what somebody who reads the launcher's output
+    // waits for the end of.
+    close_all_but(pipes);
     let mut byte = [0_u8];
     loop {
         // SAFETY: the buffer has room for the one byte.
-        let read = unsafe { libc::read(lifeline as RawFd, byte.as_mut_ptr().cast(), 1) };
+        let read = unsafe { libc::read(pipes[0], byte.as_mut_ptr().cast(), 1) };
         if read >= 0 || Errno::from_io_error(&io::Error::last_os_error()) != Some(Errno::INTR) {
             break;
         }
@@ -118,4 +117,33 @@ fn watch(lifeline: RawFd) -> ! {
     // Only reached if the guardian could not become a leader.
     // SAFETY: ends the process without running what is registered to run at the launcher's end.
     unsafe { libc::_exit(0) }
+}
+
+/// Closes every descriptor of this process but those two.
+fn close_all_but(mut kept: [RawFd; 2]) {
+    kept.sort_unstable();
+    // Above standard error: Rust's runtime has seen to it that 0 to 2 are open.
+    let [first, second] = kept.map(RawFd::unsigned_abs);
+    let ranges = [(0, first - 1), (first + 1, second - 1), (second + 1, libc::c_uint::MAX)];
+    let closed = ranges.into_iter().filter(|(from, to)| from <= to).all(|(from, to)| {
+        // SAFETY: nothing of this process uses these descriptors any more. By its number, because a C library may be older
+        // than the kernel.
+        unsafe { libc::syscall(libc::SYS_close_range, from, to, 0) == 0 }
+    });
+    if closed {
+        return;
+    }
+    // Before Linux 5.9, one by one: those that there are, or could be if there is no procfs.
+    let open = std::fs::read_dir("/proc/self/fd").map(|folder| {
+        let names = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        names.collect::<Vec<RawFd>>()
+    });
+    let open = open.unwrap_or_else(|_| {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        (0..limit.map_or(RawFd::MAX, |limit| limit.min(1 << 20) as RawFd)).collect()
+    });
+    for fd in open.into_iter().filter(|fd| !kept.contains(fd)) {
+        // SAFETY: as above. The folder's own descriptor is closed by now, which is no harm either.
+        unsafe { libc::close(fd) };
+    }
 }

@@ -1,17 +1,14 @@
 //! A job from its first process to its last: the event loop around [`Course`] and [`Meeting`].
 
-use std::{
-    fs::File,
-    io::{self, IsTerminal},
-    os::fd::{AsFd, AsRawFd, OwnedFd},
-    pin::pin,
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, os::fd::OwnedFd, pin::pin, time::Duration};
 
-use oxshmem_runtime::bootstrap::wire::{Inbox, Kind, Message, Outbox, TELL_NOTHING};
+use oxshmem_runtime::bootstrap::{
+    lifeline::Lifeline,
+    wire::{Inbox, Kind, Message, Outbox, TELL_NOTHING},
+};
 use rustix::{
     io::Errno,
+    net::{Shutdown, shutdown},
     process::{Pid, Signal, kill_process},
 };
 use tokio::{
@@ -28,15 +25,18 @@ use super::{
     course::{Course, Step, TO_END, TO_HEED, Verdict},
     diagnosis::{Diagnosis, Known},
     guardian::Guardian,
+    input::Input,
     meeting::{Mail, Meeting},
     options::Options,
-    output::{Output, Stream, relay},
+    output::{Loss, Output, Stream, relay},
     pe::{Exit, Pe, Starter, is_ending},
     places::Places,
 };
 
 /// How long a reader who does not read may keep a job from ending that was told to end.
 const TO_READ: Duration = Duration::from_secs(1);
+/// How long PEs have to end by themselves when a PE has called `global_exit`.
+const TO_LEAVE: Duration = Duration::from_millis(100);
 /// How long what may be the consequence of a PE's end waits for that to be known.
 const TO_BLAME: Duration = Duration::from_millis(100);
 
@@ -44,7 +44,12 @@ const TO_BLAME: Duration = Duration::from_millis(100);
 pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdict, String> {
     let cannot = |error: io::Error| format!("cannot start: {error}");
     let mut signals = signals().map_err(cannot)?;
-    let starter = Starter::new(options, guardian.pid()).map_err(cannot)?;
+    let no_thread =
+        |error: io::Error| format!("cannot start: there is no thread for input and output: {error}");
+    let (output, losses) = Output::start().map_err(no_thread)?;
+    let input = Input::start(options.stdin).map_err(no_thread)?;
+    let lifeline = Lifeline::of_group(guardian.pid()).map_err(cannot)?;
+    let starter = Starter::new(options, guardian.pid(), &lifeline, &input).map_err(cannot)?;
     let mut pes = Vec::with_capacity(options.n_pes);
     for number in 0..options.n_pes {
         match starter.start(number) {
@@ -59,7 +64,8 @@ pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdic
             }
         }
     }
-    let mut job = Job::new(options, guardian, starter.machine(), pes).map_err(cannot)?;
+    let outlets = Outlets { output, losses };
+    let mut job = Job::new(options, guardian, starter.machine(), pes, &input, outlets).map_err(cannot)?;
 
     let unguarded = guardian.ended();
     let mut unguarded = pin!(unguarded);
@@ -71,12 +77,23 @@ pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdic
                 job.hear(pe, event);
                 None
             }
-            Some(signal) = signals.recv() => job.course.signalled(signal),
+            Some(signal) = signals.recv() => match signal {
+                Signal::TSTP => {
+                    job.pause();
+                    None
+                }
+                signal => job.course.signalled(signal),
+            },
+            Some((stream, error)) = job.outlets.losses.recv() => job.course.unwritten(stream, &error),
             () = at(deadline) => {
                 deadline = None;
                 job.course.timed_out(options.timeout.unwrap_or_default())
             }
-            () = at(job.kill_at) => Some(Step::Kill),
+            () = at(job.term_at) => {
+                job.terminate();
+                None
+            }
+            () = at(job.kill_at) => Some(job.course.overdue()),
             () = at(job.held.until) => {
                 job.release();
                 None
@@ -110,14 +127,23 @@ struct Job<'a> {
     last_seen: String,
     to_pes: Vec<mpsc::UnboundedSender<Order>>,
     events: mpsc::UnboundedReceiver<(usize, Event)>,
-    output: Arc<Output>,
+    outlets: Outlets,
     relays: JoinSet<()>,
     /// Tells the relays that nothing more will be printed.
     over: watch::Sender<bool>,
+    /// When those that were told to end, and the PE that needs no telling, get SIGTERM.
+    term_at: Option<Instant>,
+    spare: Option<usize>,
     kill_at: Option<Instant>,
     held: Held,
     /// The job is to end, whether or not anybody reads its output.
     hasten: bool,
+}
+
+/// Where output goes, and what is lost of it.
+struct Outlets {
+    output: Output,
+    losses: mpsc::UnboundedReceiver<Loss>,
 }
 
 /// What happens to a PE.
@@ -153,28 +179,37 @@ struct Held {
 /// What is to be done about a PE.
 enum Order {
     Send(Message),
+    /// Nothing is sent after it, which PEs that wait for something else see too.
+    SendLast(Message),
     Signal(Signal),
 }
 
 impl<'a> Job<'a> {
-    fn new(options: &Options, guardian: &'a Guardian, machine: &str, pes: Vec<Pe>) -> io::Result<Self> {
+    fn new(
+        options: &Options,
+        guardian: &'a Guardian,
+        machine: &str,
+        pes: Vec<Pe>,
+        input: &Input,
+        outlets: Outlets,
+    ) -> io::Result<Self> {
         let places = Places::new(options.hosts.clone(), machine);
         let course = Course::new(places.clone(), pes.iter().map(|pe| pe.child.id().unwrap_or_default()));
         let (send_event, events) = mpsc::unbounded_channel();
         let over = watch::Sender::new(false);
-        let output = Arc::new(Output::new());
         let mut relays = JoinSet::new();
+        let mut inputs = Vec::new();
         let mut to_pes = Vec::with_capacity(pes.len());
         for (number, Pe { mut child, socket }) in pes.into_iter().enumerate() {
             if let Some(stdin) = child.stdin.take() {
-                feed(stdin.into_owned_fd()?);
+                inputs.push(stdin.into_owned_fd()?);
             }
             let stdout = child.stdout.take().map(|pipe| pipe.into_owned_fd()).transpose()?;
             let stderr = child.stderr.take().map(|pipe| pipe.into_owned_fd()).transpose()?;
             for (stream, pipe) in [(Stream::Out, stdout), (Stream::Err, stderr)] {
                 let Some(pipe) = pipe else { continue };
                 let from = pipe::Receiver::from_owned_fd(pipe)?;
-                let (output, over) = (Arc::clone(&output), over.subscribe());
+                let (output, over) = (outlets.output.clone(), over.subscribe());
                 relays.spawn(relay(number, stream, options.tag_output, from, output, over));
             }
             let (to_pe, orders) = mpsc::unbounded_channel();
@@ -184,6 +219,7 @@ impl<'a> Job<'a> {
             let socket = unsafe { AsyncFd::register(socket)? };
             tokio::spawn(attend(child, socket, orders, report));
         }
+        input.feed(inputs);
         let meeting = Meeting::new(places.clone());
         let diagnosis = Diagnosis::new(places);
         Ok(Self {
@@ -194,9 +230,11 @@ impl<'a> Job<'a> {
             last_seen: String::new(),
             to_pes,
             events,
-            output,
+            outlets,
             relays,
             over,
+            term_at: None,
+            spare: None,
             kill_at: None,
             held: Held::default(),
             hasten: false,
@@ -307,7 +345,7 @@ impl<'a> Job<'a> {
         let text = self.diagnosis.hang(&self.course.pids(), known, &awaited, Instant::now());
         // A job that is being ended hangs no more.
         if let Some(text) = text.filter(|_| self.course.verdict_so_far().is_none()) {
-            let output = Arc::clone(&self.output);
+            let output = self.outlets.output.clone();
             // Beside the loop, because whoever reads the output may be slow.
             self.relays.spawn(async move { output.tell(text.as_bytes()).await });
         }
@@ -322,8 +360,13 @@ impl<'a> Job<'a> {
             let known = |pe| self.course.known(pe);
             self.last_seen = self.diagnosis.end(&self.course.pids(), known, verdict.about);
         }
-        if let Some(notice) = self.course.take_notice() {
-            self.deliver((0..self.to_pes.len()).map(|pe| (pe, notice.clone())).collect());
+        let notice = self.course.take_notice();
+        let asked = notice.as_ref().is_some_and(|notice| notice.kind == Kind::GlobalExit);
+        if let Some(notice) = notice {
+            for pe in 0..self.to_pes.len() {
+                let notice = notice.clone();
+                self.order(pe, if asked { Order::SendLast(notice) } else { Order::Send(notice) });
+            }
         }
         match step {
             Step::Forward(signal @ (Signal::USR1 | Signal::USR2)) => self.signal_pes(signal, None),
@@ -333,18 +376,35 @@ impl<'a> Job<'a> {
                 self.hasten = true;
             }
             Step::Terminate { spare } => {
-                match spare {
-                    None => self.guardian.signal_group(Signal::TERM),
-                    spare => self.signal_pes(Signal::TERM, spare),
-                }
-                self.kill_at = Some(Instant::now() + TO_END);
+                self.spare = spare;
                 self.hasten |= spare.is_none();
+                match asked {
+                    true => self.term_at = Some(Instant::now() + TO_LEAVE),
+                    false => self.terminate(),
+                }
             }
             Step::Kill => {
                 self.guardian.signal_group(Signal::KILL);
-                self.kill_at = None;
+                (self.term_at, self.kill_at) = (None, None);
             }
         }
+    }
+
+    /// Sends SIGTERM, and SIGKILL a while later.
+    fn terminate(&mut self) {
+        match self.spare {
+            None => self.guardian.signal_group(Signal::TERM),
+            spare => self.signal_pes(Signal::TERM, spare),
+        }
+        (self.term_at, self.kill_at) = (None, Some(Instant::now() + TO_END));
+    }
+
+    /// Stops with the PEs, which the terminal does not stop since they are in a process group of their own, and goes on with
+    /// them.
+    fn pause(&self) {
+        self.guardian.signal_group(Signal::TSTP);
+        stop();
+        self.guardian.signal_group(Signal::CONT);
     }
 
     fn signal_pes(&self, signal: Signal, spare: Option<usize>) {
@@ -357,23 +417,45 @@ impl<'a> Job<'a> {
     async fn finish(mut self, signals: &mut mpsc::UnboundedReceiver<Signal>) -> Verdict {
         self.over.send_replace(true);
         let limit = self.hasten.then(|| Instant::now() + TO_READ);
-        let mut verdict = self.course.verdict();
-        if let Some(message) = &mut verdict.message {
-            *message += &self.last_seen;
-        }
+        let ends_ill = self.course.verdict_so_far().is_some_and(|verdict| verdict.message.is_some());
         let written = async {
             while self.relays.join_next().await.is_some() {}
-            if verdict.message.is_some() {
-                self.output.end_line().await;
+            if ends_ill {
+                self.outlets.output.tell(b"").await;
             }
         };
         tokio::select! {
             () = written => {}
-            Some(Signal::INT | Signal::TERM | Signal::HUP) = signals.recv() => {}
+            () = interrupted(signals) => {}
             () = at(limit) => {}
+        }
+        while let Ok((stream, error)) = self.outlets.losses.try_recv() {
+            self.course.unwritten(stream, &error);
+        }
+        let mut verdict = self.course.verdict();
+        if let Some(message) = &mut verdict.message {
+            *message += &self.last_seen;
         }
         verdict
     }
+}
+
+/// Returns when the user has had enough.
+async fn interrupted(signals: &mut mpsc::UnboundedReceiver<Signal>) {
+    while let Some(signal) = signals.recv().await {
+        match signal {
+            Signal::INT | Signal::TERM | Signal::HUP => return,
+            // No PE is left that would have to stop too.
+            Signal::TSTP => stop(),
+            _ => {}
+        }
+    }
+}
+
+/// Stops this process until it is to go on.
+fn stop() {
+    // SAFETY: it touches no memory.
+    unsafe { libc::raise(libc::SIGSTOP) };
 }
 
 /// Returns at `time`, or never.
@@ -384,11 +466,13 @@ async fn at(time: Option<Instant>) {
     }
 }
 
-/// The signals that are for the PEs, as they come.
+/// The signals that are for the PEs, as they come. Those that ask for what may be switched off, as by `nohup`, are left alone
+/// if it is.
 fn signals() -> io::Result<mpsc::UnboundedReceiver<Signal>> {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let all = [Signal::INT, Signal::TERM, Signal::HUP, Signal::USR1, Signal::USR2];
-    for kind in all.into_iter().filter(|&kind| kind != Signal::HUP || !hangup_is_ignored()) {
+    let all = [Signal::INT, Signal::TERM, Signal::HUP, Signal::TSTP, Signal::USR1, Signal::USR2];
+    let optional = |kind| matches!(kind, Signal::HUP | Signal::TSTP);
+    for kind in all.into_iter().filter(|&kind| !optional(kind) || !is_ignored(kind)) {
         let mut incoming = signal(SignalKind::from_raw(kind.as_raw()))?;
         let sender = sender.clone();
         tokio::spawn(async move { while incoming.recv().await.is_some() && sender.send(kind).is_ok() {} });
@@ -396,31 +480,13 @@ fn signals() -> io::Result<mpsc::UnboundedReceiver<Signal>> {
     Ok(receiver)
 }
 
-/// Whether `nohup` or the like started us.
-fn hangup_is_ignored() -> bool {
+/// Whether whoever started us has had a signal ignored.
+fn is_ignored(signal: Signal) -> bool {
     // SAFETY: an all-zero `sigaction` is a valid one.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: asks for the current action without setting another.
-    let asked = unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), &mut action) };
+    let asked = unsafe { libc::sigaction(signal.as_raw(), std::ptr::null(), &mut action) };
     asked == 0 && action.sa_sigaction == libc::SIG_IGN
-}
-
-/// Passes the launcher's standard input on to PE 0, for as long as both last. On a thread of its own, because
-/// not everything that standard input can be can be waited for; nobody waits for the thread.
-fn feed(to: OwnedFd) {
-    let stdin = io::stdin();
-    if stdin.is_terminal() {
-        // SAFETY: two calls that only ask.
-        let (foreground, own) = unsafe { (libc::tcgetpgrp(stdin.as_raw_fd()), libc::getpgrp()) };
-        if foreground != own {
-            // Reading from it would stop us.
-            return;
-        }
-    }
-    let Ok(from) = stdin.as_fd().try_clone_to_owned() else { return };
-    let copy = move || io::copy(&mut File::from(from), &mut File::from(to));
-    // Should there be no thread, PE 0 reads the end of its input.
-    let _ = std::thread::Builder::new().name("stdin".to_owned()).spawn(copy);
 }
 
 /// Where the news of one PE goes.
@@ -446,6 +512,8 @@ async fn attend(
     let (mut inbox, mut outbox) = (Inbox::default(), Outbox::default());
     // Whether the PE may say more, whether there is something to tell it, and whether that has to wait a little.
     let (mut open, mut sending, mut full) = (true, false, false);
+    // Whether nothing will be sent after what is queued.
+    let mut last = false;
     let status = loop {
         tokio::select! {
             status = child.wait() => break status,
@@ -460,9 +528,14 @@ async fn attend(
                 }
             },
             Some(order) = orders.recv() => match order {
+                Order::Send(message) | Order::SendLast(message) if last => drop(message),
                 Order::Send(message) => {
                     outbox.push(message);
                     sending = true;
+                }
+                Order::SendLast(message) => {
+                    outbox.push(message);
+                    (sending, last) = (true, true);
                 }
                 // The number is the PE's for as long as `child` has not been waited for.
                 Order::Signal(signal) => if let Some(pid) = child.id() {
@@ -475,7 +548,12 @@ async fn attend(
                     // The kernel has too many descriptors under way for this user.
                     Err(error) if Errno::from_io_error(&error) == Some(Errno::TOOMANYREFS) => full = true,
                     // Done, or nobody is left to read it.
-                    _ => sending = false,
+                    _ => {
+                        sending = false;
+                        if last {
+                            let _ = shutdown(socket.get_ref(), Shutdown::Write);
+                        }
+                    }
                 }
             }
             () = sleep(Duration::from_millis(1)), if full => full = false,

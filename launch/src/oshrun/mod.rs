@@ -1,13 +1,15 @@
 //! `oshrun`: starts the PEs of a job, lets them meet, relays what they print, and ends them together.
 //!
-//! One thread does it all in an event loop (`job`). What happens to the job when a PE ends, a signal
+//! One thread does it all in an event loop (`job`), but for two that do what cannot be waited for there: they write the
+//! PEs' `output` and, where PEs cannot do so themselves, read their `input`. What happens to the job when a PE ends, a signal
 //! comes or time runs out is decided by plain logic without I/O (`course`), and so is what PEs exchange
-//! through the launcher (`meeting`). What PEs are in, when one is stuck or gone, is read off their memory (`diagnosis`). A second process, the `guardian`, leads the process group that all
-//! PEs belong to and kills it should the launcher be killed.
+//! through the launcher (`meeting`). What PEs are in, when one is stuck or gone, is read off their memory (`diagnosis`). A
+//! second process, the `guardian`, leads the process group that all PEs belong to and kills it should the launcher be killed.
 
 mod course;
 mod diagnosis;
 mod guardian;
+mod input;
 mod job;
 mod meeting;
 mod options;
@@ -35,8 +37,10 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
     let options = match Options::from_args(args) {
         Ok(options) => options,
         Err(Stop::Answer(text)) => {
-            print!("{text}");
-            return ExitCode::SUCCESS;
+            return match std::io::stdout().write_all(text.as_bytes()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => refuse(&format!("cannot write to standard output: {error}")),
+            };
         }
         Err(Stop::Refusal(reason)) => return refuse(&reason),
     };

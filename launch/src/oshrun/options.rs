@@ -17,6 +17,8 @@ use rustix::{
     process::{Resource, getrlimit, setrlimit},
 };
 
+use super::input::StdinTo;
+
 /// What `oshrun` is to do.
 #[derive(Debug)]
 pub(super) struct Options {
@@ -28,6 +30,7 @@ pub(super) struct Options {
     pub(super) tag_output: bool,
     pub(super) timeout: Option<Duration>,
     pub(super) bind_to: BindTo,
+    pub(super) stdin: StdinTo,
     /// The program as it was named, and the file that this is.
     pub(super) name: OsString,
     pub(super) program: PathBuf,
@@ -58,7 +61,7 @@ pub(super) enum BindTo {
 #[command(
     name = "oshrun",
     version,
-    after_help = "Standard input goes to PE 0. The exit status is 0 if all PEs ended well, otherwise that of the \
+    after_help = "The exit status is 0 if all PEs ended well, otherwise that of the \
                   first PE that did not (128 + signal if it was killed), 124 after a timeout, and 2 if the job could \
                   not be started."
 )]
@@ -82,6 +85,10 @@ struct Arguments {
     /// What each PE is bound to
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     bind_to: BindTo,
+
+    /// Which PEs get oshrun's standard input
+    #[arg(long, value_name = "PES", value_enum, default_value_t)]
+    stdin: StdinTo,
 
     /// Makes PEs treat each other as being on different hosts: K hosts with a block of consecutive PEs each, as even
     /// as possible, or a list of how many PEs each host has, such as 3+1+2 or 3,1,2. With ":cyclic" behind it, PEs
@@ -107,7 +114,7 @@ impl Options {
     /// open descriptors as far as it goes.
     pub(super) fn from_args(args: impl Iterator<Item = OsString>) -> Result<Self, Stop> {
         let arguments = Arguments::try_parse_from(spell_out(args.collect())).map_err(stop)?;
-        check_size(arguments.n_pes).map_err(Stop::Refusal)?;
+        check_size(arguments.n_pes, arguments.stdin).map_err(Stop::Refusal)?;
         let variables = arguments.variables.into_iter().filter_map(variable).collect::<Result<Vec<_>, _>>();
         let mut variables = variables.map_err(Stop::Refusal)?;
         let deal = match arguments.fake_hosts {
@@ -131,6 +138,7 @@ impl Options {
             tag_output: arguments.tag_output,
             timeout: arguments.timeout,
             bind_to: arguments.bind_to,
+            stdin: arguments.stdin,
             program: find(&name).map_err(Stop::Refusal)?,
             name,
             arguments: command.collect(),
@@ -207,19 +215,21 @@ const DESCRIPTORS_PER_PE: usize = 4;
 /// Descriptors that the launcher needs besides.
 const OTHER_DESCRIPTORS: usize = 64;
 
-fn check_size(n_pes: usize) -> Result<(), String> {
+fn check_size(n_pes: usize, stdin: StdinTo) -> Result<(), String> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     // If this fails, the job may still fit; if not, starting a PE will fail and say so.
     let _ = setrlimit(Resource::Nofile, limit);
     let allowed = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |allowed| allowed as usize);
-    let fit = allowed.saturating_sub(OTHER_DESCRIPTORS) / DESCRIPTORS_PER_PE;
+    // A copy of the input has to be written to each PE.
+    let each = DESCRIPTORS_PER_PE + usize::from(stdin == StdinTo::All);
+    let fit = allowed.saturating_sub(OTHER_DESCRIPTORS) / each;
     if n_pes <= fit.min(MOST_PES) {
         Ok(())
     } else if fit < MOST_PES {
         Err(format!(
             "{n_pes} PEs are above the limit of {fit}, as this user may have {allowed} descriptors open (ulimit -Hn) \
-             and each PE takes {DESCRIPTORS_PER_PE}"
+             and each PE takes {each}"
         ))
     } else {
         Err(format!("{n_pes} PEs are above the limit of {MOST_PES}"))

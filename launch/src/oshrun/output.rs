@@ -1,15 +1,24 @@
 //! What PEs print, on its way to the launcher's own output.
 //!
-//! Whole lines only are passed on, under one lock, so that a line is never broken by another PE's. A PE
+//! Whole lines only are passed on, by one thread, so that a line is never broken by another PE's. A PE
 //! that prints faster than the reader reads finds its pipe full and waits, as it would without a launcher.
+//! The thread is there before any PE is: a system that has none for us says so before there is something to lose.
 
-use std::{io, os::fd::AsFd, sync::Arc};
+use std::{
+    fmt, io,
+    os::fd::{AsFd, BorrowedFd},
+    sync::mpsc as blocking,
+};
 
-use rustix::{buffer::spare_capacity, fs::fstat};
+use rustix::{
+    buffer::spare_capacity,
+    event::{PollFd, PollFlags, poll},
+    fs::fstat,
+    io::Errno,
+};
 use tokio::{
-    io::{AsyncWrite, AsyncWriteExt, Stderr, Stdout},
     net::unix::pipe,
-    sync::{Mutex, watch},
+    sync::{mpsc, oneshot, watch},
 };
 
 /// How much is read at a time.
@@ -24,71 +33,139 @@ pub(super) enum Stream {
     Err,
 }
 
-/// The launcher's own output.
-pub(super) struct Output {
-    // One lock for both, because both may be the same file.
-    streams: Mutex<(Sink<Stdout>, Sink<Stderr>)>,
+impl fmt::Display for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Out => "standard output",
+            Self::Err => "standard error",
+        })
+    }
+}
+
+/// Why what PEs print on a stream is lost from now on. Each stream has one.
+pub(super) type Loss = (Stream, io::Error);
+
+/// The way to the thread that writes. Clones lead to the same.
+#[derive(Clone)]
+pub(super) struct Output(blocking::Sender<Piece>);
+
+/// Something to be written.
+struct Piece {
+    stream: Stream,
+    /// The PE that printed it; none if it is the launcher's own.
+    from: Option<usize>,
+    text: Vec<u8>,
+    written: oneshot::Sender<()>,
 }
 
 impl Output {
-    pub(super) fn new() -> Self {
-        let streams = (Sink::new(tokio::io::stdout()), Sink::new(tokio::io::stderr()));
-        Self { streams: Mutex::new(streams) }
+    /// Starts the thread. It sends what cannot be written to the other value.
+    pub(super) fn start() -> io::Result<(Self, mpsc::UnboundedReceiver<Loss>)> {
+        let (output, pieces) = blocking::channel();
+        let (lost, losses) = mpsc::unbounded_channel();
+        let run = move || Writer::default().run(&pieces, &lost);
+        std::thread::Builder::new().name("output".to_owned()).spawn(run)?;
+        Ok((Self(output), losses))
     }
 
-    /// Ends a last line without an end, so that a message on standard error starts a new one.
-    pub(super) async fn end_line(&self) {
-        self.tell(b"").await;
-    }
-
-    /// Writes lines of the launcher's own to standard error, on a line of their own.
+    /// Writes lines of the launcher's own to standard error, on a line of their own: none at all ends a last line
+    /// without an end.
     pub(super) async fn tell(&self, lines: &[u8]) {
-        let mut streams = self.streams.lock().await;
-        let unfinished = streams.1.unfinished.is_some()
-            || streams.0.unfinished.is_some() && is_same_file(io::stdout(), io::stderr());
-        if unfinished {
-            streams.1.unfinished = None;
-            streams.1.write(0, b"\n").await;
-        }
-        streams.1.write(0, lines).await;
+        self.give(Stream::Err, None, lines.to_vec()).await;
     }
 
-    async fn write(&self, stream: Stream, from: usize, lines: &[u8]) {
-        let mut streams = self.streams.lock().await;
-        match stream {
-            Stream::Out => streams.0.write(from, lines).await,
-            Stream::Err => streams.1.write(from, lines).await,
-        }
+    /// Returns once it is written, or cannot be.
+    async fn give(&self, stream: Stream, from: Option<usize>, text: Vec<u8>) {
+        let (written, done) = oneshot::channel();
+        // The thread lives for as long as there is an `Output`.
+        let _ = self.0.send(Piece { stream, from, text, written });
+        let _ = done.await;
     }
 }
 
-struct Sink<W> {
-    inner: W,
+/// What the thread knows.
+#[derive(Default)]
+struct Writer {
+    out: Sink,
+    err: Sink,
+}
+
+/// What has become of one of the two.
+#[derive(Default)]
+struct Sink {
     /// The PE whose last line, which is written, has no end yet.
     unfinished: Option<usize>,
-    /// Nobody reads any more. What PEs print is still taken from them, so that they can end as they mean to.
+    /// A write has failed. What PEs print is still taken from them, so that they can end as they mean to.
     broken: bool,
 }
 
-impl<W: AsyncWrite + Unpin> Sink<W> {
-    fn new(inner: W) -> Self {
-        Self { inner, unfinished: None, broken: false }
+impl Writer {
+    fn run(mut self, pieces: &blocking::Receiver<Piece>, lost: &mpsc::UnboundedSender<Loss>) {
+        for Piece { stream, from, text, written } in pieces {
+            match from {
+                None => self.tell(&text),
+                Some(_) if text.is_empty() => {}
+                Some(pe) => {
+                    if let Err(error) = self.pass_on(stream, pe, &text) {
+                        // When the job is over, nobody minds.
+                        let _ = lost.send((stream, error));
+                    }
+                }
+            }
+            let _ = written.send(());
+        }
     }
 
-    async fn write(&mut self, from: usize, lines: &[u8]) {
-        if self.broken || lines.is_empty() {
-            return;
-        }
-        let result = async {
-            if self.unfinished.is_some_and(|pe| pe != from) {
-                self.inner.write_all(b"\n").await?;
-            }
-            self.inner.write_all(lines).await?;
-            self.inner.flush().await
+    fn pass_on(&mut self, stream: Stream, pe: usize, text: &[u8]) -> io::Result<()> {
+        let sink = match stream {
+            Stream::Out => &mut self.out,
+            Stream::Err => &mut self.err,
         };
-        self.broken = result.await.is_err();
-        self.unfinished = (!lines.ends_with(b"\n")).then_some(from);
+        if sink.broken {
+            return Ok(());
+        }
+        let starts_anew = sink.unfinished.is_some_and(|unfinished| unfinished != pe);
+        let written = if starts_anew { write(stream, b"\n") } else { Ok(()) };
+        let written = written.and_then(|()| write(stream, text));
+        sink.broken = written.is_err();
+        sink.unfinished = (!text.ends_with(b"\n")).then_some(pe);
+        written
     }
+
+    /// What the launcher says is no output of the job: a reader who does not want it ends nothing.
+    fn tell(&mut self, lines: &[u8]) {
+        let unfinished = self.err.unfinished.is_some()
+            || self.out.unfinished.is_some() && is_same_file(io::stdout(), io::stderr());
+        if unfinished {
+            self.err.unfinished = None;
+            let _ = write(Stream::Err, b"\n");
+        }
+        let _ = write(Stream::Err, lines);
+    }
+}
+
+/// Writes all of it, also where the file is in the mode in which a write does not wait.
+fn write(stream: Stream, text: &[u8]) -> io::Result<()> {
+    match stream {
+        Stream::Out => write_all(io::stdout().as_fd(), text),
+        Stream::Err => write_all(io::stderr().as_fd(), text),
+    }
+}
+
+fn write_all(to: BorrowedFd<'_>, mut text: &[u8]) -> io::Result<()> {
+    while !text.is_empty() {
+        match rustix::io::write(to, text) {
+            Ok(written) => text = &text[written..],
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                rustix::io::retry_on_intr(|| {
+                    poll(&mut [PollFd::from_borrowed_fd(to, PollFlags::OUT)], None)
+                })?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 fn is_same_file(a: impl AsFd, b: impl AsFd) -> bool {
@@ -102,7 +179,7 @@ pub(super) async fn relay(
     stream: Stream,
     tag: bool,
     from: pipe::Receiver,
-    output: Arc<Output>,
+    output: Output,
     mut over: watch::Receiver<bool>,
 ) {
     let tag = tag.then(|| format!("[{pe}] ").into_bytes());
@@ -136,25 +213,23 @@ pub(super) async fn relay(
             None => 0,
         };
         if end > 0 {
-            write(&output, stream, pe, tag.as_deref(), &text[..end]).await;
-            text.drain(..end);
-        }
-        if text.is_empty() {
-            // Most PEs print nothing most of the time.
-            text = Vec::new();
+            // What is left is short, or nothing: most PEs print nothing most of the time.
+            let rest = text.split_off(end);
+            let lines = std::mem::replace(&mut text, rest);
+            output.give(stream, Some(pe), tagged(tag.as_deref(), lines)).await;
         }
     }
-    write(&output, stream, pe, tag.as_deref(), &text).await;
+    if !text.is_empty() {
+        output.give(stream, Some(pe), tagged(tag.as_deref(), text)).await;
+    }
 }
 
-async fn write(output: &Output, stream: Stream, pe: usize, tag: Option<&[u8]>, lines: &[u8]) {
-    let Some(tag) = tag else {
-        return output.write(stream, pe, lines).await;
-    };
+fn tagged(tag: Option<&[u8]>, lines: Vec<u8>) -> Vec<u8> {
+    let Some(tag) = tag else { return lines };
     let mut tagged = Vec::with_capacity(lines.len() * 2);
     for line in lines.split_inclusive(|&byte| byte == b'\n') {
         tagged.extend(tag);
         tagged.extend(line);
     }
-    output.write(stream, pe, &tagged).await;
+    tagged
 }

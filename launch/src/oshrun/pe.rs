@@ -12,16 +12,21 @@ use std::{
 use oxshmem_runtime::bootstrap::{
     host_name,
     job::{JOB_VARIABLE, Job},
+    lifeline::Lifeline,
     wire,
 };
 use rustix::{
-    io::{FdFlags, fcntl_getfd, fcntl_setfd},
+    fs::FileType,
+    io::{FdFlags, fcntl_setfd},
     process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal},
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
 use tokio::process::{Child, Command};
 
-use super::options::{BindTo, Options};
+use super::{
+    input::Input,
+    options::{BindTo, Options},
+};
 
 /// A PE's process that was just started.
 pub(super) struct Pe {
@@ -34,13 +39,20 @@ pub(super) struct Starter<'a> {
     options: &'a Options,
     group: Pid,
     machine: String,
+    lifeline: &'a Lifeline,
+    input: &'a Input,
     /// The CPUs that PEs are bound to, if they are.
     cpus: Vec<usize>,
 }
 
 impl<'a> Starter<'a> {
-    /// PEs will join the process group `group`.
-    pub(super) fn new(options: &'a Options, group: Pid) -> io::Result<Self> {
+    /// PEs will join the process group `group`, which ends with `lifeline`, and read `input`.
+    pub(super) fn new(
+        options: &'a Options,
+        group: Pid,
+        lifeline: &'a Lifeline,
+        input: &'a Input,
+    ) -> io::Result<Self> {
         let cpus = match options.bind_to {
             BindTo::None => Vec::new(),
             BindTo::Core => {
@@ -48,7 +60,7 @@ impl<'a> Starter<'a> {
                 (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect()
             }
         };
-        Ok(Self { options, group, machine: host_name(), cpus })
+        Ok(Self { options, group, machine: host_name(), lifeline, input, cpus })
     }
 
     /// The name of the machine.
@@ -62,6 +74,8 @@ impl<'a> Starter<'a> {
         let job = Job {
             fd: theirs.as_raw_fd(),
             inode: wire::inode(&theirs)?,
+            life: self.lifeline.watched().as_raw_fd(),
+            end: wire::inode(self.lifeline.watched())?,
             pe,
             n_pes: self.options.n_pes,
             hosts: self.options.deal.clone(),
@@ -73,7 +87,7 @@ impl<'a> Starter<'a> {
             .args(&self.options.arguments)
             .envs(self.options.variables.iter().map(|(name, value)| (name, value)))
             .env(JOB_VARIABLE, job.to_string())
-            .stdin(if pe == 0 { Stdio::piped() } else { Stdio::null() })
+            .stdin(self.input.of(pe))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(self.group.as_raw_pid());
@@ -83,7 +97,7 @@ impl<'a> Starter<'a> {
             only.set(cpu);
             only
         });
-        let inherited = theirs.as_raw_fd();
+        let inherited = [theirs.as_raw_fd(), job.life];
         let prepare = move || {
             set_parent_process_death_signal(Some(Signal::KILL))?;
             if getppid() != Some(launcher) {
@@ -93,9 +107,11 @@ impl<'a> Starter<'a> {
             if let Some(cpus) = &cpus {
                 sched_setaffinity(None, cpus)?;
             }
-            // SAFETY: the parent closes it after the child was started.
-            let inherited = unsafe { BorrowedFd::borrow_raw(inherited) };
-            fcntl_setfd(inherited, FdFlags::empty())?;
+            for fd in inherited {
+                // SAFETY: the parent closes it after the child was started.
+                let inherited = unsafe { BorrowedFd::borrow_raw(fd) };
+                fcntl_setfd(inherited, FdFlags::empty())?;
+            }
             Ok(())
         };
         // SAFETY: it makes system calls only, and allocates nothing.
@@ -105,15 +121,17 @@ impl<'a> Starter<'a> {
     }
 }
 
-/// Keeps the socket of the job that this launcher is itself part of, if it is, from the PEs of the job that
-/// it starts.
+/// Keeps what ties a process to the job that this launcher is itself part of, if it is, from the PEs of the job
+/// that it starts.
 pub(super) fn leave_outer_job() {
     let outer = std::env::var(JOB_VARIABLE).ok().and_then(|text| text.parse::<Job>().ok());
     let Some(job) = outer else { return };
-    // SAFETY: the number is not negative (`Job` checks that), and used only if it is that socket.
-    let socket = unsafe { BorrowedFd::borrow_raw(job.fd) };
-    if fcntl_getfd(socket).is_ok() && wire::inode(socket).is_ok_and(|inode| inode == job.inode) {
-        let _ = fcntl_setfd(socket, FdFlags::CLOEXEC);
+    for (fd, kind, inode) in [(job.fd, FileType::Socket, job.inode), (job.life, FileType::Fifo, job.end)] {
+        // SAFETY: the number is not negative (`Job` checks that), and used only if it is what it was.
+        let inherited = unsafe { BorrowedFd::borrow_raw(fd) };
+        if wire::is_still(inherited, kind, inode) {
+            let _ = fcntl_setfd(inherited, FdFlags::CLOEXEC);
+        }
     }
 }
 

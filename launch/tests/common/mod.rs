@@ -142,7 +142,7 @@ impl Running {
     /// Its guardian's process.
     pub(crate) fn guardian(&self) -> u32 {
         let is_guardian = |pid: &u32| {
-            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "oshrun-guardian\n")
+            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "osh-guardian\n")
         };
         eventually("a guardian", || self.left().into_iter().find(is_guardian))
     }

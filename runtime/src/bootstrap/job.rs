@@ -8,13 +8,17 @@ use super::{Deal, Placement};
 /// change with every version, see [`Job`].
 pub const JOB_VARIABLE: &str = "OXSHMEM_JOB";
 
-/// What [`JOB_VARIABLE`] says: `fd=7,inode=4711,pe=0,n=4,hosts=3+1,host=node1`.
+/// What [`JOB_VARIABLE`] says: `fd=7,inode=4711,life=8,end=4712,pe=0,n=4,hosts=3+1,host=node1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// The descriptor of this PE's end of its socket.
     pub fd: RawFd,
     /// That socket's inode, by which a process can tell that the descriptor is still that socket.
     pub inode: u64,
+    /// The descriptor of the end of the launcher's [`Lifeline`](super::lifeline::Lifeline) that PEs have.
+    pub life: RawFd,
+    /// That pipe's inode, likewise.
+    pub end: u64,
     /// This PE's number.
     pub pe: usize,
     /// How many PEs the job has.
@@ -39,8 +43,8 @@ impl Job {
 
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { fd, inode, pe, n_pes, hosts, host } = self;
-        write!(f, "fd={fd},inode={inode},pe={pe},n={n_pes},hosts={hosts},host={host}")
+        let Self { fd, inode, life, end, pe, n_pes, hosts, host } = self;
+        write!(f, "fd={fd},inode={inode},life={life},end={end},pe={pe},n={n_pes},hosts={hosts},host={host}")
     }
 }
 
@@ -58,12 +62,14 @@ impl FromStr for Job {
         let job = Self {
             fd: field(text, "fd")?,
             inode: field(text, "inode")?,
+            life: field(text, "life")?,
+            end: field(text, "end")?,
             pe: field(text, "pe")?,
             n_pes: field(text, "n")?,
             hosts: field(text, "hosts")?,
             host: field(text, "host")?,
         };
-        if job.fd < 0 || job.pe >= job.n_pes || job.hosts.hosts(job.n_pes).is_err() {
+        if job.fd < 0 || job.life < 0 || job.pe >= job.n_pes || job.hosts.hosts(job.n_pes).is_err() {
             return Err("its fields do not fit together".to_owned());
         }
         Ok(job)
@@ -75,7 +81,16 @@ mod tests {
     use super::*;
 
     fn job() -> Job {
-        Job { fd: 7, inode: 4711, pe: 5, n_pes: 6, hosts: Deal::each([1, 2, 3]), host: "node1".to_owned() }
+        Job {
+            fd: 7,
+            inode: 4711,
+            life: 8,
+            end: 4712,
+            pe: 5,
+            n_pes: 6,
+            hosts: Deal::each([1, 2, 3]),
+            host: "node1".to_owned(),
+        }
     }
 
     #[test]
@@ -103,7 +118,9 @@ mod tests {
         let wrong = |text: &str| text.parse::<Job>().unwrap_err();
         assert_eq!(wrong(""), "it has no field \"fd\"");
         assert_eq!(wrong("fd=seven"), "its field \"fd\" cannot be read");
-        for (field, other) in [("pe=5", "pe=6"), ("fd=7", "fd=-7"), ("hosts=1+2+3", "hosts=1+2+4")] {
+        for (field, other) in
+            [("pe=5", "pe=6"), ("fd=7", "fd=-7"), ("life=8", "life=-8"), ("hosts=1+2+3", "hosts=1+2+4")]
+        {
             let text = job().to_string().replace(field, other);
             assert_eq!(wrong(&text), "its fields do not fit together");
         }

@@ -6,15 +6,15 @@
 use std::{
     collections::HashMap,
     io,
-    os::fd::{AsFd, BorrowedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use async_trait::async_trait;
 use rustix::{
     event::{PollFd, PollFlags, poll},
-    fs::{FileType, fstat},
-    io::{FdFlags, fcntl_setfd},
+    fs::FileType,
+    io::{FdFlags, fcntl_getfd, fcntl_setfd},
     net::sockopt::set_socket_passcred,
     time::{ClockId, clock_gettime},
 };
@@ -23,9 +23,10 @@ use super::{
     Bootstrap, Offer, Placement,
     claim::Claim,
     job::{JOB_VARIABLE, Job},
+    lifeline,
     wire::{self, Kind, Message},
 };
-use crate::{Error, Result, readable};
+use crate::{Error, Result, readable, sync::lock};
 
 /// One PE of a job that `oshrun` started.
 ///
@@ -42,6 +43,8 @@ pub struct Launched {
     inbox: tokio::sync::Mutex<Inbox>,
     /// Until this PE has left the job: whoever still holds a handle to it must not keep the next one out.
     claim: Mutex<Option<Claim>>,
+    /// Until then, too, this process ends with the launcher. What it does after that is its own.
+    lifeline: Mutex<Option<OwnedFd>>,
 }
 
 /// What has arrived.
@@ -79,6 +82,7 @@ impl Launched {
             sending: Mutex::new(nanoseconds()),
             inbox: tokio::sync::Mutex::default(),
             claim: Mutex::new(Some(claim)),
+            lifeline: Mutex::new(lifeline::of_this_process(&job)),
         };
         launched.send("init", Message::new(Kind::Hello))?;
         Ok(Some(launched))
@@ -174,7 +178,8 @@ impl Bootstrap for Launched {
     fn finalized(&self) {
         // Should the launcher be gone, nobody is left who wants to know.
         let _ = self.send("finalize", Message::new(Kind::Finalized));
-        drop(self.claim.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(lock(&self.lifeline).take());
+        drop(lock(&self.claim).take());
     }
 
     fn stuck(&self) -> bool {
@@ -217,8 +222,8 @@ fn adopt(job: &Job) -> Result<BorrowedFd<'static>> {
     // SAFETY: the number is not negative (`Job` checks that). The descriptor may be closed, in which case
     // the first call says so; if it is our socket, nobody else in this process knows of it or closes it.
     let socket = unsafe { BorrowedFd::borrow_raw(job.fd) };
-    let status = fstat(socket).map_err(|_| refuse("is closed"))?;
-    if FileType::from_raw_mode(status.st_mode) != FileType::Socket || status.st_ino != job.inode {
+    fcntl_getfd(socket).map_err(|_| refuse("is closed"))?;
+    if !wire::is_still(socket, FileType::Socket, job.inode) {
         return Err(refuse("is something else than the socket to oshrun"));
     }
     fcntl_setfd(socket, FdFlags::CLOEXEC).map_err(|error| Error::system("init", error))?;

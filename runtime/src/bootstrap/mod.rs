@@ -14,6 +14,7 @@ pub mod foreign;
 mod hosts;
 pub mod job;
 pub mod launched;
+pub mod lifeline;
 pub mod local;
 pub mod pmix;
 pub mod single;

@@ -21,7 +21,7 @@ use std::{
 
 use rustix::{
     cmsg_space,
-    fs::fstat,
+    fs::{FileType, fstat},
     net::{
         AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
         SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg,
@@ -304,9 +304,14 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((a, b))
 }
 
-/// The inode of a socket.
-pub fn inode(socket: impl AsFd) -> io::Result<u64> {
-    Ok(fstat(socket)?.st_ino)
+/// The inode behind a descriptor, by which a process can tell that it is still the same.
+pub fn inode(fd: impl AsFd) -> io::Result<u64> {
+    Ok(fstat(fd)?.st_ino)
+}
+
+/// Whether a number that may have been closed, or used again, still is what an inherited descriptor was.
+pub fn is_still(fd: BorrowedFd<'_>, kind: FileType, inode: u64) -> bool {
+    fstat(fd).is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == kind && it.st_ino == inode)
 }
 
 /// The body of [`Kind::Exchanged`]: the lengths of all contributions, then all contributions.
