@@ -300,7 +300,9 @@ fn showme_shows_what_would_be_run_and_a_shell_can_run_it() {
     assert_eq!(whole, parts + &ask(&["--showme:link"]));
     well(&ended(&mut scratch.command("sh", &["-c", &whole])));
     scratch.runs("hello");
-    assert_eq!(whole, ask(&["-showme", "hello.c", "-o", "hello"]));
+    for spelling in ["-showme", "-show", "--show"] {
+        assert_eq!(whole, ask(&[spelling, "hello.c", "-o", "hello"]));
+    }
     assert!(!ask(&["--showme", "-c", "hello.c"]).contains("-lshmem"));
     assert!(ask(&["--showme:link", "-static-libshmem"]).contains("-l:libshmem.a"));
     assert_eq!(ask(&["--showme:libs"]), "shmem");

@@ -36,6 +36,19 @@ fn bad_options_are_one_line_and_status_2() {
         ("-np 4 --fake-hosts 3,0,1 true", "at least one PE on every host"),
         ("-np 4 --fake-hosts 2:block true", "cyclic"),
         ("-np 100000 true", "above the limit of"),
+        ("-np 2 --stdin 1 true", "none, 0, all"),
+        ("-np 2 -wdir /no/such true", "--wdir /no/such: there is no such folder"),
+        // What other launchers know.
+        ("--hostfile hosts -np 2 true", "start the program with mpirun"),
+        ("-np 2 -hostfile=hosts true", "start the program with mpirun"),
+        ("-np 2 -machinefile hosts true", "start the program with mpirun"),
+        ("-H a,b -np 2 true", "-H: oshrun starts all PEs on this host; for several hosts"),
+        ("-np 2 --host a,b true", "start the program with mpirun"),
+        ("-ppn 4 -np 2 true", "leave the option out"),
+        ("-np 2 --oversubscribe true", "leave the option out"),
+        ("-np 2 --mca btl self true", "-x VAR=VALUE"),
+        ("-genv A b -np 2 true", "-x VAR=VALUE"),
+        ("-np 1 true : true", "all PEs run one program"),
     ] {
         assert_refused(&line(args), about);
     }
@@ -50,10 +63,33 @@ fn a_program_that_cannot_be_started_is_one_line_and_status_2() {
     assert_refused(&oshrun(["-np", "2", &folder.path("data")]), "not executable");
     assert_refused(&oshrun(["-np", "2", &folder.path("")]), "not a file");
     assert_refused(&oshrun(["-np", "2", ""]), "");
+    assert_refused(&oshrun(["-np", "2", "-wdir", &folder.path(""), "./data"]), "not executable");
     std::fs::write(folder.path("text"), "#!/no/such/interpreter\n").expect("written");
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path("text"), executable).expect("ours");
     assert_refused(&oshrun(["-np", "2", &folder.path("text")]), "as PE 0: No such file");
+}
+
+#[test]
+fn a_program_of_this_folder_is_named_with_its_dot() {
+    let folder = Folder::new("dot");
+    std::fs::copy("/bin/true", folder.path("a.out")).expect("copied");
+    let ended = shell(&format!("cd {}; {} -np 2 a.out", folder.path(""), env!("CARGO_BIN_EXE_oshrun")));
+    assert_refused(&ended, "no such program in PATH; did you mean ./a.out?");
+    assert_refused(&oshrun(["-np", "2", "--wdir", &folder.path(""), "a.out"]), "did you mean ./a.out?");
+}
+
+#[test]
+fn pes_start_in_the_folder_that_is_asked_for() {
+    let folder = Folder::new("wdir");
+    std::fs::copy("/bin/pwd", folder.path("where")).expect("copied");
+    let (path, name) = (folder.path(""), "./where");
+    for option in ["--wdir", "-wdir", "-wd", "--wd"] {
+        let ended = oshrun(["-np", "2", option, &path, name]);
+        assert_eq!((ended.status, ended.stderr.as_str()), (0, ""));
+        let line = path.trim_end_matches('/');
+        assert_eq!(ended.stdout, format!("{line}\n{line}\n"));
+    }
 }
 
 #[test]
@@ -77,7 +113,8 @@ fn shell(script: &str) -> Ended {
 fn help_and_version_are_answers() {
     let help = line("--help");
     assert_eq!((help.status, help.stderr.as_str()), (0, ""));
-    for option in ["-np", "-x", "--tag-output", "--timeout", "--bind-to", "--fake-hosts"] {
+    for option in ["-np", "-x", "--tag-output", "--timeout", "--bind-to", "--fake-hosts", "--stdin", "--wdir"]
+    {
         assert!(help.stdout.contains(option), "{option}");
     }
     assert!(line("--version").stdout.starts_with("oshrun "));

@@ -34,7 +34,7 @@ pub enum Question {
 
 /// Every question with how it is asked and what the answer is.
 pub const QUESTIONS: [(&str, Question, &str); 9] = [
-    ("--showme", Question::Everything, "The whole command that would be run"),
+    ("--showme", Question::Everything, "The whole command that would be run; -show is the same"),
     ("--showme:compile", Question::Compile, "The options added for compiling"),
     ("--showme:link", Question::Link, "The options added for linking"),
     ("--showme:command", Question::Command, "The compiler"),
@@ -51,17 +51,21 @@ pub const OPTIONS: [(&str, &str); 2] = [
     ("-static", "Links with libshmem.a, and is passed on: the compiler links with every library statically"),
 ];
 
-/// Takes the question out of the arguments. It may begin with one dash or two.
+/// Takes the question out of the arguments. It may begin with one dash or two, and `-show`, as the wrappers of MPICH have it,
+/// is `--showme`.
 pub(super) fn take(args: Vec<OsString>) -> Result<(Option<Question>, Vec<OsString>), String> {
     let asks = |arg: &OsString| {
         let bytes = arg.as_bytes();
         let bytes = if bytes.starts_with(b"--") { &bytes[1..] } else { bytes };
-        bytes == b"-showme" || bytes.starts_with(b"-showme:")
+        bytes == b"-show" || bytes == b"-showme" || bytes.starts_with(b"-showme:")
     };
     let (questions, args): (Vec<_>, Vec<_>) = args.into_iter().partition(asks);
     let Some(asked) = questions.last() else { return Ok((None, args)) };
     let name = asked.to_string_lossy();
-    let name = format!("--{}", name.trim_start_matches('-'));
+    let name = match name.trim_start_matches('-') {
+        "show" => "--showme".to_owned(),
+        name => format!("--{name}"),
+    };
     match QUESTIONS.iter().find(|(known, ..)| *known == name) {
         Some(&(_, question, _)) => Ok((Some(question), args)),
         None => Err(format!("there is no option {name}; see --showme:help")),

@@ -31,6 +31,8 @@ pub(super) struct Options {
     pub(super) timeout: Option<Duration>,
     pub(super) bind_to: BindTo,
     pub(super) stdin: StdinTo,
+    /// The folder that PEs are started in, if it is another than this process's.
+    pub(super) folder: Option<PathBuf>,
     /// The program as it was named, and the file that this is.
     pub(super) name: OsString,
     pub(super) program: PathBuf,
@@ -90,6 +92,10 @@ struct Arguments {
     #[arg(long, value_name = "PES", value_enum, default_value_t)]
     stdin: StdinTo,
 
+    /// Starts the PEs in this folder; a program's path is looked up from there
+    #[arg(long = "wdir", visible_alias = "wd", value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+
     /// Makes PEs treat each other as being on different hosts: K hosts with a block of consecutive PEs each, as even
     /// as possible, or a list of how many PEs each host has, such as 3+1+2 or 3,1,2. With ":cyclic" behind it, PEs
     /// are dealt to the hosts one at a time. Without this, what SHMEM_FAKE_HOSTS says; without that, one host
@@ -113,7 +119,8 @@ impl Options {
     /// Reads the arguments, the first of which is the program's name, and raises this process's limit of
     /// open descriptors as far as it goes.
     pub(super) fn from_args(args: impl Iterator<Item = OsString>) -> Result<Self, Stop> {
-        let arguments = Arguments::try_parse_from(spell_out(args.collect())).map_err(stop)?;
+        let args = spell_out(args.collect()).map_err(Stop::Refusal)?;
+        let arguments = Arguments::try_parse_from(&args).map_err(stop)?;
         check_size(arguments.n_pes, arguments.stdin).map_err(Stop::Refusal)?;
         let variables = arguments.variables.into_iter().filter_map(variable).collect::<Result<Vec<_>, _>>();
         let mut variables = variables.map_err(Stop::Refusal)?;
@@ -130,6 +137,16 @@ impl Options {
         let mut command = arguments.command.into_iter();
         // Clap has seen to it that there is a program.
         let name = command.next().unwrap_or_default();
+        let rest: Vec<OsString> = command.collect();
+        let folder = arguments.folder;
+        if let Some(folder) = folder.as_deref().filter(|folder| !folder.is_dir()) {
+            return Err(Stop::Refusal(format!("--wdir {}: there is no such folder", folder.display())));
+        }
+        let program = find(&name, folder.as_deref()).map_err(Stop::Refusal)?;
+        // Behind `--` it is certain that the colon is the program's.
+        if !args.iter().take(args.len() - rest.len()).any(|arg| arg == "--") {
+            several(&name, &rest, folder.as_deref()).map_err(Stop::Refusal)?;
+        }
         Ok(Self {
             n_pes: arguments.n_pes,
             deal,
@@ -139,9 +156,10 @@ impl Options {
             timeout: arguments.timeout,
             bind_to: arguments.bind_to,
             stdin: arguments.stdin,
-            program: find(&name).map_err(Stop::Refusal)?,
+            folder,
+            program,
             name,
-            arguments: command.collect(),
+            arguments: rest,
         })
     }
 }
@@ -156,28 +174,86 @@ fn hosts_of_environment(n_pes: usize, variables: &[(OsString, OsString)]) -> Res
     Settings::fake_hosts_for(n_pes, lookup).map_err(|error| error.to_string())
 }
 
-/// Turns `-np`, which OpenSHMEM's launchers share but clap takes for `-n p`, into `--np`; looks no further
-/// than the program's name, after which everything belongs to the program.
-fn spell_out(mut args: Vec<OsString>) -> Vec<OsString> {
+/// What other launchers call what oshrun does not do, and what to do about it.
+const ELSEWHERE: [(&[&str], &str); 4] = [
+    (
+        &[
+            "hostfile",
+            "machinefile",
+            "machine",
+            "hosts",
+            "host",
+            "H",
+            "f",
+            "rf",
+            "rankfile",
+            "default-hostfile",
+        ],
+        "oshrun starts all PEs on this host; for several hosts, start the program with mpirun, prterun or srun \
+         --mpi=pmix",
+    ),
+    (
+        &["N", "npernode", "ppn", "perhost", "map-by", "rank-by", "pernode", "npersocket", "ranks-per-proc"],
+        "oshrun starts all PEs on this host, as many as -np says, and --bind-to core binds them in turn; leave the option \
+         out",
+    ),
+    (
+        &["oversubscribe", "allow-run-as-root", "quiet", "q", "report-bindings"],
+        "oshrun does not ask for it: leave the option out",
+    ),
+    (
+        &[
+            "mca", "gmca", "pmixmca", "prtemca", "genv", "genvlist", "genvall", "env", "envall", "envlist",
+            "export",
+        ],
+        "it belongs to another launcher; -x VAR=VALUE sets a variable of all PEs, and shmem-info lists those that oxshmem \
+         reads",
+    ),
+];
+
+/// Gives long options that are spelt with one dash their second, as in `-np`, which OpenSHMEM's launchers share but clap takes
+/// for `-n p`; looks no further than the program's name, after which everything belongs to the program. The error names
+/// what to do instead of what only other launchers know.
+fn spell_out(mut args: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let command = Arguments::command();
-    let takes_value = |arg: &[u8]| {
-        command.get_arguments().filter(|known| known.get_action().takes_values()).any(|known| {
-            let long = known.get_long().map(|long| format!("--{long}").into_bytes());
-            let short = known.get_short().map(|short| format!("-{short}").into_bytes());
-            long.as_deref() == Some(arg) || short.as_deref() == Some(arg)
-        })
-    };
     let mut at = 1;
     while let Some(arg) = args.get_mut(at) {
-        if arg == "-np" {
-            *arg = OsString::from("--np");
-        }
-        if arg == "--" || !arg.as_bytes().starts_with(b"-") {
+        let text = arg.to_string_lossy().into_owned();
+        if text == "--" || !text.starts_with('-') {
             break;
         }
-        at += if takes_value(arg.as_bytes()) { 2 } else { 1 };
+        let name = text.trim_start_matches('-').split('=').next().unwrap_or_default();
+        let is_long =
+            |known: &&clap::Arg| known.get_long_and_visible_aliases().is_some_and(|all| all.contains(&name));
+        let is_short = |known: &&clap::Arg| name.len() == 1 && known.get_short() == name.chars().next();
+        let long = command.get_arguments().find(is_long);
+        if long.is_some() && !text.starts_with("--") {
+            *arg = OsString::from_vec([b"-", arg.as_bytes()].concat());
+        }
+        let known = long.or_else(|| command.get_arguments().find(is_short));
+        if known.is_none()
+            && let Some((_, advice)) = ELSEWHERE.iter().find(|(names, _)| names.contains(&name))
+        {
+            return Err(format!("{text}: {advice}"));
+        }
+        let takes_next = known.is_some_and(|known| known.get_action().takes_values()) && !text.contains('=');
+        at += if takes_next { 2 } else { 1 };
     }
-    args
+    Ok(args)
+}
+
+/// Refuses what other launchers take for several programs: `a : b`, or `a : -np 2 b`.
+fn several(name: &OsStr, arguments: &[OsString], folder: Option<&Path>) -> Result<(), String> {
+    let starts =
+        |next: &OsString| ["-n", "-np", "--np"].iter().any(|it| next == it) || find(next, folder).is_ok();
+    match arguments.windows(2).any(|pair| pair[0] == ":" && starts(&pair[1])) {
+        false => Ok(()),
+        true => Err(format!(
+            "all PEs run one program, and \":\" begins no other: start a script that chooses by the PE, or put -- before {} \
+             if the colon is its argument",
+            name.to_string_lossy()
+        )),
+    }
 }
 
 /// Makes one line of what clap says in several.
@@ -248,16 +324,19 @@ fn variable(text: OsString) -> Option<Result<(OsString, OsString), String>> {
     Some(Ok((OsString::from_vec(bytes[..equals].to_vec()), value)))
 }
 
-/// The file that a program's name stands for, as a shell would find it.
-fn find(name: &OsStr) -> Result<PathBuf, String> {
+/// The file that a program's name stands for, as a shell would find it in that folder.
+fn find(name: &OsStr, folder: Option<&Path>) -> Result<PathBuf, String> {
     let shown = name.to_string_lossy();
+    // From here; the PEs are in that folder when they look for it.
+    let here = |path: &Path| folder.map_or_else(|| path.to_owned(), |folder| folder.join(path));
     let check = |path: &Path| -> Result<(), String> {
         let wrong = |what: &str| Err(format!("cannot start {shown}: {what}"));
+        let path = here(path);
         match path.metadata() {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => wrong("there is no such file"),
             Err(error) => wrong(&error.to_string()),
             Ok(status) if !status.is_file() => wrong("it is not a file"),
-            Ok(_) if access(path, Access::EXEC_OK).is_err() => wrong("it is not executable"),
+            Ok(_) if access(&path, Access::EXEC_OK).is_err() => wrong("it is not executable"),
             Ok(_) => Ok(()),
         }
     };
@@ -265,10 +344,16 @@ fn find(name: &OsStr) -> Result<PathBuf, String> {
         return check(Path::new(name)).map(|()| PathBuf::from(name));
     }
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/bin:/usr/bin"));
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|candidate| !name.is_empty() && check(candidate).is_ok())
-        .ok_or_else(|| format!("cannot start {shown:?}: there is no such program in PATH"))
+    let found = std::env::split_paths(&path)
+        .map(|entry| entry.join(name))
+        .find(|candidate| !name.is_empty() && check(candidate).is_ok());
+    found.ok_or_else(|| {
+        let hint = match !name.is_empty() && check(Path::new(name)).is_ok() {
+            true => format!("; did you mean ./{shown}?"),
+            false => String::new(),
+        };
+        format!("cannot start {shown:?}: there is no such program in PATH{hint}")
+    })
 }
 
 #[cfg(test)]
@@ -290,6 +375,33 @@ mod tests {
     fn np_has_three_spellings() {
         for np in ["-np 3", "-n 3", "--np 3", "--np=3", "-n3"] {
             assert_eq!(parse(&format!("oshrun {np} true")).unwrap().n_pes, 3);
+        }
+    }
+
+    #[test]
+    fn long_options_may_have_one_dash() {
+        let options =
+            parse("oshrun -np 2 -wdir /tmp -timeout=3 -tag-output -bind-to core true -timeout x").unwrap();
+        assert_eq!((options.n_pes, options.folder), (2, Some("/tmp".into())));
+        assert_eq!((options.timeout, options.tag_output), (Some(Duration::from_secs(3)), true));
+        assert_eq!(
+            (options.bind_to, &options.arguments[..]),
+            (BindTo::Core, &["-timeout".into(), "x".into()][..])
+        );
+        assert_eq!(parse("oshrun -n 1 -wd / -xA=b true").unwrap().folder, Some("/".into()));
+    }
+
+    #[test]
+    fn a_colon_between_programs_is_refused_and_one_of_a_program_is_not() {
+        for line in
+            ["oshrun -np 1 true : true", "oshrun -np 1 true a : -np 2 b", "oshrun -n 1 true : -n 1 true"]
+        {
+            assert!(refusal(line).contains("all PEs run one program"), "{line}");
+        }
+        for line in
+            ["oshrun -np 1 -- true : true", "oshrun -np 1 echo a : no-such-program", "oshrun -np 1 echo :"]
+        {
+            assert!(parse(line).is_ok(), "{line}");
         }
     }
 

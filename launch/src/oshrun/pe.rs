@@ -91,6 +91,9 @@ impl<'a> Starter<'a> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(self.group.as_raw_pid());
+        if let Some(folder) = &self.options.folder {
+            command.current_dir(folder);
+        }
         let launcher = getpid();
         let cpus = self.cpus.get(pe % self.cpus.len().max(1)).map(|&cpu| {
             let mut only = CpuSet::new();
