@@ -1,13 +1,11 @@
 //! Becoming a PE: from `oshrun`, from another launcher, or alone.
 
-use std::{
-    io::Write,
-    sync::{Arc, Once},
-};
+use std::sync::{Arc, Once};
 
 use oxshmem_runtime::{
     Pe, Result,
     bootstrap::{self, Bootstrap, Foreign, Single},
+    report,
     settings::{self, Settings},
     version_line,
 };
@@ -87,11 +85,7 @@ async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<World
     }
     let pe = Pe::join(bootstrap, settings).await?;
     if pe.me() == 0 && pe.spaces().gpu.is_some() && pe.settings().gpu_emulate {
-        // There is nobody to tell that standard error is closed.
-        let _ = writeln!(
-            std::io::stderr(),
-            "oxshmem: warning: the GPU space is emulated in host memory, as SHMEM_GPU_EMULATE asks for"
-        );
+        report("oxshmem: warning: the GPU space is emulated in host memory, as SHMEM_GPU_EMULATE asks for");
     }
     Ok(World::new(pe))
 }
@@ -99,16 +93,18 @@ async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<World
 /// What the user asked to be told at the start.
 fn announce(settings: &Settings) {
     if settings.version {
-        eprintln!("{}", version_line());
+        report(version_line());
     }
     if settings.info {
-        // There is nobody to tell that standard error is closed.
-        let _ = settings.print_info(&mut std::io::stderr().lock());
+        let mut text = Vec::new();
+        // Memory takes all that is written to it.
+        let _ = settings.print_info(&mut text);
+        report(String::from_utf8_lossy(&text).trim_end());
     }
     if settings.debug {
         let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         for hint in settings::unknown(names) {
-            eprintln!("oxshmem: {hint}");
+            report(format_args!("oxshmem: {hint}"));
         }
     }
 }
@@ -118,7 +114,6 @@ fn warn(foreign: &Foreign) {
     // Global, because what it is about is: the environment is the process's, and so is standard error.
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {
-        // There is nobody to tell that standard error is closed.
-        let _ = writeln!(std::io::stderr(), "oxshmem: warning: {foreign}");
+        report(format_args!("oxshmem: warning: {foreign}"));
     });
 }

@@ -36,6 +36,8 @@
 //! | try it on many hosts | [`ClusterOptions::hosts`], [`ClusterOptions::link`], [`Simulation`] |
 //! | configure | [`settings`] |
 
+#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_runtime::report`"))]
+
 #[cfg(doctest)]
 mod book;
 mod cluster;

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use oxshmem_runtime::{Error, Result, settings::CheckAlloc};
+use oxshmem_runtime::{Error, Result, report, settings::CheckAlloc};
 use oxshmem_spaces::{
     Hints,
     allocation::{Allocation, WINDOW_BITS, Window},
@@ -99,7 +99,7 @@ impl MemoryCall {
             (Some(calls), CheckAlloc::Error) => Err(mismatch(calls)),
             (Some(calls), CheckAlloc::Warn) => {
                 if calls[1].0 == group.my_pe() {
-                    eprintln!("oxshmem: warning: {}", mismatch(calls));
+                    report(format_args!("oxshmem: warning: {}", mismatch(calls)));
                 }
                 Ok(verdict)
             }

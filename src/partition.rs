@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use oxshmem_runtime::{
     Pe, Result,
     memory::kinds::{HugePages, Mapping, Topology, host_memory},
-    settings,
+    report, settings,
 };
 use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice};
 
@@ -276,7 +276,7 @@ pub(crate) fn announce(world: &Inner) {
         return;
     }
     for note in &pe.partitions().notes {
-        eprintln!("oxshmem: {note}");
+        report(format_args!("oxshmem: {note}"));
     }
     if settings.meminfo_report {
         let host = host_memory(&Topology::read(&settings.numa_topology), &HugePages::read());
@@ -297,5 +297,5 @@ pub(crate) fn report_at_end(pe: &Pe, partitions: &[Arc<Arena>]) {
 fn tell(pe: &Pe, when: &str, lines: impl Iterator<Item = String>) {
     let (n, host) = (pe.placement().local.len(), &pe.placement().host);
     let text: String = lines.map(|line| format!("\n  {line}")).collect();
-    eprintln!("oxshmem: memory of {host} {when}, with {n} PEs there:{text}");
+    report(format_args!("oxshmem: memory of {host} {when}, with {n} PEs there:{text}"));
 }

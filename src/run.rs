@@ -1,13 +1,8 @@
 //! A program's frame: joining the job, leaving it, and taking it down where the program fails.
 
-use std::{
-    env,
-    ffi::OsStr,
-    fmt,
-    io::{self, Write},
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{env, ffi::OsStr, fmt, path::PathBuf, process::ExitCode};
+
+use oxshmem_runtime::report;
 
 use crate::{World, init};
 
@@ -80,10 +75,9 @@ pub async fn run<E: fmt::Display>(program: impl AsyncFnOnce(&World) -> Result<()
     ExitCode::FAILURE
 }
 
-/// Writes a line with the program's name to standard error, at once: another PE may be ending this process.
+/// Writes a line with the program's name to standard error.
 fn say(what: fmt::Arguments<'_>) {
     let path = env::args_os().next().map(PathBuf::from).unwrap_or_default();
     let name = path.file_name().unwrap_or(OsStr::new("oxshmem")).display();
-    // There is nobody to tell that standard error is closed.
-    let _ = io::stderr().write_all(format!("{name}: {what}\n").as_bytes());
+    report(format_args!("{name}: {what}"));
 }

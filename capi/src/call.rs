@@ -2,14 +2,18 @@
 
 use std::{
     ffi::c_int,
-    fmt, process,
+    fmt,
     task::{Context as TaskContext, Poll, Waker},
 };
 
 use oxshmem::{Context, Element, Error, SymRef, SymView};
 use oxshmem_ops::{direct::Direct, operation::Immediate};
+use oxshmem_runtime::report;
 
-use crate::state::{DIRECT, Global, current, global};
+use crate::{
+    exit::{end_job, is_leaving, leave},
+    state::{DIRECT, Global, current, global},
+};
 
 /// `shmem_ctx_t`: one of the numbers below, or the address of a context that was made.
 pub(crate) type CtxHandle = *mut Made;
@@ -278,7 +282,7 @@ fn failed(name: &str, pe: Option<c_int>, error: Error) -> ! {
         }
         (Error::TeamDestroyed { .. }, _) => fatal(name, format_args!("the context or team was destroyed")),
         // Another has said why.
-        (Error::GlobalExit { status, .. }, _) => process::exit(status),
+        (Error::GlobalExit { status, .. }, _) => leave(status),
         (error, _) => fatal(name, format_args!("{error}")),
     }
 }
@@ -328,12 +332,14 @@ fn invalid_context(name: &str, ctx: CtxHandle) -> ! {
 #[cold]
 #[inline(never)]
 pub(crate) fn fatal(name: &str, why: fmt::Arguments<'_>) -> ! {
+    if is_leaving() {
+        // Because of what was said before.
+        leave(1);
+    }
     let Some(global) = current() else {
-        eprintln!("oxshmem: {name}: {why}");
-        process::exit(1);
+        report(format_args!("oxshmem: {name}: {why}"));
+        leave(1);
     };
-    eprintln!("oxshmem: PE {}: {name}: {why}", global.world.my_pe());
-    // It comes back only to be asked to leave.
-    let _ = global.world.block_on(global.world.global_exit(1));
-    process::exit(1)
+    report(format_args!("oxshmem: PE {}: {name}: {why}", global.world.my_pe()));
+    end_job(global, 1)
 }

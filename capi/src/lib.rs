@@ -13,6 +13,7 @@
 //! | `address` | from pointers to symmetric memory |
 //! | `buffers` | C's pointers as sources and sinks |
 //! | `statics` | the executable's globals as symmetric memory |
+//! | `exit` | how the process ends |
 //! | `setup` | §9.1, §9.2 |
 //! | `memory` | §9.3 |
 //! | `teams` | §9.4 |
@@ -27,6 +28,9 @@
 //! | `lock` | §9.13 |
 //! | `order` | barriers, §9.12 |
 
+#![deny(clippy::print_stderr, reason = "see `oxshmem_runtime::report`")]
+#![deny(clippy::exit, reason = "see `exit`")]
+
 mod active_sets;
 mod address;
 mod amo;
@@ -34,6 +38,7 @@ mod buffers;
 mod call;
 mod collectives;
 mod contexts;
+mod exit;
 mod export;
 mod lock;
 mod longdouble;

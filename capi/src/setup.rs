@@ -2,16 +2,17 @@
 
 use std::{
     ffi::{c_char, c_int, c_void},
-    process,
     ptr::null_mut,
 };
 
 use oxshmem::{Error, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, settings::Settings};
+use oxshmem_runtime::report;
 
 use crate::{
     active_sets::Sets,
     address::Addresses,
     call::Call,
+    exit::{end_job, is_leaving, joined, leave},
     export::export,
     state::{begin, current, depth, end},
     statics,
@@ -28,10 +29,13 @@ fn init(name: &'static str, threads: bool) {
         return;
     }
     match join(threads) {
-        Ok((world, addresses, sets)) => begin(world, addresses, sets),
+        Ok((world, addresses, sets)) => {
+            begin(world, addresses, sets);
+            joined();
+        }
         Err(error) => {
-            eprintln!("oxshmem: {name}: {error}");
-            process::exit(1);
+            report(format_args!("oxshmem: {name}: {error}"));
+            leave(1)
         }
     }
 }
@@ -85,7 +89,10 @@ fn block_on_thread<F: Future>(future: F) -> F::Output {
 }
 
 /// Leaves the job, when it was called as often as `shmem_init`.
-fn finalize(name: &'static str) {
+pub(crate) fn finalize(name: &'static str) {
+    if is_leaving() {
+        return;
+    }
     // It ends the process if there is no world, and then the count must not be locked.
     let call = Call::new(name);
     let mut depth = depth();
@@ -96,18 +103,8 @@ fn finalize(name: &'static str) {
         return call.collective(|| call.global.world.barrier_all());
     }
     call.wait(call.global.world.finalize());
-    depth.finalized = true;
+    (depth.finalized, depth.old) = (true, false);
     end();
-}
-
-/// At the exit of a program that never called `shmem_finalize`: `start_pes` promises that it need not.
-extern "C" fn finalize_at_exit() {
-    if current().is_some() {
-        let mut depth = depth();
-        depth.inits = depth.inits.min(1);
-        drop(depth);
-        finalize("shmem_finalize");
-    }
 }
 
 export!("shmem_init", |name| () { init(name, false) });
@@ -140,9 +137,7 @@ export!("shmem_finalize", |name| () { finalize(name) });
 
 export!("shmem_global_exit", |name| (status: c_int) {
     let call = Call::new(name);
-    // It comes back only to be asked to leave.
-    let _ = call.global.world.block_on(call.global.world.global_exit(status));
-    process::exit(status)
+    end_job(call.global, status)
 });
 
 export!("shmem_my_pe", |name| () -> c_int { Call::new(name).global.world.my_pe() as c_int });
@@ -189,8 +184,7 @@ export!("start_pes", |name| (_npes: c_int) {
         return;
     }
     init(name, false);
-    // SAFETY: a function without arguments that lives as long as the process.
-    unsafe { libc::atexit(finalize_at_exit) };
+    depth().old = true;
 });
 
 export!("_my_pe", |name| () -> c_int { Call::new(name).global.world.my_pe() as c_int });

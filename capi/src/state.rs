@@ -35,11 +35,13 @@ pub(crate) static DIRECT: Direct = Direct::closed();
 static ENDED: Mutex<Vec<&'static Global>> = Mutex::new(Vec::new());
 
 /// How often it was initialised more than finalised.
-static DEPTH: Mutex<Depth> = Mutex::new(Depth { inits: 0, finalized: false });
+static DEPTH: Mutex<Depth> = Mutex::new(Depth { inits: 0, finalized: false, old: false });
 
 pub(crate) struct Depth {
     pub(crate) inits: u32,
     pub(crate) finalized: bool,
+    /// Whether it was by `start_pes`, which promises that nobody has to finalize it.
+    pub(crate) old: bool,
 }
 
 /// Locks the count of initialisations.

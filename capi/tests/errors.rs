@@ -70,16 +70,6 @@ fn global_exit_ends_the_job_with_its_status() {
 }
 
 #[test]
-fn a_pe_that_returns_without_finalize_ends_the_job_with_a_line_that_says_so() {
-    let program = Program::new("errors.c");
-    for n in [1, 3] {
-        program.job(n, &[], &["return", "0"]).failed_with(&["without finalize"]);
-        let ended = program.job(n, &[], &["return", "5"]);
-        assert_eq!(ended.status, Some(5), "{ended:?}");
-    }
-}
-
-#[test]
 fn wrong_arguments_are_named() {
     let program = Program::new("errors.c");
     for (which, parts) in [

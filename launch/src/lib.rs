@@ -1,5 +1,7 @@
 //! The programs that compile and start oxshmem jobs and describe them: `oshcc`, `oshc++`, `oshrun` and `shmem-info`.
 
+#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_runtime::report`"))]
+
 pub mod man;
 pub mod oshcc;
 pub mod oshrun;

@@ -17,6 +17,8 @@
 //! | [`buffer`] | what operations copy from and to |
 //! | [`operation`] | their futures |
 
+#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_runtime::report`"))]
+
 pub mod amo;
 pub mod buffer;
 pub mod context;

@@ -16,6 +16,8 @@
 //! | [`activity`] | what each PE is stuck in, for people |
 //! | [`pe`] | a PE that has all of these |
 
+#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `report`"))]
+
 #[cfg(not(loom))]
 pub mod activity;
 #[cfg(not(loom))]
@@ -62,6 +64,7 @@ mod parts_protocol;
 pub mod pe;
 #[cfg(not(loom))]
 mod readable;
+mod report;
 #[cfg(all(test, loom))]
 mod role_protocol;
 pub mod settings;
@@ -83,4 +86,5 @@ pub mod wakes;
 pub use error::{Error, Result};
 #[cfg(not(loom))]
 pub use pe::Pe;
+pub use report::report;
 pub use version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, version_line};

@@ -10,6 +10,8 @@
 //! memory.
 
 // What the rooms above build on; users meet neither.
+#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_runtime::report`"))]
+
 #[doc(hidden)]
 pub mod allocation;
 #[doc(hidden)]

@@ -156,10 +156,6 @@ int main(int argc, char **argv) {
         for (;;) {
             shmem_barrier_all();
         }
-    } else if (strcmp(kind, "return") == 0) {
-        shmem_init();
-        shmem_barrier_all();
-        return atoi(more);
     } else if (strcmp(kind, "argument") == 0) {
         wrong_argument(more);
     } else {

@@ -16,6 +16,7 @@ use oxshmem_runtime::{
     device::Description,
     memory::kinds::{HugePages, Topology, forecast, host_memory},
     net::{ATOMICS, UcxFound},
+    report,
     settings::{FenceSide, Settings, markdown, unknown},
     version_line,
 };
@@ -31,14 +32,14 @@ fn main() -> ExitCode {
     let text = match text {
         Ok(text) => text,
         Err(error) => {
-            eprintln!("shmem-info: {error}");
+            report(format_args!("shmem-info: {error}"));
             return ExitCode::from(2);
         }
     };
     match io::stdout().write_all(&text) {
         // A reader that has seen enough, such as `head`, is no failure.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            eprintln!("shmem-info: {error}");
+            report(format_args!("shmem-info: {error}"));
             ExitCode::FAILURE
         }
         _ => ExitCode::SUCCESS,

@@ -10,6 +10,8 @@ pub mod showme;
 
 use std::{ffi::OsString, io::Write, os::unix::process::CommandExt, process::ExitCode};
 
+use oxshmem_runtime::report;
+
 use compiler::Compiler;
 use line::{Line, Linking};
 use place::Place;
@@ -50,7 +52,7 @@ pub fn main(language: Language) -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         },
         Err(reason) => {
-            eprintln!("{}: {reason}", language.program());
+            report(format_args!("{}: {reason}", language.program()));
             ExitCode::FAILURE
         }
     }

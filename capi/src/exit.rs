@@ -1,0 +1,90 @@
+//! How the process of a PE ends.
+//!
+//! What the program has registered with `atexit` may call routines too, and these may fail because of what has ended the process,
+//! or end it themselves. A process ends once: from then on `shmem_finalize` has nothing left to do, and what fails is no news.
+//!
+//! A program that returns from `main` without `shmem_finalize` is finalized here: implicit finalization, which was how programs
+//! ended before OpenSHMEM 1.2 (`OpenSHMEM 1.6 §F.2.3`), and is how those of `start_pes` still do (§9.1.11).
+
+use std::{
+    ffi::{c_int, c_void},
+    process,
+    ptr::null_mut,
+    sync::{
+        Once,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+};
+
+use oxshmem_runtime::report;
+
+use crate::{
+    setup,
+    state::{Global, current, depth},
+};
+
+unsafe extern "C" {
+    /// Of the C library: has `handler` called at `exit`, with the status.
+    fn on_exit(handler: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+/// Whether the library ends this process, or has finalized it at its exit.
+static LEAVING: AtomicBool = AtomicBool::new(false);
+
+/// The process that has joined the job: 0 before. A child that it forks has its handlers, and its memory, but not its place.
+static JOINED: AtomicU32 = AtomicU32::new(0);
+
+/// Whether the library ends this process, or has finalized it at its exit.
+pub(crate) fn is_leaving() -> bool {
+    // Relaxed: it matters to the thread that has set it.
+    LEAVING.load(Ordering::Relaxed)
+}
+
+/// Ends this process as `exit` does. What fails in a handler that `exit` calls ends it without the others.
+pub(crate) fn leave(status: c_int) -> ! {
+    // Relaxed: as above.
+    if !LEAVING.swap(true, Ordering::Relaxed) {
+        // Not by `std::process::exit`, which panics if a handler comes here again.
+        // SAFETY: what it calls is the program's to answer for.
+        unsafe { libc::exit(status) }
+    }
+    // SAFETY: functions of the C library, called with what they take.
+    unsafe {
+        libc::fflush(null_mut());
+        libc::_exit(status)
+    }
+}
+
+/// Ends the whole job.
+pub(crate) fn end_job(global: &Global, status: c_int) -> ! {
+    global.world.pe().abort(status, "");
+    leave(status)
+}
+
+/// This process is a PE from now on, and is to be finalized at its exit if the program does not do so itself.
+pub(crate) fn joined() {
+    static REGISTERED: Once = Once::new();
+    // Relaxed: a process has one id, and its children see what was stored before they came to be.
+    JOINED.store(process::id(), Ordering::Relaxed);
+    // Not when the library is loaded: what is registered that early is called when UCX is gone.
+    // SAFETY: a function that lives as long as the process, as `dlclose` leaves this library.
+    REGISTERED.call_once(|| _ = unsafe { on_exit(finalize_at_exit, null_mut()) });
+}
+
+/// At the exit of a program that has not called `shmem_finalize`.
+extern "C" fn finalize_at_exit(status: c_int, _: *mut c_void) {
+    let has_joined = JOINED.load(Ordering::Relaxed) == process::id();
+    let Some(global) = current().filter(|_| has_joined && !is_leaving()) else { return };
+    let promised = depth().old;
+    if !promised && status != 0 {
+        // The launcher says how it ended, and ends the job.
+        return;
+    }
+    if !promised && global.world.my_pe() == 0 {
+        report("oxshmem: warning: the program ended without shmem_finalize, so it was finalized at its exit");
+    }
+    depth().inits = 1;
+    setup::finalize("shmem_finalize");
+    // Handlers that were registered before ours may call it yet. Relaxed: they run on this thread.
+    LEAVING.store(true, Ordering::Relaxed);
+}
