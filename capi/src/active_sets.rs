@@ -15,6 +15,7 @@ use std::{
 };
 
 use oxshmem::{Complex, Element, LongDouble, SymView, Team};
+use oxshmem_runtime::report;
 use oxshmem_teams::ActiveSet;
 
 use crate::{call::Call, collectives::Data, export::export};
@@ -52,8 +53,9 @@ impl Sets {
 }
 
 impl Triplet {
-    /// Checks the numbers. A set without this PE ends the job.
-    fn set(self, call: Call) -> Set {
+    /// Checks the numbers. None if this PE is not in the set: other libraries have it do nothing, and so programs call
+    /// collectives on all PEs.
+    fn set(self, call: Call) -> Option<Set> {
         let (me, n_pes) = (call.global.world.my_pe(), call.global.world.n_pes());
         let start = self.natural(call, "PE_start", self.start, 0);
         let log_stride = self.natural(call, "logPE_stride", self.log_stride, 0);
@@ -65,9 +67,16 @@ impl Triplet {
             self.fail(call, format_args!("it goes beyond the last of {n_pes} PEs"))
         };
         if me < start || !(me - start).is_multiple_of(stride) || (me - start) / stride >= size {
-            self.fail(call, format_args!("this PE is not in it"));
+            if call.global.world.pe().settings().debug {
+                let name = call.name;
+                report(format_args!(
+                    "oxshmem: warning: PE {me}: {name}: it is not in the active set with PE_start = {start}, \
+                     logPE_stride = {log_stride} and PE_size = {size}, so the call does nothing"
+                ));
+            }
+            return None;
         }
-        [start, stride, size]
+        Some([start, stride, size])
     }
 
     fn natural(self, call: Call, what: &str, value: c_int, least: usize) -> usize {
@@ -87,7 +96,7 @@ impl Triplet {
 
     /// Does something with the team of the set.
     fn run(self, call: Call, p_sync: *mut c_long, work: impl FnOnce(&Team)) {
-        let set = self.set(call);
+        let Some(set) = self.set(call) else { return };
         let meeting = call.view("pSync", p_sync.cast_const().cast::<u64>(), SYNC_SIZE);
         let world = call.global.world.team();
         let Sets { threads, teams } = &call.global.sets;

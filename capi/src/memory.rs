@@ -18,6 +18,8 @@ use std::{
 
 use oxshmem::{Error, Hints, Partition, Rejected, Space, SpaceKind, SymSlice};
 
+use oxshmem_runtime::report;
+
 use crate::{call::Call, export::export};
 
 /// Alignment that suits any type.
@@ -27,8 +29,10 @@ const ANY_TYPE: usize = 16;
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     owned: Mutex<BTreeMap<usize, Owned>>,
-    /// Whether it has been said that there is no such partition.
-    said: AtomicBool,
+    /// Whether it has been reported that there is no such partition.
+    no_partition: AtomicBool,
+    /// Whether it has been reported that there is no room.
+    no_room: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -92,8 +96,33 @@ fn complete(call: Call) {
     call.wait(call.context.quiet());
 }
 
-fn is_no_room(error: &Error) -> bool {
-    matches!(error, Error::HeapExhausted { .. } | Error::InvalidAlignment { .. })
+/// Whether an error is one that gives null, on all PEs alike. It is reported the first time.
+fn is_no_room(call: Call, error: &Error) -> bool {
+    let space = match error {
+        Error::HeapExhausted { setting, .. } if setting.contains("GPU") => SpaceKind::Gpu,
+        Error::HeapExhausted { .. } | Error::InvalidAlignment { .. } => SpaceKind::Cpu,
+        _ => return false,
+    };
+    let (name, error) = (call.name, error.to_string());
+    // The name of the routine is the one that the program knows.
+    let why = error.split_once(": ").map_or(&*error, |(_, why)| why);
+    if call.global.world.pe().settings().warn_heap && is_first(call, space, &call.global.blocks.no_room) {
+        report(format_args!(
+            "oxshmem: {name}: {why}; it returns null, as will others that are not reported (SHMEM_WARN_HEAP=off)"
+        ));
+    }
+    true
+}
+
+/// Whether this PE reports for its job what has come to all PEs of a space, for the first time.
+fn is_first(call: Call, space: SpaceKind, reported: &AtomicBool) -> bool {
+    let pe = call.global.world.pe();
+    let speaks = match space {
+        SpaceKind::Gpu => (0..pe.me()).all(|other| !pe.has_device(other)),
+        _ => pe.me() == 0,
+    };
+    // Relaxed: it is no more than a flag.
+    speaks && !reported.swap(true, Ordering::Relaxed)
 }
 
 /// Waits for an allocation. There may be no room for it, on all PEs alike.
@@ -105,7 +134,7 @@ fn allocated(
     complete(call);
     match call.output(allocation) {
         Ok(block) => give(call, block, from),
-        Err(error) if is_no_room(&error) => null_mut(),
+        Err(error) if is_no_room(call, &error) => null_mut(),
         Err(Error::NoPartition { id, defined, .. }) => {
             tell_missing(call, format_args!("{id} is not defined: {}", Missing { id, defined: &defined }));
             null_mut()
@@ -128,10 +157,11 @@ impl fmt::Display for Missing<'_> {
 
 /// One PE says the first time that there is no such partition, which is the same on all.
 fn tell_missing(call: Call, what: fmt::Arguments<'_>) {
-    // Relaxed: it is no more than a flag.
-    if call.global.world.my_pe() == 0 && !call.global.blocks.said.swap(true, Ordering::Relaxed) {
+    if is_first(call, SpaceKind::Cpu, &call.global.blocks.no_partition) {
         let name = call.name;
-        eprintln!("oxshmem: {name}: partition {what}; it returns null, as will others that are not reported");
+        report(format_args!(
+            "oxshmem: {name}: partition {what}; it returns null, as will others that are not reported"
+        ));
     }
 }
 
@@ -186,26 +216,20 @@ pub(crate) fn calloc_in(call: Call, space: &Space, count: usize, size: usize) ->
     allocate(call, bytes, || space.alloc_zeroed(bytes))
 }
 
-/// An alignment that a routine was given, and that suits any type.
-fn alignment(call: Call, alignment: usize) -> usize {
-    let pointer = size_of::<*mut c_void>();
-    if !alignment.is_power_of_two() || alignment < pointer {
-        call.fail(format_args!(
-            "alignment = {alignment} is not a power of two that is a multiple of {pointer}"
-        ));
-    }
-    alignment.max(ANY_TYPE)
+/// An alignment that a routine was given, such that it suits any type. The allocation refuses what is no power of two.
+fn alignment(alignment: usize) -> usize {
+    if alignment.is_power_of_two() { alignment.max(ANY_TYPE) } else { alignment }
 }
 
 /// `shmem_align`, for whatever routine.
 pub(crate) fn align(call: Call, align: usize, size: usize) -> *mut c_void {
-    let align = alignment(call, align);
+    let align = alignment(align);
     allocate(call, size, || call.global.world.alloc_aligned(size, align))
 }
 
 /// `shmemx_kind_align`.
 pub(crate) fn align_in_partition(call: Call, align: usize, size: usize, id: c_int) -> *mut c_void {
-    let align = alignment(call, align);
+    let align = alignment(align);
     allocate_in(call, id, size, |partition| partition.alloc_aligned(size, align))
 }
 
@@ -245,7 +269,7 @@ fn realloc(call: Call, pointer: *mut c_void, size: usize) -> *mut c_void {
     complete(call);
     match call.output(call.global.world.realloc(block, size)) {
         Ok(block) => give(call, block, from),
-        Err(Rejected { error, buffer }) if is_no_room(&error) => {
+        Err(Rejected { error, buffer }) if is_no_room(call, &error) => {
             give(call, buffer, from);
             null_mut()
         }

@@ -121,7 +121,7 @@ int main(int argc, char **argv) {
     else if (strcmp(part, "different") == 0)
         shmemx_kind_malloc(8, 1 + shmem_my_pe());
     else if (strcmp(part, "alignment") == 0)
-        shmemx_kind_align(24, 8, 2);
+        CHECK(shmemx_kind_align(24, 8, 2) == NULL);
     else if (strcmp(part, "device") == 0)
         device();
     else

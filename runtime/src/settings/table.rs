@@ -283,6 +283,18 @@ pub static TABLE: &[Setting] = &[
         show: |from| from.check_alloc.to_string(),
     },
     Setting {
+        name: "SHMEM_WARN_HEAP",
+        deprecated: &[],
+        default: "on",
+        values: "on, off",
+        unit: "",
+        effect: "In C an allocation for which there is no room gives null. Says so the first time in a job: how much was asked \
+                 for, how much is free, and which variable to raise.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| word(&["off", "on"], text).map(|value| to.warn_heap = value == 1)),
+        show: |from| on_off(from.warn_heap),
+    },
+    Setting {
         name: "SHMEM_DRIVER",
         deprecated: &[],
         default: "auto",
@@ -446,6 +458,12 @@ pub static TABLE: &[Setting] = &[
 
 fn on_off(value: bool) -> String {
     if value { "on" } else { "off" }.to_owned()
+}
+
+/// Which of a few words a text is, of either case.
+fn word(words: &[&str], text: &str) -> Result<usize, String> {
+    let found = words.iter().position(|word| text.trim_ascii().eq_ignore_ascii_case(word));
+    found.ok_or_else(|| format!("expected one of {}", words.join(", ")))
 }
 
 /// A value of any kind, told apart from none.

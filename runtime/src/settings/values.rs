@@ -64,6 +64,8 @@ pub struct Settings {
     pub hang_timeout: Option<Duration>,
     /// What happens when PEs allocate differently: `SHMEM_CHECK_ALLOC`.
     pub check_alloc: CheckAlloc,
+    /// Whether the first allocation of a C program that gets null for want of memory is reported: `SHMEM_WARN_HEAP`.
+    pub warn_heap: bool,
     /// Who drives progress while futures wait: `SHMEM_DRIVER`.
     pub driver: Driver,
     /// How long a wait spins: `SHMEM_SPIN_NS`. Ask [`spin_for`](Self::spin_for) for what `None` means.
@@ -90,6 +92,9 @@ pub struct Settings {
     pub scan_algorithm: ScanAlgorithm,
     /// Bytes of the executable's globals that are symmetric too. No variable: the C library counts them.
     pub statics: usize,
+    /// Whether waits look by themselves now and then, because the program may store to its symmetric memory past the library. No
+    /// variable: the C library sets it, as there every symmetric address is a pointer.
+    pub local_stores: bool,
     /// By setting: the variable that was read, and the value shown after it.
     read_from: BTreeMap<&'static str, (&'static str, String)>,
 }
@@ -108,6 +113,7 @@ impl Default for Settings {
             gpu_emulate_latency: Duration::from_micros(10),
             gpu_emulate_pes: None,
             statics: 0,
+            local_stores: false,
             partitions: BTreeMap::new(),
             meminfo_report: false,
             numa_topology: "/sys/devices/system/node".to_owned(),
@@ -116,6 +122,7 @@ impl Default for Settings {
             debug: false,
             hang_timeout: Some(Duration::from_secs(60)),
             check_alloc: CheckAlloc::default(),
+            warn_heap: true,
             driver: Driver::default(),
             spin: None,
             yield_rounds: 64,
