@@ -136,9 +136,11 @@ impl Addresses {
         match self.view(pointer.cast_const(), 1) {
             // There is nothing to be loaded or stored, on this PE either.
             Some(view) if view.is_on_device() => std::ptr::null_mut(),
-            // The globals have two addresses here; the program knows this one.
-            Some(_) if pe == world.my_pe() => pointer,
-            Some(view) if world.pe_accessible(pe) => view.ptr(pe).unwrap_or(std::ptr::null_mut()),
+            Some(view) if world.pe_accessible(pe) => match view.ptr(pe) {
+                // The globals have two addresses here; the program knows this one.
+                Some(_) if pe == world.my_pe() => pointer,
+                there => there.unwrap_or(std::ptr::null_mut()),
+            },
             _ => std::ptr::null_mut(),
         }
     }

@@ -20,11 +20,21 @@ export!("shmem_sync_all", |name| () {
 #[inline(always)]
 fn fence(call: Call) {
     call.look(call.context.fence());
+    wake_own(call);
 }
 
 #[inline(always)]
 fn quiet(call: Call) {
     call.look(call.context.quiet());
+    wake_own(call);
+}
+
+/// Has other threads of this PE that sleep in a wait look at their words: this one may have stored there past the library. That
+/// they are woken is no promise of the specification (`OpenSHMEM 1.6 §9.11`), but programs rely on it.
+#[inline(always)]
+fn wake_own(call: Call) {
+    let pe = call.global.world.pe();
+    pe.shm().ring_heap(pe.block());
 }
 
 fn pe_quiet(call: Call, target_pes: *const c_int, npes: usize) {
@@ -45,6 +55,7 @@ fn pe_quiet(call: Call, target_pes: *const c_int, npes: usize) {
     }
     let pes: Vec<usize> = pes.iter().map(|&pe| pe as usize).collect();
     call.look(call.context.pe_quiet(&pes));
+    wake_own(call);
 }
 
 export!("shmem_fence", |name| () { fence(Call::new(name)) });

@@ -44,6 +44,7 @@ fn join(threads: bool) -> Result<(oxshmem::World, Addresses, Sets), Error> {
     let mut settings = Settings::from_env()?;
     let statics = statics::Globals::of_executable()?;
     settings.statics = statics.len();
+    settings.local_stores = true;
     let world = block_on_thread(oxshmem::init_with(settings))?;
     let sets = Sets::new(agree(&world, &statics, threads)?);
     statics.share(world.pe())?;

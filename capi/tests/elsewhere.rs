@@ -4,6 +4,32 @@ mod common;
 
 use common::{Ended, Program};
 
+/// How long a thread may take to see a store: a sleep of 16 ms at the most, and what a machine at work adds.
+const LATE: &str = "200";
+
+#[test]
+fn a_wait_sees_what_another_thread_of_its_pe_stores_past_the_library() {
+    let program = Program::with("local_store.c", &["-pthread"]);
+    for how in ["0", "1", "2", "3", "4", "5"] {
+        for delay in ["0", "3", "500"] {
+            let ended = program.job(2, &[], &[how, delay, LATE]);
+            ended.passed(2);
+            assert!(!ended.stdout.contains("late"), "{how}, after {delay} ms: {ended:?}");
+        }
+    }
+}
+
+/// Half a percent, and as much again for what a build without optimisation and a machine at work add.
+#[test]
+fn a_wait_that_looks_by_itself_leaves_its_processor_to_others() {
+    let ended = Program::with("local_store.c", &["-pthread"]).job(2, &[], &["0", "3000", LATE]);
+    ended.passed(2);
+    for line in ended.stdout.lines() {
+        let share: u32 = line.parse().unwrap_or_else(|_| panic!("{ended:?}"));
+        assert!(share <= 100, "{share} of 10000: {ended:?}");
+    }
+}
+
 /// The lines of the library.
 fn lines(ended: &Ended) -> Vec<&str> {
     ended.stderr.lines().filter(|line| line.starts_with("oxshmem: ")).collect()

@@ -161,6 +161,7 @@ impl Pe {
             spin: if in_process { Duration::ZERO } else { settings.spin_for(pes, cpus) },
             hold: settings.hold(),
             yields: settings.yield_rounds,
+            looks: settings.local_stores,
         };
         let bell = Arc::clone(fabric.bell(block));
         let executor = Arc::new(Executor::new(

@@ -6,8 +6,8 @@
 //! need none: whoever writes into a PE's memory looks at its watched words itself.
 //!
 //! The driver polls, then yields, then announces that the PE sleeps and sleeps until its doorbell rings. A
-//! store past the library (through a raw pointer) rings no bell; once anybody in the job has asked for such a
-//! pointer, every sleep is cut into pieces, of a millisecond at first.
+//! store past the library (through a raw pointer) rings no bell. Every sleep is cut into pieces, of a millisecond at first, once
+//! anybody in the job has asked for such a pointer, and from the start where every address is one, as in C.
 
 mod block_on;
 mod driver;
@@ -52,6 +52,8 @@ pub struct Patience {
     pub hold: Duration,
     /// How many times the processor is then offered to others.
     pub yields: u32,
+    /// Whether it sleeps in pieces, because what it waits for may come without a ring.
+    pub looks: bool,
 }
 
 /// Why nothing that is waited for will come any more.
@@ -433,8 +435,8 @@ impl Executor {
     /// is charged some 50 µs for a look, so that a second of waiting costs less than half a percent.
     fn sleep_limit(&self, slept: Duration) -> Option<Duration> {
         // Acquire: pairs with the swap above.
-        let silent = self.control.page(0).silent_stores.0.load(Ordering::Acquire) != 0;
-        silent.then(|| (slept / 8).clamp(Duration::from_millis(1), Duration::from_millis(25)))
+        let looks = self.patience.looks || self.control.page(0).silent_stores.0.load(Ordering::Acquire) != 0;
+        looks.then(|| (slept / 8).clamp(Duration::from_millis(1), Duration::from_millis(16)))
     }
 
     fn sleep(&self) -> &Sleep {
@@ -540,7 +542,7 @@ mod tests {
     /// The executor of a PE that shares its processor.
     fn crowded(hold: Duration) -> Executor {
         let fabric = Fabric::new(1, 1 << 20, false).unwrap();
-        let patience = Patience { spin: Duration::ZERO, hold, yields: 64 };
+        let patience = Patience { spin: Duration::ZERO, hold, yields: 64, looks: false };
         let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
         Executor::new(0, control, FenceSide::Writer, bell, patience)
     }

@@ -59,6 +59,16 @@ impl Shm {
         }
     }
 
+    /// Wakes the PE of a block if it sleeps and waits for anything in its heap or globals: for stores past the library, of which
+    /// nobody knows where they went.
+    #[inline(always)]
+    pub fn ring_heap(&self, block: usize) {
+        self.after_store();
+        if sleeps(&self.control.page(block).sleep.0.sleeping, SegmentId::Heap.bit()) {
+            self.fabric.wake(block, Extent { segment: SegmentId::Heap, offset: 0, len: usize::MAX });
+        }
+    }
+
     /// The word of the host's first PE that says whether it sleeps, and how many bytes behind it is the next one's.
     pub fn sleeping_words(&self) -> (*const u8, usize) {
         self.control.sleeping_words()

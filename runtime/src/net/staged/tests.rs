@@ -27,7 +27,7 @@ fn three(link: Link, latency: Duration) -> (Arc<Wires>, [End; 3]) {
     });
     let ends = [(0, 0, 0), (1, 1, 0), (2, 0, 1)].map(|(pe, host, block)| {
         let fabric = &fabrics[host];
-        let patience = Patience { spin: Duration::ZERO, hold: Duration::ZERO, yields: 0 };
+        let patience = Patience { spin: Duration::ZERO, hold: Duration::ZERO, yields: 0, looks: false };
         let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(block)));
         let executor =
             Arc::new(Executor::new(block, control, FenceSide::Writer, Arc::clone(&bell), patience));

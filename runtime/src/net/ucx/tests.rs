@@ -31,7 +31,7 @@ fn three(spin: Duration) -> Option<Vec<End>> {
     let joining = Local::cluster_on(Hosts::blocks([1, 1, 1])).into_iter().map(|local| async move {
         let fabric = Arc::new(Fabric::new(1, 1 << 30, true).unwrap());
         let memory = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, MEMORY);
-        let patience = Patience { spin, hold: Duration::ZERO, yields: 0 };
+        let patience = Patience { spin, hold: Duration::ZERO, yields: 0, looks: false };
         let bell = Arc::clone(fabric.bell(0));
         let control = Arc::clone(&fabric.control);
         let executor = Arc::new(Executor::new(0, control, FenceSide::Writer, bell, patience));
