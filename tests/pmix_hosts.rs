@@ -1,6 +1,8 @@
 //! Jobs that a launcher with PMIx starts on two hosts, which are network namespaces joined by a virtual cable. Both have
 //! this machine's name, and each a server of PMIx. Under Slurm each has a daemon of its own.
 
+#[path = "common/busy.rs"]
+mod busy;
 mod common;
 #[path = "common/namespaces.rs"]
 mod namespaces;
@@ -165,6 +167,30 @@ fn a_killed_pe_ends_those_in_the_other_network_namespace_too() {
         println!("{launcher:?}: over after {:?}", begin.elapsed());
         assert_ne!(ended.status, 0, "{launcher:?}: {ended:?}");
         assert!(begin.elapsed() < Duration::from_secs(10));
+    });
+}
+
+#[test]
+fn a_killed_launcher_takes_pes_of_both_hosts_with_it_within_three_seconds() {
+    let _limit = time_limit(120);
+    if !has_ucx() {
+        return;
+    }
+    on_two_hosts(test_name!(), |launcher, job| {
+        let running = job.start(|| {
+            if let Err(error) =
+                suite::runtime().block_on(async { busy::for_ever(oxshmem::init().await?).await })
+            {
+                eprintln!("{error}");
+                std::process::exit(1);
+            }
+        });
+        let pes = running.pes(4);
+        busy::await_all(&pes);
+        running.kill_launcher();
+        println!("{launcher:?}:");
+        busy::assert_gone_soon(&pes);
+        running.end();
     });
 }
 

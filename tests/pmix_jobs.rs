@@ -1,5 +1,7 @@
 //! Programs that a launcher with PMIx starts, `mpirun` or `prterun`, as far as they are installed.
 
+#[path = "common/busy.rs"]
+mod busy;
 mod common;
 
 use std::time::{Duration, Instant};
@@ -133,6 +135,22 @@ fn a_pe_that_is_killed_takes_the_job_with_it() {
             assert_eq!(ended.status, 137, "{ended:?}");
             assert!(since.elapsed() < Duration::from_secs(8));
         }
+    }
+    assert_nothing_left(&before);
+}
+
+#[test]
+fn a_killed_launcher_takes_pes_that_compute_wait_and_sleep_with_it_within_three_seconds() {
+    let _limit = time_limit(90);
+    let before = shared_names();
+    for launcher in launchers() {
+        let running = Job::new(test_name!(), 3).under(launcher).start(|| main_of(busy::for_ever));
+        let pes = running.pes(3);
+        busy::await_all(&pes);
+        running.kill_launcher();
+        busy::assert_gone_soon(&pes);
+        let ended = running.end();
+        println!("{launcher:?}: {}", ended.stderr);
     }
     assert_nothing_left(&before);
 }

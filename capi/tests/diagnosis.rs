@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::{io::pipe, process::Command};
+
 use common::Program;
 
 /// What PE `pe` of a job of `n` says, once, when others make it wait for longer than the second after which it does.
@@ -47,4 +49,15 @@ fn who_waits_for_a_word_says_whether_it_is_a_global_and_what_it_is_now() {
 fn who_waits_in_an_allocation_says_in_which() {
     let what = told(&Program::with("stuck.c", &["-pthread"]), 2, "allocation", 1);
     assert!(what.starts_with("alloc_zeroed #") && what.ends_with(" on the world team"), "{what}");
+}
+
+#[test]
+fn a_program_that_waits_lives_on_where_nobody_reads_what_is_said_of_it() {
+    let program = Program::with("stuck.c", &["-pthread"]);
+    let (reader, writer) = pipe().expect("a pipe");
+    drop(reader);
+    let mut alone = Command::new(program.path());
+    alone.args(["own lock", "1.6"]).env("SHMEM_HANG_TIMEOUT", "1").stderr(writer);
+    let status = alone.status().expect("it starts");
+    assert!(status.success(), "{status}");
 }

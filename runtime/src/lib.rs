@@ -70,6 +70,7 @@ mod role_protocol;
 pub mod settings;
 #[cfg(all(test, loom))]
 mod share_protocol;
+mod sigpipe;
 #[cfg(all(test, loom))]
 mod slot_protocol;
 #[cfg(not(loom))]

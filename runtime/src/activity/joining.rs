@@ -4,7 +4,6 @@
 //! lives for as long as its PE joins, and is gone before anybody touches the memory of the program.
 
 use std::{
-    io::Write,
     sync::{
         Arc,
         mpsc::{RecvTimeoutError, Sender, channel},
@@ -56,11 +55,10 @@ fn report(bootstrap: &dyn Bootstrap, limit: Duration) {
     if !bootstrap.stuck() && placement.is_leader() {
         let (pe, host, limit) = (placement.pe, &placement.host, span(limit));
         let text = format!(
-            "oxshmem: PE {pe} on host {host} has waited {limit} in init: not all of the {} PEs have come\n",
+            "oxshmem: PE {pe} on host {host} has waited {limit} in init: not all of the {} PEs have come",
             placement.n_pes
         );
-        // Not by a macro that panics if nobody reads it.
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        crate::report(text);
     }
 }
 

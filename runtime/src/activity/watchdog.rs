@@ -6,7 +6,6 @@
 
 use std::{
     collections::HashSet,
-    io::Write,
     ops::Range,
     sync::{
         Arc, Mutex, Weak,
@@ -203,8 +202,7 @@ impl Watchdog {
         if !launcher_tells && let Some(boards) = &boards {
             text += &self.table(boards, told);
         }
-        // In one piece, and not by a macro that panics if nobody reads it.
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        crate::report(text.trim_end());
     }
 
     /// The table of all PEs and what is wrong with it, unless it would say the same as the last time.

@@ -7,24 +7,28 @@
 //! The process stays a client until it exits, also when it is no PE any more: version 5.0 crashes when a process begins
 //! again after the last end, and version 4.2 then knows less than before. A launcher takes an exit without that end for
 //! a failure, so that a process ends only if its PE has left the job in good order.
+//!
+//! A launcher that is killed ends nobody. PMIx notices that its connection is lost, whatever the threads of the program
+//! do, and the process ends then, unless it is no PE any more.
 
 use std::{
-    ffi::{CStr, CString},
+    ffi::{CStr, CString, c_void},
     ptr::{null, null_mut},
     sync::{
         Arc, Mutex, TryLockError,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
 
 use pmix_sys::{
     PMIX_COLLECT_DATA, PMIX_ERR_COMM_FAILURE, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_PARTIAL_SUCCESS,
-    PMIX_ERR_UNREACH, PMIX_GLOBAL, PMIX_HOSTNAME, PMIX_JOB_SIZE, PMIX_LOCAL_PEERS, PMIX_OPERATION_SUCCEEDED,
-    PMIX_RANK_WILDCARD, PMIX_SERVER_NSPACE, PMIX_SERVER_RANK, PMIX_SUCCESS, Value, pmix_info, pmix_proc,
-    pmix_status_t, pmix_value,
+    PMIX_ERR_UNREACH, PMIX_EVENT_ACTION_COMPLETE, PMIX_GLOBAL, PMIX_HOSTNAME, PMIX_JOB_SIZE,
+    PMIX_LOCAL_PEERS, PMIX_OPERATION_SUCCEEDED, PMIX_RANK_WILDCARD, PMIX_SERVER_NSPACE, PMIX_SERVER_RANK,
+    PMIX_SUCCESS, Value, pmix_event_notification_cbfunc_fn_t, pmix_info, pmix_proc, pmix_status_t,
+    pmix_value,
 };
 
-use crate::{Error, Result, sync::lock};
+use crate::{Error, Result, report, sync::lock};
 
 /// How much a PE puts at a time. A server that is given some megabytes at once may crash.
 const PIECE: usize = 256 << 10;
@@ -52,6 +56,9 @@ struct Held {
     left: bool,
 }
 
+/// Whether this process is a PE. Beside `CLIENT`, because PMIx's thread, which asks, must not wait for who waits for PMIx.
+static IS_PE: AtomicBool = AtomicBool::new(false);
+
 /// The number of the next round. What was put stays with the server, so that no number may come again.
 static ROUND: AtomicU64 = AtomicU64::new(0);
 
@@ -64,6 +71,8 @@ impl Client {
                 return Err(failed("this process was forked by a PE, and is none itself"));
             }
             held.left = false;
+            // Relaxed, here and below: it guards nothing. A launcher that goes meanwhile may be noticed by either side.
+            IS_PE.store(true, Relaxed);
             return Ok(held.client);
         }
         let why = "PMIX_NAMESPACE and PMIX_RANK say that a launcher with PMIx started this process as a PE";
@@ -77,6 +86,8 @@ impl Client {
             return Err(failed(format_args!("{why}, but its server cannot be reached ({text}); {advice}")));
         }
         let client = Self { pmix, me };
+        client.watch_launcher();
+        IS_PE.store(true, Relaxed);
         *held = Some(Held { client, process: std::process::id(), left: false });
         // SAFETY: a function without arguments that lives as long as the process. Without room for it the launcher takes
         // the exit for a failure, which is nothing that could be helped.
@@ -84,8 +95,28 @@ impl Client {
         Ok(client)
     }
 
+    /// Has PMIx call `launcher_gone` when it loses its connection.
+    fn watch_launcher(&self) {
+        let mut lost = [PMIX_ERR_LOST_CONNECTION, PMIX_ERR_UNREACH, PMIX_ERR_COMM_FAILURE];
+        // Where it cannot be registered, PEs that call the library learn of a lost launcher from their calls.
+        // SAFETY: PMIx copies the codes, and the function lives as long as the process. Without a function to call when it is
+        // registered, it returns when that is done, with the number of the registration.
+        unsafe {
+            self.pmix.PMIx_Register_event_handler(
+                lost.as_mut_ptr(),
+                lost.len(),
+                null_mut(),
+                0,
+                Some(launcher_gone),
+                None,
+                null_mut(),
+            );
+        }
+    }
+
     /// Its PE has left the job in good order, so that the process may exit. Or be a PE again.
     pub(super) fn leave(&self) {
+        IS_PE.store(false, Relaxed);
         if let Some(held) = lock(&CLIENT).as_mut() {
             held.left = true;
         }
@@ -231,12 +262,38 @@ impl Client {
             PMIX_ERR_PARTIAL_SUCCESS => {
                 "a PE of the job is lost, and the launcher ends the others".to_owned()
             }
-            PMIX_ERR_LOST_CONNECTION | PMIX_ERR_COMM_FAILURE | PMIX_ERR_UNREACH => {
-                "the launcher, which started this job, is gone; the job is over".to_owned()
-            }
+            PMIX_ERR_LOST_CONNECTION | PMIX_ERR_COMM_FAILURE | PMIX_ERR_UNREACH => GONE.to_owned(),
             status => format!("{what}: {}", self.pmix.status_text(status)),
         };
         Err(Error::bootstrap("PMIx", text))
+    }
+}
+
+/// What there is to say of a launcher that was killed.
+const GONE: &str = "the launcher, which started this job, is gone; the job is over";
+
+/// PMIx has lost the connection to its server. It calls this on a thread of its own, so that it does not matter what those
+/// of the program do.
+unsafe extern "C" fn launcher_gone(
+    _registration: usize,
+    _status: pmix_status_t,
+    _source: *const pmix_proc,
+    _info: *mut pmix_info,
+    _ninfo: usize,
+    _results: *mut pmix_info,
+    _nresults: usize,
+    done: pmix_event_notification_cbfunc_fn_t,
+    data: *mut c_void,
+) {
+    if IS_PE.load(Relaxed) {
+        report(format_args!("oxshmem: {GONE}"));
+        // No handlers: other threads hold what those would wait for.
+        // SAFETY: it ends the process, and touches no memory.
+        unsafe { libc::_exit(1) };
+    }
+    if let Some(done) = done {
+        // SAFETY: PMIx asks for this call when an event was looked at, with the data that it gave.
+        unsafe { done(PMIX_EVENT_ACTION_COMPLETE, null_mut(), 0, None, null_mut(), data) };
     }
 }
 
