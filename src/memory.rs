@@ -44,14 +44,20 @@ impl MemoryCall {
     /// Compares the call among all PEs, frees what all have given up, and returns whether all said `yes`.
     pub(crate) async fn agree(&self, group: &Group, arena: &Arena, yes: bool) -> Result<bool> {
         let verdict = self.exchange(group, arena, yes).await?;
-        arena.heap.reclaim(&self.window(&verdict.votes));
+        self.reclaim_agreed(arena, &verdict.votes);
         Ok(verdict.votes[OWN_VOTE] & YES != 0)
     }
 
     /// Frees one window of what all have given up; whether it was the last.
     pub(crate) async fn reclaim_some(&self, group: &Group, arena: &Arena) -> Result<bool> {
         let verdict = self.exchange(group, arena, true).await?;
-        Ok(arena.heap.reclaim(&self.window(&verdict.votes)).1)
+        Ok(self.reclaim_agreed(arena, &verdict.votes))
+    }
+
+    /// Frees what all have given up, as these votes of theirs say; whether they have come to the last live block.
+    fn reclaim_agreed(&self, arena: &Arena, votes: &Votes) -> bool {
+        // SAFETY: the votes are the same on all PEs, and have a block's bit if all of them have it in their windows.
+        unsafe { arena.heap.reclaim(&self.window(votes)) }.1
     }
 
     /// Frees all that all have given up.
@@ -79,7 +85,7 @@ impl MemoryCall {
             CheckAlloc::Error => exhausted,
             CheckAlloc::Warn | CheckAlloc::Off => {
                 let verdict = self.vote(group, arena, !exhausted).await?;
-                arena.heap.reclaim(&self.window(&verdict.votes));
+                self.reclaim_agreed(arena, &verdict.votes);
                 verdict.votes[OWN_VOTE] & YES == 0
             }
         };

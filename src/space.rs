@@ -36,10 +36,13 @@ impl Spaces {
         let has_device: Vec<usize> = (0..pe.n_pes()).filter(|&it| pe.has_device(it)).collect();
         let gpu_team = || match has_device.len() == pe.n_pes() {
             true => Some(world.clone()),
-            false => world.of_space(&has_device, "GPU"),
+            // SAFETY: all PEs know the same of all, and a PE has one `Spaces`.
+            false => unsafe { world.of_space(&has_device, "GPU") },
         };
-        let cpu = Space::over(SymHeap::on_host(pe), world);
-        let gpu = SymHeap::on_device(pe).and_then(|heap| Space::over(vec![heap], &gpu_team()?));
+        // SAFETY: a PE has one world, and that has one `Spaces`.
+        let (host, device) = unsafe { (SymHeap::on_host(pe), SymHeap::on_device(pe)) };
+        let cpu = Space::over(host, world);
+        let gpu = device.and_then(|heap| Space::over(vec![heap], &gpu_team()?));
         let default = match pe.spaces().default {
             SpaceKind::Gpu => &gpu,
             SpaceKind::Cpu | SpaceKind::Default => &cpu,
@@ -455,7 +458,10 @@ impl Arena {
         let call = self.call(name, bytes, align, hints, u64::from(zeroed));
         let shared = Arc::clone(self);
         Ok(Either::Right(self.team.run(name, move |group| async move {
-            call.reclaiming(&group, &shared, || shared.heap.alloc(name, layout, zeroed)).await
+            // SAFETY: collective, and all PEs have agreed that they call the same, or the program vouches for it by
+            // `SHMEM_CHECK_ALLOC`.
+            let alloc = || unsafe { shared.heap.alloc(name, layout, zeroed) };
+            call.reclaiming(&group, &shared, alloc).await
         })))
     }
 
@@ -496,11 +502,13 @@ impl Arena {
                 Err(error) => return Ok(Err((error, slice))),
             };
             if alone {
-                let resized = shared.heap.realloc(name, slice.into_allocation(), bytes);
+                // SAFETY: as above, and each PE has said that it has the only handle.
+                let resize = |block| unsafe { shared.heap.realloc(name, block, bytes) };
+                let resized = resize(slice.into_allocation());
                 let resized = match resized {
                     Err((Error::HeapExhausted { .. }, old)) => {
                         call.reclaim_all(&group, &shared).await?;
-                        shared.heap.realloc(name, old, bytes)
+                        resize(old)
                     }
                     other => other,
                 };
@@ -509,7 +517,10 @@ impl Arena {
                     resized.map_err(|(error, old)| (error, SymSlice::new(old, old_bytes / size_of::<T>())))
                 );
             }
-            match call.reclaiming(&group, &shared, || shared.heap.alloc(name, layout, false)).await {
+            // SAFETY: collective, and all PEs have agreed that they call the same, or the program vouches for it by
+            // `SHMEM_CHECK_ALLOC`.
+            let alloc = || unsafe { shared.heap.alloc(name, layout, false) };
+            match call.reclaiming(&group, &shared, alloc).await {
                 Ok(allocation) => {
                     let fresh = SymSlice::<T>::new(Arc::clone(&allocation), len);
                     let both = len.min(slice.len());

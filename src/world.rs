@@ -802,8 +802,19 @@ impl World {
         self.0.pe.executor().block_on(future)
     }
 
-    /// The PE behind this world.
-    #[doc(hidden)]
+    /// The PE below this world: its place in the job, its transports, and what drives them.
+    ///
+    /// It is for what is built on the same rooms as this package, such as the C library, benchmarks and tools that look
+    /// into a job. Programs need nothing of it. What could break memory that others rely on is `unsafe` there too.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// assert_eq!(*world.pe().placement().local, [0, 1]); // both on this host
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn pe(&self) -> &Arc<Pe> {
         &self.0.pe
     }

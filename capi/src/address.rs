@@ -54,7 +54,8 @@ impl Addresses {
         let device = pe.device().map(|device| device.segment().clone());
         let on_device = device.clone().map(|segment| {
             let len = segment.len();
-            Allocation::unowned(Arc::clone(pe), segment, 0, len)
+            // SAFETY: a C program gets addresses, and whatever it does with them is in its care.
+            unsafe { Allocation::unowned(Arc::clone(pe), segment, 0, len) }
         });
         let device = device.map_or(Range::default(), |segment| Range {
             start: segment.address_unchecked(pe.block(), 0).addr(),
@@ -63,7 +64,8 @@ impl Addresses {
         });
         let statics = Range { start: statics.start, len: statics.len(), at: pe.statics_at() };
         let len = symmetric.len();
-        let all = Allocation::unowned(Arc::clone(pe), symmetric, 0, len);
+        // SAFETY: as above.
+        let all = unsafe { Allocation::unowned(Arc::clone(pe), symmetric, 0, len) };
         Self { all, on_device, heap, statics, device }
     }
 

@@ -102,7 +102,8 @@ impl Globals {
         let mut now = Vec::new();
         for part in &self.parts {
             let at = pe.block() * map.stride() + pe.statics_at() + (part.pages.start - start);
-            let file = map.descriptor().try_clone_to_owned().map_err(failed)?;
+            // SAFETY: only the pages of this PE's globals are mapped by it.
+            let file = unsafe { map.descriptor() }.try_clone_to_owned().map_err(failed)?;
             let there = map.base().wrapping_add(at);
             // After a finalization they are still in the memory of the job before.
             let before = shared().iter().find(|it| it.pages == part.pages);

@@ -7,7 +7,7 @@
 //!
 //! Which types an operation takes is in three traits, one a table of the specification: [`StandardAmo`]
 //! (table 6), [`ExtendedAmo`] (table 7, floating point too) and [`BitwiseAmo`] (table 8). Those that can be waited for
-//! are [`Waitable`].
+//! are [`Waitable`]. No other crate can add to them: an element is accessed as the word that its type says.
 
 use oxshmem_runtime::{
     Error,
@@ -19,6 +19,7 @@ use crate::{
     context::{Context, Sharing, Target},
     direct::Direct,
     operation::{Fetch, Op, Update},
+    sealed::Sealed,
     trace::{is_traced, trace_operation},
     wait::Waitable,
 };
@@ -41,7 +42,7 @@ use crate::{
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
-pub trait ExtendedAmo: Element {
+pub trait ExtendedAmo: Element + Sealed {
     /// The word with the type's bits.
     #[doc(hidden)]
     type Word: AtomicWord;
@@ -112,6 +113,11 @@ macro_rules! extended {
                 $from(word)
             }
         }
+
+        // An element is accessed as this word, wherever it is.
+        const _: () = assert!(
+            size_of::<$name>() == size_of::<$word>() && align_of::<$name>() == align_of::<$word>()
+        );
     )*};
 }
 
@@ -133,6 +139,9 @@ standard! {
     isize => u64;
     usize => u64;
 }
+
+impl Sealed for f32 {}
+impl Sealed for f64 {}
 
 extended! {
     f32 => u32, f32::to_bits, f32::from_bits;

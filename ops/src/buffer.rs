@@ -14,8 +14,16 @@ use crate::operation::Rejected;
 /// Something to copy elements from.
 ///
 /// # Safety
-/// `as_ptr` must be readable for `len` elements for as long as `self` is neither moved nor mutated. If
-/// [`STABLE`](Self::STABLE), also while it is moved, and `Self` must be `'static`.
+/// An operation has the source from the call that it is passed to until the source is given back or dropped. As long as
+/// the operation has it:
+///
+/// - [`len`](Self::len) and [`as_ptr`](Self::as_ptr) return the same each time: the operation checks them once, and copies
+///   later, maybe on another thread;
+/// - the `len` elements at `as_ptr` are readable, and nobody else writes to them unless they are symmetric memory. They may
+///   move when `self` moves, unless it is [`STABLE`](Self::STABLE), which only a `'static` type may be.
+///
+/// [`SCALAR`](Self::SCALAR) may only be true where `len` is 1. [`on_device`](Self::on_device) returns none, or a view of
+/// `len` elements.
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -80,8 +88,16 @@ pub unsafe trait Source<T: Element>: Send + Sized {
 /// Something to copy elements to.
 ///
 /// # Safety
-/// `as_mut_ptr` must be writable for `len` elements for as long as `self` is neither moved nor accessed. If
-/// [`STABLE`](Self::STABLE), also while it is moved, and `Self` must be `'static`.
+/// An operation has the destination from the call that it is passed to until the destination is given back or dropped. As
+/// long as the operation has it:
+///
+/// - [`len`](Self::len) and [`as_mut_ptr`](Self::as_mut_ptr) return the same each time: the operation checks them once, and
+///   copies later, maybe on another thread;
+/// - the `len` elements at `as_mut_ptr` are writable, and nobody else accesses them unless they are symmetric memory. They
+///   may move when `self` moves, unless it is [`STABLE`](Self::STABLE), which only a `'static` type may be.
+///
+/// [`hold`](Self::hold) returns a `STABLE` destination of the same length. [`on_device`](Self::on_device) returns none, or a
+/// view of `len` elements.
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -579,7 +595,6 @@ unsafe impl<T: Element> Sink<T> for Fresh<T> {
 }
 
 /// An array that stays where it is while an operation fills it.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct HeldArray<T, const N: usize>(Box<[T; N]>);
 
@@ -615,7 +630,6 @@ unsafe impl<T: Element, const N: usize> Sink<T> for HeldArray<T, N> {
 }
 
 /// Symmetric memory of this PE, kept from being given back while an operation fills it.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct HeldView<T: Element>(SymSlice<T>);
 

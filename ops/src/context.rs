@@ -26,7 +26,7 @@ use oxshmem_runtime::{
 };
 use oxshmem_spaces::{Element, SymView};
 
-use crate::{members::Members, order::Quiet, session::Gathering};
+use crate::{members::Members, order::Quiet, sealed::Sealed, session::Gathering};
 
 /// A stream of operations on symmetric memory, with an order and a completion of its own.
 ///
@@ -113,7 +113,6 @@ struct Reach {
 
 /// What a team knows of a context that was made from it: enough to complete and to end it.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct ContextHandle {
     reach: Weak<Reach>,
     ops: Weak<OpSet>,
@@ -162,7 +161,7 @@ impl fmt::Debug for Reach {
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
-pub trait Sharing: sealed::Sealed {
+pub trait Sharing: Sealed {
     /// A type that is `Send` and `Sync` just as the context shall be.
     #[doc(hidden)]
     type Marker;
@@ -247,12 +246,9 @@ impl Sharing for Private {
     const NAME: &'static str = "private";
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Shared {}
-    impl Sealed for super::Serialized {}
-    impl Sealed for super::Private {}
-}
+impl Sealed for Shared {}
+impl Sealed for Serialized {}
+impl Sealed for Private {}
 
 /// What a context is made for (`OpenSHMEM 1.6 §9.5.1`).
 ///
@@ -382,12 +378,15 @@ impl<M: Sharing> Context<M> {
     /// ```
     pub fn new(pe: Arc<Pe>, options: ContextOptions<M>) -> Self {
         let (members, me) = (Members::world(pe.n_pes()), pe.me());
-        Self::over(pe, members, me, Arc::new(()), options)
+        // SAFETY: they are all PEs of the job.
+        unsafe { Self::over(pe, members, me, Arc::new(()), options) }
     }
 
     /// A context over the PEs of a team, of which this is number `me`. Its operations take numbers in the team.
-    #[doc(hidden)]
-    pub fn over(
+    ///
+    /// # Safety
+    /// The members must be PEs of the job of `pe`, and `pe` itself their number `me`: no operation asks again.
+    pub unsafe fn over(
         pe: Arc<Pe>,
         members: Members,
         me: usize,

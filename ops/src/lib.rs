@@ -30,6 +30,7 @@ pub mod members;
 pub mod operation;
 pub mod order;
 pub mod rma;
+mod sealed;
 pub mod session;
 pub mod signal;
 mod trace;

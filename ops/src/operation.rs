@@ -19,7 +19,7 @@ use oxshmem_runtime::{
     opset::OpSet,
 };
 
-use crate::far::Remote;
+use crate::{far::Remote, sealed::Sealed};
 
 /// Why an operation failed, with the owned buffer that it was given.
 ///
@@ -101,8 +101,7 @@ pub(crate) struct Unseen<E: Into<Error>> {
 }
 
 /// A future whose output may be there without a poll: for who calls from where there are no tasks.
-#[doc(hidden)]
-pub trait Immediate: Future + Sized {
+pub trait Immediate: Future + Sized + Sealed {
     /// What it is ready with if all went well.
     type Output;
 
@@ -225,6 +224,8 @@ macro_rules! operation {
                 self.0.poll(cx)
             }
         }
+
+        impl<$param $(, $failure: Into<Error>)?> Sealed for $name<$param $(, $failure)?> {}
 
         impl<$param $(, $failure: Into<Error>)?> Immediate for $name<$param $(, $failure)?> {
             type Output = $output;
@@ -391,6 +392,8 @@ impl Future for Update {
         self.0.poll(cx)
     }
 }
+
+impl Sealed for Update {}
 
 impl Immediate for Update {
     type Output = ();

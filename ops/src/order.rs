@@ -19,6 +19,7 @@ use oxshmem_runtime::{
 use crate::{
     context::{Context, Sharing},
     operation::Immediate,
+    sealed::Sealed,
     trace::trace_operation,
 };
 
@@ -234,6 +235,8 @@ impl Future for Quiet {
         }
     }
 }
+
+impl Sealed for Quiet {}
 
 impl Immediate for Quiet {
     type Output = ();

@@ -25,11 +25,10 @@ use std::{
 use oxshmem_runtime::{Pe, Result};
 use oxshmem_spaces::SymRef;
 
-use crate::{operation::Immediate, trace::trace_operation};
+use crate::{operation::Immediate, sealed::Sealed, trace::trace_operation};
 
 pub use set::{Masked, WaitSet};
 pub use waitable::Waitable;
-#[doc(hidden)]
 pub(crate) use word::wait_as;
 pub use word::{WordWait, wait_in};
 
@@ -115,7 +114,7 @@ impl Cmp {
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
-pub trait Wait<'a, T: Waitable> {
+pub trait Wait<'a, T: Waitable>: Sealed {
     /// Waits until the word compares to `value` (`OpenSHMEM 1.6 §9.11.1`, §9.11.15). Ready with the value that
     /// satisfied it. Everything its writer put before, with a fence or as put-with-signal, is visible then.
     ///
@@ -161,6 +160,8 @@ pub trait Wait<'a, T: Waitable> {
     /// ```
     fn test(self, cmp: Cmp, value: T) -> bool;
 }
+
+impl<T: Waitable> Sealed for SymRef<'_, T> {}
 
 impl<'a, T: Waitable> Wait<'a, T> for SymRef<'a, T> {
     #[inline(always)]
@@ -213,6 +214,8 @@ impl<T: Waitable> Future for WaitUntil<'_, T> {
         }
     }
 }
+
+impl<T: Waitable> Sealed for WaitUntil<'_, T> {}
 
 impl<T: Waitable> Immediate for WaitUntil<'_, T> {
     type Output = T;

@@ -40,7 +40,7 @@ pub(crate) fn holding(name: &str, bytes: &[u8]) -> io::Result<OwnedFd> {
     Ok(memory)
 }
 
-#[allow(clippy::disallowed_methods, reason = "here it is sealed")]
+#[expect(clippy::disallowed_methods, reason = "here it is sealed")]
 fn create(name: &str, flags: MemfdFlags) -> io::Result<OwnedFd> {
     let flags = flags | MemfdFlags::CLOEXEC;
     match memfd_create(name, flags | MemfdFlags::ALLOW_SEALING) {

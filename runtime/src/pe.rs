@@ -425,7 +425,6 @@ impl Pe {
     }
 
     /// Bytes of [`scratch`](Self::scratch) memory.
-    #[doc(hidden)]
     pub const SCRATCH_BYTES: usize = crate::control::SCRATCH_BYTES;
 
     /// Symmetric scratch memory for the collectives of the world. Zero at the start.

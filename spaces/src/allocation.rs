@@ -82,7 +82,10 @@ pub struct Allocation {
 impl SymHeap {
     /// The heaps of `pe` in host memory, by the numbers of their partitions: one number 1 where the CPU space's heap has no
     /// partitions, and none where the job has no CPU space.
-    pub fn on_host(pe: &Arc<Pe>) -> Vec<Arc<Self>> {
+    ///
+    /// # Safety
+    /// Once a PE: two heaps over one memory would give the same bytes away twice.
+    pub unsafe fn on_host(pe: &Arc<Pe>) -> Vec<Arc<Self>> {
         let places = pe.partitions().layout.places().iter();
         places
             .map(|&place| Self::new(pe, SpaceKind::Cpu, Domain::Host(HostDomain::heap(pe)), place))
@@ -90,7 +93,10 @@ impl SymHeap {
     }
 
     /// The heap of `pe` in device memory, if the job has a GPU space and this PE a device. Its number is 0.
-    pub fn on_device(pe: &Arc<Pe>) -> Option<Arc<Self>> {
+    ///
+    /// # Safety
+    /// As for [`on_host`](Self::on_host).
+    pub unsafe fn on_device(pe: &Arc<Pe>) -> Option<Arc<Self>> {
         let HeapPlan { setting: variable, .. } = pe.spaces().gpu?;
         let domain = DeviceDomain::heap(pe.device()?);
         let len = domain.segment().len();
@@ -126,9 +132,13 @@ impl SymHeap {
 
     /// Allocates locally what all PEs are allocating. With `zeroed`, this PE's bytes are 0.
     ///
+    /// # Safety
+    /// All PEs make the same calls of this, [`realloc`](Self::realloc) and [`reclaim`](Self::reclaim) on this heap, in the
+    /// same order: only then is a block at the same place on all of them, and nobody else's there.
+    ///
     /// # Errors
     /// [`Error::HeapExhausted`] and [`Error::InvalidAlignment`], the same on every PE.
-    pub fn alloc(
+    pub unsafe fn alloc(
         self: &Arc<Self>,
         call: &'static str,
         layout: Layout,
@@ -150,11 +160,15 @@ impl SymHeap {
         Ok(self.allocation(block))
     }
 
-    /// Resizes locally what all PEs are resizing, and of which each holds the only handle.
+    /// Resizes locally what all PEs are resizing.
+    ///
+    /// # Safety
+    /// As for [`alloc`](Self::alloc). The block is one of this heap, and every PE gives the only handle to it: the place where
+    /// it was may be free afterwards.
     ///
     /// # Errors
     /// [`Error::HeapExhausted`], the same on every PE, with the block as it was.
-    pub fn realloc(
+    pub unsafe fn realloc(
         self: &Arc<Self>,
         call: &'static str,
         allocation: Arc<Allocation>,
@@ -207,7 +221,11 @@ impl SymHeap {
 
     /// Frees the blocks of the window that every PE has given up, and moves on to the next window. Returns
     /// how many were freed, and whether the windows have come to the last live block.
-    pub fn reclaim(&self, given_up_by_all: &Window) -> (usize, bool) {
+    ///
+    /// # Safety
+    /// As for [`alloc`](Self::alloc). The window has no bit that is not in every PE's own [`window`](Self::window): a block
+    /// that is freed while some PE has a handle to it becomes part of another one.
+    pub unsafe fn reclaim(&self, given_up_by_all: &Window) -> (usize, bool) {
         let mut state = self.state();
         let blocks = state.next_blocks();
         let wrapped = blocks.len() < WINDOW_BITS;
@@ -271,7 +289,11 @@ impl State {
 
 impl Allocation {
     /// A range of `segment`, which belongs to nobody: scratch memory of the library.
-    pub fn unowned(pe: Arc<Pe>, segment: Segment, offset: usize, len: usize) -> Arc<Self> {
+    ///
+    /// # Safety
+    /// The segment must be of the job of `pe`. What has the range without knowing of this allocation, blocks of a heap among
+    /// them, must expect what is done through it.
+    pub unsafe fn unowned(pe: Arc<Pe>, segment: Segment, offset: usize, len: usize) -> Arc<Self> {
         assert!(segment.address(0, offset, len).is_some(), "scratch memory lies inside its segment");
         Arc::new(Self { job: key(&pe, &segment), segment, pe, heap: None, block: None, offset, len })
     }

@@ -101,7 +101,7 @@ pub struct SymRef<'a, T>(SymView<'a, T>);
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
-pub trait Symmetric<'a> {
+pub trait Symmetric<'a>: sealed::Sealed {
     /// What the memory holds.
     type Element: Element;
 
@@ -803,6 +803,14 @@ impl<'a, T: Element> SymRef<'a, T> {
         self.0
     }
 }
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+impl<T> sealed::Sealed for &SymSlice<T> {}
+impl<T> sealed::Sealed for SymView<'_, T> {}
+impl<T> sealed::Sealed for SymRef<'_, T> {}
 
 impl<'a, T: Element> Symmetric<'a> for &'a SymSlice<T> {
     type Element = T;

@@ -148,7 +148,9 @@ struct Meeting<'a> {
 impl<'a> Meeting<'a> {
     fn new(pe: &'a Arc<Pe>, members: Members, me: usize, words: SymView<'a, u64>) -> Self {
         let options = ContextOptions::new();
-        let context = Context::over(Arc::clone(pe), members.clone(), me, Arc::new(()), options);
+        let (pe_of, all, none) = (Arc::clone(pe), members.clone(), Arc::new(()));
+        // SAFETY: the members are some of a team's.
+        let context = unsafe { Context::over(pe_of, all, me, none, options) };
         Self { pe, members, me, words, context }
     }
 

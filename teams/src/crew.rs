@@ -47,7 +47,8 @@ impl Crew {
         }
         let head = head_of[me];
         let segment = pe.scratch().of_block(blocks.world_pe(head));
-        let allocation = Allocation::unowned(Arc::clone(pe), segment, offset, TEAM_BYTES);
+        // SAFETY: scratch memory is the teams', and this range that of the team at this place, on its head.
+        let allocation = unsafe { Allocation::unowned(Arc::clone(pe), segment, offset, TEAM_BYTES) };
         Some(Self {
             members: (0..n).filter(|&other| head_of[other] == head).fold(Set::default(), Set::with),
             head,

@@ -254,7 +254,9 @@ impl Group {
         let n_pes = members.n();
         let Here { members, blocks, me, wide } = Here::of(pe, members, my_pe, place);
         let range = place * TEAM_BYTES..(place + 1) * TEAM_BYTES;
-        let allocation = Allocation::unowned(Arc::clone(pe), pe.scratch(), range.start, TEAM_BYTES);
+        // SAFETY: scratch memory is the teams', and this range that of the team at this place.
+        let allocation =
+            unsafe { Allocation::unowned(Arc::clone(pe), pe.scratch(), range.start, TEAM_BYTES) };
         let memory = Memory::new(pe);
         let crew = Crew::of(pe, &blocks, me, range.start);
         Self {

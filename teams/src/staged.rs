@@ -63,7 +63,8 @@ impl Image {
         self.memory.get_or_init(|| {
             let symmetric = pe.symmetric();
             let len = symmetric.len();
-            Allocation::unowned(Arc::clone(pe), symmetric, 0, len)
+            // SAFETY: the image in it is the teams', and they use nothing else of it by this.
+            unsafe { Allocation::unowned(Arc::clone(pe), symmetric, 0, len) }
         })
     }
 }

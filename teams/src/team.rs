@@ -96,9 +96,12 @@ impl Team {
         [make(Members::world(pe.n_pes()), WORLD, "world"), make(local, SHARED, "shared")]
     }
 
-    /// The PEs of the team of a space, of which this is one, where that is not all of them. Once a PE, on all of them.
+    /// The team of the PEs of a space, of which this is one, where those are not all.
+    ///
+    /// # Safety
+    /// `pes` must be numbers of PEs of the job, the same on all of these. Once a PE.
     #[doc(hidden)]
-    pub fn of_space(&self, pes: &[usize], name: &'static str) -> Option<Self> {
+    pub unsafe fn of_space(&self, pes: &[usize], name: &'static str) -> Option<Self> {
         let (pe, registry) = (self.core.group.pe(), &self.core.registry);
         let members = Members::listed(pes);
         let me = members.pe_of(pe.me())?;
@@ -245,8 +248,9 @@ impl Team {
         self.core.check("create_context")?;
         let group = &self.core.group;
         let team: Arc<dyn Any + Send + Sync> = Arc::new(self.clone());
-        let context =
-            Context::over(Arc::clone(group.pe()), group.team().clone(), group.my_pe(), team, options);
+        let (pe, members, me) = (Arc::clone(group.pe()), group.team().clone(), group.my_pe());
+        // SAFETY: the members of a team are PEs of its job.
+        let context = unsafe { Context::over(pe, members, me, team, options) };
         let mut contexts = self.core.contexts.lock().unwrap_or_else(PoisonError::into_inner);
         contexts.retain(ContextHandle::is_alive);
         contexts.push(context.handle());
@@ -258,7 +262,9 @@ impl Team {
     pub fn default_context(&self) -> Context {
         let group = &self.core.group;
         let (pe, members) = (Arc::clone(group.pe()), group.team().clone());
-        Context::over(pe, members, group.my_pe(), Arc::new(self.clone()), ContextOptions::new())
+        let (me, team) = (group.my_pe(), Arc::new(self.clone()));
+        // SAFETY: as in `create_context`.
+        unsafe { Context::over(pe, members, me, team, ContextOptions::new()) }
     }
 
     /// Nobody's future is ready before every PE of the team has called this (`OpenSHMEM 1.6 §9.10.3`). Completes no
@@ -424,7 +430,7 @@ impl Drop for Handle {
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
-pub trait InTeam {
+pub trait InTeam: sealed::Sealed {
     /// The team that the context was made from, which for the default context is the world; none if the team is destroyed
     /// (`OpenSHMEM 1.6 §9.5.4`).
     ///
@@ -440,6 +446,12 @@ pub trait InTeam {
     /// ```
     fn team(&self) -> Option<Team>;
 }
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+impl<M: Sharing> sealed::Sealed for Context<M> {}
 
 impl<M: Sharing> InTeam for Context<M> {
     fn team(&self) -> Option<Team> {

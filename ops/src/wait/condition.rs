@@ -150,10 +150,13 @@ impl<'a, T: Waitable> Condition<'a, T> {
         let offset = |i: usize| self.set.words.extent().offset + i * size_of::<T>();
         let words = included.clone().map(offset).zip(words).collect();
         if all {
-            return DeviceWords::all(words);
+            // SAFETY: elements of a view are aligned and in bounds, and the view is in this device's memory.
+            return unsafe { DeviceWords::all(words) };
         }
         let seen = self.see();
-        DeviceWords::another(words, included.map(|i| self.holds(&seen, i)).collect())
+        let before = included.map(|i| self.holds(&seen, i)).collect();
+        // SAFETY: as above.
+        unsafe { DeviceWords::another(words, before) }
     }
 }
 

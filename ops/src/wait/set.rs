@@ -10,6 +10,7 @@ use super::{
     condition::{Condition, Values, wait},
     waitable::Waitable,
 };
+use crate::sealed::Sealed;
 
 /// Several words of this PE to wait for: a slice, or a slice with some elements [excluded](Masked::excluding).
 ///
@@ -30,7 +31,7 @@ use super::{
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
-pub trait WaitSet<'a, T: Waitable>: Sized {
+pub trait WaitSet<'a, T: Waitable>: Sized + Sealed {
     /// The words and the mask.
     #[doc(hidden)]
     fn set(self) -> Masked<'a, T>;
@@ -354,6 +355,10 @@ pub struct Masked<'a, T> {
     pub(super) words: SymView<'a, T>,
     pub(super) status: Option<&'a [i32]>,
 }
+
+impl<T: Waitable> Sealed for Masked<'_, T> {}
+impl<T: Waitable> Sealed for SymView<'_, T> {}
+impl<T: Waitable> Sealed for &SymSlice<T> {}
 
 impl<'a, T: Waitable> WaitSet<'a, T> for Masked<'a, T> {
     fn set(self) -> Masked<'a, T> {

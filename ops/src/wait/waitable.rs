@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use oxshmem_spaces::Element;
 
+use crate::sealed::Sealed;
+
 /// Types of words that can be waited for and tested: table 12 of the specification, which is that of
 /// [`StandardAmo`](crate::StandardAmo) and the integers of 16 bits. Those have no atomic operations, but a `p` of one
 /// arrives in one piece.
@@ -27,7 +29,7 @@ use oxshmem_spaces::Element;
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
-pub trait Waitable: Element + Ord {
+pub trait Waitable: Element + Ord + Sealed {
     /// Whether comparison is signed.
     #[doc(hidden)]
     const SIGNED: bool;
@@ -47,6 +49,13 @@ pub trait Waitable: Element + Ord {
 
 macro_rules! waitable {
     ($($name:ty => $bits:ty, $atomic:ty, $signed:literal;)*) => {$(
+        impl Sealed for $name {}
+
+        // An element is accessed as this word.
+        const _: () = assert!(
+            size_of::<$name>() == size_of::<$atomic>() && align_of::<$name>() == align_of::<$atomic>()
+        );
+
         impl Waitable for $name {
             const SIGNED: bool = $signed;
 

@@ -20,7 +20,6 @@ use super::{Cmp, Waitable, ended};
 /// The state of a wait for one word, apart from the word: for state machines that have many waits in
 /// turn. [`end`](Self::end) it before it is dropped or used for another word.
 #[derive(Debug, Default)]
-#[doc(hidden)]
 pub struct WordWait {
     /// Plain data, so that who never waited has nothing to drop.
     watch: Option<(WatchKey, Place)>,
@@ -119,7 +118,8 @@ impl WordWait {
         };
         let extent = word.as_view().extent();
         let probe = if word.as_view().is_on_device() {
-            Probe::OnDevice(DeviceWords::all(vec![(extent.offset, awaited)]))
+            // SAFETY: a `SymRef` is aligned and in bounds, and this one is in this device's memory.
+            Probe::OnDevice(unsafe { DeviceWords::all(vec![(extent.offset, awaited)]) })
         } else {
             Probe::Word(awaited)
         };
@@ -157,7 +157,6 @@ impl WordWait {
 }
 
 /// Waits like [`Wait::wait_until`] as a part of the call that `activity` is, which is what the PE's board says.
-#[doc(hidden)]
 pub async fn wait_in<T: Waitable>(activity: Activity, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Result<T> {
     wait_as(word, cmp, value, || word.as_view().pe().board().put(&activity)).await
 }
@@ -247,7 +246,9 @@ mod tests {
     fn a_wait_is_on_the_board_while_it_waits_unless_it_is_the_librarys_own() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default())).unwrap();
-        let words = |segment| SymSlice::<i32>::new(Allocation::unowned(Arc::clone(&pe), segment, 64, 64), 16);
+        // SAFETY: there is nobody else in this job.
+        let unowned = |segment| unsafe { Allocation::unowned(Arc::clone(&pe), segment, 64, 64) };
+        let words = |segment| SymSlice::<i32>::new(unowned(segment), 16);
         let heap = words(Segment::new(SegmentId::Heap, Arc::clone(pe.heap_map()), 0, 4096));
         let scratch = words(pe.scratch());
         let told = || pe.board().seen().iter().map(|seen| seen.activity.to_string()).collect::<Vec<_>>();

@@ -78,6 +78,8 @@ mod tests {
     /// A PE of a process of its own, whose launcher notes when it is told.
     struct Told(Placement, Mutex<Vec<Instant>>);
 
+    impl crate::bootstrap::sealed::Sealed for Told {}
+
     #[async_trait]
     impl Bootstrap for Told {
         fn placement(&self) -> &Placement {

@@ -84,7 +84,9 @@ impl Boards {
         let memory = |map: &HostMap| {
             let shape = map.shape();
             let own = map.own_descriptors().iter().map(|it| it.try_clone().ok()).collect::<Option<_>>()?;
-            Some(Memory { fd: map.descriptor().try_clone_to_owned().ok()?, shape, own })
+            // SAFETY: whoever has boards only reads by it.
+            let fd = unsafe { map.descriptor() }.try_clone_to_owned().ok()?;
+            Some(Memory { fd, shape, own })
         };
         let (control, heap) = (memory(fabric.control.map())?, memory(&fabric.heap)?);
         Some(Self { control, heap, owners: Mutex::default() })

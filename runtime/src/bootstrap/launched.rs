@@ -129,6 +129,8 @@ impl Launched {
     }
 }
 
+impl super::sealed::Sealed for Launched {}
+
 #[async_trait]
 impl Bootstrap for Launched {
     fn placement(&self) -> &Placement {

@@ -98,6 +98,8 @@ impl Local {
     }
 }
 
+impl super::sealed::Sealed for Local {}
+
 #[async_trait]
 impl Bootstrap for Local {
     fn placement(&self) -> &Placement {

@@ -36,6 +36,13 @@ pub use local::Local;
 pub use pmix::Pmix;
 pub use single::Single;
 
+use sealed::Sealed;
+
+/// What no other crate can implement, and so no bootstrap.
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
 /// Where a PE is among the others.
 ///
 /// ```
@@ -85,7 +92,7 @@ pub enum Offer {
 }
 
 /// Something that the leader of a host makes and all its PEs use, such as a mapping.
-pub trait Shared: Send + Sync + Sized + 'static {
+pub(crate) trait Shared: Send + Sync + Sized + 'static {
     /// Descriptors from which another process can make the same thing.
     fn to_descriptors(&self) -> Result<Vec<OwnedFd>>;
 
@@ -94,9 +101,9 @@ pub trait Shared: Send + Sync + Sized + 'static {
     fn from_descriptors(descriptors: Vec<OwnedFd>, block: usize) -> Result<Self>;
 }
 
-/// The way PEs find each other.
+/// The way PEs find each other. Only those here exist: where the memory of a PE is follows from its [`Placement`].
 #[async_trait]
-pub trait Bootstrap: Send + Sync + 'static {
+pub trait Bootstrap: Sealed + Send + Sync + 'static {
     /// Who and where this PE is.
     fn placement(&self) -> &Placement;
 
@@ -151,7 +158,7 @@ pub trait Bootstrap: Send + Sync + 'static {
 
 /// Makes `T` once a host, on the leader, and gives it to every PE there.
 /// Collective over the host.
-pub async fn share<T: Shared>(
+pub(crate) async fn share<T: Shared>(
     bootstrap: &dyn Bootstrap,
     make: impl FnOnce() -> Result<T> + Send,
 ) -> Result<Arc<T>> {

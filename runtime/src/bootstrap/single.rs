@@ -26,6 +26,8 @@ impl Default for Single {
     }
 }
 
+impl super::sealed::Sealed for Single {}
+
 #[async_trait]
 impl Bootstrap for Single {
     fn placement(&self) -> &Placement {

@@ -14,7 +14,6 @@ mod description;
 pub mod emulated;
 mod numbers;
 mod place;
-#[doc(hidden)]
 pub mod suite;
 
 use std::{

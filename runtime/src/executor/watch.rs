@@ -120,12 +120,18 @@ pub struct DeviceWords {
 
 impl DeviceWords {
     /// Waits for all of them. The bits of the last are what it ends with.
-    pub fn all(words: Vec<(usize, Word)>) -> Self {
+    ///
+    /// # Safety
+    /// Each offset must be that of an aligned word of this size in the memory of the device of the PE that watches it.
+    pub unsafe fn all(words: Vec<(usize, Word)>) -> Self {
         Self { words, done: 0, before: None }
     }
 
     /// Waits for one more of them than are satisfied `before`.
-    pub fn another(words: Vec<(usize, Word)>, before: Vec<bool>) -> Self {
+    ///
+    /// # Safety
+    /// As for [`all`](Self::all).
+    pub unsafe fn another(words: Vec<(usize, Word)>, before: Vec<bool>) -> Self {
         Self { words, done: 0, before: Some(before) }
     }
 
@@ -408,8 +414,9 @@ mod tests {
         let mut memory = vec![0u64; 1000];
         let words = [3, 900];
         let both = || words.map(|i| (8 * i, at_least(5))).to_vec();
+        // SAFETY: no device is asked for them.
         let (mut all, mut another) =
-            (DeviceWords::all(both()), DeviceWords::another(both(), vec![true, false]));
+            unsafe { (DeviceWords::all(both()), DeviceWords::another(both(), vec![true, false])) };
         memory[3] = 5;
         assert_eq!(all.satisfied(&seen(&memory, &words)), None);
         assert_eq!(all.wanted().collect::<Vec<_>>(), [(7200, 8)], "one of them is done with");

@@ -263,7 +263,11 @@ impl HostMap {
     }
 
     /// What is mapped, but for parts that have memory of their own: block `i` is `i` strides behind its beginning.
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
+    ///
+    /// # Safety
+    /// By it all PEs' memory can be written and mapped again, without any `unsafe`. Whoever uses it touches only bytes that
+    /// nobody else relies on.
+    pub unsafe fn descriptor(&self) -> BorrowedFd<'_> {
         self.memory.as_fd()
     }
 

@@ -47,7 +47,8 @@ const OFFSET: u32 = 48;
 /// // What the target does with it:
 /// let map = Arc::new(HostMap::new(2, 1 << 16)?);
 /// let heap = Segment::new(SegmentId::Heap, map, 0, 1 << 16);
-/// apply(batch.words(), 1, &[&heap])?;
+/// // SAFETY: the heap is mapped, and nobody else has it.
+/// unsafe { apply(batch.words(), 1, &[&heap]) }?;
 /// // SAFETY: both are in PE 1's block.
 /// let (bytes, word) = unsafe {
 ///     let block = heap.address(1, 0, 16).unwrap();
@@ -218,11 +219,15 @@ fn place(first: u64, len: usize, block: usize, segments: &[&Segment]) -> Result<
     segment.address(block, (first >> (u64::BITS - OFFSET)) as usize, len).ok_or_else(malformed)
 }
 
-/// Performs the operations of a batch on the PE in `block`, whose symmetric memory is in `segments`.
+/// Performs the operations of a batch on the PE in `block`, whose symmetric memory is in `segments`. Words that make no sense
+/// are an error: they come from another process.
+///
+/// # Safety
+/// The segments must be memory that can be loaded and stored, of a PE that expects what comes from others.
 ///
 /// # Errors
 /// [`Error::Bootstrap`] if the words are no batch or go beyond the memory; what came before has been done.
-pub fn apply(mut words: &[u64], block: usize, segments: &[&Segment]) -> Result<()> {
+pub unsafe fn apply(mut words: &[u64], block: usize, segments: &[&Segment]) -> Result<()> {
     while let &[first, operand, ref rest @ ..] = words {
         let kind = first & 0xff;
         let len = match kind {
@@ -337,23 +342,28 @@ mod tests {
         Spot { pe: 0, segment: SegmentId::Heap, offset }
     }
 
+    fn apply_here(words: &[u64], segments: &[&Segment]) -> Result<()> {
+        // SAFETY: the segments are mapped, and nobody else has them.
+        unsafe { apply(words, 0, segments) }
+    }
+
     #[test]
     fn what_is_malformed_is_refused_and_touches_nothing_outside() {
         let heap = heap();
         for (offset, len) in [(4096, 1), (4089, 8), ((1 << 48) - 1, 1)] {
             let mut batch = Batch::default();
             batch.put(spot(offset), &vec![1; len]);
-            assert!(apply(batch.words(), 0, &[&heap]).is_err(), "{len} bytes at {offset}");
+            assert!(apply_here(batch.words(), &[&heap]).is_err(), "{len} bytes at {offset}");
         }
         let mut batch = Batch::default();
         batch.update(spot(4), Width::Eight, Atomic::Add(1));
-        assert!(apply(batch.words(), 0, &[&heap]).is_err(), "misaligned");
+        assert!(apply_here(batch.words(), &[&heap]).is_err(), "misaligned");
         let mut batch = Batch::default();
         batch.put(spot(0), &[1; 9]);
         let words = batch.words();
-        assert!(apply(&words[..words.len() - 1], 0, &[&heap]).is_err(), "cut short");
-        assert!(apply(words, 0, &[]).is_err(), "no such memory");
-        assert!(apply(&[0, 0], 0, &[&heap]).is_err());
+        assert!(apply_here(&words[..words.len() - 1], &[&heap]).is_err(), "cut short");
+        assert!(apply_here(words, &[]).is_err(), "no such memory");
+        assert!(apply_here(&[0, 0], &[&heap]).is_err());
     }
 
     #[test]
@@ -394,7 +404,7 @@ mod tests {
         assert_eq!(batch.len(), 300);
         let sent = batch.take();
         assert!(batch.is_empty() && batch.words().is_empty());
-        apply(sent.words(), 0, &[&heap]).unwrap();
+        apply_here(sent.words(), &[&heap]).unwrap();
         let word = |offset| {
             // SAFETY: in the block, which has 4,096 bytes.
             unsafe { copy::load(heap.address(0, offset, 8).unwrap().cast::<u64>()) }

@@ -15,7 +15,7 @@ mod facts;
 mod linger;
 mod model;
 mod staged;
-#[doc(hidden)]
+#[cfg(test)]
 pub mod suite;
 #[cfg(test)]
 mod told;

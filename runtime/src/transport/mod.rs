@@ -1,11 +1,11 @@
 //! Transports: how bytes and atomic operations reach another PE.
 //!
-//! [`Transport`] says what one must do, and [`suite`] is the test that all of them pass. Operations do not
+//! [`Transport`] says what one must do, and `suite` is the test that all of them pass. Operations do not
 //! go through trait objects: a context knows its transports by type, so that a put to a PE on the same
 //! host compiles to a store.
 
 mod shm;
-#[doc(hidden)]
+#[cfg(test)]
 pub mod suite;
 
 pub use shm::Shm;
@@ -103,7 +103,7 @@ impl Atomic<u64> {
 }
 
 /// A word that atomic operations work on.
-pub trait AtomicWord: Copy + Eq + Send + 'static {
+pub trait AtomicWord: Copy + Eq + Send + sealed::Sealed + 'static {
     /// Its size.
     const WIDTH: Width;
 
@@ -118,6 +118,10 @@ pub trait AtomicWord: Copy + Eq + Send + 'static {
     /// # Safety
     /// `address` must be aligned to the word and mapped.
     unsafe fn apply(address: *mut u8, operation: Atomic<Self>) -> Self;
+}
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
 }
 
 /// How bytes and atomic operations reach other PEs.

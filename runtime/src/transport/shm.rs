@@ -190,6 +190,15 @@ unsafe impl Transport for Shm {
 
 macro_rules! atomic_word {
     ($word:ty, $atomic:ty, $width:ident) => {
+        impl super::sealed::Sealed for $word {}
+
+        // What applies an operation believes the width and the alignment.
+        const _: () = {
+            let size = Width::$width as usize;
+            assert!(size_of::<$word>() == size && size_of::<$atomic>() == size);
+            assert!(align_of::<$word>() == size && align_of::<$atomic>() == size);
+        };
+
         impl AtomicWord for $word {
             const WIDTH: Width = Width::$width;
 

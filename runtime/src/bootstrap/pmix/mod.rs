@@ -150,6 +150,8 @@ fn places(cards: &[Card], me: usize) -> (Hosts, String) {
     (hosts, name)
 }
 
+impl super::sealed::Sealed for Pmix {}
+
 #[async_trait]
 impl Bootstrap for Pmix {
     fn placement(&self) -> &Placement {

@@ -162,7 +162,8 @@ impl Port {
 
     /// Performs a batch that was sent to this PE.
     pub(super) fn apply(&self, words: &[u64]) -> Result<()> {
-        let applied = batch::apply(words, self.block, &self.segments.each_ref());
+        // SAFETY: they are this PE's memory, which is mapped for as long as its port is there.
+        let applied = unsafe { batch::apply(words, self.block, &self.segments.each_ref()) };
         self.ring();
         applied
     }

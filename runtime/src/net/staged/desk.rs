@@ -166,7 +166,9 @@ impl Core {
                 }
                 Ok((_, _, len)) => {
                     let [heap, scratch] = &self.owner.segments;
-                    let applied = apply(&run.words[run.at..run.at + len], self.owner.block, &[heap, scratch]);
+                    let words = &run.words[run.at..run.at + len];
+                    // SAFETY: both are this PE's memory, which is mapped for as long as it has a net.
+                    let applied = unsafe { apply(words, self.owner.block, &[heap, scratch]) };
                     if let Some(executor) = self.owner.executor.upgrade() {
                         executor.scan_host();
                     }

@@ -227,7 +227,9 @@ impl Worker {
     /// Applies a batch.
     pub(super) fn perform(&self, stamp: Stamp, words: &[u64]) {
         let from = stamp.from();
-        if let Err(error) = apply(words, self.block, &[&self.memory, &self.scratch]) {
+        // SAFETY: both are this PE's memory, which is mapped for as long as its worker is there.
+        let applied = unsafe { apply(words, self.block, &[&self.memory, &self.scratch]) };
+        if let Err(error) = applied {
             self.fail(Failure::PeLost { pe: from, how: error.to_string() });
         }
         self.hear_of(from, |line| line.perform(stamp));

@@ -1,0 +1,8 @@
+// Where a PE's memory is follows from what its bootstrap says.
+use oxshmem_runtime::bootstrap::Bootstrap;
+
+struct Mine;
+
+impl Bootstrap for Mine {}
+
+fn main() {}

@@ -1,0 +1,7 @@
+use oxshmem_spaces::domain::MemoryDomain;
+
+struct Mine;
+
+impl MemoryDomain for Mine {}
+
+fn main() {}

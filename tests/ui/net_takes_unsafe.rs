@@ -1,0 +1,8 @@
+use oxshmem_runtime::net::Net;
+
+#[derive(Debug)]
+struct Mine;
+
+impl Net for Mine {}
+
+fn main() {}
