@@ -1,11 +1,8 @@
 //! How blocks are copied: by registers, by the processor's string instruction, by the C library, or past the caches.
 
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-#[cfg(any(test, not(target_arch = "x86_64")))]
-use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
-
 #[cfg(target_arch = "x86_64")]
 use super::stores_strings_well;
+use super::words::*;
 
 /// Up to this length a copy is a few general registers.
 pub(super) const SMALL: usize = 16;
@@ -51,7 +48,7 @@ pub(super) unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
             9..=16 => pair!("", "", reg, u64, "8"),
             5..=7 => pair!(":e", ":e", reg, u32, "4"),
             2..=3 => pair!(":x", ":x", reg, u16, "2"),
-            1 => AtomicU8::from_ptr(dst).store(AtomicU8::from_ptr(src.cast_mut()).load(Relaxed), Relaxed),
+            1 => store_1(dst, load_1(src)),
             _ => {}
         }
     }
@@ -69,22 +66,19 @@ pub(super) use copy_by_words as copy_small;
 #[inline(always)]
 pub(super) unsafe fn copy_by_words(dst: *mut u8, src: *const u8, len: usize) {
     macro_rules! each {
-        ($Atomic:ty) => {
-            for at in (0..len).step_by(size_of::<$Atomic>()) {
+        ($word:ty, $load:ident, $store:ident) => {
+            for at in (0..len).step_by(size_of::<$word>()) {
                 // SAFETY: the word at `at` is inside of both sides, and aligned on both.
-                unsafe {
-                    let word = <$Atomic>::from_ptr(src.cast_mut().add(at).cast()).load(Relaxed);
-                    <$Atomic>::from_ptr(dst.add(at).cast()).store(word, Relaxed);
-                }
+                unsafe { $store(dst.add(at).cast(), $load(src.add(at).cast())) };
             }
         };
     }
     // The lowest bit that is set in any of them is what all are multiples of.
     match (dst.addr() | src.addr() | len) % 8 {
-        0 => each!(AtomicU64),
-        4 => each!(AtomicU32),
-        2 | 6 => each!(AtomicU16),
-        _ => each!(AtomicU8),
+        0 => each!(u64, load_8, store_8),
+        4 => each!(u32, load_4, store_4),
+        2 | 6 => each!(u16, load_2, store_2),
+        _ => each!(u8, load_1, store_1),
     }
 }
 

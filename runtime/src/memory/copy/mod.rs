@@ -1,14 +1,48 @@
 //! Copies into and out of memory that other PEs may write at the same time.
 //!
-//! The compiler must not assume anything about such memory, so nothing here is a plain load or store:
-//! words go through relaxed atomics, and blocks through a copy routine in assembly that the compiler
-//! cannot look into. A race gives a stale or torn value, as OpenSHMEM allows, never undefined behaviour.
+//! The compiler must not assume anything about such memory, so nothing here is a plain load or store of Rust: words and
+//! blocks are loaded and stored in assembly that the compiler cannot look into. A race gives a stale or torn value, as
+//! OpenSHMEM allows, never undefined behaviour.
+//!
+//! # Why races on symmetric memory are sound
+//!
+//! Symmetric memory is shared with other processes, of which no program knows what they do when. Every access to it is of one
+//! of these three kinds:
+//!
+//! 1. *Copies, loads and stores*, of any size and alignment: those of this module, all of them assembly. To the compiler, memory
+//!    is what the assembly has made of it, whoever else was there too. No reference or atomic is made of either side, so that a
+//!    side may also be private memory that the caller has borrowed as `&[T]`.
+//! 2. *Words*, aligned and of 2, 4 or 8 bytes: atomic operations, signals, and looks of those who wait ([`AtomicWord`], [`Word`]). They
+//!    are atomics of Rust, each of which is there for this one access.
+//! 3. What is `unsafe` for the user: `as_slice`, `as_mut_slice` and whatever is done by `ptr`. Who uses it keeps all others away.
+//!
+//! Words of different sizes may overlap: `cast` makes two `u32` of a `u64`, and a wait for an `i16` may look at a quarter of a
+//! word that others add to. The model that Rust has from C++ leaves undefined what unordered atomics of different sizes do to each
+//! other. It is about one program, and what another process does cannot be undefined in this one; but where PEs are threads, it
+//! is one program. So what is relied on is what the code generator and the processors say instead:
+//!
+//! - LLVM defines atomic accesses byte by byte: a byte of a load has the value of one of the stores that it may see. It does not
+//!   split, join or repeat them, and knows nothing of what else is done at the address, as that came from a mapping.
+//! - x86-64: an aligned access of up to 8 bytes is one access to one cache line. A locked instruction has the line for itself from
+//!   its load to its store, whatever sizes others use.
+//! - aarch64: an aligned access of up to 8 bytes is single-copy atomic, and so is an atomic instruction (LSE): a load has all bytes that
+//!   it shares with such a store, or none. Elsewhere an atomic operation is a load-exclusive and a store-exclusive of one size; the
+//!   second fails if others have stored to any byte of the granule, which is larger than any word, in between.
+//!
+//! So a byte is of one store or of another, and an operation never undoes what others did to bytes that it leaves as they are.
+//! Elements are plain data. What operations of different sizes make of the bytes that both change is as unspecified as OpenSHMEM
+//! leaves it: they exclude each other where they are of one type (`OpenSHMEM 1.6 §3.2`). `tests/amo_mixed_sizes.rs` shows what is promised.
+//!
+//! [`AtomicWord`]: crate::transport::AtomicWord
+//! [`Word`]: crate::executor::Word
 
 mod blocks;
+mod words;
 
 pub use blocks::LINE;
 use blocks::*;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use words::*;
 
 /// Copies `len` bytes from `src` to `dst`. Either side, or both, may be memory that other PEs access.
 ///
@@ -277,13 +311,13 @@ pub unsafe fn copy_inline(dst: *mut u8, src: *const u8, len: usize, limit: Limit
 #[inline(always)]
 pub unsafe fn store<T: Copy>(dst: *mut T, value: T) {
     let src = (&raw const value).cast::<u8>();
-    // SAFETY: `dst` is aligned to `T`, hence, where `T` is aligned to its size, to the atomic; `value` lives on.
+    // SAFETY: `dst` is aligned to `T`, hence, where `T` is aligned to its size, to the word; `value` lives on.
     unsafe {
         match (size_of::<T>(), align_of::<T>()) {
-            (1, _) => AtomicU8::from_ptr(dst.cast()).store(src.read(), Relaxed),
-            (2, 2) => AtomicU16::from_ptr(dst.cast()).store(src.cast::<u16>().read(), Relaxed),
-            (4, 4) => AtomicU32::from_ptr(dst.cast()).store(src.cast::<u32>().read(), Relaxed),
-            (8, 8) => AtomicU64::from_ptr(dst.cast()).store(src.cast::<u64>().read(), Relaxed),
+            (1, _) => store_1(dst.cast(), src.read()),
+            (2, 2) => store_2(dst.cast(), src.cast::<u16>().read()),
+            (4, 4) => store_4(dst.cast(), src.cast::<u32>().read()),
+            (8, 8) => store_8(dst.cast(), src.cast::<u64>().read()),
             (len, _) => copy(dst.cast(), src, len),
         }
     }
@@ -342,21 +376,8 @@ pub fn settle() {
 /// ```
 #[inline(always)]
 pub unsafe fn load_unaligned(src: *const u64) -> u64 {
-    let word: u64;
-    // SAFETY: readable by the caller's word. Both kinds of processor load from any address, in one piece if it is aligned.
-    unsafe {
-        #[cfg(target_arch = "x86_64")]
-        std::arch::asm!(
-            "mov {word}, [{src}]", word = out(reg) word, src = in(reg) src,
-            options(nostack, preserves_flags, readonly)
-        );
-        #[cfg(target_arch = "aarch64")]
-        std::arch::asm!(
-            "ldr {word}, [{src}]", word = out(reg) word, src = in(reg) src,
-            options(nostack, preserves_flags, readonly)
-        );
-    }
-    word
+    // SAFETY: readable by the caller's word.
+    unsafe { load_8(src) }
 }
 
 /// Stores one word into memory that others may access, whatever its alignment.
@@ -373,19 +394,8 @@ pub unsafe fn load_unaligned(src: *const u64) -> u64 {
 /// ```
 #[inline(always)]
 pub unsafe fn store_unaligned(dst: *mut u64, word: u64) {
-    // SAFETY: writable by the caller's word; otherwise as above.
-    unsafe {
-        #[cfg(target_arch = "x86_64")]
-        std::arch::asm!(
-            "mov [{dst}], {word}", word = in(reg) word, dst = in(reg) dst,
-            options(nostack, preserves_flags)
-        );
-        #[cfg(target_arch = "aarch64")]
-        std::arch::asm!(
-            "str {word}, [{dst}]", word = in(reg) word, dst = in(reg) dst,
-            options(nostack, preserves_flags)
-        );
-    }
+    // SAFETY: writable by the caller's word.
+    unsafe { store_8(dst, word) }
 }
 
 /// Loads one `T` from memory that other PEs may access.
@@ -405,14 +415,13 @@ pub unsafe fn store_unaligned(dst: *mut u64, word: u64) {
 pub unsafe fn load<T: Copy>(src: *const T) -> T {
     let mut value = std::mem::MaybeUninit::<T>::uninit();
     let dst = value.as_mut_ptr().cast::<u8>();
-    let from = src.cast_mut();
     // SAFETY: as in `store`; every byte of `value` is written before it is read, and any bytes are a `T`.
     unsafe {
         match (size_of::<T>(), align_of::<T>()) {
-            (1, _) => dst.write(AtomicU8::from_ptr(from.cast()).load(Relaxed)),
-            (2, 2) => dst.cast::<u16>().write(AtomicU16::from_ptr(from.cast()).load(Relaxed)),
-            (4, 4) => dst.cast::<u32>().write(AtomicU32::from_ptr(from.cast()).load(Relaxed)),
-            (8, 8) => dst.cast::<u64>().write(AtomicU64::from_ptr(from.cast()).load(Relaxed)),
+            (1, _) => dst.write(load_1(src.cast())),
+            (2, 2) => dst.cast::<u16>().write(load_2(src.cast())),
+            (4, 4) => dst.cast::<u32>().write(load_4(src.cast())),
+            (8, 8) => dst.cast::<u64>().write(load_8(src.cast())),
             (len, _) => copy(dst, src.cast(), len),
         }
         value.assume_init()
@@ -546,7 +555,7 @@ mod tests {
         copy: unsafe fn(*mut u8, *const u8, usize),
         [zero, ones]: [T; 2],
     ) {
-        use std::sync::atomic::AtomicBool;
+        use std::sync::atomic::{AtomicBool, AtomicU64};
         let (room, done) = ([const { AtomicU64::new(0) }; 2], AtomicBool::new(false));
         let all = size_of::<T>() * N;
         assert!(all <= size_of_val(&room) && size_of::<T>() == align_of::<T>());
@@ -556,7 +565,7 @@ mod tests {
             threads.spawn(|| {
                 for turn in 0..100_000 {
                     let source = [[zero, ones][turn % 2]; N];
-                    // SAFETY: so many bytes are inside of both; the other thread has atomic accesses, by `load`.
+                    // SAFETY: so many bytes are inside of both; the other thread uses `load`, of single words.
                     unsafe { copy(place(), source.as_ptr().cast(), all) };
                 }
                 done.store(true, Relaxed);
