@@ -3,6 +3,7 @@
 
 use std::{
     env, fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -10,7 +11,11 @@ use std::{
 /// Names that do not begin with `shmem`.
 const OLD: [&str; 7] = ["start_pes", "_my_pe", "_num_pes", "shmalloc", "shmemalign", "shrealloc", "shfree"];
 
+/// What `libshmem` is called elsewhere: programs' build scripts look for these. An installation has them too.
+const ALIASES: [&str; 2] = ["sma", "oshmem"];
+
 fn main() {
+    alias();
     // GNU's linker takes no list of names beside rustc's own. LLVM's does, which rustc uses itself on x86-64, and has with it
     // elsewhere too; if not, the compiler looks for one that is installed.
     if let Some(folder) = linker_of_rustc() {
@@ -34,6 +39,22 @@ fn linker_of_rustc() -> Option<PathBuf> {
     let sysroot = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
     let folder = sysroot.join("lib/rustlib").join(env::var_os("HOST")?).join("bin/gcc-ld");
     folder.is_dir().then_some(folder)
+}
+
+/// Puts the other names of the library where cargo puts the library: three folders above this script's own.
+fn alias() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    let Some(folder) = out.ancestors().nth(3) else { return };
+    for alias in ALIASES {
+        for extension in ["so", "a"] {
+            let link = folder.join(format!("lib{alias}.{extension}"));
+            // Of an earlier build.
+            let _ = fs::remove_file(&link);
+            if let Err(error) = symlink(format!("libshmem.{extension}"), &link) {
+                panic!("cannot make {}: {error}", link.display());
+            }
+        }
+    }
 }
 
 /// Writes a file for the linker, and tells where it is.

@@ -2938,6 +2938,10 @@ SHMEM_IMPL_NOPLT void pshmem_size_wait_until_all(size_t *ivars, size_t nelems, c
     size_t cmp_value);
 SHMEM_IMPL_NOPLT void pshmem_ptrdiff_wait_until_all(ptrdiff_t *ivars, size_t nelems, const int *status, int
     cmp, ptrdiff_t cmp_value);
+SHMEM_IMPL_NOPLT void pshmem_short_wait_until_all(short *ivars, size_t nelems, const int *status, int cmp,
+    short cmp_value);
+SHMEM_IMPL_NOPLT void pshmem_ushort_wait_until_all(unsigned short *ivars, size_t nelems, const int *status,
+    int cmp, unsigned short cmp_value);
 
 /* shmem_wait_until_any: waits until one of several variables compares to a value (9.11.3). */
 SHMEM_IMPL_NOPLT size_t pshmem_int_wait_until_any(int *ivars, size_t nelems, const int *status, int cmp, int
@@ -2964,6 +2968,10 @@ SHMEM_IMPL_NOPLT size_t pshmem_size_wait_until_any(size_t *ivars, size_t nelems,
     size_t cmp_value);
 SHMEM_IMPL_NOPLT size_t pshmem_ptrdiff_wait_until_any(ptrdiff_t *ivars, size_t nelems, const int *status, int
     cmp, ptrdiff_t cmp_value);
+SHMEM_IMPL_NOPLT size_t pshmem_short_wait_until_any(short *ivars, size_t nelems, const int *status, int cmp,
+    short cmp_value);
+SHMEM_IMPL_NOPLT size_t pshmem_ushort_wait_until_any(unsigned short *ivars, size_t nelems, const int *status,
+    int cmp, unsigned short cmp_value);
 
 /* shmem_wait_until_some: waits until one or more of several variables compare to a value (9.11.4). */
 SHMEM_IMPL_NOPLT size_t pshmem_int_wait_until_some(int *ivars, size_t nelems, size_t *indices, const int
@@ -2990,6 +2998,10 @@ SHMEM_IMPL_NOPLT size_t pshmem_size_wait_until_some(size_t *ivars, size_t nelems
     *status, int cmp, size_t cmp_value);
 SHMEM_IMPL_NOPLT size_t pshmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const
     int *status, int cmp, ptrdiff_t cmp_value);
+SHMEM_IMPL_NOPLT size_t pshmem_short_wait_until_some(short *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, short cmp_value);
+SHMEM_IMPL_NOPLT size_t pshmem_ushort_wait_until_some(unsigned short *ivars, size_t nelems, size_t *indices,
+    const int *status, int cmp, unsigned short cmp_value);
 
 /* shmem_wait_until_all_vector: waits until all of several variables compare to their values (9.11.5). */
 SHMEM_IMPL_NOPLT void pshmem_int_wait_until_all_vector(int *ivars, size_t nelems, const int *status, int cmp,
@@ -3016,6 +3028,10 @@ SHMEM_IMPL_NOPLT void pshmem_size_wait_until_all_vector(size_t *ivars, size_t ne
     cmp, const size_t *cmp_values);
 SHMEM_IMPL_NOPLT void pshmem_ptrdiff_wait_until_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status,
     int cmp, const ptrdiff_t *cmp_values);
+SHMEM_IMPL_NOPLT void pshmem_short_wait_until_all_vector(short *ivars, size_t nelems, const int *status, int
+    cmp, const short *cmp_values);
+SHMEM_IMPL_NOPLT void pshmem_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, const int
+    *status, int cmp, const unsigned short *cmp_values);
 
 /* shmem_wait_until_any_vector: waits until one of several variables compares to its value (9.11.6). */
 SHMEM_IMPL_NOPLT size_t pshmem_int_wait_until_any_vector(int *ivars, size_t nelems, const int *status, int
@@ -3042,6 +3058,10 @@ SHMEM_IMPL_NOPLT size_t pshmem_size_wait_until_any_vector(size_t *ivars, size_t 
     cmp, const size_t *cmp_values);
 SHMEM_IMPL_NOPLT size_t pshmem_ptrdiff_wait_until_any_vector(ptrdiff_t *ivars, size_t nelems, const int
     *status, int cmp, const ptrdiff_t *cmp_values);
+SHMEM_IMPL_NOPLT size_t pshmem_short_wait_until_any_vector(short *ivars, size_t nelems, const int *status, int
+    cmp, const short *cmp_values);
+SHMEM_IMPL_NOPLT size_t pshmem_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, const int
+    *status, int cmp, const unsigned short *cmp_values);
 
 /* shmem_wait_until_some_vector: waits until one or more of several variables compare to their values (9.11.7). */
 SHMEM_IMPL_NOPLT size_t pshmem_int_wait_until_some_vector(int *ivars, size_t nelems, size_t *indices, const
@@ -3068,6 +3088,10 @@ SHMEM_IMPL_NOPLT size_t pshmem_size_wait_until_some_vector(size_t *ivars, size_t
     const int *status, int cmp, const size_t *cmp_values);
 SHMEM_IMPL_NOPLT size_t pshmem_ptrdiff_wait_until_some_vector(ptrdiff_t *ivars, size_t nelems, size_t
     *indices, const int *status, int cmp, const ptrdiff_t *cmp_values);
+SHMEM_IMPL_NOPLT size_t pshmem_short_wait_until_some_vector(short *ivars, size_t nelems, size_t *indices,
+    const int *status, int cmp, const short *cmp_values);
+SHMEM_IMPL_NOPLT size_t pshmem_ushort_wait_until_some_vector(unsigned short *ivars, size_t nelems, size_t
+    *indices, const int *status, int cmp, const unsigned short *cmp_values);
 
 /* shmem_test: tells whether a variable compares to a value (9.11.8). */
 SHMEM_IMPL_NOPLT int pshmem_int_test(int *ivar, int cmp, int cmp_value);
@@ -3108,6 +3132,10 @@ SHMEM_IMPL_NOPLT int pshmem_size_test_all(size_t *ivars, size_t nelems, const in
     cmp_value);
 SHMEM_IMPL_NOPLT int pshmem_ptrdiff_test_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value);
+SHMEM_IMPL_NOPLT int pshmem_short_test_all(short *ivars, size_t nelems, const int *status, int cmp, short
+    cmp_value);
+SHMEM_IMPL_NOPLT int pshmem_ushort_test_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
+    unsigned short cmp_value);
 
 /* shmem_test_any: finds one of several variables that compares to a value (9.11.10). */
 SHMEM_IMPL_NOPLT size_t pshmem_int_test_any(int *ivars, size_t nelems, const int *status, int cmp, int
@@ -3134,6 +3162,10 @@ SHMEM_IMPL_NOPLT size_t pshmem_size_test_any(size_t *ivars, size_t nelems, const
     cmp_value);
 SHMEM_IMPL_NOPLT size_t pshmem_ptrdiff_test_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value);
+SHMEM_IMPL_NOPLT size_t pshmem_short_test_any(short *ivars, size_t nelems, const int *status, int cmp, short
+    cmp_value);
+SHMEM_IMPL_NOPLT size_t pshmem_ushort_test_any(unsigned short *ivars, size_t nelems, const int *status, int
+    cmp, unsigned short cmp_value);
 
 /* shmem_test_some: finds those of several variables that compare to a value (9.11.11). */
 SHMEM_IMPL_NOPLT size_t pshmem_int_test_some(int *ivars, size_t nelems, size_t *indices, const int *status,
@@ -3160,6 +3192,10 @@ SHMEM_IMPL_NOPLT size_t pshmem_size_test_some(size_t *ivars, size_t nelems, size
     *status, int cmp, size_t cmp_value);
 SHMEM_IMPL_NOPLT size_t pshmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int
     *status, int cmp, ptrdiff_t cmp_value);
+SHMEM_IMPL_NOPLT size_t pshmem_short_test_some(short *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, short cmp_value);
+SHMEM_IMPL_NOPLT size_t pshmem_ushort_test_some(unsigned short *ivars, size_t nelems, size_t *indices, const
+    int *status, int cmp, unsigned short cmp_value);
 
 /* shmem_test_all_vector: tells whether all of several variables compare to their values (9.11.12). */
 SHMEM_IMPL_NOPLT int pshmem_int_test_all_vector(int *ivars, size_t nelems, const int *status, int cmp, const
@@ -3186,6 +3222,10 @@ SHMEM_IMPL_NOPLT int pshmem_size_test_all_vector(size_t *ivars, size_t nelems, c
     const size_t *cmp_values);
 SHMEM_IMPL_NOPLT int pshmem_ptrdiff_test_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int
     cmp, const ptrdiff_t *cmp_values);
+SHMEM_IMPL_NOPLT int pshmem_short_test_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
+    const short *cmp_values);
+SHMEM_IMPL_NOPLT int pshmem_ushort_test_all_vector(unsigned short *ivars, size_t nelems, const int *status,
+    int cmp, const unsigned short *cmp_values);
 
 /* shmem_test_any_vector: finds one of several variables that compares to its value (9.11.13). */
 SHMEM_IMPL_NOPLT size_t pshmem_int_test_any_vector(int *ivars, size_t nelems, const int *status, int cmp,
@@ -3212,6 +3252,10 @@ SHMEM_IMPL_NOPLT size_t pshmem_size_test_any_vector(size_t *ivars, size_t nelems
     const size_t *cmp_values);
 SHMEM_IMPL_NOPLT size_t pshmem_ptrdiff_test_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int
     cmp, const ptrdiff_t *cmp_values);
+SHMEM_IMPL_NOPLT size_t pshmem_short_test_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
+    const short *cmp_values);
+SHMEM_IMPL_NOPLT size_t pshmem_ushort_test_any_vector(unsigned short *ivars, size_t nelems, const int *status,
+    int cmp, const unsigned short *cmp_values);
 
 /* shmem_test_some_vector: finds those of several variables that compare to their values (9.11.14). */
 SHMEM_IMPL_NOPLT size_t pshmem_int_test_some_vector(int *ivars, size_t nelems, size_t *indices, const int
@@ -3238,6 +3282,10 @@ SHMEM_IMPL_NOPLT size_t pshmem_size_test_some_vector(size_t *ivars, size_t nelem
     *status, int cmp, const size_t *cmp_values);
 SHMEM_IMPL_NOPLT size_t pshmem_ptrdiff_test_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const ptrdiff_t *cmp_values);
+SHMEM_IMPL_NOPLT size_t pshmem_short_test_some_vector(short *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const short *cmp_values);
+SHMEM_IMPL_NOPLT size_t pshmem_ushort_test_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,
+    const int *status, int cmp, const unsigned short *cmp_values);
 
 /* shmem_signal_wait_until: waits until this PE's signal compares to a value (9.11.15). */
 SHMEM_IMPL_NOPLT uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value);

@@ -3089,6 +3089,10 @@ SHMEM_IMPL_NOPLT void shmem_size_wait_until_all(size_t *ivars, size_t nelems, co
     size_t cmp_value);
 SHMEM_IMPL_NOPLT void shmem_ptrdiff_wait_until_all(ptrdiff_t *ivars, size_t nelems, const int *status, int
     cmp, ptrdiff_t cmp_value);
+SHMEM_IMPL_NOPLT void shmem_short_wait_until_all(short *ivars, size_t nelems, const int *status, int cmp,
+    short cmp_value);
+SHMEM_IMPL_NOPLT void shmem_ushort_wait_until_all(unsigned short *ivars, size_t nelems, const int *status, int
+    cmp, unsigned short cmp_value);
 
 /* shmem_wait_until_any: waits until one of several variables compares to a value (9.11.3). */
 SHMEM_IMPL_NOPLT size_t shmem_int_wait_until_any(int *ivars, size_t nelems, const int *status, int cmp, int
@@ -3115,6 +3119,10 @@ SHMEM_IMPL_NOPLT size_t shmem_size_wait_until_any(size_t *ivars, size_t nelems, 
     size_t cmp_value);
 SHMEM_IMPL_NOPLT size_t shmem_ptrdiff_wait_until_any(ptrdiff_t *ivars, size_t nelems, const int *status, int
     cmp, ptrdiff_t cmp_value);
+SHMEM_IMPL_NOPLT size_t shmem_short_wait_until_any(short *ivars, size_t nelems, const int *status, int cmp,
+    short cmp_value);
+SHMEM_IMPL_NOPLT size_t shmem_ushort_wait_until_any(unsigned short *ivars, size_t nelems, const int *status,
+    int cmp, unsigned short cmp_value);
 
 /* shmem_wait_until_some: waits until one or more of several variables compare to a value (9.11.4). */
 SHMEM_IMPL_NOPLT size_t shmem_int_wait_until_some(int *ivars, size_t nelems, size_t *indices, const int
@@ -3141,6 +3149,10 @@ SHMEM_IMPL_NOPLT size_t shmem_size_wait_until_some(size_t *ivars, size_t nelems,
     *status, int cmp, size_t cmp_value);
 SHMEM_IMPL_NOPLT size_t shmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const
     int *status, int cmp, ptrdiff_t cmp_value);
+SHMEM_IMPL_NOPLT size_t shmem_short_wait_until_some(short *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, short cmp_value);
+SHMEM_IMPL_NOPLT size_t shmem_ushort_wait_until_some(unsigned short *ivars, size_t nelems, size_t *indices,
+    const int *status, int cmp, unsigned short cmp_value);
 
 /* shmem_wait_until_all_vector: waits until all of several variables compare to their values (9.11.5). */
 SHMEM_IMPL_NOPLT void shmem_int_wait_until_all_vector(int *ivars, size_t nelems, const int *status, int cmp,
@@ -3167,6 +3179,10 @@ SHMEM_IMPL_NOPLT void shmem_size_wait_until_all_vector(size_t *ivars, size_t nel
     cmp, const size_t *cmp_values);
 SHMEM_IMPL_NOPLT void shmem_ptrdiff_wait_until_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status,
     int cmp, const ptrdiff_t *cmp_values);
+SHMEM_IMPL_NOPLT void shmem_short_wait_until_all_vector(short *ivars, size_t nelems, const int *status, int
+    cmp, const short *cmp_values);
+SHMEM_IMPL_NOPLT void shmem_ushort_wait_until_all_vector(unsigned short *ivars, size_t nelems, const int
+    *status, int cmp, const unsigned short *cmp_values);
 
 /* shmem_wait_until_any_vector: waits until one of several variables compares to its value (9.11.6). */
 SHMEM_IMPL_NOPLT size_t shmem_int_wait_until_any_vector(int *ivars, size_t nelems, const int *status, int cmp,
@@ -3193,6 +3209,10 @@ SHMEM_IMPL_NOPLT size_t shmem_size_wait_until_any_vector(size_t *ivars, size_t n
     cmp, const size_t *cmp_values);
 SHMEM_IMPL_NOPLT size_t shmem_ptrdiff_wait_until_any_vector(ptrdiff_t *ivars, size_t nelems, const int
     *status, int cmp, const ptrdiff_t *cmp_values);
+SHMEM_IMPL_NOPLT size_t shmem_short_wait_until_any_vector(short *ivars, size_t nelems, const int *status, int
+    cmp, const short *cmp_values);
+SHMEM_IMPL_NOPLT size_t shmem_ushort_wait_until_any_vector(unsigned short *ivars, size_t nelems, const int
+    *status, int cmp, const unsigned short *cmp_values);
 
 /* shmem_wait_until_some_vector: waits until one or more of several variables compare to their values (9.11.7). */
 SHMEM_IMPL_NOPLT size_t shmem_int_wait_until_some_vector(int *ivars, size_t nelems, size_t *indices, const int
@@ -3219,6 +3239,10 @@ SHMEM_IMPL_NOPLT size_t shmem_size_wait_until_some_vector(size_t *ivars, size_t 
     int *status, int cmp, const size_t *cmp_values);
 SHMEM_IMPL_NOPLT size_t shmem_ptrdiff_wait_until_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices,
     const int *status, int cmp, const ptrdiff_t *cmp_values);
+SHMEM_IMPL_NOPLT size_t shmem_short_wait_until_some_vector(short *ivars, size_t nelems, size_t *indices, const
+    int *status, int cmp, const short *cmp_values);
+SHMEM_IMPL_NOPLT size_t shmem_ushort_wait_until_some_vector(unsigned short *ivars, size_t nelems, size_t
+    *indices, const int *status, int cmp, const unsigned short *cmp_values);
 
 /* shmem_test: tells whether a variable compares to a value (9.11.8). */
 SHMEM_IMPL_NOPLT int shmem_int_test(int *ivar, int cmp, int cmp_value);
@@ -3258,6 +3282,10 @@ SHMEM_IMPL_NOPLT int shmem_size_test_all(size_t *ivars, size_t nelems, const int
     cmp_value);
 SHMEM_IMPL_NOPLT int shmem_ptrdiff_test_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value);
+SHMEM_IMPL_NOPLT int shmem_short_test_all(short *ivars, size_t nelems, const int *status, int cmp, short
+    cmp_value);
+SHMEM_IMPL_NOPLT int shmem_ushort_test_all(unsigned short *ivars, size_t nelems, const int *status, int cmp,
+    unsigned short cmp_value);
 
 /* shmem_test_any: finds one of several variables that compares to a value (9.11.10). */
 SHMEM_IMPL_NOPLT size_t shmem_int_test_any(int *ivars, size_t nelems, const int *status, int cmp, int
@@ -3284,6 +3312,10 @@ SHMEM_IMPL_NOPLT size_t shmem_size_test_any(size_t *ivars, size_t nelems, const 
     cmp_value);
 SHMEM_IMPL_NOPLT size_t shmem_ptrdiff_test_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value);
+SHMEM_IMPL_NOPLT size_t shmem_short_test_any(short *ivars, size_t nelems, const int *status, int cmp, short
+    cmp_value);
+SHMEM_IMPL_NOPLT size_t shmem_ushort_test_any(unsigned short *ivars, size_t nelems, const int *status, int
+    cmp, unsigned short cmp_value);
 
 /* shmem_test_some: finds those of several variables that compare to a value (9.11.11). */
 SHMEM_IMPL_NOPLT size_t shmem_int_test_some(int *ivars, size_t nelems, size_t *indices, const int *status, int
@@ -3310,6 +3342,10 @@ SHMEM_IMPL_NOPLT size_t shmem_size_test_some(size_t *ivars, size_t nelems, size_
     int cmp, size_t cmp_value);
 SHMEM_IMPL_NOPLT size_t shmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int
     *status, int cmp, ptrdiff_t cmp_value);
+SHMEM_IMPL_NOPLT size_t shmem_short_test_some(short *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, short cmp_value);
+SHMEM_IMPL_NOPLT size_t shmem_ushort_test_some(unsigned short *ivars, size_t nelems, size_t *indices, const
+    int *status, int cmp, unsigned short cmp_value);
 
 /* shmem_test_all_vector: tells whether all of several variables compare to their values (9.11.12). */
 SHMEM_IMPL_NOPLT int shmem_int_test_all_vector(int *ivars, size_t nelems, const int *status, int cmp, const
@@ -3336,6 +3372,10 @@ SHMEM_IMPL_NOPLT int shmem_size_test_all_vector(size_t *ivars, size_t nelems, co
     const size_t *cmp_values);
 SHMEM_IMPL_NOPLT int shmem_ptrdiff_test_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int
     cmp, const ptrdiff_t *cmp_values);
+SHMEM_IMPL_NOPLT int shmem_short_test_all_vector(short *ivars, size_t nelems, const int *status, int cmp,
+    const short *cmp_values);
+SHMEM_IMPL_NOPLT int shmem_ushort_test_all_vector(unsigned short *ivars, size_t nelems, const int *status, int
+    cmp, const unsigned short *cmp_values);
 
 /* shmem_test_any_vector: finds one of several variables that compares to its value (9.11.13). */
 SHMEM_IMPL_NOPLT size_t shmem_int_test_any_vector(int *ivars, size_t nelems, const int *status, int cmp, const
@@ -3362,6 +3402,10 @@ SHMEM_IMPL_NOPLT size_t shmem_size_test_any_vector(size_t *ivars, size_t nelems,
     const size_t *cmp_values);
 SHMEM_IMPL_NOPLT size_t shmem_ptrdiff_test_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int
     cmp, const ptrdiff_t *cmp_values);
+SHMEM_IMPL_NOPLT size_t shmem_short_test_any_vector(short *ivars, size_t nelems, const int *status, int cmp,
+    const short *cmp_values);
+SHMEM_IMPL_NOPLT size_t shmem_ushort_test_any_vector(unsigned short *ivars, size_t nelems, const int *status,
+    int cmp, const unsigned short *cmp_values);
 
 /* shmem_test_some_vector: finds those of several variables that compare to their values (9.11.14). */
 SHMEM_IMPL_NOPLT size_t shmem_int_test_some_vector(int *ivars, size_t nelems, size_t *indices, const int
@@ -3388,6 +3432,10 @@ SHMEM_IMPL_NOPLT size_t shmem_size_test_some_vector(size_t *ivars, size_t nelems
     *status, int cmp, const size_t *cmp_values);
 SHMEM_IMPL_NOPLT size_t shmem_ptrdiff_test_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices, const
     int *status, int cmp, const ptrdiff_t *cmp_values);
+SHMEM_IMPL_NOPLT size_t shmem_short_test_some_vector(short *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const short *cmp_values);
+SHMEM_IMPL_NOPLT size_t shmem_ushort_test_some_vector(unsigned short *ivars, size_t nelems, size_t *indices,
+    const int *status, int cmp, const unsigned short *cmp_values);
 
 /* shmem_signal_wait_until: waits until this PE's signal compares to a value (9.11.15). */
 SHMEM_IMPL_NOPLT uint64_t shmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value);
@@ -4169,39 +4217,66 @@ void shmem_impl_no_routine_for_this_type(void);
     long *: shmem_long_fetch, \
     const long *: shmem_long_fetch, \
     long long *: shmem_longlong_fetch, \
-    const long long *: shmem_longlong_fetch)(__VA_ARGS__)
+    const long long *: shmem_longlong_fetch, \
+    unsigned int *: shmem_uint_atomic_fetch, \
+    const unsigned int *: shmem_uint_atomic_fetch, \
+    unsigned long *: shmem_ulong_atomic_fetch, \
+    const unsigned long *: shmem_ulong_atomic_fetch, \
+    unsigned long long *: shmem_ulonglong_atomic_fetch, \
+    const unsigned long long *: shmem_ulonglong_atomic_fetch)(__VA_ARGS__)
 #define shmem_set(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     float *: shmem_float_set, \
     double *: shmem_double_set, \
     int *: shmem_int_set, \
     long *: shmem_long_set, \
-    long long *: shmem_longlong_set)(__VA_ARGS__)
+    long long *: shmem_longlong_set, \
+    unsigned int *: shmem_uint_atomic_set, \
+    unsigned long *: shmem_ulong_atomic_set, \
+    unsigned long long *: shmem_ulonglong_atomic_set)(__VA_ARGS__)
 #define shmem_cswap(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_cswap, \
     long *: shmem_long_cswap, \
-    long long *: shmem_longlong_cswap)(__VA_ARGS__)
+    long long *: shmem_longlong_cswap, \
+    unsigned int *: shmem_uint_atomic_compare_swap, \
+    unsigned long *: shmem_ulong_atomic_compare_swap, \
+    unsigned long long *: shmem_ulonglong_atomic_compare_swap)(__VA_ARGS__)
 #define shmem_swap(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     float *: shmem_float_swap, \
     double *: shmem_double_swap, \
     int *: shmem_int_swap, \
     long *: shmem_long_swap, \
-    long long *: shmem_longlong_swap)(__VA_ARGS__)
+    long long *: shmem_longlong_swap, \
+    unsigned int *: shmem_uint_atomic_swap, \
+    unsigned long *: shmem_ulong_atomic_swap, \
+    unsigned long long *: shmem_ulonglong_atomic_swap)(__VA_ARGS__)
 #define shmem_finc(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_finc, \
     long *: shmem_long_finc, \
-    long long *: shmem_longlong_finc)(__VA_ARGS__)
+    long long *: shmem_longlong_finc, \
+    unsigned int *: shmem_uint_atomic_fetch_inc, \
+    unsigned long *: shmem_ulong_atomic_fetch_inc, \
+    unsigned long long *: shmem_ulonglong_atomic_fetch_inc)(__VA_ARGS__)
 #define shmem_inc(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_inc, \
     long *: shmem_long_inc, \
-    long long *: shmem_longlong_inc)(__VA_ARGS__)
+    long long *: shmem_longlong_inc, \
+    unsigned int *: shmem_uint_atomic_inc, \
+    unsigned long *: shmem_ulong_atomic_inc, \
+    unsigned long long *: shmem_ulonglong_atomic_inc)(__VA_ARGS__)
 #define shmem_fadd(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_fadd, \
     long *: shmem_long_fadd, \
-    long long *: shmem_longlong_fadd)(__VA_ARGS__)
+    long long *: shmem_longlong_fadd, \
+    unsigned int *: shmem_uint_atomic_fetch_add, \
+    unsigned long *: shmem_ulong_atomic_fetch_add, \
+    unsigned long long *: shmem_ulonglong_atomic_fetch_add)(__VA_ARGS__)
 #define shmem_add(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_add, \
     long *: shmem_long_add, \
-    long long *: shmem_longlong_add)(__VA_ARGS__)
+    long long *: shmem_longlong_add, \
+    unsigned int *: shmem_uint_atomic_add, \
+    unsigned long *: shmem_ulong_atomic_add, \
+    unsigned long long *: shmem_ulonglong_atomic_add)(__VA_ARGS__)
 #define shmem_put_signal(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     shmem_ctx_t: _Generic(SHMEM_IMPL_SECOND(__VA_ARGS__, 0, 0), \
         float *: shmem_ctx_float_put_signal, \
@@ -4484,42 +4559,54 @@ void shmem_impl_no_routine_for_this_type(void);
     long long *: shmem_longlong_wait_until_all, \
     unsigned int *: shmem_uint_wait_until_all, \
     unsigned long *: shmem_ulong_wait_until_all, \
-    unsigned long long *: shmem_ulonglong_wait_until_all)(__VA_ARGS__)
+    unsigned long long *: shmem_ulonglong_wait_until_all, \
+    short *: shmem_short_wait_until_all, \
+    unsigned short *: shmem_ushort_wait_until_all)(__VA_ARGS__)
 #define shmem_wait_until_any(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_wait_until_any, \
     long *: shmem_long_wait_until_any, \
     long long *: shmem_longlong_wait_until_any, \
     unsigned int *: shmem_uint_wait_until_any, \
     unsigned long *: shmem_ulong_wait_until_any, \
-    unsigned long long *: shmem_ulonglong_wait_until_any)(__VA_ARGS__)
+    unsigned long long *: shmem_ulonglong_wait_until_any, \
+    short *: shmem_short_wait_until_any, \
+    unsigned short *: shmem_ushort_wait_until_any)(__VA_ARGS__)
 #define shmem_wait_until_some(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_wait_until_some, \
     long *: shmem_long_wait_until_some, \
     long long *: shmem_longlong_wait_until_some, \
     unsigned int *: shmem_uint_wait_until_some, \
     unsigned long *: shmem_ulong_wait_until_some, \
-    unsigned long long *: shmem_ulonglong_wait_until_some)(__VA_ARGS__)
+    unsigned long long *: shmem_ulonglong_wait_until_some, \
+    short *: shmem_short_wait_until_some, \
+    unsigned short *: shmem_ushort_wait_until_some)(__VA_ARGS__)
 #define shmem_wait_until_all_vector(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_wait_until_all_vector, \
     long *: shmem_long_wait_until_all_vector, \
     long long *: shmem_longlong_wait_until_all_vector, \
     unsigned int *: shmem_uint_wait_until_all_vector, \
     unsigned long *: shmem_ulong_wait_until_all_vector, \
-    unsigned long long *: shmem_ulonglong_wait_until_all_vector)(__VA_ARGS__)
+    unsigned long long *: shmem_ulonglong_wait_until_all_vector, \
+    short *: shmem_short_wait_until_all_vector, \
+    unsigned short *: shmem_ushort_wait_until_all_vector)(__VA_ARGS__)
 #define shmem_wait_until_any_vector(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_wait_until_any_vector, \
     long *: shmem_long_wait_until_any_vector, \
     long long *: shmem_longlong_wait_until_any_vector, \
     unsigned int *: shmem_uint_wait_until_any_vector, \
     unsigned long *: shmem_ulong_wait_until_any_vector, \
-    unsigned long long *: shmem_ulonglong_wait_until_any_vector)(__VA_ARGS__)
+    unsigned long long *: shmem_ulonglong_wait_until_any_vector, \
+    short *: shmem_short_wait_until_any_vector, \
+    unsigned short *: shmem_ushort_wait_until_any_vector)(__VA_ARGS__)
 #define shmem_wait_until_some_vector(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_wait_until_some_vector, \
     long *: shmem_long_wait_until_some_vector, \
     long long *: shmem_longlong_wait_until_some_vector, \
     unsigned int *: shmem_uint_wait_until_some_vector, \
     unsigned long *: shmem_ulong_wait_until_some_vector, \
-    unsigned long long *: shmem_ulonglong_wait_until_some_vector)(__VA_ARGS__)
+    unsigned long long *: shmem_ulonglong_wait_until_some_vector, \
+    short *: shmem_short_wait_until_some_vector, \
+    unsigned short *: shmem_ushort_wait_until_some_vector)(__VA_ARGS__)
 #define shmem_test(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_test, \
     long *: shmem_long_test, \
@@ -4535,42 +4622,54 @@ void shmem_impl_no_routine_for_this_type(void);
     long long *: shmem_longlong_test_all, \
     unsigned int *: shmem_uint_test_all, \
     unsigned long *: shmem_ulong_test_all, \
-    unsigned long long *: shmem_ulonglong_test_all)(__VA_ARGS__)
+    unsigned long long *: shmem_ulonglong_test_all, \
+    short *: shmem_short_test_all, \
+    unsigned short *: shmem_ushort_test_all)(__VA_ARGS__)
 #define shmem_test_any(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_test_any, \
     long *: shmem_long_test_any, \
     long long *: shmem_longlong_test_any, \
     unsigned int *: shmem_uint_test_any, \
     unsigned long *: shmem_ulong_test_any, \
-    unsigned long long *: shmem_ulonglong_test_any)(__VA_ARGS__)
+    unsigned long long *: shmem_ulonglong_test_any, \
+    short *: shmem_short_test_any, \
+    unsigned short *: shmem_ushort_test_any)(__VA_ARGS__)
 #define shmem_test_some(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_test_some, \
     long *: shmem_long_test_some, \
     long long *: shmem_longlong_test_some, \
     unsigned int *: shmem_uint_test_some, \
     unsigned long *: shmem_ulong_test_some, \
-    unsigned long long *: shmem_ulonglong_test_some)(__VA_ARGS__)
+    unsigned long long *: shmem_ulonglong_test_some, \
+    short *: shmem_short_test_some, \
+    unsigned short *: shmem_ushort_test_some)(__VA_ARGS__)
 #define shmem_test_all_vector(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_test_all_vector, \
     long *: shmem_long_test_all_vector, \
     long long *: shmem_longlong_test_all_vector, \
     unsigned int *: shmem_uint_test_all_vector, \
     unsigned long *: shmem_ulong_test_all_vector, \
-    unsigned long long *: shmem_ulonglong_test_all_vector)(__VA_ARGS__)
+    unsigned long long *: shmem_ulonglong_test_all_vector, \
+    short *: shmem_short_test_all_vector, \
+    unsigned short *: shmem_ushort_test_all_vector)(__VA_ARGS__)
 #define shmem_test_any_vector(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_test_any_vector, \
     long *: shmem_long_test_any_vector, \
     long long *: shmem_longlong_test_any_vector, \
     unsigned int *: shmem_uint_test_any_vector, \
     unsigned long *: shmem_ulong_test_any_vector, \
-    unsigned long long *: shmem_ulonglong_test_any_vector)(__VA_ARGS__)
+    unsigned long long *: shmem_ulonglong_test_any_vector, \
+    short *: shmem_short_test_any_vector, \
+    unsigned short *: shmem_ushort_test_any_vector)(__VA_ARGS__)
 #define shmem_test_some_vector(...) _Generic(SHMEM_IMPL_FIRST(__VA_ARGS__, 0), \
     int *: shmem_int_test_some_vector, \
     long *: shmem_long_test_some_vector, \
     long long *: shmem_longlong_test_some_vector, \
     unsigned int *: shmem_uint_test_some_vector, \
     unsigned long *: shmem_ulong_test_some_vector, \
-    unsigned long long *: shmem_ulonglong_test_some_vector)(__VA_ARGS__)
+    unsigned long long *: shmem_ulonglong_test_some_vector, \
+    short *: shmem_short_test_some_vector, \
+    unsigned short *: shmem_ushort_test_some_vector)(__VA_ARGS__)
 
 #ifndef SHMEM_IMPL_TOOL
 #define shmem_sync(...) \
@@ -4612,19 +4711,21 @@ extern "C++" {
 #define SHMEM_IMPL_TYPES_5(X) \
     X(float, float) X(double, double) X(int, int) X(long, long) X(long long, longlong)
 #define SHMEM_IMPL_TYPES_6(X) \
-    X(int, int) X(long, long) X(long long, longlong)
+    X(unsigned int, uint) X(unsigned long, ulong) X(unsigned long long, ulonglong)
 #define SHMEM_IMPL_TYPES_7(X) \
+    X(int, int) X(long, long) X(long long, longlong)
+#define SHMEM_IMPL_TYPES_8(X) \
     X(unsigned char, uchar) X(unsigned short, ushort) X(unsigned int, uint) X(unsigned long, ulong) \
     X(unsigned long long, ulonglong) X(int8_t, int8) X(int16_t, int16) X(int32_t, int32) \
     X(int64_t, int64)
-#define SHMEM_IMPL_TYPES_8(X) \
+#define SHMEM_IMPL_TYPES_9(X) \
     X(char, char) X(signed char, schar) X(short, short) X(int, int) X(long, long) X(long long, longlong) \
     X(unsigned char, uchar) X(unsigned short, ushort) X(unsigned int, uint) X(unsigned long, ulong) \
     X(unsigned long long, ulonglong) X(float, float) X(double, double) X(long double, longdouble)
-#define SHMEM_IMPL_TYPES_9(X) \
+#define SHMEM_IMPL_TYPES_10(X) \
     X(int, int) X(long long, longlong) X(unsigned int, uint) X(unsigned long, ulong) \
     X(unsigned long long, ulonglong)
-#define SHMEM_IMPL_TYPES_10(X) \
+#define SHMEM_IMPL_TYPES_11(X) \
     X(short, short) X(unsigned short, ushort)
 
 #define SHMEM_IMPL_OVERLOAD(T, N) \
@@ -4792,11 +4893,23 @@ SHMEM_IMPL_TYPES_4(SHMEM_IMPL_OVERLOAD)
 SHMEM_IMPL_TYPES_5(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
+    SHMEM_IMPL_DEPRECATED("shmem_atomic_fetch") inline T shmem_fetch(const T *source, int pe) { return shmem_##N##_atomic_fetch(source, pe); }
+SHMEM_IMPL_TYPES_6(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
     SHMEM_IMPL_DEPRECATED("shmem_atomic_set") inline void shmem_set(T *dest, T value, int pe) { shmem_##N##_set(dest, value, pe); }
 SHMEM_IMPL_TYPES_5(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
+    SHMEM_IMPL_DEPRECATED("shmem_atomic_set") inline void shmem_set(T *dest, T value, int pe) { shmem_##N##_atomic_set(dest, value, pe); }
+SHMEM_IMPL_TYPES_6(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
     SHMEM_IMPL_DEPRECATED("shmem_atomic_compare_swap") inline T shmem_cswap(T *dest, T cond, T value, int pe) { return shmem_##N##_cswap(dest, cond, value, pe); }
+SHMEM_IMPL_TYPES_7(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    SHMEM_IMPL_DEPRECATED("shmem_atomic_compare_swap") inline T shmem_cswap(T *dest, T cond, T value, int pe) { return shmem_##N##_atomic_compare_swap(dest, cond, value, pe); }
 SHMEM_IMPL_TYPES_6(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
@@ -4804,19 +4917,39 @@ SHMEM_IMPL_TYPES_6(SHMEM_IMPL_OVERLOAD)
 SHMEM_IMPL_TYPES_5(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
+    SHMEM_IMPL_DEPRECATED("shmem_atomic_swap") inline T shmem_swap(T *dest, T value, int pe) { return shmem_##N##_atomic_swap(dest, value, pe); }
+SHMEM_IMPL_TYPES_6(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
     SHMEM_IMPL_DEPRECATED("shmem_atomic_fetch_inc") inline T shmem_finc(T *dest, int pe) { return shmem_##N##_finc(dest, pe); }
+SHMEM_IMPL_TYPES_7(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    SHMEM_IMPL_DEPRECATED("shmem_atomic_fetch_inc") inline T shmem_finc(T *dest, int pe) { return shmem_##N##_atomic_fetch_inc(dest, pe); }
 SHMEM_IMPL_TYPES_6(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     SHMEM_IMPL_DEPRECATED("shmem_atomic_inc") inline void shmem_inc(T *dest, int pe) { shmem_##N##_inc(dest, pe); }
+SHMEM_IMPL_TYPES_7(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    SHMEM_IMPL_DEPRECATED("shmem_atomic_inc") inline void shmem_inc(T *dest, int pe) { shmem_##N##_atomic_inc(dest, pe); }
 SHMEM_IMPL_TYPES_6(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     SHMEM_IMPL_DEPRECATED("shmem_atomic_fetch_add") inline T shmem_fadd(T *dest, T value, int pe) { return shmem_##N##_fadd(dest, value, pe); }
+SHMEM_IMPL_TYPES_7(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    SHMEM_IMPL_DEPRECATED("shmem_atomic_fetch_add") inline T shmem_fadd(T *dest, T value, int pe) { return shmem_##N##_atomic_fetch_add(dest, value, pe); }
 SHMEM_IMPL_TYPES_6(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     SHMEM_IMPL_DEPRECATED("shmem_atomic_add") inline void shmem_add(T *dest, T value, int pe) { shmem_##N##_add(dest, value, pe); }
+SHMEM_IMPL_TYPES_7(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    SHMEM_IMPL_DEPRECATED("shmem_atomic_add") inline void shmem_add(T *dest, T value, int pe) { shmem_##N##_atomic_add(dest, value, pe); }
 SHMEM_IMPL_TYPES_6(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
@@ -4851,71 +4984,95 @@ SHMEM_IMPL_TYPES_1(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     inline int shmem_and_reduce(shmem_team_t team, T *dest, const T *source, size_t nreduce) { return shmem_##N##_and_reduce(team, dest, source, nreduce); }
-SHMEM_IMPL_TYPES_7(SHMEM_IMPL_OVERLOAD)
+SHMEM_IMPL_TYPES_8(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     inline int shmem_or_reduce(shmem_team_t team, T *dest, const T *source, size_t nreduce) { return shmem_##N##_or_reduce(team, dest, source, nreduce); }
-SHMEM_IMPL_TYPES_7(SHMEM_IMPL_OVERLOAD)
+SHMEM_IMPL_TYPES_8(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     inline int shmem_xor_reduce(shmem_team_t team, T *dest, const T *source, size_t nreduce) { return shmem_##N##_xor_reduce(team, dest, source, nreduce); }
-SHMEM_IMPL_TYPES_7(SHMEM_IMPL_OVERLOAD)
+SHMEM_IMPL_TYPES_8(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     inline int shmem_max_reduce(shmem_team_t team, T *dest, const T *source, size_t nreduce) { return shmem_##N##_max_reduce(team, dest, source, nreduce); }
-SHMEM_IMPL_TYPES_8(SHMEM_IMPL_OVERLOAD)
-#undef SHMEM_IMPL_OVERLOAD
-#define SHMEM_IMPL_OVERLOAD(T, N) \
-    inline int shmem_min_reduce(shmem_team_t team, T *dest, const T *source, size_t nreduce) { return shmem_##N##_min_reduce(team, dest, source, nreduce); }
-SHMEM_IMPL_TYPES_8(SHMEM_IMPL_OVERLOAD)
-#undef SHMEM_IMPL_OVERLOAD
-#define SHMEM_IMPL_OVERLOAD(T, N) \
-    inline int shmem_sum_reduce(shmem_team_t team, T *dest, const T *source, size_t nreduce) { return shmem_##N##_sum_reduce(team, dest, source, nreduce); }
-SHMEM_IMPL_TYPES_8(SHMEM_IMPL_OVERLOAD)
-#undef SHMEM_IMPL_OVERLOAD
-#define SHMEM_IMPL_OVERLOAD(T, N) \
-    inline int shmem_prod_reduce(shmem_team_t team, T *dest, const T *source, size_t nreduce) { return shmem_##N##_prod_reduce(team, dest, source, nreduce); }
-SHMEM_IMPL_TYPES_8(SHMEM_IMPL_OVERLOAD)
-#undef SHMEM_IMPL_OVERLOAD
-#define SHMEM_IMPL_OVERLOAD(T, N) \
-    inline int shmem_sum_inscan(shmem_team_t team, T *dest, const T *source, size_t nelems) { return shmem_##N##_sum_inscan(team, dest, source, nelems); }
-SHMEM_IMPL_TYPES_8(SHMEM_IMPL_OVERLOAD)
-#undef SHMEM_IMPL_OVERLOAD
-#define SHMEM_IMPL_OVERLOAD(T, N) \
-    inline int shmem_sum_exscan(shmem_team_t team, T *dest, const T *source, size_t nelems) { return shmem_##N##_sum_exscan(team, dest, source, nelems); }
-SHMEM_IMPL_TYPES_8(SHMEM_IMPL_OVERLOAD)
-#undef SHMEM_IMPL_OVERLOAD
-#define SHMEM_IMPL_OVERLOAD(T, N) \
-    inline void shmem_wait_until(T *ivar, int cmp, T cmp_value) { shmem_##N##_wait_until(ivar, cmp, cmp_value); }
 SHMEM_IMPL_TYPES_9(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
-    SHMEM_IMPL_DEPRECATED("an int or a longer type") inline void shmem_wait_until(T *ivar, int cmp, T cmp_value) { shmem_##N##_wait_until(ivar, cmp, cmp_value); }
+    inline int shmem_min_reduce(shmem_team_t team, T *dest, const T *source, size_t nreduce) { return shmem_##N##_min_reduce(team, dest, source, nreduce); }
+SHMEM_IMPL_TYPES_9(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline int shmem_sum_reduce(shmem_team_t team, T *dest, const T *source, size_t nreduce) { return shmem_##N##_sum_reduce(team, dest, source, nreduce); }
+SHMEM_IMPL_TYPES_9(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline int shmem_prod_reduce(shmem_team_t team, T *dest, const T *source, size_t nreduce) { return shmem_##N##_prod_reduce(team, dest, source, nreduce); }
+SHMEM_IMPL_TYPES_9(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline int shmem_sum_inscan(shmem_team_t team, T *dest, const T *source, size_t nelems) { return shmem_##N##_sum_inscan(team, dest, source, nelems); }
+SHMEM_IMPL_TYPES_9(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline int shmem_sum_exscan(shmem_team_t team, T *dest, const T *source, size_t nelems) { return shmem_##N##_sum_exscan(team, dest, source, nelems); }
+SHMEM_IMPL_TYPES_9(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline void shmem_wait_until(T *ivar, int cmp, T cmp_value) { shmem_##N##_wait_until(ivar, cmp, cmp_value); }
 SHMEM_IMPL_TYPES_10(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    SHMEM_IMPL_DEPRECATED("an int or a longer type") inline void shmem_wait_until(T *ivar, int cmp, T cmp_value) { shmem_##N##_wait_until(ivar, cmp, cmp_value); }
+SHMEM_IMPL_TYPES_11(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     inline void shmem_wait_until_all(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { shmem_##N##_wait_until_all(ivars, nelems, status, cmp, cmp_value); }
 SHMEM_IMPL_TYPES_3(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline void shmem_wait_until_all(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { shmem_##N##_wait_until_all(ivars, nelems, status, cmp, cmp_value); }
+SHMEM_IMPL_TYPES_11(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
     inline size_t shmem_wait_until_any(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return shmem_##N##_wait_until_any(ivars, nelems, status, cmp, cmp_value); }
 SHMEM_IMPL_TYPES_3(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline size_t shmem_wait_until_any(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return shmem_##N##_wait_until_any(ivars, nelems, status, cmp, cmp_value); }
+SHMEM_IMPL_TYPES_11(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     inline size_t shmem_wait_until_some(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value) { return shmem_##N##_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value); }
 SHMEM_IMPL_TYPES_3(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline size_t shmem_wait_until_some(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value) { return shmem_##N##_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value); }
+SHMEM_IMPL_TYPES_11(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
     inline void shmem_wait_until_all_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { shmem_##N##_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values); }
 SHMEM_IMPL_TYPES_3(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline void shmem_wait_until_all_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { shmem_##N##_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values); }
+SHMEM_IMPL_TYPES_11(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     inline size_t shmem_wait_until_any_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return shmem_##N##_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values); }
 SHMEM_IMPL_TYPES_3(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline size_t shmem_wait_until_any_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return shmem_##N##_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values); }
+SHMEM_IMPL_TYPES_11(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
     inline size_t shmem_wait_until_some_vector(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values) { return shmem_##N##_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
 SHMEM_IMPL_TYPES_3(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline size_t shmem_wait_until_some_vector(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values) { return shmem_##N##_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+SHMEM_IMPL_TYPES_11(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     inline int shmem_test(T *ivar, int cmp, T cmp_value) { return shmem_##N##_test(ivar, cmp, cmp_value); }
@@ -4923,31 +5080,55 @@ SHMEM_IMPL_TYPES_3(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     SHMEM_IMPL_DEPRECATED("an int or a longer type") inline int shmem_test(T *ivar, int cmp, T cmp_value) { return shmem_##N##_test(ivar, cmp, cmp_value); }
-SHMEM_IMPL_TYPES_10(SHMEM_IMPL_OVERLOAD)
+SHMEM_IMPL_TYPES_11(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     inline int shmem_test_all(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return shmem_##N##_test_all(ivars, nelems, status, cmp, cmp_value); }
 SHMEM_IMPL_TYPES_3(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline int shmem_test_all(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return shmem_##N##_test_all(ivars, nelems, status, cmp, cmp_value); }
+SHMEM_IMPL_TYPES_11(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
     inline size_t shmem_test_any(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return shmem_##N##_test_any(ivars, nelems, status, cmp, cmp_value); }
 SHMEM_IMPL_TYPES_3(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline size_t shmem_test_any(T *ivars, size_t nelems, const int *status, int cmp, T cmp_value) { return shmem_##N##_test_any(ivars, nelems, status, cmp, cmp_value); }
+SHMEM_IMPL_TYPES_11(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     inline size_t shmem_test_some(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value) { return shmem_##N##_test_some(ivars, nelems, indices, status, cmp, cmp_value); }
 SHMEM_IMPL_TYPES_3(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline size_t shmem_test_some(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, T cmp_value) { return shmem_##N##_test_some(ivars, nelems, indices, status, cmp, cmp_value); }
+SHMEM_IMPL_TYPES_11(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
     inline int shmem_test_all_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return shmem_##N##_test_all_vector(ivars, nelems, status, cmp, cmp_values); }
 SHMEM_IMPL_TYPES_3(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline int shmem_test_all_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return shmem_##N##_test_all_vector(ivars, nelems, status, cmp, cmp_values); }
+SHMEM_IMPL_TYPES_11(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
     inline size_t shmem_test_any_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return shmem_##N##_test_any_vector(ivars, nelems, status, cmp, cmp_values); }
 SHMEM_IMPL_TYPES_3(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline size_t shmem_test_any_vector(T *ivars, size_t nelems, const int *status, int cmp, const T *cmp_values) { return shmem_##N##_test_any_vector(ivars, nelems, status, cmp, cmp_values); }
+SHMEM_IMPL_TYPES_11(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
     inline size_t shmem_test_some_vector(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values) { return shmem_##N##_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
 SHMEM_IMPL_TYPES_3(SHMEM_IMPL_OVERLOAD)
+#undef SHMEM_IMPL_OVERLOAD
+#define SHMEM_IMPL_OVERLOAD(T, N) \
+    inline size_t shmem_test_some_vector(T *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const T *cmp_values) { return shmem_##N##_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
+SHMEM_IMPL_TYPES_11(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_OVERLOAD
 #undef SHMEM_IMPL_TYPES_1
 #undef SHMEM_IMPL_TYPES_2
@@ -4959,6 +5140,7 @@ SHMEM_IMPL_TYPES_3(SHMEM_IMPL_OVERLOAD)
 #undef SHMEM_IMPL_TYPES_8
 #undef SHMEM_IMPL_TYPES_9
 #undef SHMEM_IMPL_TYPES_10
+#undef SHMEM_IMPL_TYPES_11
 
 inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 inline void shmem_signal_add(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe) {

@@ -199,6 +199,9 @@ amo_types!(one);
 amo_types!(several);
 one!("short", i16);
 one!("ushort", u16);
+// Other libraries have these.
+several!("short", i16);
+several!("ushort", u16);
 old_amo_types!(change);
 change!("short", i16);
 change!(@ "shmem_wait", i64);

@@ -76,6 +76,16 @@ fn programs_load_the_library_while_they_run() {
 }
 
 #[test]
+fn the_library_is_found_by_the_names_that_it_has_elsewhere() {
+    let folder = programs();
+    for name in ["-lshmem", "-lsma", "-loshmem"] {
+        let rpath = format!("-Wl,-rpath,{}", folder.display());
+        let link = ["-L".into(), folder.clone().into_os_string(), name.into(), rpath.into()];
+        Program::compile("setup.c", &[], &link).job(2, &[], &[]).passed(2);
+    }
+}
+
+#[test]
 fn what_children_write_is_theirs() {
     for link in [None, Some(archive(false))] {
         let program = match link {

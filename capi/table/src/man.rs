@@ -126,6 +126,16 @@ fn description(out: &mut String, group: &Group) {
         let _ = writeln!(out, ".TP\n.IR {} \\ ({way})\n{}.", escape(name), escape(argument.text));
     }
     for form in group.forms {
+        if form.status == Status::Elsewhere
+            && let crate::Over::Types(types) = form.over
+        {
+            let names: Vec<_> = types.iter().map(|it| it.name).collect();
+            let _ = writeln!(
+                out,
+                ".PP\nThe forms for {} are in other libraries too, but in no specification.",
+                escape(&names.join(" and "))
+            );
+        }
         if let Status::Deprecated { since, instead } = form.status {
             let name = escape(form.name);
             let _ = writeln!(

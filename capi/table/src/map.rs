@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::model::{Form, Group, Over};
+use crate::model::{Form, Group, Over, Status};
 
 /// The chapters and what they are about.
 const CHAPTERS: [(&str, &str); 17] = [
@@ -92,7 +92,12 @@ fn symbols(group: &Group) -> String {
             Over::Sizes([one, two]) => name.replace("SIZE", &format!("{{{one},{two}}}")),
             _ => name,
         };
-        format!("`{name}`{}", if form.is_deprecated() { " (deprecated)" } else { "" })
+        let remark = match form.status {
+            Status::Deprecated { .. } => " (deprecated)",
+            Status::Elsewhere => " (in other libraries)",
+            Status::Current | Status::Spaces | Status::Kinds => "",
+        };
+        format!("`{name}`{remark}")
     };
     group.forms.iter().map(spell).collect::<Vec<_>>().join("<br>")
 }

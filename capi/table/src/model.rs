@@ -50,6 +50,8 @@ pub enum Status {
         /// What new programs use.
         instead: &'static str,
     },
+    /// No specification has it, but other libraries do, and so their programs.
+    Elsewhere,
     /// It belongs to the memory-spaces proposal, and is in `shmem.h` with the rest.
     Spaces,
     /// It belongs to the memory-kinds proposal, or asks about spaces, and is in `shmemx.h`.
@@ -71,6 +73,8 @@ pub struct Form {
     pub ctx: bool,
     /// The name of the C11 generic and of the C++ overloads that serve it.
     pub generic: Option<&'static str>,
+    /// Further types that the generic form takes, as other libraries do, and the routines that serve them.
+    pub also: Option<(&'static [Type], &'static str)>,
     /// Whether programs should use it.
     pub status: Status,
 }
@@ -109,7 +113,7 @@ impl Form {
     /// One routine.
     pub(crate) const fn once(name: &'static str, returns: &'static str, parameters: &'static str) -> Self {
         let (over, status) = (Over::Once, Status::Current);
-        Self { name, returns, parameters, over, ctx: false, generic: None, status }
+        Self { name, returns, parameters, over, ctx: false, generic: None, also: None, status }
     }
 
     /// A routine for each type.
@@ -140,6 +144,11 @@ impl Form {
     /// With a generic form.
     pub(crate) const fn generic(self, name: &'static str) -> Self {
         Self { generic: Some(name), ..self }
+    }
+
+    /// With a generic form that takes more types, by routines of this name.
+    pub(crate) const fn also(self, types: &'static [Type], name: &'static str) -> Self {
+        Self { also: Some((types, name)), ..self }
     }
 
     /// Deprecated.

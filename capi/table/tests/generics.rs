@@ -78,16 +78,20 @@ fn program() -> String {
         for choice in &generic.choices {
             let guard = choice.element.is_complex();
             for routine in [Some(&choice.routine), choice.with_ctx.as_ref()].into_iter().flatten() {
-                plain.insert(routine.name.clone());
+                if !plain.insert(routine.name.clone()) {
+                    continue;
+                }
                 let text = definition(routine);
                 // In C++ the complex types are another matter: see below.
                 out += &if guard { format!("#ifndef __cplusplus\n{text}#endif\n") } else { text };
             }
         }
-        let types = generic.forms.iter().flat_map(|form| match form.over {
+        let own = generic.forms.iter().flat_map(|form| match form.over {
             Over::Types(types) => types,
             _ => &[],
         });
+        let also = generic.forms.iter().flat_map(|form| form.also.unwrap_or_default().0);
+        let types = own.chain(also.filter(|it| it.alias_of.is_none()));
         for element in types {
             let mut text = String::new();
             calls(&generic, *element, &mut text);

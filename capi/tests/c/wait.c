@@ -195,6 +195,7 @@ static void typed(void) {
     AMO_TYPES(ONE_plain)
     SHORT_TYPES(ONE_plain)
     AMO_TYPES(SEVERAL_plain)
+    SHORT_TYPES(SEVERAL_plain)
 }
 
 #if HAS_GENERICS
@@ -205,6 +206,7 @@ static void generics(void) {
     AMO_TYPES(ONE_generic)
     SHORT_TYPES(ONE_generic)
     AMO_TYPES(SEVERAL_generic)
+    SHORT_TYPES(SEVERAL_generic)
 }
 #endif
 

@@ -51,6 +51,7 @@ pub(crate) fn check() -> Outcome {
     let installed = Installed { prefix: moved, work };
     installed.files()?;
     installed.drivers()?;
+    installed.other_names()?;
     installed.pkg_config()?;
     installed.cmake()?;
     fs::remove_dir_all(&folder)?;
@@ -93,6 +94,21 @@ impl Installed {
             let (hello, source) = (self.work.join("hello"), self.work.join(source));
             Job::new(self.prefix.join("bin").join(driver), [option, "-o"]).args([&hello, &source]).run()?;
             self.run(driver, &hello)?;
+        }
+        Ok(())
+    }
+
+    /// That the library is found by the names that it has elsewhere.
+    fn other_names(&self) -> Result<(), Failure> {
+        for name in ["-lsma", "-loshmem"] {
+            let (hello, source) = (self.work.join("hello"), self.work.join("hello.c"));
+            let lib = self.prefix.join("lib");
+            Job::new("cc", ["-o"])
+                .args([&hello, &source])
+                .args(["-I".into(), self.prefix.join("include"), "-L".into(), lib.clone(), name.into()])
+                .args([format!("-Wl,-rpath,{}", lib.display())])
+                .run()?;
+            self.run(name, &hello)?;
         }
         Ok(())
     }

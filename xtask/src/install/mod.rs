@@ -16,7 +16,8 @@ use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
 
 /// Installed under the name that cargo built it as.
 const PROGRAMS: [&str; 5] = ["oshrun", "oshcc", "oshcxx", "shmem-info", "shmem-perf"];
-const LIBRARIES: [&str; 2] = ["libshmem.so", "libshmem.a"];
+/// Other names by which build scripts look for the library; `capi/build.rs` makes them beside what cargo builds.
+const ALIASES: [&str; 2] = ["sma", "oshmem"];
 
 /// A prefix, while it is filled.
 struct Prefix(PathBuf);
@@ -35,8 +36,12 @@ pub(crate) fn install(prefix: &Path, debug: bool) -> Outcome {
         prefix.copy(&built.join(program), &format!("bin/{program}"))?;
     }
     prefix.link("oshcxx", "bin/oshc++")?;
-    for library in LIBRARIES {
-        prefix.copy(&built.join(library), &format!("lib/{library}"))?;
+    for extension in ["so", "a"] {
+        let library = format!("libshmem.{extension}");
+        prefix.copy(&built.join(&library), &format!("lib/{library}"))?;
+        for alias in ALIASES {
+            prefix.link(&library, &format!("lib/lib{alias}.{extension}"))?;
+        }
     }
     for (path, text) in oxshmem_capi_table::headers() {
         prefix.write(&format!("include/{path}"), &text)?;

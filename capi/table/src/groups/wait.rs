@@ -3,7 +3,7 @@
 use super::BASE;
 use crate::{
     arguments::SIGNAL_READ,
-    model::{Form, Group},
+    model::{Form, Group, Status},
     types::{AMO, OLD_AMO, OLD_WAIT_SHORT, WAIT_SHORT},
 };
 
@@ -23,13 +23,33 @@ macro_rules! set {
             section: concat!("9.11.", $section),
             brief: $brief,
             text: SET,
-            forms: &[Form::typed(
-                AMO,
-                concat!("shmem_TYPENAME_", $name),
-                $returns,
-                concat!("TYPE *ivars, size_t nelems, ", $indices, "const int *status, int cmp, ", $values),
-            )
-            .generic(concat!("shmem_", $name))],
+            forms: &[
+                Form::typed(
+                    AMO,
+                    concat!("shmem_TYPENAME_", $name),
+                    $returns,
+                    concat!(
+                        "TYPE *ivars, size_t nelems, ",
+                        $indices,
+                        "const int *status, int cmp, ",
+                        $values
+                    ),
+                )
+                .generic(concat!("shmem_", $name)),
+                Form::typed(
+                    WAIT_SHORT,
+                    concat!("shmem_TYPENAME_", $name),
+                    $returns,
+                    concat!(
+                        "TYPE *ivars, size_t nelems, ",
+                        $indices,
+                        "const int *status, int cmp, ",
+                        $values
+                    ),
+                )
+                .generic(concat!("shmem_", $name))
+                .status(Status::Elsewhere),
+            ],
             completion: $completion,
             returns: $result,
             rust: Some(concat!("WaitSet::", $name)),

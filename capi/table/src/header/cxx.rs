@@ -82,13 +82,10 @@ impl Lists {
 fn overload(generic: &Generic, lists: &mut Lists) -> String {
     let mut out = String::new();
     for form in &generic.forms {
-        let choices: Vec<_> = generic
-            .choices
-            .iter()
-            .filter(|it| std::ptr::eq(it.routine.form, *form) && !it.element.is_complex())
-            // The C function of this name is the overload for long.
-            .filter(|it| !(generic.name == "shmem_wait_until" && it.element.name == "long"))
-            .collect();
+        let choices = generic.choices.iter().filter(|it| !it.element.is_complex());
+        // The C function of this name is the overload for long.
+        let choices = choices.filter(|it| !(generic.name == "shmem_wait_until" && it.element.name == "long"));
+        let (own, further): (Vec<_>, Vec<_>) = choices.partition(|it| std::ptr::eq(it.routine.form, *form));
         let deprecated = match form.status {
             Status::Deprecated { instead, .. } => format!("SHMEM_IMPL_DEPRECATED(\"{instead}\") "),
             _ => String::new(),
@@ -105,13 +102,19 @@ fn overload(generic: &Generic, lists: &mut Lists) -> String {
                 arguments.join(", ")
             )
         };
+        let mut apply = |choices: &[&Choice], lines: &[String]| {
+            let name = lists.name(choices);
+            out += &format!("#define SHMEM_IMPL_OVERLOAD(T, N) \\\n{}\n", lines.join(" \\\n"));
+            out += &format!("{name}(SHMEM_IMPL_OVERLOAD)\n#undef SHMEM_IMPL_OVERLOAD\n");
+        };
         let mut lines = vec![define("", form.name)];
         if form.ctx {
             lines.push(define("shmem_ctx_t ctx, ", &form.ctx_name()));
         }
-        let name = lists.name(&choices);
-        out += &format!("#define SHMEM_IMPL_OVERLOAD(T, N) \\\n{}\n", lines.join(" \\\n"));
-        out += &format!("{name}(SHMEM_IMPL_OVERLOAD)\n#undef SHMEM_IMPL_OVERLOAD\n");
+        apply(&own, &lines);
+        if let Some((_, instead)) = form.also {
+            apply(&further, &[define("", instead)]);
+        }
     }
     out
 }

@@ -85,7 +85,13 @@ pub fn generics() -> Vec<Generic> {
             };
             let choice =
                 |element| Some(Choice { element, routine: of(element, false)?, with_ctx: of(element, true) });
-            let choices = distinct(types).filter_map(choice);
+            let (also, instead) = form.also.unwrap_or_default();
+            let is_new = |it: &Type| types.iter().all(|own| own.standard_name() != it.standard_name());
+            let further = distinct(also).filter(is_new).filter_map(|element| {
+                let routine = crate::routine(&instead.replace("TYPENAME", element.name))?;
+                Some(Choice { element, routine, with_ctx: None })
+            });
+            let choices = distinct(types).filter_map(choice).chain(further);
             match found.iter_mut().find(|generic| generic.name == name) {
                 Some(generic) => {
                     generic.choices.extend(choices);
