@@ -4,7 +4,10 @@ use std::{
     fmt,
     future::poll_fn,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context as TaskContext, Poll},
 };
 
@@ -31,6 +34,9 @@ use crate::{
 
 /// A PE's handle to its job. Clones are the same PE; any thread may use any of them.
 ///
+/// A PE whose last handle is dropped without [`finalize`](Self::finalize) is lost to its job: what waits in this process for it, or for
+/// anything by what is left of its memory, teams and contexts, ends with [`Error::PeLost`].
+///
 /// ```
 /// # use oxshmem::prelude::*;
 /// # LocalCluster::run(2, |world| async move {
@@ -53,6 +59,14 @@ pub(crate) struct Inner {
     context: Context,
     /// The `finalize` that was begun.
     ending: Mutex<Option<Shared<Ending>>>,
+    /// Whether a caller has its outcome.
+    has_ended: AtomicBool,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.pe.abandon();
+    }
 }
 
 type Ending = Pin<Box<dyn Future<Output = Result<(), Arc<Error>>> + Send>>;
@@ -69,8 +83,11 @@ impl Future for GoesOn {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let ended = self.ending.poll_unpin(cx);
-        if ended.is_ready() {
-            self.world = None;
+        if ended.is_ready()
+            && let Some(world) = self.world.take()
+        {
+            // Relaxed: a flag for mistakes, not for synchronisation.
+            world.0.has_ended.store(true, Ordering::Relaxed);
         }
         ended
     }
@@ -117,7 +134,15 @@ impl World {
         let [team, shared] = Team::predefined(&pe);
         let spaces = Spaces::new(&pe, &team);
         let context = team.default_context();
-        let inner = Inner { pe, spaces, team, shared, context, ending: Mutex::new(None) };
+        let inner = Inner {
+            pe,
+            spaces,
+            team,
+            shared,
+            context,
+            ending: Mutex::new(None),
+            has_ended: AtomicBool::new(false),
+        };
         partition::announce(&inner);
         Self(Arc::new(inner))
     }
@@ -676,10 +701,10 @@ impl World {
     /// Leaves the job: completes all operations of this PE, waits until every PE has come here, and ends the
     /// world for all of its clones (`OpenSHMEM 1.6 §9.1.4`). Collective, and the last call of every PE.
     ///
-    /// It goes on if its future is dropped; who calls it again then awaits the same end.
+    /// It goes on if its future is dropped; a further call then awaits the same end, and has its outcome even if that came before the call.
     ///
     /// # Errors
-    /// [`Error::Finalized`] once the world has ended; the errors of [`barrier_all`](Self::barrier_all).
+    /// [`Error::Finalized`] once a call has had the outcome; the errors of [`barrier_all`](Self::barrier_all).
     ///
     /// ```
     /// use oxshmem::{Error, prelude::*};
@@ -693,11 +718,7 @@ impl World {
     /// ```
     pub fn finalize(&self) -> impl Future<Output = Result<()>> + Send + use<> {
         let pe = Arc::clone(&self.0.pe);
-        let ending = pe.check("finalize").map(|()| {
-            let mut ending = self.0.ending.lock().unwrap_or_else(PoisonError::into_inner);
-            let ending = ending.get_or_insert_with(|| self.leave().shared()).clone();
-            GoesOn { ending, world: Some(self.clone()) }
-        });
+        let ending = self.ending().map(|ending| GoesOn { ending, world: Some(self.clone()) });
         async move {
             ending?.await.map_err(|e| match (&*e, pe.executor().check_failure()) {
                 (_, Err(failure)) => failure,
@@ -706,6 +727,19 @@ impl World {
                 (Error::GlobalExit { pe, status }, _) => Error::GlobalExit { pe: *pe, status: *status },
                 (_, Ok(())) => Error::bootstrap("finalize", e),
             })
+        }
+    }
+
+    /// The end of which nobody has the outcome yet; it begins with the first call.
+    fn ending(&self) -> Result<Shared<Ending>> {
+        let mut ending = self.0.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*ending {
+            // Relaxed: as where it is set.
+            Some(begun) if !self.0.has_ended.load(Ordering::Relaxed) => Ok(begun.clone()),
+            _ => {
+                self.0.pe.check("finalize")?;
+                Ok(ending.get_or_insert_with(|| self.leave().shared()).clone())
+            }
         }
     }
 

@@ -11,7 +11,7 @@
 use std::{
     collections::BTreeMap,
     ffi::{c_int, c_long, c_void},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use oxshmem::{Complex, Element, LongDouble, SymView, Team};
@@ -42,7 +42,7 @@ type Key = (Set, usize);
 pub(crate) struct Sets {
     /// Whether threads may call something at once. The same on all PEs.
     threads: bool,
-    teams: Mutex<BTreeMap<Key, &'static Team>>,
+    teams: Mutex<BTreeMap<Key, Arc<Team>>>,
 }
 
 impl Sets {
@@ -104,15 +104,15 @@ impl Triplet {
             return work(world);
         }
         let key = (set, if *threads { p_sync.addr() } else { 0 });
-        let known = teams.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
+        let known = teams.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some(team) = known {
-            return work(team);
+            return work(&team);
         }
         let ActiveSet { team, keep } = self.meet(call, world, set, meeting);
         if keep {
-            let team: &'static Team = Box::leak(Box::new(team));
-            teams.lock().unwrap_or_else(PoisonError::into_inner).insert(key, team);
-            work(team);
+            let team = Arc::new(team);
+            teams.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&team));
+            work(&team);
         } else {
             work(&team);
             call.collective(|| team.destroy());

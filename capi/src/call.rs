@@ -12,7 +12,7 @@ use oxshmem_runtime::report;
 
 use crate::{
     exit::{end_job, is_leaving, leave},
-    state::{DIRECT, Global, current, global},
+    state::{DIRECT, Global, Waiting, current, global},
 };
 
 /// `shmem_ctx_t`: one of the numbers below, or the address of a context that was made.
@@ -27,7 +27,8 @@ const CTX_DEFAULT: usize = 1;
 pub(crate) struct Made {
     /// Closed once it is destroyed.
     pub(crate) direct: Direct,
-    pub(crate) context: Context,
+    /// None once the world has ended.
+    pub(crate) context: Option<Context>,
     /// The handle of the team that it was made from.
     pub(crate) team: usize,
 }
@@ -185,7 +186,7 @@ impl Call {
         match future.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())) {
             Poll::Ready(output) => output,
             // It is polled again, with a waker that wakes this thread.
-            Poll::Pending => self.global.world.block_on(future),
+            Poll::Pending => block_on(self.global, future),
         }
     }
 
@@ -241,10 +242,16 @@ fn not_symmetric(name: &'static str, what: &str, address: usize, bytes: usize, a
 }
 
 /// Waits for what is not ready.
+fn block_on<F: Future>(global: &Global, future: F) -> F::Output {
+    let _waiting = Waiting::new();
+    global.world.block_on(future)
+}
+
+/// Waits for what is not ready.
 #[cold]
 #[inline(never)]
 fn wait_long<T, F: Future<Output = oxshmem::Result<T>>>(name: &'static str, future: F) -> T {
-    match global(name).world.block_on(future) {
+    match block_on(global(name), future) {
         Ok(value) => value,
         Err(error) => failed(name, None, error),
     }
@@ -258,7 +265,7 @@ where
     E: Into<Error>,
     F: Future<Output = Result<T, E>>,
 {
-    match global(name).world.block_on(operation) {
+    match block_on(global(name), operation) {
         Ok(value) => value,
         Err(error) => failed(name, Some(pe), error.into()),
     }
@@ -301,7 +308,10 @@ fn made(name: &'static str, ctx: CtxHandle) -> &'static Context {
     }
     // SAFETY: a handle is what this library has given out, and is not used after `shmem_ctx_destroy`: the caller's word
     // (`OpenSHMEM 1.6 §9.5`).
-    unsafe { &(*ctx).context }
+    match unsafe { &(*ctx).context } {
+        Some(context) => context,
+        None => failed(name, None, Error::TeamDestroyed { call: name }),
+    }
 }
 
 /// The short way of a context; one that leads nowhere if it is none.

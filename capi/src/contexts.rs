@@ -38,10 +38,12 @@ const KEPT: usize = 64;
 struct Contexts {
     alive: BTreeSet<usize>,
     destroyed: VecDeque<Box<Made>>,
+    /// What is left of those of the last world: an operation on one finds that it leads nowhere.
+    ended: Vec<Box<Made>>,
 }
 
 static CONTEXTS: Mutex<Contexts> =
-    Mutex::new(Contexts { alive: BTreeSet::new(), destroyed: VecDeque::new() });
+    Mutex::new(Contexts { alive: BTreeSet::new(), destroyed: VecDeque::new(), ended: Vec::new() });
 
 fn contexts() -> MutexGuard<'static, Contexts> {
     CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -54,7 +56,9 @@ impl Contexts {
         // SAFETY: it was in `alive`, and so is a box from `create` that nobody has ended.
         let made = unsafe { Box::from_raw(handle) };
         made.direct.close();
-        made.context.handle().close();
+        if let Some(context) = &made.context {
+            context.handle().close();
+        }
         self.destroyed.push_back(made);
         if self.destroyed.len() > KEPT {
             self.destroyed.pop_front();
@@ -77,13 +81,25 @@ pub(crate) fn end_all_of(team: usize) {
     }
 }
 
-/// The world ends, and with it whatever the contexts reach.
-pub(crate) fn close_all() {
-    for &address in &contexts().alive {
-        let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
-        // SAFETY: whatever is in `alive` is a box from `create` that nobody has ended.
-        unsafe { (*handle).direct.close() };
+/// The world ends, and with it whatever the contexts reach (`OpenSHMEM 1.6 §9.1.4`).
+pub(crate) fn end_all() {
+    let (mut ended, mut reach) = (Vec::new(), Vec::new());
+    {
+        let mut contexts = contexts();
+        for address in std::mem::take(&mut contexts.alive) {
+            let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
+            // SAFETY: it was in `alive`, and so is a box from `create` that nobody has ended.
+            ended.push(unsafe { Box::from_raw(handle) });
+        }
+        ended.extend(contexts.destroyed.drain(..));
+        for made in &mut ended {
+            made.direct.close();
+            reach.extend(made.context.take());
+        }
+        std::mem::swap(&mut contexts.ended, &mut ended);
     }
+    // Not under the lock: what a context reaches ends with it.
+    drop((ended, reach));
 }
 
 fn create(call: Call, team: Option<(&Team, usize)>, options: c_long, ctx: *mut CtxHandle) -> c_int {
@@ -96,7 +112,7 @@ fn create(call: Call, team: Option<(&Team, usize)>, options: c_long, ctx: *mut C
         let global = call.global;
         // SAFETY: the addresses are what this library has found out; what is there is the program's.
         unsafe { direct.open(&context, global.world.pe(), &global.addresses.ranges()) };
-        let made = Box::into_raw(Box::new(Made { direct, context, team: handle }));
+        let made = Box::into_raw(Box::new(Made { direct, context: Some(context), team: handle }));
         contexts().alive.insert(made.expose_provenance());
         made
     });
@@ -140,8 +156,9 @@ export!("shmem_ctx_destroy", |name| (ctx: CtxHandle) {
                 not_alive(call, address);
             }
             // SAFETY: it was in `alive` until now, and only this call ends it.
-            let context = unsafe { &(*ctx).context };
-            call.wait(context.quiet());
+            if let Some(context) = unsafe { &(*ctx).context } {
+                call.wait(context.quiet());
+            }
             contexts().end(address);
         }
     }

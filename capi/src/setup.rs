@@ -105,7 +105,7 @@ pub(crate) fn finalize(name: &'static str) {
     }
     call.wait(call.global.world.finalize());
     (depth.finalized, depth.old) = (true, false);
-    end();
+    end(name);
 }
 
 export!("shmem_init", |name| () { init(name, false) });

@@ -1,27 +1,30 @@
 //! The one world of this process: the only global state of the library.
 
 use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicPtr, Ordering},
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicPtr, AtomicUsize, Ordering},
 };
 
 use oxshmem::{Context, Space, SpaceKind, World};
 use oxshmem_ops::direct::Direct;
+use oxshmem_runtime::memory::Addresses as Reserved;
 
-use crate::{active_sets::Sets, address::Addresses, call::fatal, contexts, memory::Blocks};
+use crate::{active_sets::Sets, address::Addresses, call::fatal, contexts, memory::Blocks, statics, teams};
 
-/// What calls need, from `shmem_init` to `shmem_finalize`. It is never freed: a thread may be about to use it.
+/// What calls need, from `shmem_init` to `shmem_finalize`, which frees it: no thread may be in a call then
+/// (`OpenSHMEM 1.6 §9.1.4`). The references in it are to what `world` keeps, which is dropped last.
 #[derive(Debug)]
 pub(crate) struct Global {
-    pub(crate) world: &'static World,
-    /// The default context.
-    pub(crate) context: &'static Context,
-    pub(crate) addresses: Addresses,
+    pub(crate) blocks: Blocks,
+    pub(crate) sets: Sets,
     /// The CPU space and the GPU space, if this PE has them.
     pub(crate) spaces: [Option<Space>; 2],
     pub(crate) default_space: SpaceKind,
-    pub(crate) blocks: Blocks,
-    pub(crate) sets: Sets,
+    pub(crate) addresses: Addresses,
+    /// The default context.
+    pub(crate) context: &'static Context,
+    pub(crate) world: &'static World,
+    _world: Box<World>,
 }
 
 /// Null before `shmem_init` and after `shmem_finalize`.
@@ -31,8 +34,12 @@ static GLOBAL: AtomicPtr<Global> = AtomicPtr::new(std::ptr::null_mut());
 /// pointer, because a processor that has just performed an atomic operation waits for every load that the next one needs.
 pub(crate) static DIRECT: Direct = Direct::closed();
 
-/// Worlds of the past, which are reachable for who looks for leaks.
-static ENDED: Mutex<Vec<&'static Global>> = Mutex::new(Vec::new());
+/// The addresses of the last world's memory. A program that uses one after `shmem_finalize` faults, until the next world has ended:
+/// so there is never more than one such range.
+static LAST: Mutex<Option<Arc<Reserved>>> = Mutex::new(None);
+
+/// How many threads wait in the library.
+static WAITING: AtomicUsize = AtomicUsize::new(0);
 
 /// How often it was initialised more than finalised.
 static DEPTH: Mutex<Depth> = Mutex::new(Depth { inits: 0, finalized: false, old: false });
@@ -74,30 +81,65 @@ fn without_world(name: &str) -> ! {
 
 /// From now on there is a world.
 pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
-    let world: &World = Box::leak(Box::new(world));
+    let owned = Box::new(world);
+    // SAFETY: it is where it is until the `Global` that owns it is dropped, whose other parts are dropped before, and whose user has to
+    // end before that.
+    let world: &'static World = unsafe { &*(&raw const *owned) };
     let context = world.context();
     let global = Box::leak(Box::new(Global {
-        world,
-        context,
-        addresses,
-        spaces: [SpaceKind::Cpu, SpaceKind::Gpu].map(|kind| world.space(kind).ok()),
-        default_space: world.pe().spaces().default,
         blocks: Blocks::default(),
         sets,
+        spaces: [SpaceKind::Cpu, SpaceKind::Gpu].map(|kind| world.space(kind).ok()),
+        default_space: world.pe().spaces().default,
+        addresses,
+        context,
+        world,
+        _world: owned,
     }));
-    // SAFETY: the addresses are what this library has found out; what is there is the program's.
+    // SAFETY: the addresses are what this library has found out; what is there is the program's. `end` closes it before it drops the PE.
     unsafe { DIRECT.open(context, world.pe(), &global.addresses.ranges()) };
     // Release: whoever sees it sees what it points to.
     GLOBAL.store(global, Ordering::Release);
 }
 
-/// From now on there is none.
-pub(crate) fn end() {
+/// From now on there is none, and the process has what it had before (`OpenSHMEM 1.6 §9.1.4`).
+pub(crate) fn end(name: &'static str) {
     DIRECT.close();
-    contexts::close_all();
     let ended = GLOBAL.swap(std::ptr::null_mut(), Ordering::AcqRel);
     // SAFETY: it is null, or what `begin` has leaked.
-    if let Some(global) = unsafe { ended.as_ref() } {
-        ENDED.lock().unwrap_or_else(PoisonError::into_inner).push(global);
+    let Some(global) = (unsafe { ended.as_ref() }) else { return };
+    let pe = global.world.pe();
+    let map = pe.heap_map();
+    if let Err(error) = statics::make_private(map, pe.block()) {
+        fatal(name, format_args!("{error}"));
+    }
+    let addresses = map.addresses();
+    let helpers = pe.helpers();
+    contexts::end_all();
+    teams::end_all();
+    // SeqCst: see `Waiting`. A thread that still waits is woken with an error, and ends the process: what it uses stays.
+    if WAITING.load(Ordering::SeqCst) == 0 {
+        // SAFETY: as above, and nobody finds it any more.
+        drop(unsafe { Box::from_raw(ended) });
+        helpers.join();
+    }
+    // Those of the world before become free.
+    drop(std::mem::replace(&mut *LAST.lock().unwrap_or_else(PoisonError::into_inner), addresses));
+}
+
+/// A thread that waits in the library.
+pub(crate) struct Waiting(());
+
+impl Waiting {
+    pub(crate) fn new() -> Self {
+        // SeqCst: a thread that waits when the world ends has counted itself before it found the world.
+        WAITING.fetch_add(1, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        WAITING.fetch_sub(1, Ordering::SeqCst);
     }
 }

@@ -9,6 +9,9 @@
 //! It gets it when the C library has done its own part of the fork, and that writes to the C library's globals. Hence a
 //! program that has these among its own, because all of it is static, cannot fork.
 //!
+//! At `shmem_finalize` they become private memory again, in two steps between which no write of another thread is lost:
+//! a private mapping of the same pages, each of which then gets its own copy. After that nothing is left in the file.
+//!
 //! What was never written takes no memory: of a large `.bss` only the pages that exist are copied.
 
 use std::{
@@ -17,17 +20,18 @@ use std::{
     iter::once,
     ops::Range,
     os::{
-        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+        fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd},
         unix::fs::FileExt,
     },
     ptr::null_mut,
     slice,
-    sync::atomic::{AtomicBool, AtomicPtr, Ordering},
+    sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering},
+    time::Duration,
 };
 
 use oxshmem::Error;
 use oxshmem_runtime::{Pe, memory::HostMap};
-use rustix::fs::SeekFrom;
+use rustix::fs::{FallocateFlags, SeekFrom, fallocate};
 
 use crate::call::fatal;
 
@@ -49,19 +53,26 @@ struct Part {
     bss: usize,
 }
 
-/// Pages of the executable that are shared: what a child must have copies of.
+/// Pages of the executable that are shared, or were: what a child must have copies of.
 struct Shared {
     pages: Range<usize>,
-    /// Where they are kept.
-    file: OwnedFd,
-    at: usize,
+    /// The descriptor of what they are kept in; [`PRIVATE`] while they are not shared.
+    file: AtomicI32,
+    /// Where they are in it.
+    at: AtomicUsize,
 }
+
+/// No descriptor.
+const PRIVATE: i32 = -1;
+
+/// So many bytes get copies of their own before the memory that they were copied from is given back.
+const CHUNK: usize = 16 << 20;
 
 /// Whether the C library's globals are shared with the program's.
 static WHOLE: AtomicBool = AtomicBool::new(false);
 
-/// Those that are shared now; null if none are. A child only reads it, because it may itself be a shared global, and
-/// what has been replaced is never freed.
+/// The pages that are shared now, or were; null if none ever were. They are the same for as long as the process runs, so that this is
+/// allocated once, and never freed: a child may be about to read it. A child only reads, because it may itself be a shared global.
 static SHARED: AtomicPtr<Vec<Shared>> = AtomicPtr::new(null_mut());
 
 impl Globals {
@@ -99,30 +110,72 @@ impl Globals {
         };
         let map: &HostMap = pe.heap_map();
         let start = self.range().start;
-        let mut now = Vec::new();
-        for part in &self.parts {
+        // Relaxed: what is stored below is what makes it count.
+        WHOLE.store(self.whole, Ordering::Relaxed);
+        for (part, shared) in self.parts.iter().zip(self.all()) {
             let at = pe.block() * map.stride() + pe.statics_at() + (part.pages.start - start);
             // SAFETY: only the pages of this PE's globals are mapped by it.
             let file = unsafe { map.descriptor() }.try_clone_to_owned().map_err(failed)?;
             let there = map.base().wrapping_add(at);
-            // After a finalization they are still in the memory of the job before.
-            let before = shared().iter().find(|it| it.pages == part.pages);
             // SAFETY: `at` is the place of these pages in this PE's block, which nobody uses yet.
-            unsafe { part.replace(before, there, file.as_fd(), at) }.map_err(failed)?;
-            now.push(Shared { pages: part.pages.clone(), file, at });
+            unsafe { part.replace(there, file.as_fd(), at) }.map_err(failed)?;
+            shared.at.store(at, Ordering::Relaxed);
+            // Release: a child that is forked by another thread sees where they are.
+            shared.file.store(file.into_raw_fd(), Ordering::Release);
         }
-        // Relaxed: the store below is what makes it count.
-        WHOLE.store(self.whole, Ordering::Relaxed);
-        // Release: a child that is forked by another thread sees what it points to.
-        SHARED.store(Box::into_raw(Box::new(now)), Ordering::Release);
         Ok(())
+    }
+
+    /// The record of each part.
+    fn all(&self) -> &'static [Shared] {
+        if SHARED.load(Ordering::Relaxed).is_null() {
+            let none = |part: &Part| Shared {
+                pages: part.pages.clone(),
+                file: AtomicI32::new(PRIVATE),
+                at: AtomicUsize::new(0),
+            };
+            let all: Vec<_> = self.parts.iter().map(none).collect();
+            // Release: a child that is forked by another thread sees what it points to.
+            SHARED.store(Box::into_raw(Box::new(all)), Ordering::Release);
+        }
+        all_parts()
     }
 }
 
-/// What is shared now.
-fn shared() -> &'static [Shared] {
-    // SAFETY: null, or what `share` has leaked. Acquire: pairs with the release there.
+/// What [`Globals::share`] has shared becomes the program's own memory again, and keeps its contents. The PEs have left the job, so that
+/// no other PE reads or writes it any more.
+///
+/// What this PE had in `map` is gone then, as far as that is ordinary memory.
+pub(crate) fn make_private(map: &HostMap, block: usize) -> Result<(), Error> {
+    let failed = |error: std::io::Error| Error::Unsupported {
+        what: format!("cannot make the globals of the executable private again: {error}"),
+    };
+    let no_fork = NoFork::new();
+    for it in all_parts() {
+        it.make_private().map_err(failed)?;
+    }
+    drop(no_fork);
+    if !all_parts().is_empty() {
+        // The private mapping keeps the file, in which the heap was too.
+        let _ = give_back(map.descriptor(), block * map.stride(), map.stride());
+    }
+    Ok(())
+}
+
+/// Gives the memory of a part of a file back to the system.
+fn give_back(file: BorrowedFd<'_>, at: usize, len: usize) -> rustix::io::Result<()> {
+    fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at as u64, len as u64)
+}
+
+/// All pages that are shared or were.
+fn all_parts() -> &'static [Shared] {
+    // SAFETY: null, or what `Globals::all` has leaked. Acquire: pairs with the release there.
     unsafe { SHARED.load(Ordering::Acquire).as_ref() }.map_or(&[], Vec::as_slice)
+}
+
+/// What is shared now.
+fn shared() -> impl Iterator<Item = (&'static Shared, BorrowedFd<'static>)> {
+    all_parts().iter().filter_map(|it| Some((it, it.file()?)))
 }
 
 /// Called for the executable first, and then no more.
@@ -194,24 +247,14 @@ impl Fnv {
 }
 
 impl Part {
-    /// Copies the pages to `there`, which is at `at` in the file, and maps that over them. If they are shared already,
-    /// `before` says with what.
+    /// Copies the pages to `there`, which is at `at` in the file, and maps that over them.
     ///
     /// # Safety
     /// `there` must be writable for as many bytes and zero, and nobody else may write to the pages meanwhile.
-    unsafe fn replace(
-        &self,
-        before: Option<&Shared>,
-        there: *mut u8,
-        file: BorrowedFd<'_>,
-        at: usize,
-    ) -> std::io::Result<()> {
+    unsafe fn replace(&self, there: *mut u8, file: BorrowedFd<'_>, at: usize) -> std::io::Result<()> {
         let here: *mut u8 = std::ptr::with_exposed_provenance_mut(self.pages.start);
         let len = self.pages.len();
-        let existing = match before {
-            Some(before) => before.existing().collect(),
-            None => self.existing(),
-        };
+        let existing = self.existing();
         let all = SignalsBlocked::new();
         // SAFETY: both are mapped for so many bytes. Nothing here writes to a global between the copy and the mapping.
         let mapped = unsafe {
@@ -254,28 +297,90 @@ impl Part {
 }
 
 impl Shared {
-    /// Runs of pages, from the first on, that may not be zero.
-    fn existing(&self) -> impl Iterator<Item = Range<usize>> {
-        let len = self.pages.len();
+    /// What they are kept in, if they are shared.
+    fn file(&self) -> Option<BorrowedFd<'static>> {
+        // Acquire: with it comes where they are.
+        let file = self.file.load(Ordering::Acquire);
+        // SAFETY: `share` has stored it, and it is closed only when it is in here no more. It is used in that process by the thread that
+        // finalizes, and in a child.
+        (file != PRIVATE).then(|| unsafe { BorrowedFd::borrow_raw(file) })
+    }
+
+    /// Where they are in the file.
+    fn at(&self) -> usize {
+        // Relaxed: it comes with the file.
+        self.at.load(Ordering::Relaxed)
+    }
+
+    fn make_private(&self) -> std::io::Result<()> {
+        let Some(file) = self.file() else { return Ok(()) };
+        let here: *mut u8 = std::ptr::with_exposed_provenance_mut(self.pages.start);
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
+        // SAFETY: the same bytes take the place of those that were there: a thread that writes meanwhile does so before, to the file, or
+        // after, to its own copy of the page.
+        let mapped = unsafe {
+            libc::mmap(
+                here.cast(),
+                self.pages.len(),
+                protection,
+                flags,
+                file.as_raw_fd(),
+                self.at() as libc::off_t,
+            )
+        };
+        if mapped == libc::MAP_FAILED {
+            return Err(std::io::Error::last_os_error());
+        }
+        for run in self.existing(file) {
+            for start in run.clone().step_by(CHUNK) {
+                let len = CHUNK.min(run.end - start);
+                for at in (start..start + len).step_by(rustix::param::page_size()) {
+                    // SAFETY: a byte of these pages, which the program may be using: hence atomically.
+                    copy_on_write(unsafe { AtomicU8::from_ptr(here.add(at)) });
+                }
+                // It takes memory, no more, if it fails.
+                let _ = give_back(file, self.at() + start, len);
+            }
+        }
+        // Nobody forks meanwhile. Acquire: as in `file`.
+        let file = self.file.swap(PRIVATE, Ordering::Acquire);
+        // SAFETY: `share` has given it up, and it is in here no more.
+        drop(unsafe { OwnedFd::from_raw_fd(file) });
+        Ok(())
+    }
+
+    /// Runs of pages, from the first on, that may not be zero in the file.
+    fn existing(&self, file: BorrowedFd<'static>) -> impl Iterator<Item = Range<usize>> {
+        let (len, in_file) = (self.pages.len(), self.at());
         let mut next = 0;
         std::iter::from_fn(move || {
-            let seek = |from| rustix::fs::seek(&self.file, from);
+            let seek = |from| rustix::fs::seek(file, from);
             if next >= len {
                 return None;
             }
-            let start = match seek(SeekFrom::Data((self.at + next) as u64)) {
-                Ok(start) => start as usize - self.at,
+            let start = match seek(SeekFrom::Data((in_file + next) as u64)) {
+                Ok(start) => start as usize - in_file,
                 Err(rustix::io::Errno::NXIO) => len,
                 // All of them, then.
                 Err(_) => next,
             };
-            let end = match seek(SeekFrom::Hole((self.at + start.min(len)) as u64)) {
-                Ok(end) if start < len => (end as usize - self.at).min(len),
+            let end = match seek(SeekFrom::Hole((in_file + start.min(len)) as u64)) {
+                Ok(end) if start < len => (end as usize - in_file).min(len),
                 _ => len,
             };
             next = end;
             (start < len).then_some(start..end)
         })
+    }
+}
+
+/// Writes a byte back as it is, so that its page is copied if it is mapped privately from a file.
+fn copy_on_write(byte: &AtomicU8) {
+    // Relaxed: nothing changes. Not by an operation that changes nothing in any case, which compilers turn into a load.
+    let mut value = byte.load(Ordering::Relaxed);
+    while let Err(now) = byte.compare_exchange_weak(value, value, Ordering::Relaxed, Ordering::Relaxed) {
+        value = now;
     }
 }
 
@@ -303,15 +408,53 @@ unsafe fn copy_what_is_not_zero(from: *const u8, to: *mut u8, len: usize) {
 static AT_FORK: extern "C" fn() = {
     extern "C" fn register() {
         // SAFETY: a function without arguments that lives as long as the process.
-        unsafe { libc::pthread_atfork(Some(before_fork), None, Some(unshare)) };
+        unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(unshare)) };
     }
     register
 };
 
+/// How many threads are about to fork.
+static FORKS: AtomicUsize = AtomicUsize::new(0);
+/// Whether pages become private again: a child would have some that are in the file no more.
+static NO_FORK: AtomicBool = AtomicBool::new(false);
+
+/// No thread forks while this lives.
+struct NoFork(());
+
+impl NoFork {
+    fn new() -> Self {
+        // SeqCst, here and in `before_fork`: either this sees that thread, or that sees this.
+        NO_FORK.store(true, Ordering::SeqCst);
+        while FORKS.load(Ordering::SeqCst) > 0 {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        Self(())
+    }
+}
+
+impl Drop for NoFork {
+    fn drop(&mut self) {
+        NO_FORK.store(false, Ordering::SeqCst);
+    }
+}
+
+/// In the parent, when it has forked.
+extern "C" fn after_fork() {
+    FORKS.fetch_sub(1, Ordering::SeqCst);
+}
+
 /// In a program that is about to fork.
 extern "C" fn before_fork() {
+    loop {
+        FORKS.fetch_add(1, Ordering::SeqCst);
+        if !NO_FORK.load(Ordering::SeqCst) {
+            break;
+        }
+        FORKS.fetch_sub(1, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_micros(100));
+    }
     // Relaxed: it was stored before what `shared` looks at.
-    if !shared().is_empty() && WHOLE.load(Ordering::Relaxed) {
+    if shared().next().is_some() && WHOLE.load(Ordering::Relaxed) {
         let why =
             "a program linked with -static cannot do this after shmem_init, one with -static-libshmem can";
         fatal("fork", format_args!("{why}"));
@@ -320,7 +463,7 @@ extern "C" fn before_fork() {
 
 /// In a child: private copies in place of the shared pages.
 extern "C" fn unshare() {
-    for it in shared() {
+    for (it, file) in shared() {
         let pages = &it.pages;
         let here: *mut u8 = std::ptr::with_exposed_provenance_mut(pages.start);
         // SAFETY: a new mapping of the same size, filled with what is there, takes its place in one step.
@@ -332,7 +475,7 @@ extern "C" fn unshare() {
                 // Better no child than one that writes to its parent's memory.
                 libc::_exit(127);
             }
-            for run in it.existing() {
+            for run in it.existing(file) {
                 copy_what_is_not_zero(here.add(run.start), copy.cast::<u8>().add(run.start), run.len());
             }
             let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
@@ -343,6 +486,8 @@ extern "C" fn unshare() {
             }
         }
     }
+    // Only now, as it may be a global itself. No other thread of the parent's is here.
+    FORKS.store(0, Ordering::Relaxed);
 }
 
 /// No signal handler runs on this thread while this lives: it might write to a global.

@@ -3,11 +3,11 @@
 //! The last teams that were destroyed are kept for a while, so that a program which uses one is told.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     ffi::{c_int, c_long, c_void},
     ptr::null_mut,
     sync::{
-        Mutex, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -54,8 +54,28 @@ struct Config {
 /// How many destroyed teams are kept.
 const KEPT: usize = 64;
 
-/// Teams that were destroyed last.
-static DESTROYED: Mutex<VecDeque<Box<MadeTeam>>> = Mutex::new(VecDeque::new());
+/// The teams that the program has, by address, and those that were destroyed last.
+struct Teams {
+    alive: BTreeSet<usize>,
+    destroyed: VecDeque<Box<MadeTeam>>,
+}
+
+static TEAMS: Mutex<Teams> = Mutex::new(Teams { alive: BTreeSet::new(), destroyed: VecDeque::new() });
+
+fn teams() -> MutexGuard<'static, Teams> {
+    TEAMS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The world ends, and with it all teams (`OpenSHMEM 1.6 §9.1.4`).
+pub(crate) fn end_all() {
+    let ended =
+        std::mem::replace(&mut *teams(), Teams { alive: BTreeSet::new(), destroyed: VecDeque::new() });
+    for address in ended.alive {
+        let handle: TeamHandle = std::ptr::with_exposed_provenance_mut(address);
+        // SAFETY: it was in `alive`, and so is a box from `give` that nobody has destroyed.
+        drop(unsafe { Box::from_raw(handle) });
+    }
+}
 
 /// A predefined handle.
 pub(crate) fn predefined(number: usize) -> TeamHandle {
@@ -118,7 +138,11 @@ fn config(call: Call, what: &str, config: *const Config, mask: c_long) -> TeamCo
 /// Hands a team over to the program.
 fn give(team: Option<Team>) -> TeamHandle {
     match team {
-        Some(team) => Box::into_raw(Box::new(MadeTeam { team, destroyed: AtomicBool::new(false) })),
+        Some(team) => {
+            let made = Box::into_raw(Box::new(MadeTeam { team, destroyed: AtomicBool::new(false) }));
+            teams().alive.insert(made.expose_provenance());
+            made
+        }
         None => predefined(INVALID),
     }
 }
@@ -144,11 +168,12 @@ fn destroy(call: Call, handle: TeamHandle) {
     // SAFETY: `find` has found it alive, so it came from `give`. It is no more than one call that destroys a team.
     let made = unsafe { Box::from_raw(handle) };
     made.destroyed.store(true, Ordering::Relaxed);
-    let mut destroyed = DESTROYED.lock().unwrap_or_else(PoisonError::into_inner);
-    destroyed.push_back(made);
-    if destroyed.len() > KEPT {
-        destroyed.pop_front();
-    }
+    let mut teams = teams();
+    teams.alive.remove(&handle.addr());
+    teams.destroyed.push_back(made);
+    let oldest = if teams.destroyed.len() > KEPT { teams.destroyed.pop_front() } else { None };
+    drop(teams);
+    drop(oldest);
 }
 
 export!("shmem_team_my_pe", |name| (team: TeamHandle) -> c_int {

@@ -157,7 +157,8 @@ impl Direct {
     /// From now on knows the near PEs of `context`, which is one of `pe`.
     ///
     /// # Safety
-    /// It must be closed, and nobody may be about to use it. The addresses must be those of the PE's heap and globals, and
+    /// It must be closed, and nobody may be about to use it. `pe` must live until it is closed again, and nobody uses it any more: the
+    /// lifetime of the reference says less than that. The addresses must be those of the PE's heap and globals, and
     /// what is there nobody's but the operations'.
     pub unsafe fn open<M: Sharing>(&self, context: &Context<M>, pe: &'static Pe, ranges: &Ranges) {
         debug_assert!(ptr::eq(&raw const **context.pe(), pe));

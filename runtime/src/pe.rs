@@ -8,7 +8,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -44,6 +44,9 @@ const SHIFT: usize = 2 << 20;
 
 /// What the place of whatever lies behind the globals is aligned to: no page is larger.
 const BEHIND_ALIGN: usize = 64 << 10;
+
+/// How long a thread may take that has nothing to do but to end.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// Bytes behind the host's image of device memory, for the teams.
 pub const IMAGE_TAIL: usize = 64 << 10;
@@ -477,6 +480,30 @@ impl Pe {
         first
     }
 
+    /// Nobody who could leave the job in good order has a handle to this PE any more. What its tasks, and the other PEs of this process, wait
+    /// for will not come. Does nothing after [`leave`](Self::leave).
+    pub fn abandon(&self) {
+        if self.job() == 0 {
+            return;
+        }
+        let how = "its world was dropped without finalize".into();
+        let failure = Failure::PeLost { pe: self.me, how };
+        if self.in_process() {
+            self.board.leave();
+            self.fail_all(&failure);
+        }
+        self.executor.fail(failure);
+        // What is watched may be kept by its watch alone, and keep this PE.
+        self.executor.close();
+    }
+
+    /// The threads that this PE has started and that wait for nothing but its end: for who waits for that, when it has
+    /// [left](Self::leave) and all other handles to it are gone.
+    pub fn helpers(&self) -> Helpers {
+        let watchdog = self.fabric.watchdog.get().cloned().flatten();
+        Helpers { executor: Arc::clone(&self.executor), watchdog }
+    }
+
     /// Tells the PEs of this process that one of them is gone.
     pub fn lose_peer(&self, failure: Failure) {
         self.fail_all(&failure);
@@ -510,6 +537,25 @@ impl Drop for Pe {
             net.abandon();
         }
         self.executor.close();
+    }
+}
+
+/// Threads of a PE that has left the job, which end once its last handle is gone: see [`Pe::helpers`].
+#[derive(Debug)]
+pub struct Helpers {
+    executor: Arc<Executor>,
+    watchdog: Option<Arc<Watchdog>>,
+}
+
+impl Helpers {
+    /// Waits until they have ended, but not for long: a handle of the PE may be left after all. Called by a thread that is none of them.
+    pub fn join(self) {
+        let begin = Instant::now();
+        let ended =
+            || self.executor.has_no_helper() && self.watchdog.as_ref().is_none_or(|it| it.has_ended());
+        while !ended() && begin.elapsed() < ENDING {
+            std::thread::sleep(Duration::from_micros(50));
+        }
     }
 }
 

@@ -26,3 +26,14 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> loom::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poison| poison.into_inner())
 }
+
+/// Whether there is no thread there. One that has ended is there no more.
+#[cfg(not(loom))]
+pub(crate) fn has_ended(thread: &mut Option<std::thread::JoinHandle<()>>) -> bool {
+    match thread.take_if(|thread| thread.is_finished()) {
+        // It has said so itself if it has panicked.
+        Some(ended) => _ = ended.join(),
+        None => {}
+    }
+    thread.is_none()
+}

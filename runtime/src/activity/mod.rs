@@ -76,12 +76,16 @@ const STATES: u64 = 4;
 pub(crate) struct BoardWords([AtomicU64; WORDS]);
 
 impl BoardWords {
+    /// Whether the PE has joined, and not left.
+    fn is_joined(&self) -> bool {
+        self.0[STANDING_WORD].load(Ordering::Relaxed) == Standing::Joined as u64
+    }
+
     /// Whether an operation is entered, or about to be.
     fn is_anything_entered(&self) -> bool {
-        let joined = self.0[STANDING_WORD].load(Ordering::Relaxed) == Standing::Joined as u64;
         let slots = self.0[HEAD..].iter().step_by(SLOT);
         // SeqCst: see `Board::put`.
-        joined && slots.into_iter().any(|state| state.load(Ordering::SeqCst) % STATES != FREE)
+        self.is_joined() && slots.into_iter().any(|state| state.load(Ordering::SeqCst) % STATES != FREE)
     }
 }
 
@@ -313,6 +317,9 @@ impl Board {
     /// The PE has left the job: whatever is still entered is nobody's any more.
     pub(crate) fn leave(&self) {
         self.words()[STANDING_WORD].store(Standing::Finalized as u64, Ordering::Relaxed);
+        if let Some(watchdog) = &self.watchdog {
+            watchdog.unpark();
+        }
     }
 
     fn try_put(&self, slot: usize, activity: &Activity) -> bool {

@@ -11,12 +11,16 @@ use std::{
         Arc, Mutex, Weak,
         atomic::{AtomicU8, Ordering},
     },
-    thread::{self, Thread},
+    thread::{self, JoinHandle},
     time::Duration,
 };
 
 use super::{Boards, Call, PeBoard, Seen, Standing, Table, describe::span, read::in_memory, table::subject};
-use crate::{bootstrap::Bootstrap, fabric::Fabric, sync::lock};
+use crate::{
+    bootstrap::Bootstrap,
+    fabric::Fabric,
+    sync::{has_ended, lock},
+};
 
 /// There is no thread yet.
 const NONE: u8 = 0;
@@ -38,7 +42,7 @@ pub(crate) struct Watchdog {
     fabric: Weak<Fabric>,
     reporter: Reporter,
     state: AtomicU8,
-    thread: Mutex<Option<Thread>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     this: Weak<Self>,
 }
 
@@ -87,9 +91,12 @@ impl Watchdog {
         match self.state.swap(AWAKE, Ordering::SeqCst) {
             NONE => {
                 if let Some(watchdog) = self.this.upgrade() {
+                    let mut thread = lock(&self.thread);
                     // Without a thread there is no diagnosis, which nothing else depends on.
-                    let _ =
-                        thread::Builder::new().name("oxshmem-watchdog".into()).spawn(move || watchdog.run());
+                    *thread = thread::Builder::new()
+                        .name("oxshmem-watchdog".into())
+                        .spawn(move || watchdog.run())
+                        .ok();
                 }
             }
             ASLEEP => self.unpark(),
@@ -97,18 +104,26 @@ impl Watchdog {
         }
     }
 
-    /// Ends the thread, once the fabric is gone.
+    /// Ends the thread, once the PEs have left or the fabric is gone.
     pub(crate) fn unpark(&self) {
         if let Some(thread) = &*lock(&self.thread) {
-            thread.unpark();
+            thread.thread().unpark();
         }
+    }
+
+    /// Whether there is no thread, or no more.
+    pub(crate) fn has_ended(&self) -> bool {
+        has_ended(&mut lock(&self.thread))
     }
 
     fn run(&self) {
         // Before the first look at the fabric: who drops that later finds the thread to wake.
-        *lock(&self.thread) = Some(thread::current());
+        drop(lock(&self.thread));
         let mut told = Told::default();
         while let Some(fabric) = self.fabric.upgrade() {
+            if self.has_nobody(&fabric) {
+                return;
+            }
             let look = self.look(&fabric, &mut told);
             // Not held while printing or asleep, so that memory goes when the PEs go.
             drop(fabric);
@@ -128,6 +143,11 @@ impl Watchdog {
                 Look::Stuck(stuck) => self.report(*stuck, &mut told),
             }
         }
+    }
+
+    /// Whether all PEs of this process have left.
+    fn has_nobody(&self, fabric: &Fabric) -> bool {
+        !self.blocks.clone().any(|block| fabric.control.page(block).board.0.is_joined())
     }
 
     fn is_anything_entered(&self, fabric: &Fabric) -> bool {

@@ -15,7 +15,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
     },
-    thread::{self, Thread},
+    thread::{self, JoinHandle, Thread},
     time::{Duration, Instant},
 };
 
@@ -27,6 +27,7 @@ use crate::{
     fabric::Bell,
     readable::{self, Open},
     settings,
+    sync::has_ended,
 };
 
 /// A tokio task. (0: nothing drives, since the PEs share a process, or have not started.)
@@ -50,7 +51,7 @@ pub(super) struct Driver {
     /// Whether something was started on another host, for whose end a task may wait, and the driver has not looked for it in vain.
     started: AtomicBool,
     task: Arc<Notify>,
-    helper: Mutex<Option<Thread>>,
+    helper: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Driver {
@@ -58,7 +59,7 @@ impl Driver {
     pub(super) fn notify(&self) {
         self.task.notify_one();
         if let Some(helper) = &*self.helper() {
-            helper.unpark();
+            helper.thread().unpark();
         }
     }
 
@@ -77,7 +78,7 @@ impl Driver {
         self.role.load(Ordering::Relaxed) != NOBODY || self.task_works.load(Ordering::Relaxed)
     }
 
-    fn helper(&self) -> MutexGuard<'_, Option<Thread>> {
+    fn helper(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
         self.helper.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -197,14 +198,14 @@ impl Executor {
             HELPER => {
                 let mut helper = self.driver.helper();
                 match &*helper {
-                    Some(helper) => helper.unpark(),
+                    Some(helper) => helper.thread().unpark(),
                     None => {
                         let executor = Arc::clone(self);
                         let spawned = thread::Builder::new()
                             .name("oxshmem-driver".into())
                             .spawn(move || help(&executor));
                         match spawned {
-                            Ok(handle) => *helper = Some(handle.thread().clone()),
+                            Ok(handle) => *helper = Some(handle),
                             // Nothing that waits could ever be woken: say so, rather than hang.
                             Err(e) => panic!("oxshmem cannot start its progress thread: {e}"),
                         }
@@ -213,6 +214,11 @@ impl Executor {
             }
             _ => {}
         }
+    }
+
+    /// Whether there is no helper. It ends when this is [closed](Executor::close).
+    pub(crate) fn has_no_helper(&self) -> bool {
+        has_ended(&mut self.driver.helper())
     }
 
     /// The role, if no thread has it.

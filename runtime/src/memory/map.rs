@@ -50,7 +50,31 @@ pub struct HostMap {
     /// Of the parts that have their own, in their order.
     own: Vec<OwnedFd>,
     /// Whose addresses they are, if not this map's.
+    #[allow(dead_code, reason = "it is there to be dropped")]
     keeper: Option<Keeper>,
+    /// Its addresses, if they are its own.
+    addresses: Option<Arc<Addresses>>,
+}
+
+/// The addresses of a [`HostMap`]. They are given back to the process when the map is gone and the last handle to this too. A handle
+/// that outlives the map keeps them from being anything else's, and whatever uses them then faults.
+#[derive(Debug)]
+pub struct Addresses {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: it is a range of addresses, and nothing here reads or writes what is there.
+unsafe impl Send for Addresses {}
+// SAFETY: as above.
+unsafe impl Sync for Addresses {}
+
+impl Drop for Addresses {
+    fn drop(&mut self) {
+        // SAFETY: the range was the map's own; whoever uses its addresses holds the map, which is gone.
+        // Failure would leave address space behind, no more.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
+    }
 }
 
 /// What keeps addresses reserved.
@@ -93,7 +117,8 @@ impl HostMap {
     ) -> Result<Self> {
         let memory = nothing()?;
         let keeper = Some(Keeper(keeper));
-        Ok(Self { base, stride, count, home: 0, memory, parts: Vec::new(), own: Vec::new(), keeper })
+        let (parts, own) = (Vec::new(), Vec::new());
+        Ok(Self { base, stride, count, home: 0, memory, parts, own, keeper, addresses: None })
     }
 
     fn map(memory: OwnedFd, count: usize, stride: usize, home: usize) -> Result<Self> {
@@ -151,7 +176,9 @@ impl HostMap {
         };
         let base =
             NonNull::new(base).ok_or_else(|| Error::bootstrap("mmap", "the kernel mapped at address 0"))?;
-        Ok(Self { base, stride, count, home, memory, parts: Vec::new(), own: Vec::new(), keeper: None })
+        let addresses = Some(Arc::new(Addresses { start: base, len: total }));
+        let (parts, own) = (Vec::new(), Vec::new());
+        Ok(Self { base, stride, count, home, memory, parts, own, keeper: None, addresses })
     }
 
     /// The same with partitions that are mapped as planned: what came of that.
@@ -257,6 +284,23 @@ impl HostMap {
         self.home
     }
 
+    /// Its addresses, if they are its own: who holds them longer than the map keeps others from getting them.
+    ///
+    /// ```
+    /// use oxshmem_runtime::memory::HostMap;
+    ///
+    /// let map = HostMap::new(1, 1 << 16)?;
+    /// let before = map.base();
+    /// let kept = map.addresses();
+    /// drop(map);
+    /// assert_ne!(HostMap::new(1, 1 << 16)?.base(), before);
+    /// drop(kept);
+    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// ```
+    pub fn addresses(&self) -> Option<Arc<Addresses>> {
+        self.addresses.clone()
+    }
+
     /// How many blocks there are.
     pub fn count(&self) -> usize {
         self.count
@@ -284,12 +328,18 @@ impl HostMap {
 
 impl Drop for HostMap {
     fn drop(&mut self) {
-        if self.keeper.is_some() {
-            return;
+        let Some(addresses) = self.addresses.take() else { return };
+        if Arc::strong_count(&addresses) > 1 {
+            // SAFETY: the range is this map's own, and whoever uses its addresses holds the map. Should it fail, what is there stays.
+            let _ = unsafe {
+                mmap_anonymous(
+                    addresses.start.as_ptr().cast(),
+                    addresses.len,
+                    ProtFlags::empty(),
+                    MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED,
+                )
+            };
         }
-        // SAFETY: the range is this map's own; whoever uses its addresses holds the map.
-        // Failure would leave address space behind, no more.
-        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.stride * self.count) };
     }
 }
 

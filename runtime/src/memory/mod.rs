@@ -13,7 +13,7 @@ mod map;
 mod segment;
 mod shape;
 
-pub use map::HostMap;
+pub use map::{Addresses, HostMap};
 pub use segment::{Extent, Segment, SegmentId};
 #[cfg(test)]
 pub(crate) use shape::Part;
