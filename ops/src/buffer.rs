@@ -72,10 +72,11 @@ pub unsafe trait Source<T: Element>: Send + Sized {
     /// How many elements.
     fn len(&self) -> usize;
 
-    /// The symmetric memory that it is, if that is in device memory: what an operation then goes by, instead of an address.
+    /// The symmetric memory that it is, if it is: which an operation checks, and goes by instead of an address where that is in
+    /// device memory.
     #[doc(hidden)]
     #[inline(always)]
-    fn on_device(&self) -> Option<SymView<'_, T>> {
+    fn symmetric(&self) -> Option<SymView<'_, T>> {
         None
     }
 
@@ -151,10 +152,11 @@ pub unsafe trait Sink<T: Element>: Send + Sized {
     #[inline(always)]
     fn arrived(&self) {}
 
-    /// The symmetric memory that it is, if that is in device memory: what an operation then goes by, instead of an address.
+    /// The symmetric memory that it is, if it is: which an operation checks, and goes by instead of an address where that is in
+    /// device memory.
     #[doc(hidden)]
     #[inline(always)]
-    fn on_device(&self) -> Option<SymView<'_, T>> {
+    fn symmetric(&self) -> Option<SymView<'_, T>> {
         None
     }
 
@@ -424,8 +426,8 @@ unsafe impl<T: Element> Source<T> for SymSlice<T> {
     }
 
     #[inline(always)]
-    fn on_device(&self) -> Option<SymView<'_, T>> {
-        self.allocation().is_on_device().then(|| self.view())
+    fn symmetric(&self) -> Option<SymView<'_, T>> {
+        Some(self.view())
     }
 
     fn len(&self) -> usize {
@@ -466,8 +468,8 @@ unsafe impl<T: Element> Sink<T> for SymSlice<T> {
     }
 
     #[inline(always)]
-    fn on_device(&self) -> Option<SymView<'_, T>> {
-        self.allocation().is_on_device().then(|| self.view())
+    fn symmetric(&self) -> Option<SymView<'_, T>> {
+        Some(self.view())
     }
 
     fn len(&self) -> usize {
@@ -502,8 +504,8 @@ unsafe impl<T: Element> Source<T> for SymView<'_, T> {
     }
 
     #[inline(always)]
-    fn on_device(&self) -> Option<SymView<'_, T>> {
-        self.is_on_device().then_some(*self)
+    fn symmetric(&self) -> Option<SymView<'_, T>> {
+        Some(*self)
     }
 
     #[inline(always)]
@@ -546,8 +548,8 @@ unsafe impl<T: Element> Sink<T> for SymView<'_, T> {
     }
 
     #[inline(always)]
-    fn on_device(&self) -> Option<SymView<'_, T>> {
-        self.is_on_device().then_some(*self)
+    fn symmetric(&self) -> Option<SymView<'_, T>> {
+        Some(*self)
     }
 
     #[inline(always)]
@@ -661,8 +663,8 @@ unsafe impl<T: Element> Sink<T> for HeldView<T> {
         self.0.arrived();
     }
 
-    fn on_device(&self) -> Option<SymView<'_, T>> {
-        Sink::on_device(&self.0)
+    fn symmetric(&self) -> Option<SymView<'_, T>> {
+        Some(self.0.view())
     }
 
     fn len(&self) -> usize {

@@ -3,6 +3,8 @@
 //! Each context has an op set of its own, so that `quiet` and `fence` on one wait for nothing that was issued
 //! on another. The options that C gives as flags are types here where they are promises about threads.
 
+mod operands;
+
 use std::{
     any::Any,
     cell::Cell,
@@ -15,18 +17,11 @@ use std::{
     },
 };
 
-use oxshmem_runtime::{
-    Error, Pe, Result,
-    device::DevicePlace,
-    memory::{Extent, SegmentId},
-    net::{Net, Spot},
-    opset::OpSet,
-    settings::SpaceKind,
-    transport::Place,
-};
-use oxshmem_spaces::{Element, SymView};
+use oxshmem_runtime::{Pe, Result, opset::OpSet};
 
 use crate::{members::Members, order::Quiet, sealed::Sealed, session::Gathering};
+
+pub(crate) use operands::{Far, Here, Target};
 
 /// A stream of operations on symmetric memory, with an order and a completion of its own.
 ///
@@ -61,25 +56,6 @@ pub struct Context<M: Sharing = Shared> {
     gathering: Gathering,
     nostore: bool,
     sharing: PhantomData<M::Marker>,
-}
-
-/// Where something is on a PE.
-pub(crate) enum Target<'a> {
-    /// On this host.
-    Near(Place<'a>),
-    /// On another.
-    Far(Far<'a>),
-    /// In device memory of this host.
-    Device(DevicePlace),
-}
-
-/// A place on another host, and the way there.
-#[derive(Clone, Copy)]
-pub(crate) struct Far<'a> {
-    pub(crate) net: &'a Arc<dyn Net>,
-    /// The PE's number in the context's team.
-    pub(crate) pe: usize,
-    pub(crate) spot: Spot,
 }
 
 /// PEs of this host whose numbers are in a row, and whose memory is evenly spaced.
@@ -507,78 +483,6 @@ impl<M: Sharing> Context<M> {
     #[inline(always)]
     pub(crate) fn ops(&self) -> &Arc<OpSet> {
         &self.ops
-    }
-
-    /// Where `view` is on `pe`.
-    pub(crate) fn target<'a, T: Element>(
-        &'a self,
-        call: &'static str,
-        view: SymView<'a, T>,
-        pe: usize,
-    ) -> Result<Target<'a>> {
-        if let Some(place) = self.reachable(view, pe) {
-            return Ok(Target::Near(place));
-        }
-        if pe >= self.n_pes() || view.allocation().job_anywhere() != self.pe.job() {
-            return Err(self.misdirected(call, pe));
-        }
-        let world_pe = self.world_pe(pe);
-        let hosts = &self.pe.placement().hosts;
-        if view.is_on_device() {
-            return self.target_on_device(call, view.extent().offset, (pe, world_pe));
-        }
-        // Where those of this host are in a row, whoever is outside of it is elsewhere.
-        let near = self.reach.near.load(Ordering::Relaxed);
-        let beyond = near > 0 && pe.wrapping_sub(self.reach.near_from) >= near;
-        if !beyond && hosts.host_of(world_pe) == hosts.host_of(self.pe.me()) {
-            return Ok(Target::Near(view.place(hosts.block_of(world_pe))));
-        }
-        let Extent { segment, offset, .. } = view.extent();
-        match self.pe.net() {
-            Some(net) => Ok(Target::Far(Far { net, pe, spot: Spot { pe: world_pe, segment, offset } })),
-            None => Err(self.misdirected(call, pe)),
-        }
-    }
-
-    /// The place in device memory of a PE.
-    fn target_on_device(
-        &self,
-        call: &'static str,
-        offset: usize,
-        (pe, world_pe): (usize, usize),
-    ) -> Result<Target<'_>> {
-        if !self.pe.has_device(world_pe) {
-            return Err(Error::OutsideSpace { call, space: SpaceKind::Gpu, pe: world_pe });
-        }
-        let hosts = &self.pe.placement().hosts;
-        if hosts.host_of(world_pe) == hosts.host_of(self.pe.me()) {
-            return Ok(Target::Device(DevicePlace { block: hosts.block_of(world_pe), offset }));
-        }
-        let net = self.pe.net().ok_or_else(|| self.misdirected(call, pe))?;
-        Ok(Target::Far(Far { net, pe, spot: Spot { pe: world_pe, segment: SegmentId::Gpu, offset } }))
-    }
-
-    /// The place of `view` on `pe`, if that is among the PEs of this host and nothing is wrong. One comparison for
-    /// the PE, one for the job.
-    #[inline(always)]
-    pub(crate) fn reachable<'a, T: Element>(&self, view: SymView<'a, T>, pe: usize) -> Option<Place<'a>> {
-        let behind = pe.wrapping_sub(self.reach.near_from);
-        let near = self.reach.near.load(Ordering::Relaxed);
-        let here = behind < near && view.allocation().job() == self.pe.job();
-        here.then(|| view.place(self.reach.blocks.world_pe(behind)))
-    }
-
-    /// Why an operation cannot reach `pe`.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn misdirected(&self, call: &'static str, pe: usize) -> Error {
-        let n_pes = self.n_pes();
-        match self.pe.check(call) {
-            Err(error) => error,
-            Ok(()) if n_pes == 0 => Error::TeamDestroyed { call },
-            Ok(()) if pe >= n_pes => Error::PeOutOfRange { call, pe, n_pes },
-            Ok(()) => Error::ForeignMemory { call },
-        }
     }
 }
 

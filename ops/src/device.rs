@@ -21,10 +21,11 @@ use oxshmem_spaces::{Element, SymSlice, SymView};
 
 use crate::{
     Sink, Source,
-    context::{Context, Sharing, Target},
-    far::{Completion, Remote},
+    context::{Context, Here, Sharing, Target},
+    far::{Completion, Remote, filled, given_back},
     operation::Op,
     rma::Blocks,
+    still::Still,
 };
 
 /// One end of a transfer.
@@ -47,13 +48,11 @@ impl Side {
         }
     }
 
-    /// This PE's memory that a buffer is.
-    fn here<T: Element>(on_device: Option<SymView<'_, T>>, address: *mut T) -> Self {
-        match on_device {
-            Some(view) => {
-                Self::Device(DevicePlace { block: view.pe().block(), offset: view.extent().offset })
-            }
-            None => Self::Host(address.cast()),
+    /// A source or a sink of this PE, which is at `address` if that is in host memory.
+    fn here<T: Element>(here: Here, address: *mut T) -> Self {
+        match here {
+            Here::Device(cell) => Self::Device(cell),
+            Here::Host => Self::Host(address.cast()),
         }
     }
 
@@ -61,7 +60,7 @@ impl Side {
     fn behind(self, bytes: usize) -> Self {
         match self {
             Self::Host(address) => Self::Host(address.wrapping_add(bytes)),
-            Self::Device(cell) => Self::Device(DevicePlace { offset: cell.offset + bytes, ..cell }),
+            Self::Device(cell) => Self::Device(cell.behind(bytes)),
             Self::Far(spot) => Self::Far(Spot { offset: spot.offset + bytes, ..spot }),
         }
     }
@@ -249,7 +248,7 @@ impl<M: Sharing> Context<M> {
         &self,
         to: Target<'_>,
         dest: SymView<'_, T>,
-        source: S,
+        source: (S, Here),
         following: Option<Following<'_>>,
         pe: usize,
         completion: Completion,
@@ -267,7 +266,7 @@ impl<M: Sharing> Context<M> {
         &self,
         to: Target<'_>,
         dest: SymView<'_, T>,
-        source: S,
+        source: (S, Here),
         blocks: Blocks,
         pe: usize,
     ) -> Op<S::Back, S::Failure>
@@ -275,7 +274,7 @@ impl<M: Sharing> Context<M> {
         T: Element,
         S: Source<T>,
     {
-        let bytes = source.len() * size_of::<T>();
+        let bytes = source.0.len() * size_of::<T>();
         self.put_pieces(to, dest, source, blocks, bytes, None, pe, Completion::Local)
     }
 
@@ -284,7 +283,7 @@ impl<M: Sharing> Context<M> {
         &self,
         to: Target<'_>,
         dest: SymView<'_, T>,
-        source: S,
+        (source, here): (S, Here),
         blocks: Blocks,
         source_bytes: usize,
         following: Option<Following<'_>>,
@@ -299,21 +298,22 @@ impl<M: Sharing> Context<M> {
         let side = Side::of(&to);
         let last = self.after_put(There::new(self.pe(), &to, dest), following);
         if S::STABLE {
-            let from = Side::here(source.on_device(), source.as_ptr().cast_mut());
-            let (flight, done) = self.under_way(pe, move |put: Result<()>| match put {
-                Ok(()) => Ok(source.back()),
-                Err(error) => Err(source.reject(error)),
-            });
+            let source = Still::new(source);
+            let from = Side::here(here, source.as_ptr().cast_mut());
+            let (flight, done) = self.under_way(pe, move |put: Result<()>| given_back(source, put));
             // SAFETY: a STABLE source stays where it is as long as it exists, and `done` holds it; the target is in bounds.
             unsafe { pieces.put(self.pe(), from, side, Box::new(move |put| last(put, done))) };
             return Op::on_device(flight, self.pe().device());
         }
         // What is not STABLE is copied now, or, where it is in device memory, kept from being given to others.
-        let kept = source.on_device().map(SymView::to_owned);
-        let mut bounce = Bounce::new(if kept.is_some() { 0 } else { source_bytes });
-        let from = match &kept {
-            Some(memory) => Side::here(Some(memory.view()), std::ptr::null_mut::<T>()),
-            None => {
+        let (kept, room) = match here {
+            Here::Device(_) => (source.symmetric().map(SymView::to_owned), 0),
+            Here::Host => (None, source_bytes),
+        };
+        let mut bounce = Bounce::new(room);
+        let from = match here {
+            Here::Device(cell) => Side::Device(cell),
+            Here::Host => {
                 if let Side::Host(copied) = bounce.side() {
                     // SAFETY: the source's elements are readable, and the buffer has room for them.
                     unsafe { copy_on_host(copied, source.as_ptr().cast(), source_bytes) };
@@ -321,7 +321,7 @@ impl<M: Sharing> Context<M> {
                 bounce.side()
             }
         };
-        let waits = kept.is_some() || completion == Completion::Remote;
+        let waits = matches!(here, Here::Device(_)) || completion == Completion::Remote;
         let (flight, done) = self.under_way(pe, move |put: Result<()>| {
             drop((kept, bounce));
             put
@@ -371,7 +371,7 @@ impl<M: Sharing> Context<M> {
         &self,
         from: Target<'_>,
         source: SymView<'_, T>,
-        buffer: B,
+        buffer: (B, Here),
         pe: usize,
     ) -> Op<B::Back, B::Failure>
     where
@@ -386,7 +386,7 @@ impl<M: Sharing> Context<M> {
         &self,
         from: Target<'_>,
         source: SymView<'_, T>,
-        buffer: B,
+        (buffer, here): (B, Here),
         blocks: Blocks,
         pe: usize,
     ) -> Op<B::Back, B::Failure>
@@ -396,18 +396,11 @@ impl<M: Sharing> Context<M> {
     {
         let from = Side::of(&from);
         let kept = source.to_owned();
-        let mut held = buffer.hold();
-        let address = held.as_mut_ptr();
-        let to = Side::here(held.on_device(), address);
+        let mut held = Still::new(buffer.hold());
+        let to = Side::here(here, held.as_mut_ptr());
         let (flight, done) = self.under_way(pe, move |got: Result<()>| {
             drop(kept);
-            match got {
-                Ok(()) => {
-                    held.arrived();
-                    Ok(held.back())
-                }
-                Err(error) => Err(held.reject(error)),
-            }
+            filled(held, got)
         });
         // SAFETY: what a sink holds is STABLE: it stays where it is as long as it exists, and `done` holds it.
         unsafe { Pieces::of::<T>(blocks).put(self.pe(), from, to, done) };

@@ -25,6 +25,7 @@ use crate::{
     context::{Context, Far, Sharing},
     operation::Op,
     rma::Blocks,
+    still::Still,
 };
 
 /// Puts of up to so many bytes are gathered in sessions.
@@ -153,11 +154,9 @@ impl<M: Sharing> Context<M> {
             let started = unsafe { far.net.put_eager(far.spot, source.as_ptr().cast(), bytes) };
             self.eager(started, source)
         } else {
+            let source = Still::new(source);
             let from = source.as_ptr().cast::<u8>();
-            let (flight, done) = self.under_way(far.pe, move |put| match put {
-                Ok(()) => Ok(source.back()),
-                Err(error) => Err(source.reject(error)),
-            });
+            let (flight, done) = self.under_way(far.pe, move |put| given_back(source, put));
             // SAFETY: a STABLE source stays where it is as long as it exists, and `done` holds it.
             unsafe { far.net.put(far.spot, from, bytes, done) };
             Op::Aloft(flight)
@@ -197,11 +196,9 @@ impl<M: Sharing> Context<M> {
             let op = self.eager(far.net.apply(far.spot.pe, batch), source);
             return completion.of(far, op, S::reject_back);
         }
+        let source = Still::new(source);
         let from = source.as_ptr().cast::<u8>();
-        let (flight, landed) = self.under_way(far.pe, move |put| match put {
-            Ok(()) => Ok(source.back()),
-            Err(error) => Err(source.reject(error)),
-        });
+        let (flight, landed) = self.under_way(far.pe, move |put| given_back(source, put));
         // SAFETY: as in `put_far`; `landed` holds the source.
         let landed = unsafe { far.net.put_signal(far.spot, from, bytes, signal.spot, update, landed) };
         let Some(landed) = landed else {
@@ -281,15 +278,9 @@ impl<M: Sharing> Context<M> {
         T: Element,
         B: Sink<T>,
     {
-        let mut held = buffer.hold();
+        let mut held = Still::new(buffer.hold());
         let to = held.as_mut_ptr().cast::<u8>();
-        let (flight, done) = self.under_way(far.pe, move |got| match got {
-            Ok(()) => {
-                held.arrived();
-                Ok(held.back())
-            }
-            Err(error) => Err(held.reject(error)),
-        });
+        let (flight, done) = self.under_way(far.pe, move |got| filled(held, got));
         // SAFETY: what a sink holds is STABLE: it stays where it is as long as it exists, and `done` holds it.
         unsafe { far.net.get(far.spot, to, bytes, done) };
         Op::Aloft(flight)
@@ -306,15 +297,9 @@ impl<M: Sharing> Context<M> {
         T: Element,
         B: Sink<T>,
     {
-        let mut held = buffer.hold();
+        let mut held = Still::new(buffer.hold());
         let to = held.as_mut_ptr();
-        let (flight, done) = self.under_way(far.pe, move |got| match got {
-            Ok(()) => {
-                held.arrived();
-                Ok(held.back())
-            }
-            Err(error) => Err(held.reject(error)),
-        });
+        let (flight, done) = self.under_way(far.pe, move |got| filled(held, got));
         let size = size_of::<T>();
         // Over when the last of them is: whoever drops the last reference says so.
         let all = All::new(done);
@@ -414,6 +399,34 @@ impl<M: Sharing> Context<M> {
         // `Source` and `Sink`, or a function.
         let done = unsafe { std::mem::transmute::<Box<dyn FnOnce(Result<V>) + Send + '_>, Done<V>>(done) };
         (flight, done)
+    }
+}
+
+/// The outcome of a put, whose source nobody reads any more.
+pub(crate) fn given_back<T, S>(source: Still<S>, put: Result<()>) -> Result<S::Back, S::Failure>
+where
+    T: Element,
+    S: Source<T>,
+{
+    match put {
+        Ok(()) => Ok(source.into_inner().back()),
+        Err(error) => Err(source.into_inner().reject(error)),
+    }
+}
+
+/// The outcome of a get, whose sink nobody writes any more.
+pub(crate) fn filled<T, B>(held: Still<B>, got: Result<()>) -> Result<B::Back, B::Failure>
+where
+    T: Element,
+    B: Sink<T>,
+{
+    let held = held.into_inner();
+    match got {
+        Ok(()) => {
+            held.arrived();
+            Ok(held.back())
+        }
+        Err(error) => Err(held.reject(error)),
     }
 }
 

@@ -33,6 +33,7 @@ pub mod rma;
 mod sealed;
 pub mod session;
 pub mod signal;
+mod still;
 mod trace;
 pub mod wait;
 

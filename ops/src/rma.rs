@@ -22,7 +22,7 @@ use oxshmem_spaces::{Element, SymRef, SymView, Symmetric, allocation::Allocation
 
 use crate::{
     buffer::{Fresh, HeldValue, Sink, Source},
-    context::{Context, Sharing, Target},
+    context::{Context, Here, Sharing, Target},
     far::Completion,
     operation::{Fetch, Get, Op, Put, PutNbi, Update},
     trace::{is_traced, trace_operation},
@@ -97,7 +97,7 @@ impl<M: Sharing> Context<M> {
         if S::STABLE
             && self.pe().engine().takes(bytes)
             && !dest.is_on_device()
-            && source.on_device().is_none()
+            && self.is_at_hand(source.symmetric())
         {
             return PutNbi(self.put_later("put_nbi", dest, source, pe, |_| {}));
         }
@@ -186,7 +186,7 @@ impl<M: Sharing> Context<M> {
         if B::STABLE
             && self.pe().engine().takes(bytes)
             && !source.is_on_device()
-            && buffer.on_device().is_none()
+            && self.is_at_hand(buffer.symmetric())
         {
             return Get(self.get_later(buffer, source, pe));
         }
@@ -435,9 +435,9 @@ impl<M: Sharing> Context<M> {
         T: Element,
         S: Source<T>,
     {
-        let on_host =
-            |_: &Place<'_>| source.len() == dest.len() && !is_traced() && source.on_device().is_none();
-        match self.reachable(dest, pe).filter(on_host) {
+        let fits =
+            |_: &Place<'_>| source.len() == dest.len() && !is_traced() && self.is_at_hand(source.symmetric());
+        match self.reachable(dest, pe).filter(fits) {
             // SAFETY: just checked.
             Some(to) => unsafe { self.put_to(to, dest, source) },
             None => self.put_told(call, dest, source, pe, completion),
@@ -456,9 +456,10 @@ impl<M: Sharing> Context<M> {
         T: Element,
         B: Sink<T>,
     {
-        let on_host =
-            |_: &Place<'_>| source.len() == buffer.len() && !is_traced() && buffer.on_device().is_none();
-        match self.reachable(source, pe).filter(on_host) {
+        let fits = |_: &Place<'_>| {
+            source.len() == buffer.len() && !is_traced() && self.is_at_hand(buffer.symmetric())
+        };
+        match self.reachable(source, pe).filter(fits) {
             // SAFETY: just checked.
             Some(from) => unsafe { self.get_from(from, buffer, source) },
             None => self.get_told(call, buffer, source, pe),
@@ -531,7 +532,7 @@ impl<M: Sharing> Context<M> {
                 Op::Done(())
             }
             Ok(Target::Far(far)) => self.put_far(far, value, size_of::<T>(), Completion::Local),
-            Ok(to) => self.put_device(to, dest.as_view(), value, None, pe, Completion::Local),
+            Ok(to) => self.put_device(to, dest.as_view(), (value, Here::Host), None, pe, Completion::Local),
             Err(error) => Op::failed(error, self.ops()),
         }
     }
@@ -546,7 +547,7 @@ impl<M: Sharing> Context<M> {
             // SAFETY: a `SymRef` is one aligned element in bounds, on every PE, and any bytes are a `T`.
             Ok(Target::Near(from)) => Op::Done(unsafe { self.pe().shm().load(from) }),
             Ok(Target::Far(far)) => self.get_far(far, HeldValue::default(), size_of::<T>()),
-            Ok(from) => self.get_device(from, source.as_view(), HeldValue::default(), pe),
+            Ok(from) => self.get_device(from, source.as_view(), (HeldValue::default(), Here::Host), pe),
             Err(error) => Op::failed(error, self.ops()),
         }
     }
@@ -566,14 +567,13 @@ impl<M: Sharing> Context<M> {
         S: Source<T>,
     {
         trace_operation(call, dest.len() * size_of::<T>(), pe);
-        let on_device = source.on_device().is_some();
-        match self.matched(call, dest, source.len(), pe, true) {
+        match self.matched(call, dest, (source.len(), source.symmetric()), pe, true) {
             // SAFETY: just checked.
-            Ok(Target::Near(to)) if !on_device => unsafe { self.put_to(to, dest, source) },
-            Ok(Target::Far(far)) if !on_device => {
+            Ok((Target::Near(to), Here::Host)) => unsafe { self.put_to(to, dest, source) },
+            Ok((Target::Far(far), Here::Host)) => {
                 self.put_far(far, source, size_of::<T>() * dest.len(), completion)
             }
-            Ok(to) => self.put_device(to, dest, source, None, pe, completion),
+            Ok((to, from)) => self.put_device(to, dest, (source, from), None, pe, completion),
             Err(error) => Op::failed(source.reject(error), self.ops()),
         }
     }
@@ -592,12 +592,11 @@ impl<M: Sharing> Context<M> {
         B: Sink<T>,
     {
         trace_operation(call, source.len() * size_of::<T>(), pe);
-        let on_device = buffer.on_device().is_some();
-        match self.matched(call, source, buffer.len(), pe, false) {
+        match self.matched(call, source, (buffer.len(), buffer.symmetric()), pe, false) {
             // SAFETY: just checked.
-            Ok(Target::Near(from)) if !on_device => unsafe { self.get_from(from, buffer, source) },
-            Ok(Target::Far(far)) if !on_device => self.get_far(far, buffer, size_of::<T>() * source.len()),
-            Ok(from) => self.get_device(from, source, buffer, pe),
+            Ok((Target::Near(from), Here::Host)) => unsafe { self.get_from(from, buffer, source) },
+            Ok((Target::Far(far), Here::Host)) => self.get_far(far, buffer, size_of::<T>() * source.len()),
+            Ok((from, to)) => self.get_device(from, source, (buffer, to), pe),
             Err(error) => Op::failed(buffer.reject(error), self.ops()),
         }
     }
@@ -618,10 +617,13 @@ impl<M: Sharing> Context<M> {
     {
         let bytes = dest.len() * size_of::<T>();
         trace_operation(call, bytes, pe);
-        let Place { block, .. } = match self.matched(call, dest, source.len(), pe, true) {
-            Ok(Target::Near(to)) => to,
-            Ok(Target::Far(far)) => return self.put_far(far, source, bytes, Completion::Remote),
-            Ok(Target::Device(_)) => unreachable!("callers leave device memory to the device"),
+        let Place { block, .. } = match self.matched(call, dest, (source.len(), source.symmetric()), pe, true)
+        {
+            Ok((Target::Near(to), Here::Host)) => to,
+            Ok((Target::Far(far), Here::Host)) => {
+                return self.put_far(far, source, bytes, Completion::Remote);
+            }
+            Ok(_) => unreachable!("callers leave device memory to the device"),
             Err(error) => return Op::failed(source.reject(error), self.ops()),
         };
         let dest = dest.to_owned();
@@ -646,10 +648,11 @@ impl<M: Sharing> Context<M> {
     {
         let bytes = source.len() * size_of::<T>();
         trace_operation("get_nbi", bytes, pe);
-        let Place { block, .. } = match self.matched("get_nbi", source, buffer.len(), pe, false) {
-            Ok(Target::Near(from)) => from,
-            Ok(Target::Far(far)) => return self.get_far(far, buffer, bytes),
-            Ok(Target::Device(_)) => unreachable!("callers leave device memory to the device"),
+        let here = (buffer.len(), buffer.symmetric());
+        let Place { block, .. } = match self.matched("get_nbi", source, here, pe, false) {
+            Ok((Target::Near(from), Here::Host)) => from,
+            Ok((Target::Far(far), Here::Host)) => return self.get_far(far, buffer, bytes),
+            Ok(_) => unreachable!("callers leave device memory to the device"),
             Err(error) => return Op::failed(buffer.reject(error), self.ops()),
         };
         let source = source.to_owned();
@@ -696,21 +699,6 @@ impl<M: Sharing> Context<M> {
         Op::Aloft(flight)
     }
 
-    #[inline(always)]
-    pub(crate) fn matched<'a, T: Element>(
-        &'a self,
-        call: &'static str,
-        view: SymView<'a, T>,
-        len: usize,
-        pe: usize,
-        is_put: bool,
-    ) -> Result<Target<'a>, Error> {
-        if view.len() != len {
-            return Err(length_mismatch(call, view.len(), len, is_put));
-        }
-        self.target(call, view, pe)
-    }
-
     fn put_blocks<T, S>(
         &self,
         call: &'static str,
@@ -724,13 +712,12 @@ impl<M: Sharing> Context<M> {
         S: Source<T>,
     {
         trace_operation(call, blocks.block.saturating_mul(blocks.count).saturating_mul(size_of::<T>()), pe);
-        let checked = blocks
-            .checked(call, dest.len(), source.len())
-            .and_then(|blocks| Ok((blocks, self.target(call, dest, pe)?)));
-        let on_device = source.on_device().is_some();
+        let checked = blocks.checked(call, dest.len(), source.len()).and_then(|blocks| {
+            Ok((blocks, self.target(call, dest, pe)?, self.here(call, source.symmetric())?))
+        });
         match checked {
-            Ok((blocks, Target::Far(far))) if !on_device => self.put_blocks_far(far, source, blocks),
-            Ok((blocks, Target::Near(to))) if !on_device => {
+            Ok((blocks, Target::Far(far), Here::Host)) => self.put_blocks_far(far, source, blocks),
+            Ok((blocks, Target::Near(to), Here::Host)) => {
                 let size = size_of::<T>();
                 let Blocks { dest_stride, source_stride, block, count } = blocks;
                 // SAFETY: `checked` saw that the last block ends inside both sides.
@@ -747,7 +734,7 @@ impl<M: Sharing> Context<M> {
                 self.pe().shm().ring(to, (dest.len()) * size);
                 Op::Done(source.back())
             }
-            Ok((blocks, to)) => self.put_blocks_device(to, dest, source, blocks, pe),
+            Ok((blocks, to, from)) => self.put_blocks_device(to, dest, (source, from), blocks, pe),
             Err(error) => Op::failed(source.reject(error), self.ops()),
         }
     }
@@ -765,13 +752,12 @@ impl<M: Sharing> Context<M> {
         B: Sink<T>,
     {
         trace_operation(call, blocks.block.saturating_mul(blocks.count).saturating_mul(size_of::<T>()), pe);
-        let checked = blocks
-            .checked(call, buffer.len(), source.len())
-            .and_then(|blocks| Ok((blocks, self.target(call, source, pe)?)));
-        let on_device = buffer.on_device().is_some();
+        let checked = blocks.checked(call, buffer.len(), source.len()).and_then(|blocks| {
+            Ok((blocks, self.target(call, source, pe)?, self.here(call, buffer.symmetric())?))
+        });
         match checked {
-            Ok((blocks, Target::Far(far))) if !on_device => self.get_blocks_far(far, buffer, blocks),
-            Ok((blocks, Target::Near(from))) if !on_device => {
+            Ok((blocks, Target::Far(far), Here::Host)) => self.get_blocks_far(far, buffer, blocks),
+            Ok((blocks, Target::Near(from), Here::Host)) => {
                 let size = size_of::<T>();
                 let Blocks { dest_stride, source_stride, block, count } = blocks;
                 // SAFETY: `checked` saw that the last block ends inside both sides.
@@ -788,7 +774,7 @@ impl<M: Sharing> Context<M> {
                 buffer.arrived();
                 Op::Done(buffer.back())
             }
-            Ok((blocks, from)) => self.get_blocks_device(from, source, buffer, blocks, pe),
+            Ok((blocks, from, to)) => self.get_blocks_device(from, source, (buffer, to), blocks, pe),
             Err(error) => Op::failed(buffer.reject(error), self.ops()),
         }
     }
@@ -831,11 +817,4 @@ impl Blocks {
             _ => self,
         })
     }
-}
-
-#[cold]
-#[inline(never)]
-fn length_mismatch(call: &'static str, view: usize, buffer: usize, is_put: bool) -> Error {
-    let (source_len, dest_len) = if is_put { (buffer, view) } else { (view, buffer) };
-    Error::LengthMismatch { call, source_len, dest_len }
 }

@@ -3,6 +3,8 @@
 //! A signal is a `u64` of symmetric memory that is updated after the data it announces has arrived.
 //! Wait for one with [`Wait::wait_until`](crate::Wait::wait_until).
 
+use std::sync::Arc;
+
 use oxshmem_runtime::{
     Error,
     net::Width,
@@ -12,7 +14,7 @@ use oxshmem_spaces::{SymRef, SymView, Symmetric};
 
 use crate::{
     buffer::Source,
-    context::{Context, Sharing, Target},
+    context::{Context, Here, Sharing, Target},
     device::Following,
     far::Completion,
     operation::{Op, PutSignal, PutSignalNbi, Update},
@@ -99,9 +101,9 @@ impl<M: Sharing> Context<M> {
         S: Source<D::Element>,
     {
         let dest = dest.view();
-        let on_device =
-            || dest.is_on_device() || signal.as_view().is_on_device() || source.on_device().is_some();
-        if S::STABLE && self.pe().engine().takes(dest.len() * size_of::<D::Element>()) && !on_device() {
+        let by_the_device =
+            || dest.is_on_device() || signal.as_view().is_on_device() || !self.is_at_hand(source.symmetric());
+        if S::STABLE && self.pe().engine().takes(dest.len() * size_of::<D::Element>()) && !by_the_device() {
             return PutSignalNbi(match self.target("put_signal_nbi", signal.as_view(), pe) {
                 Ok(Target::Far(_) | Target::Device(_)) => self.put_signal_told(
                     "put_signal_nbi",
@@ -179,6 +181,9 @@ impl<M: Sharing> Context<M> {
 
     /// The value of `signal` on this PE (`OpenSHMEM 1.6 §9.8.5`). What was put before it is visible.
     ///
+    /// # Panics
+    /// If the memory belongs to another job, or is another PE's handle.
+    ///
     /// ```
     /// # use oxshmem::prelude::*;
     /// # LocalCluster::run(2, |world| async move {
@@ -192,7 +197,11 @@ impl<M: Sharing> Context<M> {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     #[inline(always)]
+    #[track_caller]
     pub fn signal_fetch(&self, signal: SymRef<'_, u64>) -> u64 {
+        if !Arc::ptr_eq(self.pe(), signal.as_view().pe()) {
+            foreign_signal();
+        }
         if signal.as_view().is_on_device() {
             return signal.load();
         }
@@ -251,10 +260,10 @@ impl<M: Sharing> Context<M> {
         S: Source<T>,
     {
         let places = self.reachable(dest, pe).zip(self.reachable(signal.as_view(), pe));
-        let on_host = |_: &(Place<'_>, Place<'_>)| {
-            source.len() == dest.len() && !is_traced() && source.on_device().is_none()
+        let fits = |_: &(Place<'_>, Place<'_>)| {
+            source.len() == dest.len() && !is_traced() && self.is_at_hand(source.symmetric())
         };
-        match places.filter(on_host) {
+        match places.filter(fits) {
             Some((to, signal)) => {
                 let bytes = dest.len() * size_of::<T>();
                 // SAFETY: both are in bounds and aligned on every PE; `source` has as many elements as `dest`.
@@ -283,27 +292,34 @@ impl<M: Sharing> Context<M> {
     {
         let bytes = dest.len() * size_of::<T>();
         trace_operation(call, bytes, pe);
-        let checked = self.matched(call, dest, source.len(), pe, true).and_then(|to| {
+        let here = (source.len(), source.symmetric());
+        let checked = self.matched(call, dest, here, pe, true).and_then(|(to, from)| {
             let word = self.target(call, signal.as_view(), pe)?;
-            Ok((to, word))
+            Ok((to, from, word))
         });
-        let on_device = source.on_device().is_some();
         match checked {
-            Ok((Target::Near(to), Target::Near(signal))) if !on_device => {
+            Ok((Target::Near(to), Here::Host, Target::Near(signal))) => {
                 // SAFETY: as above.
                 unsafe { self.pe().shm().put_signal(to, source.as_ptr().cast(), bytes, signal, update) };
                 Op::Done(source.back())
             }
-            Ok((Target::Far(to), Target::Far(signal))) if !on_device => {
+            Ok((Target::Far(to), Here::Host, Target::Far(signal))) => {
                 self.put_signal_far([to, signal], source, bytes, update, completion)
             }
-            Ok((to, word)) => {
+            Ok((to, from, word)) => {
                 let following = Following { to: word, signal: signal.as_view(), update: atomic(update) };
-                self.put_device(to, dest, source, Some(following), pe, completion)
+                self.put_device(to, dest, (source, from), Some(following), pe, completion)
             }
             Err(error) => Op::failed(source.reject(error), self.ops()),
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn foreign_signal() -> ! {
+    panic!("{}", Error::ForeignMemory { call: "signal_fetch" })
 }
 
 #[inline(always)]

@@ -153,9 +153,9 @@ pub enum Error {
         value: usize,
     },
 
-    /// Symmetric memory of one job was given to a context of another.
+    /// Symmetric memory of another job, or another PE's handle to memory of this job, was given to an operation.
     #[error(
-        "{call}: the symmetric memory belongs to another job than the context; use a slice that this world allocated"
+        "{call}: the symmetric memory belongs to another job, or is another PE's handle; use a slice that this world allocated"
     )]
     ForeignMemory {
         /// The operation.

@@ -92,8 +92,8 @@ impl Places {
 /// One PE of a running job.
 #[derive(Debug)]
 pub struct Pe {
-    /// What [`job`](Self::job) returns. It becomes 0 when the PE leaves.
-    job: AtomicUsize,
+    /// What [`key`](Self::key) returns. It becomes 0 when the PE leaves.
+    key: AtomicUsize,
     me: usize,
     block: usize,
     n_pes: usize,
@@ -201,7 +201,7 @@ impl Pe {
             spread::begin_apart(block);
         }
         Ok(Arc::new(Self {
-            job: AtomicUsize::new(Arc::as_ptr(&fabric).addr()),
+            key: AtomicUsize::new(Arc::as_ptr(&executor).addr()),
             me,
             block,
             n_pes,
@@ -251,12 +251,18 @@ impl Pe {
         self.n_pes
     }
 
-    /// A number that is the same for all PEs of this job on this host in this process, and for no other job in it.
-    /// 0 once the PE has left: an operation that compares it with its memory's finds both mistakes at once.
+    /// An even number that no other PE of this process has, of this job or of another, and 0 once the PE has left. Symmetric
+    /// memory has the number of the PE whose handle it is. One comparison finds memory of another job, memory of another PE's
+    /// handle, and the end of the job.
     #[inline(always)]
-    pub fn job(&self) -> usize {
+    pub fn key(&self) -> usize {
         // Relaxed: a flag for mistakes, not for synchronisation.
-        self.job.load(Ordering::Relaxed)
+        self.key.load(Ordering::Relaxed)
+    }
+
+    /// What [`key`](Self::key) is until the PE leaves: the number that its symmetric memory has, before and after.
+    pub fn memory_key(&self) -> usize {
+        Arc::as_ptr(&self.executor).addr()
     }
 
     /// The transport to the PEs of this host.
@@ -459,7 +465,7 @@ impl Pe {
     /// An error if the world was finalized or the job cannot go on.
     #[inline(always)]
     pub fn check(&self, call: &'static str) -> Result<()> {
-        if self.job() == 0 {
+        if self.key() == 0 {
             return Err(Error::Finalized { call });
         }
         self.executor.check_failure()
@@ -468,7 +474,7 @@ impl Pe {
     /// Leaves the job. Every PE has called the barrier before; what is still waited for will not come.
     /// False if it has left before.
     pub fn leave(&self) -> bool {
-        let first = self.job.swap(0, Ordering::AcqRel) != 0;
+        let first = self.key.swap(0, Ordering::AcqRel) != 0;
         if first {
             self.board.leave();
             if let Some(net) = &self.net {
@@ -483,7 +489,7 @@ impl Pe {
     /// Nobody who could leave the job in good order has a handle to this PE any more. What its tasks, and the other PEs of this process, wait
     /// for will not come. Does nothing after [`leave`](Self::leave).
     pub fn abandon(&self) {
-        if self.job() == 0 {
+        if self.key() == 0 {
             return;
         }
         let how = "its world was dropped without finalize".into();

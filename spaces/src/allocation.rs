@@ -23,7 +23,7 @@ use crate::{
 
 /// Partitions number their blocks from here on, times their own numbers: no heap comes to so many.
 const IDS: u64 = 1 << 56;
-/// What tells [`Allocation::job`] in device memory from [`Pe::job`], which is even.
+/// What tells [`Allocation::key`] in device memory from [`Pe::key`], which is even.
 const ON_DEVICE: usize = 1;
 
 /// How many live blocks one agreement looks at.
@@ -68,8 +68,8 @@ struct State {
 /// A block of a symmetric heap. When the last handle to it drops, this PE gives it up.
 pub struct Allocation {
     segment: Segment,
-    /// What [`Pe::job`] was, which is 0 after the job is over, and one more if it is in device memory.
-    job: usize,
+    /// [`Pe::memory_key`], and one more if it is in device memory.
+    key: usize,
     pe: Arc<Pe>,
     /// None for scratch memory of the library.
     heap: Option<Arc<SymHeap>>,
@@ -167,13 +167,17 @@ impl SymHeap {
     /// it was may be free afterwards.
     ///
     /// # Errors
-    /// [`Error::HeapExhausted`], the same on every PE, with the block as it was.
+    /// [`Error::HeapExhausted`], the same on every PE, with the block as it was; [`Error::ForeignMemory`] if it is a block of
+    /// another heap.
     pub unsafe fn realloc(
         self: &Arc<Self>,
         call: &'static str,
         allocation: Arc<Allocation>,
         bytes: usize,
     ) -> Result<Arc<Allocation>, (Error, Arc<Allocation>)> {
+        if !allocation.is_from(self) {
+            return Err((Error::ForeignMemory { call }, allocation));
+        }
         let Some(offset) = allocation.block().map(|block| block.offset) else {
             return Err((
                 Error::bootstrap(call, "an empty allocation cannot be resized in place"),
@@ -253,7 +257,7 @@ impl SymHeap {
     fn allocation(self: &Arc<Self>, block: Block) -> Arc<Allocation> {
         Arc::new(Allocation {
             segment: self.domain.segment().clone(),
-            job: key(&self.pe, self.domain.segment()),
+            key: key(&self.pe, self.domain.segment()),
             pe: Arc::clone(&self.pe),
             offset: block.offset,
             len: block.bytes,
@@ -295,19 +299,24 @@ impl Allocation {
     /// them, must expect what is done through it.
     pub unsafe fn unowned(pe: Arc<Pe>, segment: Segment, offset: usize, len: usize) -> Arc<Self> {
         assert!(segment.address(0, offset, len).is_some(), "scratch memory lies inside its segment");
-        Arc::new(Self { job: key(&pe, &segment), segment, pe, heap: None, block: None, offset, len })
+        Arc::new(Self { key: key(&pe, &segment), segment, pe, heap: None, block: None, offset, len })
     }
 
-    /// An array without elements.
+    /// An array without elements, which is in the heap's memory all the same.
     pub fn empty(heap: &Arc<SymHeap>) -> Arc<Self> {
         let (segment, pe) = (heap.domain.segment().clone(), Arc::clone(&heap.pe));
         let heap = Some(Arc::clone(heap));
-        Arc::new(Self { segment, job: pe.job(), pe, heap, block: None, offset: 0, len: 0 })
+        Arc::new(Self { key: key(&pe, &segment), segment, pe, heap, block: None, offset: 0, len: 0 })
     }
 
     /// The heap that it is from, unless it is scratch memory of the library.
     pub fn heap(&self) -> Option<&Arc<SymHeap>> {
         self.heap.as_ref()
+    }
+
+    /// Whether it was allocated from `heap`: not from that of another PE, nor from another partition or space.
+    pub fn is_from(&self, heap: &Arc<SymHeap>) -> bool {
+        self.heap.as_ref().is_some_and(|it| Arc::ptr_eq(it, heap))
     }
 
     /// The symmetric memory it is in.
@@ -316,23 +325,23 @@ impl Allocation {
         &self.segment
     }
 
-    /// The job it belongs to, as [`Pe::job`] numbers them, if it is in host memory. For device memory it is no number of a
-    /// job, so that the comparison by which operations find out whether loads and stores will do covers this too.
+    /// The [`Pe::key`] of the PE whose handle it is, if it is in host memory. For device memory it is no PE's key, so that
+    /// the comparison by which operations find out whether loads and stores will do covers this too.
     #[inline(always)]
-    pub fn job(&self) -> usize {
-        self.job
+    pub fn key(&self) -> usize {
+        self.key
     }
 
-    /// The job it belongs to, in whichever memory it is.
+    /// Whether it is `pe`'s handle, in whichever memory it is. It is no PE's any more once that has left its job.
     #[inline]
-    pub fn job_anywhere(&self) -> usize {
-        self.job & !ON_DEVICE
+    pub fn is_of(&self, pe: &Pe) -> bool {
+        self.key & !ON_DEVICE == pe.key()
     }
 
     /// Whether it is in device memory.
     #[inline(always)]
     pub fn is_on_device(&self) -> bool {
-        self.job & ON_DEVICE != 0
+        self.key & ON_DEVICE != 0
     }
 
     /// The space that it is in.
@@ -387,8 +396,8 @@ impl fmt::Debug for SymHeap {
     }
 }
 
-/// What [`Allocation::job`] is.
+/// What [`Allocation::key`] is.
 fn key(pe: &Pe, segment: &Segment) -> usize {
     let on_device = if segment.id() == SegmentId::Gpu { ON_DEVICE } else { 0 };
-    pe.job() | on_device
+    pe.memory_key() | on_device
 }

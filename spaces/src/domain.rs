@@ -129,7 +129,8 @@ impl DeviceDomain {
 
     fn at(&self, pe: usize, offset: usize, len: usize) -> DevicePlace {
         debug_assert!(self.segment().address(pe, offset, len).is_some());
-        DevicePlace { block: pe, offset }
+        // SAFETY: callers name places of the segment, which is this device's.
+        unsafe { DevicePlace::new(pe, offset) }
     }
 }
 

@@ -667,8 +667,18 @@ impl<'a, T: Element> SymView<'a, T> {
     #[cold]
     fn its_device(&self) -> Option<(&'a AnyDevice, End)> {
         let pe = self.allocation.pe();
-        let here = End::Device(DevicePlace { block: pe.block(), offset: self.offset });
+        // SAFETY: a view is in bounds, and the device is that of the PE whose handle it is.
+        let here = End::Device(unsafe { DevicePlace::new(pe.block(), self.offset) });
         pe.device().map(|device| (device, here))
+    }
+
+    /// Where `user`'s device has it on the PE that is number `block` of this host. None if it is in host memory, or if it is not
+    /// `user`'s handle. The caller checks that there is such a PE, and that it has a device.
+    #[doc(hidden)]
+    pub fn device_place(&self, user: &Pe, block: usize) -> Option<DevicePlace> {
+        let there = self.is_on_device() && self.allocation.is_of(user);
+        // SAFETY: a view is in bounds on every PE that has a device; what `user` uses is the device of its own job.
+        there.then(|| unsafe { DevicePlace::new(block, self.offset) })
     }
 
     fn assert_on_host(&self) {

@@ -48,12 +48,12 @@ impl<'a> Operands<'a> {
         signature.on_device(self.dest.offset() >= self.core.group.image_from)
     }
 
-    /// An error if the team is no more, or memory is another job's.
+    /// An error if the team is no more, or memory is not this PE's in host memory.
     #[inline(always)]
     pub(crate) fn ours(&self) -> Result<()> {
         self.core.check_turn(self.call)?;
-        let job = self.core.group.pe().job();
-        if self.memory.iter().all(|memory| memory.job() == job) {
+        let key = self.core.group.pe().key();
+        if self.memory.iter().all(|memory| memory.key() == key) {
             Ok(())
         } else {
             Err(Error::ForeignMemory { call: self.call })

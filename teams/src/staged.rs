@@ -101,7 +101,12 @@ impl Team {
         if !dest.is_on_device() && !source.is_on_device() {
             return self.core().refuse(call, refused);
         }
-        let device = match self.check_device(call, dest, source) {
+        let [dest, source] = match self.in_one_space(call, [dest, source]) {
+            Ok(both) if !both[0].is_on_device() => return inner(both[0], both[1]),
+            Ok(both) => both,
+            Err(error) => return self.core().refuse(call, error),
+        };
+        let device = match self.check_device(call) {
             Ok(device) => device,
             Err(error) => return self.core().refuse(call, error),
         };
@@ -172,7 +177,8 @@ impl Team {
         if spans[0] != spans[1] && spans[0].overlaps(spans[1]) {
             return None;
         }
-        let device = self.check_device(call, dest, source).ok()?;
+        let [dest, source] = self.in_one_space(call, [dest, source]).ok()?;
+        let device = self.check_device(call).ok()?;
         let (fold, number) = numbers(kernel)?;
         let blocks: Option<Vec<usize>> = group.team().iter().map(|member| pe.near_block(member)).collect();
         let blocks = blocks.filter(|blocks| device.combines(fold, number, blocks))?;
@@ -187,11 +193,11 @@ impl Team {
         let spans = words.map(Span::of);
         let signature = Signature::of_kernel(Call::Reduce, kernel, len).on_device(true);
         let (start, end) = part(len, group.n(), group.me());
-        let places = |view: SymView<'_, T>| -> Vec<DevicePlace> {
-            let offset = view.extent().offset + start * size_of::<T>();
-            blocks.iter().map(|&block| DevicePlace { block, offset }).collect()
+        let places = |view: SymView<'_, T>| -> Option<Vec<DevicePlace>> {
+            let place = |&block| Some(view.device_place(pe, block)?.behind(start * size_of::<T>()));
+            blocks.iter().map(place).collect()
         };
-        let (from, to) = (places(source), places(dest));
+        let (from, to) = (places(source)?, places(dest)?);
         let (device, by, members) = (Arc::clone(device), pe.block(), Arc::clone(group));
         let kept = (source.to_owned(), dest.to_owned());
         let ticket = self.copy(call, async move {
@@ -221,28 +227,40 @@ impl Team {
         Some(Collective::staged(core, vec![ticket]))
     }
 
-    /// The device, if source and destination are in its memory and all PEs of the team have one.
-    fn check_device<T: Element>(
+    /// Destination and source, if both are this PE's and in one space. What has no elements is as good as in the other's.
+    fn in_one_space<'a, T: Element>(
         &self,
         call: &'static str,
-        dest: SymView<'_, T>,
-        source: SymView<'_, T>,
-    ) -> Result<&AnyDevice> {
+        [dest, source]: [SymView<'a, T>; 2],
+    ) -> Result<[SymView<'a, T>; 2]> {
         let core = self.core();
         core.check_turn(call)?;
         let pe = core.group.pe();
-        if [dest, source].iter().any(|view| view.allocation().job_anywhere() != pe.job()) {
+        if [dest, source].iter().any(|view| !view.allocation().is_of(pe)) {
             return Err(Error::ForeignMemory { call });
         }
-        if dest.space() != source.space() {
-            return Err(Error::SpaceMismatch {
-                call,
-                what_a: "the destination",
-                space_a: dest.space(),
-                what_b: "the source",
-                space_b: source.space(),
-            });
+        if dest.space() == source.space() {
+            return Ok([dest, source]);
         }
+        if source.is_empty() {
+            return Ok([dest, dest.slice(..0)]);
+        }
+        if dest.is_empty() {
+            return Ok([source.slice(..0), source]);
+        }
+        Err(Error::SpaceMismatch {
+            call,
+            what_a: "the destination",
+            space_a: dest.space(),
+            what_b: "the source",
+            space_b: source.space(),
+        })
+    }
+
+    /// The device, if all PEs of the team have one.
+    fn check_device(&self, call: &'static str) -> Result<&AnyDevice> {
+        let core = self.core();
+        let pe = core.group.pe();
         let outsider = || core.group.team().iter().find(|&member| !pe.has_device(member));
         match (core.image.outsider.get_or_init(outsider), pe.device()) {
             (None, Some(device)) => Ok(device),
@@ -292,8 +310,9 @@ impl<T: Element> Copy<T> {
             let kept = (self.memory.clone(), self.image.clone());
             {
                 let (memory, image) = (self.memory.view(), self.image.view());
-                let offset = memory.extent().offset + i * stride * size;
-                let there = End::Device(DevicePlace { block: memory.pe().block(), offset });
+                let place = memory.device_place(memory.pe(), memory.pe().block());
+                let place = place.ok_or(Error::Finalized { call: "copy" })?;
+                let there = End::Device(place.behind(i * stride * size));
                 let here = End::Host(image.own().wrapping_add(i * stride * size));
                 let (from, to) = match direction {
                     Direction::In => (there, here),

@@ -6,7 +6,6 @@ use std::{
 };
 
 use oxshmem::{ClusterOptions, LocalCluster, Result, prelude::*, settings::Settings};
-use oxshmem_runtime::device::DevicePlace;
 
 use super::common::with_device;
 
@@ -148,8 +147,8 @@ async fn measure(world: &World, emulated: bool, quick: bool) -> Result<()> {
 
 /// The address of this host's PE's instance for the driver.
 fn address<T: Element>(world: &World, memory: &SymSlice<T>, pe: usize) -> u64 {
-    let place = DevicePlace { block: pe, offset: memory.view().extent().offset };
-    world.pe().device().and_then(|device| device.address(place)).unwrap_or(0)
+    let place = memory.view().device_place(world.pe(), pe);
+    place.zip(world.pe().device()).and_then(|(place, device)| device.address(place)).unwrap_or(0)
 }
 
 /// Long copies, several of them under way.

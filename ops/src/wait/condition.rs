@@ -69,7 +69,7 @@ impl<'a, T: Waitable> Condition<'a, T> {
             seen = Seen { first, values: vec![T::zeroed(); last - first + 1] };
             let (size, bytes) = (size_of::<T>(), bytemuck::cast_slice_mut(&mut seen.values));
             // SAFETY: the words are in bounds, and as long as the bytes.
-            unsafe { device.read_now(place.block, &[(place.offset + first * size, bytes.len())], bytes) };
+            unsafe { device.read_now(place.block(), &[(place.offset() + first * size, bytes.len())], bytes) };
         }
         seen
     }

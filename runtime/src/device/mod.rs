@@ -36,13 +36,41 @@ use crate::{
     transport::Atomic,
 };
 
-/// A place in device memory of this host. Whoever makes one has checked that it is in bounds.
+/// A place in device memory of this host, in bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DevicePlace {
+    block: usize,
+    offset: usize,
+}
+
+impl DevicePlace {
+    /// The place `offset` bytes behind the start of the device memory of the PE that is number `block` of its host. Operations
+    /// have it from symmetric memory, which checks it: `SymView::device_place`.
+    ///
+    /// # Safety
+    /// There must be such a place in the job whose device is given it.
+    #[inline]
+    pub const unsafe fn new(block: usize, offset: usize) -> Self {
+        Self { block, offset }
+    }
+
     /// The PE's number among those of its host.
-    pub block: usize,
+    #[inline]
+    pub const fn block(self) -> usize {
+        self.block
+    }
+
     /// Bytes from the start of its device memory.
-    pub offset: usize,
+    #[inline]
+    pub const fn offset(self) -> usize {
+        self.offset
+    }
+
+    /// The place so many bytes behind it, which is not in bounds by that: devices say in their contracts what must be.
+    #[inline]
+    pub const fn behind(self, bytes: usize) -> Self {
+        Self { offset: self.offset.wrapping_add(bytes), ..self }
+    }
 }
 
 /// One end of a copy.
@@ -59,7 +87,7 @@ impl End {
     pub fn behind(self, bytes: usize) -> Self {
         match self {
             Self::Host(address) => Self::Host(address.wrapping_add(bytes)),
-            Self::Device(place) => Self::Device(DevicePlace { offset: place.offset + bytes, ..place }),
+            Self::Device(place) => Self::Device(place.behind(bytes)),
         }
     }
 }

@@ -188,7 +188,8 @@ impl Core {
     fn run_later(self: &Arc<Self>, run: Run) -> bool {
         let core = Arc::downgrade(self);
         let nothing = std::ptr::dangling_mut::<u64>().cast();
-        let here = DevicePlace { block: self.owner.block, offset: 0 };
+        // SAFETY: where this PE's own memory of the device begins.
+        let here = unsafe { DevicePlace::new(self.owner.block, 0) };
         let done = self.serving(move |over: Result<()>| {
             let Some(core) = core.upgrade() else { return };
             let from = run.from;
@@ -251,7 +252,8 @@ impl Core {
         let room = self.owner.device.segment().len();
         let inside = offset.checked_add(len).is_some_and(|end| end <= room);
         match inside && offset.is_multiple_of(align) {
-            true => Ok(DevicePlace { block: self.owner.block, offset }),
+            // SAFETY: just checked, of this PE's own memory.
+            true => Ok(unsafe { DevicePlace::new(self.owner.block, offset) }),
             false => Err(malformed()),
         }
     }
