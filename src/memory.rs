@@ -146,6 +146,9 @@ impl MemoryCall {
 const CALLS: [&str; 7] =
     ["alloc", "alloc_zeroed", "alloc_aligned", "alloc_with_hints", "realloc", "free", "reclaim"];
 
+/// The flag of a call that a PE has refused for its own arguments.
+pub(crate) const REFUSED: u64 = 8;
+
 /// Where in the last word of a call the flags are, and the partition.
 const FLAGS: u32 = 32;
 const PARTITION: u32 = 48;
@@ -155,6 +158,9 @@ fn mismatch([(pe_a, a), (pe_b, b)]: [(usize, Call); 2]) -> Error {
     let whole = [a, b].iter().all(|call| call[3] >> PARTITION <= 1);
     let describe = |[kind, bytes, align, hints]: Call| {
         let name = CALLS.get(kind as usize).copied().unwrap_or("another call");
+        if hints >> FLAGS & REFUSED != 0 {
+            return format!("{name}, which it has refused");
+        }
         let of = match hints >> PARTITION {
             0 => " in the GPU space".to_owned(),
             1 if whole => String::new(),

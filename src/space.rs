@@ -12,7 +12,7 @@ use futures::{
 use oxshmem_runtime::{
     Error, Pe, Result,
     device::Capabilities,
-    settings::{PeRanges, SpaceKind},
+    settings::{CheckAlloc, PeRanges, SpaceKind},
 };
 use oxshmem_spaces::{
     Element, HeapUse, Hints, SymSlice,
@@ -21,7 +21,10 @@ use oxshmem_spaces::{
 };
 use oxshmem_teams::{Group, Outcome, Team, sync::sync_in};
 
-use crate::{Rejected, memory::MemoryCall};
+use crate::{
+    Rejected,
+    memory::{MemoryCall, REFUSED},
+};
 
 /// The spaces that a PE has.
 pub(crate) struct Spaces {
@@ -70,11 +73,12 @@ impl Spaces {
         self.cpu.as_ref().map_or(&[], |space| &space.0)
     }
 
-    /// The arena that `slice` is from. None for scratch memory of the library.
-    pub(crate) fn of<T: Element>(&self, slice: &SymSlice<T>) -> Option<&Arc<Arena>> {
-        let heap = slice.allocation().heap()?;
-        let arenas = self.get(heap.space()).map_or(&[][..], |space| &space.0);
-        arenas.iter().find(|arena| arena.heap.id() == heap.id())
+    /// The arena that `slice` is from, to be resized or freed by `call`.
+    ///
+    /// # Errors
+    /// [`Error::ForeignMemory`] if it is not this PE's, which the other PEs learn from their call; [`Error::Finalized`].
+    pub(crate) fn of<T: Element>(&self, call: &'static str, slice: &SymSlice<T>) -> Result<&Arc<Arena>> {
+        self.get(slice.space()).unwrap_or(&self.default).arena_of(call, slice)
     }
 }
 
@@ -120,6 +124,31 @@ impl Space {
 
     fn any(&self) -> &Arc<Arena> {
         &self.0[0]
+    }
+
+    /// The arena that `slice` is from, likewise.
+    ///
+    /// # Errors
+    /// Also [`Error::SpaceMismatch`] if it is in another space.
+    fn arena_of<T: Element>(&self, call: &'static str, slice: &SymSlice<T>) -> Result<&Arc<Arena>> {
+        let (pe, allocation) = (self.any().pe(), slice.allocation());
+        pe.check(call)?;
+        if let Some(arena) = self.0.iter().find(|arena| allocation.is_from(&arena.heap)) {
+            return Ok(arena);
+        }
+        if allocation.block().is_some() {
+            self.any().tell_refusal(call);
+        }
+        if !allocation.is_of(pe) || slice.space() == self.kind() {
+            return Err(Error::ForeignMemory { call });
+        }
+        Err(Error::SpaceMismatch {
+            call,
+            what_a: "the memory",
+            space_a: slice.space(),
+            what_b: "what it is freed by",
+            space_b: self.kind(),
+        })
     }
 
     /// Where is allocated what names no partition.
@@ -307,7 +336,7 @@ impl Space {
     /// [`World::free`](crate::World::free) of memory of this space (`shmem_space_free`). Collective over its team.
     ///
     /// # Errors
-    /// [`Error::SpaceMismatch`] if it is of another; those of `World::free`.
+    /// [`Error::SpaceMismatch`] if it is of another, with the slice given back; those of `World::free`.
     ///
     /// ```
     /// # use oxshmem::{ClusterOptions, prelude::*};
@@ -325,25 +354,13 @@ impl Space {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub fn free<T: Element>(&self, slice: SymSlice<T>) -> impl Future<Output = Result<()>> + Send + use<T> {
-        let wrong = slice.space() != self.kind() && !slice.is_empty();
-        let refused = wrong.then_some(Error::SpaceMismatch {
-            call: "free",
-            what_a: "the memory",
-            space_a: slice.space(),
-            what_b: "what it is freed by",
-            space_b: self.kind(),
-        });
-        let arena = self
-            .0
-            .iter()
-            .find(|arena| slice.allocation().heap().is_some_and(|it| it.id() == arena.heap.id()));
-        let freed = if refused.is_none() { Some(arena.unwrap_or(self.any()).free(slice)) } else { None };
-        async move {
-            match (refused, freed) {
-                (None, Some(freed)) => freed.await,
-                (refused, _) => refused.map_or(Ok(()), Err),
-            }
+    pub fn free<T: Element>(
+        &self,
+        slice: SymSlice<T>,
+    ) -> impl Future<Output = Result<(), Rejected<SymSlice<T>>>> + Send + use<T> {
+        match self.arena_of("free", &slice) {
+            Ok(arena) => Either::Left(arena.free(slice)),
+            Err(error) => Either::Right(ready(Err(Rejected { error, buffer: slice }))),
         }
     }
 
@@ -536,10 +553,7 @@ impl Arena {
             match resized.await {
                 Ok(Ok(allocation)) => Ok(SymSlice::new(allocation, len)),
                 Ok(Err((error, buffer))) => Err(Rejected { error, buffer }),
-                Err(error) => {
-                    let buffer = SymSlice::new(Allocation::empty(&nothing.heap), 0);
-                    Err(Rejected { error, buffer })
-                }
+                Err(error) => Err(nothing.given_up(error)),
             }
         };
         ended.boxed()
@@ -548,16 +562,36 @@ impl Arena {
     pub(crate) fn free<T: Element>(
         self: &Arc<Self>,
         slice: SymSlice<T>,
-    ) -> impl Future<Output = Result<()>> + Send + use<T> {
-        let block = self.pe().check("free").map(|()| slice.allocation().block().copied());
+    ) -> impl Future<Output = Result<(), Rejected<SymSlice<T>>>> + Send + use<T> {
+        let block = slice.allocation().block().copied();
         drop(slice);
-        let begun = block.map(|block| block.map(|block| self.begin_free(block)));
+        let freed = block.map(|block| (self.begin_free(block), Arc::clone(self)));
         async move {
-            match begun? {
-                Some(freed) => freed.await,
+            match freed {
+                Some((freed, arena)) => freed.await.map_err(|error| arena.given_up(error)),
                 None => Ok(()),
             }
         }
+    }
+
+    /// The end of a call that failed when its slice was given up already.
+    fn given_up<T: Element>(&self, error: Error) -> Rejected<SymSlice<T>> {
+        Rejected { error, buffer: SymSlice::new(Allocation::empty(&self.heap), 0) }
+    }
+
+    /// Has the other PEs learn that this one has refused a call for which they may wait.
+    #[cold]
+    fn tell_refusal(self: &Arc<Self>, name: &'static str) {
+        // Whoever wants no comparison of the calls is not told of one that fails.
+        if self.pe().settings().check_alloc != CheckAlloc::Error {
+            return;
+        }
+        let (call, shared) = (self.call(name, 0, 0, Hints::NONE, REFUSED), Arc::clone(self));
+        let told = self
+            .team
+            .run(name, move |group| async move { call.agree(&group, &shared, true).await.map(drop) });
+        // It goes on by itself.
+        drop(told);
     }
 
     fn begin_free(self: &Arc<Self>, block: Block) -> Outcome<()> {

@@ -28,7 +28,7 @@ use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice};
 use oxshmem_teams::{Collective, Outcome, Team, sync::sync_in};
 
 use crate::{
-    partition,
+    Rejected, partition,
     space::{Space, Spaces, unavailable},
 };
 
@@ -519,7 +519,9 @@ impl World {
     /// under way.
     ///
     /// # Errors
-    /// Those of [`alloc`](Self::alloc), with the slice given back in [`Rejected`](crate::Rejected).
+    /// Those of [`alloc`](Self::alloc), with the slice given back in [`Rejected`](crate::Rejected);
+    /// [`Error::ForeignMemory`] if the slice belongs to another job, or is another PE's handle, likewise. Other PEs that call it with
+    /// a slice of their own have [`Error::CollectiveMismatch`] then. Where the collective itself fails, what comes back has no elements.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -537,13 +539,10 @@ impl World {
         &self,
         slice: SymSlice<T>,
         len: usize,
-    ) -> impl Future<Output = Result<SymSlice<T>, crate::Rejected<SymSlice<T>>>> + Send + use<T> {
-        match self.0.spaces.of(&slice) {
-            Some(arena) => Either::Left(arena.realloc(slice, len)),
-            None => {
-                let error = Error::bootstrap("realloc", "scratch memory of the library cannot be resized");
-                Either::Right(ready(Err(crate::Rejected { error, buffer: slice })))
-            }
+    ) -> impl Future<Output = Result<SymSlice<T>, Rejected<SymSlice<T>>>> + Send + use<T> {
+        match self.0.spaces.of("realloc", &slice) {
+            Ok(arena) => Either::Left(arena.realloc(slice, len)),
+            Err(error) => Either::Right(ready(Err(Rejected { error, buffer: slice }))),
         }
     }
 
@@ -553,8 +552,9 @@ impl World {
     /// sync before it is freed, so operations that they completed before are not disturbed.
     ///
     /// # Errors
-    /// [`Error::CollectiveMismatch`] if PEs free different slices; [`Error::PeLost`], [`Error::GlobalExit`]
-    /// and [`Error::Finalized`].
+    /// [`Error::ForeignMemory`] if the slice belongs to another job, or is another PE's handle, and [`Error::Finalized`], with the
+    /// slice given back in [`Rejected`](crate::Rejected); [`Error::CollectiveMismatch`] if PEs free different slices, or one of them
+    /// has refused its own, [`Error::PeLost`] and [`Error::GlobalExit`], with an empty one, as the slice was given up.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -567,14 +567,13 @@ impl World {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub fn free<T: Element>(&self, slice: SymSlice<T>) -> impl Future<Output = Result<()>> + Send + use<T> {
-        let checked = self.0.pe.check("free");
-        let freed = self.0.spaces.of(&slice).cloned().map(|arena| arena.free(slice));
-        async move {
-            match (checked, freed) {
-                (Ok(()), Some(freed)) => freed.await,
-                (checked, _) => checked,
-            }
+    pub fn free<T: Element>(
+        &self,
+        slice: SymSlice<T>,
+    ) -> impl Future<Output = Result<(), Rejected<SymSlice<T>>>> + Send + use<T> {
+        match self.0.spaces.of("free", &slice) {
+            Ok(arena) => Either::Left(arena.free(slice)),
+            Err(error) => Either::Right(ready(Err(Rejected { error, buffer: slice }))),
         }
     }
 

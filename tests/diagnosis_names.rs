@@ -79,7 +79,7 @@ async fn call(world: &World, operands: &mut Operands, name: &str) -> Result<()> 
         "alloc_aligned" => world.alloc_aligned::<u64>(1, 256).await.map(drop),
         "alloc_with_hints" => world.alloc_with_hints::<u64>(1, Hints::SIGNAL_REMOTE).await.map(drop),
         "realloc" => world.realloc(spare(), 100).await.map(drop).map_err(Error::from),
-        "free" => world.free(spare()).await,
+        "free" => world.free(spare()).await.map_err(Error::from),
         "reclaim" => world.reclaim().await,
         "split_strided" => team.split_strided(0, 1, 2).await.map(|team| teams.extend(team)),
         "split_2d" => team.split_2d(1).await.map(|(row, column)| teams.extend([row, column])),

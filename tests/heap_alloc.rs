@@ -405,7 +405,8 @@ fn pes_that_allocate_differently_get_an_error_that_names_both() {
             ));
             let (a, b) = (world.alloc::<u8>(64).await?, world.alloc::<u8>(64).await?);
             let (first, second) = if odd { (b, a) } else { (a, b) };
-            assert!(matches!(world.free(first).await, Err(Error::CollectiveMismatch { .. })));
+            let error = world.free(first).await.map_err(Error::from);
+            assert!(matches!(error, Err(Error::CollectiveMismatch { .. })), "{error:?}");
             // The heap goes on as if nothing had been asked.
             drop(second);
             world.reclaim().await?;

@@ -187,7 +187,7 @@ fn without_a_first_partition_what_names_none_is_refused() {
         assert_eq!(world.heap_use().size, 0);
         let slice = world.partition(4)?.alloc::<u8>(8).await?;
         world.barrier_all().await?;
-        world.free(slice).await
+        world.free(slice).await.map_err(Error::from)
     });
 }
 

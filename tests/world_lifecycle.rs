@@ -96,7 +96,7 @@ fn whatever_is_called_after_finalize_says_so() {
             check("wait_until", slice.at(0).wait_until(Cmp::Eq, 1).await.map(drop));
             check("a wait from before", early.await.map(drop));
             check("wait_until_any", slice.wait_until_any(Cmp::Eq, 1).await.map(drop));
-            check("free", world.free(slice.clone()).await);
+            check("free", world.free(slice.clone()).await.map_err(Error::from));
             check("realloc", world.realloc(slice, 9).await.map(drop).map_err(Error::from));
             assert_eq!(wrong, Vec::<String>::new());
             Ok(())

@@ -254,7 +254,10 @@ fn give_back(call: Call, named: Option<SpaceKind>, pointer: *mut c_void) {
     }
     let Owned { block, .. } = take(call, pointer, named);
     complete(call);
-    call.collective(|| call.global.world.free(block));
+    call.collective(|| {
+        let freed = call.global.world.free(block);
+        async move { freed.await.map_err(Error::from) }
+    });
 }
 
 fn realloc(call: Call, pointer: *mut c_void, size: usize) -> *mut c_void {
