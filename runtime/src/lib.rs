@@ -63,6 +63,8 @@ mod parts_protocol;
 #[cfg(not(loom))]
 pub mod pe;
 #[cfg(not(loom))]
+mod random;
+#[cfg(not(loom))]
 mod readable;
 mod report;
 #[cfg(all(test, loom))]

@@ -185,7 +185,8 @@ impl Pe {
         let globals_at = (settings.statics > 0).then_some(places.statics);
         let board = Board::new(Arc::clone(&fabric.control), block, me, globals_at, watchdog.clone());
         let memory = symmetric(&fabric, places);
-        let net = net::connect(&bootstrap, &fabric, &executor, memory, device.as_ref()).await?;
+        let interfaces = settings.net_interfaces.as_deref();
+        let net = net::connect(&bootstrap, &fabric, &executor, memory, device.as_ref(), interfaces).await?;
         if let Some(net) = &net {
             executor.attach_net(net);
         }

@@ -156,6 +156,10 @@ impl Bootstrap for Launched {
         self.answer(CALL, ticket).await.map(|_| None)
     }
 
+    fn is_one_machine(&self) -> bool {
+        true
+    }
+
     fn in_process(&self) -> bool {
         false
     }

@@ -113,6 +113,10 @@ impl Bootstrap for Local {
         round.wait(&self.group).await
     }
 
+    fn is_one_machine(&self) -> bool {
+        true
+    }
+
     fn in_process(&self) -> bool {
         true
     }

@@ -127,6 +127,11 @@ pub trait Bootstrap: Sealed + Send + Sync + 'static {
     /// Whether the PEs of this host live in one process.
     fn in_process(&self) -> bool;
 
+    /// Whether all hosts of the job are this machine, which simulates them.
+    fn is_one_machine(&self) -> bool {
+        false
+    }
+
     /// What all PEs of the job have in common, if they live in one process, on whichever hosts they are said to be.
     fn common(&self) -> Option<&Common> {
         None

@@ -38,6 +38,10 @@ impl Bootstrap for Single {
         Ok(Arc::new([mine]))
     }
 
+    fn is_one_machine(&self) -> bool {
+        true
+    }
+
     fn in_process(&self) -> bool {
         true
     }

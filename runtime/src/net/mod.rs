@@ -213,7 +213,8 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     }
 }
 
-/// The way of this PE, which may have a device, to those of other hosts, if there are any. Nothing may be started on it before
+/// The way of this PE, which may have a device, to those of other hosts, if there are any, over the network interfaces of these names
+/// if that is said. Nothing may be started on it before
 /// all PEs have called this and met in a barrier.
 pub(crate) async fn connect(
     bootstrap: &Arc<dyn Bootstrap>,
@@ -221,6 +222,7 @@ pub(crate) async fn connect(
     executor: &Arc<Executor>,
     memory: Segment,
     device: Option<&AnyDevice>,
+    interfaces: Option<&str>,
 ) -> Result<Option<Arc<dyn Net>>> {
     let placement = bootstrap.placement();
     let elsewhere = placement.n_pes - placement.local.len();
@@ -231,7 +233,10 @@ pub(crate) async fn connect(
     let segments = [memory.clone(), fabric.control.scratch()];
     let net: Arc<dyn Net> = match Wires::of(&**bootstrap) {
         Some(wires) => Arc::new(Model::join(wires, pe, block, fabric, executor)?),
-        None => Arc::new(ucx::connect(bootstrap, executor, memory, fabric.control.scratch()).await?),
+        None => {
+            let scratch = fabric.control.scratch();
+            Arc::new(ucx::connect(bootstrap, executor, memory, scratch, interfaces).await?)
+        }
     };
     Ok(Some(match device {
         Some(device) => staged::over(net, staged::Owner::new(device, block, segments, executor)),

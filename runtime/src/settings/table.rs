@@ -384,6 +384,18 @@ pub static TABLE: &[Setting] = &[
         show: |from| from.fake_hosts.to_string(),
     },
     Setting {
+        name: "SHMEM_NET_INTERFACES",
+        deprecated: &[],
+        default: "auto",
+        values: "auto, or names such as eth0 or mlx5_0:1, separated by commas",
+        unit: "",
+        effect: "The network interfaces over which PEs reach those of other hosts, and on which they listen: goes before UCX_NET_DEVICES. auto leaves \
+                 the choice to UCX, and takes the loopback interface alone where one machine simulates the hosts.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| word_or("auto", text, interfaces).map(|value| to.net_interfaces = value)),
+        show: |from| from.net_interfaces.clone().unwrap_or_else(|| "auto".to_owned()),
+    },
+    Setting {
         name: "SHMEM_SYNC_ALGORITHM",
         deprecated: &[],
         default: "auto",
@@ -477,6 +489,16 @@ fn word_or<T>(word: &str, text: &str, read: fn(&str) -> Result<T, String>) -> Re
         return Ok(None);
     }
     read(text).map(Some).map_err(|why| format!("{why}, or {word}"))
+}
+
+/// Names of network interfaces.
+fn interfaces(text: &str) -> Result<String, String> {
+    let names: Vec<_> = text.split(',').map(str::trim_ascii).collect();
+    let is_name = |name: &&str| !name.is_empty() && !name.contains(char::is_whitespace);
+    match names.iter().all(is_name) {
+        true => Ok(names.join(",")),
+        false => Err("expected names of network interfaces, separated by commas".to_owned()),
+    }
 }
 
 /// An integer from 0 to `largest`.

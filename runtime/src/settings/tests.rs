@@ -80,6 +80,7 @@ fn each_variable_sets_its_field() {
         ("SHMEM_FENCE", "membarrier"),
         ("SHMEM_OFFLOAD_THRESHOLD", "64k"),
         ("SHMEM_FAKE_HOSTS", "2:cyclic"),
+        ("SHMEM_NET_INTERFACES", " eth0, mlx5_0:1 "),
         ("SHMEM_SYNC_ALGORITHM", "tree"),
     ]);
     assert_eq!(settings.symmetric_size, 3_250_586);
@@ -92,6 +93,7 @@ fn each_variable_sets_its_field() {
     assert_eq!(settings.fence, Fence::Membarrier);
     assert_eq!(settings.offload_threshold, Some(64 << 10));
     assert_eq!(settings.fake_hosts, Deal::even(2).cyclic());
+    assert_eq!(settings.net_interfaces.as_deref(), Some("eth0,mlx5_0:1"));
     assert_eq!(settings.sync_algorithm, SyncAlgorithm::Tree);
 }
 
@@ -146,6 +148,7 @@ fn a_value_that_cannot_be_used_is_an_error_that_says_what_could() {
         ("SHMEM_OFFLOAD_THRESHOLD", "never", "or off"),
         ("SHMEM_FAKE_HOSTS", "two", "no number of hosts"),
         ("SHMEM_FAKE_HOSTS", "0", "at least one host"),
+        ("SHMEM_NET_INTERFACES", "eth0,,eth1", "names of network interfaces"),
         ("SHMEM_SYNC_ALGORITHM", "ring", "dissemination"),
     ] {
         let (found, held, reason) = bad(&[(name, value)]);

@@ -78,6 +78,8 @@ pub struct Settings {
     pub offload_threshold: Option<usize>,
     /// How PEs are dealt to simulated hosts, by who deals them: `SHMEM_FAKE_HOSTS`.
     pub fake_hosts: Deal,
+    /// Network interfaces that lead to other hosts, if that is not left to the net: `SHMEM_NET_INTERFACES`.
+    pub net_interfaces: Option<String>,
     /// How PEs of a team wait for each other: `SHMEM_SYNC_ALGORITHM`.
     pub sync_algorithm: SyncAlgorithm,
     /// `SHMEM_REDUCE_ALGORITHM`.
@@ -129,6 +131,7 @@ impl Default for Settings {
             fence: Fence::default(),
             offload_threshold: None,
             fake_hosts: Deal::default(),
+            net_interfaces: None,
             sync_algorithm: SyncAlgorithm::default(),
             reduce_algorithm: ReduceAlgorithm::default(),
             broadcast_algorithm: BroadcastAlgorithm::default(),

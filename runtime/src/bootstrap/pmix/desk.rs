@@ -7,8 +7,7 @@
 //! the same user.
 
 use std::{
-    fs::File,
-    io::{self, Read},
+    io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     thread,
     time::Duration,
@@ -26,6 +25,7 @@ use rustix::{
 };
 
 use super::super::wire::{Inbox, Kind, Message, Outbox};
+use crate::random;
 
 /// Where a leader is to be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +38,7 @@ pub(super) struct Address {
 
 impl Address {
     fn random() -> io::Result<Self> {
-        let mut bytes = [0; size_of::<Self>()];
-        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        let bytes: [u8; size_of::<Self>()] = random::bytes()?;
         Self::from_bytes(&bytes).ok_or(io::ErrorKind::InvalidData.into())
     }
 
@@ -179,6 +178,8 @@ fn wait(socket: BorrowedFd<'_>, what: PollFlags) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     fn offer(descriptors: usize) -> Message {

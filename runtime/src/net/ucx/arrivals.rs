@@ -4,7 +4,8 @@
 //! about that ends there: a kind of message is a type that gets a [`Worker`] and slices. None of them tells anybody of anything yet, but
 //! leaves [news](super::worker::News) or something that is to be sent.
 //!
-//! A message that is not of the form its kind has is not from a PE of this build, and is ignored.
+//! A message that does not end as those of this job do is [a stranger's](super::strangers), which is dropped and counted. One of this
+//! job that is not of the form its kind has is not from a PE of this build, and is ignored.
 
 use std::{
     ffi::{c_uint, c_void},
@@ -47,10 +48,13 @@ pub(super) const GO: c_uint = 17;
 pub(super) const TAKEN: c_uint = 18;
 pub(super) const TELL: c_uint = 19;
 
+/// Names below this one mean something to UCX in this process, whatever sends them.
+const NAMES: c_uint = 32;
+
 /// Bytes of a word.
 pub(super) const WORD: usize = size_of::<u64>();
-/// Words a header has at most.
-pub(super) const HEADER: usize = 6;
+/// Words a header has at most, with the one that says whose it is.
+pub(super) const HEADER: usize = 7;
 
 /// What a message of a header and data does.
 pub(super) trait Arrival {
@@ -80,6 +84,15 @@ impl<const N: usize, M: Note<N>> Arrival for Noted<N, M> {
     }
 }
 
+/// A message of a name that none of ours has.
+struct Unknown;
+
+impl Arrival for Unknown {
+    fn came(worker: &Worker, _header: &[u64], _data: &[u8]) {
+        worker.drop_strange();
+    }
+}
+
 impl Worker {
     /// From now on active messages are understood.
     pub(super) fn accept_messages(&self) -> Result<()> {
@@ -104,7 +117,11 @@ impl Worker {
             (TAKEN, Some(arrived::<Noted<2, Taken>>)),
             (TELL, Some(arrived::<Noted<2, Tell>>)),
         ];
-        for (id, cb) in handlers {
+        // UCX keeps one handler for each name up to the highest, and, in 1.13 and later versions, clears only that one when it makes
+        // room for more: a message of a name between them would be a jump to nowhere. So the highest comes first, and all have one.
+        for id in (0..NAMES).rev() {
+            let known = handlers.iter().find(|(known, _)| *known == id);
+            let cb = known.map_or(Some(arrived::<Unknown> as _), |(_, cb)| *cb);
             let params = ucp_am_handler_param_t {
                 field_mask: (UCP_AM_HANDLER_PARAM_FIELD_ID
                     | UCP_AM_HANDLER_PARAM_FIELD_FLAGS
@@ -135,25 +152,29 @@ unsafe extern "C" fn arrived<M: Arrival>(
     len: usize,
     param: *const ucp_am_recv_param_t,
 ) -> ucs_status_t {
-    let mut words = [0u64; HEADER];
-    if !header_len.is_multiple_of(WORD) || header_len > size_of_val(&words) {
-        return UCS_OK;
-    }
-    // SAFETY: UCX passes what `accept_messages` gave it, and lends the header and `param` for the time of the call; the words have room
-    // for the header, which may lie anywhere, and any bytes are words.
+    // SAFETY: UCX passes what `accept_messages` gave it, and lends `param` for the time of the call.
     let (worker, is_offer) = unsafe {
-        ptr::copy_nonoverlapping(header.cast::<u8>(), words.as_mut_ptr().cast(), header_len);
         (&*worker.cast::<Worker>(), (*param).recv_attr & u64::from(UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
     };
+    let mut words = [0u64; HEADER];
+    if !header_len.is_multiple_of(WORD) || header_len > size_of_val(&words) {
+        worker.drop_strange();
+        return UCS_OK;
+    }
+    // SAFETY: UCX lends the header for the time of the call; the words have room for it. It may lie anywhere, and any bytes are words.
+    unsafe { ptr::copy_nonoverlapping(header.cast::<u8>(), words.as_mut_ptr().cast(), header_len) };
     let header = &words[..header_len / WORD];
     if is_offer {
+        let Some((header, _)) = worker.admit(header, &[]) else { return UCS_OK };
         // SAFETY: UCX offers as many bytes by this name.
         let offer = unsafe { Offer::new(data, len) };
         return if M::offered(worker, header, offer) { UCS_INPROGRESS } else { UCS_OK };
     }
     // SAFETY: UCX lends as many bytes for the time of the call, and nobody writes to them; of no bytes it may give no address.
     let data = if len == 0 { &[] } else { unsafe { slice::from_raw_parts(data.cast_const().cast(), len) } };
-    M::came(worker, header, data);
+    if let Some((header, data)) = worker.admit(header, data) {
+        M::came(worker, header, data);
+    }
     UCS_OK
 }
 

@@ -29,6 +29,8 @@ impl Worker {
     /// Hands them to UCX. Called with the lock held.
     pub(super) fn send_words(&self, peer: &Peer, id: c_uint, operation: *mut Operation) -> ucs_status_ptr_t {
         let mut params = message(operation, Form::Whole);
+        // SAFETY: it was lent, and UCX does not have it yet.
+        unsafe { (*operation).sign(peer.secret) };
         // SAFETY: the words are the operation's, which stays until UCX has let go of it.
         unsafe {
             let (from, len) = if peer.by_message {
@@ -57,6 +59,8 @@ impl Worker {
         form: Form,
     ) -> ucs_status_ptr_t {
         let params = message(operation, form);
+        // SAFETY: it was lent, and UCX does not have it yet.
+        unsafe { (*operation).sign(peer.secret) };
         // SAFETY: the header is the operation's, which stays until UCX has let go of it; so does the rest, as the caller says.
         unsafe {
             let header = (*operation).header();

@@ -269,7 +269,7 @@ impl Worker {
     pub(super) fn send_short(&self, pe: usize, tag: u64, bytes: &[u8]) -> Result<()> {
         let (whole, rest) = bytes.as_chunks();
         // Not from zeroed memory, which takes an allocator longer.
-        let mut words = Vec::<u64>::with_capacity(whole.len() + 3);
+        let mut words = Vec::<u64>::with_capacity(whole.len() + 4);
         words.extend(whole.iter().copied().map(u64::from_ne_bytes));
         if !rest.is_empty() {
             let mut last = [0; WORD];

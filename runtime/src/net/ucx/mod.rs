@@ -30,6 +30,7 @@ mod operation;
 mod pieces;
 mod progress;
 mod said;
+mod strangers;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -42,6 +43,7 @@ use std::{
 use ucx_sys::Ucx;
 
 use self::{
+    open::Interfaces,
     operation::{Kind, Operation},
     progress::Helper,
     worker::Worker,
@@ -69,12 +71,13 @@ pub(super) struct UcxNet {
     helper: Helper,
 }
 
-/// Connects this PE. Collective over all PEs.
+/// Connects this PE, over these network interfaces if that is said. Collective over all PEs.
 pub(super) async fn connect(
     bootstrap: &Arc<dyn Bootstrap>,
     executor: &Arc<Executor>,
     memory: Segment,
     scratch: Segment,
+    interfaces: Option<&str>,
 ) -> Result<UcxNet> {
     // A PE that cannot load it tells the others, which else would wait for its address.
     let loaded = match is_static() {
@@ -85,7 +88,9 @@ pub(super) async fn connect(
         }),
         false => Ucx::load().map_err(|error| Error::Unsupported { what: format!("{error}") }),
     };
-    let opened = loaded.and_then(|ucx| Worker::open(ucx, bootstrap.placement(), memory, scratch, executor));
+    let interfaces = Interfaces::choose(interfaces, bootstrap.is_one_machine());
+    let opened = loaded
+        .and_then(|ucx| Worker::open(ucx, bootstrap.placement(), &interfaces, memory, scratch, executor));
     let published = match &opened {
         Ok(worker) => worker.published().to_vec(),
         Err(_) => Vec::new(),
@@ -249,6 +254,7 @@ impl UcxNet {
         if self.worker.begin_close() {
             self.helper.stop(&self.worker);
             self.worker.close(in_order);
+            self.worker.report_dropped();
         }
     }
 }

@@ -1,13 +1,18 @@
 //! Opening UCX, and what a PE publishes of it.
 
-use std::{ffi::CStr, ptr};
+use std::{
+    env,
+    ffi::{CStr, CString},
+    ptr,
+};
 
 use ucx_sys::*;
 
 use crate::{Error, Result, bootstrap::Placement};
 
-/// What a PE needs of another to reach it: lengths of address and key, then the memory's address, then both.
-pub(super) const HEAD: usize = 24;
+/// What a PE needs of another to reach it: lengths of address and key, then the memory's address, and what messages to it
+/// end with; behind these words address and key.
+pub(super) const HEAD: usize = 32;
 
 /// Closes UCX if opening goes wrong on the way.
 pub(super) struct Opening {
@@ -34,8 +39,52 @@ impl Drop for Opening {
     }
 }
 
+/// Which network interfaces UCX uses, and so where it listens.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Interfaces {
+    /// Those that UCX takes by itself.
+    Any,
+    /// Only this one, which no other host reaches.
+    Loopback,
+    /// Those that `SHMEM_NET_INTERFACES` names.
+    Named(String),
+}
+
+impl Interfaces {
+    /// Those that were `asked` for. Where nobody asks, and UCX's own variables do not either, hosts that `one_machine`
+    /// simulates need no more than its loopback interface.
+    pub(super) fn choose(asked: Option<&str>, one_machine: bool) -> Self {
+        let transports = env::var("UCX_TLS").ok();
+        Self::of(asked, one_machine, transports.as_deref(), env::var_os("UCX_NET_DEVICES").is_some())
+    }
+
+    fn of(asked: Option<&str>, one_machine: bool, transports: Option<&str>, devices: bool) -> Self {
+        match asked {
+            Some(names) => Self::Named(names.to_owned()),
+            // Other transports than TCP have no such interface.
+            None if one_machine && !devices && transports.is_none_or(|names| names.contains("tcp")) => {
+                Self::Loopback
+            }
+            None => Self::Any,
+        }
+    }
+
+    /// What UCX is to be told.
+    fn names(&self) -> Option<&str> {
+        match self {
+            Self::Any => None,
+            Self::Loopback => Some("lo"),
+            Self::Named(names) => Some(names),
+        }
+    }
+}
+
 /// A UCX context for the PE of `placement`.
-pub(super) fn open_context(ucx: &'static Ucx, placement: &Placement) -> Result<ucp_context_h> {
+pub(super) fn open_context(
+    ucx: &'static Ucx,
+    placement: &Placement,
+    interfaces: &Interfaces,
+) -> Result<ucp_context_h> {
     let mut config = ptr::null_mut();
     // SAFETY: a configuration of our own, from the environment.
     check(ucx, "read its configuration", unsafe {
@@ -45,11 +94,15 @@ pub(super) fn open_context(ucx: &'static Ucx, placement: &Placement) -> Result<u
         // SAFETY: the configuration was read; UCX copies the strings.
         unsafe { ucx.ucp_config_modify(config, name.as_ptr(), value.as_ptr()) }
     };
-    let asked = |variable: &str| std::env::var_os(variable).is_some();
+    let asked = |variable: &str| env::var_os(variable).is_some();
     let mut status = UCS_OK;
     if !asked("UCX_TLS") && !asked("UCX_NET_DEVICES") {
         // PEs that could share memory do so without UCX; that others might is what simulated hosts are to forget.
         status = set(c"TLS", c"^shm");
+    }
+    if let (UCS_OK, Some(names)) = (status, interfaces.names()) {
+        // There is no zero in the value of a variable.
+        status = set(c"NET_DEVICES", &CString::new(names).unwrap_or_default());
     }
     if ucx.version() >= (Version { major: 1, minor: 20, release: 0 }) && !asked("UCX_TCP_PUT_ENABLE") {
         // TCP's own puts crash a target that was stopped for a while. Older versions have no such thing.
@@ -75,12 +128,19 @@ pub(super) fn open_context(ucx: &'static Ucx, placement: &Placement) -> Result<u
     }
     // SAFETY: it was read, and is released once.
     unsafe { ucx.ucp_config_release(config) };
-    check(ucx, "open a context", status)?;
+    match interfaces {
+        Interfaces::Any => check(ucx, "open a context", status)?,
+        chosen => check(
+            ucx,
+            &format!("open a context on {} alone (SHMEM_NET_INTERFACES)", chosen.names().unwrap_or_default()),
+            status,
+        )?,
+    }
     Ok(context)
 }
 
 /// What others need to reach this PE.
-pub(super) fn published(opening: &Opening, base: u64) -> Result<Vec<u8>> {
+pub(super) fn published(opening: &Opening, base: u64, secret: u64) -> Result<Vec<u8>> {
     let Opening { ucx, context, worker, registered } = *opening;
     let (mut address, mut address_len) = (ptr::null_mut(), 0);
     let (mut key, mut key_len) = (ptr::null_mut(), 0);
@@ -89,7 +149,7 @@ pub(super) fn published(opening: &Opening, base: u64) -> Result<Vec<u8>> {
     unsafe {
         check(ucx, "get its address", ucx.ucp_worker_get_address(worker, &mut address, &mut address_len))?;
         let packed = ucx.ucp_rkey_pack(context, registered, &mut key, &mut key_len);
-        for word in [address_len as u64, key_len as u64, base] {
+        for word in [address_len as u64, key_len as u64, base, secret] {
             published.extend(word.to_le_bytes());
         }
         published.extend_from_slice(std::slice::from_raw_parts(address.cast(), address_len));
@@ -135,4 +195,22 @@ pub(super) fn to_words(bytes: &[u8]) -> Vec<u64> {
     let mut words = vec![0; bytes.len().div_ceil(size_of::<u64>())];
     bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn simulated_hosts_listen_on_loopback_unless_somebody_asks_for_something_else() {
+        let any_machine = |asked, transports, devices| Interfaces::of(asked, false, transports, devices);
+        let one_machine = |asked, transports, devices| Interfaces::of(asked, true, transports, devices);
+        assert_eq!(one_machine(None, None, false), Interfaces::Loopback);
+        assert_eq!(one_machine(None, Some("tcp,self"), false), Interfaces::Loopback);
+        assert_eq!(one_machine(None, Some("rc"), false), Interfaces::Any);
+        assert_eq!(one_machine(None, None, true), Interfaces::Any);
+        assert_eq!(any_machine(None, None, false), Interfaces::Any);
+        assert_eq!(one_machine(Some("eth0"), None, true), Interfaces::Named("eth0".to_owned()));
+        assert_eq!(any_machine(Some("eth0"), Some("tcp"), false), Interfaces::Named("eth0".to_owned()));
+    }
 }

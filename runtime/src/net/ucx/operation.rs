@@ -7,8 +7,8 @@ use ucx_sys::{UCS_ERR_CANCELED, UCS_OK, ucp_generic_dt_ops_t, ucs_status_t};
 use super::{arrivals::HEADER, lines::Stamp, pieces::Pieces, worker::Worker};
 use crate::{Error, Result, net::Done};
 
-/// Words of a short message.
-pub(super) const NOTE: usize = 5;
+/// Words of a short message, with the one that it [ends with](Operation::sign).
+pub(super) const NOTE: usize = 6;
 
 /// The header of an active message: so many of these words.
 #[derive(Clone, Copy, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Header {
 
 impl<const N: usize> From<[u64; N]> for Header {
     fn from(words: [u64; N]) -> Self {
-        const { assert!(N <= HEADER) };
+        const { assert!(N < HEADER, "it ends with one more") };
         let mut header = Self { len: N, ..Self::default() };
         header.words[..N].copy_from_slice(&words);
         header
@@ -82,10 +82,25 @@ impl Operation {
 
     /// A message of a few words.
     pub(super) fn note<const N: usize>(words: [u64; N]) -> Box<Self> {
-        const { assert!(N <= NOTE) };
+        const { assert!(N < NOTE, "it ends with one more") };
         let mut note = [0; NOTE];
         note[..N].copy_from_slice(&words);
         Self::new(Kind::Note(note, N))
+    }
+
+    /// Adds what the PE that it is sent to knows its job's messages by. Once, before UCX has it.
+    pub(super) fn sign(&mut self, secret: u64) {
+        match (&mut self.header, &mut self.kind) {
+            (Header { len: 0, .. }, Kind::Words(words)) => words.push(secret),
+            (Header { len: 0, .. }, Kind::Note(words, len)) => {
+                words[*len] = secret;
+                *len += 1;
+            }
+            (header, _) => {
+                header.words[header.len] = secret;
+                header.len += 1;
+            }
+        }
     }
 
     /// What it sends, if that is words.

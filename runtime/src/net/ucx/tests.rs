@@ -23,6 +23,11 @@ pub(super) static OTHER_NETWORK: AtomicBool = AtomicBool::new(false);
 
 /// Three PEs on hosts of their own, whose waits may look around for so long, if there is a UCX.
 fn three(spin: Duration) -> Option<Vec<End>> {
+    Some(three_with_workers(spin)?.into_iter().map(|(end, _)| end).collect())
+}
+
+/// The same with their workers.
+pub(super) fn three_with_workers(spin: Duration) -> Option<Vec<(End, Arc<Worker>)>> {
     if let Err(error) = Ucx::load() {
         println!("skipped: {error}");
         return None;
@@ -37,8 +42,10 @@ fn three(spin: Duration) -> Option<Vec<End>> {
         let executor = Arc::new(Executor::new(0, control, FenceSide::Writer, bell, patience));
         let pe = local.placement().pe;
         let bootstrap: Arc<dyn Bootstrap> = Arc::new(local);
-        let net = connect(&bootstrap, &executor, memory.clone(), fabric.control.scratch()).await.unwrap();
-        End { pe, net: Arc::new(net), memory, block: 0 }
+        let net =
+            connect(&bootstrap, &executor, memory.clone(), fabric.control.scratch(), None).await.unwrap();
+        let worker = Arc::clone(&net.worker);
+        (End { pe, net: Arc::new(net), memory, block: 0 }, worker)
     });
     Some(runtime.block_on(futures_all(joining)))
 }

@@ -20,8 +20,9 @@ use super::{
     batches::{Gate, Gathered},
     directory::Directory,
     messages::Messages,
-    open::{HEAD, Opening, check, is_tcp, open_context, published, to_words},
+    open::{HEAD, Interfaces, Opening, check, is_tcp, open_context, published, to_words},
     operation::{Kind, Operation, WORDS, outcome},
+    strangers::Strangers,
 };
 use crate::{
     Error, Result,
@@ -61,6 +62,7 @@ pub(super) struct Worker {
     pub(super) scratch: Segment,
     pub(super) published: Vec<u8>,
     pub(super) directory: OnceLock<Arc<Directory>>,
+    pub(super) strangers: Strangers,
     /// Itself, for what is to be done later.
     pub(super) this: Weak<Self>,
     /// UCX's own, which whoever holds the lock may use.
@@ -122,6 +124,8 @@ pub(super) struct Peer {
     pub(super) rkey: ucp_rkey_h,
     /// The address of its memory, there.
     pub(super) base: u64,
+    /// What messages to it end with.
+    pub(super) secret: u64,
     /// How many operations were started that UCX has to flush, and how many it is known to have flushed.
     pub(super) started: u64,
     pub(super) flushed: u64,
@@ -201,6 +205,7 @@ impl Worker {
     pub(super) fn open(
         ucx: &'static Ucx,
         placement: &Placement,
+        interfaces: &Interfaces,
         memory: Segment,
         scratch: Segment,
         executor: &Arc<Executor>,
@@ -208,7 +213,7 @@ impl Worker {
         let block = placement.hosts.block_of(placement.pe);
         let mut opening = Opening {
             ucx,
-            context: open_context(ucx, placement)?,
+            context: open_context(ucx, placement, interfaces)?,
             worker: ptr::null_mut(),
             registered: ptr::null_mut(),
         };
@@ -244,7 +249,8 @@ impl Worker {
         // SAFETY: the block is mapped for as long as `memory` exists, which the worker holds.
         let registered = unsafe { ucx.ucp_mem_map(opening.context, &params, &mut opening.registered) };
         check(ucx, "register the symmetric heap", registered)?;
-        let published = published(&opening, base.addr() as u64)?;
+        let strangers = Strangers::new()?;
+        let published = published(&opening, base.addr() as u64, strangers.secret())?;
         let mut words = 0;
         // SAFETY: the functions do what UCX asks of them.
         let typed = unsafe { ucx.ucp_dt_create_generic(&WORDS, ptr::null_mut(), &mut words) };
@@ -260,6 +266,7 @@ impl Worker {
             scratch,
             published,
             directory: OnceLock::new(),
+            strangers,
             inner: Mutex::new(Inner {
                 context: opening.context,
                 registered: opening.registered,
@@ -797,6 +804,7 @@ impl Worker {
             endpoint: ptr::null_mut(),
             rkey: ptr::null_mut(),
             base: word(16),
+            secret: word(24),
             started: 0,
             flushed: 0,
             failed: None,
