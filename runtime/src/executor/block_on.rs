@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{Executor, driver::Holder};
-use crate::fabric::Bell;
+use crate::{fabric::Bell, net::waiting};
 
 impl Executor {
     /// Runs `future` to its end on this thread.
@@ -36,6 +36,11 @@ impl Executor {
     /// # Ok::<(), oxshmem_runtime::Error>(())
     /// ```
     pub fn block_on<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
+        // A waker may run a task at once, and that may come here.
+        waiting(|| self.block_on_now(future))
+    }
+
+    fn block_on_now<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
         let mut future = pin!(future);
         let waiter = Waiter::of_this_thread(&self.bell);
         let signal = &waiter.signal;

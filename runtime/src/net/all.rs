@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use super::Done;
+use super::{Done, completions::complete};
 use crate::{Error, Result, sync::lock};
 
 /// Tells when all of its parts are over, which is when nobody holds it any more, and an error if one of them had one.
@@ -44,7 +44,7 @@ impl Drop for All {
     fn drop(&mut self) {
         let (done, failed) = (lock(&self.done).take(), lock(&self.failed).take());
         if let Some(done) = done {
-            done(failed.map_or(Ok(()), Err));
+            complete(done, failed.map_or(Ok(()), Err));
         }
     }
 }

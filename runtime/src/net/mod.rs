@@ -11,6 +11,7 @@
 
 mod all;
 mod batch;
+mod completions;
 mod facts;
 mod linger;
 mod model;
@@ -27,7 +28,10 @@ use std::{
     sync::{Arc, Weak},
 };
 
-pub(crate) use self::linger::{ALONE, Linger};
+pub(crate) use self::{
+    completions::waiting,
+    linger::{ALONE, Linger},
+};
 pub use all::All;
 pub use batch::{Batch, apply};
 pub use facts::{ATOMICS, UcxFound};
@@ -66,7 +70,8 @@ pub enum Width {
 }
 
 /// What is told once when an operation is over, on the thread that made the progress, which holds no lock. That may be
-/// before the call returns which started it: no lock may be held there that is taken here.
+/// before the call returns which started it: no lock may be held there that is taken here. A thread runs one completion at a
+/// time: what is started inside of one is told of after it has returned.
 pub type Done<T = ()> = Box<dyn FnOnce(Result<T>) + Send>;
 
 /// Words that a PE [says](Net::say) to another beside some bytes.

@@ -1,6 +1,7 @@
 //! What every way to other hosts must do, as one test that any of them can be given.
 
 use std::{
+    cell::Cell,
     fmt::Debug,
     sync::{
         Arc, Mutex,
@@ -67,6 +68,7 @@ pub fn check(job: &Job<'_>) {
         suite.a_flush_makes_visible_what_was_started(end, next);
         suite.many_operations_go_on_together(end, next);
         suite.messages_match_by_sender_and_tag(end, next);
+        suite.completions_do_not_nest(end, next);
     }
     suite.a_flush_of_all_reaches_everybody();
     let [a, b, ..] = job.ends else { unreachable!("there are two") };
@@ -582,6 +584,38 @@ impl Suite<'_> {
         }
     }
 
+    /// Each completion starts the next operation, in chains for which the stack has no room where that is ready at once.
+    fn completions_do_not_nest(&self, a: &End, b: &End) {
+        const N: usize = 300;
+        self.chain(a, b, 100_000, |net, at, next| net.flush(at.pe, next));
+        self.chain(a, b, N, |net, _, next| net.flush_all(next));
+        self.chain(a, b, N, |net, at, next| {
+            succeeds("an update", net.update(at, Width::Eight, Atomic::Add(1)));
+            net.flush(at.pe, next);
+        });
+        self.chain(a, b, N, |net, at, next| {
+            let fetched = Box::new(|before: Result<u64>| next(before.map(drop)));
+            net.fetch(at, Width::Eight, Atomic::Add(1), fetched);
+        });
+        // SAFETY: what is put is there for ever.
+        self.chain(a, b, N, |net, at, next| unsafe { net.put(at, CHAINED.as_ptr(), CHAINED.len(), next) });
+        self.chain(a, b, N, |net, at, next| {
+            // SAFETY: what is sent is there for ever.
+            unsafe { net.send(at.pe, 21, CHAINED.as_ptr(), CHAINED.len(), next) }
+        });
+        for _ in 0..N {
+            let receive = self.receive(b, a.pe, 21, CHAINED.len());
+            assert_eq!(self.message("a message of a chain", &receive), CHAINED);
+        }
+        self.flush(a, b.pe);
+    }
+
+    fn chain(&self, a: &End, b: &End, left: usize, start: Start) {
+        let (awaited, done) = self.awaited(());
+        go_on(Chain { net: Arc::clone(&a.net), at: b.spot(4096), start, left, done });
+        self.succeed("the end of a chain", &awaited);
+    }
+
     /// Everybody sends to everybody with the same tag, from threads of their own.
     fn messages_cross_each_other(&self) {
         const ROUNDS: u64 = 200;
@@ -639,6 +673,41 @@ impl Suite<'_> {
         self.until("the last answer", || told.load(Ordering::Relaxed) == started);
         assert_eq!(dropped.load(Ordering::Relaxed), 0, "operations that were given up without an answer");
     }
+}
+
+/// What is put and sent in chains.
+static CHAINED: [u8; 64] = [7; 64];
+
+/// Operations, each of which is started by the completion of the one before.
+struct Chain {
+    net: Arc<dyn Net>,
+    at: Spot,
+    start: Start,
+    left: usize,
+    done: Done,
+}
+
+/// Starts the operation, and what it is to complete.
+type Start = fn(&dyn Net, Spot, Done);
+
+thread_local! {
+    /// Whether this thread runs a completion of a chain.
+    static IN_COMPLETION: Cell<bool> = const { Cell::new(false) };
+}
+
+fn go_on(mut chain: Chain) {
+    if chain.left == 0 {
+        return (chain.done)(Ok(()));
+    }
+    chain.left -= 1;
+    let (net, at, start) = (Arc::clone(&chain.net), chain.at, chain.start);
+    let next = Box::new(move |outcome| {
+        succeeds("an operation of a chain", outcome);
+        assert!(!IN_COMPLETION.replace(true), "a completion ran inside of another");
+        go_on(chain);
+        IN_COMPLETION.set(false);
+    });
+    start(&*net, at, next);
 }
 
 fn put_eager(from: &End, to: Spot, bytes: &[u8]) -> Result<()> {

@@ -2,8 +2,12 @@
 
 use std::collections::{HashMap, VecDeque, hash_map::Entry};
 
-use super::{Address, tell};
-use crate::{Error, Result, memory::copy::copy, net::Done};
+use super::Address;
+use crate::{
+    Error, Result,
+    memory::copy::copy,
+    net::{Done, completions::complete},
+};
 
 /// What has come and was not asked for yet, and what was asked for and has not come.
 #[derive(Default)]
@@ -122,14 +126,14 @@ impl Message {
                 format!("a message of {len} bytes came where {room} were expected"),
             ))
         };
-        tell(done, received);
+        complete(done, received);
         self.tell_sender(Ok(()));
     }
 
     /// Tells the sender, if it was not told before.
     pub(super) fn tell_sender(self, result: Result<()>) {
         if let Self::Lent { done, .. } = self {
-            tell(done, result);
+            complete(done, result);
         }
     }
 }

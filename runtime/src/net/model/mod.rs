@@ -30,7 +30,7 @@ use self::{
     mailbox::{Message, Receive},
     port::{Landing, Port},
 };
-use super::{Batch, Done, Listener, Net, Spot, Width, Words};
+use super::{Batch, Done, Listener, Net, Spot, Width, Words, completions::complete};
 use crate::{
     Error, Result,
     bootstrap::Bootstrap,
@@ -38,7 +38,6 @@ use crate::{
     fabric::Fabric,
     memory::copy::copy,
     transport::Atomic,
-    turns::{Turns, in_turn},
 };
 
 /// Bytes up to which puts are eager, and messages do not wait for their receive.
@@ -182,12 +181,12 @@ impl Model {
 
     fn flush_until(&self, pe: Option<usize>, done: Done) {
         if self.here.is_closed() {
-            return tell(done, Err(Error::Finalized { call: "flush" }));
+            return complete(done, Err(Error::Finalized { call: "flush" }));
         }
         // Nothing is awaited of PEs that have left: what was started before is there all the same.
         let due = self.here.sent_until(|line| line.flushed(pe));
         let here = Arc::clone(&self.here);
-        self.way("flush").go(due, done, move |_, done| tell(done, here.take_spoilt()));
+        self.way("flush").go(due, done, move |_, done| complete(done, here.take_spoilt()));
     }
 }
 
@@ -219,21 +218,21 @@ unsafe impl Net for Model {
     unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Done) {
         let landing = match self.landing("put", to, len, 1) {
             Ok(landing) => landing,
-            Err(error) => return tell(done, Err(error)),
+            Err(error) => return complete(done, Err(error)),
         };
         let from = Address(from.cast_mut());
         let due = self.here.sends(len, |line| line.effect(to.pe, len));
         self.way("put").go(due, done, move |_, done| {
             // SAFETY: `done` has not been told, so `from` is readable for `len` bytes, the landing's length.
             unsafe { landing.put(from.get()) };
-            tell(done, Ok(()));
+            complete(done, Ok(()));
         });
     }
 
     unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done) {
         let landing = match self.landing("get", from, len, 1) {
             Ok(landing) => landing,
-            Err(error) => return tell(done, Err(error)),
+            Err(error) => return complete(done, Err(error)),
         };
         let (to, me) = (Address(to), self.here.pe());
         let asked = self.here.sends(0, |line| line.question(from.pe, 0));
@@ -242,7 +241,7 @@ unsafe impl Net for Model {
             way.go(answered, done, move |way, done| {
                 // SAFETY: `done` has not been told, so `to` is writable for `len` bytes, the landing's length.
                 unsafe { landing.get(to.get(), &way.origin) };
-                tell(done, Ok(()));
+                complete(done, Ok(()));
             });
         });
     }
@@ -260,14 +259,14 @@ unsafe impl Net for Model {
         let bytes = width as usize;
         let landing = match self.landing("fetch", at, bytes, bytes) {
             Ok(landing) => landing,
-            Err(error) => return tell(done, Err(error)),
+            Err(error) => return complete(done, Err(error)),
         };
         let me = self.here.pe();
         let asked = self.here.sends(bytes, |line| line.question(at.pe, bytes));
         self.way("fetch").go(asked, done, move |way, done| {
             let before = landing.atomic(width, operation);
             let answered = landing.port().sends(bytes, |line| line.effect(me, bytes));
-            way.go(answered, done, move |_, done| tell(done, Ok(before)));
+            way.go(answered, done, move |_, done| complete(done, Ok(before)));
         });
     }
 
@@ -296,7 +295,7 @@ unsafe impl Net for Model {
     unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done) {
         let target = match self.reach("send", pe) {
             Ok(target) => Arc::clone(target),
-            Err(error) => return tell(done, Err(error)),
+            Err(error) => return complete(done, Err(error)),
         };
         let from = Address(from.cast_mut());
         let due = self.here.sends(len, |line| line.message(pe, len));
@@ -319,27 +318,27 @@ unsafe impl Net for Model {
             let origin = Arc::clone(&here);
             delivery.eager(taken_in, &origin, move || target.deliver(&here, tag, Message::Copied(bytes)));
         });
-        tell(done, Ok(()));
+        complete(done, Ok(()));
     }
 
     unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
         match self.wires.port(pe) {
             Ok(sender) => self.here.receive(sender, tag, Receive { to: Address(to), room: len, done }),
-            Err(error) => tell(done, Err(error)),
+            Err(error) => complete(done, Err(error)),
         }
     }
 
     unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Done) {
         let target = match self.reach("say", pe) {
             Ok(target) => Arc::clone(target),
-            Err(error) => return tell(done, Err(error)),
+            Err(error) => return complete(done, Err(error)),
         };
         // SAFETY: `done` has not been told, so `from` is readable for `len` bytes.
         let bytes = unsafe { copied(from, len) }.into_vec();
         let due = self.here.sends(len, |line| line.effect(pe, len));
         let here = Arc::clone(&self.here);
         self.send_off(due, move || target.hear(&here, words, bytes));
-        tell(done, Ok(()));
+        complete(done, Ok(()));
     }
 
     fn listen(&self, listener: Weak<dyn Listener>) {
@@ -407,7 +406,7 @@ impl Way {
         let Some(due) = due else { return step(self, done) };
         let (origin, delivery) = (Arc::clone(&self.origin), Arc::clone(&self.delivery));
         let step = move |there: bool| {
-            if there { step(self, done) } else { tell(done, Err(Error::Finalized { call: self.call })) }
+            if there { step(self, done) } else { complete(done, Err(Error::Finalized { call: self.call })) }
         };
         delivery.at(due, &origin, Step::Awaited(Box::new(step)));
     }
@@ -435,12 +434,4 @@ unsafe fn copied(from: *const u8, len: usize) -> Box<[u8]> {
     // SAFETY: the one side is the caller's word, the other is as long.
     unsafe { copy(bytes.as_mut_ptr(), from, len) };
     bytes
-}
-
-type Telling = Box<dyn FnOnce()>;
-
-/// Tells `done`, when whoever is being told something on this thread has returned. No lock may be held.
-fn tell<T: 'static>(done: Done<T>, result: Result<T>) {
-    thread_local!(static TELLING: Turns<Telling> = const { Turns::new(None) });
-    in_turn(&TELLING, Box::new(move || done(result)), |telling: Telling| telling());
 }

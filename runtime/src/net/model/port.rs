@@ -15,7 +15,6 @@ use super::{
     copied,
     link::{Line, Link},
     mailbox::{Mailbox, Message, Receive},
-    tell,
 };
 use crate::{
     Error, Result,
@@ -23,7 +22,10 @@ use crate::{
     executor::{Executor, Failure},
     fabric::Fabric,
     memory::{Extent, Segment, SegmentId, copy::copy},
-    net::{Listener, Spot, Width, Words, batch},
+    net::{
+        Listener, Spot, Width, Words, batch,
+        completions::{self, complete},
+    },
     settings::FenceSide,
     sync::lock,
     transport::{Atomic, AtomicWord},
@@ -205,7 +207,7 @@ impl Port {
                 let bytes = unsafe { copied(from.get(), len) };
                 mailbox.keep_message(sender.pe, tag, Message::Copied(bytes));
                 drop(mailbox);
-                tell(done, Ok(()));
+                complete(done, Ok(()));
             }
             message => mailbox.keep_message(sender.pe, tag, message),
         }
@@ -224,7 +226,11 @@ impl Port {
     /// `sender` has said something.
     pub(super) fn hear(&self, sender: &Port, words: Words, bytes: Vec<u8>) {
         match (self.listener(), sender.listener()) {
-            (Some(listener), _) => listener.heard(sender.pe, words, bytes),
+            (Some(listener), _) => {
+                // It may answer at once, and be answered.
+                let from = sender.pe;
+                completions::run(move || listener.heard(from, words, bytes));
+            }
             (None, Some(waiting)) => waiting.lost(Some(self.pe), &|| self.lost()),
             (None, None) => {}
         }
@@ -252,7 +258,7 @@ impl Port {
             None => mailbox.keep_receive(sender.pe, tag, receive),
             Some(error) => {
                 drop(mailbox);
-                tell(receive.done, Err(error));
+                complete(receive.done, Err(error));
             }
         }
     }
@@ -272,7 +278,7 @@ impl Port {
     pub(super) fn empty_mailbox(&self) {
         let (receives, messages) = lock(&self.mailbox).take_awaited(None);
         for Receive { done, .. } in receives {
-            tell(done, Err(Error::Finalized { call: "receive" }));
+            complete(done, Err(Error::Finalized { call: "receive" }));
         }
         messages.into_iter().for_each(|message| message.tell_sender(Err(self.lost())));
     }
@@ -286,7 +292,7 @@ impl Port {
         for port in mailboxes.into_values().filter_map(|port| port.upgrade()) {
             let (receives, messages) = lock(&port.mailbox).take_awaited(Some(self.pe));
             for Receive { done, .. } in receives {
-                tell(done, Err(self.lost()));
+                complete(done, Err(self.lost()));
             }
             for message in messages {
                 message.tell_sender(Err(Error::Finalized { call: "send" }));
@@ -302,7 +308,7 @@ impl Port {
         }
         let (receives, messages) = lock(&self.mailbox).take_awaited(None);
         for Receive { done, .. } in receives {
-            tell(done, Err(failure.clone().into()));
+            complete(done, Err(failure.clone().into()));
         }
         messages.into_iter().for_each(|message| message.tell_sender(Err(failure.clone().into())));
         if let Some(listener) = self.listener() {

@@ -8,7 +8,7 @@ use std::{
 use super::{Address, again};
 use crate::{
     Error, Result,
-    net::{All, Batch, Done, batch::Question},
+    net::{All, Batch, Done, batch::Question, completions::complete},
 };
 
 /// Bytes of the parts in which long transfers travel, and up to which small operations are gathered in one request.
@@ -63,7 +63,8 @@ pub(super) struct Line {
     taken: usize,
     /// Requests below this may change host memory.
     mixed: u64,
-    waiting: Vec<(u64, Done)>,
+    /// By the number below which all requests must be over.
+    waiting: BTreeMap<u64, Vec<Done>>,
     /// What went wrong that nobody was told of.
     spoilt: Option<Error>,
     failed: Option<Error>,
@@ -175,9 +176,9 @@ impl Line {
             self.spoilt = spoilt;
         }
         let open = self.first_open();
-        let over: Vec<Done> =
-            self.waiting.extract_if(.., |(upto, _)| *upto <= open).map(|(_, done)| done).collect();
-        over.into_iter().map(|done| (done, self.take_spoilt())).collect()
+        let later = self.waiting.split_off(&(open + 1));
+        let over = std::mem::replace(&mut self.waiting, later).into_values().flatten();
+        over.map(|done| (done, self.take_spoilt())).collect()
     }
 
     /// Keeps `done` until the requests below a number are over, or gives it back with what it is to be told.
@@ -188,7 +189,7 @@ impl Line {
         if upto <= self.first_open() {
             return Some((done, self.take_spoilt()));
         }
-        self.waiting.push((upto, done));
+        self.waiting.entry(upto).or_default().push(done);
         None
     }
 
@@ -201,7 +202,7 @@ impl Line {
         Ended {
             requests: self.queue.drain(..).map(|(_, request)| request).collect(),
             awaited: under_way.into_values().filter_map(|(_, awaited)| awaited).collect(),
-            waiting: self.waiting.drain(..).map(|(_, done)| done).collect(),
+            waiting: std::mem::take(&mut self.waiting).into_values().flatten().collect(),
         }
     }
 
@@ -233,7 +234,7 @@ impl Awaited {
         match self {
             Self::Nothing => return Some(error),
             Self::Bytes { got, .. } => got.note(Err(error)),
-            Self::Value(done) => done(Err(error)),
+            Self::Value(done) => complete(done, Err(error)),
         }
         None
     }
@@ -246,14 +247,14 @@ impl Ended {
             match request {
                 Request::Batch { .. } => {}
                 Request::Put { free: all, .. } | Request::Get { got: all, .. } => all.note(Err(why())),
-                Request::Fetch { done, .. } => done(Err(why())),
+                Request::Fetch { done, .. } => complete(done, Err(why())),
             }
         }
         for awaited in self.awaited {
             // Who waits for nothing learns it from a flush.
             let _ = awaited.fail(why());
         }
-        self.waiting.into_iter().for_each(|done| done(Err(why())));
+        self.waiting.into_iter().for_each(|done| complete(done, Err(why())));
     }
 }
 

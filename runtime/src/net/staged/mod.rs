@@ -39,6 +39,7 @@ use self::{
 use super::{
     All, Batch, Done, Listener, Net, Spot, Width, Words,
     batch::{Entry, first_entry, question},
+    completions::{self, complete},
 };
 use crate::{
     Error, Result,
@@ -218,7 +219,8 @@ impl Core {
             line.copied()
         })?;
         self.depart(pe);
-        if copied > MOST_COPIED {
+        // Progress inside of a completion would run others inside of it.
+        if copied > MOST_COPIED && !completions::is_busy() {
             self.keep_up(pe);
         }
         Ok(())
@@ -266,7 +268,7 @@ impl Core {
             }
         };
         if let Some((done, outcome)) = over {
-            done(outcome);
+            complete(done, outcome);
         }
     }
 
@@ -323,7 +325,7 @@ impl Core {
                 unsafe { copy(to.get(), bytes.as_ptr(), len) };
                 drop(got);
             }
-            (VALUE, Awaited::Value(done)) => done(Ok(value)),
+            (VALUE, Awaited::Value(done)) => complete(done, Ok(value)),
             (kind, awaited) => {
                 let error = if kind == FAILED { failed() } else { odd() };
                 spoilt = awaited.fail(error);
@@ -331,7 +333,7 @@ impl Core {
         }
         let over = lock(&self.lines).get_mut(&pe).map(|line| line.over(number, spoilt));
         for (done, outcome) in over.unwrap_or_default() {
-            done(outcome);
+            complete(done, outcome);
         }
         self.depart(pe);
     }
@@ -473,7 +475,7 @@ unsafe impl Net for Staged {
             return self.0.after_batches(from.pe, move |before| match before {
                 // SAFETY: passed on to the caller.
                 Ok(()) => unsafe { below.get(from, to.get(), len, done) },
-                Err(error) => done(Err(error)),
+                Err(error) => complete(done, Err(error)),
             });
         }
         self.0.transfer(from, len, done, |at, len, got| {
@@ -496,7 +498,7 @@ unsafe impl Net for Staged {
             let below = Arc::clone(&self.0.below);
             return self.0.after_batches(at.pe, move |before| match before {
                 Ok(()) => below.fetch(at, width, operation, done),
-                Err(error) => done(Err(error)),
+                Err(error) => complete(done, Err(error)),
             });
         }
         let mut done = Some(done);
@@ -507,7 +509,7 @@ unsafe impl Net for Staged {
             }
         });
         match (added, done) {
-            (Err(error), Some(done)) => done(Err(error)),
+            (Err(error), Some(done)) => complete(done, Err(error)),
             _ => self.0.depart(at.pe),
         }
     }

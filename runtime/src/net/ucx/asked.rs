@@ -44,9 +44,9 @@ impl<T> Asked<T> {
         Some((waiting.pe, &mut waiting.asked))
     }
 
-    /// Whether nobody waits.
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+    /// How many wait.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
     }
 
     /// It waits no more.

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     Result,
     executor::Failure,
-    net::{Batch, Done, apply},
+    net::{Batch, Done, apply, completions::complete},
 };
 
 /// Bytes below which a batch carries its stamp in its last word. A message without a header goes to TCP in one
@@ -38,6 +38,8 @@ const TOLD: usize = 1 << 10;
 #[derive(Default)]
 pub(super) struct Gate {
     lines: HashMap<usize, Line, BuildHasherDefault<NumberHasher>>,
+    /// How many wait for batches to be applied, on all lines.
+    waiting: usize,
     /// Whom an answer is owed.
     owed: Vec<usize>,
     /// Messages whose data UCX is to bring.
@@ -65,8 +67,12 @@ const ENTRY: usize = 512;
 impl Gate {
     /// Whether somebody waits for an answer, or for what was sent to be applied.
     pub(super) fn is_awaited(&self) -> bool {
-        let waits = |line: &Line| !line.waiting.is_empty();
-        !self.fetches.asked.is_empty() || !self.gets.asked.is_empty() || self.lines.values().any(waits)
+        self.n_waiting() > 0
+    }
+
+    /// How many wait for an answer, or for what was sent to be applied.
+    pub(super) fn n_waiting(&self) -> usize {
+        self.fetches.asked.len() + self.gets.asked.len() + self.waiting
     }
 
     fn line(&mut self, pe: usize) -> &mut Line {
@@ -86,14 +92,23 @@ impl Gate {
     /// Keeps `done` until `pe` has applied `count` batches, for which it may have to be asked; gives it back if there is nothing to wait
     /// for.
     pub(super) fn wait(&mut self, pe: usize, count: u64, done: Done) -> Result<bool, Done> {
-        self.line(pe).wait(count, done)
+        let waits = self.line(pe).wait(count, done);
+        self.waiting += usize::from(waits.is_ok());
+        waits
+    }
+
+    /// `pe` has applied so many batches. Whom to tell.
+    fn applied(&mut self, pe: usize, count: u64) -> Vec<Done> {
+        let over = self.line(pe).applied(count);
+        self.waiting -= over.len();
+        over
     }
 
     /// `pe` will apply nothing any more.
     pub(super) fn fail(&mut self, pe: usize) -> Vec<Done> {
-        let line = self.line(pe);
-        line.failed = true;
-        line.waiting.drain(..).map(|(_, done)| done).collect()
+        let failed = self.line(pe).fail();
+        self.waiting -= failed.len();
+        failed
     }
 
     pub(super) fn fail_all(&mut self) -> Vec<Done> {
@@ -166,7 +181,7 @@ impl Worker {
     /// Nothing more can be sent to `pe`, so nothing more will be applied.
     pub(super) fn applies_no_more(&self, pe: usize) {
         let failed = self.gate().fail(pe);
-        failed.into_iter().for_each(|done| done(self.reachable(pe)));
+        failed.into_iter().for_each(|done| complete(done, self.reachable(pe)));
     }
 
     /// Adds to what is gathered for `pe`, and sends it if that makes `room` bytes.
@@ -348,7 +363,7 @@ pub(super) struct Applied;
 
 impl Note<2> for Applied {
     fn came(worker: &Worker, [from, count]: [u64; 2]) {
-        let over = worker.gate().line(from as usize).applied(count);
+        let over = worker.gate().applied(from as usize, count);
         over.into_iter().for_each(|done| worker.note(News::Over(done)));
     }
 }

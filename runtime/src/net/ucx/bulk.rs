@@ -25,7 +25,7 @@ use crate::{
     Error, Result,
     executor::Failure,
     memory::copy,
-    net::{Batch, Done, Spot},
+    net::{Batch, Done, Spot, completions::complete},
     transport::Signal,
 };
 
@@ -100,14 +100,18 @@ impl Worker {
     /// `to` must be writable until `done` is told.
     pub(super) unsafe fn get_by_message(&self, from: Spot, to: *mut u8, len: usize, done: Done) {
         let get = Get { to: Bytes { at: to, len }, left: len, done };
-        let number = self.gate().gets.asked.insert(from.pe, get);
+        let (number, n) = {
+            let mut gate = self.gate();
+            (gate.gets.asked.insert(from.pe, get), gate.n_waiting())
+        };
         let wanted = Operation::note([self.me as u64, number, from.offset as u64, len as u64]);
         if let Err(error) = self.say(from.pe, WANTED, wanted) {
             let get = self.gate().gets.asked.remove(number);
             if let Some(Get { done, .. }) = get {
-                done(Err(error));
+                complete(done, Err(error));
             }
         }
+        self.keep_up_with(n);
     }
 
     /// How many batches `pe` has to apply before an operation that reads from it may begin, if it has not.

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     memory::copy,
-    net::{Done, Spot},
+    net::{Done, Spot, completions::complete},
 };
 
 /// Up to so many bytes UCX gets by itself as fast.
@@ -65,7 +65,7 @@ impl Worker {
             let then = move |applied: Result<()>| match (applied, this.upgrade()) {
                 // SAFETY: the caller keeps the memory until `done` is told.
                 (Ok(()), Some(this)) => unsafe { this.get(from, to.address(), len, done) },
-                (applied, _) => done(applied.and(Err(Error::Finalized { call: "net" }))),
+                (applied, _) => complete(done, applied.and(Err(Error::Finalized { call: "net" }))),
             };
             return self.when_applied(from.pe, count, Box::new(then));
         }

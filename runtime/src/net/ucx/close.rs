@@ -12,7 +12,10 @@ use std::{
 use ucx_sys::*;
 
 use super::worker::{Inner, Worker};
-use crate::Error;
+use crate::{
+    Error,
+    net::completions::{complete, waiting},
+};
 
 /// How long a PE that leaves waits for what it has sent.
 const LEAVING: Duration = Duration::from_secs(2);
@@ -27,7 +30,13 @@ impl Worker {
     ///
     /// UCX 1.13 ends the process if a worker is destroyed that has an answer to give to a PE that connects. Where the job does not end
     /// `in_order`, that may be so, and a worker that holds nothing stays, without anybody who would make progress on it, until the process ends.
+    ///
+    /// A completion may drop the last handle of its PE: those of the others run all the same.
     pub(super) fn close(&self, in_order: bool) {
+        waiting(|| self.close_now(in_order));
+    }
+
+    fn close_now(&self, in_order: bool) {
         let deadline = Instant::now() + LEAVING;
         self.take_leave();
         let sent = Arc::new(AtomicBool::new(false));
@@ -68,25 +77,25 @@ impl Worker {
             let operation = unsafe { Box::from_raw(lent.operation) };
             let _ = self.end(*operation, UCS_ERR_CANCELED);
         }
-        let (mut waiting, asked) = {
+        let (mut unapplied, asked) = {
             let mut gate = self.gate();
-            let mut waiting = gate.fail_all();
-            waiting.extend(gate.gets.fail(None));
-            (waiting, gate.fetches.asked.fail(None))
+            let mut unapplied = gate.fail_all();
+            unapplied.extend(gate.gets.fail(None));
+            (unapplied, gate.fetches.asked.fail(None))
         };
         let awaited = {
             let mut messages = self.messages();
-            waiting.append(&mut messages.break_promises(None));
+            unapplied.append(&mut messages.break_promises(None));
             messages.fail(None)
         };
         for done in awaited {
-            done(Err(Error::Finalized { call: "net" }));
+            complete(done, Err(Error::Finalized { call: "net" }));
         }
         for done in asked {
-            done(Err(Error::Finalized { call: "net" }));
+            complete(done, Err(Error::Finalized { call: "net" }));
         }
-        for done in waiting {
-            done(Err(Error::Finalized { call: "net" }));
+        for done in unapplied {
+            complete(done, Err(Error::Finalized { call: "net" }));
         }
     }
 

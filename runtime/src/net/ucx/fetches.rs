@@ -17,6 +17,7 @@ use crate::{
     net::{
         Done, Spot, Width,
         batch::{answer, question},
+        completions::complete,
     },
     transport::Atomic,
 };
@@ -53,18 +54,22 @@ impl Worker {
             let this = Weak::clone(&self.this);
             let then = move |applied: Result<()>| match (applied, this.upgrade()) {
                 (Ok(()), Some(this)) => this.fetch(at, width, operation, done),
-                (applied, _) => done(applied.and(Err(Error::Finalized { call: "net" }))),
+                (applied, _) => complete(done, applied.and(Err(Error::Finalized { call: "net" }))),
             };
             return self.when_applied(at.pe, count, Box::new(then));
         }
-        let number = self.gate().fetches.asked.insert(at.pe, done);
+        let (number, n) = {
+            let mut gate = self.gate();
+            (gate.fetches.asked.insert(at.pe, done), gate.n_waiting())
+        };
         let [first, operand, cond] = question(at, width, operation);
         if let Err(error) = self.ask(at.pe, [self.me as u64, number, first, operand, cond]) {
             let done = self.gate().fetches.asked.remove(number);
             if let Some(done) = done {
-                done(Err(error));
+                complete(done, Err(error));
             }
         }
+        self.keep_up_with(n);
     }
 }
 

@@ -8,7 +8,10 @@ use super::{
     operation::{Kind, Operation, outcome},
     worker::Worker,
 };
-use crate::{Error, Result, net::Done};
+use crate::{
+    Error, Result,
+    net::{Done, completions::complete},
+};
 
 impl Worker {
     /// Tells `done` when everything that was started on `pe` before is visible there.
@@ -17,7 +20,7 @@ impl Worker {
         let mut inner = self.inner();
         if !inner.open {
             drop(inner);
-            return done(Err(Error::Finalized { call: "net" }));
+            return complete(done, Err(Error::Finalized { call: "net" }));
         }
         let (upto, unflushed) = match inner.peers.get_mut(pe) {
             Some(Some(peer)) => (peer.started, peer.flushed < peer.started),
@@ -26,7 +29,7 @@ impl Worker {
         let unapplied = self.gate().unapplied(pe);
         drop(inner);
         match (unflushed, unapplied) {
-            (false, None) => done(Ok(())),
+            (false, None) => complete(done, Ok(())),
             (true, None) => self.flush_endpoint(pe, upto, done),
             (false, Some(count)) => self.when_applied(pe, count, done),
             (true, Some(count)) => {
@@ -46,7 +49,10 @@ impl Worker {
 
     /// Tells `done` when `pe` has applied so many batches.
     pub(super) fn when_applied(&self, pe: usize, count: u64, done: Done) {
-        let waits = self.gate().wait(pe, count, done);
+        let (waits, n) = {
+            let mut gate = self.gate();
+            (gate.wait(pe, count, done), gate.n_waiting())
+        };
         match waits {
             // It is to be asked, behind what it is asked for.
             Ok(true) => {
@@ -54,9 +60,9 @@ impl Worker {
                     self.applies_no_more(pe);
                 }
             }
-            Ok(false) => {}
+            Ok(false) => self.keep_up_with(n),
             // It was applied meanwhile, or never will be.
-            Err(done) => done(self.reachable(pe)),
+            Err(done) => complete(done, self.reachable(pe)),
         }
     }
 
@@ -74,7 +80,7 @@ impl Worker {
             let inner = self.inner();
             if !inner.open {
                 drop(inner);
-                return done(Err(Error::Finalized { call: "net" }));
+                return complete(done, Err(Error::Finalized { call: "net" }));
             }
             let known = inner.peers.iter().enumerate().filter(|(_, peer)| peer.is_some());
             known.map(|(pe, _)| pe).collect()
@@ -105,7 +111,7 @@ impl Both {
                 if state.0 == 0 || outcome.is_err() { state.1.take() } else { None }
             };
             if let Some(done) = told {
-                done(outcome);
+                complete(done, outcome);
             }
         })
     }

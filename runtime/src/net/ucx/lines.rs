@@ -4,7 +4,7 @@
 //! told of: where the sender has lately waited for single ones, it will wait for this one too, and hears of it without having asked.
 //! Else it asks when it waits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::net::Done;
 
@@ -59,8 +59,9 @@ pub(super) struct Line {
     was_few: bool,
     /// How many were sent with the last of which the data may come later.
     long: u64,
-    pub(super) waiting: Vec<(u64, Done)>,
-    pub(super) failed: bool,
+    /// By how many batches they wait for.
+    waiting: BTreeMap<u64, Vec<Done>>,
+    failed: bool,
     /// All batches from there below this number were applied here, and so were these above it.
     performed: u64,
     early: BTreeSet<u64>,
@@ -102,7 +103,7 @@ impl Line {
         if self.applied >= count || self.failed {
             return Err(done);
         }
-        self.waiting.push((count, done));
+        self.waiting.entry(count).or_default().push(done);
         let asks = self.asked < count;
         self.asked = self.asked.max(count);
         Ok(asks)
@@ -111,16 +112,14 @@ impl Line {
     /// The other PE has applied `count` batches. Whom to tell.
     pub(super) fn applied(&mut self, count: u64) -> Vec<Done> {
         self.applied = self.applied.max(count);
-        let mut over = Vec::new();
-        let mut at = 0;
-        while at < self.waiting.len() {
-            if self.waiting[at].0 <= self.applied {
-                over.push(self.waiting.swap_remove(at).1);
-            } else {
-                at += 1;
-            }
-        }
-        over
+        let later = self.waiting.split_off(&(self.applied + 1));
+        std::mem::replace(&mut self.waiting, later).into_values().flatten().collect()
+    }
+
+    /// The other PE will apply nothing any more. Whom to tell.
+    pub(super) fn fail(&mut self) -> Vec<Done> {
+        self.failed = true;
+        std::mem::take(&mut self.waiting).into_values().flatten().collect()
     }
 
     /// Its batch of this stamp was applied here. One whose data UCX has offered comes after later ones, and whoever has sent it must not

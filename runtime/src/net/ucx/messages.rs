@@ -23,7 +23,11 @@ use super::{
     pieces::{PIECE, What},
     worker::{News, NumberHasher, Worker},
 };
-use crate::{Error, Result, memory::copy, net::Done};
+use crate::{
+    Error, Result,
+    memory::copy,
+    net::{Done, completions::complete},
+};
 
 /// Up to so many bytes are copied to words, of which the last ones say what a header does for others.
 pub(super) const SHORT: usize = 2 << 10;
@@ -222,9 +226,8 @@ impl Worker {
     /// `from` must be readable until `done` is told.
     pub(super) unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done) {
         if len <= SHORT {
-            // SAFETY: the caller's bytes are readable; of none it may give no address.
-            let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(from, len) } };
-            return done(self.send_short(pe, tag, bytes));
+            // SAFETY: passed on to the caller.
+            return complete(done, unsafe { self.send_short(pe, tag, from, len) });
         }
         let bytes = Bytes { at: from.cast_mut(), len };
         let mut form = Form::Free;
@@ -237,7 +240,7 @@ impl Worker {
                 // Under the lock: who closes breaks promises after it has said that it closes.
                 if self.is_closed() {
                     drop(messages);
-                    return done(Err(Error::Finalized { call: "net" }));
+                    return complete(done, Err(Error::Finalized { call: "net" }));
                 }
                 messages.promised.insert(number, Promised { pe, from: bytes, done });
                 drop(messages);
@@ -245,7 +248,7 @@ impl Worker {
                 if let Err(error) = self.say(pe, PROMISE, promise) {
                     let promised = self.messages().promised.remove(&number);
                     if let Some(Promised { done, .. }) = promised {
-                        done(Err(error));
+                        complete(done, Err(error));
                     }
                 }
                 return;
@@ -266,17 +269,13 @@ impl Worker {
     }
 
     /// Sends a short message.
-    pub(super) fn send_short(&self, pe: usize, tag: u64, bytes: &[u8]) -> Result<()> {
-        let (whole, rest) = bytes.as_chunks();
-        // Not from zeroed memory, which takes an allocator longer.
-        let mut words = Vec::<u64>::with_capacity(whole.len() + 4);
-        words.extend(whole.iter().copied().map(u64::from_ne_bytes));
-        if !rest.is_empty() {
-            let mut last = [0; WORD];
-            last[..rest.len()].copy_from_slice(rest);
-            words.push(u64::from_ne_bytes(last));
-        }
-        words.extend([tag, (self.me as u64) << u32::BITS | bytes.len() as u64]);
+    ///
+    /// # Safety
+    /// `from` must be readable for `len` bytes; others may write there meanwhile.
+    pub(super) unsafe fn send_short(&self, pe: usize, tag: u64, from: *const u8, len: usize) -> Result<()> {
+        // SAFETY: passed on to the caller.
+        let mut words = unsafe { words_from(from, len) };
+        words.extend([tag, (self.me as u64) << u32::BITS | len as u64]);
         self.say(pe, SHORT_MESSAGE, Operation::new(Kind::Words(words)))
     }
 
@@ -288,7 +287,7 @@ impl Worker {
         // Under the lock: who closes takes what is awaited after it has said that it closes.
         if self.is_closed() {
             drop(messages);
-            return done(Err(Error::Finalized { call: "net" }));
+            return complete(done, Err(Error::Finalized { call: "net" }));
         }
         let Some(came) = take(&mut messages.came, (pe, tag)) else {
             return messages.awaited.entry((pe, tag)).or_default().push(Awaited { to, done });
@@ -302,14 +301,14 @@ impl Worker {
                 if says {
                     self.say_of_messages();
                 }
-                return done(take_whole(pe, &bytes, to));
+                return complete(done, take_whole(pe, &bytes, to));
             }
             Came::Offered(offer) => {
                 drop(messages);
                 let came = offer.len();
                 if came > len {
                     self.turn_down([offer]);
-                    return done(Err(too_long(pe, came, len)));
+                    return complete(done, Err(too_long(pe, came, len)));
                 }
                 let kind = Kind::Received { len: came, done };
                 return self.fetch_offered(Offered::new(offer, pe, Bytes { len: came, ..to }, kind));
@@ -318,7 +317,7 @@ impl Worker {
         drop(messages);
         self.say_of_messages();
         if let Some((done, error)) = misses {
-            done(self.reachable(pe).and(Err(error)));
+            complete(done, self.reachable(pe).and(Err(error)));
         }
     }
 
@@ -352,6 +351,25 @@ impl Worker {
 #[cold]
 fn too_long(pe: usize, came: usize, room: usize) -> Error {
     Error::bootstrap("net", format!("PE {pe} has sent {came} bytes where {room} were expected"))
+}
+
+/// The bytes at `from`, in words, of which the last is filled up with zeros, and room for two more.
+///
+/// # Safety
+/// `from` must be readable for `len` bytes; others may write there meanwhile.
+unsafe fn words_from(from: *const u8, len: usize) -> Vec<u64> {
+    let n = len.div_ceil(WORD);
+    // Not zeroed memory, which takes an allocator longer. With room for three words behind it: see `send_short`.
+    let mut words = Vec::<u64>::with_capacity(n + 3);
+    if let Some(last) = n.checked_sub(1) {
+        words.spare_capacity_mut()[last].write(0);
+        // SAFETY: there is room for `len` bytes, and the caller's are readable. What is not written of the words is in the last one.
+        unsafe {
+            copy::copy(words.as_mut_ptr().cast(), from, len);
+            words.set_len(n);
+        }
+    }
+    words
 }
 
 /// What has come goes where somebody waits for it, if there is room.
@@ -486,7 +504,7 @@ impl Note<2> for Go {
                 // SAFETY: who has sent it keeps it until `done` is told.
                 unsafe { worker.send_in_pieces(pe, from.whole(), what, whole) };
             }
-            None => done(Err(Error::Finalized { call: "net" })),
+            None => complete(done, Err(Error::Finalized { call: "net" })),
         })));
     }
 }
@@ -497,5 +515,43 @@ pub(super) struct Taken;
 impl Note<2> for Taken {
     fn came(worker: &Worker, [from, taken]: [u64; 2]) {
         worker.messages().credit.was_taken(from as usize, taken);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_short_message_has_all_of_its_bytes_and_zeros_behind_them() {
+        let bytes: Vec<u8> = (1..=40).collect();
+        for len in 0..=bytes.len() {
+            // SAFETY: the vector has as many bytes.
+            let words = unsafe { words_from(bytes.as_ptr(), len) };
+            let mut expected = bytes[..len].to_vec();
+            expected.resize(len.next_multiple_of(WORD), 0);
+            assert_eq!(bytemuck::cast_slice::<u64, u8>(&words), expected);
+            assert!(words.capacity() >= words.len() + 2);
+        }
+    }
+
+    // ThreadSanitizer sees a plain read of what another thread writes.
+    #[test]
+    fn others_may_write_to_what_is_sent_meanwhile() {
+        let memory: [AtomicU64; 4] = std::array::from_fn(|_| AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for value in 1..=100 {
+                    memory.iter().for_each(|word| word.store(value, Ordering::Relaxed));
+                }
+            });
+            for _ in 0..100 {
+                // SAFETY: the words are there, and may be read and written at any time.
+                let words = unsafe { words_from(memory.as_ptr().cast(), size_of_val(&memory)) };
+                assert!(words.iter().all(|&word| word <= 100));
+            }
+        });
     }
 }

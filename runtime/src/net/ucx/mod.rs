@@ -205,7 +205,9 @@ unsafe impl Net for UcxNet {
     }
 
     fn send_short(&self, pe: usize, tag: u64, bytes: &[u8]) -> Option<Result<()>> {
-        (bytes.len() <= messages::SHORT).then(|| self.worker.send_short(pe, tag, bytes))
+        let (from, len) = (bytes.as_ptr(), bytes.len());
+        // SAFETY: the slice is readable.
+        (len <= messages::SHORT).then(|| unsafe { self.worker.send_short(pe, tag, from, len) })
     }
 
     unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {

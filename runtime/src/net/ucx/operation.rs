@@ -5,7 +5,10 @@ use std::{ffi::c_void, ptr::NonNull, sync::Arc};
 use ucx_sys::{UCS_ERR_CANCELED, UCS_OK, ucp_generic_dt_ops_t, ucs_status_t};
 
 use super::{arrivals::HEADER, lines::Stamp, pieces::Pieces, worker::Worker};
-use crate::{Error, Result, net::Done};
+use crate::{
+    Error, Result,
+    net::{Done, completions::complete},
+};
 
 /// Words of a short message, with the one that it [ends with](Operation::sign).
 pub(super) const NOTE: usize = 6;
@@ -121,8 +124,8 @@ impl Operation {
     /// Tells whoever waits, and otherwise returns what went wrong. Called with no lock held.
     pub(super) fn end(self, outcome: Result<()>) -> Result<()> {
         match self.kind {
-            Kind::Plain(done) | Kind::Flush { done, .. } => done(outcome),
-            Kind::Received { len, done } => done(outcome.map(|()| len)),
+            Kind::Plain(done) | Kind::Flush { done, .. } => complete(done, outcome),
+            Kind::Received { len, done } => complete(done, outcome.map(|()| len)),
             Kind::Piece(pieces) => pieces.ended(outcome),
             Kind::Copied(_) | Kind::Words(_) | Kind::Note(..) | Kind::Arriving { .. } | Kind::Own => {
                 return outcome;

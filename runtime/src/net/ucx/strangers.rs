@@ -14,7 +14,7 @@ use super::{
     arrivals::WORD,
     worker::{News, Worker},
 };
-use crate::{Error, Result, random, sigpipe::write_stderr};
+use crate::{Error, Result, random, report};
 
 /// What a PE knows its job's messages by.
 pub(super) struct Strangers {
@@ -93,8 +93,7 @@ impl Worker {
 }
 
 fn say(what: fmt::Arguments<'_>) {
-    // There is nobody to tell that standard error is closed.
-    let _ = write_stderr(format!("oxshmem: warning: {what}\n").as_bytes());
+    report(format_args!("oxshmem: warning: {what}"));
 }
 
 #[cfg(test)]
@@ -112,7 +111,7 @@ mod tests {
         super::{
             arrivals::{BATCH, PUT, SHORT_BATCH},
             open::{HEAD, Interfaces, Opening, open_context},
-            tests::three_with_workers,
+            tests::three,
         },
         *,
     };
@@ -197,8 +196,8 @@ mod tests {
 
     #[test]
     fn what_a_stranger_sends_changes_nothing_and_is_counted() {
-        let Some(pes) = three_with_workers(Duration::ZERO) else { return };
-        let (victim, worker) = &pes[0];
+        let Some((pes, workers)) = three(Duration::ZERO) else { return };
+        let (victim, worker) = (&pes[0], &workers[0]);
         let stranger = Stranger::of(worker);
         // As the batches of PE 1, in both forms, and a put.
         let stamp = 1;
@@ -224,12 +223,11 @@ mod tests {
         }
         assert_eq!((worker.dropped(), word(victim)), (sent, 0));
         // The job goes on.
-        for (from, (end, _)) in pes.iter().enumerate().skip(1) {
-            let net: &Arc<dyn Net> = &end.net;
-            net.apply(0, batch(0, from as u64)).unwrap();
+        for (from, end) in pes.iter().enumerate().skip(1) {
+            end.net.apply(0, batch(0, from as u64)).unwrap();
             while word(victim) != from as u64 {
                 assert!(Instant::now() < until);
-                pes.iter().for_each(|(end, _)| _ = end.net.poll());
+                pes.iter().for_each(|end| _ = end.net.poll());
             }
         }
         assert_eq!(worker.dropped(), sent);

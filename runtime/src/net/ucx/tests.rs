@@ -5,29 +5,29 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use super::*;
+use super::{offers::Bytes, *};
 use crate::{
     bootstrap::{Hosts, Local},
     executor::Patience,
     fabric::Fabric,
     memory::SegmentId,
-    net::suite::{self, End, Job, MEMORY},
+    net::{
+        All,
+        completions::complete,
+        suite::{self, End, Job, MEMORY},
+        told::told,
+    },
     settings::FenceSide,
 };
 
 /// Whether TCP is taken for another network, for which there is none here: puts and gets are UCX's own then, and it offers what is long.
 pub(super) static OTHER_NETWORK: AtomicBool = AtomicBool::new(false);
 
-/// Three PEs on hosts of their own, whose waits may look around for so long, if there is a UCX.
-fn three(spin: Duration) -> Option<Vec<End>> {
-    Some(three_with_workers(spin)?.into_iter().map(|(end, _)| end).collect())
-}
-
-/// The same with their workers.
-pub(super) fn three_with_workers(spin: Duration) -> Option<Vec<(End, Arc<Worker>)>> {
+/// Three PEs on hosts of their own, whose waits may look around for so long, and their workers, if there is a UCX.
+pub(super) fn three(spin: Duration) -> Option<(Vec<End>, Vec<Arc<Worker>>)> {
     if let Err(error) = Ucx::load() {
         println!("skipped: {error}");
         return None;
@@ -42,12 +42,12 @@ pub(super) fn three_with_workers(spin: Duration) -> Option<Vec<(End, Arc<Worker>
         let executor = Arc::new(Executor::new(0, control, FenceSide::Writer, bell, patience));
         let pe = local.placement().pe;
         let bootstrap: Arc<dyn Bootstrap> = Arc::new(local);
-        let net =
-            connect(&bootstrap, &executor, memory.clone(), fabric.control.scratch(), None).await.unwrap();
+        let scratch = fabric.control.scratch();
+        let net = connect(&bootstrap, &executor, memory.clone(), scratch, None).await.unwrap();
         let worker = Arc::clone(&net.worker);
-        (End { pe, net: Arc::new(net), memory, block: 0 }, worker)
+        (End { pe, net: Arc::new(net) as Arc<dyn Net>, memory, block: 0 }, worker)
     });
-    Some(runtime.block_on(futures_all(joining)))
+    Some(runtime.block_on(futures_all(joining)).into_iter().unzip())
 }
 
 /// All outputs, of futures that wait for each other.
@@ -76,11 +76,61 @@ fn ucx_passes_the_suite_of_all_nets() {
         // Relaxed: the threads that read it are started later.
         OTHER_NETWORK.store(other, Ordering::Relaxed);
         let spin = Duration::from_micros(spin);
-        let Some(ends) = three(spin) else { return };
+        let Some((ends, _)) = three(spin) else { return };
         // As threads do that wait.
         let progress = || ends.iter().for_each(|end| _ = end.net.poll());
         suite::check(&Job { ends: &ends, progress: &progress, cpu_atomics: true });
     }
+}
+
+/// How long so many gets take that all wait for one long put, and then start at once.
+fn gets_behind_a_long_put(ends: &[End], target: &Worker, n: usize) -> Duration {
+    let [from, to, ..] = ends else { unreachable!("there are three") };
+    let spot = |offset| Spot { pe: to.pe, segment: to.memory.id(), offset };
+    let long = vec![7u8; MEMORY - 8];
+    let (put, put_done) = told();
+    // SAFETY: the vector is there until the put is over, which is waited for.
+    unsafe { from.net.put(spot(8), long.as_ptr(), long.len(), put_done) };
+    let mut got = vec![0u8; 8 * n];
+    let (all, all_done) = told();
+    let all_gets = All::new(all_done);
+    let (net, at, parts) = (Arc::clone(&from.net), spot(8), Arc::clone(&all_gets));
+    let to = Bytes { at: got.as_mut_ptr(), len: got.len() };
+    let start = Instant::now();
+    // The put is not applied meanwhile.
+    let held = target.inner();
+    // From inside of a completion, where nobody waits for those before.
+    let begin: Done = Box::new(move |_| {
+        for i in 0..n {
+            // SAFETY: the bytes are inside of the vector, which is there until all gets are over, which is waited for.
+            unsafe { net.get(at, to.address().add(8 * i), 8, parts.part()) };
+        }
+    });
+    complete(begin, Ok(()));
+    drop((all_gets, held));
+    while all.get().is_none() || put.get().is_none() {
+        ends.iter().for_each(|end| _ = end.net.poll());
+        assert!(start.elapsed() < Duration::from_secs(100), "{n} gets do not end");
+    }
+    let time = start.elapsed();
+    assert!(got.iter().all(|&byte| byte == 7));
+    assert!(matches!((all.get(), put.get()), (Some(Ok(())), Some(Ok(())))));
+    time
+}
+
+#[test]
+fn an_operation_costs_the_same_however_many_are_under_way() {
+    let Some((ends, workers)) = three(Duration::ZERO) else { return };
+    gets_behind_a_long_put(&ends, &workers[1], 1000);
+    let (few, many) = (10_000, 80_000);
+    let [short, long] = [few, many].map(|n| gets_behind_a_long_put(&ends, &workers[1], n));
+    println!("{few} gets: {short:?}, {many}: {long:?}");
+    // Eight times as many: eight times as long, where it is not the square of that.
+    assert!(
+        long < 40 * short.max(Duration::from_millis(100)),
+        "{few} gets take {short:?}, {many} take {long:?}"
+    );
+    ends.iter().for_each(|end| end.net.close());
 }
 
 #[test]

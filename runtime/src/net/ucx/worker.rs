@@ -29,10 +29,14 @@ use crate::{
     bootstrap::Placement,
     executor::{self, Executor, Failure},
     memory::Segment,
-    net::{Done, Listener},
+    net::{
+        Done, Listener,
+        completions::{self, complete},
+    },
+    panics::Panics,
 };
 
-/// Operations under way for which nobody waits. Who adds one beyond that first makes progress.
+/// Operations under way. Whoever adds one beyond that first makes progress.
 const MOST_UNDER_WAY: usize = 4096;
 /// Whoever starts so many operations makes progress once.
 const STARTS: u32 = 32;
@@ -69,6 +73,8 @@ pub(super) struct Worker {
     pub(super) inner: Mutex<Inner>,
     /// What UCX has ended, until somebody has told those who wait; and what it still holds.
     pub(super) ends: Mutex<Ends>,
+    /// Whether UCX has ended an operation within the call that started it. Written and read under the lock of `inner`.
+    ended_at_once: AtomicBool,
     /// Whether there may be something to be told, or to be answered.
     has_news: AtomicBool,
     /// Some of it is that other PEs wait for something. Set before `has_news`.
@@ -132,7 +138,8 @@ pub(super) struct Peer {
     pub(super) failed: Option<ucs_status_t>,
     /// Whether a put is better a message that the target applies, since UCX would make one of it anyway.
     pub(super) by_message: bool,
-    link: Link,
+    /// Shared, as UCX has its address, and a box would be nobody else's where it is moved.
+    link: Arc<Link>,
 }
 
 /// What UCX is given to name an endpoint that it gives up.
@@ -140,6 +147,11 @@ struct Link {
     worker: NonNull<Worker>,
     pe: usize,
 }
+
+// SAFETY: the worker is used where it is alive, and as others use it, by reference.
+unsafe impl Send for Link {}
+// SAFETY: as above.
+unsafe impl Sync for Link {}
 
 #[derive(Default)]
 pub(super) struct Ends {
@@ -276,6 +288,7 @@ impl Worker {
                 spare: Vec::new(),
             }),
             ends: Mutex::default(),
+            ended_at_once: AtomicBool::new(false),
             has_news: AtomicBool::new(false),
             owes: AtomicBool::new(false),
             has_offered: AtomicBool::new(false),
@@ -480,10 +493,11 @@ impl Worker {
         }
     }
 
-    /// Looks after the futures of this PE, whose memory others may have changed.
-    pub(super) fn scan(&self) {
+    /// Looks after the futures of this PE, whose memory others may have changed. A waker may run its task at once, which may start
+    /// operations: so this is done as a completion is.
+    fn scan(&self) {
         if let Some(executor) = self.executor.upgrade() {
-            executor.scan();
+            completions::run(move || executor.scan());
         }
     }
 
@@ -530,41 +544,59 @@ impl Worker {
             unsafe { self.ucx.ucp_request_free(request) };
         }
         let mut ends = self.ends();
-        if let Some(place) = operation.place {
-            ends.under_way.try_remove(place);
+        match operation.place {
+            Some(place) => drop(ends.under_way.try_remove(place)),
+            // Relaxed: read by the same thread, when the call returns.
+            None => self.ended_at_once.store(true, Ordering::Relaxed),
         }
         ends.news.push_back(News::Ended(operation, status));
         drop(ends);
         self.has_news();
     }
 
-    /// Tells everybody whose operation has ended, and does what messages that came ask for. Called with no lock held.
+    /// Tells everybody whose operation has ended, and does what messages that came ask for. Called with no lock held. Inside of a
+    /// completion it leaves that to whoever runs it, who goes on when that has returned.
     pub(super) fn tell(&self) {
         // Relaxed: a look before the exchange, which nearly always can be left out.
+        if !self.has_news.load(Ordering::Relaxed) {
+            return;
+        }
+        let Some(serving) = completions::serve() else {
+            // Or to the helper thread: that completion may be another worker's, or never return.
+            return self.wake_helper();
+        };
+        let mut panics = Panics::default();
         while self.has_news.load(Ordering::Relaxed) && self.has_news.swap(false, Ordering::AcqRel) {
             if self.owes.load(Ordering::Relaxed) && self.owes.swap(false, Ordering::AcqRel) {
                 self.reply();
             }
             while let Some((news, is_last)) = self.next_news() {
-                match news {
-                    News::Ended(operation, UCS_OK) if matches!(operation.kind, Kind::Copied(_)) => {
-                        self.inner().spare(*operation);
-                    }
-                    News::Ended(operation, status) => {
-                        // Where nobody waits for it, a flush fails as well.
-                        let _ = self.end(*operation, status);
-                    }
-                    News::Over(done) => done(Ok(())),
-                    News::Received(done, outcome) => done(outcome),
-                    News::Answered(done, value) => done(Ok(value)),
-                    News::Broken(pe, status) => self.lost(pe, status),
-                    News::Later(tell) => tell(),
-                }
+                // A completion that panics does so when the others have run.
+                panics.run(|| self.tell_of(news));
                 if is_last {
                     // Whoever adds to them says so.
                     break;
                 }
             }
+        }
+        drop(serving);
+        panics.resume();
+    }
+
+    fn tell_of(&self, news: News) {
+        match news {
+            News::Ended(operation, UCS_OK) if matches!(operation.kind, Kind::Copied(_)) => {
+                self.inner().spare(*operation);
+            }
+            News::Ended(operation, status) => {
+                // Where nobody waits for it, a flush fails as well.
+                let _ = self.end(*operation, status);
+            }
+            News::Over(done) => complete(done, Ok(())),
+            News::Received(done, outcome) => complete(done, outcome),
+            News::Answered(done, value) => complete(done, Ok(value)),
+            News::Broken(pe, status) => self.lost(pe, status),
+            News::Later(later) => completions::run(later),
         }
     }
 
@@ -615,13 +647,13 @@ impl Worker {
             messages.fail(Some(pe))
         };
         for done in awaited {
-            done(outcome(self, pe, status).map(|()| 0));
+            complete(done, outcome(self, pe, status).map(|()| 0));
         }
         for done in failed {
-            done(outcome(self, pe, status));
+            complete(done, outcome(self, pe, status));
         }
         for done in asked {
-            done(outcome(self, pe, status).map(|()| 0));
+            complete(done, outcome(self, pe, status).map(|()| 0));
         }
         if let Some(listener) = self.listener() {
             listener.lost(Some(pe), &|| match outcome(self, pe, status) {
@@ -690,7 +722,7 @@ impl Worker {
             Some((operation, UCS_OK)) if matches!(operation.kind, Kind::Copied(_)) => {
                 inner.spare(*operation);
                 drop(inner);
-                if looks {
+                if looks && !completions::is_busy() {
                     self.progress();
                 }
                 Ok(())
@@ -715,18 +747,14 @@ impl Worker {
         status: ucs_status_ptr_t,
     ) -> Option<(Box<Operation>, ucs_status_t)> {
         if UCS_PTR_IS_PTR(status) {
-            let mut ends = self.ends();
-            // UCX may have ended it within the call all the same.
-            let has_ended = |news: &News| match news {
-                News::Ended(operation, _) => ptr::eq(&raw const **operation, lent),
-                _ => false,
-            };
-            if !ends.news.iter().any(has_ended) {
-                let place = Some(ends.under_way.insert(Lent { operation: lent }));
+            // UCX may have ended it within the call all the same. Relaxed: written by this thread, if it was.
+            if !self.ended_at_once.load(Ordering::Relaxed) {
+                let place = Some(self.ends().under_way.insert(Lent { operation: lent }));
                 // SAFETY: UCX passes it on to `ended` alone, which whoever has the lock that is held calls; what UCX reads of it is
                 // another field.
                 unsafe { (*lent).place = place };
             }
+            self.ended_at_once.store(false, Ordering::Relaxed);
             return None;
         }
         // SAFETY: `lend` made it, and UCX has not kept it.
@@ -752,17 +780,35 @@ impl Worker {
     }
 
     /// Makes progress for a thread that starts many operations. If the target is slower, that waits until it has caught
-    /// up, rather than collect operations without limit.
+    /// up, rather than collect operations without limit. Not inside of a completion: progress would run others inside of it.
     fn keep_up(&self) {
+        if completions::is_busy() {
+            return;
+        }
         self.progress();
-        if self.ends().under_way.len() <= MOST_UNDER_WAY {
+        if self.n_under_way() <= MOST_UNDER_WAY {
             return;
         }
         let deadline = Instant::now() + Duration::from_secs(60);
-        while self.ends().under_way.len() > MOST_UNDER_WAY / 2 && Instant::now() < deadline {
+        while self.n_under_way() > MOST_UNDER_WAY / 2 && Instant::now() < deadline {
             if !self.progress() {
                 std::thread::yield_now();
             }
+        }
+    }
+
+    /// How many operations UCX holds, wait for an answer or for what comes before them, or have ended and nobody was told.
+    fn n_under_way(&self) -> usize {
+        let ends = self.ends();
+        let here = ends.under_way.len() + ends.news.len();
+        drop(ends);
+        here + self.gate().n_waiting()
+    }
+
+    /// So many operations wait for an answer, or for what comes before them, the last of which was just started.
+    pub(super) fn keep_up_with(&self, waiting: usize) {
+        if waiting.is_multiple_of(STARTS as usize) {
+            self.keep_up();
         }
     }
 
@@ -809,7 +855,7 @@ impl Worker {
             flushed: 0,
             failed: None,
             by_message: false,
-            link: Link { worker: NonNull::from(self), pe },
+            link: Arc::new(Link { worker: NonNull::from(self), pe }),
         });
         let params = ucp_ep_params_t {
             field_mask: (UCP_EP_PARAM_FIELD_REMOTE_ADDRESS
@@ -818,11 +864,11 @@ impl Worker {
                 .into(),
             address: address.as_ptr().cast(),
             err_mode: UCP_ERR_HANDLING_MODE_PEER,
-            err_handler: ucp_err_handler { cb: Some(broke), arg: (&raw mut peer.link).cast() },
+            err_handler: ucp_err_handler { cb: Some(broke), arg: Arc::as_ptr(&peer.link).cast_mut().cast() },
             ..Default::default()
         };
         // SAFETY: the worker is open and ours; the address and the key are what the PE has published. What the error
-        // handler is given stays in its box until the worker is destroyed.
+        // handler is given stays with the peer until the worker is destroyed.
         unsafe {
             check(self.ucx, "connect", self.ucx.ucp_ep_create(self.handle, &params, &mut peer.endpoint))
                 .map_err(lost)?;

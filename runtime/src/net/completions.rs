@@ -1,0 +1,191 @@
+//! Completions, one after the other.
+//!
+//! A completion may start the next operation, and that may complete at once. Nested, a chain of thousands of operations would need
+//! thousands of stack frames. So a thread runs one completion at a time: what completes meanwhile [waits](run) for it to return, and what
+//! starts an operation meanwhile makes no progress by itself, since progress runs completions.
+//!
+//! A thread that blocks inside of a completion, as a waker may do that runs its task at once, would wait for completions that wait for it.
+//! So those run [while it waits](waiting).
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    marker::PhantomData,
+    mem::ManuallyDrop,
+};
+
+use super::Done;
+use crate::{Result, panics::Panics};
+
+/// What a thread does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing of the kind.
+    Idle,
+    /// It serves a net, and runs one completion after the other.
+    Serving,
+    /// It runs one.
+    Completing,
+}
+
+type Completion = Box<dyn FnOnce()>;
+
+thread_local! {
+    static STATE: Cell<State> = const { Cell::new(State::Idle) };
+    // Without a destructor, so that it is there for what still completes when the thread ends: C programs finalize at exit.
+    static WAITING: RefCell<ManuallyDrop<VecDeque<Completion>>> =
+        const { RefCell::new(ManuallyDrop::new(VecDeque::new())) };
+}
+
+/// Tells `done` now, or, inside of another completion on this thread, when that has returned. No lock may be held.
+pub(super) fn complete<T: 'static>(done: Done<T>, outcome: Result<T>) {
+    run(move || done(outcome));
+}
+
+/// The same for what a completion is made of otherwise. One that panics does so when those that wait for it have run.
+pub(super) fn run(completion: impl FnOnce() + 'static) {
+    if STATE.get() == State::Completing {
+        return WAITING.with_borrow_mut(|waiting| waiting.push_back(Box::new(completion)));
+    }
+    let enter = Enter::the(State::Completing);
+    let mut panics = Panics::default();
+    panics.run(completion);
+    while let Some(next) = next() {
+        panics.run(next);
+    }
+    drop(enter);
+    panics.resume();
+}
+
+/// The next that waits.
+fn next() -> Option<Completion> {
+    WAITING.with_borrow_mut(|waiting| {
+        let next = waiting.pop_front();
+        if next.is_none() {
+            // There may have been many, whose room nobody frees when the thread ends.
+            **waiting = VecDeque::new();
+        }
+        next
+    })
+}
+
+/// Marks this thread as one that serves a net, as long as what is returned exists. None if it does so already, or runs a completion:
+/// then it is to start nothing that runs completions.
+pub(super) fn serve() -> Option<Enter> {
+    (!is_busy()).then(|| Enter::the(State::Serving))
+}
+
+/// Whether this thread serves a net, or runs a completion.
+pub(super) fn is_busy() -> bool {
+    STATE.get() != State::Idle
+}
+
+/// Runs `wait`, in which this thread waits for completions. Inside of one it runs those that wait for that first.
+pub(crate) fn waiting<T>(wait: impl FnOnce() -> T) -> T {
+    if !is_busy() {
+        return wait();
+    }
+    let _enter = Enter::the(State::Idle);
+    run(|| ());
+    wait()
+}
+
+/// A thread's state, until this is dropped.
+pub(super) struct Enter {
+    before: State,
+    /// It is of this thread.
+    thread: PhantomData<*const ()>,
+}
+
+impl Enter {
+    fn the(state: State) -> Self {
+        Self { before: STATE.replace(state), thread: PhantomData }
+    }
+}
+
+impl Drop for Enter {
+    fn drop(&mut self) {
+        STATE.set(self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        panic::{AssertUnwindSafe, catch_unwind},
+        rc::Rc,
+    };
+
+    use super::*;
+
+    type Log = Rc<RefCell<Vec<u32>>>;
+
+    /// Notes the number, and before it has returned completes the one below.
+    fn count_down(n: u32, log: &Log) {
+        let log = Rc::clone(log);
+        run(move || {
+            if n > 0 {
+                count_down(n - 1, &log);
+            }
+            log.borrow_mut().push(n);
+        });
+    }
+
+    #[test]
+    fn a_completion_inside_of_another_waits_for_it() {
+        let log = Log::default();
+        count_down(3, &log);
+        assert_eq!(log.take(), [3, 2, 1, 0]);
+        // However many there are.
+        count_down(1_000_000, &log);
+        assert_eq!(log.take().len(), 1_000_001);
+        assert!(!is_busy());
+    }
+
+    #[test]
+    fn who_serves_runs_them_at_once_and_nobody_serves_twice() {
+        let log = Log::default();
+        let serving = serve();
+        assert!(serving.is_some() && serve().is_none() && is_busy());
+        count_down(1, &log);
+        assert_eq!(log.take(), [1, 0]);
+        assert!(is_busy());
+        drop(serving);
+        assert!(!is_busy());
+        run(|| assert!(is_busy() && serve().is_none()));
+    }
+
+    #[test]
+    fn a_thread_that_waits_inside_of_one_runs_the_others() {
+        let log = Log::default();
+        let outer = Rc::clone(&log);
+        run(move || {
+            count_down(0, &outer);
+            assert!(outer.borrow().is_empty());
+            waiting(|| {
+                assert_eq!(*outer.borrow(), [0]);
+                count_down(1, &outer);
+                assert_eq!(*outer.borrow(), [0, 1, 0]);
+            });
+            assert!(is_busy());
+            count_down(0, &outer);
+            assert_eq!(outer.borrow().len(), 3);
+        });
+        assert_eq!(log.take(), [0, 1, 0, 0]);
+    }
+
+    #[test]
+    fn one_that_panics_leaves_the_others_their_turns_and_the_thread_usable() {
+        let log = Log::default();
+        let outer = Rc::clone(&log);
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            run(move || {
+                count_down(2, &outer);
+                panic!("the first");
+            });
+        }));
+        assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"the first"));
+        assert_eq!(log.take(), [2, 1, 0]);
+        assert!(!is_busy());
+    }
+}
