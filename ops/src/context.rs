@@ -116,6 +116,32 @@ impl ContextHandle {
     }
 }
 
+/// The contexts that were made from a team, as far as they may be alive.
+#[derive(Debug, Default)]
+#[doc(hidden)]
+pub struct ContextHandles {
+    all: Vec<ContextHandle>,
+    /// With so many, those that are gone are looked for. At least twice as many as were alive then, so that making a context takes the
+    /// same time however many there are.
+    look_at: usize,
+}
+
+impl ContextHandles {
+    /// Adds a context that was just made.
+    pub fn add(&mut self, context: ContextHandle) {
+        if self.all.len() >= self.look_at {
+            self.all.retain(ContextHandle::is_alive);
+            self.look_at = (2 * self.all.len()).max(16);
+        }
+        self.all.push(context);
+    }
+
+    /// Takes all of them out.
+    pub fn take(&mut self) -> Vec<ContextHandle> {
+        std::mem::take(self).all
+    }
+}
+
 impl fmt::Debug for Reach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.members.fmt(f)
@@ -508,5 +534,37 @@ impl<M: Sharing> fmt::Debug for Context<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nostore = if self.nostore { ", nostore" } else { "" };
         write!(f, "Context({}{nostore}) of PE {}", M::NAME, self.my_pe())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A context, as far as a team knows of it.
+    fn made() -> (ContextHandle, Arc<OpSet>, Arc<Reach>) {
+        let (near, n) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let members = Members::world(1);
+        let reach = Reach { near, near_from: 0, blocks: members.clone(), n, members, me: 0, team: Arc::new(()) };
+        let (reach, ops) = (Arc::new(reach), Arc::<OpSet>::default());
+        (ContextHandle { reach: Arc::downgrade(&reach), ops: Arc::downgrade(&ops) }, ops, reach)
+    }
+
+    #[test]
+    fn a_team_looks_for_contexts_that_are_gone_ever_less_often_and_keeps_few_of_them() {
+        let mut handles = ContextHandles::default();
+        let (mut alive, mut looks) = (Vec::new(), 0);
+        for _ in 0..10_000 {
+            let (handle, ops, reach) = made();
+            let before = handles.look_at;
+            handles.add(handle);
+            looks += usize::from(handles.look_at != before);
+            alive.push((ops, reach));
+        }
+        assert!(looks < 20, "{looks} looks at all contexts");
+        drop(alive);
+        (0..30_000).for_each(|_| handles.add(made().0));
+        assert!(handles.all.len() < 100, "{} contexts that are gone", handles.all.len());
+        assert!(handles.take().len() < 100 && handles.take().is_empty());
     }
 }

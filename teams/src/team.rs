@@ -8,7 +8,7 @@ use std::{
 
 use oxshmem_ops::{
     Context, ContextOptions, Members,
-    context::{ContextHandle, Sharing},
+    context::Sharing,
 };
 use oxshmem_runtime::{
     Error, Pe, Result,
@@ -251,9 +251,7 @@ impl Team {
         let (pe, members, me) = (Arc::clone(group.pe()), group.team().clone(), group.my_pe());
         // SAFETY: the members of a team are PEs of its job.
         let context = unsafe { Context::over(pe, members, me, team, options) };
-        let mut contexts = self.core.contexts.lock().unwrap_or_else(PoisonError::into_inner);
-        contexts.retain(ContextHandle::is_alive);
-        contexts.push(context.handle());
+        self.core.contexts.lock().unwrap_or_else(PoisonError::into_inner).add(context.handle());
         Ok(context)
     }
 
@@ -393,7 +391,7 @@ impl Core {
     /// goes on if nobody awaits it.
     fn leave(&self, told: Told) -> Collective<'_> {
         let (group, registry, place) = (Arc::clone(&self.group), Arc::clone(&self.registry), self.place);
-        let contexts = std::mem::take(&mut *self.contexts.lock().unwrap_or_else(PoisonError::into_inner));
+        let contexts = self.contexts.lock().unwrap_or_else(PoisonError::into_inner).take();
         let under_way: Vec<_> = contexts.iter().filter_map(|context| context.end(group.pe())).collect();
         self.task(told, Signature::named("destroy"), async move {
             let mut completed = Ok(());

@@ -33,7 +33,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use oxshmem_ops::context::ContextHandle;
+use oxshmem_ops::context::ContextHandles;
 use oxshmem_runtime::{
     Error, Result,
     activity::{Activity, Call, Place},
@@ -86,7 +86,7 @@ pub(crate) struct Core {
     pub(crate) predefined: Option<&'static str>,
     pub(crate) config: TeamConfig,
     pub(crate) image: Image,
-    pub(crate) contexts: Mutex<Vec<ContextHandle>>,
+    pub(crate) contexts: Mutex<ContextHandles>,
     destroyed: AtomicBool,
     this: Weak<Self>,
 }
