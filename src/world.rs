@@ -736,7 +736,7 @@ impl World {
             // Relaxed: as where it is set.
             Some(begun) if !self.0.has_ended.load(Ordering::Relaxed) => Ok(begun.clone()),
             _ => {
-                self.0.pe.check("finalize")?;
+                self.0.pe.check_home("finalize")?;
                 Ok(ending.get_or_insert_with(|| self.leave().shared()).clone())
             }
         }
@@ -810,6 +810,7 @@ impl World {
     /// assert!(matches!(ended, Err(Error::GlobalExit { pe: 1, status: 3 })));
     /// ```
     pub async fn global_exit(&self, status: i32) -> Result<()> {
+        self.0.pe.home().check(self.my_pe(), "global_exit")?;
         self.0.pe.abort(status, "");
         if self.0.pe.owns_process() {
             std::process::exit(status);

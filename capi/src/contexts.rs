@@ -81,6 +81,16 @@ pub(crate) fn end_all_of(team: usize) {
     }
 }
 
+/// In a child that was forked: what another thread of the parent was about to change may stay as it is.
+pub(crate) fn close_in_child() {
+    let Ok(contexts) = CONTEXTS.try_lock() else { return };
+    for &address in &contexts.alive {
+        let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
+        // SAFETY: whatever is in `alive` is a box from `create` that nobody has ended.
+        unsafe { (*handle).direct.close() };
+    }
+}
+
 /// The world ends, and with it whatever the contexts reach (`OpenSHMEM 1.6 §9.1.4`).
 pub(crate) fn end_all() {
     let (mut ended, mut reach) = (Vec::new(), Vec::new());

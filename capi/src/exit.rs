@@ -8,11 +8,10 @@
 
 use std::{
     ffi::{c_int, c_void},
-    process,
     ptr::null_mut,
     sync::{
         Once,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
 };
 
@@ -30,9 +29,6 @@ unsafe extern "C" {
 
 /// Whether the library ends this process, or has finalized it at its exit.
 static LEAVING: AtomicBool = AtomicBool::new(false);
-
-/// The process that has joined the job: 0 before. A child that it forks has its handlers, and its memory, but not its place.
-static JOINED: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the library ends this process, or has finalized it at its exit.
 pub(crate) fn is_leaving() -> bool {
@@ -64,8 +60,6 @@ pub(crate) fn end_job(global: &Global, status: c_int) -> ! {
 /// This process is a PE from now on, and is to be finalized at its exit if the program does not do so itself.
 pub(crate) fn joined() {
     static REGISTERED: Once = Once::new();
-    // Relaxed: a process has one id, and its children see what was stored before they came to be.
-    JOINED.store(process::id(), Ordering::Relaxed);
     // Not when the library is loaded: what is registered that early is called when UCX is gone.
     // SAFETY: a function that lives as long as the process, as `dlclose` leaves this library.
     REGISTERED.call_once(|| _ = unsafe { on_exit(finalize_at_exit, null_mut()) });
@@ -73,8 +67,9 @@ pub(crate) fn joined() {
 
 /// At the exit of a program that has not called `shmem_finalize`.
 extern "C" fn finalize_at_exit(status: c_int, _: *mut c_void) {
-    let has_joined = JOINED.load(Ordering::Relaxed) == process::id();
-    let Some(global) = current().filter(|_| has_joined && !is_leaving()) else { return };
+    // Children that were forked come here too, with what is their parent's.
+    let is_pe = |global: &&Global| global.home.is_this_process() && !is_leaving();
+    let Some(global) = current().filter(is_pe) else { return };
     let promised = depth().old;
     if !promised && status != 0 {
         // The launcher says how it ended, and ends the job.

@@ -14,7 +14,7 @@ use crate::{
     call::Call,
     exit::{end_job, is_leaving, joined, leave},
     export::export,
-    state::{begin, current, depth, end},
+    state::{begin, current, depth, end, in_child},
     statics,
 };
 
@@ -23,6 +23,11 @@ const THREAD_MULTIPLE: c_int = 3;
 
 /// Joins the job, the first time. `threads` of the program may call routines at once.
 fn init(name: &'static str, threads: bool) {
+    if let Some(global) = current()
+        && !global.home.is_here()
+    {
+        in_child(name, global);
+    }
     let mut depth = depth();
     depth.inits += 1;
     if depth.inits > 1 {
@@ -127,7 +132,7 @@ export!("shmem_query_thread", |name| (provided: *mut c_int) {
 });
 
 export!("shmem_query_initialized", |name| (initialized: *mut c_int) {
-    let now = c_int::from(current().is_some());
+    let now = c_int::from(current().is_some_and(|global| global.home.is_here()));
     if !initialized.is_null() {
         // SAFETY: the caller's pointer to an `int`.
         unsafe { *initialized = now };
@@ -181,7 +186,7 @@ export!("shmem_info_get_name", |name| (to: *mut c_char) {
 });
 
 export!("start_pes", |name| (_npes: c_int) {
-    if current().is_some() {
+    if current().is_some_and(|global| global.home.is_here()) {
         return;
     }
     init(name, false);

@@ -1,13 +1,16 @@
 //! The one world of this process: the only global state of the library.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicPtr, AtomicUsize, Ordering},
+use std::{
+    io::Write,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicPtr, AtomicUsize, Ordering},
+    },
 };
 
 use oxshmem::{Context, Space, SpaceKind, World};
 use oxshmem_ops::direct::Direct;
-use oxshmem_runtime::memory::Addresses as Reserved;
+use oxshmem_runtime::{home::Home, memory::Addresses as Reserved};
 
 use crate::{active_sets::Sets, address::Addresses, call::fatal, contexts, memory::Blocks, statics, teams};
 
@@ -23,6 +26,7 @@ pub(crate) struct Global {
     pub(crate) addresses: Addresses,
     /// The default context.
     pub(crate) context: &'static Context,
+    pub(crate) home: Home,
     pub(crate) world: &'static World,
     _world: Box<World>,
 }
@@ -56,13 +60,32 @@ pub(crate) fn depth() -> MutexGuard<'static, Depth> {
     DEPTH.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The world; ends the process if there is none.
+/// The world; ends the process if there is none, or if it is that of a parent.
 #[inline(always)]
 pub(crate) fn global(name: &'static str) -> &'static Global {
     match current() {
-        Some(global) => global,
+        Some(global) if global.home.is_here() => global,
+        Some(global) => in_child(name, global),
         None => without_world(name),
     }
+}
+
+/// Ends a child of the PE with a line, and does nothing else in it: what it has is its parent's.
+#[cold]
+#[inline(never)]
+pub(crate) fn in_child(name: &'static str, global: &Global) -> ! {
+    if let Err(error) = global.home.check(global.world.my_pe(), name) {
+        // There is nobody to tell that standard error is closed.
+        let _ = std::io::stderr().write_all(format!("oxshmem: {error}\n").as_bytes());
+    }
+    // SAFETY: it returns to nobody. Not by `exit`, which would write out what the parent has buffered.
+    unsafe { libc::_exit(1) }
+}
+
+/// In a child: the short ways, by which it would write to the memory of PEs, are closed.
+pub(crate) fn close_in_child() {
+    DIRECT.close();
+    contexts::close_in_child();
 }
 
 /// The world, if there is one.
@@ -93,6 +116,7 @@ pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
         default_space: world.pe().spaces().default,
         addresses,
         context,
+        home: world.pe().home().clone(),
         world,
         _world: owned,
     }));

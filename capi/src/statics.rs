@@ -33,7 +33,7 @@ use oxshmem::Error;
 use oxshmem_runtime::{Pe, memory::HostMap};
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate};
 
-use crate::call::fatal;
+use crate::{call::fatal, state};
 
 /// The writable pages of the executable.
 #[derive(Clone, Debug, Default)]
@@ -488,7 +488,8 @@ extern "C" fn unshare() {
             }
         }
     }
-    // Only now, as it may be a global itself. No other thread of the parent's is here.
+    // Only now, as what this changes may be in a global itself. No other thread of the parent's is here.
+    state::close_in_child();
     FORKS.store(0, Ordering::Relaxed);
 }
 

@@ -545,7 +545,8 @@ mod tests {
     fn made() -> (ContextHandle, Arc<OpSet>, Arc<Reach>) {
         let (near, n) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let members = Members::world(1);
-        let reach = Reach { near, near_from: 0, blocks: members.clone(), n, members, me: 0, team: Arc::new(()) };
+        let reach =
+            Reach { near, near_from: 0, blocks: members.clone(), n, members, me: 0, team: Arc::new(()) };
         let (reach, ops) = (Arc::new(reach), Arc::<OpSet>::default());
         (ContextHandle { reach: Arc::downgrade(&reach), ops: Arc::downgrade(&ops) }, ops, reach)
     }

@@ -13,6 +13,7 @@
 //! | [`biased`] | a lock for what one thread uses nearly always |
 //! | [`turns`] | wake-ups that set each other off |
 //! | [`opset`], [`flight`], [`engine`] | operations that do not finish at once |
+//! | [`home`] | the process that joined, told from its children |
 //! | [`activity`] | what each PE is stuck in, for people |
 //! | [`pe`] | a PE that has all of these |
 
@@ -48,6 +49,8 @@ pub mod executor;
 mod fabric;
 #[cfg(not(loom))]
 pub mod flight;
+#[cfg(not(loom))]
+pub mod home;
 #[cfg(not(loom))]
 mod memfd;
 #[cfg(not(loom))]

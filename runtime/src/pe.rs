@@ -22,6 +22,7 @@ use crate::{
     engine::CopyEngine,
     executor::{Executor, Failure, Patience},
     fabric::Fabric,
+    home::Home,
     memory::{HostMap, Segment, SegmentId, kinds::Layout},
     net::{self, Net, Wires},
     opset::OpSet,
@@ -115,6 +116,7 @@ pub struct Pe {
     processors: usize,
     fence_side: FenceSide,
     bootstrap: BootstrapHandle,
+    home: Home,
     kept: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
@@ -223,6 +225,7 @@ impl Pe {
             processors: cpus,
             fence_side,
             bootstrap: BootstrapHandle(bootstrap),
+            home: Home::here(),
             kept: Mutex::default(),
         }))
     }
@@ -472,6 +475,19 @@ impl Pe {
         self.executor.check_failure()
     }
 
+    /// [`check`](Self::check) for calls that others see and that take longer than a system call: also an error in a process that this one
+    /// has forked.
+    #[inline]
+    pub fn check_home(&self, call: &'static str) -> Result<()> {
+        self.home.check(self.me, call)?;
+        self.check(call)
+    }
+
+    /// The process that joined the job.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
     /// Leaves the job. Every PE has called the barrier before; what is still waited for will not come.
     /// False if it has left before.
     pub fn leave(&self) -> bool {
@@ -490,7 +506,7 @@ impl Pe {
     /// Nobody who could leave the job in good order has a handle to this PE any more. What its tasks, and the other PEs of this process, wait
     /// for will not come. Does nothing after [`leave`](Self::leave).
     pub fn abandon(&self) {
-        if self.key() == 0 {
+        if self.key() == 0 || !self.home.is_here() {
             return;
         }
         let how = "its world was dropped without finalize".into();
@@ -532,6 +548,10 @@ impl Pe {
 
     /// Asks for the end of the job.
     pub fn abort(&self, status: i32, why: &str) {
+        if !self.home.is_here() {
+            // Not in the name of the PE that has forked this process.
+            return;
+        }
         self.bootstrap.0.abort(status, why);
         self.fail_all(&Failure::GlobalExit { pe: self.me, status });
     }
@@ -539,6 +559,11 @@ impl Pe {
 
 impl Drop for Pe {
     fn drop(&mut self) {
+        if !self.home.is_here() {
+            // The connections and descriptors are the parent's.
+            std::mem::forget(self.net.take());
+            return;
+        }
         // A task or thread may hold the executor, and the net, for as long as they are open.
         if let Some(net) = &self.net {
             net.abandon();

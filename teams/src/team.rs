@@ -6,10 +6,7 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use oxshmem_ops::{
-    Context, ContextOptions, Members,
-    context::Sharing,
-};
+use oxshmem_ops::{Context, ContextOptions, Members, context::Sharing};
 use oxshmem_runtime::{
     Error, Pe, Result,
     activity::{Activity, Call},

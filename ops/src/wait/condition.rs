@@ -197,7 +197,7 @@ pub(super) fn wait<'a, T: Waitable, R: Send>(
                 pe.executor().spin_until(|| satisfied(&condition).is_some());
                 continue;
             }
-            pe.check(call)?;
+            pe.check_home(call)?;
             watch.begin(what, &condition, all, cx.waker());
             // What came before the watch is nobody's but ours to see.
             if satisfied(&condition).is_none() {

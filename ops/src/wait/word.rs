@@ -109,7 +109,7 @@ impl WordWait {
                 Some(Fired::Ended) => Poll::Ready(Err(ended(pe))),
             };
         }
-        pe.check("wait_until")?;
+        pe.check_home("wait_until")?;
         let allocation = Arc::clone(word.as_view().allocation());
         // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the word mapped.
         let awaited = unsafe {

@@ -26,7 +26,7 @@ use super::{
     lifeline,
     wire::{self, Kind, Message},
 };
-use crate::{Error, Result, readable, sync::lock};
+use crate::{Error, Result, home::Home, readable, sync::lock};
 
 /// One PE of a job that `oshrun` started.
 ///
@@ -41,6 +41,7 @@ pub struct Launched {
     /// The next ticket. Locked while a message is being sent, so that its parts stay together.
     sending: Mutex<u64>,
     inbox: tokio::sync::Mutex<Inbox>,
+    home: Home,
     /// Until this PE has left the job: whoever still holds a handle to it must not keep the next one out.
     claim: Mutex<Option<Claim>>,
     /// Until then, too, this process ends with the launcher. What it does after that is its own.
@@ -81,6 +82,7 @@ impl Launched {
             // Tickets start at the time, so that an answer to one who was here before is not taken for ours.
             sending: Mutex::new(nanoseconds()),
             inbox: tokio::sync::Mutex::default(),
+            home: Home::here(),
             claim: Mutex::new(Some(claim)),
             lifeline: Mutex::new(lifeline::of_this_process(&job)),
         };
@@ -90,6 +92,8 @@ impl Launched {
 
     /// Sends a message under the next ticket, which it returns.
     fn send(&self, call: &'static str, message: Message) -> Result<u64> {
+        // The socket is the PE's, whatever its children have of it.
+        self.home.check(self.placement.pe, call)?;
         let mut next = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         let ticket = *next;
         *next += 1;

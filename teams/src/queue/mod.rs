@@ -134,6 +134,7 @@ impl Core {
     /// An error also if PEs have called different things before, after which nothing begins any more.
     #[inline(always)]
     pub(crate) fn check_turn(&self, call: &'static str) -> Result<()> {
+        self.group.pe().home().check(self.group.pe().me(), call)?;
         self.check(call)?;
         self.group.check()
     }
