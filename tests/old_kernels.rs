@@ -28,7 +28,7 @@ async fn work(world: World) -> Result<()> {
     flag.at(0).wait_until(Cmp::Eq, 7).await?;
     world.team().sum_reduce(&flag, &flag).await?;
     assert_eq!(flag.at(0).load(), 7 * n as u64);
-    world.free(words).await
+    Ok(world.free(words).await?)
 }
 
 #[test]

@@ -118,7 +118,7 @@ mod tests {
     use crate::{
         bootstrap::{Hosts, Placement},
         memory::{SegmentId, copy},
-        net::{Batch, Net, Spot, suite::End},
+        net::{Batch, Spot, suite::End},
     };
 
     /// A process that is no PE, with a UCX of its own and an endpoint to a PE.
