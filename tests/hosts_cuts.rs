@@ -2,7 +2,7 @@
 //!
 //! `oshrun` has no remote start, so PEs of one machine are dealt to simulated hosts, and a script that it starts for each
 //! moves into the namespace of the PE's host before it becomes the test program. The job's socket and its shared memory
-//! go along; UCX sees the namespace's interfaces only, and has but the cable to the other host.
+//! go along; UCX is told of the namespace's end of the cable, and has no other way to the other host.
 
 mod common;
 #[path = "common/namespaces.rs"]
@@ -38,6 +38,7 @@ impl Cable {
         let program = std::env::current_exe().expect("this program's path");
         let text = format!(
             "#!/bin/sh\ncase \"$OXSHMEM_JOB\" in *,pe=0,*) host={a};; *) host={b};; esac\n\
+             export SHMEM_NET_INTERFACES=$host\n\
              exec ip netns exec $host '{}' \"$@\"\n",
             program.display()
         );

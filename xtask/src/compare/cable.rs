@@ -53,6 +53,7 @@ impl Cable {
         }
         let text = format!(
             "#!/bin/sh\ncase \"$OXSHMEM_JOB\" in *,pe=0,*) host={a};; *) host={b};; esac\n\
+             export SHMEM_NET_INTERFACES=$host\n\
              exec ip netns exec $host \"$@\"\n"
         );
         executable(&cable.script, text)?;
