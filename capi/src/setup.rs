@@ -108,7 +108,7 @@ pub(crate) fn finalize(name: &'static str) {
         // All but the last are barriers (`OpenSHMEM 1.6 §9.1.4`).
         return call.collective(|| call.global.world.barrier_all());
     }
-    call.wait(call.global.world.finalize());
+    call.collective(|| call.global.world.finalize());
     (depth.finalized, depth.old) = (true, false);
     end(name);
 }

@@ -122,8 +122,8 @@ impl Fabric {
                 std::thread::sleep(Duration::from_millis(1));
             }
         };
-        if let Err(e) = std::thread::Builder::new().name("oxshmem-ticker".into()).spawn(tick) {
-            panic!("oxshmem cannot start the thread that looks for silent stores: {e}");
+        if let Err(error) = std::thread::Builder::new().name("oxshmem-ticker".into()).spawn(tick) {
+            self.fail_all(&Failure::without_thread(&error));
         }
     }
 

@@ -459,7 +459,8 @@ impl Pe {
     /// Says that stores may come that ring no doorbell, because somebody gets a raw pointer.
     pub fn expect_silent_stores(&self) {
         if self.executor.expect_silent_stores() {
-            if self.in_process() {
+            // Where threads that wait look by themselves, nobody has to do it for them.
+            if self.in_process() && !self.settings.local_stores {
                 self.fabric.start_ticking();
             }
             self.fabric.ring_all();

@@ -16,6 +16,7 @@ mod bindings;
 mod inline;
 #[cfg(test)]
 mod library_tests;
+mod log;
 
 use std::{
     ffi::{CStr, c_uint},
@@ -77,6 +78,7 @@ impl Ucx {
         let version = library.check(Some(Version { major, minor, release }))?;
         // SAFETY: the bindings are those of UCX 1.13, and 1.12 and everything later has the same functions.
         let functions = unsafe { Functions::find(&library) }?;
+        log::to_stderr(&library);
         Ok(Self { functions, version, file: library.keep() })
     }
 

@@ -17,7 +17,7 @@ mod output;
 mod pe;
 mod places;
 
-use std::{ffi::OsString, io::Write, process::ExitCode};
+use std::{ffi::OsString, io::Write, os::unix::net::UnixStream, process::ExitCode};
 
 use guardian::Guardian;
 use options::{Options, Stop};
@@ -44,6 +44,10 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
         }
         Err(Stop::Refusal(reason)) => return refuse(&reason),
     };
+    // tokio makes such a pair for signals, and panics if it cannot.
+    if let Err(error) = UnixStream::pair() {
+        return refuse(&format!("cannot make a pair of connected sockets: {error}"));
+    }
     pe::leave_outer_job();
     // The guardian is forked here, while there is one thread.
     let guardian = match Guardian::start() {

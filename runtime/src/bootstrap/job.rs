@@ -8,6 +8,9 @@ use super::{Deal, Placement};
 /// change with every version, see [`Job`].
 pub const JOB_VARIABLE: &str = "OXSHMEM_JOB";
 
+/// All processes that Linux can have on a machine at once, which is where all PEs of such a job are.
+const MOST_PROCESSES: usize = 1 << 22;
+
 /// What [`JOB_VARIABLE`] says: `fd=7,inode=4711,life=8,end=4712,pe=0,n=4,hosts=3+1,host=node1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
@@ -69,7 +72,13 @@ impl FromStr for Job {
             hosts: field(text, "hosts")?,
             host: field(text, "host")?,
         };
-        if job.fd < 0 || job.life < 0 || job.pe >= job.n_pes || job.hosts.hosts(job.n_pes).is_err() {
+        let count = 1..=MOST_PROCESSES;
+        if job.fd < 0
+            || job.life < 0
+            || !count.contains(&job.n_pes)
+            || job.pe >= job.n_pes
+            || job.hosts.hosts(job.n_pes).is_err()
+        {
             return Err("its fields do not fit together".to_owned());
         }
         Ok(job)
@@ -123,6 +132,11 @@ mod tests {
         {
             let text = job().to_string().replace(field, other);
             assert_eq!(wrong(&text), "its fields do not fit together");
+        }
+        let one = Job { hosts: Deal::default(), ..job() }.to_string();
+        for n in ["0", "18446744073709551615", "99999999999", "4194305"] {
+            let text = one.replace(",n=6,", &format!(",n={n},"));
+            assert_eq!(wrong(&text), "its fields do not fit together", "{n}");
         }
     }
 }

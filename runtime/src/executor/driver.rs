@@ -21,7 +21,7 @@ use std::{
 
 use tokio::{io::unix::AsyncFd, sync::Notify};
 
-use super::{Executor, block_on::will_drive};
+use super::{Executor, Failure, block_on::will_drive};
 use crate::{
     Result,
     fabric::Bell,
@@ -206,8 +206,11 @@ impl Executor {
                             .spawn(move || help(&executor));
                         match spawned {
                             Ok(handle) => *helper = Some(handle),
-                            // Nothing that waits could ever be woken: say so, rather than hang.
-                            Err(e) => panic!("oxshmem cannot start its progress thread: {e}"),
+                            // Nothing that waits could ever be woken: all of it ends with an error.
+                            Err(error) => {
+                                drop(helper);
+                                self.fail(Failure::without_thread(&error));
+                            }
                         }
                     }
                 }
@@ -249,7 +252,7 @@ impl Executor {
     pub(super) fn park(&self) {
         if self.bell.is_in_process() {
             // There is nothing to drive: whoever writes wakes.
-            return thread::park();
+            return self.park_in_process();
         }
         self.driver.parked().push(thread::current());
         // Where there are other hosts, this thread may wait for an operation, which is no watch.
@@ -258,6 +261,25 @@ impl Executor {
         if self.driver.is_taken() || (alone && self.unfired.load(Ordering::SeqCst) == 0) || self.is_closed() {
             thread::park();
         }
+    }
+
+    /// Parks this thread, and where stores may come past the library, looks for them now and then.
+    fn park_in_process(&self) {
+        let (start, before) = (Instant::now(), self.unfired.load(Ordering::SeqCst));
+        let mut slept = Duration::ZERO;
+        while let Some(limit) = self.patience.looks.then(|| self.sleep_limit(slept)).flatten() {
+            thread::park_timeout(limit);
+            let now = start.elapsed();
+            if now - slept < limit {
+                return;
+            }
+            slept = now;
+            self.scan();
+            if self.unfired.load(Ordering::SeqCst) != before {
+                return;
+            }
+        }
+        thread::park();
     }
 
     /// Something was started on another host, for whose end somebody may wait. A task that does so does not make progress by itself,

@@ -73,6 +73,21 @@ pub enum Failure {
         /// How.
         how: String,
     },
+    /// This process cannot do what waiting needs.
+    Unable {
+        /// What that is, and what helps.
+        what: String,
+    },
+}
+
+impl Failure {
+    /// A thread could not be started, by which what is waited for would come.
+    pub(crate) fn without_thread(error: &std::io::Error) -> Self {
+        let what = format!(
+            "cannot start a thread that progress needs: {error}; allow this user more processes (ulimit -u)"
+        );
+        Self::Unable { what }
+    }
 }
 
 impl From<Failure> for Error {
@@ -80,6 +95,7 @@ impl From<Failure> for Error {
         match failure {
             Failure::GlobalExit { pe, status } => Self::GlobalExit { pe, status },
             Failure::PeLost { pe, how } => Self::PeLost { pe, how },
+            Failure::Unable { what } => Self::Unsupported { what },
         }
     }
 }

@@ -71,6 +71,13 @@ pub(super) struct UcxNet {
     helper: Helper,
 }
 
+/// An error if this process can have no more threads. UCX needs one, and aborts the process without it.
+fn threads_start() -> Result<()> {
+    let started = std::thread::Builder::new().spawn(|| ());
+    // It does nothing that could panic.
+    started.map(|thread| _ = thread.join()).map_err(|error| Error::system("start of a thread for UCX", error))
+}
+
 /// Connects this PE, over these network interfaces if that is said. Collective over all PEs.
 pub(super) async fn connect(
     bootstrap: &Arc<dyn Bootstrap>,
@@ -86,7 +93,9 @@ pub(super) async fn connect(
                    dynamically (the library itself may be static: -static-libshmem)"
                 .into(),
         }),
-        false => Ucx::load().map_err(|error| Error::Unsupported { what: format!("{error}") }),
+        false => threads_start().and_then(|()| {
+            Ucx::load().map_err(|error| Error::Unsupported { what: format!("{error}") })
+        }),
     };
     let interfaces = Interfaces::choose(interfaces, bootstrap.is_one_machine());
     let opened = loaded
