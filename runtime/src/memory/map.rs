@@ -14,7 +14,7 @@ use std::{
 };
 
 use rustix::{
-    fs::MemfdFlags,
+    fs::{MemfdFlags, fstat},
     mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap},
 };
 
@@ -371,10 +371,12 @@ impl Shared for HostMap {
                 format!("a map of {} blocks has no block {block}", shape.count),
             ));
         }
+        holds(&memory, total(shape.count, shape.stride, SIZE_SETTING)?)?;
         let mut map = Self::map(memory, shape.count, shape.stride, block)?;
         for part in shape.parts {
             if part.own {
                 let own = descriptors.next();
+                own.iter().try_for_each(|own| holds(own, shape.count * part.len))?;
                 map.put_in_place(&part, own.as_ref())?;
                 // Of ordinary pages the memory itself knows where they are to be, of huge ones each mapping does.
                 map.bind(&part).map_err(|e| Error::system("mbind", e))?;
@@ -384,6 +386,15 @@ impl Shared for HostMap {
         }
         Ok(map)
     }
+}
+
+/// An error unless there are so many bytes: behind the end of what is mapped every access would be SIGBUS.
+fn holds(memory: &OwnedFd, bytes: usize) -> Result<()> {
+    let there = fstat(memory).map_err(|e| Error::system("fstat", e))?.st_size;
+    if usize::try_from(there).is_ok_and(|there| there >= bytes) {
+        return Ok(());
+    }
+    Err(Error::bootstrap("share", format!("a map of {bytes} bytes came with memory of {there}")))
 }
 
 /// What is mapped where there are only addresses.
@@ -445,6 +456,9 @@ mod tests {
         assert_eq!((a.home(), a.base() as usize % BASE_ALIGN), (0, 0));
         assert_eq!((b.home(), (b.base() as usize + (1 << 16)) % BASE_ALIGN), (1, 0));
         assert!(HostMap::from_descriptors(a.to_descriptors().unwrap(), 3).is_err());
+        let mut short = a.to_descriptors().unwrap();
+        short[0] = memfd::zeroed("short", (3 << 16) - 1).unwrap();
+        assert!(HostMap::from_descriptors(short, 1).is_err());
         // SAFETY: block 2 begins inside both maps.
         unsafe {
             copy_byte(a.base().add(2 << 16), 7);
