@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Program, mpirun_is};
+use common::{Program, mpirun_is, options_of_mpi};
 
 #[test]
 fn mpi_and_openshmem_begin_and_end_in_any_order() {
@@ -37,4 +37,12 @@ fn an_mpi_program_that_nobody_launches_is_a_job_of_one() {
         let ended = program.alone_with(&[order]);
         assert_eq!(ended.status, Some(0), "{order}: {ended:?}");
     }
+}
+
+#[test]
+fn an_mpicc_without_header_or_library_is_none() {
+    let why = options_of_mpi("gcc -I/no/such/folder -DNO_MPI")
+        .expect_err("there is no header in the compiler's own folders");
+    assert!(why.contains("mpi.h"), "{why}");
+    assert!(options_of_mpi("gcc -lno-such-mpi").is_err());
 }

@@ -30,6 +30,11 @@ impl<'a> Slurm<'a> {
             println!("skipped: no {missing} (Debian: slurmctld, slurmd, slurm-client)");
             return None;
         }
+        // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their callers.
+        if unsafe { libc::dlopen(c"libpmix.so".as_ptr(), libc::RTLD_LAZY) }.is_null() {
+            println!("skipped: Slurm's plugin loads libpmix.so, which is not there (Debian: libpmix-dev)");
+            return None;
+        }
         if fs::read_dir("/sys/fs/cgroup").map_or(0, Iterator::count) == 0 {
             println!("skipped: Slurm's daemons need control groups, and /sys/fs/cgroup is empty");
             return None;

@@ -110,20 +110,23 @@ pub(crate) fn host() -> Result<String, Failure> {
 
 /// Installs UCX, which is found at run time, if it is missing.
 pub(crate) fn ucx() -> Result<(), Failure> {
-    let present = || Job::new("sh", ["-c", "/sbin/ldconfig -p | grep -q 'libucp\\.so\\.0'"]).works();
-    debian::install("UCX is", &["libucx0"], present)
+    debian::install("UCX is", &["libucx0"], || debian::has_library("libucp.so.0"))
 }
 
-/// Installs Open MPI, whose launcher offers PMIx, and what joins network namespaces, if they are missing.
+/// Installs Open MPI, whose launcher offers PMIx, and what joins network namespaces, if they are missing. `mpicc` comes with the
+/// launcher, and what it compiles with does not.
 pub(crate) fn open_mpi() -> Result<(), Failure> {
-    let present = || ["mpirun", "mpicc", "ip"].iter().all(|tool| Job::new("which", [tool]).works());
+    let tools = || ["mpirun", "ip"].iter().all(|tool| Job::new("which", [tool]).works());
+    let present = || tools() && debian::compiles("mpicc", "mpi.h");
     debian::install("Open MPI or iproute2 is", &["openmpi-bin", "libopenmpi-dev", "iproute2"], present)
 }
 
-/// Installs Slurm, whose `srun` offers PMIx too, if it is missing. Its daemons do not run without settings.
+/// Installs Slurm, whose `srun` offers PMIx too, if it is missing. Its daemons do not run without settings. Its plugin loads
+/// PMIx by the name that only programs are linked with.
 pub(crate) fn slurm() -> Result<(), Failure> {
-    let present = || ["srun", "slurmd", "slurmctld"].iter().all(|tool| Job::new("which", [tool]).works());
-    debian::install("Slurm is", &["slurm-client", "slurmd", "slurmctld"], present)
+    let tools = || ["srun", "slurmd", "slurmctld"].iter().all(|tool| Job::new("which", [tool]).works());
+    let present = || tools() && debian::has_library("libpmix.so");
+    debian::install("Slurm is", &["slurm-client", "slurmd", "slurmctld", "libpmix-dev"], present)
 }
 
 /// The tests that run again with simulated hosts before a change goes in: of the facade, then of the C library.

@@ -22,7 +22,34 @@ pub(crate) fn install(what: &str, packages: &[&str], present: impl Fn() -> bool)
     if present() { Ok(()) } else { Err(Failure::new(format!("{what} still missing"))) }
 }
 
+/// Whether a compiler makes a program that includes a header: a wrapper may be there without what it wraps, which Debian has in
+/// another package.
+pub(crate) fn compiles(compiler: &str, header: &str) -> bool {
+    let program =
+        format!("echo 'int main(void) {{ return 0; }}' | {compiler} -include {header} -x c - -o /dev/null");
+    Job::new("sh", ["-c", &program]).works()
+}
+
+/// Whether the dynamic linker finds a library by this name.
+pub(crate) fn has_library(name: &str) -> bool {
+    let found = Job::new("/sbin/ldconfig", ["-p"]).output();
+    let line = format!("\t{name} ");
+    found.is_ok_and(|found| String::from_utf8_lossy(&found.stdout).contains(&line))
+}
+
 /// Whether this is the superuser.
 pub(crate) fn is_root() -> bool {
     Job::new("id", ["-u"]).output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_and_a_library_are_asked_for_what_is_used_of_them() {
+        assert!(compiles("cc", "stdio.h") && !compiles("cc", "no_such_header.h"));
+        assert!(!compiles("cc -lno-such-library", "stdio.h"), "the header is there, the library is not");
+        assert!(has_library("libc.so.6") && !has_library("libc.so.") && !has_library("c.so.6"));
+    }
 }

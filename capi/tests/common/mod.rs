@@ -175,7 +175,8 @@ impl Program {
         Self(out)
     }
 
-    /// The same for a program that needs MPI too. `None`, which it says, if there is no MPI that speaks PMIx.
+    /// The same for a program that needs MPI too. `None`, which it says, if there is no MPI that speaks PMIx, or not what programs
+    /// are compiled with.
     pub(crate) fn with_mpi(source: &str, options: &[&str]) -> Option<Self> {
         if is_played("MPI") {
             return None;
@@ -184,11 +185,17 @@ impl Program {
             println!("{source} does not run: Open MPI is missing (Debian: openmpi-bin and libopenmpi-dev)");
             return None;
         };
+        let with_mpi = match options_of_mpi(&show) {
+            Ok(options) => options,
+            Err(why) => {
+                println!("{source} does not run: mpicc compiles nothing (Debian: libopenmpi-dev): {why}");
+                return None;
+            }
+        };
         let libraries = programs();
         let rpath = format!("-Wl,-rpath,{}", libraries.display());
         let mut link = vec!["-L".into(), libraries.into_os_string(), "-lshmem".into(), rpath.into()];
-        // The first is the compiler.
-        link.extend(show.split_whitespace().skip(1).map(OsString::from));
+        link.extend(with_mpi.into_iter().map(OsString::from));
         Some(Self::compile(source, options, &link))
     }
 
@@ -236,6 +243,14 @@ impl Program {
     pub(crate) fn alone_with(&self, args: &[&str]) -> Ended {
         Ended::of(Command::new(&self.0).args(args).env(BTL.0, BTL.1))
     }
+}
+
+/// The compiler's options in what `mpicc -show` prints, if programs can be made with them: `mpicc` may be there without header and
+/// library.
+pub(crate) fn options_of_mpi(show: &str) -> Result<Vec<&str>, String> {
+    // The first is the compiler.
+    let options: Vec<&str> = show.split_whitespace().skip(1).collect();
+    possible(&[&["-include", "mpi.h"], &options[..]].concat()).map(|()| options)
 }
 
 /// Whether `mpirun` says this of itself.

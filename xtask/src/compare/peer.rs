@@ -65,7 +65,7 @@ pub(super) fn version() -> String {
 /// Installs the peer where that is a matter of one command.
 pub(super) fn install_if_missing() -> Result<(), Failure> {
     debian::install("Open MPI's OSHMEM is", &PACKAGES, || {
-        Job::new("shmemcc", ["--version"]).works() && Job::new("shmemrun", ["--version"]).works()
+        debian::compiles("shmemcc", "shmem.h") && Job::new("shmemrun", ["--version"]).works()
     })
 }
 
