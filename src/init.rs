@@ -101,11 +101,20 @@ fn announce(settings: &Settings) {
         let _ = settings.print_info(&mut text);
         report(String::from_utf8_lossy(&text).trim_end());
     }
-    if settings.debug {
-        let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-        for hint in settings::unknown(names) {
-            report(format_args!("oxshmem: {hint}"));
-        }
+    // Global, because what it is about is, see `warn`: once in the life of a process.
+    static WARNED: Once = Once::new();
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let hints = match settings.debug {
+        true => settings::unknown(names),
+        false if settings.warn_unknown && !WARNED.is_completed() => settings::misspelt(names),
+        false => Vec::new(),
+    };
+    WARNED.call_once(|| ());
+    for hint in &hints {
+        report(format_args!("oxshmem: warning: {hint}"));
+    }
+    if !hints.is_empty() && !settings.debug {
+        report("oxshmem: SHMEM_WARN_UNKNOWN=off silences this");
     }
 }
 

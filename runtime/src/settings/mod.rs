@@ -26,5 +26,5 @@ pub use render::markdown;
 pub(crate) use size::show as show_size;
 pub use spaces::{HeapPlan, PeRanges, SpaceKind, SpacePlan};
 pub use table::{Setting, TABLE};
-pub use unknown::unknown;
+pub use unknown::{misspelt, unknown};
 pub use values::{Entry, FenceSide, Origin, Settings};

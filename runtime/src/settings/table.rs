@@ -255,6 +255,18 @@ pub static TABLE: &[Setting] = &[
         show: |from| on_off(from.debug),
     },
     Setting {
+        name: "SHMEM_WARN_UNKNOWN",
+        deprecated: &[],
+        default: "on",
+        values: "on, off",
+        unit: "",
+        effect: "Has PE 0 warn at start-up of variables that begin with SHMEM_ and are no settings, with the name that was probably \
+                 meant. Those that other OpenSHMEM libraries read are left out, unless SHMEM_DEBUG is set.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| switch(text).map(|value| to.warn_unknown = value)),
+        show: |from| on_off(from.warn_unknown),
+    },
+    Setting {
         name: "SHMEM_HANG_TIMEOUT",
         deprecated: &[],
         default: "60",
@@ -291,7 +303,7 @@ pub static TABLE: &[Setting] = &[
         effect: "In C an allocation for which there is no room gives null. Says so the first time in a job: how much was asked \
                  for, how much is free, and which variable to raise.",
         same_on_all_pes: false,
-        read: Read::Text(|to, text| word(&["off", "on"], text).map(|value| to.warn_heap = value == 1)),
+        read: Read::Text(|to, text| switch(text).map(|value| to.warn_heap = value)),
         show: |from| on_off(from.warn_heap),
     },
     Setting {
@@ -472,10 +484,13 @@ fn on_off(value: bool) -> String {
     if value { "on" } else { "off" }.to_owned()
 }
 
-/// Which of a few words a text is, of either case.
-fn word(words: &[&str], text: &str) -> Result<usize, String> {
-    let found = words.iter().position(|word| text.trim_ascii().eq_ignore_ascii_case(word));
-    found.ok_or_else(|| format!("expected one of {}", words.join(", ")))
+/// `on` or `off`, of either case.
+fn switch(text: &str) -> Result<bool, String> {
+    match text.trim_ascii() {
+        text if text.eq_ignore_ascii_case("on") => Ok(true),
+        text if text.eq_ignore_ascii_case("off") => Ok(false),
+        _ => Err("expected on or off".to_owned()),
+    }
 }
 
 /// A value of any kind, told apart from none.

@@ -59,6 +59,8 @@ pub struct Settings {
     pub info: bool,
     /// Whether debugging messages and costly checks are on: `SHMEM_DEBUG`.
     pub debug: bool,
+    /// Whether PE 0 warns of variables that look like settings and are none: `SHMEM_WARN_UNKNOWN`.
+    pub warn_unknown: bool,
     /// How long a PE waits in one call before it says so, if ever: `SHMEM_HANG_TIMEOUT`. Ask
     /// [`hang_limit`](Self::hang_limit) for what it comes to.
     pub hang_timeout: Option<Duration>,
@@ -122,6 +124,7 @@ impl Default for Settings {
             version: false,
             info: false,
             debug: false,
+            warn_unknown: true,
             hang_timeout: Some(Duration::from_secs(60)),
             check_alloc: CheckAlloc::default(),
             warn_heap: true,
