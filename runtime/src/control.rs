@@ -70,7 +70,7 @@ impl Control {
     pub(crate) const BOARD: usize = std::mem::offset_of!(Page, board);
 
     pub(crate) fn new_map(n: usize) -> Result<HostMap> {
-        HostMap::new(n, BLOCK)
+        HostMap::new_for(n, BLOCK, None)
     }
 
     pub(crate) fn new(map: Arc<HostMap>) -> Self {

@@ -211,7 +211,7 @@ impl Shared for Fabric {
         }
         let bells = descriptors.split_off(heap_end);
         let heap = HostMap::from_descriptors(descriptors.split_off(2), block)?;
-        let control = HostMap::from_descriptors(descriptors, 0)?;
+        let control = HostMap::received(descriptors, 0, None)?;
         Ok(Self {
             control: Arc::new(Control::new(Arc::new(control))),
             heap: Arc::new(heap),

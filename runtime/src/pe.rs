@@ -32,11 +32,11 @@ use crate::{
     transport::Shm,
 };
 
-/// The unit in which heaps are laid out: the largest alignment that symmetric memory keeps.
+/// The largest alignment that symmetric memory keeps.
 pub const HEAP_ALIGN: usize = 1 << 30;
 
-/// What the memory of one PE is shifted by against the next one's: a page, the largest but one, so that huge pages keep their
-/// places.
+/// Bytes from one PE's memory to the next one's are an odd multiple of this: a page, the largest but one, so that huge pages
+/// keep their places.
 ///
 /// Some processors predict by a hash of a few bits of its address where in their first cache a line is, AMD's by bits 12
 /// to 27. If they are the same for two lines, as they would be for what lies at the same place of two PEs' heaps, only one
@@ -84,9 +84,13 @@ impl Places {
     /// Bytes from one PE's memory to the next one's, where the PEs of a host have one map, or one each. None if it is beyond
     /// any address space.
     fn stride(&self, layout: &Layout, one_map: bool) -> Option<usize> {
-        let aligned = self.end.max(1).checked_next_multiple_of(HEAP_ALIGN)?;
         // Each PE's own map begins where its own memory is aligned.
-        if one_map || layout.largest_page() > SHIFT { Some(aligned) } else { aligned.checked_add(SHIFT) }
+        if !one_map && layout.largest_page() <= SHIFT {
+            return (self.end.max(1).div_ceil(SHIFT) | 1).checked_mul(SHIFT);
+        }
+        // What fits into the memory of a PE can be aligned to nothing beyond it, so that small heaps take little address space.
+        let fits = 1 << self.end.clamp(1, HEAP_ALIGN).ilog2();
+        self.end.max(1).checked_next_multiple_of(layout.largest_page().max(fits))
     }
 }
 

@@ -15,7 +15,9 @@ use std::{
 
 use rustix::{
     fs::{MemfdFlags, fstat},
+    io::Errno,
     mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap},
+    process::{Resource, getrlimit},
 };
 
 use super::{
@@ -24,8 +26,14 @@ use super::{
 };
 use crate::{Error, Result, bootstrap::Shared, memfd, settings::Defined};
 
-/// The alignment of the block at home: what a symmetric object may be aligned to at most.
+/// The largest alignment of the block at home: what a symmetric object may be aligned to at most.
 const BASE_ALIGN: usize = 1 << 30;
+
+/// The alignment of the block at home: the largest power of two that fits into a block, since nothing in it can make use of
+/// more.
+fn base_align(stride: usize) -> usize {
+    1 << stride.min(BASE_ALIGN).max(1).ilog2()
+}
 
 /// `count` blocks of `stride` bytes in shared memory, mapped by this process.
 ///
@@ -95,16 +103,21 @@ unsafe impl Sync for HostMap {}
 impl HostMap {
     /// Makes zeroed shared memory for `count` blocks of `stride` bytes, and maps it. Block 0 is at home.
     pub fn new(count: usize, stride: usize) -> Result<Self> {
-        let total = total(count, stride, SIZE_SETTING)?;
+        Self::new_for(count, stride, Some(SIZE_SETTING))
+    }
+
+    /// The same where `setting`, if there is one, says how large it is.
+    pub(crate) fn new_for(count: usize, stride: usize, setting: Option<&'static str>) -> Result<Self> {
+        let total = total(count, stride, setting)?;
         let memory = memfd::zeroed("oxshmem", total)
             .map_err(|e| Error::system("memfd_create for symmetric memory", e))?;
-        Self::map(memory, count, stride, 0)
+        Self::map(memory, count, stride, 0, setting)
     }
 
     /// Addresses for `count` blocks of `stride` bytes, with block `home` at home, at which there is nothing to be loaded or
     /// stored. An error names `setting`.
     pub fn reserved(count: usize, stride: usize, home: usize, setting: &'static str) -> Result<Self> {
-        Self::map_with(nothing()?, count, stride, home, ProtFlags::empty(), setting)
+        Self::map_with(nothing()?, count, stride, home, ProtFlags::empty(), Some(setting))
     }
 
     /// The same with addresses that are reserved already, from `base` on, for as long as `keeper` is there.
@@ -121,8 +134,14 @@ impl HostMap {
         Ok(Self { base, stride, count, home: 0, memory, parts, own, keeper, addresses: None })
     }
 
-    fn map(memory: OwnedFd, count: usize, stride: usize, home: usize) -> Result<Self> {
-        Self::map_with(memory, count, stride, home, ProtFlags::READ | ProtFlags::WRITE, SIZE_SETTING)
+    fn map(
+        memory: OwnedFd,
+        count: usize,
+        stride: usize,
+        home: usize,
+        setting: Option<&'static str>,
+    ) -> Result<Self> {
+        Self::map_with(memory, count, stride, home, ProtFlags::READ | ProtFlags::WRITE, setting)
     }
 
     fn map_with(
@@ -131,16 +150,12 @@ impl HostMap {
         stride: usize,
         home: usize,
         access: ProtFlags,
-        setting: &'static str,
+        setting: Option<&'static str>,
     ) -> Result<Self> {
         let total = total(count, stride, setting)?;
-        let reserved = total + BASE_ALIGN;
-        let failed = |e| Error::Unsupported {
-            what: format!(
-                "cannot reserve {reserved} bytes of address space for the symmetric memory of {count} PEs \
-                 ({e}); lower {setting} or the number of PEs, or raise the address space limit (ulimit -v)"
-            ),
-        };
+        let align = base_align(stride);
+        let reserved = total + align;
+        let failed = |e| no_room(reserved, count, setting, e);
         // SAFETY: a new anonymous mapping at an address the kernel picks touches nothing that exists.
         let start = unsafe {
             mmap_anonymous(
@@ -151,7 +166,7 @@ impl HostMap {
             )
         }
         .map_err(failed)?;
-        let lead = start.cast::<u8>().wrapping_add(home * stride).align_offset(BASE_ALIGN);
+        let lead = start.cast::<u8>().wrapping_add(home * stride).align_offset(align);
         // SAFETY: `lead` + `total` is at most `reserved`, so the fixed mapping replaces, and the unmappings
         // release, only pages of the reservation just made, which nobody else knows of.
         let base = unsafe {
@@ -197,7 +212,7 @@ impl HostMap {
         let ordinary = rustix::param::page_size();
         let (mut page_size, mut memory, mut missing) = (ordinary, None, Vec::new());
         for &size in plan.pages.iter().filter(|&&size| size != ordinary) {
-            match reserve(total(self.count, place.reserved, place.variable)?, size) {
+            match reserve(total(self.count, place.reserved, Some(place.variable))?, size) {
                 Ok(reserved) => {
                     (page_size, memory) = (size, Some(reserved));
                     break;
@@ -355,6 +370,17 @@ impl Shared for HostMap {
     }
 
     fn from_descriptors(descriptors: Vec<OwnedFd>, block: usize) -> Result<Self> {
+        Self::received(descriptors, block, Some(SIZE_SETTING))
+    }
+}
+
+impl HostMap {
+    /// [`from_descriptors`](Shared::from_descriptors) where `setting`, if there is one, says how large it is.
+    pub(crate) fn received(
+        descriptors: Vec<OwnedFd>,
+        block: usize,
+        setting: Option<&'static str>,
+    ) -> Result<Self> {
         let got = descriptors.len();
         let unexpected = || Error::bootstrap("share", format!("a map does not come with {got} descriptors"));
         let mut descriptors = descriptors.into_iter();
@@ -371,8 +397,8 @@ impl Shared for HostMap {
                 format!("a map of {} blocks has no block {block}", shape.count),
             ));
         }
-        holds(&memory, total(shape.count, shape.stride, SIZE_SETTING)?)?;
-        let mut map = Self::map(memory, shape.count, shape.stride, block)?;
+        holds(&memory, total(shape.count, shape.stride, setting)?)?;
+        let mut map = Self::map(memory, shape.count, shape.stride, block, setting)?;
         for part in shape.parts {
             if part.own {
                 let own = descriptors.next();
@@ -432,14 +458,35 @@ fn too_few(size: usize, needed: usize, n_pes: usize, error: std::io::Error) -> S
 /// What makes most maps as large as they are.
 const SIZE_SETTING: &str = "SHMEM_SYMMETRIC_SIZE";
 
-fn total(count: usize, stride: usize, setting: &'static str) -> Result<usize> {
+/// There is not so much address space: how much there is, and what helps.
+fn no_room(reserved: usize, count: usize, setting: Option<&'static str>, error: Errno) -> Error {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok();
+    let used = pages.and_then(|pages| pages.split(' ').next()?.parse::<usize>().ok());
+    let limit = match (getrlimit(Resource::As).current, used) {
+        (Some(limit), Some(pages)) => {
+            let used = show_bytes(pages * rustix::param::page_size());
+            format!("the limit (ulimit -v) is {}K, and {used} are in use: raise it", limit >> 10)
+        }
+        _ => "raise the limit, if there is one (ulimit -v)".to_owned(),
+    };
+    let smaller = setting.map_or(String::new(), |setting| format!(", lower {setting}"));
+    Error::Unsupported {
+        what: format!(
+            "cannot reserve {reserved} bytes of address space for the symmetric memory of the {count} PEs of this host \
+             ({error}); {limit}{smaller}, or start fewer PEs"
+        ),
+    }
+}
+
+fn total(count: usize, stride: usize, setting: Option<&'static str>) -> Result<usize> {
     count
         .checked_mul(stride)
         .filter(|&total| total > 0 && total <= isize::MAX as usize - BASE_ALIGN)
         .ok_or_else(|| Error::Unsupported {
             what: format!(
                 "{count} PEs with {stride} bytes of symmetric memory each do not fit into the address space; \
-                 lower {setting} or the number of PEs"
+                 lower {}the number of PEs",
+                setting.map_or(String::new(), |setting| format!("{setting} or "))
             ),
         })
 }
@@ -453,8 +500,8 @@ mod tests {
         let a = HostMap::new(3, 1 << 16).unwrap();
         let b = HostMap::from_descriptors(a.to_descriptors().unwrap(), 1).unwrap();
         assert_eq!((b.count(), b.stride()), (3, 1 << 16));
-        assert_eq!((a.home(), a.base() as usize % BASE_ALIGN), (0, 0));
-        assert_eq!((b.home(), (b.base() as usize + (1 << 16)) % BASE_ALIGN), (1, 0));
+        assert_eq!((a.home(), a.base() as usize % (1 << 16)), (0, 0));
+        assert_eq!((b.home(), (b.base() as usize + (1 << 16)) % (1 << 16)), (1, 0));
         assert!(HostMap::from_descriptors(a.to_descriptors().unwrap(), 3).is_err());
         let mut short = a.to_descriptors().unwrap();
         short[0] = memfd::zeroed("short", (3 << 16) - 1).unwrap();
@@ -463,6 +510,20 @@ mod tests {
         unsafe {
             copy_byte(a.base().add(2 << 16), 7);
             assert_eq!(super::super::copy::load(b.base().add(2 << 16)), 7u8);
+        }
+    }
+
+    #[test]
+    fn the_block_at_home_is_aligned_to_what_fits_into_it_and_to_a_gibibyte_at_most() {
+        let strides = [4096, 6 << 20, 514 << 20, 1 << 30, (3 << 30) + (2 << 20)];
+        assert_eq!(strides.map(base_align), [4096, 4 << 20, 512 << 20, 1 << 30, 1 << 30]);
+        for stride in strides {
+            let a = HostMap::new(2, stride).unwrap();
+            let b = HostMap::from_descriptors(a.to_descriptors().unwrap(), 1).unwrap();
+            for map in [a, b] {
+                let home = map.base().wrapping_add(map.home() * stride);
+                assert!(home.addr().is_multiple_of(base_align(stride)), "{home:p} {stride:#x}");
+            }
         }
     }
 

@@ -303,7 +303,9 @@ impl Heap {
     /// Takes room for a block out of the free ones.
     fn place(&mut self, layout: Layout, id: u64) -> Result<Block, HeapError> {
         let (size, align) = layout.reservation()?;
-        let found = size.and_then(|size| Some((size, self.free.find(size, align)?)));
+        // The segment begins at a multiple of what fits into it, and of no more: there is no address for such a block.
+        let fits = align <= self.start.saturating_add(self.size);
+        let found = size.filter(|_| fits).and_then(|size| Some((size, self.free.find(size, align)?)));
         let (size, place) = found.ok_or_else(|| self.exhausted(layout))?;
         self.free.take(place, size);
         let Layout { bytes, hints, .. } = layout;

@@ -22,5 +22,5 @@ pub use error::{Exhausted, HeapError};
 /// one and every type is aligned.
 pub const LINE: usize = 64;
 
-/// The largest alignment of a block, in bytes: what the base of every segment is aligned to.
+/// The largest alignment of a block, in bytes: what the base of every segment is aligned to that is not smaller itself.
 pub const MAX_ALIGN: usize = 1 << 30;

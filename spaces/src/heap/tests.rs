@@ -163,6 +163,18 @@ fn an_alignment_that_is_no_power_of_two_or_too_large_is_refused() {
 }
 
 #[test]
+fn nothing_is_aligned_to_more_than_the_segment_has() {
+    // Its base may be no multiple of more, so that offset 0 is none either.
+    let mut heap = Heap::new(64 * KIB);
+    assert!(is_exhausted(&heap.alloc(aligned(64, 128 * KIB))));
+    assert_eq!(heap.alloc(aligned(64, 64 * KIB)).unwrap().offset, 0);
+    let mut behind = Heap::at(64 * KIB, 64 * KIB + 128, 1);
+    assert_eq!(behind.alloc(aligned(64, 128 * KIB)).unwrap().offset, 128 * KIB);
+    assert!(is_exhausted(&behind.alloc(aligned(64, 256 * KIB))));
+    check(&heap);
+}
+
+#[test]
 fn zero_bytes_are_refused() {
     let (mut heap, at) = row(KIB, &[64]);
     assert_eq!(heap.alloc(bytes(0)), Err(HeapError::ZeroBytes));
