@@ -28,20 +28,22 @@ async fn work(world: World) -> Result<()> {
     flag.at(0).wait_until(Cmp::Eq, 7).await?;
     world.team().sum_reduce(&flag, &flag).await?;
     assert_eq!(flag.at(0).load(), 7 * n as u64);
+    println!("all is well");
     Ok(world.free(words).await?)
 }
 
 #[test]
 fn a_job_runs_on_the_oldest_kernel_that_the_book_names() {
-    let _limit = time_limit(90);
+    let (test, _limit) = (test_name!(), time_limit(90));
     for runtime in [PeRuntime::CurrentThread, PeRuntime::BlockOn] {
-        on_a_kernel_that(&linux_4_18(), || Job::new(test_name!(), 3).runtime(runtime).run(work));
+        let ended = on_a_kernel_that(&linux_4_18(), || Job::new(test, 3).runtime(runtime).run(work));
+        assert_eq!(ended.stdout.matches("all is well").count(), 3, "{ended:?}");
     }
 }
 
 #[test]
 fn a_job_runs_where_a_sandbox_refuses_what_one_can_do_without() {
-    let _limit = time_limit(90);
+    let (test, _limit) = (test_name!(), time_limit(90));
     let mut lacks = linux_4_18();
     for call in [libc::SYS_membarrier, libc::SYS_statx, libc::SYS_mbind, libc::SYS_getrandom] {
         lacks.push(Lacks::Call(call, libc::ENOSYS));
@@ -49,5 +51,6 @@ fn a_job_runs_where_a_sandbox_refuses_what_one_can_do_without() {
     for call in [libc::SYS_sched_setaffinity, libc::SYS_process_vm_readv, libc::SYS_process_vm_writev] {
         lacks.push(Lacks::Call(call, libc::EPERM));
     }
-    on_a_kernel_that(&lacks, || Job::new(test_name!(), 3).run(work));
+    let ended = on_a_kernel_that(&lacks, || Job::new(test, 3).run(work));
+    assert_eq!(ended.stdout.matches("all is well").count(), 3, "{ended:?}");
 }
