@@ -290,7 +290,13 @@ fn failed(name: &str, pe: Option<c_int>, error: Error) -> ! {
         (Error::TeamDestroyed { .. }, _) => fatal(name, format_args!("the context or team was destroyed")),
         // Another has said why.
         (Error::GlobalExit { status, .. }, _) => leave(status),
-        (error, _) => fatal(name, format_args!("{error}")),
+        (error, _) => {
+            let global = current().filter(|_| matches!(error, Error::PeLost { .. }));
+            if let Some(status) = global.and_then(|global| global.world.pe().global_exit_behind_a_loss()) {
+                leave(status)
+            }
+            fatal(name, format_args!("{error}"))
+        }
     }
 }
 

@@ -180,6 +180,7 @@ impl Pe {
             Arc::clone(&bell),
             patience,
         ));
+        executor.attach_launcher(&bootstrap);
         if let Some(device) = &device {
             executor.attach_device(device);
         }
@@ -491,6 +492,17 @@ impl Pe {
     /// The process that joined the job.
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// The status of the `global_exit` that ends the job, if that is why a PE was lost: it may show before the launcher
+    /// has said so, for which this waits a moment.
+    pub fn global_exit_behind_a_loss(&self) -> Option<i32> {
+        /// As long as the launcher itself waits to know what caused what.
+        const MOMENT: Duration = Duration::from_millis(100);
+        match self.executor.failure_said_within(MOMENT) {
+            Some(Failure::GlobalExit { status, .. }) => Some(status),
+            _ => None,
+        }
     }
 
     /// Leaves the job. Every PE has called the barrier before; what is still waited for will not come.

@@ -36,7 +36,7 @@ use super::{
 /// How long a reader who does not read may keep a job from ending that was told to end.
 const TO_READ: Duration = Duration::from_secs(1);
 /// How long PEs have to end by themselves when a PE has called `global_exit`.
-const TO_LEAVE: Duration = Duration::from_millis(100);
+const TO_LEAVE: Duration = Duration::from_millis(500);
 /// How long what may be the consequence of a PE's end waits for that to be known.
 const TO_BLAME: Duration = Duration::from_millis(100);
 

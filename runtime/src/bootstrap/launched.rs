@@ -57,6 +57,18 @@ struct Inbox {
     end: Option<Message>,
 }
 
+impl Inbox {
+    /// Puts a message where it is looked for. Returns what it is if no launcher sends that.
+    fn take(&mut self, message: Message) -> Option<Kind> {
+        match message.kind {
+            Kind::Exchanged | Kind::Offered => drop(self.answers.insert(message.ticket, message)),
+            Kind::GlobalExit | Kind::Lost => self.end = Some(message),
+            kind => return Some(kind),
+        }
+        None
+    }
+}
+
 impl Launched {
     /// The PE that this process was started as; `None` if `oshrun` did not start it.
     ///
@@ -116,13 +128,11 @@ impl Launched {
                 return Err(error_of(end.clone()));
             }
             match inbox.wire.receive(self.socket) {
-                Ok(Some(message)) => match message.kind {
-                    Kind::Exchanged | Kind::Offered => {
-                        inbox.answers.insert(message.ticket, message);
+                Ok(Some(message)) => {
+                    if let Some(kind) = inbox.take(message) {
+                        return Err(failed(call, format!("oshrun sent {kind:?}, which only PEs send")));
                     }
-                    Kind::GlobalExit | Kind::Lost => inbox.end = Some(message),
-                    kind => return Err(failed(call, format!("oshrun sent {kind:?}, which only PEs send"))),
-                },
+                }
                 Ok(None) => return Err(launcher_gone(call)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     arrival(self.socket).await.map_err(|error| Error::system(call, error))?
@@ -194,6 +204,22 @@ impl Bootstrap for Launched {
 
     fn stuck(&self) -> bool {
         self.send("diagnosis", Message::new(Kind::Stuck)).is_ok()
+    }
+
+    fn hangs_up(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.socket)
+    }
+
+    fn global_exit(&self) -> Option<(usize, i32)> {
+        // Whoever waits for an answer meanwhile takes the message for what it is.
+        let mut inbox = self.inbox.try_lock().ok()?;
+        while inbox.end.is_none() {
+            // Nothing comes after what the launcher says last.
+            let message = inbox.wire.receive(self.socket).ok().flatten()?;
+            inbox.take(message);
+        }
+        let end = inbox.end.as_ref().filter(|end| end.kind == Kind::GlobalExit)?;
+        Some((end.ticket as usize, end.value))
     }
 
     fn abort(&self, status: i32, why: &str) {

@@ -21,7 +21,11 @@ pub mod single;
 pub mod suite;
 pub mod wire;
 
-use std::{any::Any, os::fd::OwnedFd, sync::Arc};
+use std::{
+    any::Any,
+    os::fd::{BorrowedFd, OwnedFd},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 
@@ -154,6 +158,18 @@ pub trait Bootstrap: Sealed + Send + Sync + 'static {
     /// stuck in, which else the process itself does for those that it knows of.
     fn stuck(&self) -> bool {
         false
+    }
+
+    /// Where it shows that the launcher ends the job because a PE called `global_exit`: a descriptor that hangs up then
+    /// (`POLLRDHUP`), and for nothing else. `None` where processes are ended without being asked.
+    fn hangs_up(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Which PE has called `global_exit`, and with what, once [`hangs_up`](Self::hangs_up) has. Once: later calls may have no
+    /// answer.
+    fn global_exit(&self) -> Option<(usize, i32)> {
+        None
     }
 
     /// Asks for the end of the whole job with `status`, and says why. PEs in other processes are ended

@@ -10,7 +10,7 @@
 //! That no wakeup is lost between threads and the helper is shown by loom, on a model of this: `role_protocol`.
 
 use std::{
-    os::fd::OwnedFd,
+    os::fd::{AsFd, OwnedFd},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
@@ -21,7 +21,7 @@ use std::{
 
 use tokio::{io::unix::AsyncFd, sync::Notify};
 
-use super::{Executor, Failure, block_on::will_drive};
+use super::{Executor, Failure, Launcher, block_on::will_drive};
 use crate::{
     Result,
     fabric::Bell,
@@ -348,7 +348,7 @@ impl Executor {
                 self.driver.dozes.store(true, Ordering::SeqCst);
                 if self.unfired.load(Ordering::SeqCst) == 0 && !stop() {
                     self.rest_net();
-                    sleep_on(bell, None);
+                    self.sleep_on(bell, None);
                 }
                 self.driver.dozes.store(false, Ordering::SeqCst);
                 continue;
@@ -357,7 +357,7 @@ impl Executor {
                 self.rest_net();
                 let start = Instant::now();
                 // A tick finds nothing nearly always, and goes back to sleep without a word to anybody.
-                while !stop() && sleep_on(bell, self.sleep_limit(start.elapsed())) == Woken::Tick {
+                while !stop() && self.sleep_on(bell, self.sleep_limit(start.elapsed())) == Woken::Tick {
                     self.scan();
                     if done() {
                         break;
@@ -366,6 +366,31 @@ impl Executor {
                 self.disarm();
             }
         }
+    }
+
+    /// Sleeps until the bell has rung, and takes the ring off it, or until the time is over, or the launcher asks for the end:
+    /// then all waiting fails.
+    fn sleep_on(&self, bell: &OwnedFd, limit: Option<Duration>) -> Woken {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let limit = limit.map(|limit| Timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() });
+        // Once it has hung up, it stays so.
+        let launcher = self.launcher.get().filter(|launcher| !launcher.has_hung_up());
+        let hangs_up = launcher.and_then(|launcher| launcher.bootstrap.hangs_up());
+        let mut polled = [
+            PollFd::new(bell, PollFlags::IN),
+            PollFd::from_borrowed_fd(hangs_up.unwrap_or(bell.as_fd()), PollFlags::RDHUP),
+        ];
+        let count = if hangs_up.is_some() { 2 } else { 1 };
+        let rung = poll(&mut polled[..count], limit.as_ref());
+        let [rang, ended] = polled.map(|polled| rung.is_ok() && !polled.revents().is_empty());
+        if rang {
+            // The counter is not blocking; another reader may have been faster.
+            let _ = rustix::io::read(bell, &mut [0u8; 8]);
+        }
+        if ended && let Some(failure) = launcher.and_then(Launcher::hang_up) {
+            self.fail(failure);
+        }
+        if rung == Ok(0) { Woken::Tick } else { Woken::Bell }
     }
 }
 
@@ -376,18 +401,6 @@ enum Woken {
     Bell,
     /// It is time to look for stores of which nobody was told.
     Tick,
-}
-
-/// Sleeps until the bell has rung, and takes the ring off it, or until the time is over.
-fn sleep_on(bell: &OwnedFd, limit: Option<Duration>) -> Woken {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let limit = limit.map(|limit| Timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() });
-    let rung = poll(&mut [PollFd::new(bell, PollFlags::IN)], limit.as_ref());
-    if matches!(rung, Ok(1..)) {
-        // The counter is not blocking; another reader may have been faster.
-        let _ = rustix::io::read(bell, &mut [0u8; 8]);
-    }
-    if rung == Ok(0) { Woken::Tick } else { Woken::Bell }
 }
 
 /// The helper at work.

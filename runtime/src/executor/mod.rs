@@ -32,6 +32,7 @@ use self::{
 };
 use crate::{
     Error, Result,
+    bootstrap::Bootstrap,
     control::{Control, Sleep},
     device::AnyDevice,
     doorbell::{announce_awake, announce_sleep},
@@ -100,6 +101,31 @@ impl From<Failure> for Error {
     }
 }
 
+/// The way to the launcher, where that asks PEs to end.
+struct Launcher {
+    bootstrap: Arc<dyn Bootstrap>,
+    hung_up: AtomicBool,
+}
+
+impl Launcher {
+    /// Whether it has said its last word. Relaxed: at worst a thread that sleeps looks once more.
+    fn has_hung_up(&self) -> bool {
+        self.hung_up.load(Ordering::Relaxed)
+    }
+
+    /// It has: why, as far as this thread is the first to see it.
+    fn hang_up(&self) -> Option<Failure> {
+        self.hung_up.store(true, Ordering::Relaxed);
+        self.bootstrap.global_exit().map(|(pe, status)| Failure::GlobalExit { pe, status })
+    }
+}
+
+impl std::fmt::Debug for Launcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Launcher")
+    }
+}
+
 /// The progress executor of one PE.
 #[derive(Debug)]
 pub struct Executor {
@@ -120,6 +146,8 @@ pub struct Executor {
     linger: Linger,
     /// Who reads words of device memory.
     device: OnceLock<AnyDevice>,
+    /// Who says that the job is being ended.
+    launcher: OnceLock<Launcher>,
 }
 
 impl Executor {
@@ -148,6 +176,7 @@ impl Executor {
             net: OnceLock::new(),
             linger: Linger::default(),
             device: OnceLock::new(),
+            launcher: OnceLock::new(),
         }
     }
 
@@ -251,6 +280,16 @@ impl Executor {
     pub(crate) fn attach_device(&self, device: &AnyDevice) {
         // A PE joins once, so the slot is empty.
         let _ = self.device.set(Arc::clone(device));
+    }
+
+    /// Says who asks PEs to end. Threads that wait look out for it while they sleep.
+    pub(crate) fn attach_launcher(&self, bootstrap: &Arc<dyn Bootstrap>) {
+        if bootstrap.hangs_up().is_some() {
+            // A PE joins once, so the slot is empty.
+            let _ = self
+                .launcher
+                .set(Launcher { bootstrap: Arc::clone(bootstrap), hung_up: AtomicBool::new(false) });
+        }
     }
 
     /// Says what else makes progress.
@@ -408,6 +447,22 @@ impl Executor {
             // Whatever device memory holds now, and should its device have failed, the wait for it is over.
             self.wake_by(None);
         }
+    }
+
+    /// Why the job can go on no more, if the launcher says so within `limit`.
+    pub(crate) fn failure_said_within(&self, limit: Duration) -> Option<Failure> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        if let Some(launcher) = self.launcher.get().filter(|launcher| !launcher.has_hung_up())
+            && let Some(hangs_up) = launcher.bootstrap.hangs_up()
+        {
+            let limit = Timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() };
+            if poll(&mut [PollFd::from_borrowed_fd(hangs_up, PollFlags::RDHUP)], Some(&limit)) == Ok(1)
+                && let Some(failure) = launcher.hang_up()
+            {
+                return Some(failure);
+            }
+        }
+        self.failure.get().cloned()
     }
 
     /// An error if the job can go on no more.
