@@ -718,8 +718,14 @@ impl World {
     pub fn finalize(&self) -> impl Future<Output = Result<()>> + Send + use<> {
         let pe = Arc::clone(&self.0.pe);
         let ending = self.ending().map(|ending| GoesOn { ending, world: Some(self.clone()) });
+        let team = self.0.team.clone();
         async move {
-            ending?.await.map_err(|e| match (&*e, pe.executor().check_failure()) {
+            let mut ending = ending?;
+            let ended = poll_fn(|cx| {
+                team.check_awaited("finalize")?;
+                ending.poll_unpin(cx).map(Ok::<_, Error>)
+            });
+            ended.await?.map_err(|e| match (&*e, pe.executor().check_failure()) {
                 (_, Err(failure)) => failure,
                 // Whatever was waited for may know before the executor does.
                 (Error::PeLost { pe, how }, _) => Error::PeLost { pe: *pe, how: how.clone() },

@@ -57,6 +57,39 @@ fn a_pe_stuck_in_a_wait_says_so_once_with_the_value_and_the_table_says_where_all
 }
 
 #[test]
+fn a_wait_that_was_forgotten_is_not_taken_for_a_hang() {
+    let _limit = time_limit(60);
+    for runtime in [PeRuntime::CurrentThread, PeRuntime::BlockOn] {
+        let job = Job::new(test_name!(), 2).runtime(runtime).env("SHMEM_HANG_TIMEOUT=1");
+        let ended = job.run(|world| async move {
+            let words = world.alloc_zeroed::<u64>(4).await?;
+            for word in 0..3 {
+                let mut wait = Box::pin({
+                    let words = words.clone();
+                    async move {
+                        match word {
+                            0 => words.wait_until_any(Cmp::Gt, 7).await.map(drop),
+                            _ => words.at(word).wait_until(Cmp::Eq, 1).await.map(drop),
+                        }
+                    }
+                });
+                assert!(futures::poll!(wait.as_mut()).is_pending());
+                std::mem::forget(wait);
+            }
+            // What is awaited is, beside them.
+            if world.my_pe() == 0 {
+                std::thread::sleep(Duration::from_millis(2600));
+                return world.context().p(words.at(3), 1, 1).await;
+            }
+            words.at(3).wait_until(Cmp::Eq, 1).await.map(drop)
+        });
+        let told = lines(&ended.stderr, "oxshmem: ");
+        let [told] = told[..] else { panic!("{}", ended.stderr) };
+        assert!(told.contains("PE 1 on host ") && told.contains(" in wait_until(u64"), "{told}");
+    }
+}
+
+#[test]
 fn who_debugs_hears_of_it_after_a_second() {
     let _limit = time_limit(60);
     let ended = Job::new(test_name!(), 2).env("SHMEM_DEBUG=").run(|world| one_waits(world, 1500));

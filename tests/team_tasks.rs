@@ -61,6 +61,34 @@ fn finalize_leaves_errors_to_those_who_called() {
 }
 
 #[test]
+fn a_collective_that_is_awaited_by_what_runs_on_its_team_is_an_error_and_has_its_turn_later() {
+    let _limit = time_limit(60);
+    for n in pe_counts() {
+        let done = LocalCluster::run(n, |world| async move {
+            let inner = world.clone();
+            let run = world.team().run("x", move |group| async move {
+                // What it may await: its own part in the collective, and other teams.
+                sync_in(&group).await?;
+                inner.team_shared().sync().await?;
+                let word = inner.alloc::<u64>(1).await.map(drop);
+                let mut errors = vec![inner.team().sync().await, inner.barrier_all().await, word];
+                let broadcast = inner.broadcast_bytes(Some(vec![1]), 0).await.map(drop);
+                errors.extend([broadcast, inner.finalize().await]);
+                Ok(errors)
+            });
+            for error in soon("the run", run).await? {
+                let error = refused(error);
+                let is_told = matches!(&error, Error::Unsupported { what } if what.contains("same team"));
+                assert!(is_told, "{error}");
+            }
+            // All of them have been called, and have their turns now.
+            soon("finalize", world.finalize()).await
+        });
+        done.unwrap_or_else(|e| panic!("with {n} PEs: {e}"));
+    }
+}
+
+#[test]
 fn the_last_handle_may_be_dropped_by_what_runs_on_the_team() {
     let _limit = time_limit(60);
     for n in pe_counts() {
@@ -163,10 +191,11 @@ fn what_waits_for_its_own_team_and_for_something_else_goes_on_with_that() {
             let team = all_of(&world).await?;
             let called = team.clone();
             let run = team.run("look", |_| async move {
-                tokio::select! {
-                    _ = called.sync() => panic!("its turn comes after this one"),
-                    () = sleep(Duration::from_millis(5)) => Ok(()),
-                }
+                let (sync, ()) = tokio::join!(called.sync(), sleep(Duration::from_millis(5)));
+                // Its turn comes after this one.
+                let error = refused(sync);
+                assert!(error.to_string().contains("same team"), "{error}");
+                Ok(())
             });
             soon("what looks at its own team", run).await?;
             soon("a sync", team.sync()).await

@@ -354,6 +354,103 @@ fn a_finalize_that_was_cancelled_can_be_called_again() {
 }
 
 #[test]
+fn a_finalize_whose_future_was_dropped_gives_its_outcome_to_the_next_call() {
+    let _limit = time_limit(60);
+    for hosts in [1, 2] {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let options = ClusterOptions { settings: settings(), ..ClusterOptions::default() }.hosts(hosts);
+            let worlds = LocalCluster::start_with(4, options).await.unwrap();
+            let mut polled = Box::pin(worlds[0].finalize());
+            assert!(futures::poll!(polled.as_mut()).is_pending());
+            drop(polled);
+            let mut forgotten = Box::pin(worlds[1].finalize());
+            assert!(futures::poll!(forgotten.as_mut()).is_pending());
+            std::mem::forget(forgotten);
+            drop(worlds[2].finalize());
+            let ended = common::soon("finalize", worlds[3].finalize()).await;
+            assert!(ended.is_ok(), "{ended:?}");
+            // Nobody goes on with the one that was forgotten.
+            while !(worlds[0].is_finalized() && worlds[2].is_finalized()) {
+                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            }
+            for (pe, world) in worlds.iter().enumerate() {
+                let again = common::soon("finalize again", world.finalize()).await;
+                // The last one has had its outcome.
+                assert_eq!(again.is_ok(), pe != 3, "PE {pe}: {again:?}");
+                assert!(matches!(world.finalize().await, Err(Error::Finalized { .. })));
+            }
+        });
+    }
+}
+
+#[test]
+fn of_worlds_that_are_dropped_without_finalize_nothing_is_left() {
+    let _limit = time_limit(90);
+    // In a process of its own, as what it has is counted.
+    let ended = Job::alone(test_name!()).end(|| {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut first: Option<[usize; 3]> = None;
+            for round in 0..6 {
+                for hosts in [1, 2] {
+                    for what in 0..6 {
+                        abandon(hosts, what).await;
+                    }
+                }
+                let first = *first.get_or_insert_with(counted);
+                let is_more = || counted().iter().zip(first).any(|(now, first)| *now > first);
+                let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+                // Threads that are ending end.
+                while is_more() && std::time::Instant::now() < deadline {
+                    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                }
+                assert!(!is_more(), "in round {round} there were {first:?}, and are {:?}", counted());
+            }
+        });
+    });
+    assert_eq!(ended.status, 0, "{ended:?}");
+}
+
+/// Mappings of jobs, descriptors and threads.
+fn counted() -> [usize; 3] {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap().matches("memfd:oxshmem").count();
+    let entries = |folder| std::fs::read_dir(folder).unwrap().count();
+    [maps, entries("/proc/self/fd"), entries("/proc/self/task")]
+}
+
+/// Two PEs whose worlds are dropped in the middle of something.
+async fn abandon(hosts: usize, what: usize) {
+    let options = ClusterOptions { settings: settings(), ..ClusterOptions::default() }.hosts(hosts);
+    let worlds = LocalCluster::start_with(2, options).await.unwrap();
+    let words = futures::future::try_join_all(worlds.iter().map(|world| world.alloc_zeroed::<u64>(100)));
+    let words = words.await.unwrap();
+    match what {
+        0 => assert!(futures::poll!(Box::pin(words[0].at(0).wait_until(Cmp::Eq, 1))).is_pending()),
+        1 => assert!(futures::poll!(Box::pin(worlds[0].team().sync())).is_pending()),
+        2 => assert!(futures::poll!(Box::pin(worlds[0].alloc::<u64>(10))).is_pending()),
+        3 => assert!(futures::poll!(Box::pin(worlds[0].finalize())).is_pending()),
+        4 => {
+            let locks = [0, 1].map(|pe| Lock::new(worlds[pe].context(), words[pe].at(0)).unwrap());
+            let _guard = locks[0].lock().await.unwrap();
+            assert!(futures::poll!(Box::pin(locks[1].lock())).is_pending());
+        }
+        _ => _ = words[0].view().ptr(1),
+    }
+    // What waits in a task ends.
+    let waiting = tokio::spawn({
+        let words = words[1].clone();
+        async move { words.at(1).wait_until(Cmp::Eq, 1).await }
+    });
+    tokio::task::yield_now().await;
+    drop((words, worlds));
+    let ended = common::soon("the wait", waiting).await.unwrap();
+    assert!(matches!(ended, Err(Error::PeLost { .. })), "{ended:?}");
+}
+
+#[test]
 fn processes_with_different_settings_are_all_told_which_on_one_host_and_on_several() {
     let _limit = time_limit(60);
     for hosts in ["1", "2", "4"] {

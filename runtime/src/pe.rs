@@ -189,6 +189,9 @@ impl Pe {
             let limit = settings.hang_limit()?;
             Some(Watchdog::new(limit, &fabric, &bootstrap))
         });
+        if let Some(watchdog) = watchdog {
+            watchdog.attach(me, &executor);
+        }
         let globals_at = (settings.statics > 0).then_some(places.statics);
         let board = Board::new(Arc::clone(&fabric.control), block, me, globals_at, watchdog.clone());
         let memory = symmetric(&fabric, places);

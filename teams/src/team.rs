@@ -286,8 +286,9 @@ impl Team {
     /// Runs `collective`, which `call` names to those who trace, when its turn comes. It sees the team's
     /// group, and may [`sync`](crate::sync::sync_in) in it.
     ///
-    /// It may call whatever it likes, of this team too, whose turn comes when it has ended, and drop the team's last handle. If it wakes
-    /// itself at every poll it keeps its thread to itself.
+    /// It may call whatever it likes, of this team too, whose turn comes when it has ended, and drop the team's last handle. What it has
+    /// called of this team it cannot await: that is an error at once, [`Error::Unsupported`]. If it wakes itself at every poll it keeps
+    /// its thread to itself.
     ///
     /// # Errors
     /// Those of [`sync`](Self::sync), and its own; [`Error::Panicked`] if it panics.
@@ -316,6 +317,12 @@ impl Team {
         F: Future<Output = Result<T>> + Send + 'static,
     {
         self.core.run(call, Activity::new(Call::collective(call)), collective)
+    }
+
+    /// An error if `call`, which takes the team's turn, is awaited by what [runs](Self::run) on the team.
+    #[doc(hidden)]
+    pub fn check_awaited(&self, call: &'static str) -> Result<()> {
+        self.core.check_awaited(call)
     }
 
     /// How many messages this PE has sent in collectives of the team.

@@ -231,7 +231,8 @@ impl Watch<'_> {
             }
         };
         let keepalive = Arc::clone(words.allocation());
-        self.key = Some((self.pe.executor().register(probe, words.extent(), keepalive, waker), place));
+        let key = self.pe.executor().register(probe, words.extent(), keepalive, waker, place);
+        self.key = Some((key, place));
         watch_device(words);
     }
 

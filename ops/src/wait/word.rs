@@ -125,7 +125,7 @@ impl WordWait {
         };
         tracing::trace!(target: "oxshmem", call = "wait_until", "not yet: leaves it to the driver");
         let place = tell();
-        self.watch = Some((executor.register(probe, extent, allocation, waker), place));
+        self.watch = Some((executor.register(probe, extent, allocation, waker, place), place));
         watch_device(word.as_view());
         // What came between the last look and the registration is nobody's but ours to see.
         let seen = look(word);

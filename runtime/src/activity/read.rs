@@ -11,8 +11,8 @@ use std::{
 };
 
 use super::{
-    Activity, Call, ENTERED, FORM, FORM_WORD, GLOBALS, GLOBALS_WORD, HEAD, MORE_WORD, PE_WORD, SEGMENT_BIT,
-    SLOT, STANDING_WORD, STATES, WORDS, call::Family, now,
+    Activity, Call, ENTERED, FORM, FORM_WORD, GLOBALS, GLOBALS_WORD, HEAD, MORE_WORD, PE_WORD, Place,
+    SEGMENT_BIT, SLOT, STANDING_WORD, STATES, WORDS, call::Family, now,
 };
 use crate::{
     control::Control,
@@ -39,6 +39,13 @@ pub struct Seen {
     pub age: Duration,
     /// Slot and state, which no other entry of this board will ever have.
     pub(super) id: (usize, u64),
+}
+
+impl Seen {
+    /// Where it is on its board.
+    pub(super) fn place(&self) -> Place {
+        Place(self.id.0 as u8)
+    }
 }
 
 /// The board of a PE, as it was seen.

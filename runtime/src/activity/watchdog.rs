@@ -5,19 +5,20 @@
 //! something only has to wake it when it sleeps without limit, and a program that never waits has no such thread.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     ops::Range,
     sync::{
         Arc, Mutex, Weak,
         atomic::{AtomicU8, Ordering},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{Boards, Call, PeBoard, Seen, Standing, Table, describe::span, read::in_memory, table::subject};
 use crate::{
     bootstrap::Bootstrap,
+    executor::Executor,
     fabric::Fabric,
     sync::{has_ended, lock},
 };
@@ -28,6 +29,10 @@ const NONE: u8 = 0;
 const ASLEEP: u8 = 1;
 /// It will look at the boards by itself.
 const AWAKE: u8 = 2;
+
+/// How often to look for the answer of a future that was woken to be polled, and how long to wait for it.
+const ANSWER: Duration = Duration::from_millis(10);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Watches over the boards of some PEs.
 #[derive(Debug)]
@@ -41,6 +46,8 @@ pub(crate) struct Watchdog {
     host: String,
     fabric: Weak<Fabric>,
     reporter: Reporter,
+    /// Of these PEs.
+    executors: Mutex<Vec<(usize, Weak<Executor>)>>,
     state: AtomicU8,
     thread: Mutex<Option<JoinHandle<()>>>,
     this: Weak<Self>,
@@ -71,10 +78,16 @@ impl Watchdog {
             host: placement.host.clone(),
             fabric: Arc::downgrade(fabric),
             reporter: Reporter(Arc::downgrade(bootstrap)),
+            executors: Mutex::default(),
             state: AtomicU8::new(NONE),
             thread: Mutex::default(),
             this: this.clone(),
         })
+    }
+
+    /// Names the executor of a PE of this process.
+    pub(crate) fn attach(&self, pe: usize, executor: &Arc<Executor>) {
+        lock(&self.executors).push((pe, Arc::downgrade(executor)));
     }
 
     /// Something has been entered.
@@ -168,6 +181,13 @@ impl Watchdog {
                 if told.entries.contains(&id) {
                     continue;
                 }
+                if let Some(again) = told.silent.get(&id)
+                    && seen.age < *again
+                {
+                    let left = *again - seen.age;
+                    next = Some(next.map_or(left, |next| next.min(left)));
+                    continue;
+                }
                 due |= seen.age >= self.limit;
                 if seen.age >= nearly {
                     stuck.push((pe, seen));
@@ -177,7 +197,11 @@ impl Watchdog {
             }
         }
         told.entries.retain(|id| present.contains(id));
-        if due {
+        told.silent.retain(|id, _| present.contains(id));
+        if due && !self.have_answered(&mut stuck, told) {
+            return Look::Until(ANSWER);
+        }
+        if stuck.iter().any(|(_, seen)| seen.age >= self.limit) {
             told.entries.extend(stuck.iter().map(|(pe, seen)| (*pe, seen.id)));
             return Look::Stuck(Box::new(Stuck { entries: stuck, boards: Boards::of(fabric) }));
         }
@@ -186,6 +210,37 @@ impl Watchdog {
             Some(time) => Look::Until(time),
             None => Look::Quiet,
         }
+    }
+
+    /// Leaves out what nobody waits for any more: a future that was forgotten is not polled when it is woken. False while an answer may
+    /// yet come.
+    fn have_answered(&self, stuck: &mut Vec<(usize, Seen)>, told: &mut Told) -> bool {
+        let executors: HashMap<usize, Arc<Executor>> = lock(&self.executors)
+            .iter()
+            .filter_map(|(pe, executor)| Some((*pe, executor.upgrade()?)))
+            .collect();
+        let Some(asked) = told.asked else {
+            told.asked = Some(Instant::now());
+            let asked: HashSet<usize> = stuck.iter().map(|(pe, _)| *pe).collect();
+            asked.iter().filter_map(|pe| executors.get(pe)).for_each(|executor| executor.ask());
+            return false;
+        };
+        let is_silent = |(pe, seen): &(usize, Seen)| {
+            executors.get(pe).is_some_and(|executor| executor.is_silent(seen.place()))
+        };
+        if stuck.iter().any(is_silent) && asked.elapsed() < PATIENCE.min(self.limit / 2) {
+            return false;
+        }
+        told.asked = None;
+        stuck.retain(|entry| {
+            let silent = is_silent(entry);
+            if silent {
+                let (pe, seen) = entry;
+                told.silent.insert((*pe, seen.id), seen.age + self.limit);
+            }
+            !silent
+        });
+        true
     }
 
     /// Says what is stuck, and sees to it that the table is printed.
@@ -266,6 +321,10 @@ pub(crate) fn table_of(all: &[PeBoard], boards: &Boards, host: &str) -> Table {
 #[derive(Default)]
 struct Told {
     entries: HashSet<(usize, (usize, u64))>,
+    /// Since when the futures of what may be stuck have been asked whether they still wait.
+    asked: Option<Instant>,
+    /// What has not answered then, and how old it is to be before it is asked again.
+    silent: HashMap<(usize, (usize, u64)), Duration>,
     table: Table,
 }
 

@@ -32,6 +32,7 @@ use self::{
 };
 use crate::{
     Error, Result,
+    activity::Place,
     bootstrap::Bootstrap,
     control::{Control, Sleep},
     device::AnyDevice,
@@ -314,19 +315,20 @@ impl Executor {
     }
 
     /// Has `waker` woken when `probe` holds. `keepalive` keeps the probed memory for as long as the watch
-    /// exists, also when the future that registered it is forgotten. The caller must check its condition once
-    /// more after this returns, and only then return `Pending`.
+    /// exists, also when the future that registered it is forgotten. `place` is where the PE's board says what the wait is for. The caller
+    /// must check its condition once more after this returns, and only then return `Pending`.
     pub fn register(
         self: &Arc<Self>,
         probe: Probe,
         extent: Extent,
         keepalive: Arc<dyn Any + Send + Sync>,
         waker: &Waker,
+        place: Place,
     ) -> WatchKey {
         let mut widened = false;
         let key = {
             let mut watches = lock(&self.watches);
-            let key = watches.insert(probe, extent, keepalive, waker.clone());
+            let key = watches.insert(probe, extent, keepalive, waker.clone(), place);
             // A driver that is asleep has told the writers where its words are: this one may be elsewhere.
             // One that falls asleep later, under this lock, counts it in.
             let sleep = self.sleep();
@@ -367,6 +369,18 @@ impl Executor {
             self.kick();
         }
         fired
+    }
+
+    /// Wakes all that wait, so that they show that they do: see [`is_silent`](Self::is_silent).
+    pub(crate) fn ask(&self) {
+        let woken = lock(&self.watches).ask();
+        wake_all(woken);
+    }
+
+    /// Whether the future of which the board says something at `place` was not polled since [`ask`](Self::ask): it was forgotten, or
+    /// its runtime does something else.
+    pub(crate) fn is_silent(&self, place: Place) -> bool {
+        lock(&self.watches).is_silent(place)
     }
 
     /// Ends a watch. Its waker is not woken any more.

@@ -4,7 +4,10 @@ use std::{any::Any, fmt, sync::Arc, task::Waker};
 
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use crate::memory::{Extent, SegmentId};
+use crate::{
+    activity::Place,
+    memory::{Extent, SegmentId},
+};
 
 /// A comparison of one word of symmetric memory with a value: this PE's, or of another one of its host that rings for it.
 ///
@@ -277,6 +280,10 @@ pub(super) struct Watch {
     extent: Extent,
     waker: Waker,
     fired: Option<Fired>,
+    /// Where the PE's board says what it is for.
+    place: Place,
+    /// Whether its future has been polled since it was woken to see whether it still is.
+    answered: bool,
     /// Held for its `Drop` alone.
     _keepalive: Arc<dyn Any + Send + Sync>,
 }
@@ -288,10 +295,12 @@ impl Watches {
         extent: Extent,
         keepalive: Arc<dyn Any + Send + Sync>,
         waker: Waker,
+        place: Place,
     ) -> WatchKey {
         self.generation += 1;
         let generation = self.generation;
-        let watch = Some(Watch { probe, extent, waker, fired: None, _keepalive: keepalive });
+        let watch =
+            Some(Watch { probe, extent, waker, fired: None, place, answered: true, _keepalive: keepalive });
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot] = Slot { generation, watch };
@@ -321,6 +330,7 @@ impl Watches {
     pub(super) fn check(&mut self, key: &WatchKey, waker: &Waker) -> Option<Fired> {
         match self.slots.get_mut(key.slot) {
             Some(Slot { generation, watch: Some(watch) }) if *generation == key.generation => {
+                watch.answered = true;
                 if watch.fired.is_none() {
                     watch.waker.clone_from(waker);
                 }
@@ -328,6 +338,23 @@ impl Watches {
             }
             _ => Some(Fired::Ended),
         }
+    }
+
+    /// The wakers of all that still wait, whose futures are to show that they do.
+    pub(super) fn ask(&mut self) -> Vec<Waker> {
+        let open = self.slots.iter_mut().filter_map(|slot| slot.watch.as_mut());
+        open.filter(|watch| watch.fired.is_none())
+            .map(|watch| {
+                watch.answered = false;
+                watch.waker.clone()
+            })
+            .collect()
+    }
+
+    /// Whether nobody has polled the future of which the board says something at `place` since it was asked.
+    pub(super) fn is_silent(&self, place: Place) -> bool {
+        let mut open = self.slots.iter().filter_map(|slot| slot.watch.as_ref());
+        open.any(|watch| watch.place == place && watch.fired.is_none() && !watch.answered)
     }
 
     /// Removes a watch; whether it had fired, and what it kept alive.

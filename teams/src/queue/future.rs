@@ -99,10 +99,14 @@ impl Future for Collective<'_> {
             // A task at the front is polled when the queue is unlocked.
             if queue.due { None } else { Some(queue.poll(ticket, cx)) }
         });
-        match looked {
+        let polled = match looked {
             Some(polled) => polled,
             None => core.with_queue(|queue| queue.poll(ticket, cx)),
+        };
+        if polled.is_pending() {
+            core.check_awaited("a collective")?;
         }
+        polled
     }
 }
 
@@ -118,13 +122,17 @@ impl Other<'_> {
                         core.advance(queue);
                     }
                 });
-                core.with_queue(|queue| {
+                let polled = core.with_queue(|queue| {
                     // All of them are asked, so that none leaves an error behind.
                     queue.look(last, last, cx).map(|()| {
                         let outcomes: Vec<_> = tickets.iter().map(|&ticket| queue.outcome(ticket)).collect();
                         outcomes.into_iter().collect()
                     })
-                })
+                });
+                if polled.is_pending() {
+                    core.check_awaited("a collective")?;
+                }
+                polled
             }
         }
     }
@@ -217,13 +225,20 @@ impl<T> Future for Outcome<T> {
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         // It goes on by itself; looking once more saves a turn through the executor. Whoever has the queue
         // locked is at it already.
-        if let Some(core) = self.core.upgrade()
+        let core = self.core.upgrade();
+        if let Some(core) = &core
             && let Some(mut queue) = core.queue.try_lock()
         {
             core.advance(&mut queue);
             core.unlock(queue);
         }
-        self.flight.poll(cx)
+        let polled = self.flight.poll(cx);
+        if polled.is_pending()
+            && let Some(core) = &core
+        {
+            core.check_awaited("a collective")?;
+        }
+        polled
     }
 }
 

@@ -31,6 +31,27 @@ use super::{
 };
 use crate::{group::Group, signature::Signature, wide};
 
+thread_local! {
+    /// The teams whose tasks this thread is polling, each inside of the one before.
+    static POLLED: RefCell<Vec<*const Core>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A task of a team is being polled by this thread.
+struct Polled(());
+
+impl Polled {
+    fn begin(core: &Core) -> Self {
+        let _ = POLLED.try_with(|all| all.borrow_mut().push(core));
+        Self(())
+    }
+}
+
+impl Drop for Polled {
+    fn drop(&mut self) {
+        let _ = POLLED.try_with(|all| all.borrow_mut().pop());
+    }
+}
+
 impl Core {
     /// Any other collective. It owns what it works on.
     pub(crate) fn task(
@@ -141,6 +162,7 @@ impl Core {
             drop(queue);
 
             let hold = Hold::begin();
+            let this_one = Polled::begin(self);
             let polled =
                 catch_unwind(AssertUnwindSafe(|| task.as_mut().poll(&mut TaskContext::from_waker(&waker))));
             let (outcome, task) = match polled {
@@ -153,6 +175,7 @@ impl Core {
                     (ended.unwrap_or(Poll::Ready(Err(Error::Panicked { call: "a collective" }))), None)
                 }
             };
+            drop(this_one);
             let mut woken = hold.end();
 
             queue = self.queue.lock();
@@ -176,6 +199,21 @@ impl Core {
             }
         }
         queue
+    }
+
+    /// An error if this thread is polling a task of this team, so that whoever waits in there for a later collective of it waits for ever.
+    #[cold]
+    pub(crate) fn check_awaited(&self, call: &'static str) -> Result<()> {
+        // There are none any more for what runs when the thread ends.
+        let is_inside = POLLED.try_with(|all| all.borrow().iter().any(|&core| std::ptr::eq(core, self)));
+        if !is_inside.unwrap_or(false) {
+            return Ok(());
+        }
+        Err(Error::Unsupported {
+            what: format!(
+                "{call} is awaited by what runs on the same team, whose turn has to end before: await it outside, or run it on another team"
+            ),
+        })
     }
 
     /// Runs the queue, unless somebody is at it, perhaps this very thread, who then does so again.

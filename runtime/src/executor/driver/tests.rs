@@ -9,6 +9,7 @@ use std::{
 
 use super::*;
 use crate::{
+    activity::Place,
     executor::{Patience, Probe, Word},
     fabric::Fabric,
     memory::{Extent, SegmentId},
@@ -55,7 +56,7 @@ impl Waits {
         let extent = Extent { segment: SegmentId::Heap, offset: 8 * word, len: 8 };
         let waker = Waker::from(Arc::new(Task { word, panics, woken: self.woken.0.clone() }));
         let keepalive = Arc::clone(&self.fabric.heap);
-        self.executor.register(Probe::Word(probe), extent, keepalive, &waker);
+        self.executor.register(Probe::Word(probe), extent, keepalive, &waker, Place::NONE);
     }
 
     fn store(&self, word: usize) {

@@ -6,6 +6,7 @@ use std::{
 
 use super::*;
 use crate::{
+    activity::Place,
     executor::{Fired, Patience, Probe, Word},
     memory::{Extent, Segment, SegmentId},
     net::{
@@ -216,7 +217,7 @@ fn whatever_is_stored_wakes_the_pe_that_waits_for_it() {
             let waker = Waker::from(Arc::clone(&count));
             let extent = Extent { segment: SegmentId::Heap, offset: 64, len: 8 };
             let keepalive = Arc::clone(memory.map());
-            let key = b.executor.register(Probe::Word(word), extent, keepalive, &waker);
+            let key = b.executor.register(Probe::Word(word), extent, keepalive, &waker, Place::NONE);
             operation().unwrap();
             let start = Instant::now();
             while count.0.load(Ordering::SeqCst) == 0 {
