@@ -23,7 +23,7 @@ const HIDDEN: [(&str, &str); 27] = [
     ("alone", "a device with memory of its own"),
     ("blocks_in_use_elsewhere", "numbers"),
     ("default_context", "a context like any other"),
-    ("device_place", "none unless the memory is that PE's"),
+    ("device_place", "none unless the memory is that PE's; what devices do with places is `unsafe`"),
     ("extent", "numbers"),
     ("handle", "it completes and closes a context, as its owner may"),
     ("inside", "it checks bounds and alignment"),

@@ -22,8 +22,8 @@ use crate::operation::Rejected;
 /// - the `len` elements at `as_ptr` are readable, and nobody else writes to them unless they are symmetric memory. They may
 ///   move when `self` moves, unless it is [`STABLE`](Self::STABLE), which only a `'static` type may be.
 ///
-/// [`SCALAR`](Self::SCALAR) may only be true where `len` is 1. [`on_device`](Self::on_device) returns none, or a view of
-/// `len` elements.
+/// [`SCALAR`](Self::SCALAR) may only be true where `len` is 1. [`symmetric`](Self::symmetric) returns the view of these `len`
+/// elements if they are symmetric memory, and none otherwise.
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -97,8 +97,8 @@ pub unsafe trait Source<T: Element>: Send + Sized {
 /// - the `len` elements at `as_mut_ptr` are writable, and nobody else accesses them unless they are symmetric memory. They
 ///   may move when `self` moves, unless it is [`STABLE`](Self::STABLE), which only a `'static` type may be.
 ///
-/// [`hold`](Self::hold) returns a `STABLE` destination of the same length. [`on_device`](Self::on_device) returns none, or a
-/// view of `len` elements.
+/// [`hold`](Self::hold) returns a `STABLE` destination of the same length. [`symmetric`](Self::symmetric) returns the view of
+/// these `len` elements if they are symmetric memory, and none otherwise.
 ///
 /// ```
 /// # use oxshmem::prelude::*;

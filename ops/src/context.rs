@@ -118,7 +118,6 @@ impl ContextHandle {
 
 /// The contexts that were made from a team, as far as they may be alive.
 #[derive(Debug, Default)]
-#[doc(hidden)]
 pub struct ContextHandles {
     all: Vec<ContextHandle>,
     /// With so many, those that are gone are looked for. At least twice as many as were alive then, so that making a context takes the

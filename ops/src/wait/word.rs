@@ -156,7 +156,7 @@ impl WordWait {
     }
 }
 
-/// Waits like [`Wait::wait_until`] as a part of the call that `activity` is, which is what the PE's board says.
+/// Waits like [`Wait::wait_until`](super::Wait::wait_until) as a part of the call that `activity` is, which is what the PE's board says.
 pub async fn wait_in<T: Waitable>(activity: Activity, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Result<T> {
     wait_as(word, cmp, value, || word.as_view().pe().board().put(&activity)).await
 }
