@@ -73,12 +73,17 @@ impl Spaces {
         self.cpu.as_ref().map_or(&[], |space| &space.0)
     }
 
-    /// The arena that `slice` is from, to be resized or freed by `call`.
+    /// The arena that `slice` is from, to be resized or freed by `call`, for which the other PEs wait if it `is_collective`.
     ///
     /// # Errors
     /// [`Error::ForeignMemory`] if it is not this PE's, which the other PEs learn from their call; [`Error::Finalized`].
-    pub(crate) fn of<T: Element>(&self, call: &'static str, slice: &SymSlice<T>) -> Result<&Arc<Arena>> {
-        self.get(slice.space()).unwrap_or(&self.default).arena_of(call, slice)
+    pub(crate) fn of<T: Element>(
+        &self,
+        call: &'static str,
+        slice: &SymSlice<T>,
+        is_collective: bool,
+    ) -> Result<&Arc<Arena>> {
+        self.get(slice.space()).unwrap_or(&self.default).arena_of(call, slice, is_collective)
     }
 }
 
@@ -130,13 +135,18 @@ impl Space {
     ///
     /// # Errors
     /// Also [`Error::SpaceMismatch`] if it is in another space.
-    fn arena_of<T: Element>(&self, call: &'static str, slice: &SymSlice<T>) -> Result<&Arc<Arena>> {
+    fn arena_of<T: Element>(
+        &self,
+        call: &'static str,
+        slice: &SymSlice<T>,
+        is_collective: bool,
+    ) -> Result<&Arc<Arena>> {
         let (pe, allocation) = (self.any().pe(), slice.allocation());
         pe.check(call)?;
         if let Some(arena) = self.0.iter().find(|arena| allocation.is_from(&arena.heap)) {
             return Ok(arena);
         }
-        if allocation.block().is_some() {
+        if is_collective && allocation.block().is_some() {
             self.any().tell_refusal(call);
         }
         if !allocation.is_of(pe) || slice.space() == self.kind() {
@@ -358,7 +368,7 @@ impl Space {
         &self,
         slice: SymSlice<T>,
     ) -> impl Future<Output = Result<(), Rejected<SymSlice<T>>>> + Send + use<T> {
-        match self.arena_of("free", &slice) {
+        match self.arena_of("free", &slice, true) {
             Ok(arena) => Either::Left(arena.free(slice)),
             Err(error) => Either::Right(ready(Err(Rejected { error, buffer: slice }))),
         }
@@ -463,11 +473,14 @@ impl Arena {
         zeroed: bool,
     ) -> Result<Allocating> {
         self.pe().check(name)?;
+        let bytes = len.saturating_mul(size_of::<T>());
         if !align.is_power_of_two() {
+            if bytes > 0 {
+                self.tell_refusal(name);
+            }
             return Err(Error::InvalidAlignment { call: name, align });
         }
         let align = align.max(align_of::<T>());
-        let bytes = len.saturating_mul(size_of::<T>());
         if bytes == 0 {
             return Ok(Either::Left(ready(Ok(Allocation::empty(&self.heap)))));
         }
@@ -582,7 +595,7 @@ impl Arena {
     /// Has the other PEs learn that this one has refused a call for which they may wait.
     #[cold]
     fn tell_refusal(self: &Arc<Self>, name: &'static str) {
-        // Whoever wants no comparison of the calls is not told of one that fails.
+        // Where calls are not compared, the others would go on without this PE.
         if self.pe().settings().check_alloc != CheckAlloc::Error {
             return;
         }

@@ -540,7 +540,7 @@ impl World {
         slice: SymSlice<T>,
         len: usize,
     ) -> impl Future<Output = Result<SymSlice<T>, Rejected<SymSlice<T>>>> + Send + use<T> {
-        match self.0.spaces.of("realloc", &slice) {
+        match self.0.spaces.of("realloc", &slice, len > 0 && size_of::<T>() > 0) {
             Ok(arena) => Either::Left(arena.realloc(slice, len)),
             Err(error) => Either::Right(ready(Err(Rejected { error, buffer: slice }))),
         }
@@ -571,7 +571,7 @@ impl World {
         &self,
         slice: SymSlice<T>,
     ) -> impl Future<Output = Result<(), Rejected<SymSlice<T>>>> + Send + use<T> {
-        match self.0.spaces.of("free", &slice) {
+        match self.0.spaces.of("free", &slice, true) {
             Ok(arena) => Either::Left(arena.free(slice)),
             Err(error) => Either::Right(ready(Err(Rejected { error, buffer: slice }))),
         }

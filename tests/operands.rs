@@ -516,7 +516,7 @@ fn refused_with_slice(
 }
 
 #[test]
-fn who_refuses_to_free_leaves_nobody_waiting() {
+fn a_pe_that_refuses_a_call_on_the_heap_leaves_nobody_waiting() {
     let _limit = time_limit(60);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
@@ -540,6 +540,12 @@ fn who_refuses_to_free_leaves_nobody_waiting() {
         let Rejected { error, buffer } = second.unwrap_err();
         assert!(matches!(error, Error::CollectiveMismatch { .. }), "{error}");
         assert_eq!(buffer.len(), LEN, "it comes back");
+        let (first, second) = soon("an allocation that one refuses", async {
+            futures::join!(worlds[0].alloc_aligned::<u64>(8, 3), worlds[1].alloc_aligned::<u64>(8, 64))
+        })
+        .await;
+        assert!(matches!(refused(first), Error::InvalidAlignment { align: 3, .. }));
+        assert!(matches!(refused(second), Error::CollectiveMismatch { .. }));
         jobs.end().await;
     });
 }

@@ -20,8 +20,11 @@ pub(crate) fn loom() -> Outcome {
 }
 
 /// What has neither system calls nor assembly, in the interpreter that finds undefined behaviour.
-const MIRI: [(&str, &[&str]); 2] =
-    [("oxshmem-runtime", &["opset::", "flight::", "settings::size"]), ("oxshmem-spaces", &["heap::tests::"])];
+const MIRI: [(&str, &[&str]); 3] = [
+    ("oxshmem-runtime", &["opset::", "flight::", "settings::size"]),
+    ("oxshmem-spaces", &["heap::tests::"]),
+    ("oxshmem-ops", &["still::"]),
+];
 
 /// What takes minutes in miri, and shows no more there than in the ordinary run.
 const TOO_SLOW: &str = "--skip random --skip no_text --skip many_blocks";

@@ -324,15 +324,17 @@ unsafe fn rest(
     #[repr(align(16))]
     struct Private([u8; 32]);
     let (mut acc, mut x) = (Private([0; 32]), Private([0; 32]));
+    // One address of each: another borrow of `acc` would end what the first may be used for.
+    let (acc, x) = (acc.0.as_mut_ptr(), x.0.as_mut_ptr());
     let (into, len) = (tail(element, op), end - start);
     // SAFETY: `len` bytes of each, which fit into the private ones.
     unsafe {
-        copy::copy(acc.0.as_mut_ptr(), sources[0].add(start), len);
+        copy::copy(acc, sources[0].add(start), len);
         for source in &sources[1..] {
-            copy::copy(x.0.as_mut_ptr(), source.add(start), len);
-            into(acc.0.as_mut_ptr(), acc.0.as_ptr(), x.0.as_ptr(), len / element.size());
+            copy::copy(x, source.add(start), len);
+            into(acc, acc, x, len / element.size());
         }
-        copy::copy(out.add(start), acc.0.as_ptr(), len);
+        copy::copy(out.add(start), acc, len);
     }
 }
 
