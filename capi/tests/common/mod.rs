@@ -85,13 +85,21 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 
 /// Whether the compiler can link like this: what it says if it cannot.
 pub(crate) fn possible(options: &[&str]) -> Result<(), String> {
+    possible_by("cc", options)
+}
+
+/// The same of another compiler.
+pub(crate) fn possible_by(compiler: &str, options: &[&str]) -> Result<(), String> {
+    if output(compiler, &["--version"]).is_none() {
+        return Err("it is not installed".to_owned());
+    }
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Relaxed);
     let out =
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("possible-{}-{number}", std::process::id()));
-    let mut compiler = Command::new("cc");
-    compiler.args(options).args(["-x", "c", "/dev/null", "-Wl,--defsym,main=0", "-o"]).arg(&out);
-    let ended = Ended::of(&mut compiler);
+    let mut command = Command::new(compiler);
+    command.args(options).args(["-x", "c", "/dev/null", "-Wl,--defsym,main=0", "-o"]).arg(&out);
+    let ended = Ended::of(&mut command);
     let _ = fs::remove_file(out);
     if ended.status == Some(0) { Ok(()) } else { Err(ended.stderr.lines().next().unwrap_or("").to_owned()) }
 }
@@ -147,20 +155,30 @@ impl Program {
 
     /// The same with more options.
     pub(crate) fn with(source: &str, options: &[&str]) -> Self {
-        let libraries = programs();
-        let rpath = format!("-Wl,-rpath,{}", libraries.display());
-        let link = ["-L".into(), libraries.into_os_string(), "-lshmem".into(), rpath.into()];
-        Self::compile(source, options, &link)
+        let compiler = if source.ends_with(".cpp") { "c++" } else { "cc" };
+        Self::by(compiler, source, options)
     }
 
     /// The same with what to link after the source.
     pub(crate) fn compile(source: &str, options: &[&str], link: &[OsString]) -> Self {
+        let compiler = if source.ends_with(".cpp") { "c++" } else { "cc" };
+        Self::compile_by(compiler, source, options, link)
+    }
+
+    /// By a compiler of this name.
+    pub(crate) fn by(compiler: &str, source: &str, options: &[&str]) -> Self {
+        let libraries = programs();
+        let rpath = format!("-Wl,-rpath,{}", libraries.display());
+        let link = ["-L".into(), libraries.into_os_string(), "-lshmem".into(), rpath.into()];
+        Self::compile_by(compiler, source, options, &link)
+    }
+
+    fn compile_by(compiler: &str, source: &str, options: &[&str], link: &[OsString]) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Relaxed);
         let stem = source.replace(['.', '/'], "-");
         let out =
             Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{stem}-{}-{number}", std::process::id()));
-        let compiler = if source.ends_with(".cpp") { "c++" } else { "cc" };
         let ended = Ended::of(
             Command::new(compiler)
                 .args(["-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I"])
