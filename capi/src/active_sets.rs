@@ -131,7 +131,7 @@ impl Triplet {
         if let Some(i) = (ActiveSet::MEETING..SYNC_SIZE).find(|&i| meeting.at(i).load() != 0) {
             call.fail(format_args!("pSync[{i}] is not SHMEM_SYNC_VALUE"));
         }
-        match call.wait(world.active_set(start, stride, size, meeting)) {
+        match call.collective(|| world.active_set(start, stride, size, meeting)) {
             Some(set) => set,
             None => self.fail(call, format_args!("this PE is not in it")),
         }

@@ -176,7 +176,16 @@ impl Call {
     where
         F: Future<Output = oxshmem::Result<T>>,
     {
-        self.global.world.pe().executor().blocking(|| self.wait(start()))
+        match self.outcome(start) {
+            Ok(value) => value,
+            Err(error) => self.failed(None, error),
+        }
+    }
+
+    /// The same, of what may be refused.
+    #[inline]
+    pub(crate) fn outcome<F: Future>(self, start: impl FnOnce() -> F) -> F::Output {
+        self.global.world.pe().executor().blocking(|| self.output(start()))
     }
 
     /// Waits for a future. One that has ended costs no more than a look.

@@ -7,12 +7,15 @@
 //! ended before OpenSHMEM 1.2 (`OpenSHMEM 1.6 §F.2.3`), and is how those of `start_pes` still do (§9.1.11).
 
 use std::{
+    env,
     ffi::{c_int, c_void},
+    panic,
     ptr::null_mut,
     sync::{
-        Once,
+        Once, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
+    thread::{self, Thread},
 };
 
 use oxshmem_runtime::report;
@@ -57,9 +60,34 @@ pub(crate) fn end_job(global: &Global, status: c_int) -> ! {
     leave(status)
 }
 
+/// Has a panic of the library, which nothing foresaw, end the process with one line, in place of the several that Rust has for
+/// its own programs and the abort that comes of one in a C function. Programs with Rust of their own have another copy of this hook.
+pub(crate) fn end_at_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if env::var_os("RUST_BACKTRACE").is_some_and(|it| it != "0") {
+                before(info);
+            }
+            let payload = info.payload();
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let what = text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
+            match info.location() {
+                Some(place) => report(format_args!("oxshmem: internal error at {place}: {what}")),
+                None => report(format_args!("oxshmem: internal error: {what}")),
+            }
+            leave(1)
+        }));
+    });
+}
+
 /// This process is a PE from now on, and is to be finalized at its exit if the program does not do so itself.
 pub(crate) fn joined() {
     static REGISTERED: Once = Once::new();
+    /// Rust itself keeps the handle of a thread by an address in the middle of it, which valgrind reports as possibly lost.
+    static THREAD: OnceLock<Thread> = OnceLock::new();
+    THREAD.get_or_init(thread::current);
     // Not when the library is loaded: what is registered that early is called when UCX is gone.
     // SAFETY: a function that lives as long as the process, as `dlclose` leaves this library.
     REGISTERED.call_once(|| _ = unsafe { on_exit(finalize_at_exit, null_mut()) });

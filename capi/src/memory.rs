@@ -125,14 +125,14 @@ fn is_first(call: Call, space: SpaceKind, reported: &AtomicBool) -> bool {
     speaks && !reported.swap(true, Ordering::Relaxed)
 }
 
-/// Waits for an allocation. There may be no room for it, on all PEs alike.
-fn allocated(
-    call: Call,
-    from: Origin,
-    allocation: impl Future<Output = oxshmem::Result<SymSlice<u8>>>,
-) -> *mut c_void {
+/// Makes an allocation. There may be no room for it, on all PEs alike. It is started when what came before is complete: other PEs
+/// may go on as soon as this one has begun it.
+fn allocated<F>(call: Call, from: Origin, allocate: impl FnOnce() -> F) -> *mut c_void
+where
+    F: Future<Output = oxshmem::Result<SymSlice<u8>>>,
+{
     complete(call);
-    match call.output(allocation) {
+    match call.outcome(allocate) {
         Ok(block) => give(call, block, from),
         Err(error) if is_no_room(call, &error) => null_mut(),
         Err(Error::NoPartition { id, defined, .. }) => {
@@ -171,7 +171,7 @@ where
     F: Future<Output = oxshmem::Result<SymSlice<u8>>>,
 {
     match usize::try_from(id).map(|id| call.global.world.partition(id)) {
-        Ok(Ok(partition)) if size > 0 => return allocated(call, Origin::Partition, with(partition)),
+        Ok(Ok(partition)) if size > 0 => return allocated(call, Origin::Partition, || with(partition)),
         Ok(Ok(_)) => {}
         Ok(Err(Error::NoPartition { id, defined, .. })) if (1..=127).contains(&id) => {
             tell_missing(call, format_args!("{id} is not defined: {}", Missing { id, defined: &defined }));
@@ -186,7 +186,7 @@ fn allocate<F>(call: Call, size: usize, with: impl FnOnce() -> F) -> *mut c_void
 where
     F: Future<Output = oxshmem::Result<SymSlice<u8>>>,
 {
-    if size == 0 { null_mut() } else { allocated(call, Origin::Space, with()) }
+    if size == 0 { null_mut() } else { allocated(call, Origin::Space, with) }
 }
 
 /// `shmem_malloc`, for whatever routine.
@@ -270,7 +270,7 @@ fn realloc(call: Call, pointer: *mut c_void, size: usize) -> *mut c_void {
     }
     let Owned { block, from } = take(call, pointer, None);
     complete(call);
-    match call.output(call.global.world.realloc(block, size)) {
+    match call.outcome(|| call.global.world.realloc(block, size)) {
         Ok(block) => give(call, block, from),
         Err(Rejected { error, buffer }) if is_no_room(call, &error) => {
             give(call, buffer, from);

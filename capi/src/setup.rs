@@ -12,7 +12,7 @@ use crate::{
     active_sets::Sets,
     address::Addresses,
     call::Call,
-    exit::{end_job, is_leaving, joined, leave},
+    exit::{end_at_panics, end_job, is_leaving, joined, leave},
     export::export,
     state::{begin, current, depth, end, in_child},
     statics,
@@ -33,6 +33,7 @@ fn init(name: &'static str, threads: bool) {
     if depth.inits > 1 {
         return;
     }
+    end_at_panics();
     match join(threads) {
         Ok((world, addresses, sets)) => {
             begin(world, addresses, sets);
@@ -96,7 +97,8 @@ fn block_on_thread<F: Future>(future: F) -> F::Output {
 
 /// Leaves the job, when it was called as often as `shmem_init`.
 pub(crate) fn finalize(name: &'static str) {
-    if is_leaving() {
+    if is_leaving() || depth().is_over() {
+        // Once more, as where a handler of `atexit` makes sure of it, is no error in other libraries.
         return;
     }
     // It ends the process if there is no world, and then the count must not be locked.

@@ -55,6 +55,13 @@ pub(crate) struct Depth {
     pub(crate) old: bool,
 }
 
+impl Depth {
+    /// Whether it was finalised as often as it was initialised, and that at least once.
+    pub(crate) fn is_over(&self) -> bool {
+        self.inits == 0 && self.finalized
+    }
+}
+
 /// Locks the count of initialisations.
 pub(crate) fn depth() -> MutexGuard<'static, Depth> {
     DEPTH.lock().unwrap_or_else(PoisonError::into_inner)

@@ -148,8 +148,12 @@ fn give(team: Option<Team>) -> TeamHandle {
 }
 
 /// The teams of a split, and what it returns. What all PEs of the parent are refused alike is no error.
-fn split<T: Default>(call: Call, made: impl Future<Output = oxshmem::Result<T>>) -> (T, c_int) {
-    match call.output(made) {
+fn split<T, F>(call: Call, make: impl FnOnce() -> F) -> (T, c_int)
+where
+    T: Default,
+    F: Future<Output = oxshmem::Result<T>>,
+{
+    match call.outcome(make) {
         Ok(teams) => (teams, 0),
         Err(Error::InvalidTriplet { .. } | Error::InvalidRange { .. } | Error::TeamsExhausted { .. }) => {
             (T::default(), NO_TEAM)
@@ -221,10 +225,9 @@ export!("shmem_team_split_strided", |name| (
     let config = self::config(call, "config", config, config_mask);
     let (made, status) = match named(call, "parent_team", parent_team) {
         // Negative numbers become great ones, which name no team either.
-        Some(parent) => split(
-            call,
-            parent.split_strided_with(start as usize, stride as isize, size as usize, config),
-        ),
+        Some(parent) => split(call, || {
+            parent.split_strided_with(start as usize, stride as isize, size as usize, config)
+        }),
         None => (None, NO_TEAM),
     };
     // SAFETY: the caller's pointer to a handle.
@@ -250,8 +253,11 @@ export!("shmem_team_split_2d", |name| (
     let (made, status) = match named(call, "parent_team", parent_team) {
         Some(parent) => {
             // No range is refused like a negative one.
-            let made = parent.split_2d_with(usize::try_from(xrange).unwrap_or(0), x_config, y_config);
-            split(call, async { made.await.map(Some) })
+            let xrange = usize::try_from(xrange).unwrap_or(0);
+            split(call, || {
+                let made = parent.split_2d_with(xrange, x_config, y_config);
+                async { made.await.map(Some) }
+            })
         }
         None => (None, NO_TEAM),
     };

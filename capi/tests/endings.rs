@@ -64,8 +64,11 @@ fn handlers_of_atexit_may_finalize() {
         let ended = program.job(n, &[], &["handler behind"]);
         ended.passed(n);
         assert!(lines(&ended).is_empty(), "{ended:?}");
-        let ended = program.job(n, &[], &["handler behind", "5"]);
-        assert_eq!(ended.status, Some(5), "{ended:?}");
+        for case in ["handler behind", "handler again"] {
+            let ended = program.job(n, &[], &[case, "5"]);
+            assert_eq!(ended.status, Some(5), "{ended:?}");
+            assert!(lines(&ended).is_empty(), "{ended:?}");
+        }
     }
 }
 

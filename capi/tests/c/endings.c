@@ -53,6 +53,12 @@ int main(int argc, char **argv) {
         shmem_init();
         atexit(shmem_finalize);
         exit(status);
+    } else if (strcmp(kind, "handler again") == 0) {
+        atexit(shmem_finalize);
+        shmem_init();
+        atexit(shmem_finalize);
+        shmem_finalize();
+        exit(status);
     } else if (strcmp(kind, "handlers fail") == 0) {
         atexit(before);
         atexit(shmem_finalize);
