@@ -13,7 +13,7 @@ use oxshmem_spaces::{
 };
 use oxshmem_teams::{
     Group,
-    agree::{Call, Verdict, Votes, agree},
+    agree::{Call, MEETING, Verdict, Votes, agree},
     sync::sync_in,
 };
 
@@ -155,8 +155,11 @@ const PARTITION: u32 = 48;
 
 fn mismatch([(pe_a, a), (pe_b, b)]: [(usize, Call); 2]) -> Error {
     // Who does not know of partitions is not told of any.
-    let whole = [a, b].iter().all(|call| call[3] >> PARTITION <= 1);
+    let whole = [a, b].iter().all(|call| call[0] == MEETING || call[3] >> PARTITION <= 1);
     let describe = |[kind, bytes, align, hints]: Call| {
+        if kind == MEETING {
+            return "finalize".to_owned();
+        }
         let name = CALLS.get(kind as usize).copied().unwrap_or("another call");
         if hints >> FLAGS & REFUSED != 0 {
             return format!("{name}, which it has refused");

@@ -25,7 +25,7 @@ use oxshmem_runtime::{
     settings::SpaceKind,
 };
 use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice};
-use oxshmem_teams::{Collective, Outcome, Team, sync::sync_in};
+use oxshmem_teams::{Collective, Outcome, Team, agree::meet_in, sync::sync_in};
 
 use crate::{
     Rejected, partition,
@@ -703,7 +703,8 @@ impl World {
     /// It goes on if its future is dropped; a further call then awaits the same end, and has its outcome even if that came before the call.
     ///
     /// # Errors
-    /// [`Error::Finalized`] once a call has had the outcome; the errors of [`barrier_all`](Self::barrier_all).
+    /// [`Error::Finalized`] once a call has had the outcome; [`Error::CollectiveMismatch`] if another PE is in another collective of the
+    /// world, which then ends with the same error; the errors of [`barrier_all`](Self::barrier_all).
     ///
     /// ```
     /// use oxshmem::{Error, prelude::*};
@@ -729,6 +730,12 @@ impl World {
                 (_, Err(failure)) => failure,
                 // Whatever was waited for may know before the executor does.
                 (Error::PeLost { pe, how }, _) => Error::PeLost { pe: *pe, how: how.clone() },
+                (Error::CollectiveMismatch { pe_a, call_a, pe_b, call_b }, _) => Error::CollectiveMismatch {
+                    pe_a: *pe_a,
+                    call_a: call_a.clone(),
+                    pe_b: *pe_b,
+                    call_b: call_b.clone(),
+                },
                 (Error::GlobalExit { pe, status }, _) => Error::GlobalExit { pe: *pe, status: *status },
                 (_, Ok(())) => Error::bootstrap("finalize", e),
             })
@@ -764,6 +771,7 @@ impl World {
                 flush_all(&**net).await?;
                 flush_device(&pe).await?;
             }
+            meet_in(&group, "finalize").await?;
             sync_in(&group).await?;
             Ok(completed)
         });

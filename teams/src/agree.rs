@@ -8,10 +8,11 @@
 use std::{future::poll_fn, sync::atomic::Ordering};
 
 use bytemuck::{Pod, Zeroable};
-use oxshmem_runtime::Result;
+use oxshmem_runtime::{Error, Result};
 
 use crate::{
     group::{Flag, Group, NumberWait},
+    signature::Signature,
     span::Span,
     tree::{RADIX, Tree},
     wide::{Buffer, doubling},
@@ -131,6 +132,38 @@ pub(crate) async fn agree_with(group: &Group, call: Call, votes: Votes, most: u6
         [(proposal.pe as usize, proposal.call), (proposal.other_pe as usize - 1, proposal.other_call)]
     });
     Ok(Verdict { differing, votes: proposal.votes, most: proposal.most })
+}
+
+/// In the place of the call where PEs [meet](meet_in): no other call has that number.
+pub const MEETING: u64 = u64::MAX;
+
+/// Waits inside of a [`Team::run`](crate::Team::run) for every PE to come to the same `call`, the team's last. Collective.
+///
+/// A [`sync_in`](crate::sync::sync_in) goes together with the sync of any other call, so that a PE which is in one too many would be let
+/// go by PEs that leave. This goes together with nothing else.
+///
+/// # Errors
+/// [`Error::CollectiveMismatch`] on all PEs if some came here for another call, and those of [`Team::sync`](crate::Team::sync).
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(3, |world| async move {
+/// use oxshmem_teams::agree::meet_in;
+///
+/// world.team().run("meet", |group| async move { meet_in(&group, "destroy").await }).await?;
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+pub async fn meet_in(group: &Group, call: &'static str) -> Result<()> {
+    let [what, len] = Signature::named(call).words();
+    let verdict = agree(group, [MEETING, what, len, 0], Votes::default()).await?;
+    let Some([(pe_a, a), (pe_b, b)]) = verdict.differing else { return Ok(()) };
+    let describe = |[kind, what, len, _]: Call| match kind {
+        MEETING => Signature::from_words([what, len]).to_string(),
+        _ => "another call".to_owned(),
+    };
+    Err(Error::CollectiveMismatch { pe_a, call_a: describe(a), pe_b, call_b: describe(b) })
 }
 
 impl Proposal {

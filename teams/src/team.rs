@@ -13,6 +13,7 @@ use oxshmem_runtime::{
 };
 
 use crate::{
+    agree::meet_in,
     group::Group,
     queue::{Collective, Core, Outcome, Told},
     registry::Registry,
@@ -405,6 +406,7 @@ impl Core {
             // Even if an operation has failed: the others wait. Where PEs have called different things, others may
             // still write here that they have, so the place stays taken.
             group.check()?;
+            meet_in(&group, "destroy").await?;
             sync_last(&group).await?;
             registry.give_back(place);
             completed
