@@ -2,6 +2,9 @@
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_runtime::report`"))]
 
+#[cfg(test)]
+#[path = "../../runtime/src/fuzz.rs"]
+mod fuzz;
 pub mod man;
 pub mod oshcc;
 pub mod oshrun;

@@ -49,6 +49,8 @@ pub mod executor;
 mod fabric;
 #[cfg(not(loom))]
 pub mod flight;
+#[cfg(all(test, not(loom)))]
+mod fuzz;
 #[cfg(not(loom))]
 pub mod home;
 #[cfg(not(loom))]

@@ -6,6 +6,7 @@
 //! | [`programs`] | the demo, the examples |
 //! | [`install`] | the installation, and the check that it works wherever it is |
 //! | [`checks`] | miri, loom, AddressSanitizer, several simulated hosts, and many repetitions |
+//! | [`fuzz`] | changed input for what parses the messages of other processes |
 //! | [`aarch64`] | clippy and tests for the other processor |
 //! | [`compare`] | our collectives beside Open MPI's |
 //! | [`scale`] | collectives on many hosts, simulated |
@@ -22,6 +23,7 @@ mod book;
 mod checks;
 mod compare;
 mod debian;
+mod fuzz;
 mod gpu;
 mod headers;
 mod install;
@@ -85,6 +87,12 @@ enum Task {
         /// Under ThreadSanitizer instead, with a nightly compiler
         #[arg(long)]
         threads: bool,
+    },
+    /// Gives every parser of what another process sends real input that was changed
+    Fuzz {
+        /// For how long, all together
+        #[arg(default_value_t = 60)]
+        seconds: u64,
     },
     /// Runs the tests as programs for aarch64, in qemu, which it installs on Debian
     Aarch64 {
@@ -159,6 +167,7 @@ fn main() -> ExitCode {
         Task::Hosts => checks::hosts(true),
         Task::SoakCollectives { count } => checks::soak_collectives(count),
         Task::Sanitize { threads } => checks::sanitize(threads),
+        Task::Fuzz { seconds } => fuzz::fuzz(seconds),
         Task::Aarch64 { chosen } => aarch64::test(&chosen),
         Task::Compare { quick, pes, only } => compare::compare(quick, &pes, only),
         Task::Scale { reuse } => scale::scale(reuse),

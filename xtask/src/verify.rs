@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    aarch64, book, checks, debian, gpu, headers, install, programs,
+    aarch64, book, checks, debian, fuzz, gpu, headers, install, programs,
     run::{Failure, Job, Outcome, Step, Verdict, steps, target_dir},
 };
 
@@ -20,6 +20,7 @@ const STEPS: &[Step] = &[
     ("build", || done(Job::cargo("build --workspace --lib --bins --examples").run())),
     ("test", test),
     ("hosts", || checks::hosts(false)),
+    ("fuzz", || fuzz::fuzz(60)),
     ("examples", || programs::run_examples(&[])),
     ("install", install::check),
     ("ptx", gpu::ptx),

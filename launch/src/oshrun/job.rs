@@ -311,9 +311,9 @@ impl<'a> Job<'a> {
             }
             Kind::Offer => {
                 self.diagnosis.offer(pe, message.descriptors());
-                Ok(self.meeting.offer(pe, message))
+                self.meeting.offer(pe, message)
             }
-            Kind::Fetch => Ok(self.meeting.fetch(pe, ticket)),
+            Kind::Fetch => self.meeting.fetch(pe, ticket),
             Kind::Exchanged | Kind::Offered | Kind::GlobalExit | Kind::Lost => {
                 Err(io::ErrorKind::InvalidData.into())
             }

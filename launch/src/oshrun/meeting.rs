@@ -11,6 +11,9 @@ use super::places::Places;
 /// Messages, and the PE that each is for.
 pub(super) type Mail = Vec<(usize, Message)>;
 
+/// How many of its calls a PE may be ahead of others: more than any program awaits at a time. What others have not come to is kept.
+const AHEAD: u64 = 1024;
+
 /// All exchanges and offers of a job.
 pub(super) struct Meeting {
     n_pes: usize,
@@ -58,7 +61,11 @@ impl Meeting {
     /// PE `pe` joins its next exchange, of which it may `want` all contributions. The one that completes it brings everybody's
     /// answer.
     pub(super) fn exchange(&mut self, pe: usize, ticket: u64, want: bool, body: Vec<u8>) -> io::Result<Mail> {
-        let index = (self.joined[pe] - self.first) as usize;
+        let index = self.joined[pe] - self.first;
+        if index >= AHEAD {
+            return Err(refused("it joins exchanges that no other PE comes to"));
+        }
+        let index = index as usize;
         self.joined[pe] += 1;
         if index == self.exchanges.len() {
             let (tickets, given) = (vec![(0, false); self.n_pes], vec![Vec::new(); self.n_pes]);
@@ -83,8 +90,15 @@ impl Meeting {
     }
 
     /// PE `pe`, the leader of its host, offers what `message` carries.
-    pub(super) fn offer(&mut self, pe: usize, message: Message) -> Mail {
-        let host = &mut self.offers[self.places.hosts().host_of(pe)];
+    pub(super) fn offer(&mut self, pe: usize, message: Message) -> io::Result<Mail> {
+        let (hosts, host) = (self.places.hosts(), self.places.hosts().host_of(pe));
+        if hosts.leader_of(host) != pe {
+            return Err(refused("it offers something, and is not its host's leader"));
+        }
+        let host = &mut self.offers[host];
+        if host.open.len() as u64 >= AHEAD {
+            return Err(refused("it offers what no other PE takes"));
+        }
         let number = host.first + host.open.len() as u64;
         host.open.push_back((message.as_kind(Kind::Offered), 0));
         let (ready, waiting) = host.waiting.drain(..).partition(|&(_, _, wanted)| wanted == number);
@@ -93,7 +107,7 @@ impl Meeting {
         let mail = ready.into_iter().filter_map(|(pe, ticket, number)| host.take(pe, ticket, number));
         let mail = mail.collect();
         host.close();
-        mail
+        Ok(mail)
     }
 
     /// The PEs that others wait for: those that have not joined what others have, and leaders whose offer others want.
@@ -109,17 +123,29 @@ impl Meeting {
     }
 
     /// PE `pe` asks for its host's next offer.
-    pub(super) fn fetch(&mut self, pe: usize, ticket: u64) -> Mail {
+    pub(super) fn fetch(&mut self, pe: usize, ticket: u64) -> io::Result<Mail> {
+        let (hosts, host) = (self.places.hosts(), self.places.hosts().host_of(pe));
+        if hosts.leader_of(host) == pe {
+            return Err(refused("it asks for what it offers itself"));
+        }
+        let host = &mut self.offers[host];
         let number = self.fetched[pe];
+        if number - host.first >= AHEAD {
+            return Err(refused("it asks for what its host's leader does not offer"));
+        }
         self.fetched[pe] += 1;
-        let host = &mut self.offers[self.places.hosts().host_of(pe)];
         let answer = host.take(pe, ticket, number);
         if answer.is_none() {
             host.waiting.push((pe, ticket, number));
         }
         host.close();
-        answer.into_iter().collect()
+        Ok(answer.into_iter().collect())
     }
+}
+
+/// What a PE asks for that none of this build does.
+fn refused(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
 }
 
 impl Offers {
@@ -191,11 +217,11 @@ mod tests {
         assert_eq!(meeting.awaited(), [1, 3]);
         meeting.exchange(3, 4, true, vec![]).unwrap();
         // PE 3 waits for its host's leader, which has come to the exchange.
-        meeting.fetch(3, 5);
+        meeting.fetch(3, 5).unwrap();
         assert_eq!(meeting.awaited(), [1, 2]);
         assert_eq!(meeting.exchange(1, 6, true, vec![]).unwrap().len(), 4);
         assert_eq!(meeting.awaited(), [1, 2, 3]);
-        assert_eq!(meeting.offer(2, Message::new(Kind::Offer)).len(), 1);
+        assert_eq!(meeting.offer(2, Message::new(Kind::Offer)).unwrap().len(), 1);
         for pe in 1..4 {
             meeting.exchange(pe, 7, true, vec![]).unwrap();
         }
@@ -205,31 +231,75 @@ mod tests {
     #[test]
     fn offers_reach_the_leaders_own_host_only_and_are_let_go() {
         let mut meeting = meeting(Hosts::even(6, 2));
-        assert!(meeting.fetch(4, 40).is_empty());
-        assert!(meeting.offer(0, Message::new(Kind::Offer)).is_empty());
-        assert_eq!(tickets(meeting.fetch(1, 10)), [(1, 10)]);
-        assert!(meeting.fetch(1, 11).is_empty());
-        assert_eq!(tickets(meeting.fetch(2, 20)), [(2, 20)]);
-        assert_eq!(tickets(meeting.offer(3, Message::new(Kind::Offer))), [(4, 40)]);
-        assert_eq!(tickets(meeting.fetch(5, 50)), [(5, 50)]);
+        assert!(meeting.fetch(4, 40).unwrap().is_empty());
+        assert!(meeting.offer(0, Message::new(Kind::Offer)).unwrap().is_empty());
+        assert_eq!(tickets(meeting.fetch(1, 10).unwrap()), [(1, 10)]);
+        assert!(meeting.fetch(1, 11).unwrap().is_empty());
+        assert_eq!(tickets(meeting.fetch(2, 20).unwrap()), [(2, 20)]);
+        assert_eq!(tickets(meeting.offer(3, Message::new(Kind::Offer)).unwrap()), [(4, 40)]);
+        assert_eq!(tickets(meeting.fetch(5, 50).unwrap()), [(5, 50)]);
         assert!(meeting.offers.iter().all(|host| host.open.is_empty()));
     }
 
     #[test]
     fn pes_that_are_dealt_in_turn_get_their_own_leaders_offer() {
         let mut meeting = meeting(Hosts::cyclic(5, 2));
-        assert_eq!(tickets(meeting.fetch(3, 30)), []);
-        assert_eq!(tickets(meeting.fetch(2, 20)), []);
-        assert_eq!(tickets(meeting.offer(1, Message::new(Kind::Offer))), [(3, 30)]);
-        assert_eq!(tickets(meeting.offer(0, Message::new(Kind::Offer))), [(2, 20)]);
-        assert_eq!(tickets(meeting.fetch(4, 40)), [(4, 40)]);
+        assert_eq!(tickets(meeting.fetch(3, 30).unwrap()), []);
+        assert_eq!(tickets(meeting.fetch(2, 20).unwrap()), []);
+        assert_eq!(tickets(meeting.offer(1, Message::new(Kind::Offer)).unwrap()), [(3, 30)]);
+        assert_eq!(tickets(meeting.offer(0, Message::new(Kind::Offer)).unwrap()), [(2, 20)]);
+        assert_eq!(tickets(meeting.fetch(4, 40).unwrap()), [(4, 40)]);
         assert!(meeting.offers.iter().all(|host| host.open.is_empty()));
     }
 
     #[test]
     fn a_leader_alone_on_its_host_leaves_nothing_behind() {
         let mut meeting = meeting(Hosts::one(1));
-        assert!(meeting.offer(0, Message::new(Kind::Offer)).is_empty());
+        assert!(meeting.offer(0, Message::new(Kind::Offer)).unwrap().is_empty());
         assert!(meeting.offers[0].open.is_empty());
+    }
+
+    #[test]
+    fn what_no_pe_of_this_build_asks_for_is_refused_and_kept_by_nobody() {
+        let mut meeting = meeting(Hosts::even(4, 2));
+        assert!(meeting.offer(1, Message::new(Kind::Offer)).is_err());
+        assert!(meeting.fetch(0, 1).is_err());
+        for ticket in 0..AHEAD {
+            meeting.exchange(0, ticket, true, vec![1]).unwrap();
+            meeting.offer(0, Message::new(Kind::Offer)).unwrap();
+            meeting.fetch(3, ticket).unwrap();
+        }
+        assert!(meeting.exchange(0, 1, true, vec![1]).is_err());
+        assert!(meeting.offer(0, Message::new(Kind::Offer)).is_err());
+        assert!(meeting.fetch(3, 1).is_err());
+        // The others' exchanges and offers go on.
+        for pe in 1..4 {
+            meeting.exchange(pe, 1, true, vec![]).unwrap();
+        }
+        assert_eq!(tickets(meeting.offer(2, Message::new(Kind::Offer)).unwrap()), [(3, 0)]);
+        assert_eq!(tickets(meeting.fetch(1, 7).unwrap()), [(1, 7)]);
+    }
+
+    #[test]
+    fn calls_are_answered_or_refused_in_whatever_order_pes_make_them() {
+        // A PE, then what it calls: an exchange, an offer, or a fetch.
+        let real = [
+            (0..4).flat_map(|pe| [pe, 0]).collect::<Vec<u8>>(),
+            vec![0, 1, 1, 2, 2, 1, 3, 2],
+            [[1, 2], [0, 1], [0, 0], [3, 2], [2, 1], [1, 0], [2, 0], [3, 0]].concat(),
+        ];
+        crate::fuzz::mutated(&real, |calls| {
+            let mut meeting = meeting(Hosts::even(4, 2));
+            for (ticket, call) in calls.as_chunks::<2>().0.iter().enumerate() {
+                let (pe, ticket) = (usize::from(call[0] % 4), ticket as u64);
+                let mail = match call[1] % 3 {
+                    0 => meeting.exchange(pe, ticket, call[1] > 127, vec![call[1]; 3]),
+                    1 => meeting.offer(pe, Message::new(Kind::Offer)),
+                    _ => meeting.fetch(pe, ticket),
+                };
+                assert!(mail.is_ok_and(|mail| mail.iter().all(|(to, _)| *to < 4)) || call[1] % 3 > 0);
+                meeting.awaited();
+            }
+        });
     }
 }

@@ -14,7 +14,7 @@ use std::{
     mem::MaybeUninit,
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::fs::FileExt,
+        unix::fs::{FileExt, MetadataExt},
     },
     sync::Arc,
 };
@@ -139,7 +139,10 @@ impl Message {
         };
         // Read at offsets: the position is shared with everybody who was sent the same memfd.
         let file = File::from(memfd.try_clone()?);
-        let mut body = vec![0; file.metadata()?.len() as usize];
+        let mut body = Vec::new();
+        let length = bytes_in(&file)?;
+        body.try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        body.resize(length, 0);
         file.read_exact_at(&mut body, 0)?;
         Ok(body)
     }
@@ -296,6 +299,17 @@ impl Outbox {
     }
 }
 
+/// How long a body in a descriptor is, which is no longer than its sender has really written it: a length alone costs nobody
+/// anything, and could be any.
+fn bytes_in(file: &File) -> io::Result<usize> {
+    /// What the blocks of a file are counted in.
+    const BLOCK: u64 = 512;
+    let status = file.metadata()?;
+    let is_there = status.is_file() && status.len() <= status.blocks().saturating_mul(BLOCK);
+    let length = is_there.then(|| usize::try_from(status.len()).ok()).flatten();
+    length.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
 /// A pair of connected ends, both close-on-exec, at which the kernel states who sends.
 pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let (a, b) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
@@ -432,5 +446,60 @@ mod tests {
         Message::new(Kind::Offer).with_descriptors(vec![descriptor]).send(&a).unwrap();
         let error = Inbox::default().receive(&b).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn a_body_that_is_longer_than_what_was_written_is_refused_before_there_is_room_for_it() {
+        let claims = |length: u64| {
+            let file = crate::memfd::zeroed("test", usize::try_from(length).unwrap()).unwrap();
+            let message = Message::new(Kind::Exchange).with_descriptors(vec![file]);
+            Message { spilled: true, ..message }.into_body()
+        };
+        for length in [1, 1 << 20, 1 << 50] {
+            assert_eq!(claims(length).unwrap_err().kind(), io::ErrorKind::InvalidData, "{length}");
+        }
+        assert!(claims(0).unwrap().is_empty());
+        let (_, pipe) = rustix::pipe::pipe().unwrap();
+        let message = Message::new(Kind::Exchange).with_descriptors(vec![pipe]);
+        assert!(Message { spilled: true, ..message }.into_body().is_err());
+    }
+
+    /// The datagrams that a message is sent in.
+    fn datagrams(message: &Message) -> Vec<Vec<u8>> {
+        let (a, b) = pair().unwrap();
+        message.send(&a).unwrap();
+        let mut all = Vec::new();
+        let mut datagram = vec![0; MAX_DATAGRAM];
+        while let Ok((_, len)) = rustix::net::recv(&b, &mut datagram[..], RecvFlags::DONTWAIT) {
+            all.push(datagram[..len].to_vec());
+        }
+        all
+    }
+
+    #[test]
+    fn datagrams_are_messages_or_refused_whatever_is_in_them() {
+        let given = [vec![1, 2, 3], vec![], vec![4; 100]];
+        let message = |kind| Message::new(kind).ticket(7).value(-1);
+        let messages = [
+            message(Kind::Hello),
+            message(Kind::Exchange).with_body(vec![5; 40]).unwrap(),
+            message(Kind::Abort).with_body(b"why".to_vec()).unwrap(),
+            message(Kind::Exchanged).with_body(pack(&given)).unwrap(),
+            message(Kind::Exchange).with_body(vec![6; MAX_DATAGRAM]).unwrap(),
+            message(Kind::Offer).with_descriptors(vec![rustix::pipe::pipe().unwrap().0]),
+        ];
+        let real: Vec<_> = messages.iter().flat_map(datagrams).collect();
+        let (a, b) = pair().unwrap();
+        crate::fuzz::mutated(&real, |datagram| {
+            let mut inbox = Inbox::default();
+            // Too long a datagram is not sent.
+            let _ = rustix::net::send(&a, datagram, SendFlags::DONTWAIT);
+            if let Ok(Some(message)) = inbox.receive(&b)
+                && let Ok(body) = message.into_body()
+            {
+                assert!(body.len() <= datagram.len());
+                let _ = unpack(&body, given.len());
+            }
+        });
     }
 }

@@ -13,6 +13,8 @@ mod all;
 mod batch;
 mod completions;
 mod facts;
+#[cfg(test)]
+mod fuzz;
 mod linger;
 mod model;
 mod staged;

@@ -4,7 +4,7 @@
 
 use std::{collections::VecDeque, ops::Range, pin::pin};
 
-use oxshmem_runtime::Result;
+use oxshmem_runtime::{Error, Result};
 
 use super::{
     Wide, both,
@@ -139,6 +139,8 @@ impl Wide {
             let mut len = (whole.len() as u64).to_ne_bytes();
             pass_on(&place, size_of_val(&len), &mut Apart { wire: &wire, bytes: &mut len }).await?;
             let len = u64::from_ne_bytes(len) as usize;
+            let no_room = |_| Error::LengthMismatch { call: "broadcast_bytes", source_len: len, dest_len: 0 };
+            whole.try_reserve_exact(len.saturating_sub(whole.len())).map_err(no_room)?;
             whole.resize(len, 0);
             pass_on(&place, len, &mut Apart { wire: &wire, bytes: whole }).await?;
         }

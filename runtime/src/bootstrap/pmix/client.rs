@@ -37,6 +37,12 @@ const PIECE: usize = 256 << 10;
 /// not like either.
 const LENGTH: usize = size_of::<u64>();
 
+/// The longest contribution. What a PE says to be longer is malformed, so that nobody waits for pieces that never come.
+const LONGEST: u64 = 1 << 30;
+
+/// More PEs than any job has, of which there is to be a list.
+const MOST_PES: u64 = 1 << 24;
+
 /// The way to the server. Copies are the same client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Client {
@@ -130,7 +136,7 @@ impl Client {
     /// How many processes the job has.
     pub(super) fn size(&self) -> Result<usize> {
         let size = self.get(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE)?;
-        let size = size.as_unsigned().filter(|&size| size > self.me.rank.into());
+        let size = size.as_unsigned().filter(|&size| size > self.me.rank.into() && size <= MOST_PES);
         size.map(|size| size as usize)
             .ok_or_else(|| failed("the launcher's PMIx server tells no size of the job"))
     }
@@ -162,8 +168,8 @@ impl Client {
         let mut all = vec![Vec::new(); n];
         let mut lengths = vec![0; n];
         self.round(Some(&first), 0..n, |pe, piece| {
-            let (length, piece) = piece.split_first_chunk::<LENGTH>()?;
-            lengths[pe] = u64::from_le_bytes(*length) as usize;
+            let (length, piece) = first_piece(piece)?;
+            lengths[pe] = length;
             all[pe] = piece.to_vec();
             Some(())
         })?;
@@ -195,9 +201,9 @@ impl Client {
         first.extend(mine);
         let mut all = Vec::new();
         self.round(Some(&first), givers, |_, piece| {
-            let (_, piece) = piece.split_first_chunk::<LENGTH>()?;
+            let (length, piece) = first_piece(piece)?;
             all.push(piece.to_vec());
-            Some(())
+            (length == piece.len()).then_some(())
         })?;
         Ok(all)
     }
@@ -267,6 +273,14 @@ impl Client {
         };
         Err(Error::bootstrap("PMIx", text))
     }
+}
+
+/// How long a contribution is, and its first piece, from what a PE has put first.
+pub(super) fn first_piece(put: &[u8]) -> Option<(usize, &[u8])> {
+    let (length, piece) = put.split_first_chunk::<LENGTH>()?;
+    let length = u64::from_le_bytes(*length);
+    let fits = length <= LONGEST && piece.len() == (length as usize).min(PIECE);
+    fits.then_some((length as usize, piece))
 }
 
 /// What there is to say of a launcher that was killed.

@@ -277,4 +277,27 @@ mod tests {
         }
         assert_eq!(places(&[card("a.0", "vm"), card("a.0", "vm")], 1), (Hosts::one(2), "vm".to_owned()));
     }
+
+    #[test]
+    fn what_pes_have_put_is_taken_or_refused_whatever_it_is() {
+        let given = |bytes: &[u8]| [&(bytes.len() as u64).to_le_bytes(), bytes].concat();
+        let address = Address::from_bytes(&[7; 16]).unwrap().to_bytes();
+        let real = [given(b""), given(&card("a.0", "vm").to_bytes()), given(&address), given(&[1; 1000])];
+        crate::fuzz::mutated(&real, |put| {
+            let Some((length, piece)) = client::first_piece(put) else { return };
+            assert_eq!(length, piece.len(), "all of these fit into a piece");
+            let _ = Address::from_bytes(piece);
+            let cards = [Card::from_bytes(piece), card("a.0", "vm")];
+            places(&cards, 0);
+        });
+    }
+
+    #[test]
+    fn a_length_that_no_contribution_has_is_refused() {
+        let put = |length: u64, bytes: usize| [&length.to_le_bytes(), &vec![1; bytes][..]].concat();
+        for (length, bytes) in [(1, 0), (0, 1), (1 << 20, 5), (1 << 31, 256 << 10), (u64::MAX, 256 << 10)] {
+            assert!(client::first_piece(&put(length, bytes)).is_none(), "{length}, {bytes}");
+        }
+        assert_eq!(client::first_piece(&put(1 << 20, 256 << 10)).map(|(length, _)| length), Some(1 << 20));
+    }
 }

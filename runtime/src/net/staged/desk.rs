@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use super::{BATCH, BYTES, Core, FAILED, FETCH, GET, OVER, PUT, VALUE, line::PART};
+use super::{
+    BATCH, BYTES, Core, FAILED, FETCH, GET, OVER, PUT, VALUE,
+    line::{MOST, PART},
+};
 use crate::{
     Error, Result,
     device::{DevicePlace, End},
@@ -29,9 +32,14 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// A request has come.
-    pub(super) fn take_in(&mut self, words: Words, bytes: Vec<u8>) {
-        self.waiting.insert(words[1], (words, bytes));
+    /// A request has come. An error if it is beyond those that a PE may have under way, or has come before.
+    pub(super) fn take_in(&mut self, words: Words, bytes: Vec<u8>) -> Result<()> {
+        let ahead = words[1].checked_sub(self.next).filter(|&ahead| ahead < MOST as u64);
+        match ahead.is_some() && !self.waiting.contains_key(&words[1]) {
+            true => drop(self.waiting.insert(words[1], (words, bytes))),
+            false => return Err(malformed()),
+        }
+        Ok(())
     }
 
     /// The next request, if it is there and its turn has come. [`free`](Self::free) must follow.

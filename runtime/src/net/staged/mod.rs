@@ -44,7 +44,7 @@ use super::{
 use crate::{
     Error, Result,
     device::AnyDevice,
-    executor::Executor,
+    executor::{Executor, Failure},
     memory::{Segment, SegmentId, copy::copy},
     sync::lock,
     transport::{Atomic, Signal},
@@ -87,6 +87,11 @@ impl Owner {
 
 /// A net over `below` that reaches device memory too. Nothing may be started on it before all PEs have theirs.
 pub(super) fn over(below: Arc<dyn Net>, owner: Owner) -> Arc<dyn Net> {
+    Arc::new(Staged(listening(below, owner)))
+}
+
+/// What such a net is made of.
+fn listening(below: Arc<dyn Net>, owner: Owner) -> Arc<Core> {
     let core = Arc::new(Core {
         below,
         owner,
@@ -97,7 +102,7 @@ pub(super) fn over(below: Arc<dyn Net>, owner: Owner) -> Arc<dyn Net> {
     });
     let listener: Weak<dyn Listener> = Arc::downgrade(&core) as _;
     core.below.listen(listener);
-    Arc::new(Staged(core))
+    core
 }
 
 /// A net that reaches device memory.
@@ -343,8 +348,14 @@ impl Listener for Core {
     fn heard(self: Arc<Self>, from: usize, words: Words, bytes: Vec<u8>) {
         match words[0] {
             BATCH | PUT | GET | FETCH => {
-                lock(&self.desks).entry(from).or_default().take_in(words, bytes);
-                self.serve(from);
+                let taken = lock(&self.desks).entry(from).or_default().take_in(words, bytes);
+                match (taken, self.owner.executor.upgrade()) {
+                    (Ok(()), _) => self.serve(from),
+                    (Err(error), Some(executor)) => {
+                        executor.fail(Failure::PeLost { pe: from, how: error.to_string() });
+                    }
+                    (Err(_), None) => {}
+                }
             }
             _ => self.answered(from, words, &bytes),
         }

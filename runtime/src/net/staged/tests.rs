@@ -20,6 +20,12 @@ const LATENCY: Duration = Duration::from_micros(50);
 
 /// Three PEs, of which the first and the last are on one host, by their nets and device memory.
 fn three(link: Link, latency: Duration) -> (Arc<Wires>, [End; 3]) {
+    let (wires, ends) = three_with_cores(link, latency);
+    (wires, ends.map(|(end, _)| end))
+}
+
+/// The same with what their nets are made of.
+fn three_with_cores(link: Link, latency: Duration) -> (Arc<Wires>, [(End, Arc<Core>); 3]) {
     let wires = wires(3, link);
     let fabrics = [2, 1].map(|n| Arc::new(Fabric::new(n, 2 * MEMORY, true).unwrap()));
     let devices = fabrics.each_ref().map(|fabric| -> AnyDevice {
@@ -38,7 +44,8 @@ fn three(link: Link, latency: Duration) -> (Arc<Wires>, [End; 3]) {
         let memory = Segment::new(SegmentId::Gpu, Arc::clone(&fabric.heap), MEMORY, MEMORY);
         // The device's threads are what else holds on to it.
         std::mem::forget(executor);
-        End { pe, net: over(Arc::new(model), owner), memory, block }
+        let core = listening(Arc::new(model), owner);
+        (End { pe, net: Arc::new(Staged(Arc::clone(&core))), memory, block }, core)
     });
     (wires, ends)
 }
@@ -143,4 +150,39 @@ fn what_is_under_way_when_the_job_fails_fails_too() {
         assert!(matches!(error, Err(Error::PeLost { pe: 1, .. })), "{error:?}");
     }
     assert!(from.net.update(on_device(1, 0), Width::Eight, Atomic::Add(1)).is_err());
+}
+
+#[test]
+fn requests_and_answers_are_taken_or_refused_whatever_is_in_them() {
+    let (_wires, [(_end, core), _, _]) = three_with_cores(Link::default(), Duration::ZERO);
+    let said = |words: Words, bytes: &[u8]| {
+        let mut all: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        all.extend(bytes);
+        all
+    };
+    let mut real = vec![
+        said([PUT, 0, 64, 0, 0], &[1; 100]),
+        said([GET, 0, 64, 100, 0], &[]),
+        said([OVER, 0, 0, 0, 0], &[]),
+        said([BYTES, 0, 0, 0, 0], &[1; 100]),
+        said([VALUE, 0, 7, 0, 0], &[]),
+        said([FAILED, 0, 0, 0, 0], b"why"),
+    ];
+    real.extend(
+        crate::net::fuzz::batches()
+            .iter()
+            .map(|batch| said([BATCH, 0, 0, 0, 0], &crate::fuzz::bytes_of(batch))),
+    );
+    real.extend(crate::net::fuzz::questions().iter().map(|&[a, b, c]| said([FETCH, 0, a, b, c], &[])));
+    let next = std::cell::Cell::new(0);
+    crate::fuzz::mutated(&real, |bytes| {
+        let (words, bytes) = bytes.split_at_checked(size_of::<Words>()).unwrap_or_default();
+        let Some(&[kind, number, a, b, c]) = crate::fuzz::words_of(words).first_chunk() else { return };
+        // A request of the number that comes next, unless that was changed too.
+        let number = if number == 0 { next.get() } else { number };
+        if (BATCH..=FETCH).contains(&kind) && number == next.get() {
+            next.set(number + 1);
+        }
+        Arc::clone(&core).heard(1, [kind, number, a, b, c], bytes.to_vec());
+    });
 }

@@ -93,34 +93,36 @@ impl Arrival for Unknown {
     }
 }
 
+/// Who takes which.
+pub(super) const HANDLERS: [(c_uint, ucp_am_recv_callback_t); 19] = [
+    (BATCH, Some(arrived::<Batched>)),
+    (SHORT_BATCH, Some(arrived::<ShortBatched>)),
+    (APPLIED, Some(arrived::<Noted<2, Applied>>)),
+    (QUESTION, Some(arrived::<Noted<5, Question>>)),
+    (ANSWER, Some(arrived::<Noted<2, Answer>>)),
+    (GOODBYE, Some(arrived::<Noted<1, Goodbye>>)),
+    (SAID, Some(arrived::<Said>)),
+    (PUT, Some(arrived::<Put>)),
+    (PART, Some(arrived::<Part>)),
+    (WANTED, Some(arrived::<Noted<4, Wanted>>)),
+    (DATA, Some(arrived::<Data>)),
+    (SHORT_MESSAGE, Some(arrived::<SentShort>)),
+    (MESSAGE, Some(arrived::<Sent>)),
+    (FIRST, Some(arrived::<First>)),
+    (MORE, Some(arrived::<More>)),
+    (PROMISE, Some(arrived::<Noted<4, Promise>>)),
+    (GO, Some(arrived::<Noted<2, Go>>)),
+    (TAKEN, Some(arrived::<Noted<2, Taken>>)),
+    (TELL, Some(arrived::<Noted<2, Tell>>)),
+];
+
 impl Worker {
     /// From now on active messages are understood.
     pub(super) fn accept_messages(&self) -> Result<()> {
-        let handlers: [(c_uint, ucp_am_recv_callback_t); 19] = [
-            (BATCH, Some(arrived::<Batched>)),
-            (SHORT_BATCH, Some(arrived::<ShortBatched>)),
-            (APPLIED, Some(arrived::<Noted<2, Applied>>)),
-            (QUESTION, Some(arrived::<Noted<5, Question>>)),
-            (ANSWER, Some(arrived::<Noted<2, Answer>>)),
-            (GOODBYE, Some(arrived::<Noted<1, Goodbye>>)),
-            (SAID, Some(arrived::<Said>)),
-            (PUT, Some(arrived::<Put>)),
-            (PART, Some(arrived::<Part>)),
-            (WANTED, Some(arrived::<Noted<4, Wanted>>)),
-            (DATA, Some(arrived::<Data>)),
-            (SHORT_MESSAGE, Some(arrived::<SentShort>)),
-            (MESSAGE, Some(arrived::<Sent>)),
-            (FIRST, Some(arrived::<First>)),
-            (MORE, Some(arrived::<More>)),
-            (PROMISE, Some(arrived::<Noted<4, Promise>>)),
-            (GO, Some(arrived::<Noted<2, Go>>)),
-            (TAKEN, Some(arrived::<Noted<2, Taken>>)),
-            (TELL, Some(arrived::<Noted<2, Tell>>)),
-        ];
         // UCX keeps one handler for each name up to the highest, and, in 1.13 and later versions, clears only that one when it makes
         // room for more: a message of a name between them would be a jump to nowhere. So the highest comes first, and all have one.
         for id in (0..NAMES).rev() {
-            let known = handlers.iter().find(|(known, _)| *known == id);
+            let known = HANDLERS.iter().find(|(known, _)| *known == id);
             let cb = known.map_or(Some(arrived::<Unknown> as _), |(_, cb)| *cb);
             let params = ucp_am_handler_param_t {
                 field_mask: (UCP_AM_HANDLER_PARAM_FIELD_ID

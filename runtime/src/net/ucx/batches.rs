@@ -241,7 +241,7 @@ impl Worker {
 
     /// Applies a batch.
     pub(super) fn perform(&self, stamp: Stamp, words: &[u64]) {
-        let from = stamp.from();
+        let Some(from) = self.sender(stamp.from() as u64) else { return };
         // SAFETY: both are this PE's memory, which is mapped for as long as its worker is there.
         let applied = unsafe { apply(words, self.block, &[&self.memory, &self.scratch]) };
         if let Err(error) = applied {
@@ -336,6 +336,10 @@ impl Arrival for Batched {
         let &[stamp] = header else { return false };
         let stamp = Stamp::from_bits(stamp);
         let (from, len) = (stamp.from(), offer.len());
+        // What it does to more bytes than this PE has, shorter batches do too: it is none.
+        if worker.sender(from as u64).is_none() || len > 4 * (worker.memory.len() + worker.scratch.len()) {
+            return false;
+        }
         tracing::trace!(target: "oxshmem::net", from, bytes = len, "a batch is offered");
         let mut words = vec![0u64; len.div_ceil(WORD)];
         let to = Bytes { at: words.as_mut_ptr().cast(), len };
@@ -363,7 +367,8 @@ pub(super) struct Applied;
 
 impl Note<2> for Applied {
     fn came(worker: &Worker, [from, count]: [u64; 2]) {
-        let over = worker.gate().applied(from as usize, count);
+        let Some(from) = worker.sender(from) else { return };
+        let over = worker.gate().applied(from, count);
         over.into_iter().for_each(|done| worker.note(News::Over(done)));
     }
 }
@@ -373,7 +378,9 @@ pub(super) struct Tell;
 
 impl Note<2> for Tell {
     fn came(worker: &Worker, [from, count]: [u64; 2]) {
-        worker.hear_of(from as usize, |line| line.want(count));
+        if let Some(from) = worker.sender(from) {
+            worker.hear_of(from, |line| line.want(count));
+        }
     }
 }
 
@@ -382,6 +389,8 @@ pub(super) struct Goodbye;
 
 impl Note<1> for Goodbye {
     fn came(worker: &Worker, [from]: [u64; 1]) {
-        worker.ends().left.insert(from as usize);
+        if let Some(from) = worker.sender(from) {
+            worker.ends().left.insert(from);
+        }
     }
 }

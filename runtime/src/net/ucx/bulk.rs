@@ -177,8 +177,10 @@ pub(super) struct Part;
 
 impl Arrival for Part {
     fn came(worker: &Worker, header: &[u64], data: &[u8]) {
-        if let &[from, offset] = header {
-            worker.write(from as usize, offset, data);
+        if let &[from, offset] = header
+            && let Some(from) = worker.sender(from)
+        {
+            worker.write(from, offset, data);
         }
     }
 }
@@ -188,8 +190,8 @@ pub(super) struct Wanted;
 
 impl Note<4> for Wanted {
     fn came(worker: &Worker, [from, number, offset, len]: [u64; 4]) {
-        let pe = from as usize;
-        if let Some(bytes) = worker.place(pe, offset, len as usize) {
+        let Some(pe) = worker.sender(from) else { return };
+        if let Some(bytes) = worker.place(pe, offset, usize::try_from(len).unwrap_or(usize::MAX)) {
             worker.gate().gets.wanted.push((pe, number, bytes));
             worker.must_reply();
         }

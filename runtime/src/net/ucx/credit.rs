@@ -8,8 +8,8 @@ use std::{collections::HashMap, hash::BuildHasherDefault};
 
 use super::worker::NumberHasher;
 
-/// Bytes that a PE keeps for each other one.
-const CREDIT: u64 = 4 << 20;
+/// Bytes that a PE keeps for each other one, and so of the longest message that is sent unasked.
+pub(super) const CREDIT: u64 = 4 << 20;
 /// After so many it says what it has taken.
 const OFTEN: u64 = CREDIT / 4;
 
@@ -44,7 +44,8 @@ impl Credit {
     /// `pe` has taken so much in all.
     pub(super) fn was_taken(&mut self, pe: usize, taken: u64) {
         let account = self.accounts.entry(pe).or_default();
-        account.spent = account.spent.max(taken);
+        // No more than was sent, whatever it says.
+        account.spent = account.spent.max(taken.min(account.sent));
     }
 
     /// Whether there is somebody to be told.

@@ -78,12 +78,13 @@ pub(super) struct Question;
 
 impl Note<5> for Question {
     fn came(worker: &Worker, [from, number, first, operand, cond]: [u64; 5]) {
+        let Some(from) = worker.sender(from) else { return };
         match answer([first, operand, cond], worker.block, &[&worker.memory]) {
             Ok(before) => {
-                worker.gate().fetches.answers.push((from as usize, [number, before]));
+                worker.gate().fetches.answers.push((from, [number, before]));
                 worker.must_reply();
             }
-            Err(error) => worker.fail(Failure::PeLost { pe: from as usize, how: error.to_string() }),
+            Err(error) => worker.fail(Failure::PeLost { pe: from, how: error.to_string() }),
         }
     }
 }

@@ -111,7 +111,8 @@ impl Line {
 
     /// The other PE has applied `count` batches. Whom to tell.
     pub(super) fn applied(&mut self, count: u64) -> Vec<Done> {
-        self.applied = self.applied.max(count);
+        // No more than were sent, whatever it says.
+        self.applied = self.applied.max(count.min(self.sent));
         let later = self.waiting.split_off(&(self.applied + 1));
         std::mem::replace(&mut self.waiting, later).into_values().flatten().collect()
     }

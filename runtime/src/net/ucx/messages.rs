@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use super::{
     arrivals::{Arrival, GO, MESSAGE, Note, PROMISE, SHORT_MESSAGE, TAKEN, WORD, words_of},
-    credit::Credit,
+    credit::{CREDIT, Credit},
     departures::Form,
     offers::{Bytes, Offer, Offered},
     operation::{Kind, Operation},
@@ -25,6 +25,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    executor::Failure,
     memory::copy,
     net::{Done, completions::complete},
 };
@@ -394,8 +395,8 @@ impl Arrival for SentShort {
     fn came(worker: &Worker, _header: &[u64], data: &[u8]) {
         let Some((body, tail)) = data.split_last_chunk::<{ 2 * WORD }>() else { return };
         let Some([tag, last]) = words_of(tail) else { return };
-        let (from, len) = ((last >> u32::BITS) as usize, last as u32 as usize);
-        if let Some(message) = body.get(..len) {
+        let len = last as u32 as usize;
+        if let (Some(from), Some(message)) = (worker.sender(last >> u32::BITS), body.get(..len)) {
             worker.message_came((from, tag), message);
         }
     }
@@ -406,14 +407,17 @@ pub(super) struct Sent;
 
 impl Arrival for Sent {
     fn came(worker: &Worker, header: &[u64], data: &[u8]) {
-        if let &[from, tag] = header {
-            worker.message_came((from as usize, tag), data);
+        if let &[from, tag] = header
+            && let Some(from) = worker.sender(from)
+        {
+            worker.message_came((from, tag), data);
         }
     }
 
     fn offered(worker: &Worker, header: &[u64], offer: Offer) -> bool {
         let &[from, tag] = header else { return false };
-        let (from, len) = (from as usize, offer.len());
+        let Some(from) = worker.sender(from) else { return false };
+        let len = offer.len();
         let mut messages = worker.messages();
         let Some(Awaited { to, done }) = take(&mut messages.awaited, (from, tag)) else {
             messages.came.entry((from, tag)).or_default().push(Came::Offered(offer));
@@ -437,7 +441,11 @@ pub(super) struct First;
 impl Arrival for First {
     fn came(worker: &Worker, header: &[u64], piece: &[u8]) {
         let &[from, tag, number, whole] = header else { return };
-        let (from, whole) = (from as usize, whole as usize);
+        let Some(from) = worker.sender(from) else { return };
+        // What is longer is promised first.
+        let Some(whole) = usize::try_from(whole).ok().filter(|&whole| whole as u64 <= CREDIT) else {
+            return worker.fail(Failure::PeLost { pe: from, how: misfit(from).to_string() });
+        };
         let mut messages = worker.messages();
         let awaited = take(&mut messages.awaited, (from, tag));
         if awaited.is_some() && messages.taken(from, whole) {
@@ -453,7 +461,11 @@ impl Arrival for First {
                 Place::Kept(tag, Vec::with_capacity(whole))
             }
         };
-        messages.coming.insert((from, number), Coming { len: whole, here: 0, to });
+        let before = messages.coming.insert((from, number), Coming { len: whole, here: 0, to });
+        // Numbers do not come again, from a PE of this build.
+        if let Some(Coming { to: Place::Awaited(Awaited { done, .. }), .. }) = before {
+            worker.note(News::Received(done, Err(misfit(from))));
+        }
         messages.take_piece(worker, (from, number), 0, piece);
     }
 }
@@ -463,8 +475,10 @@ pub(super) struct More;
 
 impl Arrival for More {
     fn came(worker: &Worker, header: &[u64], piece: &[u8]) {
-        if let &[from, number, at] = header {
-            worker.messages().take_piece(worker, (from as usize, number), at, piece);
+        if let &[from, number, at] = header
+            && let Some(from) = worker.sender(from)
+        {
+            worker.messages().take_piece(worker, (from, number), at, piece);
         }
     }
 }
@@ -474,7 +488,7 @@ pub(super) struct Promise;
 
 impl Note<4> for Promise {
     fn came(worker: &Worker, [from, tag, number, len]: [u64; 4]) {
-        let (from, len) = (from as usize, len as usize);
+        let (Some(from), Ok(len)) = (worker.sender(from), usize::try_from(len)) else { return };
         let mut messages = worker.messages();
         let Some(awaited) = take(&mut messages.awaited, (from, tag)) else {
             return messages.came.entry((from, tag)).or_default().push(Came::Promised(number, len));
@@ -514,7 +528,9 @@ pub(super) struct Taken;
 
 impl Note<2> for Taken {
     fn came(worker: &Worker, [from, taken]: [u64; 2]) {
-        worker.messages().credit.was_taken(from as usize, taken);
+        if let Some(from) = worker.sender(from) {
+            worker.messages().credit.was_taken(from, taken);
+        }
     }
 }
 

@@ -22,6 +22,8 @@ mod departures;
 mod directory;
 mod fetches;
 mod flush;
+#[cfg(test)]
+mod fuzz;
 mod lines;
 mod messages;
 mod offers;

@@ -39,10 +39,11 @@ pub(super) struct Said;
 impl Arrival for Said {
     fn came(worker: &Worker, header: &[u64], data: &[u8]) {
         let &[from, a, b, c, d, e] = header else { return };
+        let Some(from) = worker.sender(from) else { return };
         if let Some(listener) = worker.listener() {
             let bytes = data.to_vec();
             worker.note(News::Later(Box::new(move || {
-                listener.heard(from as usize, [a, b, c, d, e], bytes);
+                listener.heard(from, [a, b, c, d, e], bytes);
             })));
         }
     }

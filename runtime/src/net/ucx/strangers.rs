@@ -61,6 +61,12 @@ impl Worker {
         None
     }
 
+    /// The PE that a message says it is from, if the job has one of that number. It is an index and a key here, of which there are to be
+    /// no more than there are PEs.
+    pub(super) fn sender(&self, from: u64) -> Option<usize> {
+        usize::try_from(from).ok().filter(|&from| from < self.n_pes)
+    }
+
     /// Counts a message that is dropped, and has the first one reported.
     #[cold]
     pub(super) fn drop_strange(&self) {

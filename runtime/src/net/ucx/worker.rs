@@ -58,6 +58,8 @@ pub(super) struct Worker {
     /// Used by whoever holds the lock of `inner`, while that is open.
     pub(super) handle: ucp_worker_h,
     pub(super) me: usize,
+    /// PEs of the job.
+    pub(super) n_pes: usize,
     /// This PE's block in `memory`.
     pub(super) block: usize,
     /// Keeps the memory mapped that UCX has registered.
@@ -273,6 +275,7 @@ impl Worker {
             ucx,
             handle: opening.worker,
             me: placement.pe,
+            n_pes: placement.n_pes,
             block,
             memory,
             scratch,
