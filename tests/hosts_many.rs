@@ -64,3 +64,41 @@ fn atomics_under_way_are_bounded_in_memory_and_none_is_lost() {
         Ok(())
     });
 }
+
+#[test]
+fn blocks_at_any_distance_come_and_go_and_touch_nothing_else() {
+    let _limit = time_limit(120);
+    if !has_ucx() {
+        return;
+    }
+    Job::new(test_name!(), 2).hosts("2").run(|world| async move {
+        const LEN: usize = 400_000;
+        let words = world.alloc_zeroed::<u32>(LEN).await?;
+        let (ctx, other) = (world.context(), 1 - world.my_pe());
+        let of = |pe: usize, i: usize| (pe * LEN + i) as u32 + 1;
+        // Few and many blocks, short ones and ones that go by themselves.
+        let shapes =
+            [(1, 3, 2, 100_000), (1, 1, 1, 1000), (7, 9, 8, 30_000), (400, 401, 1000, 300), (1, 5, 9, 1)];
+        for (block, near, far, count) in shapes {
+            let own: Vec<u32> = (0..LEN).map(|i| of(world.my_pe(), i)).collect();
+            words.view().write(&own);
+            world.barrier_all().await?;
+            let len = (count - 1) * near + block;
+            let got = ctx.ibget(vec![0; len], &words, near, far, block, count, other).await?;
+            let place = |i: usize| (i % near < block).then_some(i / near * far + i % near);
+            let expected = |i: usize| place(i).map_or(0, |at| of(other, at));
+            assert!((0..len).all(|i| got[i] == expected(i)), "{count} blocks of {block}");
+            world.barrier_all().await?;
+            let source: Vec<u32> = (0..len).map(|i| !(i as u32)).collect();
+            ctx.ibput(&words, source, far, near, block, count, other).await?;
+            world.barrier_all().await?;
+            let place =
+                |at: usize| (at / far < count && at % far < block).then_some(at / far * near + at % far);
+            let expected = |at: usize| place(at).map_or(of(world.my_pe(), at), |i| !(i as u32));
+            let put = words.view().to_vec();
+            assert!((0..LEN).all(|at| put[at] == expected(at)), "{count} blocks of {block}");
+            world.barrier_all().await?;
+        }
+        Ok(())
+    });
+}

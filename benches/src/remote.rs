@@ -163,8 +163,85 @@ pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
             raw.get(&mut lent, count, false)
         );
     }
+    pipelined(world, report, &words).await?;
     updates(world, report, &words).await?;
     world.barrier_all().await?;
+    Ok(())
+}
+
+/// Nonblocking operations that are started one after the other, and completed together.
+const PIPELINED: usize = 20_000;
+/// Elements of strided transfers.
+const STRIDED: usize = 1000;
+
+/// Nonblocking operations on single words beside the same ones one by one, and strided transfers beside contiguous ones. The other PE
+/// waits.
+async fn pipelined(world: &World, report: &mut Report, words: &SymSlice<u64>) -> Outcome {
+    let (ctx, other) = (world.context(), 1 - world.my_pe());
+    let (word, short, row) = (words.at(0), words.slice(..1), words.slice(..STRIDED));
+    let mut times = [const { Vec::new() }; 8];
+    for round in 0..report.rounds + 2 {
+        world.barrier_all().await?;
+        if world.my_pe() == 0 {
+            let mut row_here = vec![1u64; STRIDED];
+            for (way, times) in times.iter_mut().enumerate() {
+                let count = match way {
+                    0 | 2 => PIPELINED,
+                    1 | 3 => PIPELINED / 100,
+                    _ => 20,
+                };
+                let start = Instant::now();
+                for _ in 0..count {
+                    match way {
+                        0 => drop(ctx.get_nbi([0], short, other)),
+                        1 => drop(ctx.g(word, other).await?),
+                        2 => drop(ctx.fetch_add_nbi(word, 1, other)),
+                        3 => drop(ctx.fetch_add(word, 1, other).await?),
+                        4 => row_here = ctx.iget(row_here, words, 1, 2, STRIDED, other).await?,
+                        5 => row_here = ctx.get_into(row_here, row, other).await?,
+                        6 => {
+                            row_here = ctx.iput(words, row_here, 2, 1, STRIDED, other).await?;
+                            ctx.quiet().await?;
+                        }
+                        _ => {
+                            row_here = ctx.put(row, row_here, other).await?;
+                            ctx.quiet().await?;
+                        }
+                    }
+                }
+                ctx.quiet().await?;
+                if round >= 2 {
+                    times.push(start.elapsed().as_nanos() as f64 / count as f64);
+                }
+            }
+        }
+        world.barrier_all().await?;
+    }
+    if world.my_pe() == 0 {
+        let times = times.each_mut().map(|times| median(times));
+        for (at, name) in ["get_nbi, vs one by one", "fetch_add_nbi, vs one by one"].into_iter().enumerate() {
+            report.push(Row {
+                name: format!("remote {name}"),
+                bytes: 8,
+                pes: 2,
+                value: 1e3 / times[2 * at],
+                unit: "M/s",
+                reference: 1e3 / times[2 * at + 1],
+                placement: "hosts",
+            });
+        }
+        for (at, name) in ["iget, vs contiguous", "iput, quiet, vs contiguous"].into_iter().enumerate() {
+            report.push(Row {
+                name: format!("remote {name}"),
+                bytes: 8 * STRIDED,
+                pes: 2,
+                value: times[4 + 2 * at] / 1e3,
+                unit: "us",
+                reference: times[5 + 2 * at] / 1e3,
+                placement: "hosts",
+            });
+        }
+    }
     Ok(())
 }
 

@@ -1,9 +1,10 @@
 //! Atomic memory operations (`OpenSHMEM 1.6 §9.7`), with the names that they had before 1.4.
 
-use std::ffi::c_int;
+use std::{ffi::c_int, mem::MaybeUninit};
 
 use oxshmem::{BitwiseAmo, Element, ExtendedAmo, StandardAmo};
 use oxshmem_ops::direct::Direct;
+use oxshmem_runtime::{memory::copy, transport::Atomic};
 
 use crate::{
     call::Call,
@@ -16,21 +17,39 @@ use crate::{
 #[derive(Clone, Copy)]
 struct Fetched<T>(*mut T);
 
-impl<T: Element> Fetched<T> {
-    #[inline(always)]
-    fn new(call: Call, fetch: *mut T) -> Self {
-        call.not_null("fetch", fetch.cast_const(), 1);
-        Self(fetch)
-    }
+// SAFETY: the caller leaves the variable alone until the operation is complete, which may be on another thread.
+unsafe impl<T> Send for Fetched<T> {}
 
-    #[inline(always)]
-    fn set(self, call: Call, value: T) {
-        if call.on_device(self.0) {
-            return call.word("fetch", self.0.cast_const()).store(value);
-        }
-        // SAFETY: the caller vouches for the variable, wherever it is.
-        unsafe { self.0.write_unaligned(value) };
+impl<T: Element> Fetched<T> {
+    /// Leaves the value there. Not for device memory.
+    fn set(self, value: T) {
+        // SAFETY: the caller vouches for the variable, wherever it is and however it is aligned.
+        unsafe { copy::copy(self.0.cast(), (&raw const value).cast(), size_of::<T>()) };
     }
+}
+
+/// Begins an operation that leaves what it has fetched at `fetch`, and is complete at the next `shmem_quiet`.
+#[inline(never)]
+fn fetch_later<T: ExtendedAmo>(
+    call: Call,
+    fetch: *mut T,
+    dest: *const T,
+    operation: Atomic<T::Word>,
+    pe: c_int,
+) {
+    call.not_null("fetch", fetch.cast_const(), 1);
+    let at = call.word("dest", dest);
+    let start = |fetched: Fetched<T>| {
+        call.context.fetch_then(call.name, at, operation, pe as usize, move |before| fetched.set(before))
+    };
+    if call.on_device(fetch) {
+        // By way of this host.
+        let mut before = MaybeUninit::<T>::uninit();
+        call.wait_on(pe, start(Fetched(before.as_mut_ptr())));
+        // SAFETY: the operation is over, and has left it there.
+        return call.word("fetch", fetch.cast_const()).store(unsafe { before.assume_init() });
+    }
+    call.start_on(pe, start(Fetched(fetch)));
 }
 
 /// Leaves at `fetch` what an operation has fetched the short way.
@@ -40,9 +59,9 @@ fn leave<T>(direct: &Direct, fetch: *mut T, value: impl FnOnce() -> Option<T>) -
     unsafe { direct.leave(fetch, value) }
 }
 
-/// Operations that fetch, with their nonblocking forms: those are complete when they return, which is early enough.
+/// Operations that fetch, with their nonblocking forms.
 macro_rules! fetching {
-    ($($name:ident, $nbi:ident: $types:ident ($($arg:ident),*);)*) => {$(
+    ($($name:ident, $nbi:ident: $types:ident ($($arg:ident),*) => $operation:expr;)*) => {$(
         #[inline(always)]
         fn $name<T: $types>(call: Call, dest: *mut T, $($arg: T,)* pe: c_int) -> T {
             let at = call.word("dest", dest.cast_const());
@@ -51,9 +70,7 @@ macro_rules! fetching {
 
         #[inline(always)]
         fn $nbi<T: $types>(call: Call, fetch: *mut T, dest: *mut T, $($arg: T,)* pe: c_int) {
-            let fetched = Fetched::new(call, fetch);
-            let at = call.word("dest", dest.cast_const());
-            fetched.set(call, call.wait_on(pe, call.context.$nbi(at, $($arg,)* pe as usize)));
+            fetch_later(call, fetch, dest.cast_const(), $operation, pe);
         }
     )*};
 }
@@ -70,13 +87,14 @@ macro_rules! updating {
 }
 
 fetching! {
-    swap, swap_nbi: ExtendedAmo (value);
-    compare_swap, compare_swap_nbi: StandardAmo (cond, value);
-    fetch_inc, fetch_inc_nbi: StandardAmo ();
-    fetch_add, fetch_add_nbi: StandardAmo (value);
-    fetch_and, fetch_and_nbi: BitwiseAmo (value);
-    fetch_or, fetch_or_nbi: BitwiseAmo (value);
-    fetch_xor, fetch_xor_nbi: BitwiseAmo (value);
+    swap, swap_nbi: ExtendedAmo (value) => Atomic::Swap(value.to_word());
+    compare_swap, compare_swap_nbi: StandardAmo (cond, value) =>
+        Atomic::CompareSwap { cond: cond.to_word(), value: value.to_word() };
+    fetch_inc, fetch_inc_nbi: StandardAmo () => Atomic::Add(T::ONE.to_word());
+    fetch_add, fetch_add_nbi: StandardAmo (value) => Atomic::Add(value.to_word());
+    fetch_and, fetch_and_nbi: BitwiseAmo (value) => Atomic::And(value.to_word());
+    fetch_or, fetch_or_nbi: BitwiseAmo (value) => Atomic::Or(value.to_word());
+    fetch_xor, fetch_xor_nbi: BitwiseAmo (value) => Atomic::Xor(value.to_word());
 }
 
 updating! {
@@ -96,9 +114,7 @@ fn fetch<T: ExtendedAmo>(call: Call, source: *const T, pe: c_int) -> T {
 
 #[inline(always)]
 fn fetch_nbi<T: ExtendedAmo>(call: Call, fetch: *mut T, source: *const T, pe: c_int) {
-    let fetched = Fetched::new(call, fetch);
-    let at = call.word("source", source);
-    fetched.set(call, call.wait_on(pe, call.context.fetch_nbi(at, pe as usize)));
+    fetch_later(call, fetch, source, Atomic::Fetch, pe);
 }
 
 /// Of table 7.

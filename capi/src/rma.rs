@@ -118,9 +118,6 @@ fn get_block(
 #[inline(always)]
 fn get_nbi<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
     let len = bytes::<T>(call, nelems);
-    if is_word(source, dest, len) && !call.on_device(source) && !call.on_device(dest) {
-        return get(call, dest, source, nelems, pe);
-    }
     get_block_nbi(call.name, call.context, (dest.cast(), len), source.cast(), pe);
 }
 

@@ -4,11 +4,19 @@ mod common;
 
 use common::{PES, Program};
 
+/// Whether there is a UCX. Otherwise says that the test is skipped.
+fn has_ucx() -> bool {
+    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their callers.
+    let has = unsafe { !libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOW).is_null() };
+    if !has {
+        println!("skipped: there is no libucp.so.0; on Debian, as root: apt-get install libucx0");
+    }
+    has
+}
+
 #[test]
 fn globals_and_heap_of_pes_on_other_hosts_are_reached_and_have_no_address() {
-    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their callers.
-    if unsafe { libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOW) }.is_null() {
-        println!("skipped: there is no libucp.so.0; on Debian, as root: apt-get install libucx0");
+    if !has_ucx() {
         return;
     }
     for options in [&["-fPIE", "-pie"][..], &["-no-pie", "-fno-pie"]] {
@@ -17,4 +25,12 @@ fn globals_and_heap_of_pes_on_other_hosts_are_reached_and_have_no_address() {
             program.job(n, &[("SHMEM_FAKE_HOSTS", "2:cyclic")], &[]).passed(n);
         }
     }
+}
+
+#[test]
+fn nonblocking_operations_on_words_of_other_hosts_are_under_way_together() {
+    if !has_ucx() {
+        return;
+    }
+    Program::with("pipelined.c", &[]).job(2, &[("SHMEM_FAKE_HOSTS", "2")], &[]).passed(2);
 }

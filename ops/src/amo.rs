@@ -408,6 +408,20 @@ impl<M: Sharing> Context<M> {
         self.update_word("inc", at, Atomic::Add(T::ONE.to_word()), pe)
     }
 
+    /// An atomic operation called `call`, which hands the value before to `then`, on whichever thread, and is complete when that has
+    /// returned: for C, whose nonblocking forms leave the value in memory. `then` must not wait for anything.
+    #[doc(hidden)]
+    pub fn fetch_then<T: ExtendedAmo>(
+        &self,
+        call: &'static str,
+        at: SymRef<'_, T>,
+        operation: Atomic<T::Word>,
+        pe: usize,
+        then: impl FnOnce(T) + Send + 'static,
+    ) -> Fetch<()> {
+        Fetch(self.fetch_told(call, at, operation, pe, then))
+    }
+
     #[inline(always)]
     fn fetch_word<T: ExtendedAmo>(
         &self,
@@ -419,7 +433,7 @@ impl<M: Sharing> Context<M> {
         Fetch(match self.reachable(at.as_view(), pe).filter(|_| !is_traced()) {
             // SAFETY: a `SymRef` is one aligned element in bounds, on every PE, of the word's size.
             Some(place) => Op::Done(T::from_word(unsafe { self.pe().shm().atomic(place, operation) })),
-            None => self.fetch_told(call, at, operation, pe),
+            None => self.fetch_told(call, at, operation, pe, |before| before),
         })
     }
 
@@ -444,25 +458,26 @@ impl<M: Sharing> Context<M> {
     /// Somebody listens, or something is wrong.
     #[cold]
     #[inline(never)]
-    fn fetch_told<T: ExtendedAmo>(
+    fn fetch_told<T: ExtendedAmo, V: Send>(
         &self,
         call: &'static str,
         at: SymRef<'_, T>,
         operation: Atomic<T::Word>,
         pe: usize,
-    ) -> Op<T, Error> {
+        then: impl FnOnce(T) -> V + Send + 'static,
+    ) -> Op<V, Error> {
         trace_operation(call, size_of::<T>(), pe);
         match self.target(call, at.as_view(), pe) {
             Ok(Target::Near(place)) => {
                 // SAFETY: as above.
-                Op::Done(T::from_word(unsafe { self.pe().shm().atomic(place, operation) }))
+                Op::Done(then(T::from_word(unsafe { self.pe().shm().atomic(place, operation) })))
             }
             Ok(Target::Far(far)) => {
-                let value = |before| T::from_word(T::Word::from_u64(before));
+                let value = |before| then(T::from_word(T::Word::from_u64(before)));
                 self.fetch_far(far, T::Word::WIDTH, operation.widened(), value)
             }
             Ok(Target::Device(cell)) => {
-                let value = |before| T::from_word(T::Word::from_u64(before));
+                let value = |before| then(T::from_word(T::Word::from_u64(before)));
                 self.fetch_device(cell, T::Word::WIDTH, operation.widened(), value, pe)
             }
             Err(error) => Op::failed(error, self.ops()),

@@ -413,7 +413,7 @@ impl<M: Sharing> Context<M> {
         at: DevicePlace,
         width: Width,
         operation: Atomic<u64>,
-        value: fn(u64) -> T,
+        value: impl FnOnce(u64) -> T + Send + 'static,
         pe: usize,
     ) -> Op<T, Error> {
         let (flight, done) = self.under_way(pe, move |before: Result<u64>| before.map(value));

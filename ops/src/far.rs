@@ -24,6 +24,7 @@ use crate::{
     Sink, Source,
     context::{Context, Far, Sharing},
     operation::Op,
+    packed::Packed,
     rma::Blocks,
     still::Still,
 };
@@ -301,6 +302,11 @@ impl<M: Sharing> Context<M> {
         let to = held.as_mut_ptr();
         let (flight, done) = self.under_way(far.pe, move |got| filled(held, got));
         let size = size_of::<T>();
+        if Packed::pays(blocks.block * size) {
+            // SAFETY: the blocks are inside of the buffer, which was checked; `all` holds that.
+            unsafe { Packed::start(far, to.cast(), blocks, size, All::new(done)) };
+            return Op::Aloft(flight);
+        }
         // Over when the last of them is: whoever drops the last reference says so.
         let all = All::new(done);
         for i in 0..blocks.count {
@@ -322,9 +328,9 @@ impl<M: Sharing> Context<M> {
         far: Far<'_>,
         width: Width,
         operation: Atomic<u64>,
-        value: fn(u64) -> T,
+        value: impl FnOnce(u64) -> T + Send + 'static,
     ) -> Op<T, Error> {
-        let (flight, done) = self.under_way(far.pe, move |before| before.map(value));
+        let (flight, done) = self.under_way(far.pe, move |before: Result<u64>| before.map(value));
         far.net.fetch(far.spot, width, operation, done);
         Op::Aloft(flight)
     }

@@ -29,6 +29,7 @@ pub mod lock;
 pub mod members;
 pub mod operation;
 pub mod order;
+mod packed;
 pub mod rma;
 mod sealed;
 pub mod session;

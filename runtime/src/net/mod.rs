@@ -62,6 +62,30 @@ pub struct Spot {
     pub offset: usize,
 }
 
+/// Blocks of a PE's memory at equal distances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Bytes of one.
+    pub block: usize,
+    /// Bytes from the start of one to that of the next.
+    pub stride: usize,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl Shape {
+    /// Bytes of all blocks, and from the start of the first to the end of the last; none if they are no numbers, or nothing.
+    fn bytes(self) -> Option<(usize, usize)> {
+        let Self { block, stride, count } = self;
+        let before = count.checked_sub(1)?.checked_mul(stride)?;
+        let bytes = block.checked_mul(count).filter(|&bytes| bytes > 0)?;
+        Some((bytes, before.checked_add(block)?))
+    }
+}
+
+/// Bytes of the blocks that are [got](Net::get_packed) in one go.
+pub const PACKED: usize = 48 << 10;
+
 /// A word's size in atomic operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
@@ -138,6 +162,16 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     /// # Safety
     /// `to` must be writable for `len` bytes until then.
     unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done);
+
+    /// Copies blocks, of which the first begins at `from`, to `to`, one behind the other; `done` is told when all of them have arrived.
+    /// They have [`PACKED`] bytes at the most.
+    ///
+    /// # Safety
+    /// `to` must be writable for all bytes of them until then.
+    unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Done) {
+        // SAFETY: passed on to the caller.
+        unsafe { get_each(self, from, blocks, to, done) }
+    }
 
     /// An atomic operation that fetches nothing. Eager.
     fn update(&self, at: Spot, width: Width, operation: Atomic<u64>) -> Result<()>;
@@ -217,6 +251,19 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     /// Closes it in a job that has not come to its end in order: others may be connecting to this PE just now.
     fn abandon(&self) {
         self.close();
+    }
+}
+
+/// Gets blocks one by one, as [`Net::get_packed`] does where nothing better is known.
+///
+/// # Safety
+/// As for that.
+unsafe fn get_each<N: Net + ?Sized>(net: &N, from: Spot, blocks: Shape, to: *mut u8, done: Done) {
+    let all = All::new(done);
+    for i in 0..blocks.count {
+        let spot = Spot { offset: from.offset + i * blocks.stride, ..from };
+        // SAFETY: the block is inside of what the caller keeps until all of them are told.
+        unsafe { net.get(spot, to.add(i * blocks.block), blocks.block, all.part()) };
     }
 }
 

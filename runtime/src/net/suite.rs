@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Batch, Done, Net, Spot, Width};
+use super::{Batch, Done, Net, Shape, Spot, Width};
 use crate::{
     Result,
     memory::{Segment, copy},
@@ -69,6 +69,7 @@ pub fn check(job: &Job<'_>) {
         suite.many_operations_go_on_together(end, next);
         suite.messages_match_by_sender_and_tag(end, next);
         suite.completions_do_not_nest(end, next);
+        suite.blocks_arrive_packed(end, next);
     }
     suite.a_flush_of_all_reaches_everybody();
     let [a, b, ..] = job.ends else { unreachable!("there are two") };
@@ -581,6 +582,30 @@ impl Suite<'_> {
                 assert_eq!(self.message("a message", &self.receive(b, a.pe, 7, 8)), [2; 8]);
                 self.succeed("a sent buffer", &send);
             }
+        }
+    }
+
+    fn blocks_arrive_packed(&self, a: &End, b: &End) {
+        const BASE: usize = 4096;
+        let shapes = [(8, 16, 1000), (1, 1, 1), (1, 2, 777), (3, 7, 100), (1000, 1003, 40), (8, 4000, 600)];
+        let few = [(8, 0, 1), (5, 3000, 0), (0, 8, 3)];
+        for (round, (block, stride, count)) in (1u8..).zip(shapes.into_iter().chain(few)) {
+            let blocks = Shape { block, stride, count };
+            let span = blocks.bytes().map_or(0, |(_, span)| span);
+            let there: Vec<u8> = (0..MEMORY - BASE).map(|i| (i * 31) as u8 ^ round).collect();
+            // What is long is behind what comes later, unless somebody sees to it.
+            let put = self.put(a, b.spot(BASE), there.clone());
+            let mut bytes = vec![0; block * count];
+            let address = bytes.as_mut_ptr();
+            let (awaited, done) = self.awaited(bytes);
+            // SAFETY: `done` keeps the buffer until it is told.
+            unsafe { a.net.get_packed(b.spot(BASE), blocks, address, done) };
+            let (_, got) = self.succeed("packed blocks", &awaited);
+            let expected: Vec<u8> =
+                (0..count).flat_map(|i| there[i * stride..][..block].iter().copied()).collect();
+            assert!(got == expected, "{blocks:?} over {span} bytes");
+            self.succeed("a put's buffer", &put);
+            self.flush(a, b.pe);
         }
     }
 

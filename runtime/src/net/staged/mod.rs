@@ -37,9 +37,10 @@ use self::{
     line::{Awaited, Ended, Leaving, Line, PART, Request},
 };
 use super::{
-    All, Batch, Done, Listener, Net, Spot, Width, Words,
+    All, Batch, Done, Listener, Net, Shape, Spot, Width, Words,
     batch::{Entry, first_entry, question},
     completions::{self, complete},
+    get_each,
 };
 use crate::{
     Error, Result,
@@ -493,6 +494,20 @@ unsafe impl Net for Staged {
             let to = Address(to.get().wrapping_add(at));
             Request::Get { offset: from.offset + at, to, len, got }
         });
+    }
+
+    unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Done) {
+        let to = Address(to);
+        if from.segment != SegmentId::Gpu {
+            let below = Arc::clone(&self.0.below);
+            return self.0.after_batches(from.pe, move |before| match before {
+                // SAFETY: passed on to the caller.
+                Ok(()) => unsafe { below.get_packed(from, blocks, to.get(), done) },
+                Err(error) => complete(done, Err(error)),
+            });
+        }
+        // SAFETY: passed on to the caller.
+        unsafe { get_each(self, from, blocks, to.get(), done) }
     }
 
     fn update(&self, at: Spot, width: Width, operation: Atomic<u64>) -> Result<()> {

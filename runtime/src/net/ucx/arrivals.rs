@@ -17,7 +17,7 @@ use ucx_sys::*;
 
 use super::{
     batches::{Applied, Batched, Goodbye, ShortBatched, Tell},
-    bulk::{Data, Part, Put, Wanted},
+    bulk::{Data, Part, Put, Wanted, WantedBlocks},
     fetches::{Answer, Question},
     messages::{First, Go, More, Promise, Sent, SentShort, Taken},
     offers::Offer,
@@ -47,6 +47,7 @@ pub(super) const PROMISE: c_uint = 16;
 pub(super) const GO: c_uint = 17;
 pub(super) const TAKEN: c_uint = 18;
 pub(super) const TELL: c_uint = 19;
+pub(super) const WANTED_BLOCKS: c_uint = 20;
 
 /// Names below this one mean something to UCX in this process, whatever sends them.
 const NAMES: c_uint = 32;
@@ -94,7 +95,7 @@ impl Arrival for Unknown {
 }
 
 /// Who takes which.
-pub(super) const HANDLERS: [(c_uint, ucp_am_recv_callback_t); 19] = [
+pub(super) const HANDLERS: [(c_uint, ucp_am_recv_callback_t); 20] = [
     (BATCH, Some(arrived::<Batched>)),
     (SHORT_BATCH, Some(arrived::<ShortBatched>)),
     (APPLIED, Some(arrived::<Noted<2, Applied>>)),
@@ -114,6 +115,7 @@ pub(super) const HANDLERS: [(c_uint, ucp_am_recv_callback_t); 19] = [
     (GO, Some(arrived::<Noted<2, Go>>)),
     (TAKEN, Some(arrived::<Noted<2, Taken>>)),
     (TELL, Some(arrived::<Noted<2, Tell>>)),
+    (WANTED_BLOCKS, Some(arrived::<Noted<6, WantedBlocks>>)),
 ];
 
 impl Worker {

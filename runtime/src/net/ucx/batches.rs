@@ -315,9 +315,7 @@ impl Worker {
             let performed = self.gate().line(pe).tell();
             let _ = self.say(pe, APPLIED, Operation::note([self.me as u64, performed]));
         }
-        for (pe, number, bytes) in wanted {
-            self.send_wanted(pe, number, bytes);
-        }
+        wanted.into_iter().for_each(|wish| self.send_wanted(wish));
         offered.into_iter().for_each(|offered| self.fetch_offered(offered));
     }
 }

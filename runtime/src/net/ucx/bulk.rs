@@ -7,12 +7,15 @@
 //! The last pieces of a very long put come after what is sent later. So an operation that reads from a PE begins when the very long puts
 //! and batches that were sent there before have been applied.
 
-use std::sync::atomic::Ordering;
+use std::{
+    ffi::c_uint,
+    sync::{Weak, atomic::Ordering},
+};
 
 use ucx_sys::*;
 
 use super::{
-    arrivals::{Arrival, Note, PUT, WANTED},
+    arrivals::{Arrival, Note, PUT, WANTED, WANTED_BLOCKS},
     asked::Asked,
     departures::Form,
     lines::Stamp,
@@ -25,7 +28,7 @@ use crate::{
     Error, Result,
     executor::Failure,
     memory::copy,
-    net::{Batch, Done, Spot, completions::complete},
+    net::{Batch, Done, PACKED, Shape, Spot, completions::complete},
     transport::Signal,
 };
 
@@ -41,8 +44,17 @@ pub(super) struct Get {
 #[derive(Default)]
 pub(super) struct Gets {
     pub(super) asked: Asked<Get>,
-    /// Which PE wants what under which number.
-    wanted: Vec<(usize, u64, Bytes)>,
+    /// What others want.
+    wanted: Vec<Wish>,
+}
+
+/// What a PE wants, under which number.
+pub(super) struct Wish {
+    pe: usize,
+    number: u64,
+    /// All of it, or where the blocks are that it wants.
+    from: Bytes,
+    blocks: Option<Shape>,
 }
 
 impl Gets {
@@ -51,7 +63,7 @@ impl Gets {
         self.wanted.is_empty()
     }
 
-    pub(super) fn take_wanted(&mut self) -> Vec<(usize, u64, Bytes)> {
+    pub(super) fn take_wanted(&mut self) -> Vec<Wish> {
         std::mem::take(&mut self.wanted)
     }
 
@@ -99,13 +111,43 @@ impl Worker {
     /// # Safety
     /// `to` must be writable until `done` is told.
     pub(super) unsafe fn get_by_message(&self, from: Spot, to: *mut u8, len: usize, done: Done) {
+        let wish =
+            |number| (WANTED, Operation::note([self.me as u64, number, from.offset as u64, len as u64]));
         let get = Get { to: Bytes { at: to, len }, left: len, done };
+        self.get_as_wished(from.pe, get, wish);
+    }
+
+    /// Gets blocks, one behind the other.
+    ///
+    /// # Safety
+    /// `to` must be writable for all bytes of them until `done` is told.
+    pub(super) unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Done) {
+        let Some((len, _)) = blocks.bytes() else { return complete(done, Ok(())) };
+        self.send_gathered(Some(from.pe));
+        if let Some(count) = self.behind_long_puts(from.pe) {
+            let (this, to) = (Weak::clone(&self.this), Bytes { at: to, len });
+            let then = move |applied: Result<()>| match (applied, this.upgrade()) {
+                // SAFETY: the caller keeps the memory until `done` is told.
+                (Ok(()), Some(this)) => unsafe { this.get_packed(from, blocks, to.address(), done) },
+                (applied, _) => complete(done, applied.and(Err(Error::Finalized { call: "net" }))),
+            };
+            return self.when_applied(from.pe, count, Box::new(then));
+        }
+        let Shape { block, stride, count } = blocks;
+        let [offset, block, stride, count] = [from.offset, block, stride, count].map(|number| number as u64);
+        let wish =
+            |number| (WANTED_BLOCKS, Operation::note([self.me as u64, number, offset, block, stride, count]));
+        self.get_as_wished(from.pe, Get { to: Bytes { at: to, len }, left: len, done }, wish);
+    }
+
+    /// Gets what `wish` says, with the number that the answer is to have.
+    fn get_as_wished(&self, pe: usize, get: Get, wish: impl FnOnce(u64) -> (c_uint, Box<Operation>)) {
         let (number, n) = {
             let mut gate = self.gate();
-            (gate.gets.asked.insert(from.pe, get), gate.n_waiting())
+            (gate.gets.asked.insert(pe, get), gate.n_waiting())
         };
-        let wanted = Operation::note([self.me as u64, number, from.offset as u64, len as u64]);
-        if let Err(error) = self.say(from.pe, WANTED, wanted) {
+        let (id, wish) = wish(number);
+        if let Err(error) = self.say(pe, id, wish) {
             let get = self.gate().gets.asked.remove(number);
             if let Some(Get { done, .. }) = get {
                 complete(done, Err(error));
@@ -121,9 +163,17 @@ impl Worker {
     }
 
     /// Sends a PE what it wants of this one's memory.
-    pub(super) fn send_wanted(&self, pe: usize, number: u64, from: Bytes) {
-        // SAFETY: symmetric memory stays as long as the worker does, which lets UCX let go of everything before it goes.
-        unsafe { self.send_in_pieces(pe, from, What::Data { number }, Operation::new(Kind::Own)) };
+    pub(super) fn send_wanted(&self, Wish { pe, number, from, blocks }: Wish) {
+        let (from, kind) = match blocks {
+            None => (from, Kind::Own),
+            Some(blocks) => {
+                let mut packed = pack(from, blocks);
+                (Bytes { at: packed.as_mut_ptr(), len: packed.len() }, Kind::Copied(packed))
+            }
+        };
+        // SAFETY: symmetric memory stays as long as the worker does, which lets UCX let go of everything before it goes; what was
+        // packed is the operation's.
+        unsafe { self.send_in_pieces(pe, from, What::Data { number }, Operation::new(kind)) };
     }
 
     /// Where in this PE's memory `pe` reads or writes. One that is not of this build may say anything.
@@ -192,10 +242,39 @@ impl Note<4> for Wanted {
     fn came(worker: &Worker, [from, number, offset, len]: [u64; 4]) {
         let Some(pe) = worker.sender(from) else { return };
         if let Some(bytes) = worker.place(pe, offset, usize::try_from(len).unwrap_or(usize::MAX)) {
-            worker.gate().gets.wanted.push((pe, number, bytes));
+            worker.gate().gets.wanted.push(Wish { pe, number, from: bytes, blocks: None });
             worker.must_reply();
         }
     }
+}
+
+/// A PE wants to get blocks.
+pub(super) struct WantedBlocks;
+
+impl Note<6> for WantedBlocks {
+    fn came(worker: &Worker, [from, number, offset, block, stride, count]: [u64; 6]) {
+        let Some(pe) = worker.sender(from) else { return };
+        let [block, stride, count] = [block, stride, count].map(|number| number as usize);
+        let blocks = Shape { block, stride, count };
+        // What is to be packed is no more than this PE has asked others for.
+        let span = blocks.bytes().filter(|&(bytes, _)| bytes <= PACKED).map_or(usize::MAX, |(_, span)| span);
+        if let Some(from) = worker.place(pe, offset, span) {
+            worker.gate().gets.wanted.push(Wish { pe, number, from, blocks: Some(blocks) });
+            worker.must_reply();
+        }
+    }
+}
+
+/// The blocks that are there, one behind the other.
+fn pack(from: Bytes, blocks: Shape) -> Vec<u8> {
+    let Shape { block, stride, count } = blocks;
+    let mut packed = Vec::with_capacity(block * count);
+    // SAFETY: there is room for all of them, and they are where `WantedBlocks` has found symmetric memory.
+    unsafe {
+        copy::copy_strided(packed.as_mut_ptr(), block, from.at, stride, block, count);
+        packed.set_len(block * count);
+    }
+    packed
 }
 
 /// A piece has come of what this PE wants.

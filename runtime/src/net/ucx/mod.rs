@@ -50,7 +50,7 @@ use self::{
     progress::Helper,
     worker::Worker,
 };
-use super::{Batch, Done, Listener, Net, Spot, Width, Words};
+use super::{Batch, Done, Listener, Net, Shape, Spot, Width, Words, get_each};
 use crate::{
     Error, Result,
     bootstrap::Bootstrap,
@@ -173,6 +173,16 @@ unsafe impl Net for UcxNet {
         // SAFETY: the caller keeps `to` until `done` is told.
         unsafe { self.worker.get(from, to, len, done) };
         self.worker.began();
+    }
+
+    unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Done) {
+        if self.worker.puts_by_message(from.pe) {
+            // SAFETY: the caller keeps `to` until `done` is told.
+            unsafe { self.worker.get_packed(from, blocks, to, done) };
+            return self.worker.began();
+        }
+        // SAFETY: passed on to the caller.
+        unsafe { get_each(self, from, blocks, to, done) }
     }
 
     fn update(&self, at: Spot, width: Width, operation: Atomic<u64>) -> Result<()> {

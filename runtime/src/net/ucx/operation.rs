@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Words of a short message, with the one that it [ends with](Operation::sign).
-pub(super) const NOTE: usize = 6;
+pub(super) const NOTE: usize = 7;
 
 /// The header of an active message: so many of these words.
 #[derive(Clone, Copy, Default)]
