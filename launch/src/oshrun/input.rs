@@ -1,6 +1,6 @@
 //! The launcher's standard input, on its way to PEs.
 //!
-//! PE 0 inherits it, so that nothing is read but what PE 0 reads: what it leaves belongs to whoever reads next, as in
+//! PE 0 inherits it, so that nothing is read but what PE 0 reads: what it leaves is there for the next reader, as in
 //! `while read line; do oshrun …; done`. A terminal cannot be inherited, since the PEs' process group is never in its
 //! foreground, and several PEs cannot share one input: there, a thread reads it and writes it to a pipe a PE.
 
@@ -86,7 +86,7 @@ fn pass_on(pipes: Vec<OwnedFd>) {
     let mut from = File::from(from);
     let mut bytes = vec![0; 64 << 10];
     while !pipes.is_empty() {
-        // Who reads a terminal from the background is stopped; who waits for it is not.
+        // A thread that reads a terminal from the background stops the process; one that waits for it does not.
         if poll(&mut [PollFd::new(&from, PollFlags::IN)], None).is_err() {
             continue;
         }

@@ -131,7 +131,7 @@ struct Job<'a> {
     relays: JoinSet<()>,
     /// Tells the relays that nothing more will be printed.
     over: watch::Sender<bool>,
-    /// When those that were told to end, and the PE that needs no telling, get SIGTERM.
+    /// When PEs that were asked to end get SIGTERM, and the PE that asked for it, which gets none.
     term_at: Option<Instant>,
     spare: Option<usize>,
     kill_at: Option<Instant>,
@@ -480,7 +480,7 @@ fn signals() -> io::Result<mpsc::UnboundedReceiver<Signal>> {
     Ok(receiver)
 }
 
-/// Whether whoever started us has had a signal ignored.
+/// Whether this process was started with a signal ignored.
 fn is_ignored(signal: Signal) -> bool {
     // SAFETY: an all-zero `sigaction` is a valid one.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };

@@ -132,7 +132,7 @@ impl Writer {
         written
     }
 
-    /// What the launcher says is no output of the job: a reader who does not want it ends nothing.
+    /// The launcher's own messages are no output of the job: that they cannot be written ends nothing.
     fn tell(&mut self, lines: &[u8]) {
         let unfinished = self.err.unfinished.is_some()
             || self.out.unfinished.is_some() && is_same_file(io::stdout(), io::stderr());

@@ -147,7 +147,7 @@ pub struct Executor {
     linger: Linger,
     /// Who reads words of device memory.
     device: OnceLock<AnyDevice>,
-    /// Who says that the job is being ended.
+    /// What asks the PEs of a job to end.
     launcher: OnceLock<Launcher>,
 }
 
@@ -283,7 +283,7 @@ impl Executor {
         let _ = self.device.set(Arc::clone(device));
     }
 
-    /// Says who asks PEs to end. Threads that wait look out for it while they sleep.
+    /// Sets what asks PEs to end. Threads that wait look out for it while they sleep.
     pub(crate) fn attach_launcher(&self, bootstrap: &Arc<dyn Bootstrap>) {
         if bootstrap.hangs_up().is_some() {
             // A PE joins once, so the slot is empty.

@@ -15,7 +15,7 @@ pub fn unknown<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Vec<String>
     describe_all(names, looks_like_setting)
 }
 
-/// The same without the names that other software reads: what to say to a user who did not ask. `SHMEM_WARN_UNKNOWN`
+/// The same without the names that other software reads: what a user sees without asking. `SHMEM_WARN_UNKNOWN`
 /// silences it.
 ///
 /// ```
@@ -69,8 +69,8 @@ fn looks_like_setting(name: &str) -> bool {
         && !partition::is_candidate(name)
 }
 
-/// Whether other OpenSHMEM libraries read a variable of this name, or the build files of programs do: a user who sets it for them
-/// makes no mistake.
+/// Whether other OpenSHMEM libraries read a variable of this name, or the build files of programs do: it is no mistake to set
+/// it for them.
 fn is_of_others(name: &str) -> bool {
     /// By how they begin: SGI's and Cray's older names; what transports of Sandia OpenSHMEM, of OSSS and of Open MPI are tuned by.
     const PREFIXES: [&str; 15] = [
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_who_did_not_ask_is_not_bothered_with_what_others_read() {
+    fn what_other_libraries_read_is_not_mentioned_unless_asked_for() {
         let of_others = [
             "SHMEM_OFI_PROVIDER",
             "SHMEM_COLL_CROSSOVER",
@@ -218,7 +218,7 @@ mod tests {
             "OXSHMEM_OF_SOME_PROGRAM",
         ];
         assert_eq!(misspelt(of_others), Vec::<String>::new());
-        assert_eq!(unknown(of_others).len(), of_others.len(), "who asked is");
+        assert_eq!(unknown(of_others).len(), of_others.len(), "SHMEM_DEBUG lists all");
         assert_eq!(misspelt(OURS), Vec::<String>::new());
         assert_eq!(misspelt(["SHMEM_FLUX_CAPACITY", "shmem_debug"]).len(), 2);
     }
