@@ -252,7 +252,7 @@ fn not_symmetric(name: &'static str, what: &str, address: usize, bytes: usize, a
 
 /// Waits for what is not ready.
 fn block_on<F: Future>(global: &Global, future: F) -> F::Output {
-    let _waiting = Waiting::new();
+    let _waiting = Waiting::new(global);
     global.world.block_on(future)
 }
 

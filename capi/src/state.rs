@@ -1,6 +1,8 @@
 //! The one world of this process: the only global state of the library.
 
 use std::{
+    cell::Cell,
+    ffi::c_int,
     io::Write,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -158,19 +160,45 @@ pub(crate) fn end(name: &'static str) {
     drop(std::mem::replace(&mut *LAST.lock().unwrap_or_else(PoisonError::into_inner), addresses));
 }
 
-/// A thread that waits in the library.
-pub(crate) struct Waiting(());
+/// A thread that waits in the library. It cannot be cancelled (`pthread_cancel`) before the wait has ended: what it has then, such as the
+/// duty to look for what other threads wait for, would be nobody's.
+pub(crate) struct Waiting {
+    cancel: c_int,
+}
+
+thread_local! {
+    /// Whether this thread waits, or has left a wait by `longjmp`.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
 
 impl Waiting {
-    pub(crate) fn new() -> Self {
-        // SeqCst: a thread that waits when the world ends has counted itself before it found the world.
-        WAITING.fetch_add(1, Ordering::SeqCst);
-        Self(())
+    pub(crate) fn new(global: &Global) -> Self {
+        if INSIDE.replace(true) {
+            global.world.pe().executor().jumped_out();
+        } else {
+            // SeqCst: a thread that waits when the world ends has counted itself before it found the world.
+            WAITING.fetch_add(1, Ordering::SeqCst);
+        }
+        let mut cancel = PTHREAD_CANCEL_ENABLE;
+        // SAFETY: a place for a number.
+        unsafe { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &raw mut cancel) };
+        Self { cancel }
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
+        INSIDE.set(false);
         WAITING.fetch_sub(1, Ordering::SeqCst);
+        // SAFETY: the state that this thread had; nobody asks for the one that it has now.
+        unsafe { pthread_setcancelstate(self.cancel, std::ptr::null_mut()) };
     }
 }
+
+unsafe extern "C" {
+    fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
+}
+
+/// As `pthread.h` has them.
+const PTHREAD_CANCEL_ENABLE: c_int = 0;
+const PTHREAD_CANCEL_DISABLE: c_int = 1;

@@ -152,6 +152,11 @@ impl Drop for WillDrive<'_> {
     }
 }
 
+/// This thread is in no poll after which it drives, whatever it was in.
+pub(super) fn will_not_drive() {
+    WILL_DRIVE.set(false);
+}
+
 /// Whether this thread is about to drive.
 pub(crate) fn will_drive() -> bool {
     WILL_DRIVE.get()

@@ -10,7 +10,9 @@
 //! That no wakeup is lost between threads and the helper is shown by loom, on a model of this: `role_protocol`.
 
 use std::{
+    cell::Cell,
     os::fd::{AsFd, OwnedFd},
+    ptr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
@@ -21,7 +23,10 @@ use std::{
 
 use tokio::{io::unix::AsyncFd, sync::Notify};
 
-use super::{Executor, Failure, Launcher, block_on::will_drive};
+use super::{
+    Executor, Failure, Launcher,
+    block_on::{will_drive, will_not_drive},
+};
 use crate::{
     Result,
     fabric::Bell,
@@ -100,6 +105,13 @@ pub(super) enum Holder {
 /// No thread has the role.
 const NOBODY: u8 = 0;
 
+thread_local! {
+    /// Whose [`Role`] this thread has, the latest if it has several.
+    static HAS_ROLE: Cell<*const Executor> = const { Cell::new(ptr::null()) };
+    /// How many [wishes](Wish) it has.
+    static WISHES: Cell<usize> = const { Cell::new(0) };
+}
+
 /// A thread's right, and duty, to look after the watches.
 pub(super) struct Role<'a>(&'a Arc<Executor>);
 
@@ -112,6 +124,7 @@ pub(super) struct Wish<'a>(&'a Arc<Executor>);
 impl Drop for Wish<'_> {
     fn drop(&mut self) {
         let executor = self.0;
+        WISHES.set(WISHES.get().saturating_sub(1));
         // SeqCst: the helper leaves the role alone while there are wishes. Either it sees that this one is gone, or we see that
         // nobody has the role.
         executor.driver.wishes.fetch_sub(1, Ordering::SeqCst);
@@ -124,6 +137,7 @@ impl Drop for Wish<'_> {
 impl Drop for Role<'_> {
     fn drop(&mut self) {
         let executor = self.0;
+        HAS_ROLE.set(ptr::null());
         let driver = &executor.driver;
         // SeqCst, as are the counting of watches and the looks at `role`: of a new watch and our leaving, one side
         // sees the other, so no watch is left alone.
@@ -228,7 +242,23 @@ impl Executor {
     pub(super) fn try_role(self: &Arc<Self>, holder: Holder) -> Option<Role<'_>> {
         let role = &self.driver.role;
         let taken = role.compare_exchange(NOBODY, holder as u8, Ordering::SeqCst, Ordering::SeqCst);
-        taken.is_ok().then(|| Role(self))
+        taken.is_ok().then(|| {
+            HAS_ROLE.set(Arc::as_ptr(self));
+            Role(self)
+        })
+    }
+
+    /// This thread has left a [`block_on`](Self::block_on) without its end, as by `longjmp`: gives up what it had in there, which others
+    /// may wait for. For programs in other languages; a thread that is in a `block_on` after all must not call it.
+    pub fn jumped_out(self: &Arc<Self>) {
+        will_not_drive();
+        self.driver.dozes.store(false, Ordering::SeqCst);
+        if HAS_ROLE.get() == Arc::as_ptr(self) {
+            drop(Role(self));
+        }
+        while WISHES.get() > 0 {
+            drop(Wish(self));
+        }
     }
 
     /// Asks the helper for the role, if it has it.
@@ -238,6 +268,7 @@ impl Executor {
         }
         // SeqCst: the helper looks before it sleeps, and the ring stays until somebody has seen it.
         self.driver.wishes.fetch_add(1, Ordering::SeqCst);
+        WISHES.set(WISHES.get() + 1);
         let wish = Wish(self);
         self.bell.ring_process();
         Some(wish)
