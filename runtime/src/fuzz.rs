@@ -41,7 +41,7 @@ impl Change {
             Self::Byte(at, byte) => bytes[at % len] = byte,
             Self::Bit(at, bit) => bytes[at % len] ^= 1 << bit,
             Self::Word(at, word) => {
-                let at = at % len & !7;
+                let at = (at % len) & !7;
                 let end = (at + 8).min(len);
                 bytes[at..end].copy_from_slice(&word.to_ne_bytes()[..end - at]);
             }
