@@ -5,7 +5,7 @@ use std::{
     future::poll_fn,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context as TaskContext, Poll},
@@ -15,7 +15,7 @@ use futures::{
     FutureExt, TryFutureExt,
     future::{Either, Shared, ready},
 };
-use oxshmem_ops::{Context, ContextOptions, context::Sharing};
+use oxshmem_ops::{Context, ContextOptions, context::Sharing, order::Quiet};
 use oxshmem_runtime::{
     Error, Pe, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
     device::poll_with,
@@ -23,6 +23,7 @@ use oxshmem_runtime::{
     memory::Segment,
     net::{Simulation, flush_all},
     settings::SpaceKind,
+    sync::{Mutex, lock},
 };
 use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice};
 use oxshmem_teams::{Collective, Outcome, Team, agree::meet_in, sync::sync_in};
@@ -647,13 +648,13 @@ impl World {
     }
 
     #[cold]
-    fn barrier_after(&self, quiet: impl Future<Output = Result<()>> + Send + 'static) -> Barrier<'_> {
-        Barrier(Step::Quiet(Box::new(self.0.team.run("barrier_all", move |group| async move {
+    fn barrier_after(&self, quiet: Quiet) -> Barrier<'_> {
+        let collective = self.0.team.run("barrier_all", move |group| async move {
             // Others wait for this PE whether or not its operations succeeded.
-            let completed = quiet.await;
-            sync_in(&group).await?;
-            completed
-        }))))
+            quiet.completed().await;
+            sync_in(&group).await
+        });
+        Barrier(Step::Quiet(Box::new((collective, &self.0.context))))
     }
 
     /// Waits until every PE has come here. Completes no operations (`OpenSHMEM 1.6 §9.10.4`). The call itself
@@ -744,7 +745,7 @@ impl World {
 
     /// The end of which nobody has the outcome yet; it begins with the first call.
     fn ending(&self) -> Result<Shared<Ending>> {
-        let mut ending = self.0.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ending = lock(&self.0.ending);
         match &*ending {
             // Relaxed: as where it is set.
             Some(begun) if !self.0.has_ended.load(Ordering::Relaxed) => Ok(begun.clone()),
@@ -764,7 +765,7 @@ impl World {
             others.await;
             let completed = quiet.await;
             let mark = pe.offloaded().mark();
-            poll_fn(|cx| pe.offloaded().poll_quiet(mark, None, cx)).await?;
+            poll_fn(|cx| pe.offloaded().poll_quiet(&mark, None, cx)).await?;
             // Contexts that nobody has completed. What comes from a device goes on over the net, and the other way round.
             flush_device(&pe).await?;
             if let Some(net) = pe.net() {
@@ -903,7 +904,7 @@ pub struct Barrier<'a>(Step<'a>);
 enum Step<'a> {
     Sync(Collective<'a>),
     /// Boxed, so that the usual case is two registers wide.
-    Quiet(Box<Outcome<()>>),
+    Quiet(Box<(Outcome<()>, &'a Context)>),
 }
 
 impl Future for Barrier<'_> {
@@ -913,7 +914,11 @@ impl Future for Barrier<'_> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
             Step::Sync(sync) => Pin::new(sync).poll(cx),
-            Step::Quiet(collective) => Pin::new(&mut **collective).poll(cx),
+            Step::Quiet(step) => {
+                let (collective, context) = &mut **step;
+                // An error of an operation stays with the context until somebody is there to see it.
+                Pin::new(collective).poll(cx).map(|ended| ended.and_then(|()| context.take_failed()))
+            }
         }
     }
 }

@@ -135,6 +135,50 @@ fn block_on_waits_while_a_tokio_runtime_that_nobody_runs_has_a_wait_pending() {
     assert_eq!(ended.status, 0, "{ended:?}");
 }
 
+/// PE 0 waits in a thread, with another executor than the runtime that `init` ran in, which stands still; PE 1 signals. When the
+/// runtime runs again the wait ends. `at_once` it has ended before.
+fn waits_beside_a_runtime_that_stands_still(at_once: bool) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let world = runtime.block_on(oxshmem::init()).unwrap();
+    let words = runtime.block_on(world.alloc_zeroed::<u64>(1)).unwrap();
+    if world.my_pe() == 1 {
+        std::thread::sleep(Duration::from_millis(100));
+        runtime.block_on(world.context().signal_set(words.at(0), 1, 0)).unwrap();
+    } else {
+        let (done, is_done) = mpsc::channel();
+        let waiter = std::thread::spawn(move || {
+            let seen = futures::executor::block_on(words.at(0).wait_until(Cmp::Eq, 1));
+            let _ = done.send(seen.map_err(|e| e.to_string()));
+        });
+        let mut seen = is_done.recv_timeout(Duration::from_millis(if at_once { 10_000 } else { 300 })).ok();
+        assert!(!at_once || seen.is_some(), "the wait did not end by itself");
+        for _ in 0..100 {
+            if seen.is_some() {
+                break;
+            }
+            runtime.block_on(tokio::time::sleep(Duration::from_millis(100)));
+            seen = is_done.try_recv().ok();
+        }
+        assert_eq!(seen, Some(Ok(1)), "the wait did not end when the runtime ran again");
+        waiter.join().unwrap();
+    }
+    runtime.block_on(world.finalize()).unwrap();
+}
+
+#[test]
+fn a_wait_beside_a_runtime_that_stands_still_ends_when_it_runs_again_and_at_once_with_a_thread_as_driver() {
+    let _limit = time_limit(90);
+    let name = test_name!();
+    let ended = Job::new(name, 2).env("SHMEM_DRIVER=auto").end(|| {
+        waits_beside_a_runtime_that_stands_still(std::env::var("SHMEM_DRIVER").as_deref() == Ok("thread"));
+    });
+    assert_eq!(ended.status, 0, "{ended:?}");
+    let ended = Job::new(name, 2).env("SHMEM_DRIVER=thread").end(|| {
+        waits_beside_a_runtime_that_stands_still(std::env::var("SHMEM_DRIVER").as_deref() == Ok("thread"));
+    });
+    assert_eq!(ended.status, 0, "{ended:?}");
+}
+
 #[test]
 fn a_thread_that_computes_inside_of_block_on_does_not_hold_up_the_waits_of_others() {
     let _limit = time_limit(60);

@@ -49,7 +49,7 @@ pub unsafe trait Source<T: Element>: Send + Sized {
     const SCALAR: bool = false;
 
     /// Why an operation failed: with the source, if the caller has given it away.
-    type Failure: Into<Error> + Send;
+    type Failure: Into<Error> + AsRef<Error> + Send;
 
     /// What the operation's future is ready with: the source, if the caller has given it away.
     type Back: Send;
@@ -120,7 +120,7 @@ pub unsafe trait Sink<T: Element>: Send + Sized {
     const STABLE: bool;
 
     /// Why an operation failed: with the destination, if the caller has given it away.
-    type Failure: Into<Error> + Send;
+    type Failure: Into<Error> + AsRef<Error> + Send;
 
     /// What the operation's future is ready with: the destination, unless the caller has it still.
     type Back: Send;

@@ -17,13 +17,14 @@ use oxshmem_runtime::{
     net::{All, Batch, Done, Net, Spot, Width},
     opset::{OpSet, Target},
     transport::{Atomic, Signal},
+    wakes::Hold,
 };
 use oxshmem_spaces::Element;
 
 use crate::{
     Sink, Source,
     context::{Context, Far, Sharing},
-    operation::Op,
+    operation::{Failed, Landed, Op},
     packed::Packed,
     rma::Blocks,
     still::Still,
@@ -34,13 +35,10 @@ const GATHERED: usize = 256;
 
 /// A put whose future waits for its remote completion.
 pub(crate) struct Remote<T, E> {
-    /// Whoever forgets the future is not to keep the net with it. None where nothing is flushed.
-    net: Option<Weak<dyn Net>>,
-    pe: usize,
     /// The outcome on this side, once it is known.
-    outcome: Option<Result<T, E>>,
+    outcome: Option<Landed<T, E>>,
     /// Where it comes from, until then.
-    landing: Option<Arc<Flight<Result<T, E>>>>,
+    landing: Option<Arc<Flight<Landed<T, E>>>>,
     flush: Flush,
     reject: fn(T, Error) -> E,
     /// Of an operation of a device, at the first poll.
@@ -49,21 +47,22 @@ pub(crate) struct Remote<T, E> {
 
 /// What is known of the other side.
 enum Flush {
-    NotYet,
-    UnderWay(Arc<Flight<Result<()>>>),
-    Over(Result<()>),
+    /// Whoever forgets the future is not to keep the net with it.
+    NotYet(Weak<dyn Net>, Target, Arc<OpSet>),
+    UnderWay(Arc<Flight<Landed<(), Error>>>),
+    Over(Landed<(), Error>),
 }
 
 impl<T, E> Remote<T, E> {
     /// An operation that is over when `flight` has landed. `back` is what its future is then ready with.
     pub(crate) fn landing(
-        flight: Arc<Flight<Result<()>>>,
+        flight: Arc<Flight<Landed<(), Error>>>,
         back: T,
         reject: fn(T, Error) -> E,
         device: Option<AnyDevice>,
     ) -> Self {
         let flush = Flush::UnderWay(flight);
-        Self { net: None, pe: 0, outcome: Some(Ok(back)), landing: None, flush, reject, device }
+        Self { outcome: Some(Ok(back)), landing: None, flush, reject, device }
     }
 
     pub(crate) fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, E>> {
@@ -74,13 +73,14 @@ impl<T, E> Remote<T, E> {
     }
 
     fn poll_once(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, E>> {
-        if matches!(self.flush, Flush::NotYet) {
-            let flight = Arc::new(Flight::default());
-            self.flush = Flush::UnderWay(Arc::clone(&flight));
-            match self.net.as_ref().and_then(Weak::upgrade) {
-                Some(net) => net.flush(self.pe, Box::new(move |flushed| flight.land(flushed))),
-                None => flight.land(Err(Error::Finalized { call: "put_nbi" })),
+        if let Flush::NotYet(net, target, ops) = &self.flush {
+            // An operation of its own: the flush of a `quiet` meanwhile does not find what goes wrong in this one.
+            let (flight, done) = begin(ops, target.pe, |flushed: Result<()>| flushed);
+            match net.upgrade() {
+                Some(net) => net.flush(target.world_pe, done),
+                None => done(Err(Error::Finalized { call: "put_nbi" })),
             }
+            self.flush = Flush::UnderWay(flight);
         }
         if let Flush::UnderWay(flight) = &self.flush
             && let Poll::Ready(flushed) = flight.poll(cx)
@@ -95,9 +95,9 @@ impl<T, E> Remote<T, E> {
         match (&mut self.flush, self.outcome.take()) {
             (Flush::Over(flushed), Some(Ok(back))) => Poll::Ready(match std::mem::replace(flushed, Ok(())) {
                 Ok(()) => Ok(back),
-                Err(error) => Err((self.reject)(back, error)),
+                Err(failed) => Err((self.reject)(back, failed.seen())),
             }),
-            (_, Some(Err(error))) => Poll::Ready(Err(error)),
+            (_, Some(Err(failed))) => Poll::Ready(Err(failed.seen())),
             (_, outcome) => {
                 self.outcome = outcome;
                 Poll::Pending
@@ -116,7 +116,7 @@ pub(crate) enum Completion {
 }
 
 impl Completion {
-    fn of<T, E>(self, far: Far<'_>, op: Op<T, E>, reject: fn(T, Error) -> E) -> Op<T, E>
+    fn of<T, E>(self, ops: &Arc<OpSet>, far: Far<'_>, op: Op<T, E>, reject: fn(T, Error) -> E) -> Op<T, E>
     where
         E: Into<Error>,
     {
@@ -125,8 +125,9 @@ impl Completion {
             (Self::Remote, Op::Aloft(flight)) => (None, Some(flight)),
             (_, op) => return op,
         };
-        let (net, pe) = (Some(Arc::downgrade(far.net)), far.spot.pe);
-        Op::Remote(Box::new(Remote { net, pe, outcome, landing, flush: Flush::NotYet, reject, device: None }))
+        let target = Target { pe: far.pe, world_pe: far.spot.pe };
+        let flush = Flush::NotYet(Arc::downgrade(far.net), target, Arc::clone(ops));
+        Op::Remote(Box::new(Remote { outcome, landing, flush, reject, device: None }))
     }
 }
 
@@ -162,7 +163,7 @@ impl<M: Sharing> Context<M> {
             unsafe { far.net.put(far.spot, from, bytes, done) };
             Op::Aloft(flight)
         };
-        completion.of(far, op, S::reject_back)
+        completion.of(self.ops(), far, op, S::reject_back)
     }
 
     /// Puts all of `source`, then updates the signal.
@@ -187,7 +188,7 @@ impl<M: Sharing> Context<M> {
                 batch.signal(signal.spot, update);
             };
             let op = self.eager(far.net.gather(far.spot.pe, room, add), source);
-            return completion.of(far, op, S::reject_back);
+            return completion.of(self.ops(), far, op, S::reject_back);
         }
         if !S::STABLE || bytes <= far.net.eager_limit() {
             let mut batch = Batch::with_capacity(bytes + 64);
@@ -195,7 +196,7 @@ impl<M: Sharing> Context<M> {
             unsafe { batch.put_from(far.spot, source.as_ptr().cast(), bytes) };
             batch.signal(signal.spot, update);
             let op = self.eager(far.net.apply(far.spot.pe, batch), source);
-            return completion.of(far, op, S::reject_back);
+            return completion.of(self.ops(), far, op, S::reject_back);
         }
         let source = Still::new(source);
         let from = source.as_ptr().cast::<u8>();
@@ -203,14 +204,14 @@ impl<M: Sharing> Context<M> {
         // SAFETY: as in `put_far`; `landed` holds the source.
         let landed = unsafe { far.net.put_signal(far.spot, from, bytes, signal.spot, update, landed) };
         let Some(landed) = landed else {
-            return completion.of(far, Op::Aloft(flight), S::reject_back);
+            return completion.of(self.ops(), far, Op::Aloft(flight), S::reject_back);
         };
         // The signal leaves when the data is known to be there, and `quiet` waits for all of it.
         let (all, ticket) = (Arc::clone(self.ops()), self.ops().begin(far.pe));
         let (net, signal) = (Arc::clone(far.net), signal.spot);
         let end = move |outcome: Result<()>| {
             if let Err(error) = outcome {
-                all.report_later(error);
+                all.report_later(Some(far.pe), error);
             }
             all.complete(ticket);
         };
@@ -233,7 +234,7 @@ impl<M: Sharing> Context<M> {
         });
         // SAFETY: as in `put_far`; `landed`, in `then`, holds the source.
         unsafe { far.net.put(far.spot, from, bytes, then) };
-        completion.of(far, Op::Aloft(flight), S::reject_back)
+        completion.of(self.ops(), far, Op::Aloft(flight), S::reject_back)
     }
 
     /// Puts blocks of `source`.
@@ -384,28 +385,37 @@ impl<M: Sharing> Context<M> {
     }
 
     /// Enters an operation, and makes what its end is told to: that lands what `end` makes of it.
-    pub(crate) fn under_way<V, T, E, F>(&self, pe: usize, end: F) -> (Arc<Flight<Result<T, E>>>, Done<V>)
+    pub(crate) fn under_way<V, T, E, F>(&self, pe: usize, end: F) -> (Arc<Flight<Landed<T, E>>>, Done<V>)
     where
         T: Send,
-        E: Into<Error> + Send,
+        E: AsRef<Error> + Send,
         F: FnOnce(Result<V>) -> Result<T, E> + Send,
     {
-        let flight = Arc::new(Flight::<Result<T, E>>::default());
-        let (ops, landing): (Arc<OpSet>, _) = (Arc::clone(self.ops()), Arc::clone(&flight));
-        let ticket = ops.begin(pe);
-        let done: Box<dyn FnOnce(Result<V>) + Send + '_> = Box::new(move |outcome| {
-            match end(outcome) {
-                // Nobody holds the future any more, so `quiet` reports it.
-                Err(error) if Arc::strong_count(&landing) == 1 => ops.report_later(error.into()),
-                outcome => landing.land(outcome),
-            }
-            ops.complete(ticket);
-        });
-        // SAFETY: only lifetimes change. What `end` holds is a STABLE buffer, which is `'static` by the contract of
-        // `Source` and `Sink`, or a function.
-        let done = unsafe { std::mem::transmute::<Box<dyn FnOnce(Result<V>) + Send + '_>, Done<V>>(done) };
-        (flight, done)
+        begin(self.ops(), pe, end)
     }
+}
+
+/// [`Context::under_way`], for who holds the parts of a context.
+fn begin<V, T, E, F>(ops: &Arc<OpSet>, pe: usize, end: F) -> (Arc<Flight<Landed<T, E>>>, Done<V>)
+where
+    T: Send,
+    E: AsRef<Error> + Send,
+    F: FnOnce(Result<V>) -> Result<T, E> + Send,
+{
+    let flight = Arc::new(Flight::<Landed<T, E>>::default());
+    let (ops, landing) = (Arc::clone(ops), Arc::clone(&flight));
+    let ticket = ops.begin(pe);
+    let done: Box<dyn FnOnce(Result<V>) + Send + '_> = Box::new(move |outcome| {
+        let ended = end(outcome);
+        // Whoever is woken finds all of it done: the future its outcome, and `quiet` that the operation is over.
+        let _hold = Hold::begin();
+        landing.land(ended.map_err(|error| Failed::new(error, Some(pe), &ops)));
+        ops.complete(ticket);
+    });
+    // SAFETY: only lifetimes change. What `end` holds is a STABLE buffer, which is `'static` by the contract of
+    // `Source` and `Sink`, or a function.
+    let done = unsafe { std::mem::transmute::<Box<dyn FnOnce(Result<V>) + Send + '_>, Done<V>>(done) };
+    (flight, done)
 }
 
 /// The outcome of a put, whose source nobody reads any more.

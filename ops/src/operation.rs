@@ -2,8 +2,8 @@
 //!
 //! One that finished during its call holds its outcome and is ready at the first poll: no allocation, no
 //! lock. One that did not shares a [`Flight`] with whoever performs it. Dropping any of them detaches: the
-//! operation goes on, keeps its buffers, and stays in its context's op set. An error that nobody has awaited is
-//! reported by the context's next `quiet`.
+//! operation goes on, keeps its buffers, and stays in its context's op set. So does an error from when it happens
+//! until a future has returned it: otherwise the context's next `quiet` reports it, whatever became of the future.
 
 use std::{
     fmt,
@@ -16,7 +16,7 @@ use oxshmem_runtime::{
     Error,
     device::{AnyDevice, poll_with},
     flight::Flight,
-    opset::OpSet,
+    opset::{Failure, OpSet},
 };
 
 use crate::{far::Remote, sealed::Sealed};
@@ -49,6 +49,12 @@ pub struct Rejected<B> {
     pub buffer: B,
 }
 
+impl<B> AsRef<Error> for Rejected<B> {
+    fn as_ref(&self) -> &Error {
+        &self.error
+    }
+}
+
 impl<B> From<Rejected<B>> for Error {
     fn from(rejected: Rejected<B>) -> Self {
         rejected.error
@@ -78,8 +84,8 @@ impl<B> std::error::Error for Rejected<B> {
 /// Two machine words where `T` has at most one, so that it stays in registers all the way to the `await`.
 pub(crate) enum Op<T, E: Into<Error>> {
     Done(T),
-    Failed(Box<Unseen<E>>),
-    Aloft(Arc<Flight<Result<T, E>>>),
+    Failed(Box<Failed<E>>),
+    Aloft(Arc<Flight<Landed<T, E>>>),
     /// The same, of a device.
     OnDevice(Box<OnDevice<T, E>>),
     /// A put to another host whose future waits for its remote completion.
@@ -89,15 +95,38 @@ pub(crate) enum Op<T, E: Into<Error>> {
 
 /// An operation of a device.
 pub(crate) struct OnDevice<T, E> {
-    flight: Arc<Flight<Result<T, E>>>,
+    flight: Arc<Flight<Landed<T, E>>>,
     /// At the first poll.
     device: Option<AnyDevice>,
 }
 
-/// An error on its way to the future's owner, or, if there is none any more, to the op set.
-pub(crate) struct Unseen<E: Into<Error>> {
-    error: Option<E>,
+/// How an operation ended, on its way to its future.
+pub(crate) type Landed<T, E> = Result<T, Failed<E>>;
+
+/// An error on its way to its operation's future. The op set has it too, until the future returns it.
+pub(crate) struct Failed<E> {
+    error: E,
+    failure: Failure,
     ops: Arc<OpSet>,
+}
+
+impl<E> Failed<E> {
+    /// Of an operation on `pe`, if that is known.
+    #[cold]
+    pub(crate) fn new(error: E, pe: Option<usize>, ops: &Arc<OpSet>) -> Self
+    where
+        E: AsRef<Error>,
+    {
+        let failure = ops.fail(pe, error.as_ref().clone());
+        Self { error, failure, ops: Arc::clone(ops) }
+    }
+
+    /// The error. The caller gives it to the program.
+    #[cold]
+    pub(crate) fn seen(self) -> E {
+        self.ops.seen(self.failure);
+        self.error
+    }
 }
 
 /// A future whose output may be there without a poll: for who calls from where there are no tasks.
@@ -118,14 +147,18 @@ pub trait Immediate: Future + Sized + Sealed {
 }
 
 impl<T, E: Into<Error>> Op<T, E> {
+    /// One that was refused before anything was begun.
     #[cold]
     #[inline(never)]
-    pub(crate) fn failed(error: E, ops: &Arc<OpSet>) -> Self {
-        Self::Failed(Box::new(Unseen { error: Some(error), ops: Arc::clone(ops) }))
+    pub(crate) fn failed(error: E, ops: &Arc<OpSet>) -> Self
+    where
+        E: AsRef<Error>,
+    {
+        Self::Failed(Box::new(Failed::new(error, None, ops)))
     }
 
     /// One that a device performs, if there is one.
-    pub(crate) fn on_device(flight: Arc<Flight<Result<T, E>>>, device: Option<&AnyDevice>) -> Self {
+    pub(crate) fn on_device(flight: Arc<Flight<Landed<T, E>>>, device: Option<&AnyDevice>) -> Self {
         Self::OnDevice(Box::new(OnDevice { flight, device: device.cloned() }))
     }
 
@@ -148,7 +181,7 @@ impl<T, E: Into<Error>> Op<T, E> {
 
     fn refused(self) -> Option<Error> {
         match self {
-            Self::Failed(mut unseen) => unseen.error.take().map(Into::into),
+            Self::Failed(failed) => Some(failed.seen().into()),
             _ => None,
         }
     }
@@ -167,16 +200,13 @@ impl<T, E: Into<Error>> Op<T, E> {
     fn poll_slow(&mut self, state: Self, cx: &mut Context<'_>) -> Poll<Result<T, E>> {
         match state {
             Self::Done(outcome) => Poll::Ready(Ok(outcome)),
-            Self::Failed(mut unseen) => match unseen.error.take() {
-                Some(error) => Poll::Ready(Err(error)),
-                None => panic!("an operation's future was polled after it had completed"),
-            },
+            Self::Failed(failed) => Poll::Ready(Err(failed.seen())),
             Self::Aloft(flight) => {
                 let outcome = flight.poll(cx);
                 if outcome.is_pending() {
                     *self = Self::Aloft(flight);
                 }
-                outcome
+                outcome.map_err(Failed::seen)
             }
             Self::OnDevice(mut operation) => {
                 let flight = &operation.flight;
@@ -187,7 +217,7 @@ impl<T, E: Into<Error>> Op<T, E> {
                 if outcome.is_pending() {
                     *self = Self::OnDevice(operation);
                 }
-                outcome
+                outcome.map_err(Failed::seen)
             }
             Self::Remote(mut remote) => {
                 let outcome = remote.poll(cx);
@@ -197,14 +227,6 @@ impl<T, E: Into<Error>> Op<T, E> {
                 outcome
             }
             Self::Taken => panic!("an operation's future was polled after it had completed"),
-        }
-    }
-}
-
-impl<E: Into<Error>> Drop for Unseen<E> {
-    fn drop(&mut self) {
-        if let Some(error) = self.error.take() {
-            self.ops.report_later(error.into());
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    future::poll_fn,
     pin::Pin,
     sync::Arc,
     task::{Context as TaskContext, Poll},
@@ -29,7 +30,9 @@ impl<M: Sharing> Context<M> {
     /// symmetric memory are too (`OpenSHMEM 1.6 §9.12.2`).
     ///
     /// # Errors
-    /// The oldest error of an operation whose future was dropped unseen; the next `quiet` has the next.
+    /// The oldest error of an operation that has failed and whose future has not returned it; the next `quiet` has the next. So
+    /// no error is lost with a future that is dropped or forgotten. A future that is awaited after that returns its error
+    /// nevertheless.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -54,7 +57,8 @@ impl<M: Sharing> Context<M> {
     /// [`quiet`](Self::quiet) for the operations on `pes` (`OpenSHMEM 1.6 §9.12.3`).
     ///
     /// # Errors
-    /// Those of `quiet`, [`Error::PeOutOfRange`] and [`Error::TeamDestroyed`].
+    /// Those of `quiet`, of operations on `pes` and of those that were refused, [`Error::PeOutOfRange`] and
+    /// [`Error::TeamDestroyed`].
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -102,6 +106,12 @@ impl<M: Sharing> Context<M> {
         self.pe().shm().fence();
         // An operation that another thread performs is ordered by its completion.
         self.outstanding(Call::Fence, None)
+    }
+
+    /// The error that [`quiet`](Self::quiet) would report, if no operation is under way.
+    #[doc(hidden)]
+    pub fn take_failed(&self) -> Result<()> {
+        self.ops().take_failed(None)
     }
 
     /// Whether nothing is under way and no error waits to be reported, so that `quiet` has only stores to
@@ -179,6 +189,15 @@ impl Quiet {
         Self::waiting(Call::Quiet, pe, ops, None)
     }
 
+    /// Ready when the operations are over, well or not. Errors stay in the op set, for who has more to wait for, and may be dropped
+    /// meanwhile.
+    #[doc(hidden)]
+    pub async fn completed(mut self) {
+        if let State::Waiting(waiting) = &mut self.0 {
+            poll_fn(|cx| waiting.poll_complete(cx)).await;
+        }
+    }
+
     #[inline(always)]
     fn waiting(call: Call, pe: &Pe, ops: &Arc<OpSet>, pes: Option<&[usize]>) -> Self {
         if ops.is_idle() {
@@ -201,11 +220,16 @@ impl Waiting {
         })
     }
 
+    /// An error that was taken is seen by the program.
     #[cold]
     #[inline(never)]
     fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<()>> {
+        self.poll_complete(cx).map(|()| self.ops.take_failed(self.pes.as_deref()))
+    }
+
+    fn poll_complete(&mut self, cx: &mut TaskContext<'_>) -> Poll<()> {
         let Self { ops, mark, pes, told, device } = self;
-        let mut poll = || ops.poll_quiet(*mark, pes.as_deref(), cx);
+        let mut poll = || ops.poll_complete(mark, pes.as_deref(), cx);
         let polled = match device.take() {
             Some(device) => poll_with(&device, poll),
             None => poll(),
@@ -213,10 +237,16 @@ impl Waiting {
         if polled.is_pending()
             && let Told::NotYet(call, board) = told
         {
-            let under_way = ops.under_way(*mark, pes.as_deref());
+            let under_way = ops.under_way(mark, pes.as_deref());
             *told = Told::Entered(board.enter(&Activity::outstanding(*call, under_way)));
         }
         polled
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.ops.forget(&self.mark, self.pes.as_deref());
     }
 }
 

@@ -17,6 +17,7 @@ use oxshmem_runtime::{
     flight::Flight,
     memory::copy::copy_strided,
     transport::{Place, Transport},
+    wakes::Hold,
 };
 use oxshmem_spaces::{Element, SymRef, SymView, Symmetric, allocation::Allocation};
 
@@ -24,7 +25,7 @@ use crate::{
     buffer::{Fresh, HeldValue, Sink, Source},
     context::{Context, Here, Sharing, Target},
     far::Completion,
-    operation::{Fetch, Get, Op, Put, PutNbi, Update},
+    operation::{Fetch, Get, Landed, Op, Put, PutNbi, Update},
     trace::{is_traced, trace_operation},
 };
 
@@ -677,7 +678,7 @@ impl<M: Sharing> Context<M> {
         copy: impl FnOnce(&oxshmem_runtime::Pe, &mut B) + Send,
         back: fn(B) -> R,
     ) -> Op<R, E> {
-        let flight = Arc::new(Flight::<Result<R, E>>::default());
+        let flight = Arc::new(Flight::<Landed<R, E>>::default());
         let (ops, all) = (Arc::clone(self.ops()), Arc::clone(self.pe().offloaded()));
         let (ticket, ticket_of_all) = (ops.begin(pe), all.begin(pe));
         let landing = Arc::clone(&flight);
@@ -687,7 +688,10 @@ impl<M: Sharing> Context<M> {
             copy(&pe_of, &mut buffer);
             // Release what was copied before anybody learns that it was.
             pe_of.shm().quiet();
-            landing.land(Ok(back(buffer)));
+            let back = back(buffer);
+            // Whoever is woken finds all of it done.
+            let _hold = Hold::begin();
+            landing.land(Ok(back));
             ops.complete(ticket);
             all.complete(ticket_of_all);
         });

@@ -13,6 +13,8 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
+#[cfg(not(loom))]
+use crate::wakes::Hold;
 use crate::{
     settings::FenceSide,
     sync::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
@@ -30,7 +32,8 @@ const SIDE: FenceSide = if cfg!(loom) { FenceSide::Writer } else { FenceSide::Sl
 /// How often a bias is ended before there is none any more.
 const PATIENCE: u32 = 8;
 
-/// A mutual exclusion lock around a `T`, fast for the thread that uses it most.
+/// A mutual exclusion lock around a `T`, fast for the thread that uses it most. As under the locks of [`sync`](crate::sync),
+/// no waker runs under it.
 ///
 /// ```
 /// use oxshmem_runtime::biased::BiasedLock;
@@ -210,12 +213,21 @@ pub struct Guard<'a, T> {
     lock: &'a BiasedLock<T>,
     biased: bool,
     on_this_thread: PhantomData<*const ()>,
+    /// Ends when the lock is open.
+    #[cfg(not(loom))]
+    _hold: Hold,
 }
 
 impl<'a, T> Guard<'a, T> {
     #[inline(always)]
     fn new(lock: &'a BiasedLock<T>, biased: bool) -> Self {
-        Self { lock, biased, on_this_thread: PhantomData }
+        Self {
+            lock,
+            biased,
+            on_this_thread: PhantomData,
+            #[cfg(not(loom))]
+            _hold: Hold::begin(),
+        }
     }
 }
 

@@ -3,9 +3,11 @@
 //! Off unless `SHMEM_OFFLOAD_THRESHOLD` says from which size on it is used. The thread starts with the first
 //! job and ends with the PE, after its last job.
 
-use std::{
-    sync::{Mutex, PoisonError, mpsc},
-    thread,
+use std::{sync::mpsc, thread};
+
+use crate::{
+    panics::survive,
+    sync::{Mutex, lock},
 };
 
 /// One copy, with everything it needs to stay alive.
@@ -36,13 +38,13 @@ impl CopyEngine {
 
     /// Runs `job` soon, after those submitted before it. It runs on this thread if the engine's cannot start.
     pub fn submit(&self, job: Job) {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = lock(&self.queue);
         let sender = queue.get_or_insert_with(|| {
             let (sender, jobs) = mpsc::channel::<Job>();
             // If the thread cannot start, `jobs` is dropped here, and sending tells.
             let _ = thread::Builder::new()
                 .name("oxshmem-copy".into())
-                .spawn(move || jobs.into_iter().for_each(|job| job()));
+                .spawn(move || jobs.into_iter().for_each(|job| survive(job)));
             sender
         });
         if let Err(mpsc::SendError(job)) = sender.send(job) {

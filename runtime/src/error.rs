@@ -4,7 +4,7 @@
 //! do about it, so that a user who sees only the message can go on. Library code below the C interface
 //! never prints and never exits: it returns one of these.
 
-use std::{fmt, io};
+use std::{fmt, io, sync::Arc};
 
 use crate::settings::SpaceKind;
 
@@ -22,7 +22,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert_eq!(error.to_string(), "put: PE 4 is out of range, this job has PEs 0 to 3");
 /// assert_eq!(format!("{error:?}"), error.to_string());
 /// ```
-#[derive(thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An environment variable holds something that cannot be used.
@@ -365,7 +365,7 @@ pub enum Error {
         /// What was being done.
         call: &'static str,
         /// What the system said.
-        source: io::Error,
+        source: Arc<io::Error>,
     },
 
     /// Something that this machine or this build cannot do.
@@ -376,10 +376,16 @@ pub enum Error {
     },
 }
 
+impl AsRef<Error> for Error {
+    fn as_ref(&self) -> &Error {
+        self
+    }
+}
+
 impl Error {
     /// Names the call beside what the system said of it.
     pub fn system(call: &'static str, source: impl Into<io::Error>) -> Self {
-        Self::System { call, source: source.into() }
+        Self::System { call, source: Arc::new(source.into()) }
     }
 
     /// Something that went wrong between a PE and its launcher.

@@ -23,6 +23,7 @@ use crate::{
     device::Made,
     executor::{Executor, Failure},
     memory::{Extent, HostMap, SegmentId, Shape},
+    panics::survive,
 };
 
 /// Shared memory and doorbells of the PEs of one host.
@@ -115,7 +116,7 @@ impl Fabric {
                     if let Bell::InProcess(executor) = &**bell
                         && let Some(executor) = executor.get().and_then(Weak::upgrade)
                     {
-                        executor.scan();
+                        survive(|| executor.scan());
                     }
                 }
                 drop(fabric);

@@ -4,12 +4,12 @@
 //! takes what came back. Dropping or forgetting the future only lets go of that second reference, so the
 //! buffers outlive the operation in every case.
 
-use std::{
-    sync::Mutex,
-    task::{Context, Poll, Waker},
-};
+use std::task::{Context, Poll};
 
-use crate::wakes::wake;
+use crate::{
+    sync::{Mutex, lock},
+    wakes::StoredWaker,
+};
 
 /// An operation under way whose outcome is a `T`.
 ///
@@ -27,23 +27,23 @@ pub struct Flight<T>(Mutex<State<T>>);
 
 #[derive(Debug)]
 enum State<T> {
-    Aloft(Option<Waker>),
+    Aloft(StoredWaker),
     Landed(T),
     Taken,
 }
 
 impl<T> Default for Flight<T> {
     fn default() -> Self {
-        Self(Mutex::new(State::Aloft(None)))
+        Self(Mutex::new(State::Aloft(StoredWaker::default())))
     }
 }
 
 impl<T> Flight<T> {
     /// The operation is over: hands `outcome` to the future, if there still is one.
     pub fn land(&self, outcome: T) {
-        let before = std::mem::replace(&mut *self.state(), State::Landed(outcome));
-        if let State::Aloft(Some(waker)) = before {
-            wake(waker);
+        let before = std::mem::replace(&mut *lock(&self.0), State::Landed(outcome));
+        if let State::Aloft(waker) = before {
+            waker.wake();
         }
     }
 
@@ -52,25 +52,17 @@ impl<T> Flight<T> {
     /// # Panics
     /// If it was taken before.
     pub fn poll(&self, cx: &mut Context<'_>) -> Poll<T> {
-        let mut state = self.state();
-        match &mut *state {
-            State::Aloft(waker) => {
-                match waker {
-                    Some(waker) => waker.clone_from(cx.waker()),
-                    None => *waker = Some(cx.waker().clone()),
-                }
+        // Made, and what it replaces dropped, without the lock.
+        let mut waker = StoredWaker::of(cx.waker());
+        let mut state = lock(&self.0);
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Aloft(mut stored) => {
+                std::mem::swap(&mut stored, &mut waker);
+                *state = State::Aloft(stored);
                 Poll::Pending
             }
-            State::Landed(_) => match std::mem::replace(&mut *state, State::Taken) {
-                State::Landed(outcome) => Poll::Ready(outcome),
-                // The arm was chosen on this very state, under the lock.
-                State::Aloft(_) | State::Taken => unreachable!("the state is locked"),
-            },
+            State::Landed(outcome) => Poll::Ready(outcome),
             State::Taken => panic!("an operation's future was polled after it had completed"),
         }
-    }
-
-    fn state(&self) -> std::sync::MutexGuard<'_, State<T>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

@@ -82,7 +82,8 @@ mod sigpipe;
 mod slot_protocol;
 #[cfg(not(loom))]
 mod spread;
-mod sync;
+#[doc(hidden)]
+pub mod sync;
 #[cfg(not(loom))]
 pub mod transport;
 #[cfg(not(loom))]

@@ -1,19 +1,28 @@
-//! The op set of a context: which of its operations are still under way, so that `quiet` can await them.
+//! The op set of a context: which of its operations are still under way, so that `quiet` can await them, and which have failed
+//! without the program's knowledge, so that `quiet` can report them.
 //!
 //! Operations that finish at once never touch it, so the usual `quiet` is one load. The others enter
-//! with [`OpSet::begin`], leave with [`OpSet::complete`] whether or not anybody still holds their future,
-//! and leave an error behind that nobody has seen, which the next `quiet` reports. What has left this PE for
-//! another host, and is there once a flush says so, is [noted](OpSet::note) by its target only.
+//! with [`OpSet::begin`] and leave with [`OpSet::complete`] whether or not anybody still holds their future. The error of one
+//! that fails enters with [`OpSet::fail`], and stays until the operation's future has [returned](OpSet::seen) it, or the next
+//! `quiet` has. What has left this PE for another host, and is there once a flush says so, is [noted](OpSet::note) by its
+//! target only.
+//!
+//! Operations are numbered in the order of their beginning, and kept by their numbers for all PEs together and for each PE.
+//! So whether those before a `quiet` are over is seen by looking at the first, and an operation that ends costs the same
+//! however many others are under way.
 
-use std::task::{Context, Poll, Waker};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    task::{Context, Poll},
+};
 
 use crate::{
     Error, Result,
     sync::{AtomicUsize, Mutex, Ordering, lock},
-    wakes::wake_all,
+    wakes::StoredWaker,
 };
 
-/// Operations under way, in the order of their beginning.
+/// Operations under way, in the order of their beginning, and errors that the program has not seen.
 ///
 /// ```
 /// use std::task::{Context, Poll, Waker};
@@ -22,25 +31,34 @@ use crate::{
 /// let (set, mut cx) = (OpSet::default(), Context::from_waker(Waker::noop()));
 /// let put = set.begin(1); // an operation on PE 1
 /// let mark = set.mark();
-/// assert!(set.poll_quiet(mark, None, &mut cx).is_pending());
-/// assert!(set.poll_quiet(mark, Some(&[0]), &mut cx).is_ready()); // nothing on PE 0
+/// assert!(set.poll_quiet(&mark, None, &mut cx).is_pending());
+/// assert!(set.poll_quiet(&mark, Some(&[0]), &mut cx).is_ready()); // nothing on PE 0
 /// set.complete(put);
-/// assert!(matches!(set.poll_quiet(mark, None, &mut cx), Poll::Ready(Ok(()))));
+/// assert!(matches!(set.poll_quiet(&mark, None, &mut cx), Poll::Ready(Ok(()))));
 /// ```
 #[derive(Debug, Default)]
 pub struct OpSet {
-    /// Operations under way, errors not reported yet and targets not flushed yet, counted together: 0 means that
+    /// Operations under way, errors not seen yet and targets not flushed yet, counted together: 0 means that
     /// `quiet` has nothing to do.
     attention: AtomicUsize,
     inner: Mutex<Inner>,
 }
 
+/// Operations on a PE, or on all.
+type Scope = Option<usize>;
+
 #[derive(Debug, Default)]
 struct Inner {
+    /// The number that the next operation, failure or mark gets.
     next: u64,
-    live: Vec<Live>,
-    waiting: Vec<Waker>,
-    failed: Vec<Error>,
+    /// How many operations are under way.
+    count: usize,
+    /// Their numbers, each in both scopes that it is in.
+    live: BTreeSet<(Scope, u64)>,
+    /// Who waits until those in a scope that began before a mark are over, by the number of the mark.
+    waiting: BTreeMap<(Scope, u64), StoredWaker>,
+    /// Errors that the program has not seen, with the PE that the operation was on, if that is known.
+    failed: BTreeMap<u64, (Scope, Error)>,
     /// Whom operations were started on since the last flush.
     unflushed: Vec<Target>,
 }
@@ -54,23 +72,79 @@ pub struct Target {
     pub world_pe: usize,
 }
 
+/// An operation's place in its op set.
 #[derive(Debug)]
-struct Live {
+#[must_use = "an operation that is never completed keeps `quiet` waiting forever"]
+pub struct Ticket {
     number: u64,
     pe: usize,
 }
 
-/// An operation's place in its op set.
+/// A failed operation's place in its op set.
 #[derive(Debug)]
-#[must_use = "an operation that is never completed keeps `quiet` waiting forever"]
-pub struct Ticket(u64);
+#[must_use = "the error is reported by `quiet` unless it is said to have been seen"]
+pub struct Failure(u64);
 
-/// A point in the order of operations: all that began before it.
-#[derive(Clone, Copy, Debug)]
+/// A point in the order of operations: all that began before it. It is for one `quiet`, which waits for no other set of PEs
+/// by it.
+#[derive(Debug)]
 pub struct Mark(u64);
 
+impl Inner {
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    fn begin(&mut self, pe: usize) -> Ticket {
+        let number = self.number();
+        self.live.extend([(None, number), (Some(pe), number)]);
+        self.count += 1;
+        Ticket { number, pe }
+    }
+
+    /// An operation is over. Returns those whose wait is.
+    fn end(&mut self, Ticket { number, pe }: Ticket) -> Vec<StoredWaker> {
+        self.count -= 1;
+        let mut woken = Vec::new();
+        for scope in [None, Some(pe)] {
+            self.live.remove(&(scope, number));
+            let first = self.first(scope);
+            // Unless one that is older is under way, of which somebody who waits may wait for this one alone.
+            while let Some((&key, _)) = self.waiting.range((scope, 0)..(scope, first)).next() {
+                woken.extend(self.waiting.remove(&key));
+            }
+        }
+        woken
+    }
+
+    /// The number of the oldest operation that is under way; greater than all numbers if there is none.
+    fn first(&self, scope: Scope) -> u64 {
+        let next = self.live.range((scope, 0)..).next();
+        next.filter(|(found, _)| *found == scope).map_or(u64::MAX, |&(_, number)| number)
+    }
+
+    /// A scope with an operation that `quiet` has to wait for.
+    fn obstacle(&self, mark: &Mark, pes: Option<&[usize]>) -> Option<Scope> {
+        let is_obstacle = |scope: &Scope| self.first(*scope) < mark.0;
+        match pes {
+            None => Some(None).filter(is_obstacle),
+            Some(pes) => pes.iter().copied().map(Some).find(is_obstacle),
+        }
+    }
+
+    fn take_failed(&mut self, pes: Option<&[usize]>) -> Option<Error> {
+        let concerns = |scope: Scope| match (pes, scope) {
+            (Some(pes), Some(pe)) => pes.contains(&pe),
+            (None, _) | (_, None) => true,
+        };
+        let (&number, _) = self.failed.iter().find(|(_, (scope, _))| concerns(*scope))?;
+        self.failed.remove(&number).map(|(_, error)| error)
+    }
+}
+
 impl OpSet {
-    /// Whether no operation is under way and no error waits to be reported.
+    /// Whether no operation is under way and no error waits to be seen.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
         // Acquire: what completed operations wrote is visible to who finds the set idle.
@@ -80,11 +154,8 @@ impl OpSet {
     /// Enters an operation on `pe`.
     pub fn begin(&self, pe: usize) -> Ticket {
         let mut inner = lock(&self.inner);
-        let number = inner.next;
-        inner.next += 1;
-        inner.live.push(Live { number, pe });
         self.attention.fetch_add(1, Ordering::Relaxed);
-        Ticket(number)
+        inner.begin(pe)
     }
 
     /// An operation on `target` was started that a flush completes.
@@ -101,77 +172,130 @@ impl OpSet {
     /// [completed](Self::complete) when the flush is over.
     pub fn take_unflushed(&self, pes: Option<&[usize]>) -> Vec<(Target, Ticket)> {
         let mut inner = lock(&self.inner);
-        let Inner { next, live, unflushed, .. } = &mut *inner;
-        let mut taken = Vec::new();
-        unflushed.retain(|&target| {
-            let wanted = pes.is_none_or(|pes| pes.contains(&target.pe));
-            if wanted {
-                live.push(Live { number: *next, pe: target.pe });
-                taken.push((target, Ticket(*next)));
-                *next += 1;
-            }
-            !wanted
-        });
-        taken
+        let wanted = |target: &mut Target| pes.is_none_or(|pes| pes.contains(&target.pe));
+        let targets: Vec<Target> = inner.unflushed.extract_if(.., wanted).collect();
+        targets.into_iter().map(|target| (target, inner.begin(target.pe))).collect()
     }
 
     /// The operation has completed remotely, or failed.
     pub fn complete(&self, ticket: Ticket) {
-        let waiting = {
+        let woken = {
             let mut inner = lock(&self.inner);
-            inner.live.retain(|op| op.number != ticket.0);
+            let woken = inner.end(ticket);
             // Release: pairs with the load in `is_idle`.
             self.attention.fetch_sub(1, Ordering::Release);
-            std::mem::take(&mut inner.waiting)
+            woken
         };
-        wake_all(waiting);
+        woken.into_iter().for_each(StoredWaker::wake);
     }
 
-    /// Keeps the error of an operation whose future was dropped before it told anybody.
-    pub fn report_later(&self, error: Error) {
+    /// An operation on `pe`, if that is known, has failed. The next `quiet` that concerns it reports the error, unless it is
+    /// [seen](Self::seen) before. To be called before the operation is [completed](Self::complete).
+    pub fn fail(&self, pe: Option<usize>, error: Error) -> Failure {
         let mut inner = lock(&self.inner);
-        inner.failed.push(error);
+        let number = inner.number();
+        inner.failed.insert(number, (pe, error));
         self.attention.fetch_add(1, Ordering::Release);
+        Failure(number)
+    }
+
+    /// The program has got the error from the operation's future. `quiet` may have reported it before, but does so no more.
+    pub fn seen(&self, failure: Failure) {
+        let mut inner = lock(&self.inner);
+        if inner.failed.remove(&failure.0).is_some() {
+            self.attention.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// [`fail`](Self::fail), where no future will return the error.
+    pub fn report_later(&self, pe: Option<usize>, error: Error) {
+        let Failure(_) = self.fail(pe, error);
     }
 
     /// Now.
     pub fn mark(&self) -> Mark {
-        Mark(lock(&self.inner).next)
+        Mark(lock(&self.inner).number())
     }
 
     /// How many operations that began before `mark`, on one of `pes` if given, are under way.
-    pub fn under_way(&self, mark: Mark, pes: Option<&[usize]>) -> usize {
-        let concerns = |op: &&Live| op.number < mark.0 && pes.is_none_or(|pes| pes.contains(&op.pe));
-        lock(&self.inner).live.iter().filter(concerns).count()
+    pub fn under_way(&self, mark: &Mark, pes: Option<&[usize]>) -> usize {
+        let inner = lock(&self.inner);
+        match pes {
+            // Mostly none has begun since.
+            None => inner.count - inner.live.range((None, mark.0)..=(None, u64::MAX)).count(),
+            Some(pes) => {
+                let on = |pe: &usize| inner.live.range((Some(*pe), 0)..(Some(*pe), mark.0)).count();
+                pes.iter().collect::<BTreeSet<_>>().into_iter().map(on).sum()
+            }
+        }
     }
 
-    /// Ready when every operation that began before `mark`, on one of `pes` if given, has completed. An
-    /// error that waits to be reported is returned instead, the oldest first.
-    pub fn poll_quiet(&self, mark: Mark, pes: Option<&[usize]>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+    /// [`poll_complete`](Self::poll_complete), and then the error that [`take_failed`](Self::take_failed) finds.
+    pub fn poll_quiet(&self, mark: &Mark, pes: Option<&[usize]>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        self.poll_complete(mark, pes, cx).map(|()| self.take_failed(pes))
+    }
+
+    /// Ready when every operation that began before `mark`, on one of `pes` if given, has completed, well or not.
+    pub fn poll_complete(&self, mark: &Mark, pes: Option<&[usize]>, cx: &mut Context<'_>) -> Poll<()> {
         if self.is_idle() {
-            return Poll::Ready(Ok(()));
+            return Poll::Ready(());
         }
+        // Made, and what it replaces dropped, without the lock.
+        let mut waker = StoredWaker::of(cx.waker());
         let mut inner = lock(&self.inner);
-        let concerns = |op: &Live| op.number < mark.0 && pes.is_none_or(|pes| pes.contains(&op.pe));
-        if inner.live.iter().any(concerns) {
-            if !inner.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
-                inner.waiting.push(cx.waker().clone());
-            }
+        if let Some(scope) = inner.obstacle(mark, pes) {
+            std::mem::swap(inner.waiting.entry((scope, mark.0)).or_default(), &mut waker);
             return Poll::Pending;
         }
-        if inner.failed.is_empty() {
-            return Poll::Ready(Ok(()));
+        Poll::Ready(())
+    }
+
+    /// The oldest error that the program has not seen, of an operation on one of `pes` if given, or on nobody knows which PE.
+    /// The caller gives it to the program.
+    pub fn take_failed(&self, pes: Option<&[usize]>) -> Result<()> {
+        if self.is_idle() {
+            return Ok(());
         }
-        self.attention.fetch_sub(1, Ordering::Relaxed);
-        Poll::Ready(Err(inner.failed.remove(0)))
+        match lock(&self.inner).take_failed(pes) {
+            None => Ok(()),
+            Some(error) => {
+                self.attention.fetch_sub(1, Ordering::Relaxed);
+                Err(error)
+            }
+        }
+    }
+
+    /// Nobody waits for `mark` any more.
+    pub fn forget(&self, mark: &Mark, pes: Option<&[usize]>) {
+        let _wakers: Vec<_> = {
+            let waiting = &mut lock(&self.inner).waiting;
+            match pes {
+                None => waiting.remove(&(None, mark.0)).into_iter().collect(),
+                Some(pes) => pes.iter().filter_map(|&pe| waiting.remove(&(Some(pe), mark.0))).collect(),
+            }
+        };
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::{
+        sync::{Arc, atomic::AtomicU32},
+        task::{Wake, Waker},
+    };
+
     use super::*;
 
-    fn poll(set: &OpSet, mark: Mark, pes: Option<&[usize]>) -> Poll<Result<()>> {
+    /// Counts how often it is woken.
+    struct Count(AtomicU32);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn poll(set: &OpSet, mark: &Mark, pes: Option<&[usize]>) -> Poll<Result<()>> {
         set.poll_quiet(mark, pes, &mut Context::from_waker(Waker::noop()))
     }
 
@@ -181,11 +305,11 @@ mod tests {
         let a = set.begin(1);
         let mark = set.mark();
         let b = set.begin(1);
-        assert!(poll(&set, mark, None).is_pending());
-        assert_eq!((set.under_way(mark, None), set.under_way(mark, Some(&[0]))), (1, 0));
+        assert!(poll(&set, &mark, None).is_pending());
+        assert_eq!((set.under_way(&mark, None), set.under_way(&mark, Some(&[0]))), (1, 0));
         set.complete(a);
-        assert!(matches!(poll(&set, mark, None), Poll::Ready(Ok(()))));
-        assert!(poll(&set, set.mark(), None).is_pending());
+        assert!(matches!(poll(&set, &mark, None), Poll::Ready(Ok(()))));
+        assert!(poll(&set, &set.mark(), None).is_pending());
         set.complete(b);
         assert!(set.is_idle());
     }
@@ -194,9 +318,9 @@ mod tests {
     fn pe_quiet_waits_for_the_operations_on_its_pes_only() {
         let set = OpSet::default();
         let a = set.begin(3);
-        assert!(matches!(poll(&set, set.mark(), Some(&[0, 2])), Poll::Ready(Ok(()))));
-        assert!(matches!(poll(&set, set.mark(), Some(&[])), Poll::Ready(Ok(()))));
-        assert!(poll(&set, set.mark(), Some(&[1, 3])).is_pending());
+        assert!(matches!(poll(&set, &set.mark(), Some(&[0, 2])), Poll::Ready(Ok(()))));
+        assert!(matches!(poll(&set, &set.mark(), Some(&[])), Poll::Ready(Ok(()))));
+        assert!(poll(&set, &set.mark(), Some(&[1, 3])).is_pending());
         set.complete(a);
     }
 
@@ -211,7 +335,7 @@ mod tests {
             let mut taken = set.take_unflushed(pes);
             let (flushed, ticket) = taken.pop().unwrap();
             assert_eq!((flushed, taken.len()), (target, 0));
-            assert!(poll(&set, set.mark(), None).is_pending());
+            assert!(poll(&set, &set.mark(), None).is_pending());
             set.complete(ticket);
         }
         assert!(set.is_idle());
@@ -220,9 +344,66 @@ mod tests {
     #[test]
     fn an_error_that_nobody_saw_is_reported_by_one_quiet() {
         let set = OpSet::default();
-        set.report_later(Error::Finalized { call: "put" });
-        assert!(matches!(poll(&set, set.mark(), None), Poll::Ready(Err(_))));
-        assert!(matches!(poll(&set, set.mark(), None), Poll::Ready(Ok(()))));
+        set.report_later(Some(1), Error::Finalized { call: "put" });
+        let seen = set.fail(None, Error::Finalized { call: "get" });
+        let unseen = set.fail(Some(0), Error::Finalized { call: "fetch" });
+        set.seen(seen);
+        let reported = |pes: Option<&[usize]>| match poll(&set, &set.mark(), pes) {
+            Poll::Ready(Ok(())) => None,
+            Poll::Ready(Err(Error::Finalized { call })) => Some(call),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(reported(Some(&[2])), None, "the operations were on other PEs");
+        assert_eq!(reported(Some(&[0, 2])), Some("fetch"));
+        assert_eq!(reported(None), Some("put"));
+        assert_eq!(reported(None), None);
+        set.seen(unseen); // its future returns it nevertheless
+        assert!(set.is_idle());
+        set.report_later(None, Error::Finalized { call: "a call on any PE" });
+        assert!(reported(Some(&[2])).is_some() && set.is_idle());
+    }
+
+    #[test]
+    fn a_hundred_thousand_operations_under_way_cost_a_hundred_times_a_thousand_and_wake_quiet_once() {
+        let set = OpSet::default();
+        let count = Arc::new(Count(AtomicU32::new(0)));
+        let waker = Waker::from(Arc::clone(&count));
+        let mut cx = Context::from_waker(&waker);
+        let start = std::time::Instant::now();
+        let mut tickets: Vec<_> = (0..100_000).map(|i| set.begin(i % 7)).collect();
+        let marks: Vec<_> = (0..1000).map(|_| set.mark()).collect();
+        for mark in &marks {
+            assert!(set.poll_quiet(mark, None, &mut cx).is_pending());
+        }
+        assert!(set.poll_quiet(&marks[0], Some(&[3, 4]), &mut cx).is_pending());
+        let last = tickets.remove(0);
+        // The youngest first, then the oldest: neither may cost a look at all others.
+        tickets.split_off(50_000).into_iter().rev().for_each(|ticket| set.complete(ticket));
+        tickets.into_iter().for_each(|ticket| set.complete(ticket));
+        assert_eq!(count.0.load(Ordering::Relaxed), 1, "those on PE 3 are over");
+        assert!(set.poll_quiet(&marks[0], Some(&[3, 4]), &mut cx).is_ready());
+        set.complete(last);
+        assert_eq!(count.0.load(Ordering::Relaxed), 1001);
+        assert!(set.is_idle());
+        // It takes a tenth of a second, and took minutes with a look at all for each.
+        assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn a_quiet_that_is_forgotten_leaves_no_waker() {
+        let set = OpSet::default();
+        let operation = set.begin(2);
+        let count = Arc::new(Count(AtomicU32::new(0)));
+        let waker = Waker::from(Arc::clone(&count));
+        for pes in [None, Some(&[1, 2][..])] {
+            let mark = set.mark();
+            assert!(set.poll_quiet(&mark, pes, &mut Context::from_waker(&waker)).is_pending());
+            assert_eq!(Arc::strong_count(&count), 3);
+            set.forget(&mark, pes);
+            assert_eq!(Arc::strong_count(&count), 2);
+        }
+        set.complete(operation);
+        assert_eq!(count.0.load(Ordering::Relaxed), 0);
     }
 }
 
@@ -248,7 +429,7 @@ mod loom_tests {
                     }
                 })
             };
-            loom::future::block_on(poll_fn(|cx| set.poll_quiet(mark, None, cx))).unwrap();
+            loom::future::block_on(poll_fn(|cx| set.poll_quiet(&mark, None, cx))).unwrap();
             assert_eq!(data.load(Ordering::Relaxed), 2);
             engine.join().unwrap();
         });

@@ -1,11 +1,12 @@
-//! Panics that wait: where a thread does something for one after the other, who panics must not leave the rest undone.
+//! Panics of code that is not ours, and of one step among several: neither may leave the rest undone.
 
 use std::{
     any::Any,
+    mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
 };
 
-/// Those that wait for the rest.
+/// Panics that wait until the rest is done.
 #[derive(Default)]
 pub(crate) struct Panics(Vec<Box<dyn Any + Send>>);
 
@@ -23,5 +24,20 @@ impl Panics {
         if let Some(first) = self.0.into_iter().next() {
             resume_unwind(first);
         }
+    }
+}
+
+/// Does `step`, and ends a panic of it here. The program's panic hook has reported it by then, which by default
+/// prints it.
+///
+/// It is for code of the program, a waker or a buffer's destructor, that the library runs on behalf of one task:
+/// other tasks depend on what this thread does next.
+pub(crate) fn survive(step: impl FnOnce()) {
+    // Unwind safe, as `step` owns what it works on.
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(step))
+        // What a program panics with may panic when it is dropped.
+        && let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload)))
+    {
+        mem::forget(another);
     }
 }

@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     num::NonZero,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -29,6 +29,7 @@ use crate::{
     partitions::Partitions,
     settings::{FenceSide, Settings, SpaceKind, SpacePlan},
     spread,
+    sync::{Mutex, lock},
     transport::Shm,
 };
 
@@ -456,7 +457,7 @@ impl Pe {
     /// What the rooms above keep once a PE: one value of each type, made when it is first asked for. It must not
     /// hold the PE itself.
     pub fn kept<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         let value = kept.entry(TypeId::of::<T>()).or_insert_with(|| Arc::<T>::default());
         match Arc::clone(value).downcast() {
             Ok(value) => value,

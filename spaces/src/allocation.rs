@@ -4,16 +4,13 @@
 //! that the facade makes through a collective. So is giving memory back: a PE that drops its last handle to a
 //! block notes that here ([`SymHeap::window`]), and the next agreement frees what all PEs have noted.
 
-use std::{
-    collections::HashSet,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use oxshmem_runtime::{
     Error, Pe, Result,
     memory::{Segment, SegmentId, kinds::Place},
     settings::{HeapPlan, SpaceKind},
+    sync::{Mutex, MutexGuard, lock},
 };
 
 use crate::{
@@ -278,7 +275,7 @@ impl SymHeap {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -1,6 +1,8 @@
 //! The teams that a PE is in: which places of the scratch memory they have, and which memory they use.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
+
+use oxshmem_runtime::sync::{Mutex, MutexGuard, lock};
 
 use crate::{queue::Core, scratch::TEAMS};
 
@@ -69,7 +71,7 @@ impl Registry {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

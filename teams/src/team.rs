@@ -1,15 +1,12 @@
 //! Teams: subsets of the PEs, with numbers of their own and collectives among themselves (`OpenSHMEM 1.6 §9.4`).
 
-use std::{
-    any::Any,
-    fmt,
-    sync::{Arc, PoisonError},
-};
+use std::{any::Any, fmt, sync::Arc};
 
 use oxshmem_ops::{Context, ContextOptions, Members, context::Sharing};
 use oxshmem_runtime::{
     Error, Pe, Result,
     activity::{Activity, Call},
+    sync::lock,
 };
 
 use crate::{
@@ -249,7 +246,7 @@ impl Team {
         let (pe, members, me) = (Arc::clone(group.pe()), group.team().clone(), group.my_pe());
         // SAFETY: the members of a team are PEs of its job.
         let context = unsafe { Context::over(pe, members, me, team, options) };
-        self.core.contexts.lock().unwrap_or_else(PoisonError::into_inner).add(context.handle());
+        lock(&self.core.contexts).add(context.handle());
         Ok(context)
     }
 
@@ -396,7 +393,7 @@ impl Core {
     /// goes on if nobody awaits it.
     fn leave(&self, told: Told) -> Collective<'_> {
         let (group, registry, place) = (Arc::clone(&self.group), Arc::clone(&self.registry), self.place);
-        let contexts = self.contexts.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let contexts = lock(&self.contexts).take();
         let under_way: Vec<_> = contexts.iter().filter_map(|context| context.end(group.pe())).collect();
         self.task(told, Signature::named("destroy"), async move {
             let mut completed = Ok(());

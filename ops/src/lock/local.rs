@@ -11,9 +11,10 @@ use std::{
     collections::{HashMap, VecDeque},
     fmt,
     future::poll_fn,
+    mem,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Weak,
         atomic::{AtomicUsize, Ordering},
     },
     task::{Context as TaskContext, Poll, Wake, Waker},
@@ -22,9 +23,9 @@ use std::{
 use oxshmem_runtime::{
     Error, Pe, Result,
     activity::{self as board, Activity, Ahead, Call},
-    opset::OpSet,
+    sync::{Mutex, MutexGuard, lock},
     turns::{Turns, in_turn},
-    wakes::wake_all,
+    wakes::{Hold, StoredWaker},
 };
 use oxshmem_spaces::{SymRef, SymSlice};
 
@@ -41,7 +42,7 @@ struct Registry(Mutex<HashMap<(u32, usize), Weak<Local>>>);
 
 impl Registry {
     fn locks(&self) -> MutexGuard<'_, HashMap<(u32, usize), Weak<Local>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
@@ -70,13 +71,11 @@ struct State {
     waiters: VecDeque<Waiter>,
     last_ticket: u64,
     /// The lock is to be left, after this.
-    release: Option<Option<Completion>>,
+    release: Option<Option<Quiet>>,
     /// How often it was left.
     left: u64,
-    leaving: Vec<Waker>,
+    leaving: Vec<StoredWaker>,
     failure: Option<String>,
-    /// Who is to be woken when the machine has been polled.
-    woken: Vec<Waker>,
     wait: ToldWait,
 }
 
@@ -102,19 +101,14 @@ struct Waiter {
     ticket: u64,
     /// Does not wait if another PE has the lock.
     tries: bool,
-    waker: Waker,
-}
-
-/// What is to be completed before the lock is left.
-pub(super) struct Completion {
-    pub(super) quiet: Quiet,
-    pub(super) ops: Arc<OpSet>,
+    waker: StoredWaker,
 }
 
 enum Move {
     Enter,
     Try,
-    Leave(Option<Completion>),
+    /// When that is over.
+    Leave(Option<Quiet>),
 }
 
 /// How a move ended.
@@ -176,7 +170,7 @@ impl Local {
             }
             state.last_ticket += 1;
             let ticket = state.last_ticket;
-            state.waiters.push_back(Waiter { ticket, tries, waker: Waker::noop().clone() });
+            state.waiters.push_back(Waiter { ticket, tries, waker: StoredWaker::default() });
             state.tell(&self.seat.pe);
             ticket
         };
@@ -186,13 +180,15 @@ impl Local {
 
     /// Whether a request has got the lock; `None` until that is decided.
     pub(super) fn outcome(&self, ticket: u64, call: &'static str, waker: &Waker) -> Option<Result<bool>> {
+        // Made, and what it replaces dropped, without the lock.
+        let mut stored = StoredWaker::of(waker);
         let mut state = self.seat.state();
         if state.place == Place::In(Holder::Ticket(ticket)) {
             return Some(Ok(true));
         }
         match state.waiters.iter_mut().find(|waiter| waiter.ticket == ticket) {
             Some(waiter) => {
-                waiter.waker.clone_from(waker);
+                mem::swap(&mut waiter.waker, &mut stored);
                 None
             }
             None => Some(state.check(&self.seat.pe, call).map(|()| false)),
@@ -230,7 +226,7 @@ impl Local {
     }
 
     /// Leaves the lock once `first` is over, if `holder` has it. Returns what to ask [`left`](Self::left) for.
-    pub(super) fn release(self: &Arc<Self>, holder: Holder, first: Option<Completion>) -> Option<u64> {
+    pub(super) fn release(self: &Arc<Self>, holder: Holder, first: Option<Quiet>) -> Option<u64> {
         let number = {
             let mut state = self.seat.state();
             if state.place != Place::In(holder) {
@@ -247,6 +243,7 @@ impl Local {
     /// Ready when the lock has been left so many times.
     pub(super) async fn left(&self, number: u64) -> Result<()> {
         poll_fn(|cx| {
+            let stored = StoredWaker::of(cx.waker());
             let mut state = self.seat.state();
             if state.left >= number {
                 return Poll::Ready(Ok(()));
@@ -254,7 +251,9 @@ impl Local {
             if let Err(error) = state.check(&self.seat.pe, "unlock") {
                 return Poll::Ready(Err(error));
             }
-            state.leaving.push(cx.waker().clone());
+            if !state.leaving.iter().any(|known| known.will_wake(cx.waker())) {
+                state.leaving.push(stored);
+            }
             Poll::Pending
         })
         .await
@@ -267,22 +266,17 @@ impl Local {
             return;
         }
         let waker = Waker::from(Arc::clone(self));
+        // Whom it sets free is woken when others can poll the machine: their tasks may run at once, and wait for it.
+        let _hold = Hold::begin();
         let mut seen = 1;
         loop {
-            {
-                // Nobody waits for this lock: only who made `pokes` 1 comes here.
-                let mut machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
-                // It never ends.
-                let _ = machine.as_mut().poll(&mut TaskContext::from_waker(&waker));
-            }
+            // Nobody waits for this lock: only who made `pokes` 1 comes here. The machine never ends.
+            let _ = lock(&self.machine).as_mut().poll(&mut TaskContext::from_waker(&waker));
             match self.pokes.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => break,
                 Err(more) => seen = more,
             }
         }
-        // Not before, as one of them may panic, and the machine must go on.
-        let woken = std::mem::take(&mut self.seat.state().woken);
-        wake_all(woken);
     }
 }
 
@@ -322,11 +316,9 @@ impl Seat {
                     queue::try_enter(&*self).await.map(|got| if got { Moved::In } else { Moved::Refused })
                 }
                 Ok(Move::Leave(first)) => {
-                    if let Some(Completion { quiet, ops }) = first
-                        && let Err(error) = quiet.await
-                    {
-                        // Nobody is there to be told, and others wait for the lock whether or not all went well.
-                        ops.report_later(error);
+                    if let Some(quiet) = first {
+                        // Others wait for the lock whether or not all went well. The next `quiet` reports what did not.
+                        quiet.completed().await;
                     }
                     queue::leave(&*self).await.map(|()| Moved::Out)
                 }
@@ -389,7 +381,7 @@ impl Seat {
             Ok(Moved::In) => match state.waiters.pop_front() {
                 Some(waiter) => {
                     state.place = Place::In(Holder::Ticket(waiter.ticket));
-                    state.woken.push(waiter.waker);
+                    waiter.waker.wake();
                 }
                 // All have gone away.
                 None => state.release = Some(None),
@@ -398,18 +390,19 @@ impl Seat {
                 state.place = Place::Out;
                 // It may have gone away, and another have come.
                 let tried = state.waiters.front().is_some_and(|first| first.tries);
-                let refused = if tried { state.waiters.pop_front() } else { None };
-                state.woken.extend(refused.map(|waiter| waiter.waker));
+                if tried && let Some(refused) = state.waiters.pop_front() {
+                    refused.waker.wake();
+                }
             }
             Ok(Moved::Out) => {
                 state.place = Place::Out;
                 state.left += 1;
-                state.woken.append(&mut state.leaving);
+                state.leaving.drain(..).for_each(StoredWaker::wake);
             }
             Err(error) => {
                 state.failure = Some(error.to_string());
-                state.woken.extend(state.waiters.drain(..).map(|waiter| waiter.waker));
-                state.woken.append(&mut state.leaving);
+                state.waiters.drain(..).for_each(|waiter| waiter.waker.wake());
+                state.leaving.drain(..).for_each(StoredWaker::wake);
             }
         }
     }
@@ -431,7 +424,7 @@ impl Seat {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -445,7 +438,6 @@ impl State {
             left: 0,
             leaving: Vec::new(),
             failure: None,
-            woken: Vec::new(),
             wait: ToldWait::default(),
         }
     }

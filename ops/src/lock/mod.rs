@@ -34,7 +34,7 @@ use std::{
 use oxshmem_runtime::{Error, Result, opset::OpSet};
 use oxshmem_spaces::SymRef;
 
-use self::local::{Completion, Holder, Local};
+use self::local::{Holder, Local};
 use crate::{context::Context, order::Quiet, trace::trace_operation};
 
 /// A lock that one task of one PE at a time can have.
@@ -225,11 +225,11 @@ impl Lock {
         self.local.pe().check("clear")?;
         let why = match self.local.holder() {
             Some(Holder::Set) => {
-                let completed = Quiet::of(self.local.pe(), &self.ops).await;
+                Quiet::of(self.local.pe(), &self.ops).completed().await;
                 match self.local.release(Holder::Set, None) {
                     Some(number) => {
                         self.local.left(number).await?;
-                        return completed;
+                        return self.ops.take_failed(None);
                     }
                     None => "another task has cleared it at the same time",
                 }
@@ -429,12 +429,12 @@ impl LockGuard {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub async fn unlock(mut self) -> Result<()> {
-        let completed = Quiet::of(self.lock.local.pe(), &self.lock.ops).await;
+        Quiet::of(self.lock.local.pe(), &self.lock.ops).completed().await;
         let holder = Holder::Ticket(std::mem::take(&mut self.ticket));
         if let Some(number) = self.lock.local.release(holder, None) {
             self.lock.local.left(number).await?;
         }
-        completed
+        self.lock.ops.take_failed(None)
     }
 
     /// The lock that it holds.
@@ -473,10 +473,7 @@ impl Drop for LockGuard {
         if self.ticket != 0 {
             let local = &self.lock.local;
             let quiet = Quiet::of(local.pe(), &self.lock.ops);
-            local.release(
-                Holder::Ticket(self.ticket),
-                Some(Completion { quiet, ops: Arc::clone(&self.lock.ops) }),
-            );
+            local.release(Holder::Ticket(self.ticket), Some(quiet));
         }
     }
 }

@@ -64,7 +64,7 @@ fn report(bootstrap: &dyn Bootstrap, limit: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::Mutex, time::Instant};
+    use std::time::Instant;
 
     use async_trait::async_trait;
 
@@ -72,7 +72,7 @@ mod tests {
     use crate::{
         Result,
         bootstrap::{Hosts, Offer, Placement},
-        sync::lock,
+        sync::{Mutex, lock},
     };
 
     /// A PE of a process of its own, whose launcher notes when it is told.

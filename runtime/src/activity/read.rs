@@ -3,10 +3,7 @@
 use std::{
     collections::HashMap,
     os::fd::{AsFd, OwnedFd},
-    sync::{
-        Mutex,
-        atomic::{Ordering, fence},
-    },
+    sync::atomic::{Ordering, fence},
     time::Duration,
 };
 
@@ -18,7 +15,7 @@ use crate::{
     control::Control,
     fabric::Fabric,
     memory::{HostMap, SegmentId, Shape},
-    sync::lock,
+    sync::{Mutex, lock},
 };
 
 /// Whether a PE takes part in its job.

@@ -8,7 +8,7 @@ use std::{
     collections::{HashMap, HashSet},
     ops::Range,
     sync::{
-        Arc, Mutex, Weak,
+        Arc, Weak,
         atomic::{AtomicU8, Ordering},
     },
     thread::{self, JoinHandle},
@@ -20,7 +20,7 @@ use crate::{
     bootstrap::Bootstrap,
     executor::Executor,
     fabric::Fabric,
-    sync::{has_ended, lock},
+    sync::{Mutex, has_ended, lock},
 };
 
 /// There is no thread yet.

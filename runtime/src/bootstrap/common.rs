@@ -3,10 +3,10 @@
 use std::{
     any::{Any, TypeId},
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 
-use crate::sync::lock;
+use crate::sync::{Mutex, lock};
 
 /// One value of each type.
 ///

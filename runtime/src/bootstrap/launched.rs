@@ -7,7 +7,7 @@ use std::{
     collections::HashMap,
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use async_trait::async_trait;
@@ -26,7 +26,12 @@ use super::{
     lifeline,
     wire::{self, Kind, Message},
 };
-use crate::{Error, Result, home::Home, readable, sync::lock};
+use crate::{
+    Error, Result,
+    home::Home,
+    readable,
+    sync::{Mutex, lock},
+};
 
 /// One PE of a job that `oshrun` started.
 ///
@@ -106,7 +111,7 @@ impl Launched {
     fn send(&self, call: &'static str, message: Message) -> Result<u64> {
         // The socket is the PE's, whatever its children have of it.
         self.home.check(self.placement.pe, call)?;
-        let mut next = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = lock(&self.sending);
         let ticket = *next;
         *next += 1;
         // The launcher always reads, so that this does not block for longer than a context switch.

@@ -2,24 +2,29 @@
 //!
 //! All PEs of a cluster hold one table of *rounds*. A PE's k-th exchange joins round k; the PE that
 //! completes it publishes one result, which everybody gets a reference to, so that an exchange among
-//! 4,096 PEs copies nothing. Waiting is on tokio's `Notify`, which needs no runtime.
+//! 4,096 PEs copies nothing. Waiting needs no runtime.
 
 use std::{
     any::Any,
     collections::VecDeque,
+    future::poll_fn,
+    mem,
     os::fd::OwnedFd,
-    pin::pin,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    task::Poll,
 };
 
 use async_trait::async_trait;
-use tokio::sync::Notify;
 
 use super::{Bootstrap, Common, Hosts, Offer, Placement, host_name};
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    sync::{Mutex, MutexGuard, lock},
+    wakes::StoredWaker,
+};
 
 /// One PE of a cluster inside this process.
 #[derive(Debug)]
@@ -192,8 +197,7 @@ enum End {
 
 impl Group {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing that runs under the lock leaves the tables half changed, so poison means nothing here.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn give(&self, number: u64, pe: usize, mine: Vec<u8>) -> Result<Arc<Round<Given>>> {
@@ -249,12 +253,9 @@ impl Group {
     fn end(&self, end: End) {
         let mut state = self.lock();
         state.end.get_or_insert(end);
-        for exchange in &state.exchanges {
-            exchange.round.changed.notify_waiters();
-        }
-        for share in state.shares.iter().flat_map(|shares| &shares.open) {
-            share.round.changed.notify_waiters();
-        }
+        // They are woken when the lock is free.
+        state.exchanges.iter().for_each(|exchange| exchange.round.wake());
+        state.shares.iter().flat_map(|shares| &shares.open).for_each(|share| share.round.wake());
     }
 }
 
@@ -274,12 +275,12 @@ impl State {
 #[derive(Debug)]
 struct Round<T> {
     outcome: OnceLock<T>,
-    changed: Notify,
+    waiting: Mutex<Vec<StoredWaker>>,
 }
 
 impl<T> Default for Round<T> {
     fn default() -> Self {
-        Self { outcome: OnceLock::new(), changed: Notify::new() }
+        Self { outcome: OnceLock::new(), waiting: Mutex::default() }
     }
 }
 
@@ -287,20 +288,32 @@ impl<T: Clone> Round<T> {
     fn finish(&self, outcome: T) {
         // A round has one PE that completes it, so that this is the only call.
         let _ = self.outcome.set(outcome);
-        self.changed.notify_waiters();
+        self.wake();
     }
 
     async fn wait(&self, group: &Group) -> Result<T> {
-        loop {
-            // Listening starts before the look at the outcome, so that no change falls between.
-            let mut changed = pin!(self.changed.notified());
-            changed.as_mut().enable();
-            if let Some(outcome) = self.outcome.get() {
-                return Ok(outcome.clone());
+        poll_fn(|cx| {
+            // Waiting starts before the look at the outcome, so that no change falls between.
+            let waker = StoredWaker::of(cx.waker());
+            {
+                let mut waiting = lock(&self.waiting);
+                if !waiting.iter().any(|known| known.will_wake(cx.waker())) {
+                    waiting.push(waker);
+                }
             }
-            group.lock().going_on()?;
-            changed.await;
-        }
+            if let Some(outcome) = self.outcome.get() {
+                return Poll::Ready(Ok(outcome.clone()));
+            }
+            group.lock().going_on().map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending)
+        })
+        .await
+    }
+}
+
+impl<T> Round<T> {
+    fn wake(&self) {
+        let waiting = mem::take(&mut *lock(&self.waiting));
+        waiting.into_iter().for_each(StoredWaker::wake);
     }
 }
 

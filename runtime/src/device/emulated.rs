@@ -10,7 +10,7 @@ use std::{
     collections::VecDeque,
     fmt,
     sync::{
-        Arc, Condvar, Mutex, PoisonError, Weak,
+        Arc, Weak,
         atomic::{Ordering, fence},
     },
     thread,
@@ -23,7 +23,8 @@ use crate::{
     executor::Executor,
     memory::{HostMap, Segment, SegmentId, copy},
     net::{Done, Width},
-    sync::lock,
+    panics::survive,
+    sync::{Condvar, Mutex, MutexGuard, lock},
     transport::{Atomic, AtomicWord},
 };
 
@@ -96,7 +97,7 @@ impl Emulated {
         self.wake(state);
     }
 
-    fn wake(&self, mut state: std::sync::MutexGuard<'_, State>) {
+    fn wake(&self, mut state: MutexGuard<'_, State>) {
         if !state.started {
             let queue = Arc::clone(&self.queue);
             let spawned = thread::Builder::new().name("oxshmem-device".into()).spawn(move || queue.run());
@@ -118,7 +119,7 @@ impl Queue {
         loop {
             match self.next(pause) {
                 Next::Job(job) => {
-                    job();
+                    survive(job);
                     pause = LOOK[0];
                 }
                 Next::Look => pause = (pause * 2).min(LOOK[1]),
@@ -151,9 +152,9 @@ impl Queue {
             state = match until {
                 Some(until) => {
                     let left = until.saturating_duration_since(now);
-                    self.more.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                    self.more.wait_timeout(state, left).0
                 }
-                None => self.more.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => self.more.wait(state),
             };
         }
     }

@@ -3,7 +3,7 @@
 //! All PEs of a job come to the same answer: each says which devices it sees, and a host whose PEs do not see the same ones
 //! has none, since they could not reach each other's memory.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::{AnyDevice, emulated::Emulated};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     bootstrap::Bootstrap,
     memory::HostMap,
     settings::{Settings, SpacePlan},
-    sync::lock,
+    sync::{Mutex, lock},
 };
 
 /// Which PEs of a job have a device.

@@ -14,7 +14,7 @@ use std::{
     os::fd::{AsFd, OwnedFd},
     ptr,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
     },
     thread::{self, JoinHandle, Thread},
@@ -30,9 +30,10 @@ use super::{
 use crate::{
     Result,
     fabric::Bell,
+    panics::survive,
     readable::{self, Open},
     settings,
-    sync::has_ended,
+    sync::{Mutex, MutexGuard, has_ended, lock},
 };
 
 /// A tokio task. (0: nothing drives, since the PEs share a process, or have not started.)
@@ -84,11 +85,11 @@ impl Driver {
     }
 
     fn helper(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
-        self.helper.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.helper)
     }
 
     fn parked(&self) -> MutexGuard<'_, Vec<Thread>> {
-        self.parked.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.parked)
     }
 }
 
@@ -434,32 +435,13 @@ enum Woken {
     Tick,
 }
 
-/// The helper at work.
-struct Helping<'a>(&'a Arc<Executor>);
-
-impl Drop for Helping<'_> {
-    /// Makes room for another, should what this one has woken panic with watches left.
-    fn drop(&mut self) {
-        let executor = self.0;
-        if executor.is_closed() {
-            return;
-        }
-        *executor.driver.helper() = None;
-        // SeqCst: who has registered a watch, and found this one still there, has counted it before.
-        if executor.unfired.load(Ordering::SeqCst) > 0 {
-            executor.kick();
-        }
-    }
-}
-
 /// The helper thread.
 fn help(executor: &Arc<Executor>) {
-    let _helping = Helping(executor);
     while !executor.is_closed() {
         let has_nothing = || executor.unfired.load(Ordering::SeqCst) == 0 || executor.is_wished();
         let role = if has_nothing() { None } else { executor.try_role(Holder::Helper) };
         match role {
-            Some(_role) => executor.drive_blocking(has_nothing),
+            Some(_role) => survive(|| executor.drive_blocking(has_nothing)),
             // Whoever registers a watch, gives the role up with watches left, or wishes for it no more, kicks us.
             None => thread::park(),
         }

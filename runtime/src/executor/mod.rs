@@ -16,7 +16,7 @@ mod watch;
 use std::{
     any::Any,
     sync::{
-        Arc, Mutex, OnceLock,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::Waker,
@@ -28,7 +28,7 @@ pub use watch::{DeviceWords, Fired, Probe, WatchKey, Word};
 
 use self::{
     driver::Driver,
-    watch::{Seen, Watches},
+    watch::{OtherWaker, Seen, Watches},
 };
 use crate::{
     Error, Result,
@@ -41,8 +41,8 @@ use crate::{
     memory::{Extent, SegmentId},
     net::{ALONE, Linger, Net},
     settings::FenceSide,
-    sync::lock,
-    wakes::wake_all,
+    sync::{Mutex, lock},
+    wakes::StoredWaker,
 };
 
 /// How patient a wait is before it sleeps.
@@ -326,9 +326,10 @@ impl Executor {
         place: Place,
     ) -> WatchKey {
         let mut widened = false;
+        let stored = StoredWaker::of(waker);
         let key = {
             let mut watches = lock(&self.watches);
-            let key = watches.insert(probe, extent, keepalive, waker.clone(), place);
+            let key = watches.insert(probe, extent, keepalive, stored, place);
             // A driver that is asleep has told the writers where its words are: this one may be elsewhere.
             // One that falls asleep later, under this lock, counts it in.
             let sleep = self.sleep();
@@ -364,7 +365,15 @@ impl Executor {
 
     /// How the watch has fired, if it has. Until then `waker` is the one it will wake.
     pub fn check(self: &Arc<Self>, key: &WatchKey, waker: &Waker) -> Option<Fired> {
-        let fired = lock(&self.watches).check(key, waker);
+        let looked = lock(&self.watches).check(key, waker);
+        let fired = match looked {
+            Ok(fired) => fired,
+            // The waker is made, and what it replaces dropped, without the lock.
+            Err(OtherWaker) => {
+                let mut stored = StoredWaker::of(waker);
+                lock(&self.watches).exchange(key, &mut stored)
+            }
+        };
         if fired.is_none() && !self.bell.is_in_process() {
             self.kick();
         }
@@ -374,7 +383,7 @@ impl Executor {
     /// Wakes all that wait, so that they show that they do: see [`is_silent`](Self::is_silent).
     pub(crate) fn ask(&self) {
         let woken = lock(&self.watches).ask();
-        wake_all(woken);
+        woken.into_iter().for_each(StoredWaker::wake);
     }
 
     /// Whether the future of which the board says something at `place` was not polled since [`ask`](Self::ask): it was forgotten, or
@@ -443,8 +452,7 @@ impl Executor {
                 self.settle(woken.len());
             }
         }
-        // After the lock is released: a waker may run the future at once.
-        wake_all(woken);
+        woken.into_iter().for_each(StoredWaker::wake);
     }
 
     /// `n` watches less to look after. Called with the watches locked.
@@ -572,7 +580,7 @@ impl Executor {
         drop(ended);
         self.driver.notify();
         self.bell.ring_process();
-        wake_all(woken);
+        woken.into_iter().for_each(StoredWaker::wake);
     }
 }
 

@@ -1,12 +1,13 @@
 //! Watched words: what a pending future waits for, in a form that any thread can check.
 
-use std::{any::Any, fmt, sync::Arc, task::Waker};
+use std::{any::Any, fmt, mem, sync::Arc, task::Waker};
 
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::{
     activity::Place,
     memory::{Extent, SegmentId},
+    wakes::StoredWaker,
 };
 
 /// A comparison of one word of symmetric memory with a value: this PE's, or of another one of its host that rings for it.
@@ -259,6 +260,10 @@ pub struct WatchKey {
     generation: u64,
 }
 
+/// A watch is to wake another task.
+#[derive(Debug)]
+pub(super) struct OtherWaker;
+
 /// All watches of a PE.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
@@ -278,7 +283,7 @@ pub(super) struct Watch {
     probe: Probe,
     /// Where its words are.
     extent: Extent,
-    waker: Waker,
+    waker: StoredWaker,
     fired: Option<Fired>,
     /// Where the PE's board says what it is for.
     place: Place,
@@ -294,7 +299,7 @@ impl Watches {
         probe: Probe,
         extent: Extent,
         keepalive: Arc<dyn Any + Send + Sync>,
-        waker: Waker,
+        waker: StoredWaker,
         place: Place,
     ) -> WatchKey {
         self.generation += 1;
@@ -327,26 +332,37 @@ impl Watches {
         })
     }
 
-    pub(super) fn check(&mut self, key: &WatchKey, waker: &Waker) -> Option<Fired> {
-        match self.slots.get_mut(key.slot) {
-            Some(Slot { generation, watch: Some(watch) }) if *generation == key.generation => {
-                watch.answered = true;
-                if watch.fired.is_none() {
-                    watch.waker.clone_from(waker);
-                }
-                watch.fired
-            }
-            _ => Some(Fired::Ended),
+    /// How a watch has fired, if it has; an error if it has not, and is to wake another than `waker`.
+    pub(super) fn check(&mut self, key: &WatchKey, waker: &Waker) -> Result<Option<Fired>, OtherWaker> {
+        let Some(watch) = self.get(key) else { return Ok(Some(Fired::Ended)) };
+        watch.answered = true;
+        match watch.fired {
+            None if !watch.waker.will_wake(waker) => Err(OtherWaker),
+            fired => Ok(fired),
         }
     }
 
-    /// The wakers of all that still wait, whose futures are to show that they do.
-    pub(super) fn ask(&mut self) -> Vec<Waker> {
+    /// The same, and exchanges the watch's waker if it has not fired.
+    pub(super) fn exchange(&mut self, key: &WatchKey, waker: &mut StoredWaker) -> Option<Fired> {
+        let Some(watch) = self.get(key) else { return Some(Fired::Ended) };
+        if watch.fired.is_none() {
+            mem::swap(&mut watch.waker, waker);
+        }
+        watch.fired
+    }
+
+    fn get(&mut self, key: &WatchKey) -> Option<&mut Watch> {
+        let slot = self.slots.get_mut(key.slot).filter(|slot| slot.generation == key.generation)?;
+        slot.watch.as_mut()
+    }
+
+    /// The wakers of all that still wait, whose futures are to show that they do: by a poll, which leaves a waker again.
+    pub(super) fn ask(&mut self) -> Vec<StoredWaker> {
         let open = self.slots.iter_mut().filter_map(|slot| slot.watch.as_mut());
         open.filter(|watch| watch.fired.is_none())
             .map(|watch| {
                 watch.answered = false;
-                watch.waker.clone()
+                mem::take(&mut watch.waker)
             })
             .collect()
     }
@@ -388,7 +404,7 @@ impl Watches {
 
     /// Marks every watch that holds, or each one if `all`, and collects the wakers. Those of device memory hold by what was
     /// `seen` of it.
-    pub(super) fn fire(&mut self, all: bool, seen: Option<&Seen>, woken: &mut Vec<Waker>) {
+    pub(super) fn fire(&mut self, all: bool, seen: Option<&Seen>, woken: &mut Vec<StoredWaker>) {
         for slot in &mut self.slots {
             if let Some(watch) = &mut slot.watch
                 && watch.fired.is_none()
@@ -398,7 +414,7 @@ impl Watches {
                     None if all => Some(Fired::Ended),
                     None => continue,
                 };
-                woken.push(std::mem::replace(&mut watch.waker, Waker::noop().clone()));
+                woken.push(mem::take(&mut watch.waker));
             }
         }
     }

@@ -1,12 +1,12 @@
 //! Several operations that are one.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex},
-};
+use std::{fmt, sync::Arc};
 
 use super::{Done, completions::complete};
-use crate::{Error, Result, sync::lock};
+use crate::{
+    Error, Result,
+    sync::{Mutex, lock},
+};
 
 /// Tells when all of its parts are over, which is when nobody holds it any more, and an error if one of them had one.
 pub struct All {

@@ -306,7 +306,7 @@ pub fn flush(net: &dyn Net, set: &Arc<OpSet>, pes: Option<&[usize]>) {
             target.world_pe,
             Box::new(move |flushed| {
                 if let Err(error) = flushed {
-                    set.report_later(error);
+                    set.report_later(Some(target.pe), error);
                 }
                 set.complete(ticket);
             }),

@@ -4,7 +4,7 @@ use std::{
     cell::Cell,
     fmt::Debug,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -14,7 +14,7 @@ use super::{Batch, Done, Net, Shape, Spot, Width};
 use crate::{
     Result,
     memory::{Segment, copy},
-    sync::lock,
+    sync::{Mutex, lock},
     transport::{Atomic, AtomicWord, Signal},
 };
 

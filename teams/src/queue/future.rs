@@ -10,7 +10,7 @@ use std::{
 
 use oxshmem_runtime::{Error, Result, flight::Flight};
 
-use super::{Core, running::Then};
+use super::{Core, running::Then, state::Watcher};
 
 /// A collective that was called. It goes on if this is dropped.
 ///
@@ -89,6 +89,7 @@ impl Future for Collective<'_> {
                 return Poll::Ready(Ok(()));
             }
         }
+        let mut watcher = Watcher::unmade(cx);
         let looked = core.with_queue(|queue| {
             if has_come {
                 core.finish(queue, ticket);
@@ -97,11 +98,14 @@ impl Future for Collective<'_> {
                 core.advance(queue);
             }
             // A task at the front is polled when the queue is unlocked.
-            if queue.due { None } else { Some(queue.poll(ticket, cx)) }
+            if queue.due { None } else { Some(queue.poll(ticket, &mut watcher)) }
         });
         let polled = match looked {
-            Some(polled) => polled,
-            None => core.with_queue(|queue| queue.poll(ticket, cx)),
+            Some(polled) if !watcher.is_wanted() => polled,
+            _ => {
+                let mut watcher = Watcher::of(cx);
+                core.with_queue(|queue| queue.poll(ticket, &mut watcher))
+            }
         };
         if polled.is_pending() {
             core.check_awaited("a collective")?;
@@ -122,9 +126,10 @@ impl Other<'_> {
                         core.advance(queue);
                     }
                 });
+                let mut watcher = Watcher::of(cx);
                 let polled = core.with_queue(|queue| {
                     // All of them are asked, so that none leaves an error behind.
-                    queue.look(last, last, cx).map(|()| {
+                    queue.look(last, last, &mut watcher).map(|()| {
                         let outcomes: Vec<_> = tickets.iter().map(|&ticket| queue.outcome(ticket)).collect();
                         outcomes.into_iter().collect()
                     })
@@ -170,7 +175,8 @@ impl Future for Idle<'_> {
                 core.advance(queue);
             }
         });
-        core.with_queue(|queue| queue.look(ticket, key, cx))
+        let mut watcher = Watcher::of(cx);
+        core.with_queue(|queue| queue.look(ticket, key, &mut watcher))
     }
 }
 

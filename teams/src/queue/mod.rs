@@ -27,7 +27,7 @@ mod tasks;
 
 use std::{
     sync::{
-        Arc, Mutex, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, AtomicU32, Ordering, fence},
     },
     task::{Poll, Waker},
@@ -39,7 +39,8 @@ use oxshmem_runtime::{
     activity::{Activity, Call, Place},
     biased::{BiasedLock, Guard},
     settings::FenceSide,
-    wakes::{Hold, wake_all},
+    sync::Mutex,
+    wakes::Hold,
 };
 use oxshmem_spaces::allocation::Allocation;
 
@@ -381,12 +382,6 @@ impl Core {
     /// Runs the queue as far as it goes without polling a task. Whoever is set free by the way is woken when it is unlocked, and
     /// then a task at the front is polled too.
     fn advance(&self, queue: &mut Queue) {
-        let hold = Hold::begin();
-        self.run_steps(queue);
-        queue.woken.append(&mut hold.end());
-    }
-
-    fn run_steps(&self, queue: &mut Queue) {
         let waker = || self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
         loop {
             let Queue { front, buffers, .. } = queue;
@@ -459,18 +454,15 @@ impl Core {
         if queue.due {
             queue = self.poll_task(queue);
         }
-        let woken = if queue.woken.is_empty() { Vec::new() } else { std::mem::take(&mut queue.woken) };
-        drop(queue);
         if self.in_process {
+            // Whom it set free is woken after this, as their tasks may run at once, and wait for who has poked.
+            let _hold = Hold::begin();
+            drop(queue);
             // With the fence in `poke`: either we see the poke, or who poked finds the queue unlocked.
             fence(Ordering::SeqCst);
             if self.poked.load(Ordering::Relaxed) {
                 self.poke();
             }
-        }
-        // At the end, as one of them may panic.
-        if !woken.is_empty() {
-            wake_all(woken);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
     task::{Context as TaskContext, Poll, Waker},
 };
 
-use oxshmem_runtime::{Error, Result, activity::Place};
+use oxshmem_runtime::{Error, Result, activity::Place, wakes::StoredWaker};
 use oxshmem_spaces::allocation::Allocation;
 
 use super::running::{Running, Use};
@@ -19,6 +19,31 @@ use crate::{
 
 /// Watchers from this number on are no collective's: these wait until a team is idle.
 pub(super) const IDLE: u64 = 1 << 63;
+
+/// Who watches the queue. Its waker is made without the queue's lock, since that runs code of the program, and only where it is
+/// wanted.
+pub(super) struct Watcher<'a> {
+    waker: &'a Waker,
+    stored: Option<StoredWaker>,
+    is_wanted: bool,
+}
+
+impl<'a> Watcher<'a> {
+    /// One whose waker is not made yet.
+    pub(super) fn unmade(cx: &TaskContext<'a>) -> Self {
+        Self { waker: cx.waker(), stored: None, is_wanted: false }
+    }
+
+    pub(super) fn of(cx: &TaskContext<'a>) -> Self {
+        Self { stored: Some(StoredWaker::of(cx.waker())), ..Self::unmade(cx) }
+    }
+
+    /// Whether the queue has something to wait for, but no waker: it must be looked at again with one.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.is_wanted
+    }
+}
+
 /// Collectives under way, in the order of their calls.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
@@ -28,13 +53,11 @@ pub(super) struct Queue {
     pub(super) front: Option<Running>,
     pub(super) behind: VecDeque<Running>,
     /// Who to wake when something has ended: the future of that number's collective, or whoever waits until the team is [idle](IDLE).
-    pub(super) watchers: Vec<(u64, Waker)>,
+    pub(super) watchers: Vec<(u64, StoredWaker)>,
     /// How many have waited for that.
     pub(super) idlers: u64,
     /// The task at the front is to be polled, as soon as the queue is unlocked; or again, if somebody is at it.
     pub(super) due: bool,
-    /// Who is to be woken as soon as the queue is unlocked.
-    pub(super) woken: Vec<Waker>,
     pub(super) buffers: Buffers,
     /// What the last one in the memory of all PEs was in, for the next.
     pub(super) spare: Option<Box<Direct>>,
@@ -143,26 +166,28 @@ impl Queue {
             }
             Err(error) => self.failures.push((self.ended, error)),
         }
-        if !self.watchers.is_empty() {
-            self.woken.extend(self.watchers.drain(..).map(|(_, waker)| waker));
-        }
+        // They run as soon as the queue is unlocked.
+        self.watchers.drain(..).for_each(|(_, waker)| waker.wake());
     }
 
-    /// Whether so many have ended. If not, the waker is woken when one has; it replaces an older one with that key.
-    pub(super) fn look(&mut self, ticket: u64, key: u64, cx: &TaskContext<'_>) -> Poll<()> {
+    /// Whether so many have ended. If not, the watcher is woken when one has; it replaces an older one with that key.
+    pub(super) fn look(&mut self, ticket: u64, key: u64, watcher: &mut Watcher<'_>) -> Poll<()> {
         if self.ended >= ticket {
             return Poll::Ready(());
         }
-        match self.watchers.iter_mut().find(|(watched, _)| *watched == key) {
-            Some((_, waker)) => waker.clone_from(cx.waker()),
-            None => self.watchers.push((key, cx.waker().clone())),
+        let known = self.watchers.iter_mut().find(|(watched, _)| *watched == key);
+        match (known, watcher.stored.take()) {
+            (Some((_, known)), _) if known.will_wake(watcher.waker) => {}
+            (_, None) => watcher.is_wanted = true,
+            (Some((_, known)), Some(stored)) => *known = stored,
+            (None, Some(stored)) => self.watchers.push((key, stored)),
         }
         Poll::Pending
     }
 
     /// The same for the future of the collective with that ticket, which is its own: with its outcome.
-    pub(super) fn poll(&mut self, ticket: u64, cx: &TaskContext<'_>) -> Poll<Result<()>> {
-        self.look(ticket, ticket, cx).map(|()| self.outcome(ticket))
+    pub(super) fn poll(&mut self, ticket: u64, watcher: &mut Watcher<'_>) -> Poll<Result<()>> {
+        self.look(ticket, ticket, watcher).map(|()| self.outcome(ticket))
     }
 
     /// The outcome of a collective that has ended.

@@ -176,11 +176,10 @@ impl Core {
                 }
             };
             drop(this_one);
-            let mut woken = hold.end();
 
             queue = self.queue.lock();
+            drop(hold);
             debug_assert_eq!(queue.ended, number, "it is at the front until it ends");
-            queue.woken.append(&mut woken);
             match outcome {
                 Poll::Pending => {
                     if let Some(Running::Task(place, ..)) = &mut queue.front {

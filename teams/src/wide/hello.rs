@@ -13,14 +13,14 @@
 use std::{
     collections::VecDeque,
     pin::Pin,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     task::{Context, Poll, ready},
 };
 
-use oxshmem_runtime::Result;
+use oxshmem_runtime::{
+    Result,
+    sync::{Mutex, MutexGuard, lock},
+};
 
 use super::{
     Wide,
@@ -76,7 +76,7 @@ struct State {
 
 impl Hello {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// There will be no collective that says hello.

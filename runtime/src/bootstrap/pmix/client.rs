@@ -15,7 +15,7 @@ use std::{
     ffi::{CStr, CString, c_void},
     ptr::{null, null_mut},
     sync::{
-        Arc, Mutex, TryLockError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
@@ -28,7 +28,10 @@ use pmix_sys::{
     pmix_value,
 };
 
-use crate::{Error, Result, report, sync::lock};
+use crate::{
+    Error, Result, report,
+    sync::{Mutex, lock},
+};
 
 /// How much a PE puts at a time. A server that is given some megabytes at once may crash.
 const PIECE: usize = 256 << 10;
@@ -314,11 +317,7 @@ unsafe extern "C" fn launcher_gone(
 /// At the exit of the process.
 extern "C" fn end_at_exit() {
     // A child that was forked has none of PMIx's threads, and somebody else may have held this at the fork.
-    let held = match CLIENT.try_lock() {
-        Ok(held) => held,
-        Err(TryLockError::Poisoned(held)) => held.into_inner(),
-        Err(TryLockError::WouldBlock) => return,
-    };
+    let Some(held) = CLIENT.try_lock() else { return };
     if let Some(Held { client, process, left: true }) = &*held
         && *process == std::process::id()
     {

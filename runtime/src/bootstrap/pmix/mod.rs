@@ -11,12 +11,7 @@
 mod client;
 mod desk;
 
-use std::{
-    env, io,
-    os::fd::OwnedFd,
-    sync::{Arc, Mutex},
-    thread,
-};
+use std::{env, io, os::fd::OwnedFd, sync::Arc, thread};
 
 use async_trait::async_trait;
 use tokio::sync::{Mutex as Turn, oneshot};
@@ -27,7 +22,10 @@ use super::{
     host_name,
     wire::{Kind, Message},
 };
-use crate::{Error, Result, sync::lock};
+use crate::{
+    Error, Result,
+    sync::{Mutex, lock},
+};
 use client::Client;
 use desk::{Address, Desk, Visitor};
 

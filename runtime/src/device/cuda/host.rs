@@ -1,14 +1,14 @@
 //! Host memory that devices copy from and to without the driver's help: pieces of our own, and the symmetric memory.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use cudarc::driver::sys::CUdeviceptr;
 
 use super::driver::{self, Context, Outcome, Pinned};
-use crate::{memory::HostMap, sync::lock};
+use crate::{
+    memory::HostMap,
+    sync::{Mutex, lock},
+};
 
 /// Pieces of equal size, which are taken and come back.
 #[derive(Debug)]

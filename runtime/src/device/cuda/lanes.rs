@@ -11,7 +11,7 @@ use std::{
     ffi::c_void,
     num::NonZero,
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering, fence},
     },
     thread,
@@ -32,7 +32,8 @@ use crate::{
     executor::Executor,
     memory::{HostMap, SegmentId},
     net::{Done, Width},
-    sync::lock,
+    panics::survive,
+    sync::{Condvar, Mutex, MutexGuard, lock},
     transport::Atomic,
 };
 
@@ -479,11 +480,7 @@ impl Lanes {
 
     /// Tells those whose operations are over.
     pub(super) fn poll(&self) -> bool {
-        let polling = match self.polling.try_lock() {
-            Ok(polling) => polling,
-            Err(TryLockError::Poisoned(polling)) => polling.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
-        };
+        let Some(polling) = self.polling.try_lock() else { return false };
         let mut any = false;
         for lane in &self.lanes {
             // Acquire: pairs with the count's growing, though the lock is what orders.
@@ -496,7 +493,7 @@ impl Lanes {
                 // SeqCst: what the device has written is visible to all before anybody learns that it is.
                 fence(Ordering::SeqCst);
                 self.under_way.fetch_sub(1, Ordering::SeqCst);
-                done(over.map_err(Into::into));
+                survive(|| done(over.map_err(Into::into)));
                 any = true;
             }
         }
@@ -595,16 +592,15 @@ impl Lanes {
             } else if now.duration_since(*idle_since.get_or_insert(now)) >= LINGER[1] {
                 self.asleep.store(true, Ordering::SeqCst);
                 if self.under_way.load(Ordering::SeqCst) == 0 {
-                    drop(self.to_help.wait(helper).unwrap_or_else(PoisonError::into_inner));
+                    drop(self.to_help.wait(helper));
                 }
                 self.asleep.store(false, Ordering::SeqCst);
                 (over_at, look, look_at, idle_since) = (Instant::now(), LOOKS[0], Instant::now(), None);
                 continue;
             }
-            let (helper, ended) =
-                self.to_help.wait_timeout(helper, nap).unwrap_or_else(PoisonError::into_inner);
+            let (helper, timed_out) = self.to_help.wait_timeout(helper, nap);
             drop(helper);
-            if !ended.timed_out() {
+            if !timed_out {
                 // Somebody waits who has polled long enough.
                 over_at = Instant::now();
             }
@@ -658,7 +654,7 @@ impl Lanes {
                 None => self.wake_helper(),
                 Some((failed, done)) => {
                     self.under_way.fetch_sub(1, Ordering::SeqCst);
-                    done(Err(failed.into()));
+                    survive(|| done(Err(failed.into())));
                 }
             }
         }
@@ -673,7 +669,7 @@ impl Lanes {
             if worker.closed {
                 return None;
             }
-            worker = self.to_work.wait(worker).unwrap_or_else(PoisonError::into_inner);
+            worker = self.to_work.wait(worker);
         }
     }
 

@@ -1,5 +1,4 @@
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         atomic::AtomicU64,
         mpsc::{Receiver, Sender, channel},
@@ -80,7 +79,7 @@ impl Drop for Waits {
 }
 
 #[test]
-fn a_task_that_panics_in_the_helper_leaves_nobody_without_one() {
+fn a_task_that_panics_in_the_helper_does_not_end_it() {
     for _ in 0..20 {
         let waits = Waits::new();
         waits.executor.start_driver(settings::Driver::Thread).unwrap();
@@ -105,6 +104,6 @@ fn whoever_is_woken_with_a_task_that_panics_is_woken_too() {
         waits.register(word, panics);
         waits.store(word);
     }
-    assert!(catch_unwind(AssertUnwindSafe(|| waits.executor.scan())).is_err());
+    waits.executor.scan();
     assert_eq!(waits.woken.1.try_iter().collect::<Vec<_>>(), [0, 1, 2]);
 }

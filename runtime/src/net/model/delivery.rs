@@ -1,17 +1,16 @@
 //! Has operations take their effect later, in the order of their times: by a thread, or, where time is virtual, when whoever
 //! runs the PEs says that none of them can go on.
 
-use std::{
-    cmp::Ordering,
-    collections::BinaryHeap,
-    sync::{Arc, Condvar, Mutex, PoisonError},
-};
+use std::{cmp::Ordering, collections::BinaryHeap, sync::Arc};
 
 use super::{
     clock::{Clock, Moment},
     port::Port,
 };
-use crate::sync::lock;
+use crate::{
+    panics::survive,
+    sync::{Condvar, Mutex, lock},
+};
 
 /// What is on the way, and the thread that brings it, which starts with the first and ends when the job is gone and
 /// nothing is on the way any more. In virtual time there is no thread, and somebody [advances](Self::advance) it.
@@ -119,7 +118,7 @@ impl Delivery {
         if !self.clock.is_virtual() {
             return false;
         }
-        let Ok(_advancing) = self.advancing.try_lock() else { return false };
+        let Some(_advancing) = self.advancing.try_lock() else { return false };
         let mut moment = None;
         loop {
             let mut state = lock(&self.state);
@@ -150,17 +149,16 @@ impl Delivery {
                 if state.ended {
                     return;
                 }
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.changed.wait(state);
                 continue;
             };
             if due > now {
-                let woken = self.changed.wait_timeout(state, due - now);
-                state = woken.unwrap_or_else(PoisonError::into_inner).0;
+                state = self.changed.wait_timeout(state, due - now).0;
                 continue;
             }
             let arrival = state.arrivals.pop();
             drop(state);
-            arrival.into_iter().for_each(Arrival::take_effect);
+            arrival.into_iter().for_each(|arrival| survive(|| arrival.take_effect()));
             state = lock(&self.state);
         }
     }

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, OnceLock, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -27,7 +27,7 @@ use crate::{
         completions::{self, complete},
     },
     settings::FenceSide,
-    sync::lock,
+    sync::{Mutex, lock},
     transport::{Atomic, AtomicWord},
 };
 

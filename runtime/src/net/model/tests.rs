@@ -399,7 +399,7 @@ fn a_batch_that_is_refused_later_fails_the_flush() {
 
 impl Model {
     fn flush_all_now(&self) -> Result<()> {
-        let slot = Arc::new(std::sync::Mutex::new(None));
+        let slot = Arc::new(crate::sync::Mutex::new(None));
         let told = Arc::clone(&slot);
         self.flush_all(Box::new(move |result| *lock(&told) = Some(result)));
         let start = Instant::now();

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Address, again};
+use super::Address;
 use crate::{
     Error, Result,
     net::{All, Batch, Done, batch::Question, completions::complete},
@@ -184,7 +184,7 @@ impl Line {
     /// Keeps `done` until the requests below a number are over, or gives it back with what it is to be told.
     pub(super) fn wait(&mut self, upto: u64, done: Done) -> Option<(Done, Result<()>)> {
         if let Some(error) = &self.failed {
-            return Some((done, Err(again(error))));
+            return Some((done, Err(error.clone())));
         }
         if upto <= self.first_open() {
             return Some((done, self.take_spoilt()));

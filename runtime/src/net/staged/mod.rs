@@ -25,7 +25,7 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{
-        Arc, Mutex, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
@@ -47,7 +47,7 @@ use crate::{
     device::AnyDevice,
     executor::{Executor, Failure},
     memory::{Segment, SegmentId, copy::copy},
-    sync::lock,
+    sync::{Mutex, lock},
     transport::{Atomic, Signal},
 };
 
@@ -134,17 +134,6 @@ impl Address {
     }
 }
 
-/// The same error for another.
-fn again(error: &Error) -> Error {
-    match error {
-        Error::PeLost { pe, how } => Error::PeLost { pe: *pe, how: how.clone() },
-        Error::GlobalExit { pe, status } => Error::GlobalExit { pe: *pe, status: *status },
-        Error::Finalized { call } => Error::Finalized { call },
-        Error::Device { what } => Error::Device { what: what.clone() },
-        other => Error::Device { what: other.to_string() },
-    }
-}
-
 impl Core {
     /// Does something with the line to a PE, if that can be reached.
     fn on_line<T>(&self, pe: usize, act: impl FnOnce(&mut Line) -> T) -> Result<T> {
@@ -155,7 +144,7 @@ impl Core {
         let line = lines.entry(pe).or_default();
         match line.failed() {
             None => Ok(act(line)),
-            Some(error) => Err(again(error)),
+            Some(error) => Err(error.clone()),
         }
     }
 
@@ -176,7 +165,7 @@ impl Core {
         // What cannot be sent is never answered.
         let sent = move |outcome: &Result<()>| {
             if let (Err(error), Some(core)) = (outcome, core.upgrade()) {
-                core.lost(Some(pe), &|| again(error));
+                core.lost(Some(pe), &|| error.clone());
             }
         };
         match leaving {

@@ -146,7 +146,9 @@ fn what_is_under_way_when_the_job_fails_fails_too() {
     let (flush, over) = told();
     from.net.flush(1, over);
     wires.fail(&Failure::PeLost { pe: 1, how: "it is a test".into() });
-    for error in [wait(&put), wait(&got), wait(&flush), &wait(&before).as_ref().map(drop).map_err(again)] {
+    for error in
+        [wait(&put), wait(&got), wait(&flush), &wait(&before).as_ref().map(drop).map_err(Clone::clone)]
+    {
         assert!(matches!(error, Err(Error::PeLost { pe: 1, .. })), "{error:?}");
     }
     assert!(from.net.update(on_device(1, 0), Width::Eight, Atomic::Add(1)).is_err());
