@@ -473,12 +473,12 @@ fn only_memory_of_this_pe_is_resized_or_freed() {
         let worlds = &jobs.job.worlds;
         let used = |world: &World| spaces.map(|space| world.space(space).unwrap().heap_use());
         for is in [OtherPe, OtherJob] {
-            for space in 0..spaces.len() {
+            for (space, &kind) in spaces.iter().enumerate() {
                 let operand = |me| jobs.operand(me, space, There, is);
                 let before: Vec<_> = worlds.iter().map(used).collect();
                 jobs.mark();
                 let values = jobs.values();
-                let case = format!("{is:?} in {:?}", spaces[space]);
+                let case = format!("{is:?} in {kind:?}");
                 for len in [0, 2, 2 * LEN, 1000 * LEN] {
                     let calls = (0..PES).map(|me| worlds[me].realloc(operand(me), len));
                     for (me, outcome) in soon(&case, join_all(calls)).await.into_iter().enumerate() {
@@ -489,7 +489,7 @@ fn only_memory_of_this_pe_is_resized_or_freed() {
                 for (me, outcome) in soon(&case, join_all(calls)).await.into_iter().enumerate() {
                     refused_with_slice(&case, &operand(me), outcome);
                 }
-                let calls = (0..PES).map(|me| worlds[me].space(spaces[space]).unwrap().free(operand(me)));
+                let calls = (0..PES).map(|me| worlds[me].space(kind).unwrap().free(operand(me)));
                 for (me, outcome) in soon(&case, join_all(calls)).await.into_iter().enumerate() {
                     refused_with_slice(&case, &operand(me), outcome);
                 }
