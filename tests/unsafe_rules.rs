@@ -17,14 +17,17 @@ const OPEN_TRAITS: [(&str, &str); 2] = [
 ];
 
 /// Safe items that are left out of the documentation of what users work with, and why they break nothing.
-const HIDDEN: [(&str, &str); 27] = [
+const HIDDEN: [(&str, &str); 31] = [
     ("Bare", "its copies are `unsafe`"),
     ("allocation", "what changes the heap behind it is `unsafe`"),
     ("alone", "a device with memory of its own"),
     ("blocks_in_use_elsewhere", "numbers"),
+    ("check_awaited", "a question"),
+    ("completed", "a wait"),
     ("default_context", "a context like any other"),
     ("device_place", "none unless the memory is that PE's; what devices do with places is `unsafe`"),
     ("extent", "numbers"),
+    ("fetch_then", "an operation like any other; what it calls gets a value"),
     ("handle", "it completes and closes a context, as its owner may"),
     ("inside", "it checks bounds and alignment"),
     ("into_allocation", "the handle, which goes on as what it is"),
@@ -44,6 +47,7 @@ const HIDDEN: [(&str, &str); 27] = [
     ("ring_own", "it wakes this PE's waiters, which look again"),
     ("sigpipe", "it blocks a signal"),
     ("sync", "locks and atomics as those of the standard library"),
+    ("take_failed", "an error"),
     ("wakes", "it wakes"),
 ];
 
