@@ -131,7 +131,7 @@ fn serve(worker: &Worker, may_spin: bool) {
             .judge()
             .map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() });
         worker.set_asleep(true);
-        if worker.gathering_for().is_none() && worker.arm() {
+        if worker.gathering_for().is_none() && !worker.has_left_news() && worker.arm() {
             // SAFETY: the worker's descriptor is open until the worker is closed, which waits for this thread.
             let descriptor = unsafe { BorrowedFd::borrow_raw(worker.descriptor()) };
             // It fails when a signal comes; then it is tried again.

@@ -375,8 +375,8 @@ impl Worker {
     pub(super) fn set_asleep(&self, asleep: bool) {
         // Relaxed: an estimate, for which a lost count is no harm.
         self.found_beside.store(0, Ordering::Relaxed);
-        // SeqCst: see `wake_helper`.
-        self.asleep.store(asleep, Ordering::SeqCst);
+        // SeqCst, and an exchange: see `wake_helper`. What whoever was there before us has left is seen after this.
+        self.asleep.swap(asleep, Ordering::SeqCst);
     }
 
     /// Has the helper thread, which sleeps, look for what there is to do.
@@ -466,6 +466,11 @@ impl Worker {
         // Release: who pays sees what was noted.
         self.owes.store(true, Ordering::Release);
         self.has_news();
+    }
+
+    /// Whether there is something to be told, which a completion on another thread has left to the helper.
+    pub(super) fn has_left_news(&self) -> bool {
+        self.has_news.load(Ordering::Acquire)
     }
 
     /// There is something to be told. Called after that was noted.
