@@ -38,7 +38,7 @@ const TO_READ: Duration = Duration::from_secs(1);
 /// How long PEs have to end by themselves when a PE has called `global_exit`.
 const TO_LEAVE: Duration = Duration::from_millis(500);
 /// How long what may be the consequence of a PE's end waits for that to be known.
-const TO_BLAME: Duration = Duration::from_millis(100);
+const TO_BLAME: Duration = Duration::from_secs(1);
 
 /// Runs a job. `Err` says why it could not be started, in which case none of it is left.
 pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdict, String> {
