@@ -32,7 +32,7 @@ const BASE_ALIGN: usize = 1 << 30;
 /// The alignment of the block at home: the largest power of two that fits into a block, since nothing in it can make use of
 /// more.
 fn base_align(stride: usize) -> usize {
-    1 << stride.min(BASE_ALIGN).max(1).ilog2()
+    1 << stride.clamp(1, BASE_ALIGN).ilog2()
 }
 
 /// `count` blocks of `stride` bytes in shared memory, mapped by this process.
