@@ -216,7 +216,7 @@ impl Arrival for Put {
             _ => return,
         };
         let stamp = Stamp::from_bits(stamp);
-        if worker.write(stamp.from(), offset, data) {
+        if worker.sender(stamp.from() as u64).is_some_and(|from| worker.write(from, offset, data)) {
             worker.perform(stamp, then.as_slice().as_flattened());
         }
     }

@@ -14,7 +14,7 @@ use ucx_sys::{UCS_OK, ucp_am_recv_param_t};
 use super::{
     arrivals::{
         ANSWER, APPLIED, BATCH, DATA, FIRST, GO, GOODBYE, HANDLERS, MESSAGE, MORE, PART, PROMISE, PUT,
-        QUESTION, SAID, SHORT_BATCH, SHORT_MESSAGE, TAKEN, TELL, WANTED,
+        QUESTION, SAID, SHORT_BATCH, SHORT_MESSAGE, TAKEN, TELL, WANTED, WANTED_BLOCKS,
     },
     tests::three,
     worker::Worker,
@@ -42,6 +42,7 @@ fn real() -> Vec<Vec<u8>> {
         message(PUT, &[stamp, 64], &[9; 8]),
         message(PART, &[from, 64], &[9; 8]),
         message(WANTED, &[], &[from, 1, 64, 4096]),
+        message(WANTED_BLOCKS, &[], &[from, 1, 64, 8, 24, 100]),
         message(DATA, &[1 << 32, 0], &[9; 8]),
         message(SHORT_MESSAGE, &[], &[1, 2, tag, from << 32 | 12]),
         message(MESSAGE, &[from, tag], &[3; 400]),
@@ -91,10 +92,17 @@ fn hand_over(worker: &Worker, bytes: &[u8]) {
 #[test]
 fn messages_are_taken_or_dropped_whatever_is_in_them() {
     let Some((ends, workers)) = three(Duration::ZERO) else { return };
+    let real = real();
+    for (name, _) in HANDLERS {
+        assert!(
+            real.iter().any(|bytes| words_of(bytes)[0] == u64::from(name)),
+            "message {name} is not tried"
+        );
+    }
     // Somebody waits for a message, with room for most of those.
     let room = Box::leak(vec![0u8; 4096].into_boxed_slice());
     let waits = Arc::new(AtomicBool::new(false));
-    mutated(&real(), |bytes| {
+    mutated(&real, |bytes| {
         // Relaxed: the messages come on this thread, and are told of here.
         if !waits.swap(true, Ordering::Relaxed) {
             let waits = Arc::clone(&waits);
