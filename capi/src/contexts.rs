@@ -39,6 +39,7 @@ struct Contexts {
     alive: BTreeSet<usize>,
     destroyed: VecDeque<Box<Made>>,
     /// What is left of those of the last world: an operation on one finds that it leads nowhere.
+    #[expect(clippy::vec_box, reason = "a handle is the address of what is in the box")]
     ended: Vec<Box<Made>>,
 }
 

@@ -114,9 +114,10 @@ fn without_world(name: &str) -> ! {
 /// From now on there is a world.
 pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
     let owned = Box::new(world);
+    let world: *const World = &raw const *owned;
     // SAFETY: it is where it is until the `Global` that owns it is dropped, whose other parts are dropped before, and whose user has to
     // end before that.
-    let world: &'static World = unsafe { &*(&raw const *owned) };
+    let world: &'static World = unsafe { &*world };
     let context = world.context();
     let global = Box::leak(Box::new(Global {
         blocks: Blocks::default(),
