@@ -71,12 +71,14 @@ pub mod pe;
 mod random;
 #[cfg(not(loom))]
 mod readable;
+#[cfg(not(loom))]
 mod report;
 #[cfg(all(test, loom))]
 mod role_protocol;
 pub mod settings;
 #[cfg(all(test, loom))]
 mod share_protocol;
+#[cfg(not(loom))]
 mod sigpipe;
 #[cfg(all(test, loom))]
 mod slot_protocol;
@@ -95,5 +97,6 @@ pub mod wakes;
 pub use error::{Error, Result};
 #[cfg(not(loom))]
 pub use pe::Pe;
+#[cfg(not(loom))]
 pub use report::report;
 pub use version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, version_line};

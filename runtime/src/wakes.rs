@@ -177,7 +177,7 @@ mod tests {
     use std::{
         panic::{AssertUnwindSafe, catch_unwind, panic_any},
         sync::{
-            Arc, Mutex,
+            Arc,
             atomic::{AtomicU32, Ordering},
         },
         task::Wake,
@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn a_waker_that_is_replaced_under_a_lock_is_dropped_when_the_lock_is_free() {
         let lock = Arc::new(crate::sync::Mutex::new(StoredWaker::default()));
-        let free = Arc::new(Mutex::new(None));
-        struct Looks(Arc<crate::sync::Mutex<StoredWaker>>, Arc<Mutex<Option<bool>>>);
+        let free = Arc::new(std::sync::Mutex::new(None));
+        struct Looks(Arc<crate::sync::Mutex<StoredWaker>>, Arc<std::sync::Mutex<Option<bool>>>);
         impl Drop for Looks {
             fn drop(&mut self) {
                 *self.1.lock().unwrap() = Some(self.0.try_lock().is_some());
