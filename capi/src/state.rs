@@ -30,7 +30,18 @@ pub(crate) struct Global {
     pub(crate) context: &'static Context,
     pub(crate) home: Home,
     pub(crate) world: &'static World,
-    _world: Box<World>,
+    _world: Owned,
+}
+
+/// The world, on the heap. Not a box, as there are references to it, which a box that is moved would not allow.
+#[derive(Debug)]
+struct Owned(*mut World);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // SAFETY: it came out of a box, and nobody uses the references to it any more.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
 }
 
 /// Null before `shmem_init` and after `shmem_finalize`.
@@ -113,11 +124,10 @@ fn without_world(name: &str) -> ! {
 
 /// From now on there is a world.
 pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
-    let owned = Box::new(world);
-    let world: *const World = &raw const *owned;
+    let owned = Owned(Box::into_raw(Box::new(world)));
     // SAFETY: it is where it is until the `Global` that owns it is dropped, whose other parts are dropped before, and whose user has to
     // end before that.
-    let world: &'static World = unsafe { &*world };
+    let world: &'static World = unsafe { &*owned.0 };
     let context = world.context();
     let global = Box::leak(Box::new(Global {
         blocks: Blocks::default(),

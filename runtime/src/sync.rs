@@ -24,10 +24,9 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> loom::sync::MutexGuard<'_, T> {
 /// Whether there is no thread there. One that has ended is there no more.
 #[cfg(not(loom))]
 pub(crate) fn has_ended(thread: &mut Option<std::thread::JoinHandle<()>>) -> bool {
-    match thread.take_if(|thread| thread.is_finished()) {
+    if let Some(ended) = thread.take_if(|thread| thread.is_finished()) {
         // It has said so itself if it has panicked.
-        Some(ended) => _ = ended.join(),
-        None => {}
+        let _ = ended.join();
     }
     thread.is_none()
 }
