@@ -156,7 +156,7 @@ fn waits_beside_a_runtime_that_stands_still(at_once: bool) {
             if seen.is_some() {
                 break;
             }
-            runtime.block_on(tokio::time::sleep(Duration::from_millis(100)));
+            runtime.block_on(async { tokio::time::sleep(Duration::from_millis(100)).await });
             seen = is_done.try_recv().ok();
         }
         assert_eq!(seen, Some(Ok(1)), "the wait did not end when the runtime ran again");
