@@ -44,7 +44,7 @@ impl CopyEngine {
             // If the thread cannot start, `jobs` is dropped here, and sending tells.
             let _ = thread::Builder::new()
                 .name("oxshmem-copy".into())
-                .spawn(move || jobs.into_iter().for_each(|job| survive(job)));
+                .spawn(move || jobs.into_iter().for_each(survive));
             sender
         });
         if let Err(mpsc::SendError(job)) = sender.send(job) {
