@@ -534,7 +534,11 @@ impl Pe {
         let failure = Failure::PeLost { pe: self.me, how };
         if self.in_process() {
             self.board.leave();
-            self.fail_all(&failure);
+            // A PE that ends because another was lost is no news, and must not come to the others before that one.
+            let is_consequence = |error| matches!(error, Error::PeLost { .. } | Error::GlobalExit { .. });
+            if !self.executor.check_failure().is_err_and(is_consequence) {
+                self.fail_all(&failure);
+            }
         }
         self.executor.fail(failure);
         // What is watched may be kept by its watch alone, and keep this PE.

@@ -63,8 +63,14 @@ fn tools() -> Outcome {
     // The tests of the C headers use each of these if it is there, and say which is not.
     let optional = ["g++", "clang", "mandoc", "valgrind", "cmake", "pkg-config"];
     let present = || optional.iter().all(|tool| Job::new("which", [tool]).works());
-    if let Err(failure) = debian::install("optional tools are", &optional, present) {
-        println!("{failure}");
+    let sanitizes = || debian::compiles("clang -fsanitize=address", "stdio.h");
+    for outcome in [
+        debian::install("optional tools are", &optional, present),
+        debian::install("clang's sanitizers are", &["libclang-rt-dev"], sanitizes),
+    ] {
+        if let Err(failure) = outcome {
+            println!("{failure}");
+        }
     }
     // Tests of several hosts say that they do not run without.
     if let Err(failure) = checks::ucx() {

@@ -1,6 +1,6 @@
 //! Flushes: when everything that was started on a PE is visible there.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::{
     arrivals::TELL,
@@ -11,6 +11,7 @@ use super::{
 use crate::{
     Error, Result,
     net::{Done, completions::complete},
+    sync::{Mutex, lock},
 };
 
 impl Worker {
@@ -106,7 +107,7 @@ impl Both {
         let all = Arc::clone(self);
         Box::new(move |outcome| {
             let told = {
-                let mut state = all.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut state = lock(&all.0);
                 state.0 -= 1;
                 if state.0 == 0 || outcome.is_err() { state.1.take() } else { None }
             };

@@ -6,11 +6,7 @@
 //! for it is kept, up to some [credit](super::credit), beyond which longer messages are promised and sent when they are asked for. Where
 //! not everything goes over TCP, UCX knows better how to send what is longer, and may offer it.
 
-use std::{
-    collections::HashMap,
-    hash::BuildHasherDefault,
-    sync::{MutexGuard, PoisonError, Weak},
-};
+use std::{collections::HashMap, hash::BuildHasherDefault, sync::Weak};
 
 use smallvec::SmallVec;
 
@@ -28,6 +24,7 @@ use crate::{
     executor::Failure,
     memory::copy,
     net::{Done, completions::complete},
+    sync::{MutexGuard, lock},
 };
 
 /// Up to so many bytes are copied to words, of which the last ones say what a header does for others.
@@ -220,7 +217,7 @@ fn take<T>(all: &mut By<T>, key: Key) -> Option<T> {
 
 impl Worker {
     pub(super) fn messages(&self) -> MutexGuard<'_, Messages> {
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.messages)
     }
 
     /// # Safety

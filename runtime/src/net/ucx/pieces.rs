@@ -9,7 +9,7 @@
 use std::{
     ffi::c_uint,
     ops::Range,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 
 use super::{
@@ -21,7 +21,10 @@ use super::{
     operation::{Header, Kind, Operation, Update},
     worker::Worker,
 };
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    sync::{Mutex, MutexGuard, lock},
+};
 
 /// Bytes of one piece at most: what UCX sends over TCP with the message.
 pub(super) const PIECE: usize = 60 << 10;
@@ -69,7 +72,7 @@ struct State {
 
 impl Pieces {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// A piece has ended. Called with no lock held.

@@ -6,7 +6,7 @@
 
 use std::{
     os::fd::BorrowedFd,
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
     thread::{self, JoinHandle, Thread},
     time::{Duration, Instant},
 };
@@ -14,7 +14,11 @@ use std::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::worker::Worker;
-use crate::{Error, Result, executor, net::ALONE};
+use crate::{
+    Error, Result, executor,
+    net::ALONE,
+    sync::{Mutex, lock},
+};
 
 /// How long it leaves others at work before it looks again: from, and up to, twice as long each time. In a virtual machine each
 /// look costs them tens of microseconds, which the timer takes; whoever begins to compute is not replaced before.
@@ -53,7 +57,7 @@ impl Helper {
 
     /// Ends it, after the worker was told to close.
     pub(super) fn stop(&self, worker: &Worker) {
-        let Some(handle) = self.handle.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let Some(handle) = lock(&self.handle).take() else { return };
         if self.thread.id() == thread::current().id() {
             // It drops the last handle of a PE itself, and ends when it returns from that.
             return;

@@ -7,7 +7,7 @@ use std::{
     hash::Hasher,
     ptr::{self, NonNull},
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -34,6 +34,7 @@ use crate::{
         completions::{self, complete},
     },
     panics::Panics,
+    sync::{Mutex, MutexGuard, lock},
 };
 
 /// Operations under way. Whoever adds one beyond that first makes progress.
@@ -352,11 +353,11 @@ impl Worker {
     }
 
     pub(super) fn gate(&self) -> MutexGuard<'_, Gate> {
-        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.gate)
     }
 
     pub(super) fn gathered(&self) -> MutexGuard<'_, Gathered> {
-        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.gathered)
     }
 
     /// Whether anything was gathered that was not sent.
@@ -407,11 +408,11 @@ impl Worker {
     }
 
     pub(super) fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner)
     }
 
     pub(super) fn ends(&self) -> MutexGuard<'_, Ends> {
-        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.ends)
     }
 
     /// Makes progress, unless another thread is at it.
@@ -426,7 +427,7 @@ impl Worker {
 
     /// The same for the helper thread.
     pub(super) fn progress(&self) -> bool {
-        let Ok(inner) = self.inner.try_lock() else { return false };
+        let Some(inner) = self.inner.try_lock() else { return false };
         if !inner.open {
             return false;
         }
