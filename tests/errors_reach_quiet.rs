@@ -126,7 +126,7 @@ fn what_completes_a_context_in_passing_reports_its_errors_and_keeps_those_that_i
         is_length(world.barrier_all().await);
         world.barrier_all().await?;
 
-        // Nobody is there to be told by this one.
+        // Nothing is there that this one could inform.
         refused(ctx, &words);
         drop(world.barrier_all());
         is_length(ctx.quiet().await);

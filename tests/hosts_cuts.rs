@@ -2,7 +2,7 @@
 //!
 //! `oshrun` has no remote start, so PEs of one machine are dealt to simulated hosts, and a script that it starts for each
 //! moves into the namespace of the PE's host before it becomes the test program. The job's socket and its shared memory
-//! go along; UCX is told of the namespace's end of the cable, and has no other way to the other host.
+//! go along; UCX is given the namespace's end of the cable, and has no other way to the other host.
 
 mod common;
 #[path = "common/namespaces.rs"]

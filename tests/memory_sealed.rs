@@ -1,4 +1,4 @@
-//! The memory that PEs share keeps its length, whoever opens it: were it shorter, all PEs would get SIGBUS.
+//! The memory that PEs share keeps its length, whatever opens it: were it shorter, all PEs would get SIGBUS.
 
 mod common;
 

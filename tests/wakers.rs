@@ -297,7 +297,7 @@ fn a_task_that_runs_at_once_may_call_the_team_that_has_woken_it() {
             assert!(poll_with(&mut wait, &waker).is_pending());
             // SAFETY: nobody else touches the word meanwhile. No bell rings for this.
             unsafe { slices[1].view().as_mut_slice()[0] = round };
-            // PE 0 tells PE 1 that it has come, and looks at what PE 1 waits for, with its queue locked.
+            // PE 0 notifies PE 1 that it has come, and looks at what PE 1 waits for, with its queue locked.
             let sync = worlds[0].sync_all();
             soon("PE 1's sync", worlds[1].sync_all()).await?;
             soon("PE 0's sync", sync).await?;

@@ -1,5 +1,5 @@
-//! Where the system refuses something to a PE, or tells it what cannot be: it goes without, or there is one line that says so, and
-//! nothing that Rust or UCX print for those who made them.
+//! Where the system refuses something to a PE: it goes without, or there is one line that says so, and
+//! nothing that Rust or UCX print for their own developers.
 
 mod common;
 

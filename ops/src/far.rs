@@ -47,7 +47,7 @@ pub(crate) struct Remote<T, E> {
 
 /// What is known of the other side.
 enum Flush {
-    /// Whoever forgets the future is not to keep the net with it.
+    /// A future that is forgotten must not keep the net.
     NotYet(Weak<dyn Net>, Target, Arc<OpSet>),
     UnderWay(Arc<Flight<Landed<(), Error>>>),
     Over(Landed<(), Error>),
@@ -395,7 +395,7 @@ impl<M: Sharing> Context<M> {
     }
 }
 
-/// [`Context::under_way`], for who holds the parts of a context.
+/// [`Context::under_way`], from the parts of a context.
 fn begin<V, T, E, F>(ops: &Arc<OpSet>, pe: usize, end: F) -> (Arc<Flight<Landed<T, E>>>, Done<V>)
 where
     T: Send,
@@ -407,7 +407,7 @@ where
     let ticket = ops.begin(pe);
     let done: Box<dyn FnOnce(Result<V>) + Send + '_> = Box::new(move |outcome| {
         let ended = end(outcome);
-        // Whoever is woken finds all of it done: the future its outcome, and `quiet` that the operation is over.
+        // A task that is woken finds all of it done: the future its outcome, and `quiet` that the operation is over.
         let _hold = Hold::begin();
         landing.land(ended.map_err(|error| Failed::new(error, Some(pe), &ops)));
         ops.complete(ticket);

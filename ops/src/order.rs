@@ -189,7 +189,7 @@ impl Quiet {
         Self::waiting(Call::Quiet, pe, ops, None)
     }
 
-    /// Ready when the operations are over, well or not. Errors stay in the op set, for who has more to wait for, and may be dropped
+    /// Ready when the operations are over, well or not. Errors stay in the op set, for a caller that has more to wait for, and may be dropped
     /// meanwhile.
     #[doc(hidden)]
     pub async fn completed(mut self) {

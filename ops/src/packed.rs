@@ -89,14 +89,14 @@ impl Packed {
             if got.is_err() {
                 return self.all.note(got);
             }
-            // SAFETY: the blocks are inside of `to`, which whoever has started this keeps until `all` is over; the buffer has as many.
+            // SAFETY: the blocks are inside of `to`, which the caller keeps until `all` is over; the buffer has as many.
             unsafe {
                 let to = self.to.add(at * self.spread);
                 copy::copy_strided(to, self.spread, buffer.as_ptr(), block, block, blocks.count);
             }
             self.bring(buffer);
         };
-        // SAFETY: what is told holds the buffer, whose bytes stay where they are.
+        // SAFETY: the completion holds the buffer, whose bytes stay where they are.
         unsafe { net.get_packed(from, blocks, room, Box::new(then)) };
     }
 }

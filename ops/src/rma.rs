@@ -689,7 +689,7 @@ impl<M: Sharing> Context<M> {
             // Release what was copied before anybody learns that it was.
             pe_of.shm().quiet();
             let back = back(buffer);
-            // Whoever is woken finds all of it done.
+            // A task that is woken finds all of it done.
             let _hold = Hold::begin();
             landing.land(Ok(back));
             ops.complete(ticket);

@@ -1,4 +1,4 @@
-//! The process that joined the job, told from its children.
+//! Whether this process is the one that joined the job, or a child of it.
 //!
 //! A child that was forked has all handles of its parent, and what it did with them would be done in the parent's name: messages to the
 //! launcher and to other hosts, words in memory that PEs share. A page that the kernel clears in every child says for the price
@@ -50,7 +50,7 @@ impl Mark {
         let mark = Self(NonNull::new(start.ok()?.cast())?);
         // SAFETY: it is this mapping, all of it.
         unsafe { madvise(mark.0.as_ptr().cast(), page, Advice::LinuxWipeOnFork) }.ok()?;
-        // Relaxed: whoever forks later has seen it.
+        // Relaxed: a child that is forked later gets it.
         mark.word().store(1, Ordering::Relaxed);
         Some(mark)
     }

@@ -13,7 +13,7 @@
 //! | [`biased`] | a lock for what one thread uses nearly always |
 //! | [`turns`] | wake-ups that set each other off |
 //! | [`opset`], [`flight`], [`engine`] | operations that do not finish at once |
-//! | [`home`] | the process that joined, told from its children |
+//! | [`home`] | whether this process is the one that joined, or a child of it |
 //! | [`activity`] | what each PE is stuck in, for people |
 //! | [`pe`] | a PE that has all of these |
 

@@ -55,7 +55,7 @@ struct Inner {
     count: usize,
     /// Their numbers, each in both scopes that it is in.
     live: BTreeSet<(Scope, u64)>,
-    /// Who waits until those in a scope that began before a mark are over, by the number of the mark.
+    /// Tasks that wait until those in a scope that began before a mark are over, by the number of the mark.
     waiting: BTreeMap<(Scope, u64), StoredWaker>,
     /// Errors that the program has not seen, with the PE that the operation was on, if that is known.
     failed: BTreeMap<u64, (Scope, Error)>,
@@ -110,7 +110,7 @@ impl Inner {
         for scope in [None, Some(pe)] {
             self.live.remove(&(scope, number));
             let first = self.first(scope);
-            // Unless one that is older is under way, of which somebody who waits may wait for this one alone.
+            // Unless one that is older is under way, as a task may wait for this one alone.
             while let Some((&key, _)) = self.waiting.range((scope, 0)..(scope, first)).next() {
                 woken.extend(self.waiting.remove(&key));
             }

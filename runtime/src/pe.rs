@@ -524,7 +524,7 @@ impl Pe {
         first
     }
 
-    /// Nobody who could leave the job in good order has a handle to this PE any more. What its tasks, and the other PEs of this process, wait
+    /// No handle is left by which this PE could leave the job in good order. What its tasks, and the other PEs of this process, wait
     /// for will not come. Does nothing after [`leave`](Self::leave).
     pub fn abandon(&self) {
         if self.key() == 0 || !self.home.is_here() {
@@ -545,7 +545,7 @@ impl Pe {
         self.executor.close();
     }
 
-    /// The threads that this PE has started and that wait for nothing but its end: for who waits for that, when it has
+    /// The threads that this PE has started and that wait for nothing but its end: for a caller that waits for that, when it has
     /// [left](Self::leave) and all other handles to it are gone.
     pub fn helpers(&self) -> Helpers {
         let watchdog = self.fabric.watchdog.get().cloned().flatten();

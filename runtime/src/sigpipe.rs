@@ -16,7 +16,7 @@ pub(crate) fn write_stderr(bytes: &[u8]) -> io::Result<()> {
     without_sigpipe(|| write_all(bytes))
 }
 
-/// Not by way of `std`, whose lock somebody may hold who waits for a reader.
+/// Not by way of `std`, whose lock a thread may hold that waits for a reader.
 fn write_all(mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match rustix::io::write(stderr(), bytes) {

@@ -20,7 +20,7 @@ use crate::{
 
 /// Partitions number their blocks from here on, times their own numbers: no heap comes to so many.
 const IDS: u64 = 1 << 56;
-/// What tells [`Allocation::key`] in device memory from [`Pe::key`], which is even.
+/// The difference between [`Allocation::key`] in device memory and [`Pe::key`], which is even.
 const ON_DEVICE: usize = 1;
 
 /// How many live blocks one agreement looks at.

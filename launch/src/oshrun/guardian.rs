@@ -100,7 +100,7 @@ fn watch(pipes: [RawFd; 2]) -> ! {
         // SAFETY: ignoring a signal installs no handler.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
-    // Above all our own copy of the other end of what we watch, and what somebody who reads the launcher's output
+    // Above all our own copy of the other end of what we watch, and what a process that reads the launcher's output
     // waits for the end of.
     close_all_but(pipes);
     let mut byte = [0_u8];

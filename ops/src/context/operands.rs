@@ -82,7 +82,7 @@ impl<M: Sharing> Context<M> {
         if view.is_on_device() && !self.pe.has_device(world_pe) {
             return Err(Error::OutsideSpace { call, space: SpaceKind::Gpu, pe: world_pe });
         }
-        // Where those of this host are in a row, whoever is outside of it is elsewhere.
+        // Where those of this host are in a row, a PE outside of it is elsewhere.
         let near = self.reach.near.load(Ordering::Relaxed);
         let beyond = near > 0 && pe.wrapping_sub(self.reach.near_from) >= near;
         if !beyond && hosts.host_of(world_pe) == hosts.host_of(self.pe.me()) {

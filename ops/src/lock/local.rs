@@ -270,7 +270,7 @@ impl Local {
         let _hold = Hold::begin();
         let mut seen = 1;
         loop {
-            // Nobody waits for this lock: only who made `pokes` 1 comes here. The machine never ends.
+            // This lock is free: only the thread that made `pokes` 1 comes here. The machine never ends.
             let _ = lock(&self.machine).as_mut().poll(&mut TaskContext::from_waker(&waker));
             match self.pokes.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => break,

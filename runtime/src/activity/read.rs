@@ -88,7 +88,7 @@ impl Boards {
         let memory = |map: &HostMap| {
             let shape = map.shape();
             let own = map.own_descriptors().iter().map(|it| it.try_clone().ok()).collect::<Option<_>>()?;
-            // SAFETY: whoever has boards only reads by it.
+            // SAFETY: boards are only read by it.
             let fd = unsafe { map.descriptor() }.try_clone_to_owned().ok()?;
             Some(Memory { fd, shape, own })
         };

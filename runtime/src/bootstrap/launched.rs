@@ -216,7 +216,7 @@ impl Bootstrap for Launched {
     }
 
     fn global_exit(&self) -> Option<(usize, i32)> {
-        // Whoever waits for an answer meanwhile takes the message for what it is.
+        // A thread that waits for an answer meanwhile takes the message for what it is.
         let mut inbox = self.inbox.try_lock().ok()?;
         while inbox.end.is_none() {
             // Nothing comes after what the launcher says last.

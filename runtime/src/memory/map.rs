@@ -79,7 +79,7 @@ unsafe impl Sync for Addresses {}
 
 impl Drop for Addresses {
     fn drop(&mut self) {
-        // SAFETY: the range was the map's own; whoever uses its addresses holds the map, which is gone.
+        // SAFETY: the range was the map's own; its addresses are used only with the map in hand, which is gone.
         // Failure would leave address space behind, no more.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }
@@ -299,7 +299,7 @@ impl HostMap {
         self.home
     }
 
-    /// Its addresses, if they are its own: who holds them longer than the map keeps others from getting them.
+    /// Its addresses, if they are its own: they stay reserved for as long as this is held.
     ///
     /// ```
     /// use oxshmem_runtime::memory::HostMap;
@@ -324,7 +324,7 @@ impl HostMap {
     /// What is mapped, but for parts that have memory of their own: block `i` is `i` strides behind its beginning.
     ///
     /// # Safety
-    /// By it all PEs' memory can be written and mapped again, without any `unsafe`. Whoever uses it touches only bytes that
+    /// By it all PEs' memory can be written and mapped again, without any `unsafe`. The caller touches only bytes that
     /// nobody else relies on.
     pub unsafe fn descriptor(&self) -> BorrowedFd<'_> {
         self.memory.as_fd()
@@ -345,7 +345,7 @@ impl Drop for HostMap {
     fn drop(&mut self) {
         let Some(addresses) = self.addresses.take() else { return };
         if Arc::strong_count(&addresses) > 1 {
-            // SAFETY: the range is this map's own, and whoever uses its addresses holds the map. Should it fail, what is there stays.
+            // SAFETY: the range is this map's own, and its addresses are used only with the map in hand. Should it fail, what is there stays.
             let _ = unsafe {
                 mmap_anonymous(
                     addresses.start.as_ptr().cast(),

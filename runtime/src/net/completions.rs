@@ -37,7 +37,7 @@ thread_local! {
         const { RefCell::new(ManuallyDrop::new(VecDeque::new())) };
 }
 
-/// Tells `done` now, or, inside of another completion on this thread, when that has returned. No lock may be held.
+/// Runs `done` now, or, inside of another completion on this thread, when that has returned. No lock may be held.
 pub(super) fn complete<T: 'static>(done: Done<T>, outcome: Result<T>) {
     run(move || done(outcome));
 }

@@ -97,7 +97,7 @@ pub enum Width {
 
 /// What is told once when an operation is over, on the thread that made the progress, which holds no lock. That may be
 /// before the call returns which started it: no lock may be held there that is taken here. A thread runs one completion at a
-/// time: what is started inside of one is told of after it has returned.
+/// time: what is started inside of one completes after it has returned.
 pub type Done<T = ()> = Box<dyn FnOnce(Result<T>) + Send>;
 
 /// Words that a PE [says](Net::say) to another beside some bytes.
@@ -163,7 +163,7 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     /// `to` must be writable for `len` bytes until then.
     unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done);
 
-    /// Copies blocks, of which the first begins at `from`, to `to`, one behind the other; `done` is told when all of them have arrived.
+    /// Copies blocks, of which the first begins at `from`, to `to`, one behind the other; `done` runs when all of them have arrived.
     /// They have [`PACKED`] bytes at the most.
     ///
     /// # Safety
@@ -262,7 +262,7 @@ unsafe fn get_each<N: Net + ?Sized>(net: &N, from: Spot, blocks: Shape, to: *mut
     let all = All::new(done);
     for i in 0..blocks.count {
         let spot = Spot { offset: from.offset + i * blocks.stride, ..from };
-        // SAFETY: the block is inside of what the caller keeps until all of them are told.
+        // SAFETY: the block is inside of what the caller keeps until all of them are over.
         unsafe { net.get(spot, to.add(i * blocks.block), blocks.block, all.part()) };
     }
 }

@@ -208,7 +208,7 @@ impl Suite<'_> {
         let mut bytes = vec![0; len];
         let address = bytes.as_mut_ptr();
         let (awaited, done) = self.awaited(bytes);
-        // SAFETY: `done` keeps the buffer until it is told.
+        // SAFETY: `done` keeps the buffer until it runs.
         unsafe { to.net.get(from, address, len, done) };
         awaited
     }
@@ -231,7 +231,7 @@ impl Suite<'_> {
         let mut bytes = vec![0; room];
         let address = bytes.as_mut_ptr();
         let (awaited, done) = self.awaited(bytes);
-        // SAFETY: `done` keeps the buffer until it is told.
+        // SAFETY: `done` keeps the buffer until it runs.
         unsafe { to.net.receive(pe, tag, address, room, done) };
         awaited
     }
@@ -599,7 +599,7 @@ impl Suite<'_> {
             let mut bytes = vec![0; block * count];
             let address = bytes.as_mut_ptr();
             let (awaited, done) = self.awaited(bytes);
-            // SAFETY: `done` keeps the buffer until it is told.
+            // SAFETY: `done` keeps the buffer until it runs.
             unsafe { a.net.get_packed(b.spot(BASE), blocks, address, done) };
             let (_, got) = self.succeed("packed blocks", &awaited);
             let expected: Vec<u8> =

@@ -455,7 +455,7 @@ impl Core {
             queue = self.poll_task(queue);
         }
         if self.in_process {
-            // Whom it set free is woken after this, as their tasks may run at once, and wait for who has poked.
+            // Tasks that it set free are woken after this, as they may run at once, and wait for the thread that has poked.
             let _hold = Hold::begin();
             drop(queue);
             // With the fence in `poke`: either we see the poke, or who poked finds the queue unlocked.

@@ -20,7 +20,7 @@ use crate::{
 /// Watchers from this number on are no collective's: these wait until a team is idle.
 pub(super) const IDLE: u64 = 1 << 63;
 
-/// Who watches the queue. Its waker is made without the queue's lock, since that runs code of the program, and only where it is
+/// A task that watches the queue. Its waker is made without the queue's lock, since that runs code of the program, and only where it is
 /// wanted.
 pub(super) struct Watcher<'a> {
     waker: &'a Waker,

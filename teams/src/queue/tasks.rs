@@ -200,7 +200,7 @@ impl Core {
         queue
     }
 
-    /// An error if this thread is polling a task of this team, so that whoever waits in there for a later collective of it waits for ever.
+    /// An error if this thread is polling a task of this team, so that a wait in there for a later collective of it would never end.
     #[cold]
     pub(crate) fn check_awaited(&self, call: &'static str) -> Result<()> {
         // There are none any more for what runs when the thread ends.

@@ -65,7 +65,7 @@ struct Held {
     left: bool,
 }
 
-/// Whether this process is a PE. Beside `CLIENT`, because PMIx's thread, which asks, must not wait for who waits for PMIx.
+/// Whether this process is a PE. Beside `CLIENT`, because PMIx's thread, which asks, must not wait for a thread that waits for PMIx.
 static IS_PE: AtomicBool = AtomicBool::new(false);
 
 /// The number of the next round. What was put stays with the server, so that no number may come again.

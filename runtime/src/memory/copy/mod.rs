@@ -10,11 +10,11 @@
 //! of these three kinds:
 //!
 //! 1. *Copies, loads and stores*, of any size and alignment: those of this module, all of them assembly. To the compiler, memory
-//!    is what the assembly has made of it, whoever else was there too. No reference or atomic is made of either side, so that a
+//!    is what the assembly has made of it, whatever else was there too. No reference or atomic is made of either side, so that a
 //!    side may also be private memory that the caller has borrowed as `&[T]`.
-//! 2. *Words*, aligned and of 2, 4 or 8 bytes: atomic operations, signals, and looks of those who wait ([`AtomicWord`], [`Word`]). They
+//! 2. *Words*, aligned and of 2, 4 or 8 bytes: atomic operations, signals, and looks of waits ([`AtomicWord`], [`Word`]). They
 //!    are atomics of Rust, each of which is there for this one access.
-//! 3. What is `unsafe` for the user: `as_slice`, `as_mut_slice` and whatever is done by `ptr`. Who uses it keeps all others away.
+//! 3. What is `unsafe` for the user: `as_slice`, `as_mut_slice` and whatever is done by `ptr`. Its user keeps all others away.
 //!
 //! Words of different sizes may overlap: `cast` makes two `u32` of a `u64`, and a wait for an `i16` may look at a quarter of a
 //! word that others add to. The model that Rust has from C++ leaves undefined what unordered atomics of different sizes do to each

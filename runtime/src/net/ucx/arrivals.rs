@@ -94,7 +94,7 @@ impl Arrival for Unknown {
     }
 }
 
-/// Who takes which.
+/// The handler of each name.
 pub(super) const HANDLERS: [(c_uint, ucp_am_recv_callback_t); 20] = [
     (BATCH, Some(arrived::<Batched>)),
     (SHORT_BATCH, Some(arrived::<ShortBatched>)),

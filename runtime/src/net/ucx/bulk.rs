@@ -120,14 +120,14 @@ impl Worker {
     /// Gets blocks, one behind the other.
     ///
     /// # Safety
-    /// `to` must be writable for all bytes of them until `done` is told.
+    /// `to` must be writable for all bytes of them until `done` runs.
     pub(super) unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Done) {
         let Some((len, _)) = blocks.bytes() else { return complete(done, Ok(())) };
         self.send_gathered(Some(from.pe));
         if let Some(count) = self.behind_long_puts(from.pe) {
             let (this, to) = (Weak::clone(&self.this), Bytes { at: to, len });
             let then = move |applied: Result<()>| match (applied, this.upgrade()) {
-                // SAFETY: the caller keeps the memory until `done` is told.
+                // SAFETY: the caller keeps the memory until `done` runs.
                 (Ok(()), Some(this)) => unsafe { this.get_packed(from, blocks, to.address(), done) },
                 (applied, _) => complete(done, applied.and(Err(Error::Finalized { call: "net" }))),
             };

@@ -103,7 +103,7 @@ fn messages_are_taken_or_dropped_whatever_is_in_them() {
     let room = Box::leak(vec![0u8; 4096].into_boxed_slice());
     let waits = Arc::new(AtomicBool::new(false));
     mutated(&real, |bytes| {
-        // Relaxed: the messages come on this thread, and are told of here.
+        // Relaxed: the messages come on this thread, and complete here.
         if !waits.swap(true, Ordering::Relaxed) {
             let waits = Arc::clone(&waits);
             let done = Box::new(move |_| waits.store(false, Ordering::Relaxed));

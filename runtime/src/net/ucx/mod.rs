@@ -170,14 +170,14 @@ unsafe impl Net for UcxNet {
     }
 
     unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done) {
-        // SAFETY: the caller keeps `to` until `done` is told.
+        // SAFETY: the caller keeps `to` until `done` runs.
         unsafe { self.worker.get(from, to, len, done) };
         self.worker.began();
     }
 
     unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Done) {
         if self.worker.puts_by_message(from.pe) {
-            // SAFETY: the caller keeps `to` until `done` is told.
+            // SAFETY: the caller keeps `to` until `done` runs.
             unsafe { self.worker.get_packed(from, blocks, to, done) };
             return self.worker.began();
         }
@@ -232,7 +232,7 @@ unsafe impl Net for UcxNet {
     }
 
     unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
-        // SAFETY: the caller keeps `to` until `done` is told.
+        // SAFETY: the caller keeps `to` until `done` runs.
         unsafe { self.worker.receive(pe, tag, to, len, done) };
         self.worker.began();
     }

@@ -69,7 +69,7 @@ impl Interfaces {
         }
     }
 
-    /// What UCX is to be told.
+    /// What UCX is opened with.
     fn names(&self) -> Option<&str> {
         match self {
             Self::Any => None,

@@ -2,7 +2,7 @@
 //!
 //! UCX takes messages of any process that reaches its port, other users' included. So each PE makes up a number when it
 //! joins, which it publishes through the launcher with its address, and every message to it ends with that number: the
-//! header, where there is one, and the data otherwise. It is in every message, because UCX does not tell who has sent one
+//! header, where there is one, and the data otherwise. It is in every message, because UCX does not say which process has sent one
 //! but by what it says itself.
 
 use std::{

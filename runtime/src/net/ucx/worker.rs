@@ -37,7 +37,7 @@ use crate::{
     sync::{Mutex, MutexGuard, lock},
 };
 
-/// Operations under way. Whoever adds one beyond that first makes progress.
+/// Operations under way. A thread that adds one beyond that first makes progress.
 const MOST_UNDER_WAY: usize = 4096;
 /// Whoever starts so many operations makes progress once.
 const STARTS: u32 = 32;
@@ -376,7 +376,7 @@ impl Worker {
     pub(super) fn set_asleep(&self, asleep: bool) {
         // Relaxed: an estimate, for which a lost count is no harm.
         self.found_beside.store(0, Ordering::Relaxed);
-        // SeqCst, and an exchange: see `wake_helper`. What whoever was there before us has left is seen after this.
+        // SeqCst, and an exchange: see `wake_helper`. What the thread there before us has left is seen after this.
         self.asleep.swap(asleep, Ordering::SeqCst);
     }
 
@@ -469,7 +469,7 @@ impl Worker {
         self.has_news();
     }
 
-    /// Whether there is something to be told, which a completion on another thread has left to the helper.
+    /// Whether there is news that a completion on another thread has left to the helper.
     pub(super) fn has_left_news(&self) -> bool {
         self.has_news.load(Ordering::Acquire)
     }
@@ -563,8 +563,8 @@ impl Worker {
         self.has_news();
     }
 
-    /// Tells everybody whose operation has ended, and does what messages that came ask for. Called with no lock held. Inside of a
-    /// completion it leaves that to whoever runs it, who goes on when that has returned.
+    /// Completes operations that have ended, and does what messages that came ask for. Called with no lock held. Inside of a
+    /// completion it leaves that to the caller of that completion, which goes on when it has returned.
     pub(super) fn tell(&self) {
         // Relaxed: a look before the exchange, which nearly always can be left out.
         if !self.has_news.load(Ordering::Relaxed) {
@@ -806,7 +806,7 @@ impl Worker {
         }
     }
 
-    /// How many operations UCX holds, wait for an answer or for what comes before them, or have ended and nobody was told.
+    /// How many operations UCX holds, wait for an answer or for what comes before them, or have ended and not completed.
     fn n_under_way(&self) -> usize {
         let ends = self.ends();
         let here = ends.under_way.len() + ends.news.len();
