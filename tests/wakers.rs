@@ -127,11 +127,12 @@ fn a_waker_that_panics_does_not_end_the_copy_engine() {
     two_pes(options, |worlds| async move {
         let (ctx, slices) = (worlds[0].context(), alloc(&worlds, 1 << 20).await?);
         let (panics, waker) = Panics::new();
+        let block: Arc<[u64]> = vec![1; 1 << 20].into();
         // Whether it is under way when it is polled is a matter of luck, but not of twenty.
         for _ in 0..20 {
-            let before = ctx.put_nbi(&slices[0], vec![1; 1 << 20], 1);
-            let mut put = ctx.put_nbi(&slices[0], vec![1; 1 << 20], 1);
-            let behind = ctx.put_nbi(&slices[0], vec![2; 1 << 20], 1);
+            let before: Vec<_> = (0..8).map(|_| ctx.put_nbi(&slices[0], Arc::clone(&block), 1)).collect();
+            let mut put = ctx.put_nbi(&slices[0], Arc::clone(&block), 1);
+            let behind = ctx.put_nbi(&slices[0], Arc::clone(&block), 1);
             let waits = poll_with(&mut put, &waker).is_pending();
             soon("what was behind it", behind).await?;
             soon("a quiet", ctx.quiet()).await?;
