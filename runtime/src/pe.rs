@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     num::NonZero,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -534,11 +534,7 @@ impl Pe {
         let failure = Failure::PeLost { pe: self.me, how };
         if self.in_process() {
             self.board.leave();
-            // A PE that ends because another was lost is no news, and must not come to the others before that one.
-            let is_consequence = |error| matches!(error, Error::PeLost { .. } | Error::GlobalExit { .. });
-            if !self.executor.check_failure().is_err_and(is_consequence) {
-                self.fail_all(&failure);
-            }
+            self.fail_all(&failure);
         }
         self.executor.fail(failure);
         // What is watched may be kept by its watch alone, and keep this PE.
@@ -557,8 +553,11 @@ impl Pe {
         self.fail_all(&failure);
     }
 
-    /// Ends all waiting of the PEs in this process, on all hosts that they are on.
+    /// Ends all waiting of the PEs in this process, on all hosts that they are on. The first failure of the job is that of all
+    /// its PEs: a PE that ends because of it may come here before the others have got it.
     fn fail_all(&self, failure: &Failure) {
+        let common = self.bootstrap.0.common().map(|common| common.of(OnceLock::<Failure>::new));
+        let failure = common.as_ref().map_or(failure, |first| first.get_or_init(|| failure.clone()));
         // First, as a PE that leaves because of this is asked why by those of other hosts.
         if let Some(wires) = Wires::of(&*self.bootstrap.0) {
             wires.fail(failure);
