@@ -6,6 +6,8 @@ use super::{HeapError, Hints, LINE, Layout};
 /// The same rules as [`Heap`](super::Heap), on lists.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
+    /// Bytes of the segment.
+    size: usize,
     /// Free (offset, size), by offset.
     free: Vec<(usize, usize)>,
     /// Blocks that are looked at before one that fits wherever it starts; all of them for an exact best fit.
@@ -27,7 +29,7 @@ impl Model {
     pub(super) fn new(size: usize, search: usize) -> Self {
         let size = size / LINE * LINE;
         let free = if size == 0 { Vec::new() } else { vec![(0, size)] };
-        Self { free, search, high_water: 0, used: 0, peak_used: 0 }
+        Self { size, free, search, high_water: 0, used: 0, peak_used: 0 }
     }
 
     pub(super) fn free_blocks(&self) -> &[(usize, usize)] {
@@ -41,7 +43,8 @@ impl Model {
     /// The new block, or `None` where there is no room.
     pub(super) fn alloc(&mut self, layout: Layout) -> Option<Held> {
         let (size, align) = reserve(layout);
-        let offset = self.best(size, align)?;
+        // The segment's base is aligned to no more than its size.
+        let offset = self.best(size, align).filter(|_| align <= self.size)?;
         self.take(offset, size);
         Some(Held { offset, size, layout })
     }
