@@ -17,7 +17,7 @@ const OPEN_TRAITS: [(&str, &str); 2] = [
 ];
 
 /// Safe items that are left out of the documentation of what users work with, and why they break nothing.
-const HIDDEN: [(&str, &str); 31] = [
+const HIDDEN: [(&str, &str); 30] = [
     ("Bare", "its copies are `unsafe`"),
     ("allocation", "what changes the heap behind it is `unsafe`"),
     ("alone", "a device with memory of its own"),
@@ -45,7 +45,6 @@ const HIDDEN: [(&str, &str); 31] = [
     ("place", "what transports do with places is `unsafe`"),
     ("predefined", "teams rely on nothing that is in their scratch memory for where they write"),
     ("ring_own", "it wakes this PE's waiters, which look again"),
-    ("sigpipe", "it blocks a signal"),
     ("sync", "locks and atomics as those of the standard library"),
     ("take_failed", "an error"),
     ("wakes", "it wakes"),

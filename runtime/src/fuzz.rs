@@ -2,8 +2,8 @@
 //!
 //! A parser gets what a real sender has made, with some of its bytes changed, cut off, doubled or set to numbers that lie at
 //! an edge. It may refuse that or not, but must not panic, and must not ask for memory that the input does not account for.
-//! As a plain test it sees a few hundred inputs, always the same; for `cargo xtask fuzz` other ones each time, for as long as
-//! it is told.
+//! As a plain test it sees a few hundred inputs, always the same; `cargo xtask fuzz` has other ones each time, for so many
+//! seconds.
 
 use std::{
     env,
