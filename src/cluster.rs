@@ -7,12 +7,12 @@ use std::{
 };
 
 use futures::FutureExt;
+use oxshmem_base::{Deal, Error, Result, settings::Settings};
+use oxshmem_job::{Bootstrap, Local};
 use oxshmem_runtime::{
-    Error, Pe, Result,
-    bootstrap::{Bootstrap, Deal, Local},
+    Pe,
     executor::Failure,
     net::{Link, Wires},
-    settings::Settings,
 };
 use tokio::sync::Notify;
 
@@ -153,7 +153,7 @@ impl LocalCluster {
         F: Future<Output = Result<R>> + Send + 'static,
     {
         let threads = match options.threads {
-            0 => oxshmem_runtime::pe::allowed_cpus().min(n.max(1)),
+            0 => oxshmem_base::processors::allowed().min(n.max(1)),
             threads => threads,
         };
         let (wires, advanced) = (Arc::new(OnceLock::<Arc<Wires>>::new()), Arc::new(Notify::new()));

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Once};
 
-use oxshmem_runtime::{
-    Pe, Result,
-    bootstrap::{self, Bootstrap, Foreign, Single},
-    report,
+use oxshmem_base::{
+    Result, report,
     settings::{self, Settings},
-    version_line,
+    version::version_line,
 };
+use oxshmem_job::{Bootstrap, Foreign, Single};
+use oxshmem_runtime::Pe;
 
 use crate::World;
 
@@ -57,7 +57,7 @@ pub async fn init() -> Result<World> {
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
 pub async fn init_with(settings: Settings) -> Result<World> {
-    join(bootstrap::from_env(warn).await?, settings).await
+    join(oxshmem_job::from_env(warn).await?, settings).await
 }
 
 /// A job of one PE, whatever launcher there is.

@@ -36,7 +36,7 @@
 //! | try it on many hosts | [`ClusterOptions::hosts`], [`ClusterOptions::link`], [`Simulation`] |
 //! | configure | [`settings`] |
 
-#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_runtime::report`"))]
+#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 
 #[cfg(doctest)]
 mod book;
@@ -50,6 +50,11 @@ mod world;
 
 pub use cluster::{ClusterOptions, LocalCluster};
 pub use init::{init, init_single, init_with};
+pub use oxshmem_base::{
+    Deal, Error, Result,
+    settings::{self, SpaceKind},
+    version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR},
+};
 pub use oxshmem_ops::{
     BitwiseAmo, Cmp, Context, ContextOptions, ExtendedAmo, Lock, LockGuard, Private, Rejected, Serialized,
     Shared, Signal, Sink, Source, StandardAmo, Wait,
@@ -60,13 +65,9 @@ pub use oxshmem_ops::{
     wait::{Masked, WaitSet, WaitUntil, Waitable},
 };
 pub use oxshmem_runtime::{
-    Error, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
-    bootstrap::Deal,
     device::Capabilities,
     memory::kinds::{Mapping, Spread},
     net::{Link, Sent, Simulation},
-    settings,
-    settings::SpaceKind,
 };
 pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Symmetric};
 pub use oxshmem_teams::{

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use oxshmem_runtime::{Error, Result, report, settings::CheckAlloc};
+use oxshmem_base::{Error, Result, report, settings::CheckAlloc};
 use oxshmem_spaces::{
     Hints,
     allocation::{Allocation, WINDOW_BITS, Window},

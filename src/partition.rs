@@ -2,10 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
+use oxshmem_base::{Result, report, settings};
 use oxshmem_runtime::{
-    Pe, Result,
+    Pe,
     memory::kinds::{HugePages, Mapping, Topology, host_memory},
-    report, settings,
 };
 use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice};
 

@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsStr, fmt, path::PathBuf, process::ExitCode};
 
-use oxshmem_runtime::report;
+use oxshmem_base::report;
 
 use crate::{World, init};
 

@@ -9,11 +9,11 @@ use futures::{
     FutureExt,
     future::{Either, Ready, ready},
 };
-use oxshmem_runtime::{
-    Error, Pe, Result,
-    device::Capabilities,
+use oxshmem_base::{
+    Error, Result,
     settings::{CheckAlloc, PeRanges, SpaceKind},
 };
+use oxshmem_runtime::{Pe, device::Capabilities};
 use oxshmem_spaces::{
     Element, HeapUse, Hints, SymSlice,
     allocation::{Allocation, SymHeap, WINDOW_BITS},

@@ -15,15 +15,19 @@ use futures::{
     FutureExt, TryFutureExt,
     future::{Either, Shared, ready},
 };
+use oxshmem_base::{
+    Error, Result,
+    settings::SpaceKind,
+    sync::{Mutex, lock},
+    version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR},
+};
 use oxshmem_ops::{Context, ContextOptions, context::Sharing, order::Quiet};
 use oxshmem_runtime::{
-    Error, Pe, Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
+    Pe,
     device::poll_with,
     flight::Flight,
     memory::Segment,
     net::{Simulation, flush_all},
-    settings::SpaceKind,
-    sync::{Mutex, lock},
 };
 use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice};
 use oxshmem_teams::{Collective, Outcome, Team, agree::meet_in, sync::sync_in};

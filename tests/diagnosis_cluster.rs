@@ -5,14 +5,15 @@ mod common;
 
 use std::{sync::Arc, time::Duration};
 
-use common::{Job, cluster, on_one_host, settings, test_name, time_limit};
 use oxshmem::{Result, prelude::*};
+use oxshmem_base::settings::Settings;
+use oxshmem_job::Local;
 use oxshmem_runtime::{
     Pe,
     activity::{Activity, Call},
-    bootstrap::Local,
-    settings::Settings,
 };
+
+use common::{Job, cluster, on_one_host, settings, test_name, time_limit};
 
 /// Settings that report a hang after so many seconds.
 fn impatient(seconds: u64) -> Settings {

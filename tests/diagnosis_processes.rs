@@ -9,14 +9,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{Job, PeRuntime, cpu_time, is_played, kill, on_one_host, test_name, time_limit, turns};
 use oxshmem::{Result, World, prelude::*};
+use oxshmem_base::settings::Settings;
+use oxshmem_job::Launched;
 use oxshmem_runtime::{
     Pe,
     activity::{Activity, Call},
-    bootstrap::Launched,
-    settings::Settings,
 };
+
+use common::{Job, PeRuntime, cpu_time, is_played, kill, on_one_host, test_name, time_limit, turns};
 use stuck::{lines, main_of, rows};
 
 /// PE 1 waits for a word that PE 0 sets after `millis`, and all leave in good order.

@@ -16,10 +16,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem::prelude::*;
+use oxshmem_job::{Bootstrap, Pmix, suite};
+
 use common::{Job, Launcher, has_ucx, kill, test_name, time_limit};
 use namespaces::Namespaces;
-use oxshmem::prelude::*;
-use oxshmem_runtime::bootstrap::{Bootstrap, Pmix, suite};
 use slurm::Slurm;
 
 const ADDRESSES: [&str; 2] = ["10.213.8.1", "10.213.8.2"];

@@ -6,11 +6,12 @@ mod common;
 
 use std::time::{Duration, Instant};
 
+use oxshmem::{Result, World, prelude::*};
+use oxshmem_job::{Bootstrap, Pmix, suite};
+
 use common::{
     Ended, Job, Launcher, PeRuntime, assert_nothing_left, kill, shared_names, test_name, time_limit,
 };
-use oxshmem::{Result, World, prelude::*};
-use oxshmem_runtime::bootstrap::{Bootstrap, Pmix, suite};
 
 /// Whether this process is a PE, and its test need not look for launchers.
 fn is_pe() -> bool {

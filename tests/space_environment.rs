@@ -5,9 +5,11 @@ mod common;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use common::time_limit;
 use oxshmem::{ClusterOptions, Error, LocalCluster, Result, prelude::*, settings::Settings};
-use oxshmem_runtime::{Pe, bootstrap::Local};
+use oxshmem_job::Local;
+use oxshmem_runtime::Pe;
+
+use common::time_limit;
 
 type Environment = BTreeMap<&'static str, &'static str>;
 

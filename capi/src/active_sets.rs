@@ -15,7 +15,7 @@ use std::{
 };
 
 use oxshmem::{Complex, Element, LongDouble, SymView, Team};
-use oxshmem_runtime::report;
+use oxshmem_base::report;
 use oxshmem_teams::ActiveSet;
 
 use crate::{call::Call, collectives::Data, export::export};

@@ -7,8 +7,8 @@ use std::{
 };
 
 use oxshmem::{Context, Element, Error, SymRef, SymView};
+use oxshmem_base::report;
 use oxshmem_ops::{direct::Direct, operation::Immediate};
-use oxshmem_runtime::report;
 
 use crate::{
     exit::{end_job, is_leaving, leave},

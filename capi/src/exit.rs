@@ -18,7 +18,7 @@ use std::{
     thread::{self, Thread},
 };
 
-use oxshmem_runtime::report;
+use oxshmem_base::report;
 
 use crate::{
     setup,

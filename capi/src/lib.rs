@@ -28,7 +28,7 @@
 //! | `lock` | §9.13 |
 //! | `order` | barriers, §9.12 |
 
-#![deny(clippy::print_stderr, reason = "see `oxshmem_runtime::report`")]
+#![deny(clippy::print_stderr, reason = "see `oxshmem_base::report`")]
 #![deny(clippy::exit, reason = "see `exit`")]
 
 mod active_sets;

@@ -17,8 +17,7 @@ use std::{
 };
 
 use oxshmem::{Error, Hints, Partition, Rejected, Space, SpaceKind, SymSlice};
-
-use oxshmem_runtime::report;
+use oxshmem_base::report;
 
 use crate::{call::Call, export::export};
 

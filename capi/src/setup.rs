@@ -6,7 +6,7 @@ use std::{
 };
 
 use oxshmem::{Error, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, settings::Settings};
-use oxshmem_runtime::report;
+use oxshmem_base::report;
 
 use crate::{
     active_sets::Sets,

@@ -11,8 +11,9 @@ use std::{
 };
 
 use oxshmem::{Context, Space, SpaceKind, World};
+use oxshmem_base::home::Home;
 use oxshmem_ops::direct::Direct;
-use oxshmem_runtime::{home::Home, memory::Addresses as Reserved};
+use oxshmem_runtime::memory::Addresses as Reserved;
 
 use crate::{active_sets::Sets, address::Addresses, call::fatal, contexts, memory::Blocks, statics, teams};
 

@@ -9,10 +9,8 @@ use std::{
     time::Duration,
 };
 
-use oxshmem_runtime::{
-    Error, Result,
-    bootstrap::{self, Bootstrap, Launched, Placement, suite},
-};
+use oxshmem_base::{Error, Result};
+use oxshmem_job::{Bootstrap, Launched, Placement, suite};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -43,7 +41,7 @@ fn behave(args: &[&str]) -> Result<()> {
         }
         // As `init` begins, whoever started it: says which PE of how many it is.
         ["begin"] => {
-            let pe = block_on(bootstrap::from_env(|foreign| eprintln!("warning: {foreign}")))?;
+            let pe = block_on(oxshmem_job::from_env(|foreign| eprintln!("warning: {foreign}")))?;
             println!("PE {} of {}", pe.placement().pe, pe.placement().n_pes);
             pe.finalized();
             Ok(())

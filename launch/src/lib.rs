@@ -1,10 +1,7 @@
 //! The programs that compile and start oxshmem jobs and describe them: `oshcc`, `oshc++`, `oshrun` and `shmem-info`.
 
-#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_runtime::report`"))]
+#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 
-#[cfg(test)]
-#[path = "../../runtime/src/fuzz.rs"]
-mod fuzz;
 pub mod man;
 pub mod oshcc;
 pub mod oshrun;

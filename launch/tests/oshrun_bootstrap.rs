@@ -28,7 +28,7 @@ fn pes_of_simulated_hosts_pass_the_suite() {
 
 #[test]
 fn pes_know_the_names_and_the_pes_of_their_hosts() {
-    let host = oxshmem_runtime::bootstrap::host_name();
+    let host = oxshmem_job::host_name();
     for (args, places) in [
         (
             "-np 3 --fake-hosts 1",

@@ -47,7 +47,7 @@ fn a_pe_killed_by_a_signal_is_128_and_the_signal() {
 
 #[test]
 fn messages_name_simulated_hosts() {
-    let host = oxshmem_runtime::bootstrap::host_name();
+    let host = oxshmem_job::host_name();
     let ended = line("-np 4 --fake-hosts 3+1 pe one-exits 3 7");
     assert_eq!(ended.status, 7);
     assert!(ended.stderr.contains(&format!(", host {host}-1) exited with status 7")), "{}", ended.stderr);

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use oxshmem_runtime::Error;
+use oxshmem_base::Error;
 use oxshmem_spaces::{Element, SymSlice, SymView};
 
 use crate::operation::Rejected;

@@ -17,7 +17,8 @@ use std::{
     },
 };
 
-use oxshmem_runtime::{Pe, Result, opset::OpSet};
+use oxshmem_base::Result;
+use oxshmem_runtime::{Pe, opset::OpSet};
 
 use crate::{members::Members, order::Quiet, sealed::Sealed, session::Gathering};
 
@@ -368,14 +369,16 @@ impl<M: Sharing> Context<M> {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use oxshmem_runtime::{Pe, bootstrap::Single, settings::Settings};
+    /// # use oxshmem_runtime::Pe;
+    /// # use oxshmem_job::Single;
+    /// # use oxshmem_base::settings::Settings;
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     /// # let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default()))?;
     /// use oxshmem_ops::{Context, ContextOptions};
     ///
     /// let ctx = Context::new(pe, ContextOptions::new()); // `World::create_context` does this
     /// assert_eq!((ctx.my_pe(), ctx.n_pes()), (0, 1));
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     pub fn new(pe: Arc<Pe>, options: ContextOptions<M>) -> Self {
         let (members, me) = (Members::world(pe.n_pes()), pe.me());

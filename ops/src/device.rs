@@ -10,8 +10,9 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use oxshmem_base::{Error, Result};
 use oxshmem_runtime::{
-    Error, Pe, Result,
+    Pe,
     device::{Blocks as DeviceBlocks, DevicePlace, End},
     memory::copy::copy as copy_on_host,
     net::{All, Done, Spot, Width},

@@ -20,13 +20,13 @@ use std::{
     },
 };
 
+use oxshmem_base::settings::FenceSide;
 use oxshmem_runtime::{
     Pe,
     memory::{
         Extent, SegmentId,
         copy::{self, Limit},
     },
-    settings::FenceSide,
     transport::{Atomic, AtomicWord, Shm},
 };
 use oxshmem_spaces::Element;

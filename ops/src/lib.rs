@@ -17,7 +17,7 @@
 //! | [`buffer`] | what operations copy from and to |
 //! | [`operation`] | their futures |
 
-#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_runtime::report`"))]
+#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 
 pub mod amo;
 pub mod buffer;

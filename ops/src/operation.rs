@@ -12,8 +12,8 @@ use std::{
     task::{Context, Poll},
 };
 
+use oxshmem_base::Error;
 use oxshmem_runtime::{
-    Error,
     device::{AnyDevice, poll_with},
     flight::Flight,
     opset::{Failure, OpSet},

@@ -8,8 +8,9 @@ use std::{
     task::{Context as TaskContext, Poll},
 };
 
+use oxshmem_base::{Error, Result};
 use oxshmem_runtime::{
-    Error, Pe, Result,
+    Pe,
     activity::{Activity, Board, Call, Entry},
     device::{AnyDevice, poll_with},
     net::flush,
@@ -296,7 +297,8 @@ impl fmt::Debug for Quiet {
 mod tests {
     use std::{pin::pin, task::Waker};
 
-    use oxshmem_runtime::{bootstrap::Single, settings::Settings};
+    use oxshmem_base::settings::Settings;
+    use oxshmem_job::Single;
 
     use super::*;
     use crate::ContextOptions;

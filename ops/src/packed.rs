@@ -9,8 +9,8 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use oxshmem_base::Result;
 use oxshmem_runtime::{
-    Result,
     memory::copy,
     net::{All, Net, PACKED, Shape, Spot},
 };

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
+use oxshmem_base::Error;
 use oxshmem_runtime::{
-    Error,
     net::Width,
     transport::{Atomic, Place, Signal, Transport},
 };

@@ -22,7 +22,8 @@ use std::{
     task::{Context, Poll},
 };
 
-use oxshmem_runtime::{Pe, Result};
+use oxshmem_base::Result;
+use oxshmem_runtime::Pe;
 use oxshmem_spaces::SymRef;
 
 use crate::{operation::Immediate, sealed::Sealed, trace::trace_operation};
@@ -119,8 +120,8 @@ pub trait Wait<'a, T: Waitable>: Sealed {
     /// satisfied it. Everything its writer put before, with a fence or as put-with-signal, is visible then.
     ///
     /// # Errors
-    /// [`GlobalExit`](oxshmem_runtime::Error::GlobalExit), [`PeLost`](oxshmem_runtime::Error::PeLost) and
-    /// [`Finalized`](oxshmem_runtime::Error::Finalized), when the word can change no more.
+    /// [`GlobalExit`](oxshmem_base::Error::GlobalExit), [`PeLost`](oxshmem_base::Error::PeLost) and
+    /// [`Finalized`](oxshmem_base::Error::Finalized), when the word can change no more.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -240,6 +241,6 @@ impl<T: Waitable + fmt::Debug> fmt::Debug for WaitUntil<'_, T> {
     }
 }
 
-fn ended(pe: &Pe) -> oxshmem_runtime::Error {
-    pe.check("wait_until").err().unwrap_or(oxshmem_runtime::Error::Finalized { call: "wait_until" })
+fn ended(pe: &Pe) -> oxshmem_base::Error {
+    pe.check("wait_until").err().unwrap_or(oxshmem_base::Error::Finalized { call: "wait_until" })
 }

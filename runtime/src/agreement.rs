@@ -11,15 +11,15 @@ use std::{
     },
 };
 
-use rustix::thread::CpuSet;
-
-use crate::{
-    Error, Result,
-    bootstrap::{self, Bootstrap, Placement, Shared},
-    doorbell, memfd,
-    pe::allowed_cpus,
+use oxshmem_base::{
+    Error, Result, memfd,
+    processors::{self, allowed},
     settings::Settings,
 };
+use oxshmem_job::{Bootstrap, Placement, Shared};
+use rustix::thread::CpuSet;
+
+use crate::doorbell;
 
 /// Words for the processors that a PE may run on.
 const CPU_WORDS: usize = CpuSet::MAX_CPU / 64;
@@ -48,8 +48,8 @@ impl Abilities {
         if bootstrap.in_process() {
             compare(&bootstrap.exchange(text.into_bytes()).await?, &names)?;
             // Counted by one, as the threads of a process may be bound to different processors.
-            let heard = bootstrap::share(bootstrap, || {
-                let abilities = Self { pes: placement.n_pes, cpus: allowed_cpus(), membarrier: false };
+            let heard = oxshmem_job::share(bootstrap, || {
+                let abilities = Self { pes: placement.n_pes, cpus: processors::allowed(), membarrier: false };
                 Ok(Heard { same_settings: true, abilities })
             });
             return Ok(heard.await?.abilities);
@@ -59,7 +59,7 @@ impl Abilities {
         let heard = || Heard::from(all.as_deref().unwrap_or_default(), placement);
         let heard = match placement.local.len() {
             1 => heard(),
-            _ => *bootstrap::share(bootstrap, || Ok(heard())).await?,
+            _ => *oxshmem_job::share(bootstrap, || Ok(heard())).await?,
         };
         if !heard.same_settings {
             // On all hosts alike: now everybody is to know which differ.
@@ -97,7 +97,7 @@ impl Said {
         Ok(Self {
             settings: fnv(settings.as_bytes()),
             membarrier: doorbell::register_membarrier(),
-            quota: allowed_cpus(),
+            quota: processors::allowed(),
             machine: machine(),
             cpus,
         })
@@ -213,7 +213,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::bootstrap::{Hosts, Local, suite};
+    use oxshmem_base::Hosts;
+    use oxshmem_job::{Local, suite};
 
     fn said(machine: u64, cpus: &[usize], quota: usize) -> Said {
         let mut words = [0; CPU_WORDS];
@@ -290,7 +291,7 @@ mod tests {
             let pes: Vec<_> = cluster.map(|(pe, bound)| threads.spawn(move || agreed(pe, bound))).collect();
             pes.into_iter().map(|pe| pe.join().unwrap()).collect()
         });
-        let cpus = allowed_cpus();
+        let cpus = processors::allowed();
         assert_eq!(abilities, [Abilities { pes: 3, cpus, membarrier: false }; 3]);
     }
 

@@ -14,11 +14,13 @@ use std::{
 };
 
 #[cfg(not(loom))]
-use crate::wakes::Hold;
-use crate::{
+use oxshmem_base::{
     settings::FenceSide,
     sync::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
+    wakes::Hold,
 };
+
+use crate::doorbell;
 
 /// How often in a row a thread takes the lock before it leans towards it.
 #[cfg(not(loom))]
@@ -32,7 +34,7 @@ const SIDE: FenceSide = if cfg!(loom) { FenceSide::Writer } else { FenceSide::Sl
 /// How often a bias is ended before there is none any more.
 const PATIENCE: u32 = 8;
 
-/// A mutual exclusion lock around a `T`, fast for the thread that uses it most. As under the locks of [`sync`](crate::sync),
+/// A mutual exclusion lock around a `T`, fast for the thread that uses it most. As under the locks of [`sync`](oxshmem_base::sync),
 /// no waker runs under it.
 ///
 /// ```
@@ -112,7 +114,7 @@ impl<T> BiasedLock<T> {
         }
         self.inside.store(true, Ordering::Relaxed);
         // With the fence in `end_bias`: either the bias is seen to have ended, or we are seen to be inside.
-        SIDE.after_store();
+        doorbell::after_store(SIDE);
         // Acquire: pairs with the release of the bias, before which this very thread was inside.
         if self.bias.load(Ordering::Acquire) == me {
             return true;
@@ -161,7 +163,7 @@ impl<T> BiasedLock<T> {
         if self.bias.load(Ordering::Relaxed) != 0 {
             self.bias.store(0, Ordering::Relaxed);
             self.ended.store(self.ended.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-            SIDE.before_look();
+            doorbell::before_look(SIDE);
         }
         // Acquire: what the thread did inside is visible. It is looked at also where the bias ended before, by one
         // who had no time to wait.

@@ -9,8 +9,9 @@ use std::sync::{
     atomic::{AtomicU32, AtomicUsize},
 };
 
+use oxshmem_base::Result;
+
 use crate::{
-    Result,
     activity::BoardWords,
     memory::{HostMap, Segment, SegmentId},
 };

@@ -5,43 +5,41 @@
 //! pays for it is decided once a job ([`FenceSide`]): either the writers fence, or the sleeper makes every
 //! running thread of the job pass a barrier (`membarrier`), so that writing costs nothing extra.
 
-use crate::{
+use oxshmem_base::{
     settings::FenceSide,
     sync::{AtomicU32, Ordering, fence},
 };
 
-impl FenceSide {
-    /// What the writer does between its store and its look at `sleeping`.
-    #[inline(always)]
-    pub(crate) fn after_store(self) {
-        match self {
-            Self::Writer => fence(Ordering::SeqCst),
-            // The compiler must keep the order; the processor is made to by the sleeper's membarrier.
-            Self::Sleeper => std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst),
-        }
+/// What the writer does between its store and its look at `sleeping`.
+#[inline(always)]
+pub fn after_store(side: FenceSide) {
+    match side {
+        FenceSide::Writer => fence(Ordering::SeqCst),
+        // The compiler must keep the order; the processor is made to by the sleeper's membarrier.
+        FenceSide::Sleeper => std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst),
     }
+}
 
-    /// What the sleeper does between setting `sleeping` and its last look at memory.
-    pub(crate) fn before_look(self) {
-        match self {
-            Self::Writer => fence(Ordering::SeqCst),
-            Self::Sleeper => membarrier(),
-        }
+/// What the sleeper does between setting `sleeping` and its last look at memory.
+pub fn before_look(side: FenceSide) {
+    match side {
+        FenceSide::Writer => fence(Ordering::SeqCst),
+        FenceSide::Sleeper => membarrier(),
     }
 }
 
 /// The sleeper's half: says that the PE is about to sleep, and waits for words in the kinds of memory that
 /// `kinds` has bits for. Whatever was stored there before a writer could see this is visible to the caller
 /// afterwards; whatever is stored later rings.
-pub(crate) fn announce_sleep(sleeping: &AtomicU32, kinds: u32, side: FenceSide) {
+pub fn announce_sleep(sleeping: &AtomicU32, kinds: u32, side: FenceSide) {
     // Release: what the sleeper wrote beside the word comes with it. The barrier that follows orders this
     // before every later load.
     sleeping.fetch_or(kinds, Ordering::Release);
-    side.before_look();
+    before_look(side);
 }
 
 /// The sleeper is awake again.
-pub(crate) fn announce_awake(sleeping: &AtomicU32) {
+pub fn announce_awake(sleeping: &AtomicU32) {
     // Relaxed: seen late, it costs a writer one needless ring.
     sleeping.store(0, Ordering::Relaxed);
 }
@@ -49,21 +47,21 @@ pub(crate) fn announce_awake(sleeping: &AtomicU32) {
 /// The writer's half: whether the PE must be woken. Call it after the store, to the kind of memory with the bit
 /// `kind`, that the PE is to see.
 #[inline(always)]
-pub(crate) fn must_ring(sleeping: &AtomicU32, kind: u32, side: FenceSide) -> bool {
-    side.after_store();
+pub fn must_ring(sleeping: &AtomicU32, kind: u32, side: FenceSide) -> bool {
+    after_store(side);
     sleeps(sleeping, kind)
 }
 
-/// The same behind the writer's [`after_store`](FenceSide::after_store), which is one for any number of stores to any number of PEs.
+/// The same behind the writer's [`after_store`], which is one for any number of stores to any number of PEs.
 #[inline(always)]
-pub(crate) fn sleeps(sleeping: &AtomicU32, kind: u32) -> bool {
+pub fn sleeps(sleeping: &AtomicU32, kind: u32) -> bool {
     // Relaxed: ordered after our store by `after_store` and the sleeper's barrier.
     sleeping.load(Ordering::Relaxed) & kind != 0
 }
 
 /// Registers this process for [`FenceSide::Sleeper`]. False where the kernel has no such barrier.
 #[cfg(not(loom))]
-pub(crate) fn register_membarrier() -> bool {
+pub fn register_membarrier() -> bool {
     use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
     membarrier_query().contains(MembarrierQuery::GLOBAL_EXPEDITED)
         && membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok()
@@ -100,14 +98,14 @@ mod loom_tests {
                 let bell = bell.clone();
                 thread::spawn(move || {
                     word.store(1, Ordering::Release);
-                    FenceSide::Writer.after_store();
+                    after_store(FenceSide::Writer);
                     if count.load(Ordering::Relaxed) > 0 && must_ring(&sleeping, 1, FenceSide::Writer) {
                         bell.notify();
                     }
                 })
             };
             count.fetch_add(1, Ordering::SeqCst);
-            FenceSide::Writer.before_look();
+            before_look(FenceSide::Writer);
             while word.load(Ordering::Acquire) == 0 {
                 bell.wait();
             }

@@ -5,7 +5,7 @@
 
 use std::{sync::mpsc, thread};
 
-use crate::{
+use oxshmem_base::{
     panics::survive,
     sync::{Mutex, lock},
 };

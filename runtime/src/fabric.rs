@@ -13,17 +13,16 @@ use std::{
     time::Duration,
 };
 
+use oxshmem_base::{Error, Result, panics::survive};
+use oxshmem_job::Shared;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::{
-    Error, Result,
     activity::Watchdog,
-    bootstrap::Shared,
     control::Control,
     device::Made,
     executor::{Executor, Failure},
     memory::{Extent, HostMap, SegmentId, Shape},
-    panics::survive,
 };
 
 /// Shared memory and doorbells of the PEs of one host.

@@ -6,7 +6,7 @@
 
 use std::task::{Context, Poll};
 
-use crate::{
+use oxshmem_base::{
     sync::{Mutex, lock},
     wakes::StoredWaker,
 };

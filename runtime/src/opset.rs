@@ -16,7 +16,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use crate::{
+use oxshmem_base::{
     Error, Result,
     sync::{AtomicUsize, Mutex, Ordering, lock},
     wakes::StoredWaker,

@@ -6,11 +6,14 @@
 
 use std::{collections::HashSet, fmt, sync::Arc};
 
-use oxshmem_runtime::{
-    Error, Pe, Result,
-    memory::{Segment, SegmentId, kinds::Place},
+use oxshmem_base::{
+    Error, Result,
     settings::{HeapPlan, SpaceKind},
     sync::{Mutex, MutexGuard, lock},
+};
+use oxshmem_runtime::{
+    Pe,
+    memory::{Segment, SegmentId, kinds::Place},
 };
 
 use crate::{

@@ -8,7 +8,7 @@
 //! | [`allocation`] | a symmetric heap with its blocks, for the rooms above |
 //! | [`domain`] | kinds of memory, likewise |
 
-#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_runtime::report`"))]
+#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 
 pub mod allocation;
 pub mod domain;

@@ -7,9 +7,10 @@
 
 use std::sync::Arc;
 
+use oxshmem_base::{Error, Result};
 use oxshmem_ops::{Cmp, Context, ContextOptions, Members, Wait};
 use oxshmem_runtime::{
-    Error, Pe, Result,
+    Pe,
     activity::{Activity, Call},
 };
 use oxshmem_spaces::SymView;

@@ -29,13 +29,12 @@
 //! [crews](crate::crew): then few of them sync by the counter too, and exchange at PE 0; but blocks of an alltoall of up to 8 PEs that
 //! do not fit into a slot together, and do one by one, go straight to each.
 
+use oxshmem_base::settings::{
+    AlltoallAlgorithm, BroadcastAlgorithm, CollectAlgorithm, ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
+};
 use oxshmem_runtime::{
     Pe,
     memory::{cache, copy},
-    settings::{
-        AlltoallAlgorithm, BroadcastAlgorithm, CollectAlgorithm, ReduceAlgorithm, ScanAlgorithm,
-        SyncAlgorithm,
-    },
 };
 
 use crate::{

@@ -6,7 +6,7 @@
 
 use std::future::poll_fn;
 
-use oxshmem_runtime::{Error, Result};
+use oxshmem_base::{Error, Result};
 use oxshmem_spaces::{Element, SymView, Symmetric};
 
 use crate::{

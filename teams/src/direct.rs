@@ -10,7 +10,8 @@ use std::{
     task::{Poll, Waker},
 };
 
-use oxshmem_runtime::{Error, Result, memory::copy};
+use oxshmem_base::{Error, Result};
+use oxshmem_runtime::memory::copy;
 use smallvec::SmallVec;
 
 use crate::{

@@ -8,8 +8,9 @@ use std::{
     task::{Poll, Waker},
 };
 
+use oxshmem_base::{Error, Result};
 use oxshmem_ops::{Cmp, Members, wait::WordWait};
-use oxshmem_runtime::{Error, Pe, Result, memory::copy};
+use oxshmem_runtime::{Pe, memory::copy};
 use oxshmem_spaces::{SymRef, SymSlice, allocation::Allocation};
 
 use crate::{

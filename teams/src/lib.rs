@@ -17,7 +17,7 @@
 //! what is small, `stream` what comes from one, `direct` what is large, `messages` what is large without shared memory, `staged` what is
 //! in device memory, `refusal` what does not fit, `group` the messages, `scratch`, `words` and `span` the memory; `wide` has what teams with members on several hosts do between these.
 
-#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_runtime::report`"))]
+#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 
 pub mod active_set;
 pub mod agree;

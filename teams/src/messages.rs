@@ -6,7 +6,7 @@
 
 use std::{future::poll_fn, ops::Range};
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 use crate::{
     direct::{chunk, meet},

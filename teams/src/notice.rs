@@ -3,7 +3,7 @@
 
 use std::task::{Poll, Waker};
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 use crate::{
     group::{Group, NumberWait},

@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 use crate::{
     group::{Flag, Group, NumberWait, POISON},

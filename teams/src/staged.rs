@@ -13,12 +13,12 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use oxshmem_base::{Error, Result, settings::SpaceKind};
 use oxshmem_runtime::{
-    Error, Pe, Result,
+    Pe,
     activity::{Activity, Call as What},
     device::{AnyDevice, Combine, DevicePlace, End, Number, ReduceOp, poll_with},
     flight::Flight,
-    settings::SpaceKind,
 };
 use oxshmem_spaces::{Element, SymSlice, SymView, allocation::Allocation};
 

@@ -15,7 +15,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use oxshmem_runtime::{Result, settings::SyncAlgorithm};
+use oxshmem_base::{Result, settings::SyncAlgorithm};
 
 use crate::{
     group::{Awaited, Flag, Group, NumberWait},
@@ -201,7 +201,9 @@ fn is_leaf(group: &Group) -> bool {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+/// # use oxshmem_runtime::Pe;
+/// # use oxshmem_job::Local;
+/// # use oxshmem_base::settings::Settings;
 /// # use oxshmem_teams::Team;
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
@@ -214,9 +216,9 @@ fn is_leaf(group: &Group) -> bool {
 /// let a = a.run("meet", |group| async move { sync_in(&group).await });
 /// let b = b.run("meet", |group| async move { sync_in(&group).await });
 /// assert!(tokio::try_join!(a, b).is_ok());
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem_base::Error>(())
 /// # })?;
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 pub async fn sync_in(group: &Group) -> Result<()> {
     match group.wide() {

@@ -2,11 +2,11 @@
 
 use std::{any::Any, fmt, sync::Arc};
 
+use oxshmem_base::{Error, Result, sync::lock};
 use oxshmem_ops::{Context, ContextOptions, Members, context::Sharing};
 use oxshmem_runtime::{
-    Error, Pe, Result,
+    Pe,
     activity::{Activity, Call},
-    sync::lock,
 };
 
 use crate::{
@@ -109,7 +109,9 @@ impl Team {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+    /// # use oxshmem_runtime::Pe;
+    /// # use oxshmem_job::Local;
+    /// # use oxshmem_base::settings::Settings;
     /// # use oxshmem_teams::Team;
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     /// # runtime.block_on(async {
@@ -119,9 +121,9 @@ impl Team {
     /// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
     /// assert_eq!((a.my_pe(), b.my_pe(), b.n_pes()), (0, 1, 2));
     /// tokio::try_join!(a.sync(), b.sync())?;
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// # })?;
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     pub fn world(pe: &Arc<Pe>) -> Self {
         let [world, _] = Self::predefined(pe);

@@ -27,10 +27,10 @@ impl Report {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let first = |text: String| text.lines().next().unwrap_or_default().to_owned();
         report.item("date", &date(SystemTime::now()));
-        report.item("oxshmem", &oxshmem_runtime::version_line());
+        report.item("oxshmem", &oxshmem_base::version::version_line());
         report.item("commit", option_env!("OXSHMEM_COMMIT").unwrap_or("unknown"));
         report.item("kernel", &first(read("/proc/sys/kernel/osrelease")));
-        report.item("processors", &oxshmem_runtime::pe::allowed_cpus().to_string());
+        report.item("processors", &oxshmem_base::processors::allowed().to_string());
         report.item("NVIDIA driver", &first(read("/proc/driver/nvidia/version")));
         let devices = devices().unwrap_or_else(|why| format!("none: {why}"));
         report.item("devices", if emulated { "the emulated one, whatever else there is" } else { &devices });

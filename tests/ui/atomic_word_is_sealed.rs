@@ -1,7 +1,4 @@
-use oxshmem_runtime::{
-    net::Width,
-    transport::{Atomic, AtomicWord},
-};
+use oxshmem_runtime::{net::Width, transport::{Atomic, AtomicWord}};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Half(u8);

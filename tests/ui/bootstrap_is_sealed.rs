@@ -1,5 +1,5 @@
 // Where a PE's memory is follows from what its bootstrap says.
-use oxshmem_runtime::bootstrap::Bootstrap;
+use oxshmem_job::Bootstrap;
 
 struct Mine;
 

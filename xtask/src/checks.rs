@@ -9,7 +9,7 @@ use crate::{
 
 /// Every interleaving of the doorbell and of the op set. Optimised, as there are many, but not for size.
 pub(crate) fn loom() -> Outcome {
-    Job::cargo("test --release --package oxshmem-runtime --lib loom_")
+    Job::cargo("test --release --package oxshmem-base --package oxshmem-runtime --lib loom_")
         .env("RUSTFLAGS", "--cfg loom")
         .env("CARGO_TARGET_DIR", target_dir()?.join("loom"))
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
@@ -20,8 +20,9 @@ pub(crate) fn loom() -> Outcome {
 }
 
 /// What has neither system calls nor assembly, in the interpreter that finds undefined behaviour.
-const MIRI: [(&str, &[&str]); 3] = [
-    ("oxshmem-runtime", &["opset::", "flight::", "settings::size"]),
+const MIRI: [(&str, &[&str]); 4] = [
+    ("oxshmem-base", &["settings::size"]),
+    ("oxshmem-runtime", &["opset::", "flight::"]),
     ("oxshmem-spaces", &["heap::tests::"]),
     ("oxshmem-ops", &["still::"]),
 ];
@@ -59,7 +60,7 @@ pub(crate) fn miri() -> Outcome {
 pub(crate) fn sanitize(threads: bool) -> Outcome {
     Job::cargo("build --workspace --bins --examples").run()?;
     let (host, target) = (host()?, target_dir()?);
-    let packages = ["oxshmem", "oxshmem-ops", "oxshmem-teams", "oxshmem-runtime", "oxshmem-spaces"];
+    let packages = ["oxshmem", "oxshmem-ops", "oxshmem-teams", "oxshmem-runtime", "oxshmem-job", "oxshmem-base", "oxshmem-spaces"];
     let test = |job: Job| {
         job.args(["test", "--target", &host, "--lib", "--tests", "--no-fail-fast"])
             .args(packages.iter().flat_map(|package| ["--package", package]))

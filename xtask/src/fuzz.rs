@@ -1,6 +1,6 @@
 //! `cargo xtask fuzz`: changed input for every parser of what another process sends.
 //!
-//! Each parser has a test beside it, which `runtime/src/fuzz.rs` gives what real senders make, changed. The same tests run
+//! Each parser has a test beside it, which `runtime/base/src/fuzz.rs` gives what real senders make, changed. The same tests run
 //! with `cargo test`, with a few hundred inputs that are always the same.
 
 use std::sync::{
@@ -11,12 +11,17 @@ use std::sync::{
 use crate::run::{Failure, Job, Outcome, Verdict};
 
 /// By their package: the tests of the parsers.
-const PARSERS: [(&str, &[&str]); 2] = [
+const PARSERS: [(&str, &[&str]); 3] = [
+    (
+        "oxshmem-job",
+        &[
+            "pmix::tests::what_pes_have_put_is_taken_or_refused_whatever_it_is",
+            "wire::tests::datagrams_are_messages_or_refused_whatever_is_in_them",
+        ],
+    ),
     (
         "oxshmem-runtime",
         &[
-            "bootstrap::pmix::tests::what_pes_have_put_is_taken_or_refused_whatever_it_is",
-            "bootstrap::wire::tests::datagrams_are_messages_or_refused_whatever_is_in_them",
             "net::fuzz::batches_are_applied_or_refused_whatever_is_in_them",
             "net::fuzz::questions_are_answered_or_refused_whatever_they_ask",
             "net::staged::tests::requests_and_answers_are_taken_or_refused_whatever_is_in_them",

@@ -10,15 +10,16 @@ use std::{
 };
 
 use clap::Parser;
+use oxshmem_base::{
+    Result, report,
+    settings::{FenceSide, Settings, markdown, unknown},
+    version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, version_line},
+};
 use oxshmem_launch::shmem_info::Options;
 use oxshmem_runtime::{
-    Result, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR,
     device::Description,
     memory::kinds::{HugePages, Topology, forecast, host_memory},
     net::{ATOMICS, UcxFound},
-    report,
-    settings::{FenceSide, Settings, markdown, unknown},
-    version_line,
 };
 use serde_json::{Value, json};
 

@@ -10,7 +10,7 @@ pub mod showme;
 
 use std::{ffi::OsString, io::Write, os::unix::process::CommandExt, process::ExitCode};
 
-use oxshmem_runtime::report;
+use oxshmem_base::report;
 
 use compiler::Compiler;
 use line::{Line, Linking};

@@ -5,7 +5,7 @@ use std::{
     os::unix::ffi::OsStrExt,
 };
 
-use oxshmem_runtime::version_line;
+use oxshmem_base::version::version_line;
 
 use super::Language;
 

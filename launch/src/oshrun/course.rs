@@ -5,10 +5,8 @@
 
 use std::{io, time::Duration};
 
-use oxshmem_runtime::{
-    activity::list,
-    bootstrap::wire::{Kind, Message},
-};
+use oxshmem_job::wire::{Kind, Message};
+use oxshmem_runtime::activity::list;
 use rustix::process::Signal;
 
 use super::{
@@ -284,7 +282,7 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use oxshmem_runtime::bootstrap::Hosts;
+    use oxshmem_base::Hosts;
 
     use super::*;
 

@@ -171,7 +171,7 @@ impl Diagnosis {
 mod tests {
     use std::{cell::Cell, io, os::fd::AsFd};
 
-    use oxshmem_runtime::bootstrap::Hosts;
+    use oxshmem_base::Hosts;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::{io, os::fd::OwnedFd, pin::pin, time::Duration};
 
-use oxshmem_runtime::bootstrap::{
+use oxshmem_job::{
     lifeline::Lifeline,
     wire::{Inbox, Kind, Message, Outbox, TELL_NOTHING},
 };

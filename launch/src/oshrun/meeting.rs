@@ -4,7 +4,7 @@
 
 use std::{collections::VecDeque, io};
 
-use oxshmem_runtime::bootstrap::wire::{self, Kind, Message};
+use oxshmem_job::wire::{self, Kind, Message};
 
 use super::places::Places;
 
@@ -170,7 +170,7 @@ impl Offers {
 
 #[cfg(test)]
 mod tests {
-    use oxshmem_runtime::bootstrap::Hosts;
+    use oxshmem_base::Hosts;
 
     use super::*;
 
@@ -288,7 +288,7 @@ mod tests {
             vec![0, 1, 1, 2, 2, 1, 3, 2],
             [[1, 2], [0, 1], [0, 0], [3, 2], [2, 1], [1, 0], [2, 0], [3, 0]].concat(),
         ];
-        crate::fuzz::mutated(&real, |calls| {
+        oxshmem_base::fuzz::mutated(&real, |calls| {
             let mut meeting = meeting(Hosts::even(4, 2));
             for (ticket, call) in calls.as_chunks::<2>().0.iter().enumerate() {
                 let (pe, ticket) = (usize::from(call[0] % 4), ticket as u64);

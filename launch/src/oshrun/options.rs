@@ -8,10 +8,7 @@ use std::{
 };
 
 use clap::{CommandFactory, Parser, ValueEnum, error::ErrorKind};
-use oxshmem_runtime::{
-    bootstrap::{Deal, Hosts},
-    settings::Settings,
-};
+use oxshmem_base::{Deal, Hosts, settings::Settings};
 use rustix::{
     fs::{Access, access},
     process::{Resource, getrlimit, setrlimit},

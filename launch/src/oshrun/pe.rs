@@ -9,7 +9,7 @@ use std::{
     process::{ExitStatus, Stdio},
 };
 
-use oxshmem_runtime::bootstrap::{
+use oxshmem_job::{
     host_name,
     job::{JOB_VARIABLE, Job},
     lifeline::Lifeline,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxshmem_runtime::bootstrap::Hosts;
+use oxshmem_base::Hosts;
 
 /// The places of a job's PEs. Clones share everything.
 #[derive(Clone, Debug)]

@@ -1,6 +1,8 @@
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
-use oxshmem_runtime::{Pe, bootstrap::Single, settings::Settings};
+use oxshmem_base::settings::Settings;
+use oxshmem_job::Single;
+use oxshmem_runtime::Pe;
 
 use super::{Direct, Ranges};
 use crate::{Context, ContextOptions, Shared};

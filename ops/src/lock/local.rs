@@ -20,12 +20,15 @@ use std::{
     task::{Context as TaskContext, Poll, Wake, Waker},
 };
 
-use oxshmem_runtime::{
-    Error, Pe, Result,
-    activity::{self as board, Activity, Ahead, Call},
+use oxshmem_base::{
+    Error, Result,
     sync::{Mutex, MutexGuard, lock},
     turns::{Turns, in_turn},
     wakes::{Hold, StoredWaker},
+};
+use oxshmem_runtime::{
+    Pe,
+    activity::{self as board, Activity, Ahead, Call},
 };
 use oxshmem_spaces::{SymRef, SymSlice};
 

@@ -31,7 +31,8 @@ use std::{
     task::{Context as TaskContext, Poll},
 };
 
-use oxshmem_runtime::{Error, Result, opset::OpSet};
+use oxshmem_base::{Error, Result};
+use oxshmem_runtime::opset::OpSet;
 use oxshmem_spaces::SymRef;
 
 use self::local::{Holder, Local};

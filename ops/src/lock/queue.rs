@@ -6,7 +6,7 @@
 //!
 //! Nothing here knows of threads, wakers or cancellation, so the tests below can run it in every interleaving.
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 /// In a PE's node: the lock is its own.
 pub(super) const MINE: u32 = 1 << 31;

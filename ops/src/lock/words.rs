@@ -1,7 +1,7 @@
 //! The words of a lock, as a PE reaches them.
 
+use oxshmem_base::Result;
 use oxshmem_runtime::{
-    Result,
     activity::{Activity, Ahead, Call},
     memory::Extent,
 };

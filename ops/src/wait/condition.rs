@@ -6,8 +6,9 @@ use std::{
     task::{Poll, Waker},
 };
 
+use oxshmem_base::Result;
 use oxshmem_runtime::{
-    Pe, Result,
+    Pe,
     activity::{Call, Place},
     device::End,
     executor::{DeviceWords, Fired, Probe, WatchKey, Word},

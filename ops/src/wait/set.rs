@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use oxshmem_runtime::{Result, activity::Call};
+use oxshmem_base::Result;
+use oxshmem_runtime::activity::Call;
 use oxshmem_spaces::{SymSlice, SymView};
 
 use super::{

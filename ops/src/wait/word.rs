@@ -7,8 +7,9 @@ use std::{
     task::{Poll, Waker},
 };
 
+use oxshmem_base::Result;
 use oxshmem_runtime::{
-    Pe, Result,
+    Pe,
     activity::{Activity, Awaited, Call, Place},
     executor::{DeviceWords, Fired, Probe, WatchKey, Word},
     memory::{Extent, SegmentId},
@@ -236,7 +237,9 @@ mod tests {
         task::Context,
     };
 
-    use oxshmem_runtime::{activity::Ahead, bootstrap::Single, memory::Segment, settings::Settings};
+    use oxshmem_base::settings::Settings;
+    use oxshmem_job::Single;
+    use oxshmem_runtime::{activity::Ahead, memory::Segment};
     use oxshmem_spaces::{SymSlice, allocation::Allocation};
 
     use super::*;

@@ -154,17 +154,6 @@ fn word_size(shape: u64) -> usize {
     }
 }
 
-/// A duration as people say it: `0.3 s`, `75 s`, `12 min`, `3.5 h`.
-pub(super) fn span(time: Duration) -> String {
-    let seconds = time.as_secs_f64();
-    match seconds {
-        ..9.95 => format!("{seconds:.1} s"),
-        ..119.5 => format!("{seconds:.0} s"),
-        ..7170.0 => format!("{:.0} min", seconds / 60.0),
-        _ => format!("{:.1} h", seconds / 3600.0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,11 +227,5 @@ mod tests {
         }
         assert_eq!(Activity::outstanding(Call::Quiet, 3).to_string(), "quiet(3 operations under way)");
         assert_eq!(Activity::new(Call::Fence).to_string(), "fence");
-    }
-
-    #[test]
-    fn spans_are_short() {
-        let shown = [300, 9_970, 119_000, 3_600_000, 36_000_000].map(|ms| span(Duration::from_millis(ms)));
-        assert_eq!(shown, ["0.3 s", "10 s", "119 s", "60 min", "10.0 h"]);
     }
 }

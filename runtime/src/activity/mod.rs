@@ -11,7 +11,6 @@
 
 mod call;
 mod describe;
-mod joining;
 mod read;
 mod table;
 mod watchdog;
@@ -24,7 +23,6 @@ use std::sync::{
 use rustix::time::{ClockId, clock_gettime};
 
 pub use call::Call;
-pub(crate) use joining::Joining;
 pub use read::{Boards, PeBoard, Seen, Standing};
 pub use table::{Row, Table, list};
 pub(crate) use watchdog::{Watchdog, table_of};
@@ -223,7 +221,9 @@ impl Activity {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use oxshmem_runtime::{Pe, bootstrap::Single, settings::Settings};
+/// # use oxshmem_runtime::Pe;
+/// # use oxshmem_job::Single;
+/// # use oxshmem_base::settings::Settings;
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default()))?;
 /// use oxshmem_runtime::activity::{Activity, Call};
@@ -232,7 +232,7 @@ impl Activity {
 /// assert_eq!(pe.board().seen()[0].activity.to_string(), "sync #7 on the world team");
 /// drop(entry); // it is over
 /// assert!(pe.board().seen().is_empty());
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Board {

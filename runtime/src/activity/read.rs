@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use oxshmem_base::sync::{Mutex, lock};
+
 use super::{
     Activity, Call, ENTERED, FORM, FORM_WORD, GLOBALS, GLOBALS_WORD, HEAD, MORE_WORD, PE_WORD, Place,
     SEGMENT_BIT, SLOT, STANDING_WORD, STATES, WORDS, call::Family, now,
@@ -15,7 +17,6 @@ use crate::{
     control::Control,
     fabric::Fabric,
     memory::{HostMap, SegmentId, Shape},
-    sync::{Mutex, lock},
 };
 
 /// Whether a PE takes part in its job.
@@ -318,7 +319,7 @@ mod tests {
 
     #[test]
     fn another_process_reads_the_same_by_descriptor_and_refuses_what_is_no_board() {
-        use crate::bootstrap::Shared;
+        use oxshmem_job::Shared;
         let fabric = Fabric::new(2, 1 << 16, true).unwrap();
         let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, 1, None, None));
         let offer = fabric.to_descriptors().unwrap();
@@ -334,7 +335,7 @@ mod tests {
         assert_eq!(pe.seen[0].activity.sentence(value), "wait_until(i32 at heap offset 0x40 > 3, now -7)");
         assert!(Boards::from_offer(&offer[..3]).is_none());
         // Where a part has memory of its own, the word is there.
-        let own = crate::memfd::zeroed("own", 2 << 12).unwrap();
+        let own = oxshmem_base::memfd::zeroed("own", 2 << 12).unwrap();
         rustix::io::pwrite(&own, &5i32.to_ne_bytes(), (1 << 12) + 64).unwrap();
         let mut shape = fabric.heap.shape();
         let spread = crate::memory::kinds::Spread::System;
@@ -352,10 +353,8 @@ mod tests {
 
     #[test]
     fn what_is_in_the_globals_of_the_executable_is_said_to_be_there() {
-        use crate::{
-            bootstrap::Shared,
-            memory::{Extent, SegmentId},
-        };
+        use crate::memory::{Extent, SegmentId};
+        use oxshmem_job::Shared;
         const GLOBALS_AT: usize = 4096;
         let fabric = Fabric::new(2, 1 << 16, true).unwrap();
         let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, 1, Some(GLOBALS_AT), None));

@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use super::{Activity, Boards, Call, PeBoard, SHARED, Standing, describe::span};
+use oxshmem_base::span::span;
+
+use super::{Activity, Boards, Call, PeBoard, SHARED, Standing};
 
 /// The most rows that are printed.
 const MOST_ROWS: usize = 64;
@@ -140,7 +142,9 @@ impl Table {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+    /// # use oxshmem_runtime::Pe;
+    /// # use oxshmem_job::Local;
+    /// # use oxshmem_base::settings::Settings;
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     /// # runtime.block_on(async {
     /// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
@@ -155,9 +159,9 @@ impl Table {
     ///     ["PE 0 is in broadcast #41 on team 3.17 while PE 1 is in sync #41: all PEs of a team must call \
     ///       the same collectives in the same order"]
     /// );
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// # })?;
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     pub fn mismatches(&self) -> Vec<String> {
         let meetings = self.collectives.iter();

@@ -15,13 +15,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Boards, Call, PeBoard, Seen, Standing, Table, describe::span, read::in_memory, table::subject};
-use crate::{
-    bootstrap::Bootstrap,
-    executor::Executor,
-    fabric::Fabric,
+use oxshmem_base::{
+    span::span,
     sync::{Mutex, has_ended, lock},
 };
+use oxshmem_job::Bootstrap;
+
+use super::{Boards, Call, PeBoard, Seen, Standing, Table, read::in_memory, table::subject};
+use crate::{executor::Executor, fabric::Fabric};
 
 /// There is no thread yet.
 const NONE: u8 = 0;
@@ -277,7 +278,7 @@ impl Watchdog {
         if !launcher_tells && let Some(boards) = &boards {
             text += &self.table(boards, told);
         }
-        crate::report(text.trim_end());
+        oxshmem_base::report(text.trim_end());
     }
 
     /// The table of all PEs and what is wrong with it, unless it would say the same as the last time.

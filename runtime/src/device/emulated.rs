@@ -17,14 +17,17 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::{
+    Result,
+    panics::survive,
+    sync::{Condvar, Mutex, MutexGuard, lock},
+};
+
 use super::{Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers};
 use crate::{
-    Result,
     executor::Executor,
     memory::{HostMap, Segment, SegmentId, copy},
     net::{Done, Width},
-    panics::survive,
-    sync::{Condvar, Mutex, MutexGuard, lock},
     transport::{Atomic, AtomicWord},
 };
 

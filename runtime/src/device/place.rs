@@ -5,14 +5,15 @@
 
 use std::sync::Arc;
 
-use super::{AnyDevice, emulated::Emulated};
-use crate::{
+use oxshmem_base::{
     Result,
-    bootstrap::Bootstrap,
-    memory::HostMap,
     settings::{Settings, SpacePlan},
     sync::{Mutex, lock},
 };
+use oxshmem_job::Bootstrap;
+
+use super::{AnyDevice, emulated::Emulated};
+use crate::memory::HostMap;
 
 /// Which PEs of a job have a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -23,7 +23,9 @@ impl Executor {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use oxshmem_runtime::{Pe, bootstrap::Single, settings::Settings};
+    /// # use oxshmem_runtime::Pe;
+    /// # use oxshmem_job::Single;
+    /// # use oxshmem_base::settings::Settings;
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     /// # let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default()))?;
     /// # drop(runtime);
@@ -33,7 +35,7 @@ impl Executor {
     ///     receive.await // woken by the other thread
     /// });
     /// assert_eq!(answer, Ok(42));
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     pub fn block_on<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
         // A waker may run a task at once, and that may come here.
@@ -78,7 +80,9 @@ impl Executor {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use oxshmem_runtime::{Pe, bootstrap::Single, settings::Settings};
+    /// # use oxshmem_runtime::Pe;
+    /// # use oxshmem_job::Single;
+    /// # use oxshmem_base::settings::Settings;
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     /// # let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default()))?;
     /// # drop(runtime);
@@ -88,7 +92,7 @@ impl Executor {
     ///     executor.block_on(started)
     /// });
     /// assert_eq!(answer, 42);
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     #[inline]
     pub fn blocking<T>(self: &Arc<Self>, run: impl FnOnce() -> T) -> T {

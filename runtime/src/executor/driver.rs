@@ -21,20 +21,20 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::{
+    Result,
+    panics::survive,
+    readable::{self, Open},
+    settings,
+    sync::{Mutex, MutexGuard, has_ended, lock},
+};
 use tokio::{io::unix::AsyncFd, sync::Notify};
 
 use super::{
     Executor, Failure, Launcher,
     block_on::{will_drive, will_not_drive},
 };
-use crate::{
-    Result,
-    fabric::Bell,
-    panics::survive,
-    readable::{self, Open},
-    settings,
-    sync::{Mutex, MutexGuard, has_ended, lock},
-};
+use crate::fabric::Bell;
 
 /// A tokio task. (0: nothing drives, since the PEs share a process, or have not started.)
 const TASK: u8 = 1;
@@ -177,7 +177,7 @@ impl Executor {
         let runtime = tokio::runtime::Handle::try_current().ok();
         let kind = match (wanted, runtime) {
             (settings::Driver::Tokio, None) => {
-                return Err(crate::Error::InvalidSetting {
+                return Err(oxshmem_base::Error::InvalidSetting {
                     name: "SHMEM_DRIVER",
                     value: "tokio".into(),
                     reason: "init was not called in a tokio runtime; call it in one, or use auto".into(),

@@ -26,23 +26,26 @@ use std::{
 pub(crate) use block_on::{will_drive, woken};
 pub use watch::{DeviceWords, Fired, Probe, WatchKey, Word};
 
+use oxshmem_base::{
+    Error, Result,
+    settings::FenceSide,
+    sync::{Mutex, lock},
+    wakes::StoredWaker,
+};
+use oxshmem_job::Bootstrap;
+
 use self::{
     driver::Driver,
     watch::{OtherWaker, Seen, Watches},
 };
 use crate::{
-    Error, Result,
     activity::Place,
-    bootstrap::Bootstrap,
     control::{Control, Sleep},
     device::AnyDevice,
     doorbell::{announce_awake, announce_sleep},
     fabric::Bell,
     memory::{Extent, SegmentId},
     net::{ALONE, Linger, Net},
-    settings::FenceSide,
-    sync::{Mutex, lock},
-    wakes::StoredWaker,
 };
 
 /// How patient a wait is before it sleeps.

@@ -1,13 +1,20 @@
 //! Watched words: what a pending future waits for, in a form that any thread can check.
 
-use std::{any::Any, fmt, mem, sync::Arc, task::Waker};
+use std::{
+    any::Any,
+    fmt, mem,
+    sync::{
+        Arc,
+        atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering},
+    },
+    task::Waker,
+};
 
-use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
+use oxshmem_base::wakes::StoredWaker;
 
 use crate::{
     activity::Place,
     memory::{Extent, SegmentId},
-    wakes::StoredWaker,
 };
 
 /// A comparison of one word of symmetric memory with a value: this PE's, or of another one of its host that rings for it.

@@ -13,6 +13,8 @@ use std::{
     sync::Arc,
 };
 
+use oxshmem_base::{Error, Result, memfd, settings::Defined};
+use oxshmem_job::Shared;
 use rustix::{
     fs::{MemfdFlags, fstat},
     io::Errno,
@@ -24,7 +26,6 @@ use super::{
     kinds::{HugePages, Mapping, Place, Plan, Spread, bind::bind, show_bytes, show_nodes},
     shape::{Part, Shape},
 };
-use crate::{Error, Result, bootstrap::Shared, memfd, settings::Defined};
 
 /// The largest alignment of the block at home: what a symmetric object may be aligned to at most.
 const BASE_ALIGN: usize = 1 << 30;
@@ -45,7 +46,7 @@ fn base_align(stride: usize) -> usize {
 /// let block_2 = map.base().wrapping_add(2 * map.stride());
 /// // SAFETY: the block is inside the map, and any bytes are a `u64`.
 /// assert_eq!(unsafe { copy::load(block_2.cast::<u64>()) }, 0);
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct HostMap {
@@ -310,7 +311,7 @@ impl HostMap {
     /// drop(map);
     /// assert_ne!(HostMap::new(1, 1 << 16)?.base(), before);
     /// drop(kept);
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     pub fn addresses(&self) -> Option<Arc<Addresses>> {
         self.addresses.clone()
@@ -547,11 +548,13 @@ mod tests {
     }
 
     fn planned(text: &str, count: usize) -> Result<(HostMap, Vec<Mapping>)> {
-        let mut settings = crate::settings::Settings::default();
+        let mut settings = oxshmem_base::settings::Settings::default();
         settings.add_partition(2, text.parse().unwrap())?;
-        settings.add_partition(1, crate::settings::Partition::new(1 << 20))?;
-        let layout =
-            super::super::kinds::Layout::of(&settings, crate::settings::SpacePlan::new(&settings, &[])?.cpu)?;
+        settings.add_partition(1, oxshmem_base::settings::Partition::new(1 << 20))?;
+        let layout = super::super::kinds::Layout::of(
+            &settings,
+            oxshmem_base::settings::SpacePlan::new(&settings, &[])?.cpu,
+        )?;
         let topology = super::super::kinds::Topology::read("/sys/devices/system/node");
         let (pools, ordinary) = (HugePages::read(), rustix::param::page_size());
         let plans = layout.places().iter().map(|place| {

@@ -52,7 +52,7 @@ pub struct Extent {
 /// let segment = Segment::new(SegmentId::Heap, Arc::clone(&map), 4096, 1024);
 /// assert_eq!((segment.blocks(), segment.len()), (2, 1024));
 /// assert_eq!(segment.address(1, 8, 8), Some(map.base().wrapping_add((1 << 16) + 4096 + 8)));
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Segment {
@@ -125,7 +125,7 @@ impl Segment {
     /// assert!(segment.address(1, 1016, 8).is_some());
     /// assert!(segment.address(1, 1017, 8).is_none());
     /// assert!(segment.address(2, 0, 8).is_none());
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     #[inline]
     pub fn address(&self, block: usize, offset: usize, bytes: usize) -> Option<*mut u8> {
@@ -151,7 +151,7 @@ impl Segment {
     /// let shared = segment.of_block(2);
     /// assert_eq!(shared.address(0, 8, 8), segment.address(2, 8, 8));
     /// assert_eq!(shared.address(1, 8, 8), segment.address(2, 8, 8));
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     ///
     /// # Panics

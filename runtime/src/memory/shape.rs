@@ -2,11 +2,12 @@
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
+use oxshmem_base::{Error, Result, memfd};
+
 use super::kinds::{
     Spread,
     mapping::{decode_spread, encode_spread},
 };
-use crate::{Error, Result, memfd};
 
 /// How long a shape may be: longer than any that there is.
 const LONGEST: usize = 64 << 10;

@@ -2,11 +2,12 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Done, completions::complete};
-use crate::{
+use oxshmem_base::{
     Error, Result,
     sync::{Mutex, lock},
 };
+
+use super::{Done, completions::complete};
 
 /// Tells when all of its parts are over, which is when nobody holds it any more, and an error if one of them had one.
 pub struct All {

@@ -4,9 +4,10 @@
 //! for a put, its bytes, padded to words. Both sides are processes of one program on machines of one kind, so that
 //! words are in the machine's own order.
 
+use oxshmem_base::{Error, Result};
+
 use super::{Spot, Width};
 use crate::{
-    Error, Result,
     memory::{Segment, SegmentId, copy},
     transport::{Atomic, AtomicWord, Signal},
 };
@@ -55,7 +56,7 @@ const OFFSET: u32 = 48;
 ///     (copy::load(block.cast::<[u8; 4]>()), copy::load(block.add(8).cast::<u64>()))
 /// };
 /// assert_eq!((bytes, word), ([1, 2, 3, 0], 42));
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Batch {

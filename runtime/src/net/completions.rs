@@ -14,8 +14,9 @@ use std::{
     mem::ManuallyDrop,
 };
 
+use oxshmem_base::{Result, panics::Panics};
+
 use super::Done;
-use crate::{Result, panics::Panics};
 
 /// What a thread does.
 #[derive(Clone, Copy, PartialEq, Eq)]

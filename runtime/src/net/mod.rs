@@ -39,9 +39,10 @@ pub use batch::{Batch, apply};
 pub use facts::{ATOMICS, UcxFound};
 pub use model::{Link, Model, Sent, Simulation, Wires};
 
+use oxshmem_base::{Error, Result};
+use oxshmem_job::Bootstrap;
+
 use crate::{
-    Error, Result,
-    bootstrap::Bootstrap,
     device::AnyDevice,
     executor::Executor,
     fabric::Fabric,

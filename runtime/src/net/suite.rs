@@ -10,11 +10,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::{
+    Result,
+    sync::{Mutex, lock},
+};
+
 use super::{Batch, Done, Net, Shape, Spot, Width};
 use crate::{
-    Result,
     memory::{Segment, copy},
-    sync::{Mutex, lock},
     transport::{Atomic, AtomicWord, Signal},
 };
 

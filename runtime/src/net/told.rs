@@ -6,8 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::Result;
+
 use super::Done;
-use crate::Result;
 
 /// Where an outcome comes.
 pub(super) type Slot<T> = Arc<OnceLock<Result<T>>>;

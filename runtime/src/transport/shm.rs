@@ -5,17 +5,18 @@ use std::sync::{
     atomic::{AtomicU32, AtomicU64, Ordering, fence},
 };
 
+use oxshmem_base::settings::FenceSide;
+
 use super::{Atomic, AtomicWord, Place, Signal, Transport};
 use crate::{
     control::Control,
-    doorbell::{must_ring, sleeps},
+    doorbell::{self, must_ring, sleeps},
     fabric::Fabric,
     memory::{
         Extent, SegmentId,
         copy::{copy, copy_out, load, store},
     },
     net::Width,
-    settings::FenceSide,
 };
 
 /// The transport between the PEs of one host.
@@ -34,13 +35,13 @@ impl Shm {
     /// What comes between a store and a look whether anybody may sleep for it, where that is not [`ring`](Self::ring)'s to do.
     #[inline(always)]
     pub fn after_store(&self) {
-        self.fence_side.after_store();
+        doorbell::after_store(self.fence_side);
     }
 
     /// What comes between saying that one may sleep, where those look who store so, and one's last look at what they store: either they see
     /// it, or they are seen.
     pub fn before_look(&self) {
-        self.fence_side.before_look();
+        doorbell::before_look(self.fence_side);
     }
 
     /// Wakes the PE of `at` if it sleeps and may wait for one of the `len` bytes there, which were just stored.
@@ -82,7 +83,7 @@ impl Shm {
     #[inline(always)]
     pub unsafe fn sleeps(word: *const u8) -> bool {
         // SAFETY: aligned, mapped, and only ever accessed atomically.
-        let sleeping = unsafe { &*word.cast::<crate::sync::AtomicU32>() };
+        let sleeping = unsafe { &*word.cast::<oxshmem_base::sync::AtomicU32>() };
         must_ring(sleeping, SegmentId::Heap.bit(), FenceSide::Sleeper)
     }
 

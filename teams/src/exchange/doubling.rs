@@ -3,7 +3,7 @@
 //! Where n is no power of two, the PEs beyond the largest one hand what they have to a partner, and get the result
 //! from it. A scan needs no partners of equal rank, so all PEs go through all rounds.
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 use super::{Buffers, Deal, Exchange, Step, combine_bytes};
 use crate::{choice::rounds, group::Group};

@@ -25,7 +25,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 pub(crate) use self::quick::{Begun as QuickBegun, Quick};
 

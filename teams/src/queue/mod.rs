@@ -33,14 +33,11 @@ use std::{
     task::{Poll, Waker},
 };
 
+use oxshmem_base::{Error, Result, settings::FenceSide, sync::Mutex, wakes::Hold};
 use oxshmem_ops::context::ContextHandles;
 use oxshmem_runtime::{
-    Error, Result,
     activity::{Activity, Call, Place},
     biased::{BiasedLock, Guard},
-    settings::FenceSide,
-    sync::Mutex,
-    wakes::Hold,
 };
 use oxshmem_spaces::allocation::Allocation;
 

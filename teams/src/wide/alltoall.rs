@@ -4,8 +4,8 @@
 
 use std::{collections::VecDeque, ops::Range};
 
+use oxshmem_base::Result;
 use oxshmem_ops::Members;
-use oxshmem_runtime::Result;
 
 use super::{
     Wide, gathered, release,

@@ -4,7 +4,7 @@
 
 use std::{collections::VecDeque, ops::Range, pin::pin};
 
-use oxshmem_runtime::{Error, Result};
+use oxshmem_base::{Error, Result};
 
 use super::{
     Wide, both,

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 use smallvec::{SmallVec, smallvec};
 
 use super::{

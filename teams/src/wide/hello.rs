@@ -17,7 +17,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use oxshmem_runtime::{
+use oxshmem_base::{
     Result,
     sync::{Mutex, MutexGuard, lock},
 };

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 use super::{
     Wide, spread,

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 use super::{
     Wide,

@@ -1,6 +1,6 @@
 //! Sync: the PEs of a host meet, the leaders hear of each other in log₂ k rounds, and tell their hosts.
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 use super::{Wide, gathered, release, wire::Buffer};
 use crate::{choice::rounds, group::Group, signature::Signature};

@@ -22,8 +22,8 @@ use std::{
 };
 
 use bytemuck::{Pod, Zeroable};
+use oxshmem_base::{Error, Result};
 use oxshmem_runtime::{
-    Error, Result,
     flight::Flight,
     net::{Net, TAG_BITS},
 };

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use oxshmem_base::{Error, Result};
+
 use super::driver::{self, Context, Event, Pinned, Stream};
-use crate::{Error, Result};
 
 /// A stream and an event of the first device, and host memory that it reaches.
 #[derive(Debug)]

@@ -16,8 +16,7 @@ use cudarc::driver::sys::{
     CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationProp, CUmemGenericAllocationHandle,
     CUmemLocation, CUmodule, CUresult, CUstream,
 };
-
-use crate::Error;
+use oxshmem_base::Error;
 
 /// The oldest driver that has all calls: that of CUDA 11.4.
 const OLDEST: c_int = 11_040;

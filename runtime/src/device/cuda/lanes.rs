@@ -19,6 +19,10 @@ use std::{
 };
 
 use cudarc::driver::sys::{CUdevice, CUdevice_attribute, CUdeviceptr};
+use oxshmem_base::{
+    panics::survive,
+    sync::{Condvar, Mutex, MutexGuard, lock},
+};
 
 use super::{
     THREADS,
@@ -32,8 +36,6 @@ use crate::{
     executor::Executor,
     memory::{HostMap, SegmentId},
     net::{Done, Width},
-    panics::survive,
-    sync::{Condvar, Mutex, MutexGuard, lock},
     transport::Atomic,
 };
 

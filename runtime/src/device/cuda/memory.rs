@@ -11,9 +11,10 @@ use std::{
 };
 
 use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute, CUdeviceptr, CUresult};
+use oxshmem_base::{Error, Result, memfd, settings::GpuSharing};
+use oxshmem_job::Shared;
 
 use super::driver::{self, Addresses, Context, Failed, Handle, Outcome, Physical, Plain, Stream};
-use crate::{Error, Result, bootstrap::Shared, memfd, settings::GpuSharing};
 
 /// What the first PE's memory is aligned to: as much as a symmetric object may be.
 const BASE_ALIGN: usize = 1 << 30;

@@ -6,13 +6,14 @@ use std::{
     task::{Wake, Waker},
 };
 
+use oxshmem_base::settings::FenceSide;
+
 use super::*;
 use crate::{
     activity::Place,
     executor::{Patience, Probe, Word},
     fabric::Fabric,
     memory::{Extent, SegmentId},
-    settings::FenceSide,
 };
 
 /// The executor of a PE, and who was woken, by the words that they wait for.

@@ -4,7 +4,7 @@
 //! Partitions lie in the order of their pages' sizes, the largest first. Each then begins where the one before ends,
 //! and is aligned to its pages all the same: there are no gaps, which a network card would have to register too.
 
-use crate::{
+use oxshmem_base::{
     Error, Result,
     settings::{Defined, HeapPlan, Settings},
 };
@@ -15,7 +15,8 @@ const GRAIN: usize = 64 << 10;
 /// The heap of a PE: its partitions, and behind them the executable's globals.
 ///
 /// ```
-/// use oxshmem_runtime::{memory::kinds::Layout, settings::{Partition, Settings, SpacePlan}};
+/// use oxshmem_runtime::memory::kinds::Layout;
+/// use oxshmem_base::settings::{Partition, Settings, SpacePlan};
 ///
 /// let mut settings = Settings::default();
 /// settings.add_partition(1, Partition::new(100_000))?;
@@ -24,7 +25,7 @@ const GRAIN: usize = 64 << 10;
 /// let places: Vec<_> = layout.places().iter().map(|it| (it.id, it.start, it.len)).collect();
 /// assert_eq!(places, [(1, 4 << 20, 100_000), (9, 0, 3 << 20)]);
 /// assert_eq!(layout.len(), (4 << 20) + (128 << 10));
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -144,7 +145,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::settings::{Partition, SpacePlan};
+    use oxshmem_base::settings::{Partition, SpacePlan};
 
     /// The CPU space's heap.
     fn heap(settings: &Settings) -> Option<HeapPlan> {

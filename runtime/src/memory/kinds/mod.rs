@@ -34,7 +34,7 @@ pub use topology::{Node, Topology};
 /// assert_eq!((show_bytes(4096), show_bytes(3 << 20), show_bytes(5)), ("4K".into(), "3M".into(), "5".into()));
 /// ```
 pub fn show_bytes(bytes: usize) -> String {
-    crate::settings::show_size(bytes)
+    oxshmem_base::settings::show_size(bytes)
 }
 
 /// Numbers of NUMA nodes, for people: `node 0`, `nodes 0, 2`.

@@ -1,10 +1,9 @@
 //! What memory a host has and what becomes of partitions there, as text for people.
 
+use oxshmem_base::settings::{Settings, SpacePlan};
+
 use super::{HugePages, Topology, plan, show_bytes, show_nodes};
-use crate::{
-    memory::kinds::Layout,
-    settings::{Settings, SpacePlan},
-};
+use crate::memory::kinds::Layout;
 
 /// The memory of this host: its NUMA nodes with their kinds, and its huge pages. A line each.
 ///
@@ -51,21 +50,22 @@ pub fn host_memory(topology: &Topology, pools: &[HugePages]) -> Vec<String> {
 /// Those of [`Layout::of`].
 ///
 /// ```
-/// use oxshmem_runtime::{memory::kinds::{Topology, forecast}, settings::{Settings, SpacePlan}};
+/// use oxshmem_runtime::memory::kinds::{Topology, forecast};
+/// use oxshmem_base::settings::{Settings, SpacePlan};
 ///
 /// let mut settings = Settings::default();
 /// settings.add_partition(2, "size=1G:kind=F:policy=M".parse().unwrap())?;
 /// let forecast = forecast(&settings, 4, &Topology::default(), &[])?;
 /// assert_eq!(forecast[0].0, "SMAX_SYMMETRIC_PARTITION2=size=1G:kind=Fastmem:policy=Mandatory");
 /// assert!(forecast[0].1.starts_with("init would fail: this host has one kind of memory"));
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 pub fn forecast(
     settings: &Settings,
     n_pes: usize,
     topology: &Topology,
     pools: &[HugePages],
-) -> crate::Result<Vec<(String, String)>> {
+) -> oxshmem_base::Result<Vec<(String, String)>> {
     let layout = Layout::of(settings, SpacePlan::new(settings, &settings.devices(1))?.cpu)?;
     let defined = layout.places().iter().filter_map(|place| Some((place, place.defined?)));
     let forecast = defined.map(|(place, defined)| {

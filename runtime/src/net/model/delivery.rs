@@ -3,13 +3,14 @@
 
 use std::{cmp::Ordering, collections::BinaryHeap, sync::Arc};
 
+use oxshmem_base::{
+    panics::survive,
+    sync::{Condvar, Mutex, lock},
+};
+
 use super::{
     clock::{Clock, Moment},
     port::Port,
-};
-use crate::{
-    panics::survive,
-    sync::{Condvar, Mutex, lock},
 };
 
 /// What is on the way, and the thread that brings it, which starts with the first and ends when the job is gone and

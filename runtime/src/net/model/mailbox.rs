@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, VecDeque, hash_map::Entry};
 
+use oxshmem_base::{Error, Result};
+
 use super::Address;
 use crate::{
-    Error, Result,
     memory::copy::copy,
     net::{Done, completions::complete},
 };

@@ -23,6 +23,9 @@ use std::{
 pub use link::Link;
 pub use simulation::Simulation;
 
+use oxshmem_base::{Error, Result};
+use oxshmem_job::Bootstrap;
+
 use self::{
     clock::{Clock, Moment},
     delivery::{Delivery, Step},
@@ -32,8 +35,6 @@ use self::{
 };
 use super::{Batch, Done, Listener, Net, Spot, Width, Words, completions::complete};
 use crate::{
-    Error, Result,
-    bootstrap::Bootstrap,
     executor::{Executor, Failure},
     fabric::Fabric,
     memory::copy::copy,
@@ -72,7 +73,9 @@ impl Wires {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use oxshmem_runtime::{bootstrap::{Bootstrap, Hosts, Local, Single}, net::{Link, Wires}};
+    /// use oxshmem_job::{Bootstrap, Local, Single};
+    /// use oxshmem_runtime::net::{Link, Wires};
+    /// use oxshmem_base::Hosts;
     ///
     /// let pes = Local::cluster_on(Hosts::even(4, 2));
     /// let link = Link { latency: Duration::from_micros(5), ..Link::default() };

@@ -2,13 +2,15 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use oxshmem_base::Result;
+
 use super::{
     Sent, Wires,
     clock::Moment,
     delivery::{Delivery, Step},
     port::Port,
 };
-use crate::{Pe, Result, flight::Flight};
+use crate::{Pe, flight::Flight};
 
 /// A job on a simulated network, in virtual time: PEs run the code that they always run, and a clock says how long it would
 /// take if communication took what a [`Link`](super::Link) says, and nothing else took any time.

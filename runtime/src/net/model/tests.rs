@@ -4,6 +4,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::{settings::FenceSide, sync::lock};
+
 use super::*;
 use crate::{
     activity::Place,
@@ -13,8 +15,6 @@ use crate::{
         suite::{self, End, Job, MEMORY},
         told::{told, wait},
     },
-    settings::FenceSide,
-    sync::lock,
 };
 
 /// A PE with all that it needs.
@@ -399,7 +399,7 @@ fn a_batch_that_is_refused_later_fails_the_flush() {
 
 impl Model {
     fn flush_all_now(&self) -> Result<()> {
-        let slot = Arc::new(crate::sync::Mutex::new(None));
+        let slot = Arc::new(oxshmem_base::sync::Mutex::new(None));
         let told = Arc::clone(&slot);
         self.flush_all(Box::new(move |result| *lock(&told) = Some(result)));
         let start = Instant::now();
@@ -415,12 +415,13 @@ impl Model {
 
 #[test]
 fn pes_that_join_on_several_hosts_reach_each_other_and_leave_nothing_behind() {
-    use crate::{Pe, bootstrap};
+    use crate::Pe;
+    use oxshmem_job;
     for link in [Link::default(), slow()] {
-        let pes = bootstrap::Local::cluster_on(bootstrap::Hosts::cyclic(5, 2));
+        let pes = oxshmem_job::Local::cluster_on(oxshmem_base::Hosts::cyclic(5, 2));
         pes[0].common().unwrap().of(|| link);
-        let fabrics = bootstrap::suite::on_all(pes, |local| async move {
-            let pe = Pe::join(local, crate::settings::Settings::default()).await.unwrap();
+        let fabrics = oxshmem_job::suite::on_all(pes, |local| async move {
+            let pe = Pe::join(local, oxshmem_base::settings::Settings::default()).await.unwrap();
             let (me, n) = (pe.me(), pe.n_pes());
             let wires = Wires::of(pe.bootstrap()).unwrap();
             assert_eq!(wires.link(), link);

@@ -5,11 +5,10 @@ use std::{
     sync::Arc,
 };
 
+use oxshmem_base::{Error, Result};
+
 use super::Address;
-use crate::{
-    Error, Result,
-    net::{All, Batch, Done, batch::Question, completions::complete},
-};
+use crate::net::{All, Batch, Done, batch::Question, completions::complete};
 
 /// Bytes of the parts in which long transfers travel, and up to which small operations are gathered in one request.
 pub(super) const PART: usize = 64 << 10;

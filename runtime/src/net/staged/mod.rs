@@ -32,6 +32,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, lock},
+};
+
 use self::{
     desk::Desk,
     line::{Awaited, Ended, Leaving, Line, PART, Request},
@@ -43,11 +48,9 @@ use super::{
     get_each,
 };
 use crate::{
-    Error, Result,
     device::AnyDevice,
     executor::{Executor, Failure},
     memory::{Segment, SegmentId, copy::copy},
-    sync::{Mutex, lock},
     transport::{Atomic, Signal},
 };
 

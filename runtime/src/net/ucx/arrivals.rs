@@ -13,6 +13,7 @@ use std::{
     ptr, slice,
 };
 
+use oxshmem_base::Result;
 use ucx_sys::*;
 
 use super::{
@@ -25,7 +26,6 @@ use super::{
     said::Said,
     worker::Worker,
 };
-use crate::Result;
 
 /// Names of the active messages: those of one build talk to each other only, so they may change.
 pub(super) const BATCH: c_uint = 1;

@@ -11,6 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::Result;
+
 use super::{
     arrivals::{ANSWER, APPLIED, Arrival, BATCH, GOODBYE, Note, QUESTION, SHORT_BATCH, WORD, with_words},
     bulk::Gets,
@@ -22,7 +24,6 @@ use super::{
     worker::{Inner, News, NumberHasher, Worker},
 };
 use crate::{
-    Result,
     executor::Failure,
     net::{Batch, Done, apply, completions::complete},
 };

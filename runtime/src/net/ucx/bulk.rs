@@ -12,6 +12,7 @@ use std::{
     sync::{Weak, atomic::Ordering},
 };
 
+use oxshmem_base::{Error, Result};
 use ucx_sys::*;
 
 use super::{
@@ -25,7 +26,6 @@ use super::{
     worker::{News, Worker},
 };
 use crate::{
-    Error, Result,
     executor::Failure,
     memory::copy,
     net::{Batch, Done, PACKED, Shape, Spot, completions::complete},

@@ -2,6 +2,7 @@
 
 use std::sync::Weak;
 
+use oxshmem_base::{Error, Result};
 use ucx_sys::*;
 
 use super::{
@@ -10,7 +11,6 @@ use super::{
     worker::Worker,
 };
 use crate::{
-    Error, Result,
     memory::copy,
     net::{Done, Spot, completions::complete},
 };

@@ -9,13 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::Error;
 use ucx_sys::*;
 
 use super::worker::{Inner, Worker};
-use crate::{
-    Error,
-    net::completions::{complete, waiting},
-};
+use crate::net::completions::{complete, waiting};
 
 /// How long a PE that leaves waits for what it has sent.
 const LEAVING: Duration = Duration::from_secs(2);

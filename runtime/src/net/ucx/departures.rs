@@ -2,6 +2,7 @@
 
 use std::{ffi::c_uint, ptr};
 
+use oxshmem_base::Result;
 use ucx_sys::*;
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
     operation::Operation,
     worker::{Peer, Worker},
 };
-use crate::Result;
 
 /// How the data of a message goes.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,10 @@
 
 use std::{os::fd::OwnedFd, sync::Arc};
 
-use crate::{
-    Error, Result,
-    bootstrap::{self, Bootstrap, Shared},
-    memory::{HostMap, copy},
-};
+use oxshmem_base::{Error, Result};
+use oxshmem_job::{Bootstrap, Shared};
+
+use crate::memory::{HostMap, copy};
 
 /// What all PEs have published: where each begins, and then the bytes.
 #[derive(Debug)]
@@ -22,7 +21,7 @@ pub(super) async fn share(
     let missing = all.iter().position(Vec::is_empty);
     // The others must not wait for a leader that has left: they find nothing.
     let all = if missing.is_some() { &[] } else { all };
-    let directory = bootstrap::share(bootstrap, || Directory::new(all)).await?;
+    let directory = oxshmem_job::share(bootstrap, || Directory::new(all)).await?;
     if !directory.is_empty() {
         return Ok(directory);
     }

@@ -6,13 +6,14 @@
 
 use std::sync::Weak;
 
+use oxshmem_base::{Error, Result};
+
 use super::{
     arrivals::Note,
     asked::Asked,
     worker::{News, Worker},
 };
 use crate::{
-    Error, Result,
     executor::Failure,
     net::{
         Done, Spot, Width,

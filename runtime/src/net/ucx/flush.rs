@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, lock},
+};
+
 use super::{
     arrivals::TELL,
     calls::sending,
     operation::{Kind, Operation, outcome},
     worker::Worker,
 };
-use crate::{
-    Error, Result,
-    net::{Done, completions::complete},
-    sync::{Mutex, lock},
-};
+use crate::net::{Done, completions::complete};
 
 impl Worker {
     /// Tells `done` when everything that was started on `pe` before is visible there.

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use oxshmem_base::fuzz::{bytes_of, mutated, words_of};
 use ucx_sys::{UCS_OK, ucp_am_recv_param_t};
 
 use super::{
@@ -19,10 +20,7 @@ use super::{
     tests::three,
     worker::Worker,
 };
-use crate::{
-    fuzz::{bytes_of, mutated, words_of},
-    net::fuzz::{batches, questions},
-};
+use crate::net::fuzz::{batches, questions};
 
 /// A message: its name and the number of its header's words, then those, then its data.
 fn message(id: u32, header: &[u64], data: &[u64]) -> Vec<u8> {

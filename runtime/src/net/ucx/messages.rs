@@ -8,6 +8,10 @@
 
 use std::{collections::HashMap, hash::BuildHasherDefault, sync::Weak};
 
+use oxshmem_base::{
+    Error, Result,
+    sync::{MutexGuard, lock},
+};
 use smallvec::SmallVec;
 
 use super::{
@@ -20,11 +24,9 @@ use super::{
     worker::{News, NumberHasher, Worker},
 };
 use crate::{
-    Error, Result,
     executor::Failure,
     memory::copy,
     net::{Done, completions::complete},
-    sync::{MutexGuard, lock},
 };
 
 /// Up to so many bytes are copied to words, of which the last ones say what a header does for others.

@@ -42,6 +42,8 @@ use std::{
     sync::{Arc, Weak},
 };
 
+use oxshmem_base::{Error, Result};
+use oxshmem_job::Bootstrap;
 use ucx_sys::Ucx;
 
 use self::{
@@ -52,8 +54,6 @@ use self::{
 };
 use super::{Batch, Done, Listener, Net, Shape, Spot, Width, Words, get_each};
 use crate::{
-    Error, Result,
-    bootstrap::Bootstrap,
     executor::Executor,
     memory::Segment,
     transport::{Atomic, Signal},

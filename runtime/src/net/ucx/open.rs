@@ -6,9 +6,9 @@ use std::{
     ptr,
 };
 
+use oxshmem_base::{Error, Result};
+use oxshmem_job::Placement;
 use ucx_sys::*;
-
-use crate::{Error, Result, bootstrap::Placement};
 
 /// What a PE needs of another to reach it: lengths of address and key, then the memory's address, and what messages to it
 /// end with; behind these words address and key.

@@ -2,13 +2,11 @@
 
 use std::{ffi::c_void, ptr::NonNull, sync::Arc};
 
+use oxshmem_base::{Error, Result};
 use ucx_sys::{UCS_ERR_CANCELED, UCS_OK, ucp_generic_dt_ops_t, ucs_status_t};
 
 use super::{arrivals::HEADER, lines::Stamp, pieces::Pieces, worker::Worker};
-use crate::{
-    Error, Result,
-    net::{Done, completions::complete},
-};
+use crate::net::{Done, completions::complete};
 
 /// Words of a short message, with the one that it [ends with](Operation::sign).
 pub(super) const NOTE: usize = 7;

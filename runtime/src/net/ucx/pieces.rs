@@ -12,6 +12,11 @@ use std::{
     sync::{Arc, Weak},
 };
 
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, MutexGuard, lock},
+};
+
 use super::{
     arrivals::{DATA, FIRST, MORE, PART, PUT},
     bulk::put_header,
@@ -20,10 +25,6 @@ use super::{
     offers::Bytes,
     operation::{Header, Kind, Operation, Update},
     worker::Worker,
-};
-use crate::{
-    Error, Result,
-    sync::{Mutex, MutexGuard, lock},
 };
 
 /// Bytes of one piece at most: what UCX sends over TCP with the message.

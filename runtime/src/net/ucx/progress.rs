@@ -11,14 +11,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, lock},
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::worker::Worker;
-use crate::{
-    Error, Result, executor,
-    net::ALONE,
-    sync::{Mutex, lock},
-};
+use crate::{executor, net::ALONE};
 
 /// How long it leaves others at work before it looks again: from, and up to, twice as long each time. In a virtual machine each
 /// look costs them tens of microseconds, which the timer takes; whoever begins to compute is not replaced before.

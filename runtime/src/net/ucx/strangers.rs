@@ -10,11 +10,12 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use oxshmem_base::{Error, Result, random, report};
+
 use super::{
     arrivals::WORD,
     worker::{News, Worker},
 };
-use crate::{Error, Result, random, report};
 
 /// What a PE knows its job's messages by.
 pub(super) struct Strangers {
@@ -122,10 +123,11 @@ mod tests {
         *,
     };
     use crate::{
-        bootstrap::{Hosts, Placement},
         memory::{SegmentId, copy},
         net::{Batch, Spot, suite::End},
     };
+    use oxshmem_base::Hosts;
+    use oxshmem_job::Placement;
 
     /// A process that is no PE, with a UCX of its own and an endpoint to a PE.
     struct Stranger {

@@ -8,9 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::{Hosts, settings::FenceSide};
+use oxshmem_job::Local;
+
 use super::{offers::Bytes, *};
 use crate::{
-    bootstrap::{Hosts, Local},
     executor::Patience,
     fabric::Fabric,
     memory::SegmentId,
@@ -20,7 +22,6 @@ use crate::{
         suite::{self, End, Job, MEMORY},
         told::told,
     },
-    settings::FenceSide,
 };
 
 /// Whether TCP is taken for another network, for which there is none here: puts and gets are UCX's own then, and it offers what is long.

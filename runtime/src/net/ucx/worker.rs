@@ -13,6 +13,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::{
+    Error, Result,
+    panics::Panics,
+    sync::{Mutex, MutexGuard, lock},
+};
+use oxshmem_job::Placement;
 use slab::Slab;
 use ucx_sys::*;
 
@@ -25,16 +31,12 @@ use super::{
     strangers::Strangers,
 };
 use crate::{
-    Error, Result,
-    bootstrap::Placement,
     executor::{self, Executor, Failure},
     memory::Segment,
     net::{
         Done, Listener,
         completions::{self, complete},
     },
-    panics::Panics,
-    sync::{Mutex, MutexGuard, lock},
 };
 
 /// Operations under way. A thread that adds one beyond that first makes progress.

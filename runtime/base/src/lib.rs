@@ -1,0 +1,53 @@
+//! What every room of oxshmem stands on: errors, settings, facts about hosts, and small tools.
+//!
+//! This package knows nothing of jobs, memory or communication. Users of oxshmem depend on the
+//! package `oxshmem`, which offers what they need of it.
+//!
+//! | module | what it offers |
+//! |---|---|
+//! | [`error`] | the error that every call may return |
+//! | [`settings`] | the environment variables |
+//! | [`hosts`], [`deal`] | which PE is on which host, and how simulated hosts get their PEs |
+//! | [`processors`] | the processors that this process may run on |
+//! | [`sync`], [`wakes`] | locks, and the one way to run a waker |
+//! | [`panics`] | user code that panics ends nothing but itself |
+//! | [`turns`] | work that causes more of its kind, done one after the other |
+//! | [`home`] | whether this process is the one that joined the job, or a child of it |
+//! | [`memfd`], [`readable`], [`random`] | memory, descriptors and numbers from the system |
+//! | [`mod@report`], [`sigpipe`], [`mod@span`] | lines on standard error, and spans of time in them |
+
+#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `report`"))]
+
+pub mod deal;
+pub mod error;
+#[cfg(all(feature = "fuzz", not(loom)))]
+pub mod fuzz;
+#[cfg(not(loom))]
+pub mod home;
+pub mod hosts;
+#[cfg(not(loom))]
+pub mod memfd;
+pub mod panics;
+#[cfg(not(loom))]
+pub mod processors;
+#[cfg(not(loom))]
+pub mod random;
+#[cfg(not(loom))]
+pub mod readable;
+#[cfg(not(loom))]
+pub mod report;
+pub mod settings;
+#[cfg(not(loom))]
+pub mod sigpipe;
+pub mod span;
+pub mod sync;
+#[cfg(not(loom))]
+pub mod turns;
+pub mod version;
+pub mod wakes;
+
+pub use deal::Deal;
+pub use error::{Error, Result};
+pub use hosts::Hosts;
+#[cfg(not(loom))]
+pub use report::report;

@@ -1,0 +1,10 @@
+//! Random numbers that nobody can guess, from the kernel.
+
+use std::{fs::File, io, io::Read};
+
+/// So many bytes of them.
+pub fn bytes<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,30 @@
+//! The environment variables that configure oxshmem (`OpenSHMEM 1.6 §8`).
+//!
+//! [`TABLE`] has one row a variable. Reading the environment, the text of `SHMEM_INFO` and
+//! `shmem-info`, the book's page, the comparison between PEs and the hints on misspelt names all come
+//! from it, so that a new setting is one field of [`Settings`] and one row.
+
+mod choice;
+mod partition;
+mod render;
+mod size;
+mod spaces;
+mod table;
+mod unknown;
+mod values;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+pub use choice::{
+    AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
+    GpuSharing, ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
+};
+pub use partition::{Defined, Kind, MAX_PARTITION_ID, MAX_PARTITIONS, Partition, Policy};
+pub use render::markdown;
+pub use size::show as show_size;
+#[cfg(not(loom))]
+pub use spaces::{HeapPlan, PeRanges, SpaceKind, SpacePlan};
+pub use table::{Setting, TABLE};
+pub use unknown::{misspelt, unknown};
+pub use values::{Entry, FenceSide, Origin, Settings};

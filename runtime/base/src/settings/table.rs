@@ -1,0 +1,523 @@
+//! The table of settings: one row a variable.
+
+use std::time::Duration;
+
+use super::{
+    Settings,
+    choice::{
+        AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, Choice, CollectAlgorithm, DefaultSpace, Driver,
+        Fence, GpuSharing, ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
+    },
+    partition, size,
+};
+use crate::Deal;
+
+/// One environment variable: what it is called, takes and does.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// Names that are read where it is absent, though they are deprecated.
+    pub deprecated: &'static [&'static str],
+    /// What it is where nobody sets it, in the words that it takes.
+    pub default: &'static str,
+    /// What it takes.
+    pub values: &'static str,
+    /// The unit of a number, or nothing.
+    pub unit: &'static str,
+    /// What it does, in a sentence or two.
+    pub effect: &'static str,
+    /// Whether every PE of a job must have the same value.
+    pub same_on_all_pes: bool,
+    pub(super) read: Read,
+    /// The value in force, as the variable would be set to get it.
+    pub(super) show: fn(&Settings) -> String,
+}
+
+/// How a variable changes the settings.
+#[derive(Debug)]
+pub(super) enum Read {
+    /// By being there, whatever it holds.
+    Presence(fn(&mut Settings)),
+    /// By being there and by what it holds, which can be anything.
+    Anything(fn(&mut Settings, String)),
+    /// By what it holds. The error says what was expected.
+    Text(fn(&mut Settings, &str) -> Result<(), String>),
+    /// As one of many that end in a number. They are read together.
+    Numbered,
+}
+
+const FLAG: &str = "any value, even an empty one, is on";
+const SIZE: &str = "a non-negative number, such as 4096, 512M or 1.5g; factors are k, m, g, t";
+const ENABLE: &str = "any value but an empty one is on; set and empty is off";
+/// A hundred years.
+const MOST_SECONDS: u64 = 3_155_760_000;
+
+/// Every setting, in the order in which they are shown.
+///
+/// ```
+/// # use oxshmem_base::settings::*;
+/// let size = TABLE.iter().find(|setting| setting.name == "SHMEM_SYMMETRIC_SIZE").unwrap();
+/// assert_eq!((size.default, size.unit), ("512M", "bytes"));
+/// ```
+pub static TABLE: &[Setting] = &[
+    Setting {
+        name: "SHMEM_SYMMETRIC_SIZE",
+        deprecated: &["SMA_SYMMETRIC_SIZE"],
+        default: "512M",
+        values: SIZE,
+        unit: "bytes",
+        effect: "Size of the symmetric heap of each PE, rounded up to whole bytes: that of the default space. Memory that is \
+                 never touched costs nothing.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| size::parse(text).map(|value| to.symmetric_size = value)),
+        show: |from| size::show(from.symmetric_size),
+    },
+    Setting {
+        name: partition::VARIABLES,
+        deprecated: &[],
+        default: "none",
+        values: "size=SIZE:kind=KIND:policy=POLICY:pgsize=SIZE, of which size is enough, for an n from 1 to 127; sizes as 4096, \
+                 512M or 1.5G; kinds Fastmem, Normalmem, Sysdefault; policies Mandatory, Preferred, Interleaved, Sysdefault; \
+                 initials are enough",
+        unit: "",
+        effect: "A partition of the symmetric heap, in memory of a kind and in pages of a size. With any, there is no other heap: \
+                 what names no partition is allocated in partition 1, and SHMEM_SYMMETRIC_SIZE must not be set. The names \
+                 SMAX_SYMMETRIC_PARTITION1 and SMA_SYMMETRIC_PARTITION1 are the same as SHMEM_SYMMETRIC_PARTITION1.",
+        same_on_all_pes: true,
+        read: Read::Numbered,
+        show: |from| partition::show(&from.partitions),
+    },
+    Setting {
+        name: "SHMEM_MEMINFO_REPORT",
+        deprecated: &["SMA_MEMINFO_REPORT"],
+        default: "off",
+        values: FLAG,
+        unit: "",
+        effect: "Prints, on PE 0, what memory its host has, and for each partition what was asked and what it was mapped to, at \
+                 start-up; and what is in use, then and at the end.",
+        same_on_all_pes: false,
+        read: Read::Presence(|to| to.meminfo_report = true),
+        show: |from| on_off(from.meminfo_report),
+    },
+    Setting {
+        name: "SHMEM_NUMA_TOPOLOGY",
+        deprecated: &[],
+        default: "/sys/devices/system/node",
+        values: "a folder",
+        unit: "",
+        effect: "Where the NUMA nodes of the host are described. For tests, which describe others there than there are.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            to.numa_topology = text.to_owned();
+            Ok(())
+        }),
+        show: |from| from.numa_topology.clone(),
+    },
+    Setting {
+        name: "SHMEM_ENABLE_CPU_SPACE",
+        deprecated: &[],
+        default: "unset",
+        values: ENABLE,
+        unit: "",
+        effect: "Enables the CPU space, host memory. Where neither this nor SHMEM_ENABLE_GPU_SPACE is set, it is enabled too.",
+        same_on_all_pes: true,
+        read: Read::Anything(|to, text| to.enable_cpu_space = Some(text)),
+        show: |from| as_set(from.enable_cpu_space.as_ref()),
+    },
+    Setting {
+        name: "SHMEM_ENABLE_GPU_SPACE",
+        deprecated: &[],
+        default: "unset",
+        values: ENABLE,
+        unit: "",
+        effect: "Enables the GPU space, device memory, on PEs that have a device.",
+        same_on_all_pes: true,
+        read: Read::Anything(|to, text| to.enable_gpu_space = Some(text)),
+        show: |from| as_set(from.enable_gpu_space.as_ref()),
+    },
+    Setting {
+        name: "SHMEM_DEFAULT_SPACE",
+        deprecated: &[],
+        default: "auto",
+        values: DefaultSpace::WORDS,
+        unit: "",
+        effect: "The space that shmem_malloc and World::alloc allocate from. All PEs must have it. auto is the CPU space where that is enabled.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.default_space = value)),
+        show: |from| from.default_space.to_string(),
+    },
+    Setting {
+        name: "SHMEM_CPU_SYMMETRIC_SIZE",
+        deprecated: &[],
+        default: "auto",
+        values: "auto, or a size such as 512M or 1.5g",
+        unit: "bytes",
+        effect: "Size of the CPU space's heap. auto is SHMEM_SYMMETRIC_SIZE where it is the default space, and 512M elsewhere.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| {
+            word_or("auto", text, size::parse).map(|value| to.cpu_symmetric_size = value)
+        }),
+        show: |from| from.cpu_symmetric_size.map_or("auto".to_owned(), size::show),
+    },
+    Setting {
+        name: "SHMEM_GPU_SYMMETRIC_SIZE",
+        deprecated: &[],
+        default: "auto",
+        values: "auto, or a size such as 512M or 1.5g",
+        unit: "bytes",
+        effect: "Size of the GPU space's heap, likewise.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| {
+            word_or("auto", text, size::parse).map(|value| to.gpu_symmetric_size = value)
+        }),
+        show: |from| from.gpu_symmetric_size.map_or("auto".to_owned(), size::show),
+    },
+    Setting {
+        name: "SHMEM_GPU_SHARING",
+        deprecated: &[],
+        default: "auto",
+        values: GpuSharing::WORDS,
+        unit: "",
+        effect: "How PEs of a host share device memory: by descriptors of memory that is mapped where they like (`vmm`), by IPC \
+                 handles (`ipc`), or by the first of these that the driver can do.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.gpu_sharing = value)),
+        show: |from| from.gpu_sharing.to_string(),
+    },
+    Setting {
+        name: "SHMEM_GPU_EMULATE",
+        deprecated: &[],
+        default: "off",
+        values: FLAG,
+        unit: "",
+        effect: "For tests: takes host memory that only a helper thread touches for a device.",
+        same_on_all_pes: true,
+        read: Read::Presence(|to| to.gpu_emulate = true),
+        show: |from| on_off(from.gpu_emulate),
+    },
+    Setting {
+        name: "SHMEM_GPU_EMULATE_LATENCY",
+        deprecated: &[],
+        default: "10",
+        values: "an integer",
+        unit: "us",
+        effect: "For tests: how long an operation of the emulated device takes.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            integer(MOST_SECONDS, text).map(|value| to.gpu_emulate_latency = Duration::from_micros(value))
+        }),
+        show: |from| from.gpu_emulate_latency.as_micros().to_string(),
+    },
+    Setting {
+        name: "SHMEM_GPU_EMULATE_PES",
+        deprecated: &[],
+        default: "all",
+        values: "all, or PEs such as 0-2,5",
+        unit: "",
+        effect: "For tests: the PEs that have an emulated device.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| word_or("all", text, str::parse).map(|value| to.gpu_emulate_pes = value)),
+        show: |from| from.gpu_emulate_pes.as_ref().map_or("all".to_owned(), ToString::to_string),
+    },
+    Setting {
+        name: "SHMEM_VERSION",
+        deprecated: &["SMA_VERSION"],
+        default: "off",
+        values: FLAG,
+        unit: "",
+        effect: "Prints the version of the library at start-up, on PE 0.",
+        same_on_all_pes: false,
+        read: Read::Presence(|to| to.version = true),
+        show: |from| on_off(from.version),
+    },
+    Setting {
+        name: "SHMEM_INFO",
+        deprecated: &["SMA_INFO"],
+        default: "off",
+        values: FLAG,
+        unit: "",
+        effect: "Prints this table with the values in force at start-up, on PE 0.",
+        same_on_all_pes: false,
+        read: Read::Presence(|to| to.info = true),
+        show: |from| on_off(from.info),
+    },
+    Setting {
+        name: "SHMEM_DEBUG",
+        deprecated: &["SMA_DEBUG"],
+        default: "off",
+        values: FLAG,
+        unit: "",
+        effect: "Turns on debugging messages, and checks of arguments that cost more than a predictable branch. \
+                 Makes a SHMEM_HANG_TIMEOUT that is not 0 one of 1.",
+        same_on_all_pes: false,
+        read: Read::Presence(|to| to.debug = true),
+        show: |from| on_off(from.debug),
+    },
+    Setting {
+        name: "SHMEM_WARN_UNKNOWN",
+        deprecated: &[],
+        default: "on",
+        values: "on, off",
+        unit: "",
+        effect: "Has PE 0 warn at start-up of variables that begin with SHMEM_ and are no settings, with the name that was probably \
+                 meant. Those that other OpenSHMEM libraries read are left out, unless SHMEM_DEBUG is set.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| switch(text).map(|value| to.warn_unknown = value)),
+        show: |from| on_off(from.warn_unknown),
+    },
+    Setting {
+        name: "SHMEM_HANG_TIMEOUT",
+        deprecated: &[],
+        default: "60",
+        values: "an integer; 0 is off",
+        unit: "s",
+        effect: "How long a PE waits in one call before it says so, once, with what it waits for and what all other PEs \
+                 are in. The call goes on waiting.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            let seconds = integer(MOST_SECONDS, text)?;
+            to.hang_timeout = (seconds > 0).then_some(Duration::from_secs(seconds));
+            Ok(())
+        }),
+        show: |from| from.hang_timeout.map_or(0, |limit| limit.as_secs()).to_string(),
+    },
+    Setting {
+        name: "SHMEM_CHECK_ALLOC",
+        deprecated: &[],
+        default: "error",
+        values: CheckAlloc::WORDS,
+        unit: "",
+        effect: "Compares what the PEs ask for when they allocate, resize or free symmetric memory. \
+                 A difference fails the call, is reported, or goes unseen.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.check_alloc = value)),
+        show: |from| from.check_alloc.to_string(),
+    },
+    Setting {
+        name: "SHMEM_WARN_HEAP",
+        deprecated: &[],
+        default: "on",
+        values: "on, off",
+        unit: "",
+        effect: "In C an allocation for which there is no room gives null. Says so the first time in a job: how much was asked \
+                 for, how much is free, and which variable to raise.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| switch(text).map(|value| to.warn_heap = value)),
+        show: |from| on_off(from.warn_heap),
+    },
+    Setting {
+        name: "SHMEM_DRIVER",
+        deprecated: &[],
+        default: "auto",
+        values: Driver::WORDS,
+        unit: "",
+        effect: "Who drives progress while futures wait: a task of the tokio runtime that init ran in, or a helper thread. \
+                 auto takes the task where there is a runtime.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.driver = value)),
+        show: |from| from.driver.to_string(),
+    },
+    Setting {
+        name: "SHMEM_SPIN_NS",
+        deprecated: &[],
+        default: "auto",
+        values: "auto, or an integer",
+        unit: "ns",
+        effect: "How long a wait spins before it yields the CPU. auto is 2000, and 0 where the PEs of a host outnumber its CPUs, \
+                 but for waits in collectives that are for PEs on other CPUs only.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            let nanoseconds = word_or("auto", text, |text| integer(u64::MAX, text))?;
+            to.spin = nanoseconds.map(Duration::from_nanos);
+            Ok(())
+        }),
+        show: |from| from.spin.map_or("auto".to_owned(), |spin| spin.as_nanos().to_string()),
+    },
+    Setting {
+        name: "SHMEM_YIELD_ROUNDS",
+        deprecated: &[],
+        default: "64",
+        values: "an integer",
+        unit: "yields",
+        effect: "How often a wait that has spun yields the CPU to other threads before it sleeps, for at least a \
+                 microsecond each. Less than waking takes (tens of microseconds) makes PEs that answer each other \
+                 sleep at every turn.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            integer(u32::MAX.into(), text).map(|value| to.yield_rounds = value as u32)
+        }),
+        show: |from| from.yield_rounds.to_string(),
+    },
+    Setting {
+        name: "SHMEM_FENCE",
+        deprecated: &[],
+        default: "auto",
+        values: Fence::WORDS,
+        unit: "",
+        effect: "Who pays for the fence between a store and the check whether its target sleeps: every writer, or the PE \
+                 that goes to sleep. auto takes the writer where the PEs of a host outnumber its CPUs.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.fence = value)),
+        show: |from| from.fence.to_string(),
+    },
+    Setting {
+        name: "SHMEM_OFFLOAD_THRESHOLD",
+        deprecated: &[],
+        default: "off",
+        values: "off, or a size such as 64k or 1M",
+        unit: "bytes",
+        effect: "From this size on a helper thread copies what nonblocking puts and gets move within a host, \
+                 so that the caller goes on at once.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            word_or("off", text, size::parse).map(|value| to.offload_threshold = value)
+        }),
+        show: |from| from.offload_threshold.map_or("off".to_owned(), size::show),
+    },
+    Setting {
+        name: "SHMEM_FAKE_HOSTS",
+        deprecated: &[],
+        default: "1",
+        values: "a number of hosts such as 2, or PEs on each such as 3+1; :cyclic may follow",
+        unit: "",
+        effect: "How oshrun and LocalCluster deal the PEs of a job to hosts that they simulate, where their own option does \
+                 not say so. Where there are fewer PEs than hosts, each PE has a host of its own. Other launchers know where their PEs \
+                 really are.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            let deal: Deal = text.trim_ascii().parse()?;
+            if deal == Deal::even(0) {
+                return Err("there must be at least one host".to_owned());
+            }
+            to.fake_hosts = deal;
+            Ok(())
+        }),
+        show: |from| from.fake_hosts.to_string(),
+    },
+    Setting {
+        name: "SHMEM_NET_INTERFACES",
+        deprecated: &[],
+        default: "auto",
+        values: "auto, or names such as eth0 or mlx5_0:1, separated by commas",
+        unit: "",
+        effect: "The network interfaces over which PEs reach those of other hosts, and on which they listen: goes before UCX_NET_DEVICES. auto leaves \
+                 the choice to UCX, and takes the loopback interface alone where one machine simulates the hosts.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| word_or("auto", text, interfaces).map(|value| to.net_interfaces = value)),
+        show: |from| from.net_interfaces.clone().unwrap_or_else(|| "auto".to_owned()),
+    },
+    Setting {
+        name: "SHMEM_SYNC_ALGORITHM",
+        deprecated: &[],
+        default: "auto",
+        values: SyncAlgorithm::WORDS,
+        unit: "",
+        effect: "How sync and barrier let the PEs of a team wait for each other. auto chooses by team size and placement.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.sync_algorithm = value)),
+        show: |from| from.sync_algorithm.to_string(),
+    },
+    Setting {
+        name: "SHMEM_REDUCE_ALGORITHM",
+        deprecated: &[],
+        default: "auto",
+        values: ReduceAlgorithm::WORDS,
+        unit: "",
+        effect: "How reductions combine the values of a team's PEs. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
+                 gives way to one that can.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.reduce_algorithm = value)),
+        show: |from| from.reduce_algorithm.to_string(),
+    },
+    Setting {
+        name: "SHMEM_BROADCAST_ALGORITHM",
+        deprecated: &[],
+        default: "auto",
+        values: BroadcastAlgorithm::WORDS,
+        unit: "",
+        effect: "How broadcast brings the root's values to the team's PEs. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
+                 gives way to one that can.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.broadcast_algorithm = value)),
+        show: |from| from.broadcast_algorithm.to_string(),
+    },
+    Setting {
+        name: "SHMEM_COLLECT_ALGORITHM",
+        deprecated: &[],
+        default: "auto",
+        values: CollectAlgorithm::WORDS,
+        unit: "",
+        effect: "How collect and fcollect bring everybody's blocks to everybody. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
+                 gives way to one that can.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.collect_algorithm = value)),
+        show: |from| from.collect_algorithm.to_string(),
+    },
+    Setting {
+        name: "SHMEM_ALLTOALL_ALGORITHM",
+        deprecated: &[],
+        default: "auto",
+        values: AlltoallAlgorithm::WORDS,
+        unit: "",
+        effect: "How alltoall and alltoalls exchange blocks. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
+                 gives way to one that can.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.alltoall_algorithm = value)),
+        show: |from| from.alltoall_algorithm.to_string(),
+    },
+    Setting {
+        name: "SHMEM_SCAN_ALGORITHM",
+        deprecated: &[],
+        default: "auto",
+        values: ScanAlgorithm::WORDS,
+        unit: "",
+        effect: "How inclusive and exclusive scans compute prefix sums. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
+                 gives way to one that can.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.scan_algorithm = value)),
+        show: |from| from.scan_algorithm.to_string(),
+    },
+];
+
+fn on_off(value: bool) -> String {
+    if value { "on" } else { "off" }.to_owned()
+}
+
+/// `on` or `off`, of either case.
+fn switch(text: &str) -> Result<bool, String> {
+    match text.trim_ascii() {
+        text if text.eq_ignore_ascii_case("on") => Ok(true),
+        text if text.eq_ignore_ascii_case("off") => Ok(false),
+        _ => Err("expected on or off".to_owned()),
+    }
+}
+
+/// A value of any kind, told apart from none.
+fn as_set(value: Option<&String>) -> String {
+    value.map_or("unset".to_owned(), |value| format!("{value:?}"))
+}
+
+/// `None` for `word`, of either case, and what `read` makes of anything else.
+fn word_or<T>(word: &str, text: &str, read: fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {
+    if text.trim_ascii().eq_ignore_ascii_case(word) {
+        return Ok(None);
+    }
+    read(text).map(Some).map_err(|why| format!("{why}, or {word}"))
+}
+
+/// Names of network interfaces.
+fn interfaces(text: &str) -> Result<String, String> {
+    let names: Vec<_> = text.split(',').map(str::trim_ascii).collect();
+    let is_name = |name: &&str| !name.is_empty() && !name.contains(char::is_whitespace);
+    match names.iter().all(is_name) {
+        true => Ok(names.join(",")),
+        false => Err("expected names of network interfaces, separated by commas".to_owned()),
+    }
+}
+
+/// An integer from 0 to `largest`.
+fn integer(largest: u64, text: &str) -> Result<u64, String> {
+    let value = text.trim_ascii().parse().ok().filter(|&value| value <= largest);
+    value.ok_or_else(|| format!("expected an integer from 0 to {largest}"))
+}

@@ -1,0 +1,428 @@
+//! The values that the settings have in one PE, and where each of them came from.
+
+use std::{collections::BTreeMap, ffi::OsString, time::Duration};
+
+use super::{
+    AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
+    GpuSharing, PeRanges, ReduceAlgorithm, ScanAlgorithm, Setting, SyncAlgorithm, TABLE,
+    partition::{self, Defined, Partition},
+    table::Read,
+};
+use crate::{Deal, Error, Result};
+
+/// How long a wait spins where nothing else was asked for and there is a CPU for every local PE.
+const SPIN: Duration = Duration::from_micros(2);
+
+/// What a PE was told by its environment, or by the program that starts it.
+///
+/// [`TABLE`] says what each field does. A program that makes its own takes the default, which reads no
+/// environment, and assigns fields:
+///
+/// ```
+/// use oxshmem_base::settings::Settings;
+///
+/// let mut settings = Settings::default();
+/// settings.symmetric_size = 64 << 20;
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Bytes in the symmetric heap of each PE, in the default space: `SHMEM_SYMMETRIC_SIZE`.
+    pub symmetric_size: usize,
+    /// Partitions of the heap: `SHMEM_SYMMETRIC_PARTITION<n>`.
+    pub(super) partitions: BTreeMap<usize, Defined>,
+    /// Whether what memory there is, and is in use, is printed: `SHMEM_MEMINFO_REPORT`.
+    pub meminfo_report: bool,
+    /// Where NUMA nodes are described: `SHMEM_NUMA_TOPOLOGY`.
+    pub numa_topology: String,
+    /// What `SHMEM_ENABLE_CPU_SPACE` holds, if it is set. Any text but the empty one enables the space.
+    pub enable_cpu_space: Option<String>,
+    /// What `SHMEM_ENABLE_GPU_SPACE` holds, likewise. Where neither is set, the CPU space is enabled alone.
+    pub enable_gpu_space: Option<String>,
+    /// Which space the default one is: `SHMEM_DEFAULT_SPACE`.
+    pub default_space: DefaultSpace,
+    /// Bytes of the CPU space's heap: `SHMEM_CPU_SYMMETRIC_SIZE`. [`SpacePlan`](super::SpacePlan) says what `None` means.
+    pub cpu_symmetric_size: Option<usize>,
+    /// Bytes of the GPU space's heap: `SHMEM_GPU_SYMMETRIC_SIZE`.
+    pub gpu_symmetric_size: Option<usize>,
+    /// How PEs of a host share device memory: `SHMEM_GPU_SHARING`.
+    pub gpu_sharing: GpuSharing,
+    /// Whether a device is emulated in host memory: `SHMEM_GPU_EMULATE`.
+    pub gpu_emulate: bool,
+    /// How long an operation of the emulated device takes: `SHMEM_GPU_EMULATE_LATENCY`.
+    pub gpu_emulate_latency: Duration,
+    /// Which PEs have an emulated device, if not all: `SHMEM_GPU_EMULATE_PES`.
+    pub gpu_emulate_pes: Option<PeRanges>,
+    /// Whether the version is printed at start-up: `SHMEM_VERSION`.
+    pub version: bool,
+    /// Whether the settings are printed at start-up: `SHMEM_INFO`.
+    pub info: bool,
+    /// Whether debugging messages and costly checks are on: `SHMEM_DEBUG`.
+    pub debug: bool,
+    /// Whether PE 0 warns of variables that look like settings and are none: `SHMEM_WARN_UNKNOWN`.
+    pub warn_unknown: bool,
+    /// How long a PE waits in one call before it says so, if ever: `SHMEM_HANG_TIMEOUT`. Ask
+    /// [`hang_limit`](Self::hang_limit) for what it comes to.
+    pub hang_timeout: Option<Duration>,
+    /// What happens when PEs allocate differently: `SHMEM_CHECK_ALLOC`.
+    pub check_alloc: CheckAlloc,
+    /// Whether the first allocation of a C program that gets null for want of memory is reported: `SHMEM_WARN_HEAP`.
+    pub warn_heap: bool,
+    /// Who drives progress while futures wait: `SHMEM_DRIVER`.
+    pub driver: Driver,
+    /// How long a wait spins: `SHMEM_SPIN_NS`. Ask [`spin_for`](Self::spin_for) for what `None` means.
+    pub spin: Option<Duration>,
+    /// How often a wait yields before it sleeps: `SHMEM_YIELD_ROUNDS`.
+    pub yield_rounds: u32,
+    /// Who pays for the doorbell's fence: `SHMEM_FENCE`. Ask [`fence_for`](Self::fence_for) for a decision.
+    pub fence: Fence,
+    /// Bytes from which nonblocking copies are left to a helper thread, or never: `SHMEM_OFFLOAD_THRESHOLD`.
+    pub offload_threshold: Option<usize>,
+    /// How PEs are dealt to simulated hosts, by who deals them: `SHMEM_FAKE_HOSTS`.
+    pub fake_hosts: Deal,
+    /// Network interfaces that lead to other hosts, if that is not left to the net: `SHMEM_NET_INTERFACES`.
+    pub net_interfaces: Option<String>,
+    /// How PEs of a team wait for each other: `SHMEM_SYNC_ALGORITHM`.
+    pub sync_algorithm: SyncAlgorithm,
+    /// `SHMEM_REDUCE_ALGORITHM`.
+    pub reduce_algorithm: ReduceAlgorithm,
+    /// `SHMEM_BROADCAST_ALGORITHM`.
+    pub broadcast_algorithm: BroadcastAlgorithm,
+    /// `SHMEM_COLLECT_ALGORITHM`.
+    pub collect_algorithm: CollectAlgorithm,
+    /// `SHMEM_ALLTOALL_ALGORITHM`.
+    pub alltoall_algorithm: AlltoallAlgorithm,
+    /// `SHMEM_SCAN_ALGORITHM`.
+    pub scan_algorithm: ScanAlgorithm,
+    /// Bytes of the executable's globals that are symmetric too. No variable: the C library counts them.
+    pub statics: usize,
+    /// Whether waits look by themselves now and then, because the program may store to its symmetric memory past the library. No
+    /// variable: the C library sets it, as there every symmetric address is a pointer.
+    pub local_stores: bool,
+    /// By setting: the variable that was read, and the value shown after it.
+    read_from: BTreeMap<&'static str, (&'static str, String)>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            symmetric_size: super::spaces::DEFAULT_SIZE,
+            enable_cpu_space: None,
+            enable_gpu_space: None,
+            default_space: DefaultSpace::default(),
+            cpu_symmetric_size: None,
+            gpu_symmetric_size: None,
+            gpu_sharing: GpuSharing::default(),
+            gpu_emulate: false,
+            gpu_emulate_latency: Duration::from_micros(10),
+            gpu_emulate_pes: None,
+            statics: 0,
+            local_stores: false,
+            partitions: BTreeMap::new(),
+            meminfo_report: false,
+            numa_topology: "/sys/devices/system/node".to_owned(),
+            version: false,
+            info: false,
+            debug: false,
+            warn_unknown: true,
+            hang_timeout: Some(Duration::from_secs(60)),
+            check_alloc: CheckAlloc::default(),
+            warn_heap: true,
+            driver: Driver::default(),
+            spin: None,
+            yield_rounds: 64,
+            fence: Fence::default(),
+            offload_threshold: None,
+            fake_hosts: Deal::default(),
+            net_interfaces: None,
+            sync_algorithm: SyncAlgorithm::default(),
+            reduce_algorithm: ReduceAlgorithm::default(),
+            broadcast_algorithm: BroadcastAlgorithm::default(),
+            collect_algorithm: CollectAlgorithm::default(),
+            alltoall_algorithm: AlltoallAlgorithm::default(),
+            scan_algorithm: ScanAlgorithm::default(),
+            read_from: BTreeMap::new(),
+        }
+    }
+}
+
+/// Where a value came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// The variable of that name.
+    Environment,
+    /// A variable of a deprecated name.
+    Deprecated(&'static str),
+    /// The program assigned the field.
+    Program,
+}
+
+/// A setting with the value in force.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its row in the table.
+    pub setting: &'static Setting,
+    /// The value, as the variable would be set to get it.
+    pub value: String,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// Who pays for the fence of the doorbell handshake, once that is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FenceSide {
+    /// The writer, at every store that may end a wait.
+    Writer,
+    /// The PE that is about to sleep, by `membarrier(GLOBAL_EXPEDITED)`.
+    Sleeper,
+}
+
+impl Settings {
+    /// Reads the environment of this process.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] names the first variable whose value cannot be used.
+    ///
+    /// ```
+    /// # use oxshmem_base::settings::*;
+    /// let mut settings = Settings::from_env()?;
+    /// settings.symmetric_size *= 2; // of what the user asked for
+    /// # assert!(settings.symmetric_size.is_multiple_of(2));
+    /// # Ok::<(), oxshmem_base::Error>(())
+    /// ```
+    pub fn from_env() -> Result<Self> {
+        let named = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        let mut partitions: Vec<_> = named.filter(|(name, _)| partition::is_candidate(name)).collect();
+        // The environment has no order.
+        partitions.sort();
+        Self::read(|name| std::env::var_os(name), partitions)
+    }
+
+    /// How PEs are dealt to hosts where nothing but the environment says so, for who starts a job of `n_pes` PEs. Looks at no
+    /// other setting.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] if what `SHMEM_FAKE_HOSTS` holds cannot be used.
+    ///
+    /// ```
+    /// # use oxshmem_base::{Deal, settings::Settings};
+    /// assert_eq!(Settings::fake_hosts_for(1, |_| Some("2".into()))?, Deal::even(1));
+    /// assert_eq!(Settings::fake_hosts_for(4, |_| None)?, Deal::default());
+    /// # Ok::<(), oxshmem_base::Error>(())
+    /// ```
+    pub fn fake_hosts_for(n_pes: usize, lookup: impl Fn(&str) -> Option<OsString>) -> Result<Deal> {
+        const NAME: &str = "SHMEM_FAKE_HOSTS";
+        let deal = Self::from_lookup(|name| lookup(name).filter(|_| name == NAME))?.fake_hosts.up_to(n_pes);
+        match deal.hosts(n_pes) {
+            Ok(_) => Ok(deal),
+            Err(error) => {
+                Err(Error::InvalidSetting { name: NAME, value: deal.to_string(), reason: error.to_string() })
+            }
+        }
+    }
+
+    /// Reads variables through `lookup`, which returns what the variable of a name holds, if it is set.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] names the first variable, in the order of [`TABLE`], whose value cannot
+    /// be used. A variable of a deprecated name is looked at only where the other is not set.
+    ///
+    /// ```
+    /// # use oxshmem_base::settings::*;
+    /// let settings = Settings::from_lookup(|name| (name == "SHMEM_SYMMETRIC_SIZE").then(|| "1.5g".into()))?;
+    /// assert_eq!(settings.symmetric_size, 3 << 29);
+    /// # Ok::<(), oxshmem_base::Error>(())
+    /// ```
+    pub fn from_lookup(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
+        let partitions = partition::candidates(&lookup);
+        Self::read(lookup, partitions)
+    }
+
+    fn read(lookup: impl Fn(&str) -> Option<OsString>, partitions: Vec<(String, OsString)>) -> Result<Self> {
+        let mut settings = Self::default();
+        for setting in TABLE {
+            let names = std::iter::once(&setting.name).chain(setting.deprecated);
+            let Some((name, value)) = names.into_iter().find_map(|&name| Some((name, lookup(name)?))) else {
+                continue;
+            };
+            match setting.read {
+                Read::Presence(set) => set(&mut settings),
+                Read::Numbered => continue,
+                Read::Anything(set) => set(&mut settings, value.to_string_lossy().into_owned()),
+                Read::Text(set) => value
+                    .to_str()
+                    .ok_or_else(|| format!("not UTF-8; expected {}", setting.values))
+                    .and_then(|text| set(&mut settings, text))
+                    .map_err(|reason| Error::InvalidSetting {
+                        name,
+                        value: value.to_string_lossy().into_owned(),
+                        reason,
+                    })?,
+            }
+            let shown = (setting.show)(&settings);
+            settings.read_from.insert(setting.name, (name, shown));
+        }
+        settings.partitions = partition::define(partitions)?;
+        if let Some(first) = settings.partitions.values().next() {
+            settings.no_heap_size_beside(first)?;
+            let shown = partition::show(&settings.partitions);
+            settings.read_from.insert(partition::VARIABLES, (partition::VARIABLES, shown));
+        }
+        Ok(settings)
+    }
+
+    fn no_heap_size_beside(&self, partition: &Defined) -> Result<()> {
+        match self.read_from.get("SHMEM_SYMMETRIC_SIZE") {
+            None => Ok(()),
+            Some((size, _)) => Err(partition.invalid(format_args!(
+                "{size} is set too; a heap has a size or partitions, so unset one of them"
+            ))),
+        }
+    }
+
+    /// The partitions that the heap is to have, in the order of their numbers. Where there is none, the heap is one of
+    /// [`symmetric_size`](Self::symmetric_size) bytes.
+    ///
+    /// ```
+    /// # use oxshmem_base::settings::*;
+    /// let settings =
+    ///     Settings::from_lookup(|name| (name == "SMAX_SYMMETRIC_PARTITION2").then(|| "size=1G".into()))?;
+    /// let found: Vec<_> = settings.partitions().map(|it| (it.id, it.asked.size)).collect();
+    /// assert_eq!(found, [(2, 1 << 30)]);
+    /// # Ok::<(), oxshmem_base::Error>(())
+    /// ```
+    pub fn partitions(&self) -> impl Iterator<Item = &Defined> + '_ {
+        self.partitions.values()
+    }
+
+    /// Defines partition `id`, or defines it anew.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] for a number that is not from 1 to 127, for one partition too many, for fields that
+    /// do not go together, and where the environment says how large the heap is.
+    ///
+    /// ```
+    /// # use oxshmem_base::settings::*;
+    /// let mut settings = Settings::default();
+    /// settings.add_partition(1, Partition::new(64 << 20))?;
+    /// settings.add_partition(2, Partition { kind: Kind::Fastmem, policy: Policy::Preferred, ..Partition::new(1 << 30) })?;
+    /// assert!(settings.add_partition(128, Partition::new(1)).is_err());
+    /// # Ok::<(), oxshmem_base::Error>(())
+    /// ```
+    pub fn add_partition(&mut self, id: usize, partition: Partition) -> Result<()> {
+        partition::add(&mut self.partitions, id, partition)?;
+        let added = self.no_heap_size_beside(&self.partitions[&id]);
+        if added.is_err() {
+            self.partitions.remove(&id);
+        }
+        added
+    }
+
+    /// Every setting with its value, in the order of [`TABLE`].
+    ///
+    /// ```
+    /// # use oxshmem_base::settings::*;
+    /// let mut settings = Settings::default();
+    /// settings.yield_rounds = 1;
+    /// let changed = settings.entries().find(|entry| entry.origin == Origin::Program).unwrap();
+    /// assert_eq!((changed.setting.name, changed.value.as_str()), ("SHMEM_YIELD_ROUNDS", "1"));
+    /// ```
+    pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
+        TABLE.iter().map(|setting| {
+            let value = (setting.show)(self);
+            let origin = match self.read_from.get(setting.name) {
+                Some((_, read)) if *read != value => Origin::Program,
+                Some((name, _)) if *name == setting.name => Origin::Environment,
+                Some((name, _)) => Origin::Deprecated(name),
+                None if value != setting.default => Origin::Program,
+                None => Origin::Default,
+            };
+            Entry { setting, value, origin }
+        })
+    }
+
+    /// Names and values of the settings that must be the same on all PEs, in an order that is the same on
+    /// all PEs. Starting a job compares them and fails with [`Error::SettingMismatch`].
+    ///
+    /// ```
+    /// # use oxshmem_base::settings::*;
+    /// let compared = Settings::default().values_equal_on_all();
+    /// assert!(compared.contains(&("SHMEM_SYMMETRIC_SIZE", "512M".to_owned())));
+    /// ```
+    pub fn values_equal_on_all(&self) -> Vec<(&'static str, String)> {
+        let shared = self.entries().filter(|entry| entry.setting.same_on_all_pes);
+        shared.map(|entry| (entry.setting.name, entry.value)).collect()
+    }
+
+    /// How long a PE waits in one call before it says so: what was asked for, or a second for who debugs.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use oxshmem_base::settings::*;
+    /// let mut settings = Settings::default();
+    /// assert_eq!(settings.hang_limit(), Some(Duration::from_secs(60)));
+    /// settings.debug = true;
+    /// assert_eq!(settings.hang_limit(), Some(Duration::from_secs(1)));
+    /// settings.hang_timeout = None;
+    /// assert_eq!(settings.hang_limit(), None);
+    /// ```
+    pub fn hang_limit(&self) -> Option<Duration> {
+        let limit = self.hang_timeout?;
+        Some(if self.debug { limit.min(Duration::from_secs(1)) } else { limit })
+    }
+
+    /// How long a wait spins before it yields, with `local_pes` PEs on this host and `cpus` CPUs that they
+    /// may run on: what was asked for, or 2 µs where every PE has a CPU and nothing where not.
+    ///
+    /// ```
+    /// # use oxshmem_base::settings::*;
+    /// let settings = Settings::default();
+    /// assert!(settings.spin_for(4, 8) > settings.spin_for(8, 4));
+    /// assert!(settings.spin_for(8, 4).is_zero());
+    /// ```
+    pub fn spin_for(&self, local_pes: usize, cpus: usize) -> Duration {
+        let unasked = if local_pes > cpus { Duration::ZERO } else { SPIN };
+        self.spin.unwrap_or(unasked)
+    }
+
+    /// How long a wait keeps its CPU where it does not spin, as PEs outnumber CPUs, if what it waits for comes from
+    /// another: about what it takes to yield it and to get it back, and not at all where it was asked for how long to spin.
+    ///
+    /// ```
+    /// # use oxshmem_base::settings::*;
+    /// let settings = Settings::default();
+    /// assert!(!settings.hold().is_zero());
+    /// ```
+    pub fn hold(&self) -> Duration {
+        if self.spin.is_some() { Duration::ZERO } else { SPIN }
+    }
+
+    /// Who pays for the doorbell's fence, with `local_pes` PEs on this host and `cpus` CPUs that they may
+    /// run on. All PEs of a host must use the answer that one of them got: their CPUs may differ.
+    /// `membarrier` is whether the kernel has `membarrier(GLOBAL_EXPEDITED)`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`] where membarrier was asked for and the kernel does not have it.
+    ///
+    /// ```
+    /// # use oxshmem_base::settings::*;
+    /// let settings = Settings::default();
+    /// assert_eq!(settings.fence_for(4, 8, true)?, FenceSide::Sleeper);
+    /// assert_eq!(settings.fence_for(8, 4, true)?, FenceSide::Writer);
+    /// # Ok::<(), oxshmem_base::Error>(())
+    /// ```
+    pub fn fence_for(&self, local_pes: usize, cpus: usize, membarrier: bool) -> Result<FenceSide> {
+        match self.fence {
+            Fence::Writer => Ok(FenceSide::Writer),
+            Fence::Auto if local_pes > cpus || !membarrier => Ok(FenceSide::Writer),
+            Fence::Membarrier if !membarrier => Err(Error::InvalidSetting {
+                name: "SHMEM_FENCE",
+                value: self.fence.to_string(),
+                reason: "this kernel has no membarrier(GLOBAL_EXPEDITED); use auto or writer".to_owned(),
+            }),
+            Fence::Auto | Fence::Membarrier => Ok(FenceSide::Sleeper),
+        }
+    }
+}

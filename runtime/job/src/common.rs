@@ -1,0 +1,36 @@
+//! What the PEs of one process have in common, whichever hosts they are said to be on.
+
+use std::{
+    any::{Any, TypeId},
+    collections::HashMap,
+    sync::Arc,
+};
+
+use oxshmem_base::sync::{Mutex, lock};
+
+/// One value of each type.
+///
+/// ```
+/// use std::sync::Arc;
+/// use oxshmem_job::Common;
+///
+/// let common = Common::default();
+/// let first = common.of(|| 7_u32);
+/// assert!(Arc::ptr_eq(&first, &common.of(|| 8_u32)));
+/// assert_eq!(*common.of(|| "of another type"), "of another type");
+/// ```
+#[derive(Debug, Default)]
+pub struct Common(Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
+
+impl Common {
+    /// The value of type `T`, which is made when it is first asked for.
+    /// `make` must not ask for another.
+    pub fn of<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        let mut values = lock(&self.0);
+        let value = values.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(make()));
+        match Arc::clone(value).downcast() {
+            Ok(value) => value,
+            Err(_) => unreachable!("a value is kept under its own type"),
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! A PE in a process of its own, started by `oshrun`: this side of the socket to the launcher.
+//!
+//! Every request carries a ticket, which its answer repeats. Whoever waits takes messages off the socket
+//! one at a time and leaves what answers somebody else in the inbox, so that a dropped future loses nothing.
+
+use std::{
+    collections::HashMap,
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use oxshmem_base::{
+    Error, Result,
+    home::Home,
+    readable,
+    sync::{Mutex, lock},
+};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    fs::FileType,
+    io::{FdFlags, fcntl_getfd, fcntl_setfd},
+    net::sockopt::set_socket_passcred,
+    time::{ClockId, clock_gettime},
+};
+
+use super::{
+    Bootstrap, Offer, Placement,
+    claim::Claim,
+    job::{JOB_VARIABLE, Job},
+    lifeline,
+    wire::{self, Kind, Message},
+};
+
+/// One PE of a job that `oshrun` started.
+///
+/// In a tokio runtime with I/O enabled, waiting is asynchronous. Elsewhere it blocks the calling thread:
+/// all that waits here is the start of a job, when a program has nothing else to do, and what is waited
+/// for is up to other processes. There, calls must be awaited one after the other.
+#[derive(Debug)]
+pub struct Launched {
+    placement: Placement,
+    /// The inherited descriptor. It stays open when this is dropped, so that the process can be a PE again.
+    socket: BorrowedFd<'static>,
+    /// The next ticket. Locked while a message is being sent, so that its parts stay together.
+    sending: Mutex<u64>,
+    inbox: tokio::sync::Mutex<Inbox>,
+    home: Home,
+    /// Until this PE has left the job: whoever still holds a handle to it must not keep the next one out.
+    claim: Mutex<Option<Claim>>,
+    /// Until then, too, this process ends with the launcher. What it does after that is its own.
+    lifeline: Mutex<Option<OwnedFd>>,
+}
+
+/// What has arrived.
+#[derive(Debug, Default)]
+struct Inbox {
+    wire: wire::Inbox,
+    answers: HashMap<u64, Message>,
+    /// The message by which the launcher ended the job.
+    end: Option<Message>,
+}
+
+impl Inbox {
+    /// Puts a message where it is looked for. Returns what it is if no launcher sends that.
+    fn take(&mut self, message: Message) -> Option<Kind> {
+        match message.kind {
+            Kind::Exchanged | Kind::Offered => drop(self.answers.insert(message.ticket, message)),
+            Kind::GlobalExit | Kind::Lost => self.end = Some(message),
+            kind => return Some(kind),
+        }
+        None
+    }
+}
+
+impl Launched {
+    /// The PE that this process was started as; `None` if `oshrun` did not start it.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyInitialized`] while another `Launched` lives in this process, and
+    /// [`Error::Bootstrap`] in a process that has the PE's environment but is not the PE, such as a
+    /// program that a PE started.
+    pub fn from_env() -> Result<Option<Self>> {
+        let Some(value) = std::env::var_os(JOB_VARIABLE) else {
+            return Ok(None);
+        };
+        let text = value.to_string_lossy();
+        let job: Job = text.parse().map_err(|reason| {
+            let advice = "only oshrun sets this variable; unset it, or start the program with oshrun";
+            failed("init", format!("{JOB_VARIABLE}={text:?} cannot be used: {reason}; {advice}"))
+        })?;
+        let placement = job.placement()?;
+        let claim = Claim::take(job.pe)?;
+        let socket = adopt(&job)?;
+        let launched = Self {
+            placement,
+            socket,
+            // Tickets start at the time, so that an answer to one who was here before is not taken for ours.
+            sending: Mutex::new(nanoseconds()),
+            inbox: tokio::sync::Mutex::default(),
+            home: Home::here(),
+            claim: Mutex::new(Some(claim)),
+            lifeline: Mutex::new(lifeline::of_this_process(&job)),
+        };
+        launched.send("init", Message::new(Kind::Hello))?;
+        Ok(Some(launched))
+    }
+
+    /// Sends a message under the next ticket, which it returns.
+    fn send(&self, call: &'static str, message: Message) -> Result<u64> {
+        // The socket is the PE's, whatever its children have of it.
+        self.home.check(self.placement.pe, call)?;
+        let mut next = lock(&self.sending);
+        let ticket = *next;
+        *next += 1;
+        // The launcher always reads, so that this does not block for longer than a context switch.
+        match message.ticket(ticket).send(self.socket) {
+            Ok(()) => Ok(ticket),
+            Err(error) if gone(&error) => Err(launcher_gone(call)),
+            Err(error) => Err(Error::system(call, error)),
+        }
+    }
+
+    async fn answer(&self, call: &'static str, ticket: u64) -> Result<Message> {
+        loop {
+            // Held for one message at a time, so that others get to see what arrived for them.
+            let mut inbox = self.inbox.lock().await;
+            if let Some(answer) = inbox.answers.remove(&ticket) {
+                return Ok(answer);
+            }
+            if let Some(end) = &inbox.end {
+                return Err(error_of(end.clone()));
+            }
+            match inbox.wire.receive(self.socket) {
+                Ok(Some(message)) => {
+                    if let Some(kind) = inbox.take(message) {
+                        return Err(failed(call, format!("oshrun sent {kind:?}, which only PEs send")));
+                    }
+                }
+                Ok(None) => return Err(launcher_gone(call)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    arrival(self.socket).await.map_err(|error| Error::system(call, error))?
+                }
+                Err(error) => return Err(failed(call, format!("from oshrun: {error}"))),
+            }
+        }
+    }
+}
+
+impl super::sealed::Sealed for Launched {}
+
+#[async_trait]
+impl Bootstrap for Launched {
+    fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    async fn exchange(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>> {
+        const CALL: &str = "exchange";
+        let message = Message::new(Kind::Exchange).with_body(mine);
+        let ticket = self.send(CALL, message.map_err(|error| Error::system(CALL, error))?)?;
+        let answer = self.answer(CALL, ticket).await?.into_body();
+        wire::unpack(&answer.map_err(|error| Error::system(CALL, error))?, self.placement.n_pes)
+            .ok_or_else(|| failed(CALL, "oshrun's answer is malformed"))
+    }
+
+    async fn exchange_to_leaders(&self, mine: Vec<u8>) -> Result<Option<Arc<[Vec<u8>]>>> {
+        const CALL: &str = "exchange";
+        if self.placement.is_leader() {
+            return self.exchange(mine).await.map(Some);
+        }
+        let message = Message::new(Kind::Exchange).value(wire::TELL_NOTHING).with_body(mine);
+        let ticket = self.send(CALL, message.map_err(|error| Error::system(CALL, error))?)?;
+        self.answer(CALL, ticket).await.map(|_| None)
+    }
+
+    fn is_one_machine(&self) -> bool {
+        true
+    }
+
+    fn in_process(&self) -> bool {
+        false
+    }
+
+    async fn share_raw(&self, offer: Option<Offer>) -> Result<Offer> {
+        const CALL: &str = "share";
+        match (offer, self.placement.is_leader()) {
+            (Some(Offer::Descriptors(descriptors)), true) => {
+                let message = Message::new(Kind::Offer).with_descriptors(descriptors);
+                self.send(CALL, message.clone())?;
+                descriptors_of(message)
+            }
+            (None, false) => {
+                let ticket = self.send(CALL, Message::new(Kind::Fetch))?;
+                descriptors_of(self.answer(CALL, ticket).await?)
+            }
+            (Some(Offer::Object(_)), _) => Err(failed(CALL, "an object cannot leave its process")),
+            _ => Err(failed(CALL, "the host's leader offers, the other PEs do not")),
+        }
+    }
+
+    fn finalized(&self) {
+        // Should the launcher be gone, nobody is left who wants to know.
+        let _ = self.send("finalize", Message::new(Kind::Finalized));
+        drop(lock(&self.lifeline).take());
+        drop(lock(&self.claim).take());
+    }
+
+    fn stuck(&self) -> bool {
+        self.send("diagnosis", Message::new(Kind::Stuck)).is_ok()
+    }
+
+    fn hangs_up(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.socket)
+    }
+
+    fn global_exit(&self) -> Option<(usize, i32)> {
+        // A thread that waits for an answer meanwhile takes the message for what it is.
+        let mut inbox = self.inbox.try_lock().ok()?;
+        while inbox.end.is_none() {
+            // Nothing comes after what the launcher says last.
+            let message = inbox.wire.receive(self.socket).ok().flatten()?;
+            inbox.take(message);
+        }
+        let end = inbox.end.as_ref().filter(|end| end.kind == Kind::GlobalExit)?;
+        Some((end.ticket as usize, end.value))
+    }
+
+    fn abort(&self, status: i32, why: &str) {
+        let why = why.chars().take(1000).collect::<String>().into_bytes();
+        let message = Message::new(Kind::Abort).value(status).with_body(why);
+        // Without a launcher, the process is about to be killed anyway.
+        let _ = message.map(|message| self.send("global_exit", message));
+    }
+}
+
+fn error_of(end: Message) -> Error {
+    let pe = end.ticket as usize;
+    if end.kind == Kind::GlobalExit {
+        return Error::GlobalExit { pe, status: end.value };
+    }
+    let how = end.into_body().unwrap_or_default();
+    Error::PeLost { pe, how: String::from_utf8_lossy(&how).into_owned() }
+}
+
+fn descriptors_of(message: Message) -> Result<Offer> {
+    let descriptors = message.into_descriptors().map_err(|error| Error::system("share", error))?;
+    Ok(Offer::Descriptors(descriptors))
+}
+
+/// Makes sure that the descriptor in the environment is the socket that `oshrun` put there, and keeps it
+/// from the programs that this process starts.
+fn adopt(job: &Job) -> Result<BorrowedFd<'static>> {
+    let refuse = |what: &str| {
+        let (fd, pe) = (job.fd, job.pe);
+        let detail = format!(
+            "the environment says that this process is PE {pe}, but its descriptor {fd} {what}; a program that \
+             a PE starts is no PE itself: unset {JOB_VARIABLE} for it, or start it with oshrun"
+        );
+        failed("init", detail)
+    };
+    // SAFETY: the number is not negative (`Job` checks that). The descriptor may be closed, in which case
+    // the first call says so; if it is our socket, nobody else in this process knows of it or closes it.
+    let socket = unsafe { BorrowedFd::borrow_raw(job.fd) };
+    fcntl_getfd(socket).map_err(|_| refuse("is closed"))?;
+    if !wire::is_still(socket, FileType::Socket, job.inode) {
+        return Err(refuse("is something else than the socket to oshrun"));
+    }
+    fcntl_setfd(socket, FdFlags::CLOEXEC).map_err(|error| Error::system("init", error))?;
+    set_socket_passcred(socket, true).map_err(|error| Error::system("init", error))?;
+    Ok(socket)
+}
+
+/// Returns when there may be something to read.
+async fn arrival(socket: BorrowedFd<'static>) -> io::Result<()> {
+    // Made anew each time, because successive calls may run in different runtimes.
+    if let Some(watch) = readable::watch(socket.try_clone_to_owned()?) {
+        return watch.readable().await.map(drop);
+    }
+    let mut polled = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN)];
+    rustix::io::retry_on_intr(|| poll(&mut polled, None))?;
+    Ok(())
+}
+
+fn nanoseconds() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+fn failed(call: &'static str, detail: impl std::fmt::Display) -> Error {
+    Error::bootstrap(call, detail)
+}
+
+fn launcher_gone(call: &'static str) -> Error {
+    failed(call, "oshrun, which started this job, is gone; the job is over")
+}
+
+fn gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::NotConnected
+    )
+}

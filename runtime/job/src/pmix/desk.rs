@@ -1,0 +1,241 @@
+//! How descriptors get from the leader of a host to the other PEs there.
+//!
+//! The leader listens at a socket whose name it tells the others. Each of them connects once, and asks for the next
+//! offer whenever it wants one; the leader answers them one after the other, in a thread for each offer. The name is in
+//! the abstract namespace, so that no file is left behind whatever is killed. Everybody can see such names: the leader
+//! only answers processes of its user that know the number it told, and descriptors are only taken from a process of
+//! the same user.
+
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    thread,
+    time::Duration,
+};
+
+use oxshmem_base::random;
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::{Errno, retry_on_intr},
+    net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen,
+        socket_with,
+        sockopt::{set_socket_passcred, socket_peercred},
+    },
+    process::getuid,
+};
+
+use super::super::wire::{Inbox, Kind, Message, Outbox};
+
+/// Where a leader is to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Address {
+    /// What its socket's name is made of.
+    name: u64,
+    /// What to tell it.
+    secret: u64,
+}
+
+impl Address {
+    fn random() -> io::Result<Self> {
+        let bytes: [u8; size_of::<Self>()] = random::bytes()?;
+        Self::from_bytes(&bytes).ok_or(io::ErrorKind::InvalidData.into())
+    }
+
+    pub(super) fn to_bytes(self) -> [u8; size_of::<Self>()] {
+        (u128::from(self.name) | u128::from(self.secret) << 64).to_le_bytes()
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let both = u128::from_le_bytes(bytes.try_into().ok()?);
+        Some(Self { name: both as u64, secret: (both >> 64) as u64 })
+    }
+
+    fn socket(self) -> io::Result<(OwnedFd, SocketAddrUnix)> {
+        let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        // It is to know who sends before anything comes.
+        set_socket_passcred(&socket, true)?;
+        let address = SocketAddrUnix::new_abstract_name(format!("oxshmem-{:016x}", self.name).as_bytes())?;
+        Ok((socket, address))
+    }
+}
+
+/// The leader's side.
+#[derive(Debug)]
+pub(super) struct Desk {
+    listener: OwnedFd,
+    address: Address,
+    /// Those who have come.
+    peers: Vec<OwnedFd>,
+    /// How many have not.
+    missing: usize,
+}
+
+impl Desk {
+    /// For so many other PEs.
+    pub(super) fn open(peers: usize) -> io::Result<Self> {
+        let address = Address::random()?;
+        let (listener, name) = address.socket()?;
+        bind(&listener, &name)?;
+        listen(&listener, i32::try_from(peers).unwrap_or(i32::MAX))?;
+        Ok(Self { listener, address, peers: Vec::new(), missing: peers })
+    }
+
+    pub(super) fn address(&self) -> Address {
+        self.address
+    }
+
+    /// Gives an offer to all the others, and returns when they have it. Who is gone gets nothing.
+    pub(super) fn serve(&mut self, offer: &Message) -> io::Result<()> {
+        let secret = self.address.secret;
+        self.peers.retain(|peer| hand(peer.as_fd(), secret, offer).is_ok());
+        while self.missing > 0 {
+            let peer = retry_on_intr(|| accept_with(&self.listener, SocketFlags::CLOEXEC))?;
+            if socket_peercred(&peer)?.uid != getuid() {
+                continue;
+            }
+            match hand(peer.as_fd(), secret, offer) {
+                Ok(()) => self.peers.push(peer),
+                // Nobody has asked who may.
+                Err(error) if is_stranger(&error) => continue,
+                Err(_) => {}
+            }
+            self.missing -= 1;
+        }
+        Ok(())
+    }
+}
+
+fn is_stranger(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::UnexpectedEof)
+}
+
+/// Waits for a PE to ask, and answers.
+fn hand(peer: BorrowedFd<'_>, secret: u64, offer: &Message) -> io::Result<()> {
+    let asked = receive(peer)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+    if (asked.kind, asked.ticket) != (Kind::Fetch, secret) {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    let mut answer = Outbox::default();
+    answer.push(offer.clone());
+    loop {
+        match answer.flush(peer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait(peer, PollFlags::OUT)?,
+            // The kernel has as many descriptors under way as it allows a user, until others take theirs.
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::TOOMANYREFS) => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            ended => return ended,
+        }
+    }
+}
+
+/// The other PEs' side.
+#[derive(Debug)]
+pub(super) struct Visitor {
+    leader: Address,
+    connection: Option<OwnedFd>,
+}
+
+impl Visitor {
+    pub(super) fn new(leader: Address) -> Self {
+        Self { leader, connection: None }
+    }
+
+    /// Takes the leader's next offer, and waits for it. `None` if the leader is gone.
+    pub(super) fn fetch(&mut self) -> io::Result<Option<Vec<OwnedFd>>> {
+        let socket = match &self.connection {
+            Some(socket) => socket,
+            None => {
+                let (socket, address) = self.leader.socket()?;
+                retry_on_intr(|| connect(&socket, &address))?;
+                self.connection.insert(socket)
+            }
+        };
+        match Message::new(Kind::Fetch).ticket(self.leader.secret).send(socket) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(None),
+            sent => sent?,
+        }
+        receive(socket.as_fd())?.map(Message::into_descriptors).transpose()
+    }
+}
+
+/// The next message. `None`: the other end is closed.
+fn receive(socket: BorrowedFd<'_>) -> io::Result<Option<Message>> {
+    let mut inbox = Inbox::default();
+    loop {
+        match inbox.receive(socket) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait(socket, PollFlags::IN)?,
+            received => return received,
+        }
+    }
+}
+
+fn wait(socket: BorrowedFd<'_>, what: PollFlags) -> io::Result<()> {
+    retry_on_intr(|| poll(&mut [PollFd::from_borrowed_fd(socket, what)], None))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    fn offer(descriptors: usize) -> Message {
+        let open = || OwnedFd::from(File::open("/dev/null").expect("it is there"));
+        Message::new(Kind::Offered).with_descriptors((0..descriptors).map(|_| open()).collect())
+    }
+
+    #[test]
+    fn everybody_gets_every_offer_at_his_own_pace() {
+        let mut desk = Desk::open(3).expect("a desk");
+        let address = desk.address();
+        thread::scope(|scope| {
+            for pe in 1..4 {
+                scope.spawn(move || {
+                    let mut visitor = Visitor::new(address);
+                    for count in [2, 450, 0] {
+                        thread::sleep(Duration::from_millis(3 * pe));
+                        let descriptors = visitor.fetch().expect("it works").expect("the leader is there");
+                        assert_eq!(descriptors.len(), count);
+                    }
+                });
+            }
+            for count in [2, 450, 0] {
+                desk.serve(&offer(count)).expect("it works");
+            }
+        });
+    }
+
+    #[test]
+    fn who_does_not_know_the_number_gets_nothing_and_holds_up_nobody() {
+        let mut desk = Desk::open(1).expect("a desk");
+        let address = desk.address();
+        thread::scope(|scope| {
+            let stranger = scope.spawn(move || Visitor::new(Address { secret: 1, ..address }).fetch());
+            scope.spawn(move || {
+                thread::sleep(Duration::from_millis(20));
+                let fetched = Visitor::new(address).fetch().expect("it works").expect("the leader is there");
+                assert_eq!(fetched.len(), 1);
+            });
+            desk.serve(&offer(1)).expect("it works");
+            assert!(matches!(stranger.join().expect("no panic"), Ok(None)));
+        });
+    }
+
+    #[test]
+    fn who_is_gone_is_told_from_who_is_late() {
+        let mut desk = Desk::open(1).expect("a desk");
+        let address = desk.address();
+        thread::scope(|scope| {
+            scope.spawn(move || Visitor::new(address).fetch().expect("it works"));
+            desk.serve(&offer(1)).expect("it works");
+            // It came once, and does not come again.
+            desk.serve(&offer(1)).expect("it works");
+        });
+        let mut visitor = Visitor::new(address);
+        drop(desk);
+        assert!(visitor.fetch().is_err());
+    }
+}
