@@ -3,12 +3,14 @@
 //! The host's leader decides and maps; what came of it, or why it cannot be, is told to all PEs of the job. So they fail
 //! alike, and one of them can say for all what is not as it was asked for.
 
-use oxshmem_base::{Error, Result, settings::Settings};
-use oxshmem_job::Bootstrap;
-
-use crate::memory::{
-    HostMap,
-    kinds::{HugePages, Layout, Mapping, Spread, Topology, plan},
+use crate::{
+    Error, Result,
+    bootstrap::Bootstrap,
+    memory::{
+        HostMap, Spread,
+        kinds::{self, Layout, Mapping},
+    },
+    settings::Settings,
 };
 
 /// The symmetric heap of a PE, as it came to be.
@@ -43,7 +45,7 @@ impl Partitions {
             let mapping = Mapping { id: 1, page_size, spread: Spread::System, nodes: vec![], notes: vec![] };
             return Ok((Self { layout, mappings: vec![mapping], notes: Vec::new() }, heap));
         }
-        let made = placement.is_leader().then(|| map(settings, &layout, n_local, stride));
+        let made = placement.is_leader().then(|| kinds::map(settings, &layout, n_local, stride));
         let said = match &made {
             None => String::new(),
             Some(Ok((_, mappings))) => mappings.iter().map(Mapping::encode).collect::<Vec<_>>().join("\n"),
@@ -82,22 +84,6 @@ impl Partitions {
         let heap = made.transpose()?.map(|(heap, _)| heap);
         Ok((Self { layout, mappings, notes }, heap))
     }
-}
-
-fn map(
-    settings: &Settings,
-    layout: &Layout,
-    n_local: usize,
-    stride: usize,
-) -> Result<(HostMap, Vec<Mapping>)> {
-    let topology = Topology::read(&settings.numa_topology);
-    let (pools, page_size) = (HugePages::read(), rustix::param::page_size());
-    let defined = layout.places().iter().filter_map(|place| Some((place, place.defined?)));
-    let planned = defined.map(|(place, defined)| {
-        let plan = plan(place, n_local, &topology, &pools, page_size).map_err(|why| defined.invalid(why))?;
-        Ok((*place, defined, plan))
-    });
-    HostMap::partitioned(n_local, stride, &planned.collect::<Result<Vec<_>>>()?)
 }
 
 fn decode(said: &str) -> Result<Vec<Mapping>> {

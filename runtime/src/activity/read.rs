@@ -338,7 +338,7 @@ mod tests {
         let own = oxshmem_base::memfd::zeroed("own", 2 << 12).unwrap();
         rustix::io::pwrite(&own, &5i32.to_ne_bytes(), (1 << 12) + 64).unwrap();
         let mut shape = fabric.heap.shape();
-        let spread = crate::memory::kinds::Spread::System;
+        let spread = crate::memory::Spread::System;
         shape.parts.push(crate::memory::Part { start: 0, len: 1 << 12, own: true, spread, nodes: vec![] });
         let mut offer = offer;
         (offer[3], _) = (shape.write().unwrap(), offer.insert(4, own));

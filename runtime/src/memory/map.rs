@@ -13,19 +13,18 @@ use std::{
     sync::Arc,
 };
 
-use oxshmem_base::{Error, Result, memfd, settings::Defined};
-use oxshmem_job::Shared;
 use rustix::{
-    fs::{MemfdFlags, fstat},
+    fs::fstat,
     io::Errno,
     mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap},
     process::{Resource, getrlimit},
 };
 
 use super::{
-    kinds::{HugePages, Mapping, Place, Plan, Spread, bind::bind, show_bytes, show_nodes},
+    backing::{HugeMemory, Spread, bind},
     shape::{Part, Shape},
 };
+use crate::{Error, Result, bootstrap::Shared, memfd, settings::show_size};
 
 /// The largest alignment of the block at home: what a symmetric object may be aligned to at most.
 const BASE_ALIGN: usize = 1 << 30;
@@ -46,7 +45,7 @@ fn base_align(stride: usize) -> usize {
 /// let block_2 = map.base().wrapping_add(2 * map.stride());
 /// // SAFETY: the block is inside the map, and any bytes are a `u64`.
 /// assert_eq!(unsafe { copy::load(block_2.cast::<u64>()) }, 0);
-/// # Ok::<(), oxshmem_base::Error>(())
+/// # Ok::<(), oxshmem_runtime::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct HostMap {
@@ -197,60 +196,63 @@ impl HostMap {
         Ok(Self { base, stride, count, home, memory, parts, own, keeper: None, addresses })
     }
 
-    /// The same with partitions that are mapped as planned: what came of that.
-    pub(crate) fn partitioned(
-        count: usize,
-        stride: usize,
-        partitions: &[(Place, Defined, Plan)],
-    ) -> Result<(Self, Vec<Mapping>)> {
-        let mut map = Self::new(count, stride)?;
-        let mappings = partitions.iter().map(|(place, defined, plan)| map.partition(place, defined, plan));
-        let mappings = mappings.collect::<Result<_>>()?;
-        Ok((map, mappings))
+    /// Puts bytes `start..start + len` of every block into huge pages that were reserved for them. What
+    /// was there is lost.
+    ///
+    /// # Errors
+    /// That of the kernel. The map is of no use then.
+    ///
+    /// # Panics
+    /// If the range is not inside a block, or not of whole pages.
+    pub fn put_in_huge_pages(&mut self, start: usize, len: usize, pages: HugeMemory) -> Result<()> {
+        let (memory, page_size) = pages.into_parts();
+        assert!(
+            [start, len, self.stride].iter().all(|it| it.is_multiple_of(page_size)),
+            "a huge page has {page_size} bytes"
+        );
+        holds(&memory, self.count * len)?;
+        let part = Part { own: true, ..self.plain_part(start, len) };
+        self.put_in_place(&part, Some(&memory))?;
+        self.parts.push(part);
+        self.own.push(memory);
+        Ok(())
     }
 
-    fn partition(&mut self, place: &Place, defined: &Defined, plan: &Plan) -> Result<Mapping> {
-        let ordinary = rustix::param::page_size();
-        let (mut page_size, mut memory, mut missing) = (ordinary, None, Vec::new());
-        for &size in plan.pages.iter().filter(|&&size| size != ordinary) {
-            match reserve(total(self.count, place.reserved, Some(place.variable))?, size) {
-                Ok(reserved) => {
-                    (page_size, memory) = (size, Some(reserved));
-                    break;
-                }
-                Err(error) => {
-                    missing.push(too_few(size, self.count * place.reserved / size, self.count, error))
-                }
-            }
+    /// Spreads bytes `start..start + len` of every block over the NUMA nodes `nodes`, from now on. It
+    /// comes after [`put_in_huge_pages`](Self::put_in_huge_pages), if the range is to be in huge pages.
+    ///
+    /// # Errors
+    /// That of the kernel, which leaves the range where the system puts it.
+    ///
+    /// # Panics
+    /// If the range is not inside a block.
+    pub fn put_on_nodes(
+        &mut self,
+        start: usize,
+        len: usize,
+        spread: Spread,
+        nodes: Vec<usize>,
+    ) -> std::io::Result<()> {
+        let known = self.parts.iter().position(|part| (part.start, part.len) == (start, len));
+        let part = match known {
+            Some(known) => Part { spread, nodes, ..self.parts[known].clone() },
+            None => Part { spread, nodes, ..self.plain_part(start, len) },
+        };
+        self.bind(&part)?;
+        match known {
+            Some(known) => self.parts[known] = part,
+            None => self.parts.push(part),
         }
-        let mut notes = plan.notes.clone();
-        if !missing.is_empty() {
-            let missing = missing.join(", ");
-            if plan.must {
-                return Err(defined.invalid(format_args!(
-                    "{missing}; raise /proc/sys/vm/nr_hugepages, or take policy=Preferred"
-                )));
-            }
-            notes.push(format!("{missing}; its pages are of {} instead", show_bytes(page_size)));
-        }
-        let (start, len, own) = (place.start, place.reserved, memory.is_some());
-        let mut part = Part { start, len, own, spread: plan.spread, nodes: plan.nodes.clone() };
-        self.put_in_place(&part, memory.as_ref())?;
-        if let Err(error) = self.bind(&part) {
-            let why = format!("this host refuses to put memory on {}: {error}", show_nodes(&part.nodes));
-            match plan.must {
-                // Everything is there without being told.
-                _ if plan.everywhere => {}
-                true => return Err(defined.invalid(why)),
-                false => notes.push(format!("{why}; it is where the system puts it")),
-            }
-            (part.spread, part.nodes) = (Spread::System, Vec::new());
-        }
-        let mapping =
-            Mapping { id: place.id, page_size, spread: part.spread, nodes: part.nodes.clone(), notes };
-        self.parts.push(part);
-        self.own.extend(memory);
-        Ok(mapping)
+        Ok(())
+    }
+
+    /// A range of every block that is as the rest of it.
+    fn plain_part(&self, start: usize, len: usize) -> Part {
+        assert!(
+            start.checked_add(len).is_some_and(|end| end <= self.stride),
+            "a part of a map lies inside its block"
+        );
+        Part { start, len, own: false, spread: Spread::System, nodes: Vec::new() }
     }
 
     /// Maps a part's own memory over its range of every block.
@@ -311,7 +313,7 @@ impl HostMap {
     /// drop(map);
     /// assert_ne!(HostMap::new(1, 1 << 16)?.base(), before);
     /// drop(kept);
-    /// # Ok::<(), oxshmem_base::Error>(())
+    /// # Ok::<(), oxshmem_runtime::Error>(())
     /// ```
     pub fn addresses(&self) -> Option<Arc<Addresses>> {
         self.addresses.clone()
@@ -430,32 +432,6 @@ fn nothing() -> Result<OwnedFd> {
         .map_err(|e| Error::system("memfd_create for addresses of device memory", e))
 }
 
-/// Memory in huge pages of a size, all of which are reserved for it.
-fn reserve(bytes: usize, page_size: usize) -> std::io::Result<OwnedFd> {
-    let log2 = page_size.trailing_zeros();
-    let flags = MemfdFlags::HUGETLB | MemfdFlags::from_bits_retain(log2 << libc::MFD_HUGE_SHIFT);
-    let memory = memfd::sized("oxshmem-huge", flags, bytes)?;
-    // Mapping it reserves its pages for as long as it exists. It is done where nothing is lost if it fails.
-    // SAFETY: a new mapping at an address the kernel picks, which is gone before anybody hears of it.
-    unsafe {
-        let trial =
-            mmap(ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &memory, 0)?;
-        munmap(trial, bytes)?;
-    }
-    Ok(memory)
-}
-
-fn too_few(size: usize, needed: usize, n_pes: usize, error: std::io::Error) -> String {
-    let pool = HugePages::read().into_iter().find(|pool| pool.size == size);
-    let HugePages { free, total, .. } = pool.unwrap_or(HugePages { size, total: 0, free: 0 });
-    let size = show_bytes(size);
-    let why = match error.raw_os_error() {
-        Some(libc::ENOMEM) => String::new(),
-        _ => format!(" ({error})"),
-    };
-    format!("{free} of {total} pages of {size} are free, and {n_pes} PEs need {needed}{why}")
-}
-
 /// What makes most maps as large as they are.
 const SIZE_SETTING: &str = "SHMEM_SYMMETRIC_SIZE";
 
@@ -465,7 +441,7 @@ fn no_room(reserved: usize, count: usize, setting: Option<&'static str>, error: 
     let used = pages.and_then(|pages| pages.split(' ').next()?.parse::<usize>().ok());
     let limit = match (getrlimit(Resource::As).current, used) {
         (Some(limit), Some(pages)) => {
-            let used = show_bytes(pages * rustix::param::page_size());
+            let used = show_size(pages * rustix::param::page_size());
             format!("the limit (ulimit -v) is {}K, and {used} are in use: raise it", limit >> 10)
         }
         _ => "raise the limit, if there is one (ulimit -v)".to_owned(),
@@ -547,24 +523,6 @@ mod tests {
         }
     }
 
-    fn planned(text: &str, count: usize) -> Result<(HostMap, Vec<Mapping>)> {
-        let mut settings = oxshmem_base::settings::Settings::default();
-        settings.add_partition(2, text.parse().unwrap())?;
-        settings.add_partition(1, oxshmem_base::settings::Partition::new(1 << 20))?;
-        let layout = super::super::kinds::Layout::of(
-            &settings,
-            oxshmem_base::settings::SpacePlan::new(&settings, &[])?.cpu,
-        )?;
-        let topology = super::super::kinds::Topology::read("/sys/devices/system/node");
-        let (pools, ordinary) = (HugePages::read(), rustix::param::page_size());
-        let plans = layout.places().iter().map(|place| {
-            let defined = place.defined.expect("it is defined");
-            let plan = super::super::kinds::plan(place, count, &topology, &pools, ordinary);
-            Ok((*place, defined, plan.map_err(|why| defined.invalid(why))?))
-        });
-        HostMap::partitioned(count, 1 << 30, &plans.collect::<Result<Vec<_>>>()?)
-    }
-
     #[test]
     fn a_part_with_memory_of_its_own_is_the_same_in_every_map_and_descriptor() {
         let mut a = HostMap::new(2, 1 << 20).unwrap();
@@ -597,66 +555,6 @@ mod tests {
         let mut descriptors = a.to_descriptors().unwrap();
         descriptors.pop();
         assert!(HostMap::from_descriptors(descriptors, 0).is_err());
-    }
-
-    /// Free huge pages of 2 MiB; none, which it says, if there are fewer than so many.
-    fn huge_pages(at_least: usize) -> Option<usize> {
-        let free = HugePages::read().iter().find(|pool| pool.size == 2 << 20).map_or(0, |pool| pool.free);
-        if free < at_least {
-            println!(
-                "skipped: {free} huge pages of 2M are free, and {at_least} needed: /proc/sys/vm/nr_hugepages"
-            );
-        }
-        (free >= at_least).then_some(free)
-    }
-
-    #[test]
-    fn a_partition_in_huge_pages_is_shared_and_between_its_neighbours() {
-        let Some(free) = huge_pages(6) else { return };
-        let (a, mappings) = planned("size=3M:kind=S:policy=S:pgsize=2M", 3).unwrap();
-        assert_eq!((mappings[1].page_size, &mappings[1].notes), (2 << 20, &vec![]));
-        let left = huge_pages(0).unwrap();
-        assert!(left + 6 <= free, "{left} of {free} are left: pages are reserved before they are touched");
-        let b = HostMap::from_descriptors(a.to_descriptors().unwrap(), 1).unwrap();
-        for block in 0..3 {
-            for (i, at) in [0, (4 << 20) - 1, 4 << 20, (1 << 30) - 1].into_iter().enumerate() {
-                let at = block * (1 << 30) + at;
-                // SAFETY: the byte is inside of a block of both maps.
-                unsafe {
-                    copy_byte(a.base().add(at), (4 * block + i + 1) as u8);
-                    assert_eq!(super::super::copy::load(b.base().add(at)), (4 * block + i + 1) as u8);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn where_huge_pages_are_missing_mandatory_fails_and_preferred_falls_back_and_says_so() {
-        // More than any host keeps, if it has huge pages at all.
-        let asked = "size=512M:pgsize=1G";
-        let two_mib = HugePages::read().iter().map(|pool| pool.free * pool.size).sum::<usize>();
-        if two_mib >= 64 << 30 {
-            println!("skipped: this host has {two_mib} bytes in huge pages");
-            return;
-        }
-        let error = planned(&format!("{asked}:kind=N:policy=M"), 64).unwrap_err().to_string();
-        for part in ["SMAX_SYMMETRIC_PARTITION2=", "pages"] {
-            assert!(error.contains(part), "{error}");
-        }
-        for policy in ["kind=N:policy=P", "kind=S:policy=S"] {
-            let (map, mappings) = planned(&format!("{asked}:{policy}"), 64).unwrap();
-            let [_, mapping] = &mappings[..] else { panic!("{mappings:?}") };
-            assert_eq!(mapping.page_size, rustix::param::page_size());
-            if HugePages::read().is_empty() {
-                continue;
-            }
-            assert!(
-                mapping.notes[0].contains("64 PEs need") && mapping.notes[0].ends_with("instead"),
-                "{mapping:?}"
-            );
-            // SAFETY: the last byte of the last block is inside the map.
-            unsafe { copy_byte(map.base().add((64 << 30) - 1), 1) };
-        }
     }
 
     unsafe fn copy_byte(at: *mut u8, byte: u8) {

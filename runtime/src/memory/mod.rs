@@ -6,6 +6,7 @@
 //! - [`copy`]: copies that stay defined when PEs race.
 //! - [`cache`]: how large the processors' caches are.
 
+mod backing;
 pub mod cache;
 pub mod copy;
 pub mod kinds;
@@ -13,6 +14,7 @@ mod map;
 mod segment;
 mod shape;
 
+pub use backing::{HugeMemory, Spread};
 pub use map::{Addresses, HostMap};
 pub use segment::{Extent, Segment, SegmentId};
 #[cfg(test)]

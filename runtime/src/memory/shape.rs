@@ -2,12 +2,8 @@
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use oxshmem_base::{Error, Result, memfd};
-
-use super::kinds::{
-    Spread,
-    mapping::{decode_spread, encode_spread},
-};
+use super::Spread;
+use crate::{Error, Result, memfd};
 
 /// How long a shape may be: longer than any that there is.
 const LONGEST: usize = 64 << 10;
@@ -43,7 +39,7 @@ impl Shape {
     pub(crate) fn write(&self) -> Result<OwnedFd> {
         let mut text = format!("{} {}\n", self.count, self.stride);
         for Part { start, len, own, spread, nodes } in &self.parts {
-            text += &format!("{start} {len} {own} {}\n", encode_spread(*spread, nodes));
+            text += &format!("{start} {len} {own} {}\n", spread.encode(nodes));
         }
         memfd::holding("oxshmem-shape", text.as_bytes()).map_err(|e| Error::system("memfd_create", e))
     }
@@ -64,7 +60,7 @@ impl Shape {
             let mut words = line.split(' ');
             let (start, len) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
             let own = words.next()?.parse().ok()?;
-            let (spread, nodes) = decode_spread(words.next()?)?;
+            let (spread, nodes) = Spread::decode(words.next()?)?;
             let part = Part { start, len, own, spread, nodes };
             part.start.checked_add(part.len).is_some_and(|end| end <= stride).then_some(part)
         });

@@ -32,14 +32,14 @@ impl Mapping {
         let Self { id, page_size, spread, nodes, notes } = self;
         let notes: String =
             notes.iter().map(|note| format!("\t{}", note.replace(['\t', '\n'], " "))).collect();
-        format!("{id}\t{page_size}\t{}{notes}", encode_spread(*spread, nodes))
+        format!("{id}\t{page_size}\t{}{notes}", spread.encode(nodes))
     }
 
     pub(crate) fn decode(line: &str) -> Option<Self> {
         let mut fields = line.split('\t');
         let id = fields.next()?.parse().ok()?;
         let page_size = fields.next()?.parse().ok()?;
-        let (spread, nodes) = decode_spread(fields.next()?)?;
+        let (spread, nodes) = Spread::decode(fields.next()?)?;
         Some(Self { id, page_size, spread, nodes, notes: fields.map(str::to_owned).collect() })
     }
 }
@@ -57,34 +57,13 @@ impl fmt::Display for Mapping {
     }
 }
 
-const LETTERS: [(char, Spread); 4] =
-    [('S', Spread::System), ('B', Spread::Bound), ('P', Spread::Preferred), ('I', Spread::Interleaved)];
-
-/// A word such as `B0,2`.
-pub(crate) fn encode_spread(spread: Spread, nodes: &[usize]) -> String {
-    let letter = LETTERS.iter().find(|(_, it)| *it == spread).map_or('S', |(letter, _)| *letter);
-    let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
-    format!("{letter}{}", nodes.join(","))
-}
-
-pub(crate) fn decode_spread(word: &str) -> Option<(Spread, Vec<usize>)> {
-    let letter = word.chars().next()?;
-    let (_, spread) = LETTERS.iter().find(|(it, _)| *it == letter)?;
-    let nodes = word[1..]
-        .split(',')
-        .filter(|node| !node.is_empty())
-        .map(|node| node.parse().ok())
-        .collect::<Option<_>>()?;
-    Some((*spread, nodes))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_told_is_what_arrives() {
-        for (_, spread) in LETTERS {
+        for spread in [Spread::System, Spread::Bound, Spread::Preferred, Spread::Interleaved] {
             for nodes in [vec![], vec![0], vec![1, 200]] {
                 for notes in [vec![], vec!["one".to_owned(), "and another".to_owned()]] {
                     let mapping =

@@ -9,11 +9,12 @@
 //! | [`topology`] | which NUMA nodes does this host have, and which of them are fast? |
 //! | [`pages`] | which sizes of huge pages are there, and how many? |
 //! | [`plan`](mod@plan) | what is a partition to be mapped to on such a host? |
+//! | `map` | how is that done? |
 //! | [`mapping`] | what was it mapped to, as all PEs of the host are told? |
 //! | [`report`] | how is all of that told to people? |
 
-pub(super) mod bind;
 pub mod layout;
+mod map;
 pub mod mapping;
 pub mod pages;
 pub mod plan;
@@ -21,11 +22,14 @@ pub mod report;
 pub mod topology;
 
 pub use layout::{Layout, Place};
+pub use map::map;
 pub use mapping::Mapping;
 pub use pages::HugePages;
-pub use plan::{Plan, Spread, plan};
+pub use plan::{Plan, plan};
 pub use report::{forecast, host_memory};
 pub use topology::{Node, Topology};
+
+pub use crate::memory::Spread;
 
 /// `bytes` in the largest unit that shows it without a fraction: `2M`.
 ///

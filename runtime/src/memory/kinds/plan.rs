@@ -1,24 +1,13 @@
 //! What a partition is to be mapped to on a host: a decision, without any effect.
 
-use oxshmem_base::settings::{Kind, Partition, Policy};
-
 use super::{HugePages, Place, Topology, show_bytes, show_nodes};
+use crate::{
+    memory::Spread,
+    settings::{Kind, Partition, Policy},
+};
 
 /// From this size on, pages are huge on every machine.
 const HUGE: usize = 2 << 20;
-
-/// How pages are spread over NUMA nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spread {
-    /// As the system does it: mostly, where the PE runs that first touches a page.
-    System,
-    /// On the nodes, and nowhere else.
-    Bound,
-    /// On the nodes while they have room.
-    Preferred,
-    /// On the nodes in turn.
-    Interleaved,
-}
 
 /// What is to be done for a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,7 +130,7 @@ mod tests {
         super::{Layout, topology::tests::Fixture},
         *,
     };
-    use oxshmem_base::settings::Settings;
+    use crate::settings::Settings;
 
     const PAGE: usize = 4096;
 
@@ -154,7 +143,7 @@ mod tests {
         let mut settings = Settings::default();
         settings.add_partition(1, text.parse().unwrap()).unwrap();
         plan(
-            &Layout::of(&settings, oxshmem_base::settings::SpacePlan::new(&settings, &[]).unwrap().cpu)
+            &Layout::of(&settings, crate::settings::SpacePlan::new(&settings, &[]).unwrap().cpu)
                 .unwrap()
                 .places()[0],
             2,
