@@ -4,7 +4,7 @@ use std::{ffi::c_int, mem::MaybeUninit};
 
 use oxshmem::{BitwiseAmo, Element, ExtendedAmo, StandardAmo};
 use oxshmem_ops::direct::Direct;
-use oxshmem_runtime::{memory::copy, transport::Atomic};
+use oxshmem_runtime::memory::{copy, word::Atomic};
 
 use crate::{
     call::Call,

@@ -15,8 +15,9 @@ use oxshmem_runtime::{
     Pe,
     device::{Blocks as DeviceBlocks, DevicePlace, End},
     memory::copy::copy as copy_on_host,
-    net::{All, Done, Spot, Width},
-    transport::{Atomic, Transport},
+    memory::word::{Atomic, Width},
+    net::{All, Done, Spot},
+    transport::Transport,
 };
 use oxshmem_spaces::{Element, SymSlice, SymView};
 

@@ -20,14 +20,15 @@ use std::{
     },
 };
 
-use oxshmem_base::settings::FenceSide;
 use oxshmem_runtime::{
     Pe,
     memory::{
         Extent, SegmentId,
         copy::{self, Limit},
+        word::{Atomic, AtomicWord},
     },
-    transport::{Atomic, AtomicWord, Shm},
+    settings::FenceSide,
+    transport::Shm,
 };
 use oxshmem_spaces::Element;
 

@@ -10,13 +10,14 @@ use std::{
     task::{Context as TaskContext, Poll},
 };
 
-use oxshmem_base::{Error, Result, wakes::Hold};
 use oxshmem_runtime::{
+    Error, Result,
     device::{AnyDevice, poll_with},
     flight::Flight,
-    net::{All, Batch, Done, Net, Spot, Width},
+    memory::word::{Atomic, Signal, Width},
+    net::{All, Batch, Done, Net, Spot},
     opset::{OpSet, Target},
-    transport::{Atomic, Signal},
+    wakes::Hold,
 };
 use oxshmem_spaces::Element;
 

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use oxshmem_base::Error;
 use oxshmem_runtime::{
-    net::Width,
-    transport::{Atomic, Place, Signal, Transport},
+    Error,
+    memory::word::{Atomic, Place, Signal, Width},
+    transport::Transport,
 };
 use oxshmem_spaces::{SymRef, SymView, Symmetric};
 

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use oxshmem_runtime::{
     Pe,
     device::{AnyDevice, DevicePlace, End},
-    memory::{Segment, copy},
-    transport::{Atomic, AtomicWord},
+    memory::{
+        Segment, copy,
+        word::{Atomic, AtomicWord},
+    },
 };
 
 /// A kind of memory that holds symmetric objects.

@@ -12,12 +12,11 @@ use std::{
     sync::Arc,
 };
 
-use oxshmem_base::{Error, Result, settings::SpaceKind};
 use oxshmem_runtime::{
-    Pe,
+    Error, Pe, Result,
     device::{AnyDevice, DevicePlace, End},
-    memory::{Extent, copy},
-    transport::Place,
+    memory::{Extent, copy, word::Place},
+    settings::SpaceKind,
 };
 
 use crate::{Element, allocation::Allocation};

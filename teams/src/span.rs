@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use oxshmem_runtime::{
     Pe,
-    memory::{Segment, SegmentId, copy},
-    transport::{Place, Shm},
+    memory::{Segment, SegmentId, copy, word::Place},
+    transport::Shm,
 };
 use oxshmem_spaces::{Element, SymView};
 

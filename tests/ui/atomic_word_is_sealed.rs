@@ -1,4 +1,4 @@
-use oxshmem_runtime::{net::Width, transport::{Atomic, AtomicWord}};
+use oxshmem_runtime::memory::word::{Atomic, AtomicWord, Width};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Half(u8);

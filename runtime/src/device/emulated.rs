@@ -17,18 +17,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{
-    Result,
-    panics::survive,
-    sync::{Condvar, Mutex, MutexGuard, lock},
-};
-
 use super::{Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers};
 use crate::{
+    Result,
     executor::Executor,
-    memory::{HostMap, Segment, SegmentId, copy},
-    net::{Done, Width},
-    transport::{Atomic, AtomicWord},
+    memory::{
+        HostMap, Segment, SegmentId, copy,
+        word::{Atomic, Width},
+    },
+    net::Done,
+    panics::survive,
+    sync::{Condvar, Mutex, MutexGuard, lock},
 };
 
 /// How soon words that are waited for are looked at again, at first and at last.
@@ -198,18 +197,6 @@ impl fmt::Debug for Emulated {
     }
 }
 
-/// # Safety
-/// The word must be mapped and aligned.
-unsafe fn apply(at: *mut u8, width: Width, operation: Atomic<u64>) -> u64 {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        match width {
-            Width::Four => u32::apply(at, operation.narrowed()).into(),
-            Width::Eight => u64::apply(at, operation),
-        }
-    }
-}
-
 // SAFETY: every copy and atomic below touches exactly the bytes of its arguments, before `done` is told, and each job holds
 // the map that they are in.
 unsafe impl Device for Emulated {
@@ -241,7 +228,7 @@ unsafe impl Device for Emulated {
         let (at, map) = (self.address(End::Device(at)), Arc::clone(self.memory.map()));
         self.start(Box::new(move || {
             // SAFETY: the caller vouches for the word, and `map` keeps it.
-            let before = unsafe { apply(at.get(), width, operation) };
+            let before = unsafe { operation.apply(at.get(), width) };
             drop(map);
             done(Ok(before));
         }));
@@ -322,7 +309,7 @@ unsafe impl Device for Emulated {
 
     unsafe fn atomic_now(&self, at: DevicePlace, width: Width, operation: Atomic<u64>) -> u64 {
         // SAFETY: the caller vouches for the word.
-        unsafe { apply(self.address(End::Device(at)).get(), width, operation) }
+        unsafe { operation.apply(self.address(End::Device(at)).get(), width) }
     }
 
     unsafe fn fill_now(&self, at: DevicePlace, byte: u8, len: usize) {

@@ -31,9 +31,11 @@ pub use self::{
 
 use crate::{
     executor::Executor,
-    memory::Segment,
-    net::{Done, Width},
-    transport::Atomic,
+    memory::{
+        Segment,
+        word::{Atomic, Width},
+    },
+    net::Done,
 };
 
 /// A place in device memory of this host, in bounds.

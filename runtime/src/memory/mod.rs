@@ -4,6 +4,7 @@
 //! - [`Segment`]: a range of such blocks as symmetric memory: (PE, offset) to address.
 //! - [`kinds`]: what memory the partitions of the heap are in.
 //! - [`copy`]: copies that stay defined when PEs race.
+//! - [`word`]: what is done to a word, where, and how wide it is.
 //! - [`cache`]: how large the processors' caches are.
 
 mod backing;
@@ -13,6 +14,7 @@ pub mod kinds;
 mod map;
 mod segment;
 mod shape;
+pub mod word;
 
 pub use backing::{HugeMemory, Spread};
 pub use map::{Addresses, HostMap};

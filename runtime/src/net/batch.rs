@@ -4,12 +4,13 @@
 //! for a put, its bytes, padded to words. Both sides are processes of one program on machines of one kind, so that
 //! words are in the machine's own order.
 
-use oxshmem_base::{Error, Result};
-
-use super::{Spot, Width};
+use super::Spot;
 use crate::{
-    memory::{Segment, SegmentId, copy},
-    transport::{Atomic, AtomicWord, Signal},
+    Error, Result,
+    memory::{
+        Segment, SegmentId, copy,
+        word::{Atomic, Signal, Width},
+    },
 };
 
 // What the first byte of an entry's head says. It is followed by a byte for the segment and six for the offset; the
@@ -34,9 +35,11 @@ const OFFSET: u32 = 48;
 /// ```
 /// use std::sync::Arc;
 /// use oxshmem_runtime::{
-///     memory::{HostMap, Segment, SegmentId, copy},
-///     net::{Batch, Spot, Width, apply},
-///     transport::{Atomic, Signal},
+///     memory::{
+///         HostMap, Segment, SegmentId, copy,
+///         word::{Atomic, Signal, Width},
+///     },
+///     net::{Batch, Spot, apply},
 /// };
 ///
 /// let spot = |offset| Spot { pe: 1, segment: SegmentId::Heap, offset };
@@ -56,7 +59,7 @@ const OFFSET: u32 = 48;
 ///     (copy::load(block.cast::<[u8; 4]>()), copy::load(block.add(8).cast::<u64>()))
 /// };
 /// assert_eq!((bytes, word), ([1, 2, 3, 0], 42));
-/// # Ok::<(), oxshmem_base::Error>(())
+/// # Ok::<(), oxshmem_runtime::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
@@ -205,12 +208,7 @@ pub(super) fn answer(question: Question, block: usize, segments: &[&Segment]) ->
         return Err(malformed());
     }
     // SAFETY: in bounds and aligned, as just checked.
-    Ok(unsafe {
-        match len {
-            4 => u32::apply(at, operation.narrowed()).into(),
-            _ => u64::apply(at, operation),
-        }
-    })
+    Ok(unsafe { operation.apply(at, width) })
 }
 
 /// The address of `len` bytes that an entry is about.
@@ -231,10 +229,10 @@ fn place(first: u64, len: usize, block: usize, segments: &[&Segment]) -> Result<
 pub unsafe fn apply(mut words: &[u64], block: usize, segments: &[&Segment]) -> Result<()> {
     while let &[first, operand, ref rest @ ..] = words {
         let kind = first & 0xff;
+        let width = if kind & FOUR == 0 { Width::Eight } else { Width::Four };
         let len = match kind {
             PUT => usize::try_from(operand).map_err(|_| malformed())?,
-            kind if kind & FOUR != 0 => 4,
-            _ => 8,
+            _ => width as usize,
         };
         let to = place(first, len, block, segments)?;
         words = rest;
@@ -249,12 +247,7 @@ pub unsafe fn apply(mut words: &[u64], block: usize, segments: &[&Segment]) -> R
             return Err(malformed());
         }
         // SAFETY: in bounds and aligned, as just checked.
-        unsafe {
-            match len {
-                4 => u32::apply(to, operation(kind & !FOUR, operand as u32)?),
-                _ => u64::apply(to, operation(kind, operand)?) as u32,
-            }
-        };
+        unsafe { operation(kind & !FOUR, operand)?.apply(to, width) };
     }
     if words.is_empty() { Ok(()) } else { Err(malformed()) }
 }
@@ -309,7 +302,7 @@ impl Place {
     }
 }
 
-fn operation<W>(kind: u64, operand: W) -> Result<Atomic<W>> {
+fn operation(kind: u64, operand: u64) -> Result<Atomic<u64>> {
     Ok(match kind {
         SET => Atomic::Set(operand),
         ADD => Atomic::Add(operand),

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use oxshmem_base::fuzz::{bytes_of, mutated, words_of};
-
 use super::{
     Batch, Spot, Width, apply,
     batch::{answer, first_entry, question},
 };
 use crate::{
-    memory::{HostMap, Segment, SegmentId},
-    transport::{Atomic, Signal},
+    fuzz::{bytes_of, mutated, words_of},
+    memory::{
+        HostMap, Segment, SegmentId,
+        word::{Atomic, Signal},
+    },
 };
 
 const LEN: usize = 4096;

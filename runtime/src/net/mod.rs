@@ -47,9 +47,11 @@ use crate::{
     executor::Executor,
     fabric::Fabric,
     flight::Flight,
-    memory::{Segment, SegmentId},
+    memory::{
+        Segment, SegmentId,
+        word::{Atomic, Signal, Width},
+    },
     opset::OpSet,
-    transport::{Atomic, Signal},
 };
 
 /// A place in the symmetric memory of a PE on another host. Whoever makes one has checked that it is in bounds.
@@ -86,15 +88,6 @@ impl Shape {
 
 /// Bytes of the blocks that are [got](Net::get_packed) in one go.
 pub const PACKED: usize = 48 << 10;
-
-/// A word's size in atomic operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Width {
-    /// 4 bytes. Operands and results are in the lower half of a `u64`.
-    Four = 4,
-    /// 8 bytes.
-    Eight = 8,
-}
 
 /// What is told once when an operation is over, on the thread that made the progress, which holds no lock. That may be
 /// before the call returns which started it: no lock may be held there that is taken here. A thread runs one completion at a

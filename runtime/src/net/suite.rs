@@ -10,15 +10,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{
-    Result,
-    sync::{Mutex, lock},
-};
-
-use super::{Batch, Done, Net, Shape, Spot, Width};
+use super::{Batch, Done, Net, Shape, Spot};
 use crate::{
-    memory::{Segment, copy},
-    transport::{Atomic, AtomicWord, Signal},
+    Result,
+    memory::{
+        Segment, copy,
+        word::{Atomic, AtomicWord, Signal, Width},
+    },
+    sync::{Mutex, lock},
 };
 
 /// Bytes of memory that each PE must have.

@@ -2,21 +2,20 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU32, AtomicU64, Ordering, fence},
+    atomic::{AtomicU64, Ordering, fence},
 };
 
-use oxshmem_base::settings::FenceSide;
-
-use super::{Atomic, AtomicWord, Place, Signal, Transport};
+use super::Transport;
 use crate::{
     control::Control,
-    doorbell::{self, must_ring, sleeps},
+    doorbell::{must_ring, sleeps},
     fabric::Fabric,
     memory::{
         Extent, SegmentId,
         copy::{copy, copy_out, load, store},
+        word::{Atomic, AtomicWord, Place, Signal},
     },
-    net::Width,
+    settings::FenceSide,
 };
 
 /// The transport between the PEs of one host.
@@ -35,13 +34,13 @@ impl Shm {
     /// What comes between a store and a look whether anybody may sleep for it, where that is not [`ring`](Self::ring)'s to do.
     #[inline(always)]
     pub fn after_store(&self) {
-        doorbell::after_store(self.fence_side);
+        self.fence_side.after_store();
     }
 
     /// What comes between saying that one may sleep, where those look who store so, and one's last look at what they store: either they see
     /// it, or they are seen.
     pub fn before_look(&self) {
-        doorbell::before_look(self.fence_side);
+        self.fence_side.before_look();
     }
 
     /// Wakes the PE of `at` if it sleeps and may wait for one of the `len` bytes there, which were just stored.
@@ -83,7 +82,7 @@ impl Shm {
     #[inline(always)]
     pub unsafe fn sleeps(word: *const u8) -> bool {
         // SAFETY: aligned, mapped, and only ever accessed atomically.
-        let sleeping = unsafe { &*word.cast::<oxshmem_base::sync::AtomicU32>() };
+        let sleeping = unsafe { &*word.cast::<crate::sync::AtomicU32>() };
         must_ring(sleeping, SegmentId::Heap.bit(), FenceSide::Sleeper)
     }
 
@@ -188,59 +187,6 @@ unsafe impl Transport for Shm {
         fence(Ordering::SeqCst);
     }
 }
-
-macro_rules! atomic_word {
-    ($word:ty, $atomic:ty, $width:ident) => {
-        impl super::sealed::Sealed for $word {}
-
-        // What applies an operation believes the width and the alignment.
-        const _: () = {
-            let size = Width::$width as usize;
-            assert!(size_of::<$word>() == size && size_of::<$atomic>() == size);
-            assert!(align_of::<$word>() == size && align_of::<$atomic>() == size);
-        };
-
-        impl AtomicWord for $word {
-            const WIDTH: Width = Width::$width;
-
-            #[inline(always)]
-            fn to_u64(self) -> u64 {
-                self.into()
-            }
-
-            #[inline(always)]
-            fn from_u64(bits: u64) -> Self {
-                bits as Self
-            }
-
-            #[inline(always)]
-            unsafe fn apply(address: *mut u8, operation: Atomic<Self>) -> Self {
-                // SAFETY: aligned and mapped by the caller's word; PEs only ever access it atomically or by
-                // copies that tolerate races.
-                let word = unsafe { <$atomic>::from_ptr(address.cast()) };
-                // AcqRel: an atomic operation that sees another's result sees what came before that one.
-                match operation {
-                    Atomic::Fetch => word.load(Ordering::Acquire),
-                    Atomic::Set(value) => {
-                        word.store(value, Ordering::Release);
-                        value
-                    }
-                    Atomic::Swap(value) => word.swap(value, Ordering::AcqRel),
-                    Atomic::CompareSwap { cond, value } => word
-                        .compare_exchange(cond, value, Ordering::AcqRel, Ordering::Acquire)
-                        .unwrap_or_else(|before| before),
-                    Atomic::Add(value) => word.fetch_add(value, Ordering::AcqRel),
-                    Atomic::And(value) => word.fetch_and(value, Ordering::AcqRel),
-                    Atomic::Or(value) => word.fetch_or(value, Ordering::AcqRel),
-                    Atomic::Xor(value) => word.fetch_xor(value, Ordering::AcqRel),
-                }
-            }
-        }
-    };
-}
-
-atomic_word!(u32, AtomicU32, Four);
-atomic_word!(u64, AtomicU64, Eight);
 
 #[cfg(test)]
 mod tests {

@@ -30,12 +30,15 @@ use std::{
     task::Poll,
 };
 
-use oxshmem_base::{Hosts, Result};
 use oxshmem_ops::{Cmp, Members, wait::WordWait};
 use oxshmem_runtime::{
-    memory::SegmentId,
-    net::{Batch, Spot, Width},
-    transport::Atomic,
+    Result,
+    bootstrap::Hosts,
+    memory::{
+        SegmentId,
+        word::{Atomic, Width},
+    },
+    net::{Batch, Spot},
 };
 
 pub(crate) use self::{alltoall::Layout, reduce::doubling, wire::Buffer};

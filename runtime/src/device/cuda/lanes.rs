@@ -19,10 +19,6 @@ use std::{
 };
 
 use cudarc::driver::sys::{CUdevice, CUdevice_attribute, CUdeviceptr};
-use oxshmem_base::{
-    panics::survive,
-    sync::{Condvar, Mutex, MutexGuard, lock},
-};
 
 use super::{
     THREADS,
@@ -34,9 +30,13 @@ use super::{
 use crate::{
     device::{Number, ReduceOp},
     executor::Executor,
-    memory::{HostMap, SegmentId},
-    net::{Done, Width},
-    transport::Atomic,
+    memory::{
+        HostMap, SegmentId,
+        word::{Atomic, Width},
+    },
+    net::Done,
+    panics::survive,
+    sync::{Condvar, Mutex, MutexGuard, lock},
 };
 
 /// Bytes and number of the pieces of host memory through which short copies go.

@@ -36,13 +36,6 @@ pub use bare::Bare;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 pub use ptx::modules as kernels;
 
-use oxshmem_base::{
-    Error, Result, processors,
-    settings::{GpuSharing, Settings},
-    sync::lock,
-};
-use oxshmem_job::Bootstrap;
-
 use self::{
     lanes::{Arguments, Command, Lanes},
     memory::Memory,
@@ -51,10 +44,17 @@ use super::{
     AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, Number, ReduceOp, place::Made,
 };
 use crate::{
+    Error, Result,
+    bootstrap::{self, Bootstrap},
     executor::Executor,
-    memory::{HostMap, Segment, SegmentId, copy},
-    net::{All, Done, Width},
-    transport::Atomic,
+    memory::{
+        HostMap, Segment, SegmentId, copy,
+        word::{Atomic, Width},
+    },
+    net::{All, Done},
+    pe::allowed_cpus,
+    settings::{GpuSharing, Settings},
+    sync::lock,
 };
 
 /// Host memory of fewer bytes is copied by the processor on the way, even where the device could reach it.
@@ -130,13 +130,13 @@ pub(super) async fn join(
     };
     agree(&**bootstrap, begun).await?;
     let device = if has {
-        let shared = oxshmem_job::share(&**bootstrap, || {
+        let shared = bootstrap::share(&**bootstrap, || {
             memory.ok_or_else(|| Error::bootstrap("share", "device memory was not made"))
         });
         shared.await.and_then(|memory| {
             let mut made = lock(made);
             if made.is_none() {
-                let crowded = !bootstrap.in_process() && placement.local.len() > processors::allowed();
+                let crowded = !bootstrap.in_process() && placement.local.len() > allowed_cpus();
                 let patience = if crowded { Duration::ZERO } else { PATIENCE };
                 *made = Some(Arc::new(Cuda::new(memory, host, patience)?));
             }

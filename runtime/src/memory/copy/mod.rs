@@ -33,7 +33,7 @@
 //! Elements are plain data. What operations of different sizes make of the bytes that both change is as unspecified as OpenSHMEM
 //! leaves it: they exclude each other where they are of one type (`OpenSHMEM 1.6 §3.2`). `tests/amo_mixed_sizes.rs` shows what is promised.
 //!
-//! [`AtomicWord`]: crate::transport::AtomicWord
+//! [`AtomicWord`]: crate::memory::word::AtomicWord
 //! [`Word`]: crate::executor::Word
 
 mod blocks;

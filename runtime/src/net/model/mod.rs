@@ -33,12 +33,14 @@ use self::{
     mailbox::{Message, Receive},
     port::{Landing, Port},
 };
-use super::{Batch, Done, Listener, Net, Spot, Width, Words, completions::complete};
+use super::{Batch, Done, Listener, Net, Spot, Words, completions::complete};
 use crate::{
     executor::{Executor, Failure},
     fabric::Fabric,
-    memory::copy::copy,
-    transport::Atomic,
+    memory::{
+        copy::copy,
+        word::{Atomic, Width},
+    },
 };
 
 /// Bytes up to which puts are eager, and messages do not wait for their receive.

@@ -9,12 +9,6 @@ use std::{
     time::Duration,
 };
 
-use oxshmem_base::{
-    Error, Result,
-    settings::FenceSide,
-    sync::{Mutex, lock},
-};
-
 use super::{
     Address, EAGER, Sent,
     clock::{Clock, Moment},
@@ -23,15 +17,21 @@ use super::{
     mailbox::{Mailbox, Message, Receive},
 };
 use crate::{
+    Error, Result,
     doorbell::must_ring,
     executor::{Executor, Failure},
     fabric::Fabric,
-    memory::{Extent, Segment, SegmentId, copy::copy},
+    memory::{
+        Extent, Segment, SegmentId,
+        copy::copy,
+        word::{Atomic, Width},
+    },
     net::{
-        Listener, Spot, Width, Words, batch,
+        Listener, Spot, Words, batch,
         completions::{self, complete},
     },
-    transport::{Atomic, AtomicWord},
+    settings::FenceSide,
+    sync::{Mutex, lock},
 };
 
 /// One PE. It keeps its memory mapped.
@@ -360,12 +360,7 @@ impl Landing {
     pub(super) fn atomic(&self, width: Width, operation: Atomic<u64>) -> u64 {
         assert_eq!((self.len, self.address.get().addr() % self.len), (width as usize, 0));
         // SAFETY: the landing is mapped, and as long and as aligned as the word, as just checked.
-        let before = unsafe {
-            match width {
-                Width::Four => u32::apply(self.address.get(), operation.narrowed()).into(),
-                Width::Eight => u64::apply(self.address.get(), operation),
-            }
-        };
+        let before = unsafe { operation.apply(self.address.get(), width) };
         if operation != Atomic::Fetch {
             self.port.ring();
         }

@@ -263,9 +263,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        memory::SegmentId,
-        net::{Spot, Width},
-        transport::Atomic,
+        memory::{
+            SegmentId,
+            word::{Atomic, Width},
+        },
+        net::Spot,
     };
 
     fn batch(bytes: usize) -> Request {

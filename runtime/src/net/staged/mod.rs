@@ -32,11 +32,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{
-    Error, Result,
-    sync::{Mutex, lock},
-};
-
 use self::{
     desk::Desk,
     line::{Awaited, Ended, Leaving, Line, PART, Request},
@@ -48,10 +43,15 @@ use super::{
     get_each,
 };
 use crate::{
+    Error, Result,
     device::AnyDevice,
     executor::{Executor, Failure},
-    memory::{Segment, SegmentId, copy::copy},
-    transport::{Atomic, Signal},
+    memory::{
+        Segment, SegmentId,
+        copy::copy,
+        word::{Atomic, Signal},
+    },
+    sync::{Mutex, lock},
 };
 
 // What is said, in the first word; the second is the request's number.

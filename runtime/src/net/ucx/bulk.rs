@@ -27,9 +27,8 @@ use super::{
 };
 use crate::{
     executor::Failure,
-    memory::copy,
+    memory::{copy, word::Signal},
     net::{Batch, Done, PACKED, Shape, Spot, completions::complete},
-    transport::Signal,
 };
 
 /// A get that waits for its data.

@@ -15,12 +15,12 @@ use super::{
 };
 use crate::{
     executor::Failure,
+    memory::word::Atomic,
     net::{
         Done, Spot, Width,
         batch::{answer, question},
         completions::complete,
     },
-    transport::Atomic,
 };
 
 /// Who waits for an answer, and who is owed one.

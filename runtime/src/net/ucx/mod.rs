@@ -52,11 +52,13 @@ use self::{
     progress::Helper,
     worker::Worker,
 };
-use super::{Batch, Done, Listener, Net, Shape, Spot, Width, Words, get_each};
+use super::{Batch, Done, Listener, Net, Shape, Spot, Words, get_each};
 use crate::{
     executor::Executor,
-    memory::Segment,
-    transport::{Atomic, Signal},
+    memory::{
+        Segment,
+        word::{Atomic, Signal, Width},
+    },
 };
 
 /// Up to so many bytes are copied rather than lent: below what a system call costs.
