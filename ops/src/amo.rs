@@ -12,7 +12,6 @@
 use oxshmem_runtime::{
     Error,
     memory::word::{Atomic, AtomicWord},
-    transport::Transport,
 };
 use oxshmem_spaces::{Element, SymRef};
 

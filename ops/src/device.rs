@@ -17,7 +17,6 @@ use oxshmem_runtime::{
     memory::copy::copy as copy_on_host,
     memory::word::{Atomic, Width},
     net::{All, Done, Spot},
-    transport::Transport,
 };
 use oxshmem_spaces::{Element, SymSlice, SymView};
 

@@ -27,8 +27,8 @@ use oxshmem_runtime::{
         copy::{self, Limit},
         word::{Atomic, AtomicWord},
     },
+    net::Shm,
     settings::FenceSide,
-    transport::Shm,
 };
 use oxshmem_spaces::Element;
 

@@ -15,7 +15,6 @@ use oxshmem_runtime::{
     device::{AnyDevice, poll_with},
     net::flush,
     opset::{Mark, OpSet},
-    transport::Transport,
 };
 
 use crate::{

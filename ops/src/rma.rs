@@ -16,7 +16,6 @@ use oxshmem_runtime::{
     Error,
     flight::Flight,
     memory::{copy::copy_strided, word::Place},
-    transport::Transport,
     wakes::Hold,
 };
 use oxshmem_spaces::{Element, SymRef, SymView, Symmetric, allocation::Allocation};

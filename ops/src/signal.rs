@@ -8,7 +8,6 @@ use std::sync::Arc;
 use oxshmem_runtime::{
     Error,
     memory::word::{Atomic, Place, Signal, Width},
-    transport::Transport,
 };
 use oxshmem_spaces::{SymRef, SymView, Symmetric};
 

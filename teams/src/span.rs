@@ -9,7 +9,7 @@ use std::ops::Range;
 use oxshmem_runtime::{
     Pe,
     memory::{Segment, SegmentId, copy, word::Place},
-    transport::Shm,
+    net::Shm,
 };
 use oxshmem_spaces::{Element, SymView};
 

@@ -1,4 +1,5 @@
-//! What is done to a word of symmetric memory, and where: the vocabulary that all ways to memory share.
+//! What is done to a word of symmetric memory, and where: the vocabulary that all ways to memory
+//! share.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -165,10 +166,11 @@ macro_rules! atomic_word {
 
             #[inline(always)]
             unsafe fn apply(address: *mut u8, operation: Atomic<Self>) -> Self {
-                // SAFETY: aligned and mapped by the caller's word; PEs only ever access it atomically or by
-                // copies that tolerate races.
+                // SAFETY: aligned and mapped by the caller's word; PEs only ever access it
+                // atomically or by copies that tolerate races.
                 let word = unsafe { <$atomic>::from_ptr(address.cast()) };
-                // AcqRel: an atomic operation that sees another's result sees what came before that one.
+                // AcqRel: an atomic operation that sees another's result sees what came before that
+                // one.
                 match operation {
                     Atomic::Fetch => word.load(Ordering::Acquire),
                     Atomic::Set(value) => {

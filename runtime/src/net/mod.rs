@@ -17,6 +17,7 @@ mod facts;
 mod fuzz;
 mod linger;
 mod model;
+mod shm;
 mod staged;
 #[cfg(test)]
 pub mod suite;
@@ -38,6 +39,7 @@ pub use all::All;
 pub use batch::{Batch, apply};
 pub use facts::{ATOMICS, UcxFound};
 pub use model::{Link, Model, Sent, Simulation, Wires};
+pub use shm::Shm;
 
 use oxshmem_base::{Error, Result};
 use oxshmem_job::Bootstrap;

@@ -1,11 +1,12 @@
 //! Shared memory: PEs of one host load and store each other's memory directly.
+//!
+//! A context knows [`Shm`] by its type, so that a put to a PE on the same host compiles to a store.
 
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering, fence},
 };
 
-use super::Transport;
 use crate::{
     control::Control,
     doorbell::{must_ring, sleeps},
@@ -18,7 +19,10 @@ use crate::{
     settings::FenceSide,
 };
 
-/// The transport between the PEs of one host.
+/// The way from a PE to the others of its host.
+///
+/// Puts, signals and atomic operations on one PE may become visible in any order until a
+/// [`fence`](Self::fence). Each of them wakes its target if that sleeps.
 #[derive(Debug)]
 pub struct Shm {
     control: Arc<Control>,
@@ -31,26 +35,29 @@ impl Shm {
         Self { control: Arc::clone(&fabric.control), fence_side, fabric }
     }
 
-    /// What comes between a store and a look whether anybody may sleep for it, where that is not [`ring`](Self::ring)'s to do.
+    /// The barrier between a store and the look whether a PE sleeps that may wait for it.
+    /// [`ring`](Self::ring) has it already.
     #[inline(always)]
     pub fn after_store(&self) {
         self.fence_side.after_store();
     }
 
-    /// What comes between saying that one may sleep, where those look who store so, and one's last look at what they store: either they see
-    /// it, or they are seen.
+    /// The barrier between a PE's announcement that it may sleep and its last look at what others
+    /// store: either they see the announcement, or this look sees what they stored.
     pub fn before_look(&self) {
         self.fence_side.before_look();
     }
 
-    /// Wakes the PE of `at` if it sleeps and may wait for one of the `len` bytes there, which were just stored.
+    /// Wakes the PE of `at` if it sleeps and may wait for one of the `len` bytes there, which were
+    /// just stored.
     #[inline(always)]
     pub fn ring(&self, at: Place<'_>, len: usize) {
         self.after_store();
         self.ring_stored(at, len);
     }
 
-    /// The same behind [`after_store`](Self::after_store): whoever stores to several PEs pays for that once.
+    /// The same after [`after_store`](Self::after_store), which is called once for stores to
+    /// several PEs.
     #[inline(always)]
     pub fn ring_stored(&self, at: Place<'_>, len: usize) {
         let sleeping = &self.control.page(at.block).sleep.0.sleeping;
@@ -59,8 +66,8 @@ impl Shm {
         }
     }
 
-    /// Wakes the PE of a block if it sleeps and waits for anything in its heap or globals: for stores past the library, of which
-    /// nobody knows where they went.
+    /// Wakes the PE of a block if it sleeps and waits for anything in its heap or globals: for
+    /// stores past the library, whose addresses are not known.
     #[inline(always)]
     pub fn ring_heap(&self, block: usize) {
         self.after_store();
@@ -69,16 +76,17 @@ impl Shm {
         }
     }
 
-    /// The word of the host's first PE that says whether it sleeps, and how many bytes behind it is the next one's.
+    /// The word of the host's first PE that says whether it sleeps, and the distance in bytes to
+    /// that of the next PE.
     pub fn sleeping_words(&self) -> (*const u8, usize) {
         self.control.sleeping_words()
     }
 
-    /// Whether a PE sleeps that may wait for what was just stored in its heap or globals. For jobs in which the sleeper
-    /// pays for the barrier.
+    /// Whether a PE sleeps that may wait for what was just stored in its heap or globals. For jobs
+    /// in which the sleeper makes the barrier.
     ///
     /// # Safety
-    /// `word` must be one of [`sleeping_words`](Self::sleeping_words) of a job that is still there.
+    /// `word` must be one of [`sleeping_words`](Self::sleeping_words) of a job that still exists.
     #[inline(always)]
     pub unsafe fn sleeps(word: *const u8) -> bool {
         // SAFETY: aligned, mapped, and only ever accessed atomically.
@@ -113,29 +121,34 @@ impl Shm {
         // SAFETY: passed on to the caller.
         unsafe { load(from.address().cast::<T>()) }
     }
-}
 
-// SAFETY: every copy and atomic below touches exactly the bytes of its arguments.
-unsafe impl Transport for Shm {
-    fn name(&self) -> &'static str {
-        "shm"
-    }
-
+    /// Copies `len` bytes from `from` to `to`. On return `from` may be reused.
+    ///
+    /// # Safety
+    /// `to` must be in bounds for `len` bytes, `from` readable for them.
     #[inline(always)]
-    unsafe fn put(&self, to: Place<'_>, from: *const u8, len: usize) {
+    pub unsafe fn put(&self, to: Place<'_>, from: *const u8, len: usize) {
         // SAFETY: the caller vouches for both sides.
         unsafe { copy_out(to.address(), from, len) };
         self.ring(to, len);
     }
 
+    /// Copies `len` bytes from `from` to `to`. On return they have arrived.
+    ///
+    /// # Safety
+    /// `from` must be in bounds for `len` bytes, `to` writable for them.
     #[inline(always)]
-    unsafe fn get(&self, from: Place<'_>, to: *mut u8, len: usize) {
+    pub unsafe fn get(&self, from: Place<'_>, to: *mut u8, len: usize) {
         // SAFETY: the caller vouches for both sides.
         unsafe { copy(to, from.address(), len) };
     }
 
+    /// Performs an atomic operation and returns the word's value before it.
+    ///
+    /// # Safety
+    /// `at` must be in bounds and aligned for a `W`.
     #[inline(always)]
-    unsafe fn atomic<W: AtomicWord>(&self, at: Place<'_>, operation: Atomic<W>) -> W {
+    pub unsafe fn atomic<W: AtomicWord>(&self, at: Place<'_>, operation: Atomic<W>) -> W {
         // SAFETY: aligned and mapped by the caller's word.
         let before = unsafe { W::apply(at.address(), operation) };
         if !matches!(operation, Atomic::Fetch) {
@@ -144,8 +157,13 @@ unsafe impl Transport for Shm {
         before
     }
 
+    /// Does what [`put`](Self::put) does, then updates the word `signal` on the same PE, which
+    /// becomes visible after the data.
+    ///
+    /// # Safety
+    /// As for `put`; `signal` must be in bounds and aligned for a `u64`.
     #[inline(always)]
-    unsafe fn put_signal(
+    pub unsafe fn put_signal(
         &self,
         to: Place<'_>,
         from: *const u8,
@@ -158,7 +176,7 @@ unsafe impl Transport for Shm {
             copy_out(to.address(), from, len);
             AtomicU64::from_ptr(signal.address().cast())
         };
-        // Release: who sees the signal sees the data.
+        // Release: a thread that sees the signal sees the data.
         match update {
             Signal::Set(value) => word.store(value, Ordering::Release),
             Signal::Add(value) => {
@@ -168,37 +186,27 @@ unsafe impl Transport for Shm {
         let sleeping = &self.control.page(signal.block).sleep.0.sleeping;
         let kinds = to.segment.id().bit() | signal.segment.id().bit();
         if must_ring(sleeping, kinds, self.fence_side) {
-            // Somebody may wait for the data itself.
+            // A PE may wait for the data itself.
             self.fabric.wake(to.block, Extent { segment: to.segment.id(), offset: to.offset, len });
             let segment = signal.segment.id();
             self.fabric.wake(signal.block, Extent { segment, offset: signal.offset, len: size_of::<u64>() });
         }
     }
 
+    /// Orders puts to each PE: those before it become visible there before those after it.
     #[inline(always)]
-    fn fence(&self) {
+    pub fn fence(&self) {
         // Release: earlier stores are visible before later ones, to every PE.
         fence(Ordering::Release);
     }
 
+    /// Makes what was put to any PE before visible to all PEs.
     #[inline(always)]
-    fn quiet(&self) {
+    pub fn quiet(&self) {
         // SeqCst: earlier stores are visible before this PE looks at anything else.
         fence(Ordering::SeqCst);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::memory::{Segment, SegmentId};
-
-    #[test]
-    fn shared_memory_passes_the_suite_of_all_transports() {
-        for side in [FenceSide::Writer, FenceSide::Sleeper] {
-            let fabric = Arc::new(Fabric::new(3, 1 << 20, true).unwrap());
-            let segment = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 4096, 1 << 19);
-            super::super::suite::check(&Shm::new(fabric, side), &segment);
-        }
-    }
-}
+mod tests;

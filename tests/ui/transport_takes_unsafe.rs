@@ -1,8 +1,0 @@
-use oxshmem_runtime::transport::Transport;
-
-#[derive(Debug)]
-struct Mine;
-
-impl Transport for Mine {}
-
-fn main() {}
