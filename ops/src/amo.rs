@@ -9,10 +9,8 @@
 //! (table 6), [`ExtendedAmo`] (table 7, floating point too) and [`BitwiseAmo`] (table 8). Those that can be waited for
 //! are [`Waitable`]. No other crate can add to them: an element is accessed as the word that its type says.
 
-use oxshmem_runtime::{
-    Error,
-    memory::word::{Atomic, AtomicWord},
-};
+use oxshmem_base::Error;
+use oxshmem_runtime::memory::word::{Atomic, AtomicWord};
 use oxshmem_spaces::{Element, SymRef};
 
 use crate::{
@@ -181,9 +179,9 @@ macro_rules! fetching {
             /// Ready with the value before.
             ///
             /// # Errors
-            /// [`PeOutOfRange`](oxshmem_runtime::Error::PeOutOfRange),
-            /// [`ForeignMemory`](oxshmem_runtime::Error::ForeignMemory),
-            /// [`Finalized`](oxshmem_runtime::Error::Finalized).
+            /// [`PeOutOfRange`](oxshmem_base::Error::PeOutOfRange),
+            /// [`ForeignMemory`](oxshmem_base::Error::ForeignMemory),
+            /// [`Finalized`](oxshmem_base::Error::Finalized).
             ///
             /// ```
             /// # use oxshmem::prelude::*;
@@ -260,9 +258,9 @@ macro_rules! updating {
             /// Fetches nothing, and is ready when issued; [`quiet`](Self::quiet) completes it.
             ///
             /// # Errors
-            /// [`PeOutOfRange`](oxshmem_runtime::Error::PeOutOfRange),
-            /// [`ForeignMemory`](oxshmem_runtime::Error::ForeignMemory),
-            /// [`Finalized`](oxshmem_runtime::Error::Finalized).
+            /// [`PeOutOfRange`](oxshmem_base::Error::PeOutOfRange),
+            /// [`ForeignMemory`](oxshmem_base::Error::ForeignMemory),
+            /// [`Finalized`](oxshmem_base::Error::Finalized).
             ///
             /// ```
             /// # use oxshmem::prelude::*;

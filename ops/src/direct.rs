@@ -20,6 +20,7 @@ use std::{
     },
 };
 
+use oxshmem_base::settings::FenceSide;
 use oxshmem_runtime::{
     Pe,
     memory::{
@@ -28,7 +29,6 @@ use oxshmem_runtime::{
         word::{Atomic, AtomicWord},
     },
     net::Shm,
-    settings::FenceSide,
 };
 use oxshmem_spaces::Element;
 

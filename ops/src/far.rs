@@ -10,14 +10,13 @@ use std::{
     task::{Context as TaskContext, Poll},
 };
 
+use oxshmem_base::{Error, Result, wakes::Hold};
 use oxshmem_runtime::{
-    Error, Result,
     device::{AnyDevice, poll_with},
     flight::Flight,
     memory::word::{Atomic, Signal, Width},
     net::{All, Batch, Done, Net, Spot},
     opset::{OpSet, Target},
-    wakes::Hold,
 };
 use oxshmem_spaces::Element;
 

@@ -12,11 +12,10 @@
 
 use std::sync::Arc;
 
+use oxshmem_base::{Error, wakes::Hold};
 use oxshmem_runtime::{
-    Error,
     flight::Flight,
     memory::{copy::copy_strided, word::Place},
-    wakes::Hold,
 };
 use oxshmem_spaces::{Element, SymRef, SymView, Symmetric, allocation::Allocation};
 

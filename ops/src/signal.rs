@@ -5,10 +5,8 @@
 
 use std::sync::Arc;
 
-use oxshmem_runtime::{
-    Error,
-    memory::word::{Atomic, Place, Signal, Width},
-};
+use oxshmem_base::Error;
+use oxshmem_runtime::memory::word::{Atomic, Place, Signal, Width};
 use oxshmem_spaces::{SymRef, SymView, Symmetric};
 
 use crate::{

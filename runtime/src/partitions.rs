@@ -3,14 +3,12 @@
 //! The host's leader decides and maps; what came of it, or why it cannot be, is told to all PEs of the job. So they fail
 //! alike, and one of them can say for all what is not as it was asked for.
 
-use crate::{
-    Error, Result,
-    bootstrap::Bootstrap,
-    memory::{
-        HostMap, Spread,
-        kinds::{self, Layout, Mapping},
-    },
-    settings::Settings,
+use oxshmem_base::{Error, Result, settings::Settings};
+use oxshmem_job::Bootstrap;
+
+use crate::memory::{
+    HostMap, Spread,
+    kinds::{self, Layout, Mapping},
 };
 
 /// The symmetric heap of a PE, as it came to be.

@@ -3,7 +3,6 @@
 use std::{
     any::{Any, TypeId},
     collections::HashMap,
-    num::NonZero,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
@@ -11,25 +10,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::thread::{CpuSet, sched_getaffinity};
+use oxshmem_base::{
+    Error, Result,
+    home::Home,
+    settings::{FenceSide, Settings, SpaceKind, SpacePlan},
+    sync::{Mutex, lock},
+};
+use oxshmem_job::{Bootstrap, Placement, joining::Joining};
 
 use crate::{
-    Error, Result,
-    activity::{Board, Boards, Joining, Table, Watchdog, table_of},
+    activity::{Board, Boards, Table, Watchdog, table_of},
     agreement::Abilities,
-    bootstrap::{self, Bootstrap, Placement},
     device::{self, AnyDevice, Capabilities, Devices},
     engine::CopyEngine,
     executor::{Executor, Failure, Patience},
     fabric::Fabric,
-    home::Home,
     memory::{HostMap, Segment, SegmentId, kinds::Layout},
     net::{self, Net, Shm, Wires},
     opset::OpSet,
     partitions::Partitions,
-    settings::{FenceSide, Settings, SpaceKind, SpacePlan},
     spread,
-    sync::{Mutex, lock},
 };
 
 /// The largest alignment that symmetric memory keeps.
@@ -149,7 +149,7 @@ impl Pe {
             .and_then(|places| Some((places, places.stride(&layout, in_process)?)))
             .ok_or_else(|| beyond(&spaces))?;
         let (partitions, heap) = Partitions::make(&*bootstrap, &settings, layout, heap_stride).await?;
-        let fabric = bootstrap::share(&*bootstrap, || {
+        let fabric = oxshmem_job::share(&*bootstrap, || {
             let heap = heap.unwrap_or_else(|| unreachable!("the leader has made it"));
             Fabric::with_heap(heap, in_process)
         })
@@ -201,7 +201,7 @@ impl Pe {
             executor.attach_net(net);
         }
         executor.start_driver(settings.driver)?;
-        if let Some(home) = home() {
+        if let Some(home) = oxshmem_base::processors::bound_to() {
             // Relaxed: the barrier comes before whoever reads it.
             fabric.control.page(block).home.0.store(home + 1, Ordering::Relaxed);
         }
@@ -343,7 +343,7 @@ impl Pe {
     /// The number of the processor that this thread is on, at least for a moment.
     #[inline]
     pub fn processor(&self) -> u64 {
-        rustix::thread::sched_getcpu() as u64
+        oxshmem_base::processors::current() as u64
     }
 
     /// Whether the PEs of this host are tasks of one process.
@@ -612,18 +612,6 @@ impl Helpers {
             std::thread::sleep(Duration::from_micros(50));
         }
     }
-}
-
-/// How many processors this process may run on.
-pub fn allowed_cpus() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get)
-}
-
-/// The processor that this thread is bound to, if there is only one.
-fn home() -> Option<u32> {
-    let set = sched_getaffinity(None).ok()?;
-    let cpu = (0..CpuSet::MAX_CPU).find(|&cpu| set.is_set(cpu))?;
-    (set.count() == 1).then_some(cpu as u32)
 }
 
 fn symmetric(fabric: &Fabric, places: Places) -> Segment {

@@ -60,7 +60,15 @@ pub(crate) fn miri() -> Outcome {
 pub(crate) fn sanitize(threads: bool) -> Outcome {
     Job::cargo("build --workspace --bins --examples").run()?;
     let (host, target) = (host()?, target_dir()?);
-    let packages = ["oxshmem", "oxshmem-ops", "oxshmem-teams", "oxshmem-runtime", "oxshmem-job", "oxshmem-base", "oxshmem-spaces"];
+    let packages = [
+        "oxshmem",
+        "oxshmem-ops",
+        "oxshmem-teams",
+        "oxshmem-runtime",
+        "oxshmem-job",
+        "oxshmem-base",
+        "oxshmem-spaces",
+    ];
     let test = |job: Job| {
         job.args(["test", "--target", &host, "--lib", "--tests", "--no-fail-fast"])
             .args(packages.iter().flat_map(|package| ["--package", package]))

@@ -7,12 +7,11 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
+use oxshmem_base::{Error, Result, settings::SpaceKind};
 use oxshmem_runtime::{
-    Error, Result,
     device::DevicePlace,
     memory::{Extent, word::Place},
     net::{Net, Spot},
-    settings::SpaceKind,
 };
 use oxshmem_spaces::{Element, SymView};
 

@@ -17,17 +17,20 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::{
+    Result,
+    panics::survive,
+    sync::{Condvar, Mutex, MutexGuard, lock},
+};
+
 use super::{Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers};
 use crate::{
-    Result,
     executor::Executor,
     memory::{
         HostMap, Segment, SegmentId, copy,
         word::{Atomic, Width},
     },
     net::Done,
-    panics::survive,
-    sync::{Condvar, Mutex, MutexGuard, lock},
 };
 
 /// How soon words that are waited for are looked at again, at first and at last.

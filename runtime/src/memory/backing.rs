@@ -2,12 +2,11 @@
 
 use std::{io, os::fd::OwnedFd, ptr};
 
+use oxshmem_base::memfd;
 use rustix::{
     fs::MemfdFlags,
     mm::{MapFlags, ProtFlags, mmap, munmap},
 };
-
-use crate::memfd;
 
 /// How pages are spread over NUMA nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

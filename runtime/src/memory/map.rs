@@ -13,6 +13,8 @@ use std::{
     sync::Arc,
 };
 
+use oxshmem_base::{Error, Result, memfd, settings::show_size};
+use oxshmem_job::Shared;
 use rustix::{
     fs::fstat,
     io::Errno,
@@ -24,7 +26,6 @@ use super::{
     backing::{HugeMemory, Spread, bind},
     shape::{Part, Shape},
 };
-use crate::{Error, Result, bootstrap::Shared, memfd, settings::show_size};
 
 /// The largest alignment of the block at home: what a symmetric object may be aligned to at most.
 const BASE_ALIGN: usize = 1 << 30;
@@ -45,7 +46,7 @@ fn base_align(stride: usize) -> usize {
 /// let block_2 = map.base().wrapping_add(2 * map.stride());
 /// // SAFETY: the block is inside the map, and any bytes are a `u64`.
 /// assert_eq!(unsafe { copy::load(block_2.cast::<u64>()) }, 0);
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct HostMap {
@@ -313,7 +314,7 @@ impl HostMap {
     /// drop(map);
     /// assert_ne!(HostMap::new(1, 1 << 16)?.base(), before);
     /// drop(kept);
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     pub fn addresses(&self) -> Option<Arc<Addresses>> {
         self.addresses.clone()

@@ -2,8 +2,9 @@
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
+use oxshmem_base::{Error, Result, memfd};
+
 use super::Spread;
-use crate::{Error, Result, memfd};
 
 /// How long a shape may be: longer than any that there is.
 const LONGEST: usize = 64 << 10;

@@ -4,13 +4,12 @@
 //! for a put, its bytes, padded to words. Both sides are processes of one program on machines of one kind, so that
 //! words are in the machine's own order.
 
+use oxshmem_base::{Error, Result};
+
 use super::Spot;
-use crate::{
-    Error, Result,
-    memory::{
-        Segment, SegmentId, copy,
-        word::{Atomic, Signal, Width},
-    },
+use crate::memory::{
+    Segment, SegmentId, copy,
+    word::{Atomic, Signal, Width},
 };
 
 // What the first byte of an entry's head says. It is followed by a byte for the segment and six for the offset; the
@@ -59,7 +58,7 @@ const OFFSET: u32 = 48;
 ///     (copy::load(block.cast::<[u8; 4]>()), copy::load(block.add(8).cast::<u64>()))
 /// };
 /// assert_eq!((bytes, word), ([1, 2, 3, 0], 42));
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Batch {

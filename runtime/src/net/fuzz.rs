@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
+use oxshmem_base::fuzz::{bytes_of, mutated, words_of};
+
 use super::{
     Batch, Spot, Width, apply,
     batch::{answer, first_entry, question},
 };
-use crate::{
-    fuzz::{bytes_of, mutated, words_of},
-    memory::{
-        HostMap, Segment, SegmentId,
-        word::{Atomic, Signal},
-    },
+use crate::memory::{
+    HostMap, Segment, SegmentId,
+    word::{Atomic, Signal},
 };
 
 const LEN: usize = 4096;

@@ -7,16 +7,17 @@ use std::sync::{
     atomic::{AtomicU64, Ordering, fence},
 };
 
+use oxshmem_base::settings::FenceSide;
+
 use crate::{
     control::Control,
-    doorbell::{must_ring, sleeps},
+    doorbell::{after_store, before_look, must_ring, sleeps},
     fabric::Fabric,
     memory::{
         Extent, SegmentId,
         copy::{copy, copy_out, load, store},
         word::{Atomic, AtomicWord, Place, Signal},
     },
-    settings::FenceSide,
 };
 
 /// The way from a PE to the others of its host.
@@ -39,13 +40,13 @@ impl Shm {
     /// [`ring`](Self::ring) has it already.
     #[inline(always)]
     pub fn after_store(&self) {
-        self.fence_side.after_store();
+        after_store(self.fence_side);
     }
 
     /// The barrier between a PE's announcement that it may sleep and its last look at what others
     /// store: either they see the announcement, or this look sees what they stored.
     pub fn before_look(&self) {
-        self.fence_side.before_look();
+        before_look(self.fence_side);
     }
 
     /// Wakes the PE of `at` if it sleeps and may wait for one of the `len` bytes there, which were
@@ -90,7 +91,7 @@ impl Shm {
     #[inline(always)]
     pub unsafe fn sleeps(word: *const u8) -> bool {
         // SAFETY: aligned, mapped, and only ever accessed atomically.
-        let sleeping = unsafe { &*word.cast::<crate::sync::AtomicU32>() };
+        let sleeping = unsafe { &*word.cast::<oxshmem_base::sync::AtomicU32>() };
         must_ring(sleeping, SegmentId::Heap.bit(), FenceSide::Sleeper)
     }
 

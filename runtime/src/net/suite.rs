@@ -10,14 +10,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Batch, Done, Net, Shape, Spot};
-use crate::{
+use oxshmem_base::{
     Result,
-    memory::{
-        Segment, copy,
-        word::{Atomic, AtomicWord, Signal, Width},
-    },
     sync::{Mutex, lock},
+};
+
+use super::{Batch, Done, Net, Shape, Spot};
+use crate::memory::{
+    Segment, copy,
+    word::{Atomic, AtomicWord, Signal, Width},
 };
 
 /// Bytes of memory that each PE must have.

@@ -30,10 +30,9 @@ use std::{
     task::Poll,
 };
 
+use oxshmem_base::{Hosts, Result};
 use oxshmem_ops::{Cmp, Members, wait::WordWait};
 use oxshmem_runtime::{
-    Result,
-    bootstrap::Hosts,
     memory::{
         SegmentId,
         word::{Atomic, Width},

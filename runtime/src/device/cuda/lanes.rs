@@ -19,6 +19,10 @@ use std::{
 };
 
 use cudarc::driver::sys::{CUdevice, CUdevice_attribute, CUdeviceptr};
+use oxshmem_base::{
+    panics::survive,
+    sync::{Condvar, Mutex, MutexGuard, lock},
+};
 
 use super::{
     THREADS,
@@ -35,8 +39,6 @@ use crate::{
         word::{Atomic, Width},
     },
     net::Done,
-    panics::survive,
-    sync::{Condvar, Mutex, MutexGuard, lock},
 };
 
 /// Bytes and number of the pieces of host memory through which short copies go.

@@ -36,6 +36,13 @@ pub use bare::Bare;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 pub use ptx::modules as kernels;
 
+use oxshmem_base::{
+    Error, Result, processors,
+    settings::{GpuSharing, Settings},
+    sync::lock,
+};
+use oxshmem_job::{self, Bootstrap};
+
 use self::{
     lanes::{Arguments, Command, Lanes},
     memory::Memory,
@@ -44,17 +51,12 @@ use super::{
     AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, Number, ReduceOp, place::Made,
 };
 use crate::{
-    Error, Result,
-    bootstrap::{self, Bootstrap},
     executor::Executor,
     memory::{
         HostMap, Segment, SegmentId, copy,
         word::{Atomic, Width},
     },
     net::{All, Done},
-    pe::allowed_cpus,
-    settings::{GpuSharing, Settings},
-    sync::lock,
 };
 
 /// Host memory of fewer bytes is copied by the processor on the way, even where the device could reach it.
@@ -130,13 +132,13 @@ pub(super) async fn join(
     };
     agree(&**bootstrap, begun).await?;
     let device = if has {
-        let shared = bootstrap::share(&**bootstrap, || {
+        let shared = oxshmem_job::share(&**bootstrap, || {
             memory.ok_or_else(|| Error::bootstrap("share", "device memory was not made"))
         });
         shared.await.and_then(|memory| {
             let mut made = lock(made);
             if made.is_none() {
-                let crowded = !bootstrap.in_process() && placement.local.len() > allowed_cpus();
+                let crowded = !bootstrap.in_process() && placement.local.len() > processors::allowed();
                 let patience = if crowded { Duration::ZERO } else { PATIENCE };
                 *made = Some(Arc::new(Cuda::new(memory, host, patience)?));
             }

@@ -40,8 +40,9 @@ mod blocks;
 mod words;
 
 pub use blocks::LINE;
-use blocks::*;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use blocks::*;
 use words::*;
 
 /// Copies `len` bytes from `src` to `dst`. Either side, or both, may be memory that other PEs access.

@@ -1,17 +1,18 @@
 //! Maps partitions as planned.
 
-use super::{HugePages, Layout, Mapping, Place, Plan, Topology, plan, show_bytes, show_nodes};
-use crate::{
+use oxshmem_base::{
     Result,
-    memory::{HostMap, HugeMemory, Spread},
     settings::{Defined, Settings},
 };
+
+use super::{HugePages, Layout, Mapping, Place, Plan, Topology, plan, show_bytes, show_nodes};
+use crate::memory::{HostMap, HugeMemory, Spread};
 
 /// Makes the heaps of `n_local` PEs of this host, `stride` bytes apart, with the partitions of `layout` in memory of
 /// the kinds that `settings` ask for. Returns what came of each partition.
 ///
 /// # Errors
-/// [`Error::InvalidSetting`](crate::Error::InvalidSetting) if a partition must have memory that is not there.
+/// [`Error::InvalidSetting`](oxshmem_base::Error::InvalidSetting) if a partition must have memory that is not there.
 pub fn map(
     settings: &Settings,
     layout: &Layout,
@@ -36,7 +37,7 @@ pub fn map(
 /// Maps the partition at `place` of every block of `map` as planned, and returns what came of that.
 ///
 /// # Errors
-/// [`Error::InvalidSetting`](crate::Error::InvalidSetting) if the plan must be met and cannot be.
+/// [`Error::InvalidSetting`](oxshmem_base::Error::InvalidSetting) if the plan must be met and cannot be.
 fn map_one(map: &mut HostMap, place: &Place, defined: &Defined, plan: &Plan) -> Result<Mapping> {
     let ordinary = rustix::param::page_size();
     let (mut page_size, mut memory, mut missing) = (ordinary, None, Vec::new());
@@ -93,11 +94,9 @@ fn too_few(size: usize, needed: usize, n_pes: usize, error: std::io::Error) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        bootstrap::Shared,
-        memory::copy,
-        settings::{Partition, SpacePlan},
-    };
+    use crate::memory::copy;
+    use oxshmem_base::settings::{Partition, SpacePlan};
+    use oxshmem_job::Shared;
 
     fn planned(text: &str, count: usize) -> Result<(HostMap, Vec<Mapping>)> {
         let mut settings = Settings::default();

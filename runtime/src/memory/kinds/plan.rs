@@ -1,10 +1,9 @@
 //! What a partition is to be mapped to on a host: a decision, without any effect.
 
+use oxshmem_base::settings::{Kind, Partition, Policy};
+
 use super::{HugePages, Place, Topology, show_bytes, show_nodes};
-use crate::{
-    memory::Spread,
-    settings::{Kind, Partition, Policy},
-};
+use crate::memory::Spread;
 
 /// From this size on, pages are huge on every machine.
 const HUGE: usize = 2 << 20;
@@ -130,7 +129,7 @@ mod tests {
         super::{Layout, topology::tests::Fixture},
         *,
     };
-    use crate::settings::Settings;
+    use oxshmem_base::settings::Settings;
 
     const PAGE: usize = 4096;
 
@@ -143,7 +142,7 @@ mod tests {
         let mut settings = Settings::default();
         settings.add_partition(1, text.parse().unwrap()).unwrap();
         plan(
-            &Layout::of(&settings, crate::settings::SpacePlan::new(&settings, &[]).unwrap().cpu)
+            &Layout::of(&settings, oxshmem_base::settings::SpacePlan::new(&settings, &[]).unwrap().cpu)
                 .unwrap()
                 .places()[0],
             2,

@@ -9,6 +9,12 @@ use std::{
     time::Duration,
 };
 
+use oxshmem_base::{
+    Error, Result,
+    settings::FenceSide,
+    sync::{Mutex, lock},
+};
+
 use super::{
     Address, EAGER, Sent,
     clock::{Clock, Moment},
@@ -17,7 +23,6 @@ use super::{
     mailbox::{Mailbox, Message, Receive},
 };
 use crate::{
-    Error, Result,
     doorbell::must_ring,
     executor::{Executor, Failure},
     fabric::Fabric,
@@ -30,8 +35,6 @@ use crate::{
         Listener, Spot, Words, batch,
         completions::{self, complete},
     },
-    settings::FenceSide,
-    sync::{Mutex, lock},
 };
 
 /// One PE. It keeps its memory mapped.

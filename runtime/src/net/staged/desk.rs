@@ -5,19 +5,19 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
+use oxshmem_base::{Error, Result, sync::lock};
+
 use super::{
     BATCH, BYTES, Core, FAILED, FETCH, GET, OVER, PUT, VALUE,
     line::{MOST, PART},
 };
 use crate::{
-    Error, Result,
     device::{DevicePlace, End},
     memory::word::Atomic,
     net::{
         All, Done, Width, Words,
         batch::{Entry, Place, apply, asked, first_entry, malformed},
     },
-    sync::lock,
 };
 
 /// The requests of one PE.

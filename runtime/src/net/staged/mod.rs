@@ -32,6 +32,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, lock},
+};
+
 use self::{
     desk::Desk,
     line::{Awaited, Ended, Leaving, Line, PART, Request},
@@ -43,7 +48,6 @@ use super::{
     get_each,
 };
 use crate::{
-    Error, Result,
     device::AnyDevice,
     executor::{Executor, Failure},
     memory::{
@@ -51,7 +55,6 @@ use crate::{
         copy::copy,
         word::{Atomic, Signal},
     },
-    sync::{Mutex, lock},
 };
 
 // What is said, in the first word; the second is the request's number.

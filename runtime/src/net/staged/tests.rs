@@ -1,5 +1,7 @@
 //! Over the model of a network, on the emulated device.
 
+use oxshmem_base::settings::FenceSide;
+
 use super::*;
 use crate::{
     device::emulated::Emulated,
@@ -12,7 +14,6 @@ use crate::{
         suite::{self, End, Job, MEMORY},
         told::{told, wait},
     },
-    settings::FenceSide,
 };
 
 /// What an operation of the device takes.
@@ -173,13 +174,15 @@ fn requests_and_answers_are_taken_or_refused_whatever_is_in_them() {
     real.extend(
         crate::net::fuzz::batches()
             .iter()
-            .map(|batch| said([BATCH, 0, 0, 0, 0], &crate::fuzz::bytes_of(batch))),
+            .map(|batch| said([BATCH, 0, 0, 0, 0], &oxshmem_base::fuzz::bytes_of(batch))),
     );
     real.extend(crate::net::fuzz::questions().iter().map(|&[a, b, c]| said([FETCH, 0, a, b, c], &[])));
     let next = std::cell::Cell::new(0);
-    crate::fuzz::mutated(&real, |bytes| {
+    oxshmem_base::fuzz::mutated(&real, |bytes| {
         let (words, bytes) = bytes.split_at_checked(size_of::<Words>()).unwrap_or_default();
-        let Some(&[kind, number, a, b, c]) = crate::fuzz::words_of(words).first_chunk() else { return };
+        let Some(&[kind, number, a, b, c]) = oxshmem_base::fuzz::words_of(words).first_chunk() else {
+            return;
+        };
         // A request of the number that comes next, unless that was changed too.
         let number = if number == 0 { next.get() } else { number };
         if (BATCH..=FETCH).contains(&kind) && number == next.get() {
