@@ -20,8 +20,8 @@ use crate::World;
 
 /// Several PEs in one process.
 ///
-/// They run the same code as PEs in processes of their own, each with a heap, contexts and an executor, but
-/// share one mapping, and wake each other without the kernel.
+/// They run the same code as PEs in processes of their own, each with a heap, contexts and an
+/// executor, but share one mapping, and wake each other without the kernel.
 ///
 /// ```
 /// use oxshmem::prelude::*;
@@ -49,21 +49,24 @@ pub struct LocalCluster;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ClusterOptions {
-    /// The settings of every PE. Those of the environment are not read, except for [`placement`](Self::placement).
+    /// The settings of every PE. Those of the environment are not read, except for
+    /// [`placement`](Self::placement).
     pub settings: Settings,
     /// Threads that run the PEs: as many as there are processors, but no more than PEs, if 0.
     pub threads: usize,
-    /// How the PEs are dealt to simulated hosts. PEs of different hosts have no memory in common. By default as the settings
-    /// say, or as `SHMEM_FAKE_HOSTS` does in the environment; if neither says anything, all PEs are on one host.
+    /// How the PEs are dealt to simulated hosts. PEs of different hosts have no memory in common.
+    /// By default as the settings say, or as `SHMEM_FAKE_HOSTS` does in the environment; if neither
+    /// says anything, all PEs are on one host.
     pub placement: Deal,
-    /// What it takes to reach a PE of another host: by default, nothing. In [virtual time](Link::virtual_time) all PEs run on the
-    /// thread that calls [`run_with`](LocalCluster::run_with), whatever [`threads`](Self::threads) says.
+    /// What it takes to reach a PE of another host: by default, nothing. In [virtual
+    /// time](Link::virtual_time) all PEs run on the thread that calls
+    /// [`run_with`](LocalCluster::run_with), whatever [`threads`](Self::threads) says.
     pub link: Link,
 }
 
 impl ClusterOptions {
-    /// Puts the PEs on `k` simulated hosts, each with a block of consecutive PEs, as even as possible. For other
-    /// placements set [`placement`](Self::placement).
+    /// Puts the PEs on `k` simulated hosts, each with a block of consecutive PEs, as even as
+    /// possible. For other placements set [`placement`](Self::placement).
     ///
     /// ```
     /// use oxshmem::{ClusterOptions, Deal};
@@ -77,8 +80,8 @@ impl ClusterOptions {
         Self { placement: Deal::even(k), ..self }
     }
 
-    /// Says what it takes to reach a PE of another host. With [virtual time](Link::virtual_time) the cluster becomes a simulator,
-    /// whose clock [`World::simulation`] shows.
+    /// Says what it takes to reach a PE of another host. With [virtual time](Link::virtual_time)
+    /// the cluster becomes a simulator, whose clock [`World::simulation`] shows.
     ///
     /// ```
     /// use std::time::Duration;
@@ -109,8 +112,8 @@ impl LocalCluster {
     /// [`start`](Self::start). A PE ends in good order by [`World::finalize`].
     ///
     /// # Errors
-    /// The error of the PE that failed first. A PE that panics, or returns without `finalize` while others go on,
-    /// fails with [`Error::PeLost`]; the others are ended.
+    /// The error of the PE that failed first. A PE that panics, or returns without `finalize` while
+    /// others go on, fails with [`Error::PeLost`]; the others are ended.
     ///
     /// ```
     /// use oxshmem::prelude::*;
@@ -134,7 +137,8 @@ impl LocalCluster {
     /// [`run`](Self::run) with options.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run), and [`Error::Unsupported`] if so many PEs cannot be placed like that.
+    /// Those of [`run`](Self::run), and [`Error::Unsupported`] if so many PEs cannot be placed like
+    /// that.
     ///
     /// ```
     /// use oxshmem::{ClusterOptions, prelude::*};
@@ -181,7 +185,7 @@ impl LocalCluster {
             let failed = Arc::new(Mutex::new(None));
             let mut pes = tokio::task::JoinSet::new();
             if is_virtual {
-                // What happens may be nothing that a PE waits for; then somebody must see to it that time goes on.
+                // What happens may be nothing that a PE waits for. Then this task has time go on.
                 tokio::spawn(async move {
                     loop {
                         advanced.notified().await;
@@ -211,8 +215,8 @@ impl LocalCluster {
         })
     }
 
-    /// The worlds of `n` PEs, to be used by tasks of the caller's own runtime. PEs with real waits must
-    /// run concurrently.
+    /// The worlds of `n` PEs, to be used by tasks of the caller's own runtime. PEs with real waits
+    /// must run concurrently.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if the address space has no room for so many heaps.
@@ -237,8 +241,9 @@ impl LocalCluster {
     /// [`start`](Self::start) with options. The threads are the caller's, whatever the options say.
     ///
     /// # Errors
-    /// Those of [`start`](Self::start), and [`Error::Unsupported`] if so many PEs cannot be placed like that, or in
-    /// [virtual time](Link::virtual_time), which [`run_with`](Self::run_with) has the clock of.
+    /// Those of [`start`](Self::start), and [`Error::Unsupported`] if so many PEs cannot be placed
+    /// like that, or in [virtual time](Link::virtual_time), which [`run_with`](Self::run_with) has
+    /// the clock of.
     ///
     /// ```
     /// use oxshmem::{ClusterOptions, Deal, Error, prelude::*};
@@ -291,8 +296,8 @@ impl LocalCluster {
     }
 }
 
-/// What became of a PE. If it did not end in good order the error is kept, if it is the first, and the others
-/// are told.
+/// What became of a PE. If it did not end in good order the error is kept, if it is the first, and
+/// the other PEs are ended.
 fn end<R>(
     world: &World,
     outcome: std::thread::Result<Result<R>>,

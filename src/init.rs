@@ -12,14 +12,15 @@ use oxshmem_runtime::Pe;
 
 use crate::World;
 
-/// Joins the job that this process was started in: by `oshrun`, by a launcher that offers PMIx (`mpirun` of Open MPI,
-/// `prterun`, `srun --mpi=pmix`), or, without a launcher, as the only PE. Collective over all PEs (`OpenSHMEM 1.6 §9.1.1`).
+/// Joins the job that this process was started in: by `oshrun`, by a launcher that offers PMIx
+/// (`mpirun` of Open MPI, `prterun`, `srun --mpi=pmix`), or, without a launcher, as the only PE.
+/// Collective over all PEs (`OpenSHMEM 1.6 §9.1.1`).
 ///
-/// Works in any async runtime. In a tokio runtime a task of it drives the waiting, elsewhere a helper thread;
-/// a program without any uses [`World::block_on`].
+/// Works in any async runtime. In a tokio runtime a task of it drives the waiting, elsewhere a
+/// helper thread; a program without any uses [`World::block_on`].
 ///
-/// After [`World::finalize`] it may be called again. While a world of this process is running it is an
-/// error: clone that one.
+/// After [`World::finalize`] it may be called again. While a world of this process is running it is
+/// an error: clone that one.
 ///
 /// # Errors
 /// [`Error::InvalidSetting`](crate::Error::InvalidSetting) and
@@ -90,7 +91,7 @@ async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<World
     Ok(World::new(pe))
 }
 
-/// What the user asked to be told at the start.
+/// Reports what the user asked to see at the start.
 fn announce(settings: &Settings) {
     if settings.version {
         report(version_line());
@@ -118,9 +119,11 @@ fn announce(settings: &Settings) {
     }
 }
 
-/// Says, once in the life of a process, that nobody but itself is in its job.
+/// Warns, once in the life of a process, that it is alone in its job although a launcher started
+/// it.
 fn warn(foreign: &Foreign) {
-    // Global, because what it is about is: the environment is the process's, and so is standard error.
+    // Global, because what it is about is: the environment is the process's, and so is standard
+    // error.
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {
         report(format_args!("oxshmem: warning: {foreign}"));

@@ -1,14 +1,15 @@
 //! oxshmem: OpenSHMEM 1.6 as an async-first Rust runtime.
 //!
-//! A job is some PEs that run the same program. Each has a *symmetric heap*, and any of them can read, write
-//! and atomically update the others' heaps without their help. Every operation starts when it is called, and
-//! returns a future that observes it; waiting for another PE is awaiting, beside sockets and timers.
+//! A job is some PEs that run the same program. Each has a *symmetric heap*, and any of them can
+//! read, write and atomically update the others' heaps without their help. Every operation starts
+//! when it is called, and returns a future that observes it; waiting for another PE is awaiting,
+//! beside sockets and timers.
 //!
 //! ```
 //! use oxshmem::prelude::*;
 //!
 //! # fn main() -> oxshmem::Result<()> {
-//! // Four PEs in this process. Under `oshrun`, `oxshmem::init().await?` gives each process its `World`.
+//! // Four PEs in this process. Under `oshrun`, `oxshmem::init().await?` makes a `World` of each.
 //! let sums = LocalCluster::run(4, |world| async move {
 //!     let (me, n) = (world.my_pe(), world.n_pes());
 //!     let total = world.alloc_zeroed::<u64>(1).await?; // one on every PE
@@ -38,9 +39,14 @@
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 
+mod allocate;
+mod arena;
+mod arena_calls;
+mod barrier;
 #[cfg(doctest)]
 mod book;
 mod cluster;
+mod finish;
 mod init;
 mod memory;
 mod partition;
@@ -48,6 +54,7 @@ mod run;
 mod space;
 mod world;
 
+pub use barrier::Barrier;
 pub use cluster::{ClusterOptions, LocalCluster};
 pub use init::{init, init_single, init_with};
 pub use oxshmem_base::{
@@ -76,7 +83,7 @@ pub use oxshmem_teams::{
 pub use partition::{Partition, PartitionInfo};
 pub use run::run;
 pub use space::Space;
-pub use world::{Barrier, ThreadLevel, World};
+pub use world::{ThreadLevel, World};
 
 /// Plain data, for `#[derive]` on types of one's own.
 pub use bytemuck::{self, Pod, Zeroable};

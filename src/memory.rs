@@ -1,8 +1,10 @@
-//! Collective calls on the symmetric heap: what PEs compare, and how they come to free what all have dropped.
+//! Collective calls on the symmetric heap: what PEs compare, and how they come to free what all
+//! have dropped.
 //!
-//! Every such call begins with an agreement ([`agree`]): the arguments go up a tree, with a vote on blocks that each PE
-//! has given up; the verdict comes down. What follows is local, and the same everywhere. It is about one heap, that
-//! of a partition or of the GPU space, of which alone blocks are freed.
+//! Every such call begins with an agreement ([`agree`]): the arguments go up a tree, with a vote on
+//! blocks that each PE has given up; the verdict comes down. What follows is local, and the same
+//! everywhere. It is about one heap, that of a partition or of the GPU space, of which alone blocks
+//! are freed.
 
 use std::sync::Arc;
 
@@ -17,7 +19,7 @@ use oxshmem_teams::{
     sync::sync_in,
 };
 
-use crate::space::Arena;
+use crate::arena::Arena;
 
 /// A collective call on the heap, as PEs compare it.
 #[derive(Clone)]
@@ -36,12 +38,14 @@ pub(crate) struct MemoryCall {
 const OWN_VOTE: usize = WINDOW_BITS / 64;
 /// The caller's own question.
 const YES: u64 = 1;
-/// Where in that word the partition's number is, and where its complement: both survive where all PEs have the same.
+/// Where in that word the partition's number is, and where its complement: both survive where all
+/// PEs have the same.
 const HEAP: u32 = 8;
 const NOT_HEAP: u32 = 16;
 
 impl MemoryCall {
-    /// Compares the call among all PEs, frees what all have given up, and returns whether all said `yes`.
+    /// Compares the call among all PEs, frees what all have given up, and returns whether all said
+    /// `yes`.
     pub(crate) async fn agree(&self, group: &Group, arena: &Arena, yes: bool) -> Result<bool> {
         let verdict = self.exchange(group, arena, yes).await?;
         self.reclaim_agreed(arena, &verdict.votes);
@@ -54,9 +58,11 @@ impl MemoryCall {
         Ok(self.reclaim_agreed(arena, &verdict.votes))
     }
 
-    /// Frees what all have given up, as these votes of theirs say; whether they have come to the last live block.
+    /// Frees what all have given up, as these votes of theirs say; whether they have come to the
+    /// last live block.
     fn reclaim_agreed(&self, arena: &Arena, votes: &Votes) -> bool {
-        // SAFETY: the votes are the same on all PEs, and have a block's bit if all of them have it in their windows.
+        // SAFETY: the votes are the same on all PEs, and have a block's bit if all of them have it
+        // in their windows.
         unsafe { arena.heap.reclaim(&self.window(votes)) }.1
     }
 
@@ -69,8 +75,8 @@ impl MemoryCall {
         Ok(())
     }
 
-    /// Allocates after an agreement. If there is no room, everything that can be reclaimed is, and then it is
-    /// tried again. The PEs are in sync at the end.
+    /// Allocates after an agreement. If there is no room, everything that can be reclaimed is, and
+    /// then it is tried again. The PEs are in sync at the end.
     pub(crate) async fn reclaiming(
         &self,
         group: &Group,
@@ -125,8 +131,8 @@ impl MemoryCall {
         self.heap << HEAP | (!self.heap & 0xff) << NOT_HEAP
     }
 
-    /// The blocks that all have given up. None where PEs that are not held to make the same call mean blocks of different
-    /// partitions.
+    /// The blocks that all have given up. None where PEs that are not held to make the same call
+    /// mean blocks of different partitions.
     fn window(&self, votes: &Votes) -> Window {
         let mut window = Window::default();
         if votes[OWN_VOTE] & !YES == self.heap_votes() {
@@ -154,7 +160,7 @@ const FLAGS: u32 = 32;
 const PARTITION: u32 = 48;
 
 fn mismatch([(pe_a, a), (pe_b, b)]: [(usize, Call); 2]) -> Error {
-    // Who does not know of partitions is not told of any.
+    // Partitions are not mentioned to a program that uses none.
     let whole = [a, b].iter().all(|call| call[0] == MEETING || call[3] >> PARTITION <= 1);
     let describe = |[kind, bytes, align, hints]: Call| {
         if kind == MEETING {

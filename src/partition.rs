@@ -9,23 +9,21 @@ use oxshmem_runtime::{
 };
 use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice};
 
-use crate::{
-    World,
-    space::{Arena, no_partition},
-    world::Inner,
-};
+use crate::arena::Arena;
 
 /// A partition of the symmetric heap: memory of a kind, to allocate in (memory kinds 0.7).
 ///
 /// Variables such as `SMAX_SYMMETRIC_PARTITION2`, or
-/// [`Settings::add_partition`](crate::settings::Settings::add_partition), define partitions. Where none is defined, the
-/// whole heap is number 1. What is allocated in one is used, resized and freed like any symmetric memory.
+/// [`Settings::add_partition`](crate::settings::Settings::add_partition), define partitions. Where
+/// none is defined, the whole heap is number 1. What is allocated in one is used, resized and freed
+/// like any symmetric memory.
 ///
 /// ```
 /// use oxshmem::{ClusterOptions, prelude::*, settings::{Kind, Partition, Policy}};
 ///
 /// let mut options = ClusterOptions::default();
-/// let fast = Partition { kind: Kind::Fastmem, policy: Policy::Preferred, ..Partition::new(1 << 20) };
+/// let (kind, policy) = (Kind::Fastmem, Policy::Preferred);
+/// let fast = Partition { kind, policy, ..Partition::new(1 << 20) };
 /// options.settings.add_partition(1, Partition::new(16 << 20))?;
 /// options.settings.add_partition(2, fast)?;
 /// LocalCluster::run_with(2, options, |world| async move {
@@ -41,7 +39,7 @@ use crate::{
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Partition(Arc<Arena>);
+pub struct Partition(pub(crate) Arc<Arena>);
 
 /// What a partition was asked to be, and what it is.
 ///
@@ -217,45 +215,7 @@ impl fmt::Display for PartitionInfo {
     }
 }
 
-impl World {
-    /// A partition of the symmetric heap, by its number. Where none is defined, the heap is number 1.
-    ///
-    /// # Errors
-    /// [`Error::NoPartition`](crate::Error::NoPartition) if nobody has defined it.
-    ///
-    /// ```
-    /// # use oxshmem::prelude::*;
-    /// # LocalCluster::run(1, |world| async move {
-    /// let words = world.partition(1)?.alloc::<u64>(8).await?;
-    /// let error = world.partition(2).unwrap_err();
-    /// assert!(error.to_string().contains("set SMAX_SYMMETRIC_PARTITION2"));
-    /// # world.finalize().await
-    /// # })?;
-    /// # Ok::<(), oxshmem::Error>(())
-    /// ```
-    pub fn partition(&self, id: usize) -> Result<Partition> {
-        let all = self.spaces().partitions();
-        let found = all.iter().find(|arena| arena.heap.id() == id);
-        found.map(|arena| Partition(Arc::clone(arena))).ok_or_else(|| no_partition(all, "partition", id))
-    }
-
-    /// All partitions of the symmetric heap, by their numbers. Where none is defined, the heap as number 1.
-    ///
-    /// ```
-    /// # use oxshmem::prelude::*;
-    /// # LocalCluster::run(1, |world| async move {
-    /// let sizes: Vec<_> = world.partitions().iter().map(|it| it.usage.size).collect();
-    /// assert_eq!(sizes, [512 << 20]);
-    /// # world.finalize().await
-    /// # })?;
-    /// # Ok::<(), oxshmem::Error>(())
-    /// ```
-    pub fn partitions(&self) -> Vec<PartitionInfo> {
-        describe(self.pe(), self.spaces().partitions())
-    }
-}
-
-fn describe(pe: &Pe, partitions: &[Arc<Arena>]) -> Vec<PartitionInfo> {
+pub(crate) fn describe(pe: &Pe, partitions: &[Arc<Arena>]) -> Vec<PartitionInfo> {
     let mappings = &pe.partitions().mappings;
     let both = partitions.iter().map(|arena| &arena.heap).zip(mappings);
     both.map(|(heap, mapping)| PartitionInfo {
@@ -268,10 +228,10 @@ fn describe(pe: &Pe, partitions: &[Arc<Arena>]) -> Vec<PartitionInfo> {
     .collect()
 }
 
-/// What PE 0 says of the job's memory when it begins: what is not as it was asked for, and all of it if it was asked to
-/// (`SHMEM_MEMINFO_REPORT`).
-pub(crate) fn announce(world: &Inner) {
-    let (pe, settings) = (&world.pe, world.pe.settings());
+/// What PE 0 says of the job's memory when it begins: what is not as it was asked for, and all of
+/// it if it was asked to (`SHMEM_MEMINFO_REPORT`).
+pub(crate) fn announce(pe: &Pe, partitions: &[Arc<Arena>]) {
+    let settings = pe.settings();
     if pe.me() != 0 {
         return;
     }
@@ -280,9 +240,7 @@ pub(crate) fn announce(world: &Inner) {
     }
     if settings.meminfo_report {
         let host = host_memory(&Topology::read(&settings.numa_topology), &HugePages::read());
-        let lines = host
-            .into_iter()
-            .chain(describe(pe, world.spaces.partitions()).into_iter().map(|it| it.to_string()));
+        let lines = host.into_iter().chain(describe(pe, partitions).into_iter().map(|it| it.to_string()));
         tell(pe, "at the start", lines);
     }
 }

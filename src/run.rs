@@ -6,11 +6,13 @@ use oxshmem_base::report;
 
 use crate::{World, init};
 
-/// Runs `program` as this process's PE: [`init`], the program, [`World::finalize`]. What `main` returns.
+/// Runs `program` as this process's PE: [`init`], the program, [`World::finalize`]. What `main`
+/// returns.
 ///
-/// An error goes to standard error, with the program's name and the PE's number. If the program has failed, the job
-/// ends with [`World::global_exit`] and status 1, since the other PEs may wait for this one. A program that fails
-/// because the job has failed elsewhere says nothing: the first error is the cause.
+/// An error goes to standard error, with the program's name and the PE's number. If the program has
+/// failed, the job ends with [`World::global_exit`] and status 1, since the other PEs may wait for
+/// this one. A program that fails because the job has failed elsewhere says nothing: the first
+/// error is the cause.
 ///
 /// `program` gets the world by reference; what it spawns can have clones. It may be an `async fn`:
 ///

@@ -1,29 +1,25 @@
 //! Memory spaces: a symmetric heap for each kind of memory, with the team of the PEs that have it.
 //!
-//! Here the rooms meet: a collective allocation is an agreement among the team, an allocation on every PE's heap and a
-//! sync.
+//! Here the rooms meet: a collective allocation is an agreement among the team, an allocation on
+//! every PE's heap and a sync.
 
 use std::{fmt, sync::Arc};
 
 use futures::{
     FutureExt,
-    future::{Either, Ready, ready},
+    future::{Either, ready},
 };
 use oxshmem_base::{
     Error, Result,
-    settings::{CheckAlloc, PeRanges, SpaceKind},
+    settings::{PeRanges, SpaceKind},
 };
 use oxshmem_runtime::{Pe, device::Capabilities};
-use oxshmem_spaces::{
-    Element, HeapUse, Hints, SymSlice,
-    allocation::{Allocation, SymHeap, WINDOW_BITS},
-    heap::{Block, Heap, Layout},
-};
-use oxshmem_teams::{Group, Outcome, Team, sync::sync_in};
+use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice, allocation::SymHeap, heap::Heap};
+use oxshmem_teams::{Group, Outcome, Team};
 
 use crate::{
     Rejected,
-    memory::{MemoryCall, REFUSED},
+    arena::{Arena, no_partition},
 };
 
 /// The spaces that a PE has.
@@ -73,10 +69,12 @@ impl Spaces {
         self.cpu.as_ref().map_or(&[], |space| &space.0)
     }
 
-    /// The arena that `slice` is from, to be resized or freed by `call`, for which the other PEs wait if it `is_collective`.
+    /// The arena that `slice` is from, to be resized or freed by `call`, for which the other PEs
+    /// wait if it `is_collective`.
     ///
     /// # Errors
-    /// [`Error::ForeignMemory`] if it is not this PE's, which the other PEs learn from their call; [`Error::Finalized`].
+    /// [`Error::ForeignMemory`] if it is not this PE's, which the other PEs learn from their call;
+    /// [`Error::Finalized`].
     pub(crate) fn of<T: Element>(
         &self,
         call: &'static str,
@@ -89,7 +87,8 @@ impl Spaces {
 
 /// A memory space, as one PE has it: a symmetric heap, and the team of the PEs that have one there.
 ///
-/// [`World::space`](crate::World::space) finds it. `World::alloc` and its sisters use the default space.
+/// [`World::space`](crate::World::space) finds it. `World::alloc` and its sisters use the default
+/// space.
 ///
 /// ```
 /// use oxshmem::{ClusterOptions, prelude::*};
@@ -189,7 +188,7 @@ impl Space {
     /// # options.settings.gpu_emulate = true;
     /// # LocalCluster::run_with(2, options, |world| async move {
     /// assert_eq!(world.space(SpaceKind::Gpu)?.kind(), SpaceKind::Gpu);
-    /// assert_eq!(world.space(SpaceKind::Default)?.kind(), SpaceKind::Cpu); // which the default is here
+    /// assert_eq!(world.space(SpaceKind::Default)?.kind(), SpaceKind::Cpu);
     /// # world.finalize().await
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
@@ -210,7 +209,7 @@ impl Space {
     /// let (cpu, gpu) = (world.space(SpaceKind::Cpu)?, world.space(SpaceKind::Gpu)?);
     /// assert!(cpu.capabilities().atomics && gpu.capabilities().atomics);
     /// // No pointer leads to device memory.
-    /// assert_eq!((cpu.capabilities().direct_access, gpu.capabilities().direct_access), (true, false));
+    /// assert!(cpu.capabilities().direct_access && !gpu.capabilities().direct_access);
     /// # world.finalize().await
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
@@ -248,7 +247,8 @@ impl Space {
         }
     }
 
-    /// The PEs that have it: `SHMEM_TEAM_CPU` and `SHMEM_TEAM_GPU`. Where those are all PEs, it is the world's team.
+    /// The PEs that have it: `SHMEM_TEAM_CPU` and `SHMEM_TEAM_GPU`. Where those are all PEs, it is
+    /// the world's team.
     ///
     /// ```
     /// # use oxshmem::{ClusterOptions, prelude::*};
@@ -267,7 +267,8 @@ impl Space {
         &self.any().team
     }
 
-    /// [`World::alloc`](crate::World::alloc) in this space (`shmem_space_malloc`). Collective over its [`team`](Self::team).
+    /// [`World::alloc`](crate::World::alloc) in this space (`shmem_space_malloc`). Collective over
+    /// its [`team`](Self::team).
     ///
     /// # Errors
     /// Those of `World::alloc`.
@@ -290,7 +291,8 @@ impl Space {
         self.alloc_with("alloc", len, align_of::<T>(), Hints::NONE, false)
     }
 
-    /// [`World::alloc_zeroed`](crate::World::alloc_zeroed) in this space (`shmem_space_calloc`), likewise.
+    /// [`World::alloc_zeroed`](crate::World::alloc_zeroed) in this space (`shmem_space_calloc`),
+    /// likewise.
     ///
     /// # Errors
     /// Those of `World::alloc`.
@@ -343,10 +345,12 @@ impl Space {
         self.alloc_with("alloc_aligned", len, align, Hints::NONE, false)
     }
 
-    /// [`World::free`](crate::World::free) of memory of this space (`shmem_space_free`). Collective over its team.
+    /// [`World::free`](crate::World::free) of memory of this space (`shmem_space_free`). Collective
+    /// over its team.
     ///
     /// # Errors
-    /// [`Error::SpaceMismatch`] if it is of another, with the slice given back; those of `World::free`.
+    /// [`Error::SpaceMismatch`] if it is of another, with the slice given back; those of
+    /// `World::free`.
     ///
     /// ```
     /// # use oxshmem::{ClusterOptions, prelude::*};
@@ -402,8 +406,8 @@ impl Space {
         self.any().team.run("reclaim", reclaim)
     }
 
-    /// What its heap holds: where that has partitions, the first of them does. Blocks that were dropped, but are not
-    /// reclaimed yet, count as used.
+    /// What its heap holds: where that has partitions, the first of them does. Blocks that were
+    /// dropped, but are not reclaimed yet, count as used.
     ///
     /// ```
     /// # use oxshmem::{ClusterOptions, prelude::*};
@@ -414,7 +418,8 @@ impl Space {
     /// # LocalCluster::run_with(2, options, |world| async move {
     /// let gpu = world.space(SpaceKind::Gpu)?;
     /// let words = gpu.alloc::<u64>(100).await?;
-    /// assert_eq!((gpu.heap_use().blocks, gpu.heap_use().used), (1, 832)); // in whole lines of 64 bytes
+    /// let used = gpu.heap_use();
+    /// assert_eq!((used.blocks, used.used), (1, 832)); // in whole lines of 64 bytes
     /// # world.finalize().await
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
@@ -428,204 +433,6 @@ impl fmt::Debug for Space {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} space ({}) of {:?}", self.kind(), self.memory(), self.team())
     }
-}
-
-/// A heap, that of a partition or of a whole space, and the team that shares it.
-pub(crate) struct Arena {
-    pub(crate) heap: Arc<SymHeap>,
-    pub(crate) team: Team,
-}
-
-/// An allocation: of nothing, or of something by all PEs.
-type Allocating = Either<Ready<Result<Arc<Allocation>>>, Outcome<Arc<Allocation>>>;
-
-impl Arena {
-    pub(crate) fn pe(&self) -> &Arc<Pe> {
-        self.heap.pe()
-    }
-
-    /// The blocks that collectives of the PE's other teams use without owning them. Those on device memory own it.
-    pub(crate) fn blocks_in_use_elsewhere(&self) -> Vec<u64> {
-        match self.heap.space() {
-            SpaceKind::Gpu => Vec::new(),
-            SpaceKind::Cpu | SpaceKind::Default => self.team.blocks_in_use_elsewhere(),
-        }
-    }
-
-    pub(crate) fn alloc<T: Element>(
-        self: &Arc<Self>,
-        name: &'static str,
-        len: usize,
-        align: usize,
-        hints: Hints,
-        zeroed: bool,
-    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        let begun = self.begin_alloc::<T>(name, len, align, hints, zeroed);
-        async move { Ok(SymSlice::new(begun?.await?, len)) }
-    }
-
-    fn begin_alloc<T: Element>(
-        self: &Arc<Self>,
-        name: &'static str,
-        len: usize,
-        align: usize,
-        hints: Hints,
-        zeroed: bool,
-    ) -> Result<Allocating> {
-        self.pe().check(name)?;
-        let bytes = len.saturating_mul(size_of::<T>());
-        if !align.is_power_of_two() {
-            if bytes > 0 {
-                self.tell_refusal(name);
-            }
-            return Err(Error::InvalidAlignment { call: name, align });
-        }
-        let align = align.max(align_of::<T>());
-        if bytes == 0 {
-            return Ok(Either::Left(ready(Ok(Allocation::empty(&self.heap)))));
-        }
-        let layout = Layout { bytes, align, hints };
-        let call = self.call(name, bytes, align, hints, u64::from(zeroed));
-        let shared = Arc::clone(self);
-        Ok(Either::Right(self.team.run(name, move |group| async move {
-            // SAFETY: collective, and all PEs have agreed that they call the same, or the program vouches for it by
-            // `SHMEM_CHECK_ALLOC`.
-            let alloc = || unsafe { shared.heap.alloc(name, layout, zeroed) };
-            call.reclaiming(&group, &shared, alloc).await
-        })))
-    }
-
-    fn call(&self, name: &'static str, bytes: usize, align: usize, hints: Hints, flags: u64) -> MemoryCall {
-        MemoryCall { name, bytes, align, hints, flags, heap: self.heap.id() as u64 }
-    }
-
-    pub(crate) fn realloc<T: Element>(
-        self: &Arc<Self>,
-        slice: SymSlice<T>,
-        len: usize,
-    ) -> impl Future<Output = Result<SymSlice<T>, Rejected<SymSlice<T>>>> + Send + use<T> {
-        let name = "realloc";
-        if let Err(error) = self.pe().check(name) {
-            return ready(Err(Rejected { error, buffer: slice })).boxed();
-        }
-        let bytes = len.saturating_mul(size_of::<T>());
-        let was_empty = slice.allocation().block().is_none();
-        if bytes == 0 || was_empty {
-            // Without elements it involves no other PE.
-            let fresh = self.alloc("alloc", len, align_of::<T>(), Hints::NONE, false);
-            return async { fresh.await.map_err(|error| Rejected { error, buffer: slice }) }.boxed();
-        }
-        let old_bytes = slice.len() * size_of::<T>();
-        let whole = slice.is_whole();
-        let (align, hints) =
-            slice.allocation().block().map_or((1, Hints::NONE), |block| (block.align, block.hints));
-        let layout = Layout { bytes, align, hints };
-        let call = self.call(name, bytes, old_bytes, hints, 2);
-        let shared = Arc::clone(self);
-        let resized = self.team.run(name, move |group| async move {
-            let used = shared.blocks_in_use_elsewhere();
-            let sole = whole
-                && Arc::strong_count(slice.allocation()) == 1
-                && slice.allocation().block().is_none_or(|block| !used.contains(&block.id));
-            let alone = match call.agree(&group, &shared, sole).await {
-                Ok(alone) => alone,
-                Err(error) => return Ok(Err((error, slice))),
-            };
-            if alone {
-                // SAFETY: as above, and each PE has said that it has the only handle.
-                let resize = |block| unsafe { shared.heap.realloc(name, block, bytes) };
-                let resized = resize(slice.into_allocation());
-                let resized = match resized {
-                    Err((Error::HeapExhausted { .. }, old)) => {
-                        call.reclaim_all(&group, &shared).await?;
-                        resize(old)
-                    }
-                    other => other,
-                };
-                sync_in(&group).await?;
-                return Ok(
-                    resized.map_err(|(error, old)| (error, SymSlice::new(old, old_bytes / size_of::<T>())))
-                );
-            }
-            // SAFETY: collective, and all PEs have agreed that they call the same, or the program vouches for it by
-            // `SHMEM_CHECK_ALLOC`.
-            let alloc = || unsafe { shared.heap.alloc(name, layout, false) };
-            match call.reclaiming(&group, &shared, alloc).await {
-                Ok(allocation) => {
-                    let fresh = SymSlice::<T>::new(Arc::clone(&allocation), len);
-                    let both = len.min(slice.len());
-                    fresh.slice(..both).write(&slice.slice(..both).to_vec());
-                    sync_in(&group).await?;
-                    Ok(Ok(allocation))
-                }
-                Err(error) => Ok(Err((error, slice))),
-            }
-        });
-        let nothing = Arc::clone(self);
-        let ended = async move {
-            match resized.await {
-                Ok(Ok(allocation)) => Ok(SymSlice::new(allocation, len)),
-                Ok(Err((error, buffer))) => Err(Rejected { error, buffer }),
-                Err(error) => Err(nothing.given_up(error)),
-            }
-        };
-        ended.boxed()
-    }
-
-    pub(crate) fn free<T: Element>(
-        self: &Arc<Self>,
-        slice: SymSlice<T>,
-    ) -> impl Future<Output = Result<(), Rejected<SymSlice<T>>>> + Send + use<T> {
-        let block = slice.allocation().block().copied();
-        drop(slice);
-        let freed = block.map(|block| (self.begin_free(block), Arc::clone(self)));
-        async move {
-            match freed {
-                Some((freed, arena)) => freed.await.map_err(|error| arena.given_up(error)),
-                None => Ok(()),
-            }
-        }
-    }
-
-    /// The end of a call that failed when its slice was given up already.
-    fn given_up<T: Element>(&self, error: Error) -> Rejected<SymSlice<T>> {
-        Rejected { error, buffer: SymSlice::new(Allocation::empty(&self.heap), 0) }
-    }
-
-    /// Has the other PEs learn that this one has refused a call for which they may wait.
-    #[cold]
-    fn tell_refusal(self: &Arc<Self>, name: &'static str) {
-        // Where calls are not compared, the others would go on without this PE.
-        if self.pe().settings().check_alloc != CheckAlloc::Error {
-            return;
-        }
-        let (call, shared) = (self.call(name, 0, 0, Hints::NONE, REFUSED), Arc::clone(self));
-        let told = self
-            .team
-            .run(name, move |group| async move { call.agree(&group, &shared, true).await.map(drop) });
-        // It goes on by itself.
-        drop(told);
-    }
-
-    fn begin_free(self: &Arc<Self>, block: Block) -> Outcome<()> {
-        let call = self.call("free", block.bytes, block.offset, Hints::NONE, 4);
-        let shared = Arc::clone(self);
-        let free = move |group: Arc<Group>| async move {
-            call.agree(&group, &shared, true).await?;
-            if shared.heap.usage().blocks > WINDOW_BITS {
-                // The agreement has looked at some blocks only, perhaps not at this one.
-                call.reclaim_all(&group, &shared).await?;
-            }
-            Ok(())
-        };
-        self.team.run("free", free)
-    }
-}
-
-/// There is no partition of that number.
-pub(crate) fn no_partition(partitions: &[Arc<Arena>], call: &'static str, id: usize) -> Error {
-    let defined: Vec<String> = partitions.iter().map(|arena| arena.heap.id().to_string()).collect();
-    Error::NoPartition { call, id, defined: defined.join(", ") }
 }
 
 /// Why a PE does not have a space.

@@ -14,8 +14,11 @@ pub mod allocation;
 pub mod domain;
 mod element;
 pub mod heap;
+mod local;
 mod slice;
+mod view;
 
 pub use element::Element;
 pub use heap::{HeapUse, Hints};
-pub use slice::{SymRef, SymSlice, SymView, Symmetric};
+pub use slice::{SymSlice, Symmetric};
+pub use view::{SymRef, SymView};

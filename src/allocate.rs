@@ -1,0 +1,299 @@
+//! Symmetric memory of a world: its spaces and partitions, and allocating in them.
+
+use std::{future::ready, sync::Arc};
+
+use futures::future::Either;
+use oxshmem_runtime::{Result, settings::SpaceKind};
+use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice};
+use oxshmem_teams::Outcome;
+
+use crate::{
+    Rejected,
+    arena::no_partition,
+    partition::{Partition, PartitionInfo, describe},
+    space::{Space, unavailable},
+    world::World,
+};
+
+impl World {
+    /// A memory space, if this PE has it.
+    ///
+    /// # Errors
+    /// [`Error::SpaceUnavailable`] and [`Error::Unsupported`], which say why there is none.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let default = world.space(SpaceKind::Default)?;
+    /// assert_eq!(default.kind(), SpaceKind::Cpu); // unless the environment says otherwise
+    /// assert!(default.capabilities().direct_access);
+    /// assert!(world.space(SpaceKind::Gpu).is_err()); // it is not enabled
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn space(&self, kind: SpaceKind) -> Result<Space> {
+        let found = self.0.spaces.get(kind).cloned();
+        found.ok_or_else(|| unavailable(&self.0.pe, kind))
+    }
+
+    /// Allocates `len` elements on every PE. Their values are unspecified. Collective: every PE
+    /// calls it with the same arguments, and may use all PEs' instances when its future is ready
+    /// (`OpenSHMEM 1.6 §9.3.1`).
+    ///
+    /// An array without elements involves no other PE.
+    ///
+    /// # Errors
+    /// [`Error::HeapExhausted`] on every PE alike; [`Error::CollectiveMismatch`] if PEs call it
+    /// with different arguments, unless `SHMEM_CHECK_ALLOC` says otherwise; [`Error::PeLost`],
+    /// [`Error::GlobalExit`] and [`Error::Finalized`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let grid = world.alloc::<f64>(100).await?;
+    /// assert_eq!(grid.len(), 100);
+    /// grid.view().fill(1.5); // this PE's
+    /// world.barrier_all().await?;
+    /// world.context().p(grid.at(0), 2.5, 1 - world.my_pe()).await?; // the other's
+    /// world.barrier_all().await?;
+    /// assert_eq!(grid.slice(..2).to_vec(), [2.5, 1.5]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn alloc<T: Element>(&self, len: usize) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        self.alloc_with("alloc", len, align_of::<T>(), Hints::NONE, false)
+    }
+
+    /// [`alloc`](Self::alloc), with every byte 0 on every PE (`OpenSHMEM 1.6 §9.3.6`).
+    ///
+    /// # Errors
+    /// Those of [`alloc`](Self::alloc).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let counters = world.alloc_zeroed::<u32>(8).await?;
+    /// assert_eq!(counters.view().to_vec(), [0; 8]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn alloc_zeroed<T: Element>(
+        &self,
+        len: usize,
+    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        self.alloc_with("alloc_zeroed", len, align_of::<T>(), Hints::NONE, true)
+    }
+
+    /// [`alloc`](Self::alloc), aligned to `align` bytes: a power of two of at most 1 GiB
+    /// (`OpenSHMEM 1.6 §9.3.4`).
+    ///
+    /// # Errors
+    /// Those of [`alloc`](Self::alloc), and [`Error::InvalidAlignment`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let page = world.alloc_aligned::<u8>(100, 4096).await?;
+    /// let address = page.view().ptr(0).map(|ptr| ptr.addr());
+    /// assert_eq!(address.map(|address| address % 4096), Some(0));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn alloc_aligned<T: Element>(
+        &self,
+        len: usize,
+        align: usize,
+    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        self.alloc_with("alloc_aligned", len, align, Hints::NONE, false)
+    }
+
+    /// [`alloc`](Self::alloc), with hints of what it is for (`OpenSHMEM 1.6 §9.3.5`).
+    ///
+    /// # Errors
+    /// Those of [`alloc`](Self::alloc).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let hints = Hints::ATOMICS_REMOTE | Hints::SIGNAL_REMOTE;
+    /// let flag = world.alloc_with_hints::<u64>(1, hints).await?;
+    /// assert_eq!(flag.len(), 1);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn alloc_with_hints<T: Element>(
+        &self,
+        len: usize,
+        hints: Hints,
+    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        self.alloc_with("alloc_with_hints", len, align_of::<T>(), hints, false)
+    }
+
+    fn alloc_with<T: Element>(
+        &self,
+        name: &'static str,
+        len: usize,
+        align: usize,
+        hints: Hints,
+        zeroed: bool,
+    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
+        self.0.spaces.default().alloc_with(name, len, align, hints, zeroed)
+    }
+
+    /// Changes the length of `slice` to `len` elements. Those that both lengths have keep their
+    /// values; new ones are unspecified. Hints and alignment are kept. Collective (`OpenSHMEM 1.6
+    /// §9.3.3`).
+    ///
+    /// The block is resized in place, or moved, where every PE gives its only handle to the whole
+    /// of it. Where one has others, they keep the old block, and the new one is a copy. No
+    /// operation on it may be under way.
+    ///
+    /// # Errors
+    /// Those of [`alloc`](Self::alloc), with the slice given back in [`Rejected`](crate::Rejected);
+    /// [`Error::ForeignMemory`] if the slice belongs to another job, or is another PE's handle,
+    /// likewise. Other PEs that call it with a slice of their own have
+    /// [`Error::CollectiveMismatch`] then. Where the collective itself fails, what comes back has
+    /// no elements.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let mut list = world.alloc::<u32>(3).await?;
+    /// list.view().write(&[1, 2, 3]);
+    /// list = world.realloc(list, 1000).await?;
+    /// assert_eq!(list.len(), 1000);
+    /// assert_eq!(list.slice(..3).to_vec(), [1, 2, 3]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn realloc<T: Element>(
+        &self,
+        slice: SymSlice<T>,
+        len: usize,
+    ) -> impl Future<Output = Result<SymSlice<T>, Rejected<SymSlice<T>>>> + Send + use<T> {
+        match self.0.spaces.of("realloc", &slice, len > 0 && size_of::<T>() > 0) {
+            Ok(arena) => Either::Left(arena.realloc(slice, len)),
+            Err(error) => Either::Right(ready(Err(Rejected { error, buffer: slice }))),
+        }
+    }
+
+    /// Gives `slice` up, and frees whatever every PE has given up. Collective (`OpenSHMEM 1.6
+    /// §9.3.2`).
+    ///
+    /// The memory is free when all handles on all PEs are gone: clones that are still held keep it.
+    /// The PEs sync before it is freed, so operations that they completed before are not disturbed.
+    ///
+    /// # Errors
+    /// [`Error::ForeignMemory`] if the slice belongs to another job, or is another PE's handle, and
+    /// [`Error::Finalized`], with the slice given back in [`Rejected`](crate::Rejected);
+    /// [`Error::CollectiveMismatch`] if PEs free different slices, or one of them has refused its
+    /// own, [`Error::PeLost`] and [`Error::GlobalExit`], with an empty one, as the slice was given
+    /// up.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let before = world.heap_use().used;
+    /// let buffer = world.alloc::<u8>(1 << 20).await?;
+    /// world.free(buffer).await?;
+    /// assert_eq!(world.heap_use().used, before);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn free<T: Element>(
+        &self,
+        slice: SymSlice<T>,
+    ) -> impl Future<Output = Result<(), Rejected<SymSlice<T>>>> + Send + use<T> {
+        match self.0.spaces.of("free", &slice, true) {
+            Ok(arena) => Either::Left(arena.free(slice)),
+            Err(error) => Either::Right(ready(Err(Rejected { error, buffer: slice }))),
+        }
+    }
+
+    /// Frees whatever every PE has dropped of the default space. Collective. Allocations do so too:
+    /// this is for programs that want the memory back, or the figures of
+    /// [`heap_use`](Self::heap_use) exact, at a point of their choice.
+    ///
+    /// # Errors
+    /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`].
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let buffer = world.alloc::<u8>(1 << 20).await?;
+    /// drop(buffer); // involves no other PE
+    /// assert_eq!(world.heap_use().used, 1 << 20);
+    /// world.reclaim().await?;
+    /// assert_eq!(world.heap_use().used, 0);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn reclaim(&self) -> Outcome<()> {
+        self.0.spaces.default().reclaim()
+    }
+
+    /// What the symmetric heap of the default space holds: where that has
+    /// [partitions](Self::partitions), the first of them does. Blocks that were dropped, but are
+    /// not reclaimed yet, count as used.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.alloc::<u64>(100).await?;
+    /// let heap = world.heap_use();
+    /// assert_eq!((heap.blocks, heap.used), (1, 832)); // in whole lines of 64 bytes
+    /// assert_eq!(heap.used + heap.free, heap.size);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn heap_use(&self) -> HeapUse {
+        self.0.spaces.default().heap_use()
+    }
+
+    /// A partition of the symmetric heap, by its number. Where none is defined, the heap is number
+    /// 1.
+    ///
+    /// # Errors
+    /// [`Error::NoPartition`](crate::Error::NoPartition) if it is not defined.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let words = world.partition(1)?.alloc::<u64>(8).await?;
+    /// let error = world.partition(2).unwrap_err();
+    /// assert!(error.to_string().contains("set SMAX_SYMMETRIC_PARTITION2"));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn partition(&self, id: usize) -> Result<Partition> {
+        let all = self.spaces().partitions();
+        let found = all.iter().find(|arena| arena.heap.id() == id);
+        found.map(|arena| Partition(Arc::clone(arena))).ok_or_else(|| no_partition(all, "partition", id))
+    }
+
+    /// All partitions of the symmetric heap, by their numbers. Where none is defined, the heap as
+    /// number 1.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// let sizes: Vec<_> = world.partitions().iter().map(|it| it.usage.size).collect();
+    /// assert_eq!(sizes, [512 << 20]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn partitions(&self) -> Vec<PartitionInfo> {
+        describe(self.pe(), self.spaces().partitions())
+    }
+}
