@@ -3,7 +3,7 @@
 use std::{future::ready, sync::Arc};
 
 use futures::future::Either;
-use oxshmem_runtime::{Result, settings::SpaceKind};
+use oxshmem_base::{Result, settings::SpaceKind};
 use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice};
 use oxshmem_teams::Outcome;
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use oxshmem_runtime::{Error, Pe, settings::SpaceKind};
+use oxshmem_base::{Error, settings::SpaceKind};
+use oxshmem_runtime::Pe;
 use oxshmem_spaces::allocation::SymHeap;
 use oxshmem_teams::Team;
 

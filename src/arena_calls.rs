@@ -7,7 +7,7 @@ use futures::{
     FutureExt,
     future::{Either, Ready, ready},
 };
-use oxshmem_runtime::{Error, Result, settings::CheckAlloc};
+use oxshmem_base::{Error, Result, settings::CheckAlloc};
 use oxshmem_spaces::{
     Element, Hints, SymSlice,
     allocation::{Allocation, WINDOW_BITS},

@@ -5,8 +5,8 @@ use std::{
     task::{Context as TaskContext, Poll},
 };
 
+use oxshmem_base::Result;
 use oxshmem_ops::{Context, order::Quiet};
-use oxshmem_runtime::Result;
 use oxshmem_teams::{Collective, Outcome, sync::sync_in};
 
 use crate::world::World;

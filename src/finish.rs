@@ -8,7 +8,8 @@ use std::{
 };
 
 use futures::{FutureExt, TryFutureExt, future::Shared};
-use oxshmem_runtime::{Error, Pe, Result, device::poll_with, flight::Flight, net::flush_all, sync::lock};
+use oxshmem_base::{Error, Result, sync::lock};
+use oxshmem_runtime::{Pe, device::poll_with, flight::Flight, net::flush_all};
 use oxshmem_teams::{agree::meet_in, sync::sync_in};
 
 use crate::{

@@ -11,12 +11,12 @@ use std::{
     sync::Arc,
 };
 
+use oxshmem_base::{Error, Result, settings::SpaceKind};
 use oxshmem_runtime::{
-    Error, Pe, Result,
+    Pe,
     device::{AnyDevice, DevicePlace, End},
     memory::Extent,
-    settings::SpaceKind,
-    transport::Place,
+    memory::word::Place,
 };
 
 use crate::{Element, allocation::Allocation};
