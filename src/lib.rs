@@ -73,7 +73,7 @@ pub use oxshmem_ops::{
 };
 pub use oxshmem_runtime::{
     device::Capabilities,
-    memory::kinds::{Mapping, Spread},
+    kinds::{Mapping, Spread},
     net::{Link, Sent, Simulation},
 };
 pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Symmetric};

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use oxshmem_base::{Result, report, settings};
 use oxshmem_runtime::{
     Pe,
-    memory::kinds::{HugePages, Mapping, Topology, host_memory},
+    kinds::{HugePages, Mapping, Topology, host_memory},
 };
 use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice};
 

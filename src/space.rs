@@ -5,10 +5,7 @@
 
 use std::{fmt, sync::Arc};
 
-use futures::{
-    FutureExt,
-    future::{Either, ready},
-};
+use futures::future::{Either, ready};
 use oxshmem_base::{
     Error, Result,
     settings::{PeRanges, SpaceKind},

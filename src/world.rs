@@ -6,15 +6,15 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use futures::{FutureExt, TryFutureExt, future::Shared};
+use futures::future::Shared;
 use oxshmem_base::{
     Error, Result,
     sync::Mutex,
     version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR},
 };
+use oxshmem_memory::Segment;
 use oxshmem_ops::{Context, ContextOptions, context::Sharing};
-use oxshmem_runtime::{Pe, memory::Segment, net::Simulation};
-use oxshmem_spaces::Element;
+use oxshmem_runtime::{Pe, net::Simulation};
 use oxshmem_teams::Team;
 
 use crate::{partition, space::Spaces};

@@ -6,9 +6,10 @@ mod model;
 
 use std::{sync::LazyLock, time::Duration};
 
+use oxshmem::{Result, prelude::*, settings::Settings};
+
 use common::{Job, cluster, settings, soon, test_name, time_limit};
 use model::{Arena, Call, FORCED, Kind, Made, Ty, Way, forced, forced_variables, teams};
-use oxshmem::{Result, prelude::*, settings::Settings};
 
 /// Numbers of PEs on both sides of powers of two and of the tree's radix; fewer where an algorithm is forced.
 fn pes(name: &str) -> &'static [usize] {
@@ -270,7 +271,7 @@ fn what_exceeds_the_processors_caches_does_too() {
     let done = cluster(3, settings, |world| async move {
         let all = [Some(world.team().clone())];
         let arena = Arena::new(&world, 8 << 20).await?;
-        let cache = oxshmem_runtime::memory::cache::last();
+        let cache = oxshmem_memory::cache::last();
         if cache > 32 << 20 {
             println!("skipped: the model takes too long for what exceeds {} MiB", cache >> 20);
             return Ok(());

@@ -3,8 +3,8 @@
 use std::{ffi::c_int, mem::MaybeUninit};
 
 use oxshmem::{BitwiseAmo, Element, ExtendedAmo, StandardAmo};
+use oxshmem_memory::{copy, word::Atomic};
 use oxshmem_ops::direct::Direct;
-use oxshmem_runtime::memory::{copy, word::Atomic};
 
 use crate::{
     call::Call,

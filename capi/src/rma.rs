@@ -5,8 +5,8 @@
 use std::ffi::{c_int, c_void};
 
 use oxshmem::{Context, Element};
+use oxshmem_memory::copy;
 use oxshmem_ops::direct::Direct;
-use oxshmem_runtime::memory::copy;
 
 use crate::{
     buffers::{SinkBuffer, SourceBuffer},

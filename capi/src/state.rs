@@ -12,8 +12,8 @@ use std::{
 
 use oxshmem::{Context, Space, SpaceKind, World};
 use oxshmem_base::home::Home;
+use oxshmem_memory::Addresses as Reserved;
 use oxshmem_ops::direct::Direct;
-use oxshmem_runtime::memory::Addresses as Reserved;
 
 use crate::{active_sets::Sets, address::Addresses, call::fatal, contexts, memory::Blocks, statics, teams};
 

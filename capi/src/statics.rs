@@ -30,7 +30,8 @@ use std::{
 };
 
 use oxshmem::Error;
-use oxshmem_runtime::{Pe, memory::HostMap};
+use oxshmem_memory::HostMap;
+use oxshmem_runtime::Pe;
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate};
 
 use crate::{call::fatal, state};

@@ -10,7 +10,7 @@
 //! are [`Waitable`]. No other crate can add to them: an element is accessed as the word that its type says.
 
 use oxshmem_base::Error;
-use oxshmem_runtime::memory::word::{Atomic, AtomicWord};
+use oxshmem_memory::word::{Atomic, AtomicWord};
 use oxshmem_spaces::{Element, SymRef};
 
 use crate::{

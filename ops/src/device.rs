@@ -11,11 +11,13 @@ use std::sync::{
 };
 
 use oxshmem_base::{Error, Result};
+use oxshmem_memory::{
+    copy::copy as copy_on_host,
+    word::{Atomic, Width},
+};
 use oxshmem_runtime::{
     Pe,
     device::{Blocks as DeviceBlocks, DevicePlace, End},
-    memory::copy::copy as copy_on_host,
-    memory::word::{Atomic, Width},
     net::{All, Done, Spot},
 };
 use oxshmem_spaces::{Element, SymSlice, SymView};

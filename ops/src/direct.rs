@@ -21,15 +21,12 @@ use std::{
 };
 
 use oxshmem_base::settings::FenceSide;
-use oxshmem_runtime::{
-    Pe,
-    memory::{
-        Extent, SegmentId,
-        copy::{self, Limit},
-        word::{Atomic, AtomicWord},
-    },
-    net::Shm,
+use oxshmem_memory::{
+    Extent, SegmentId,
+    copy::{self, Limit},
+    word::{Atomic, AtomicWord},
 };
+use oxshmem_runtime::{Pe, net::Shm};
 use oxshmem_spaces::Element;
 
 use crate::{
@@ -92,8 +89,8 @@ struct Memory {
 /// A range of this PE's addresses that is symmetric.
 #[derive(Clone, Copy)]
 struct Part {
-    start: usize,
-    len: usize,
+    pub start: usize,
+    pub len: usize,
 }
 
 // SAFETY: the pointers are addresses of memory that PEs share, and `memory` is not written while it is read.

@@ -11,10 +11,10 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result, wakes::Hold};
+use oxshmem_memory::word::{Atomic, Signal, Width};
 use oxshmem_runtime::{
     device::{AnyDevice, poll_with},
     flight::Flight,
-    memory::word::{Atomic, Signal, Width},
     net::{All, Batch, Done, Net, Spot},
     opset::{OpSet, Target},
 };

@@ -44,6 +44,6 @@ pub use context::{Context, ContextOptions, Private, Serialized, Shared};
 pub use lock::{Lock, LockGuard};
 pub use members::Members;
 pub use operation::Rejected;
-pub use oxshmem_runtime::memory::word::Signal;
+pub use oxshmem_memory::word::Signal;
 pub use session::{Session, SessionOptions};
 pub use wait::{Cmp, Wait, Waitable};

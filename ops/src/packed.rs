@@ -10,10 +10,8 @@ use std::sync::{
 };
 
 use oxshmem_base::Result;
-use oxshmem_runtime::{
-    memory::copy,
-    net::{All, Net, PACKED, Shape, Spot},
-};
+use oxshmem_memory::copy;
+use oxshmem_runtime::net::{All, Net, PACKED, Shape, Spot};
 
 use crate::{context::Far, rma::Blocks};
 

@@ -13,10 +13,8 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, wakes::Hold};
-use oxshmem_runtime::{
-    flight::Flight,
-    memory::{copy::copy_strided, word::Place},
-};
+use oxshmem_memory::{copy::copy_strided, word::Place};
+use oxshmem_runtime::flight::Flight;
 use oxshmem_spaces::{Element, SymRef, SymView, Symmetric, allocation::Allocation};
 
 use crate::{

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use oxshmem_base::Error;
-use oxshmem_runtime::memory::word::{Atomic, Place, Signal, Width};
+use oxshmem_memory::word::{Atomic, Place, Signal, Width};
 use oxshmem_spaces::{SymRef, SymView, Symmetric};
 
 use crate::{

@@ -11,11 +11,7 @@ use std::{
     },
 };
 
-use oxshmem_base::{
-    Error, Result, memfd,
-    processors::{self, allowed},
-    settings::Settings,
-};
+use oxshmem_base::{Error, Result, memfd, processors, settings::Settings};
 use oxshmem_job::{Bootstrap, Placement, Shared};
 use rustix::thread::CpuSet;
 

@@ -2,7 +2,7 @@
 //! meets other PEs.
 //!
 //! It begins with one page whose words have fixed meanings; behind it lies scratch memory for the
-//! collectives of the world, which reach it as a [`Segment`](crate::memory::Segment) like any other.
+//! collectives of the world, which reach it as a [`Segment`](oxshmem_memory::Segment) like any other.
 
 use std::sync::{
     Arc,
@@ -10,11 +10,9 @@ use std::sync::{
 };
 
 use oxshmem_base::Result;
+use oxshmem_memory::{HostMap, Segment, SegmentId};
 
-use crate::{
-    activity::BoardWords,
-    memory::{HostMap, Segment, SegmentId},
-};
+use crate::activity::BoardWords;
 
 /// Where in the block the scratch memory begins: behind the fixed words.
 const SCRATCH: usize = 64 << 10;

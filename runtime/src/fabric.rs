@@ -15,6 +15,7 @@ use std::{
 
 use oxshmem_base::{Error, Result, panics::survive};
 use oxshmem_job::Shared;
+use oxshmem_memory::{Extent, HostMap, SegmentId, Shape};
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::{
@@ -22,7 +23,6 @@ use crate::{
     control::Control,
     device::Made,
     executor::{Executor, Failure},
-    memory::{Extent, HostMap, SegmentId, Shape},
 };
 
 /// Shared memory and doorbells of the PEs of one host.

@@ -3,7 +3,7 @@
 //!
 //! | module | what it offers |
 //! |---|---|
-//! | [`memory`] | memory shared among the PEs of a host |
+//! | [`kinds`] | what memory the partitions of the heap are in |
 //! | [`net`] | how bytes and atomics reach other PEs, of the host and of other hosts |
 //! | [`device`] | how they reach memory of devices |
 //! | [`executor`] | who wakes the futures that wait |
@@ -33,7 +33,7 @@ pub mod fabric;
 #[cfg(not(loom))]
 pub mod flight;
 #[cfg(not(loom))]
-pub mod memory;
+pub mod kinds;
 #[cfg(not(loom))]
 pub mod net;
 pub mod opset;

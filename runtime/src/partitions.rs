@@ -5,11 +5,9 @@
 
 use oxshmem_base::{Error, Result, settings::Settings};
 use oxshmem_job::Bootstrap;
+use oxshmem_memory::{HostMap, Spread};
 
-use crate::memory::{
-    HostMap, Spread,
-    kinds::{self, Layout, Mapping},
-};
+use crate::kinds::{self, Layout, Mapping};
 
 /// The symmetric heap of a PE, as it came to be.
 #[derive(Clone, Debug)]

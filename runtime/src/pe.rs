@@ -17,6 +17,7 @@ use oxshmem_base::{
     sync::{Mutex, lock},
 };
 use oxshmem_job::{Bootstrap, Placement, joining::Joining};
+use oxshmem_memory::{HostMap, Segment, SegmentId};
 
 use crate::{
     activity::{Board, Boards, Table, Watchdog, table_of},
@@ -25,7 +26,7 @@ use crate::{
     engine::CopyEngine,
     executor::{Executor, Failure, Patience},
     fabric::Fabric,
-    memory::{HostMap, Segment, SegmentId, kinds::Layout},
+    kinds::Layout,
     net::{self, Net, Shm, Wires},
     opset::OpSet,
     partitions::Partitions,

@@ -11,10 +11,8 @@ use oxshmem_base::{
     settings::{HeapPlan, SpaceKind},
     sync::{Mutex, MutexGuard, lock},
 };
-use oxshmem_runtime::{
-    Pe,
-    memory::{Segment, SegmentId, kinds::Place},
-};
+use oxshmem_memory::{Segment, SegmentId};
+use oxshmem_runtime::{Pe, kinds::Place};
 
 use crate::{
     domain::{DeviceDomain, HostDomain, MemoryDomain},

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
+use oxshmem_memory::{
+    Segment, copy,
+    word::{Atomic, AtomicWord},
+};
 use oxshmem_runtime::{
     Pe,
     device::{AnyDevice, DevicePlace, End},
-    memory::{
-        Segment, copy,
-        word::{Atomic, AtomicWord},
-    },
 };
 
 /// A kind of memory that holds symmetric objects.
@@ -179,10 +179,8 @@ unsafe impl MemoryDomain for DeviceDomain {
 pub(crate) mod suite {
     use std::time::Duration;
 
-    use oxshmem_runtime::{
-        device::emulated::Emulated,
-        memory::{HostMap, SegmentId},
-    };
+    use oxshmem_memory::{HostMap, SegmentId};
+    use oxshmem_runtime::device::emulated::Emulated;
 
     use super::*;
 

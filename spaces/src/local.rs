@@ -4,7 +4,8 @@
 //! read gets an old, a new or a torn value, but nothing worse. In device memory they wait some
 //! microseconds for the device, and see what was completed before.
 
-use oxshmem_runtime::{device::End, memory::copy};
+use oxshmem_memory::copy;
+use oxshmem_runtime::device::End;
 
 use crate::{
     Element,

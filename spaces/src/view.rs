@@ -12,11 +12,10 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result, settings::SpaceKind};
+use oxshmem_memory::{Extent, word::Place};
 use oxshmem_runtime::{
     Pe,
     device::{AnyDevice, DevicePlace, End},
-    memory::Extent,
-    memory::word::Place,
 };
 
 use crate::{Element, allocation::Allocation};

@@ -32,10 +32,8 @@
 use oxshmem_base::settings::{
     AlltoallAlgorithm, BroadcastAlgorithm, CollectAlgorithm, ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
 };
-use oxshmem_runtime::{
-    Pe,
-    memory::{cache, copy},
-};
+use oxshmem_memory::{cache, copy};
+use oxshmem_runtime::Pe;
 
 use crate::{
     group::ALL_SIGNAL,

@@ -11,7 +11,7 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
-use oxshmem_runtime::memory::copy;
+use oxshmem_memory::copy;
 use smallvec::SmallVec;
 
 use crate::{

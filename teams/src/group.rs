@@ -9,8 +9,9 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
+use oxshmem_memory::copy;
 use oxshmem_ops::{Cmp, Members, wait::WordWait};
-use oxshmem_runtime::{Pe, memory::copy};
+use oxshmem_runtime::Pe;
 use oxshmem_spaces::{SymRef, SymSlice, allocation::Allocation};
 
 use crate::{

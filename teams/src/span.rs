@@ -6,11 +6,8 @@
 
 use std::ops::Range;
 
-use oxshmem_runtime::{
-    Pe,
-    memory::{Segment, SegmentId, copy, word::Place},
-    net::Shm,
-};
+use oxshmem_memory::{Segment, SegmentId, copy, word::Place};
+use oxshmem_runtime::{Pe, net::Shm};
 use oxshmem_spaces::{Element, SymView};
 
 use crate::{

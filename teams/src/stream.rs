@@ -7,7 +7,7 @@
 use std::task::{Poll, Waker};
 
 use oxshmem_base::Result;
-use oxshmem_runtime::memory::copy;
+use oxshmem_memory::copy;
 
 use crate::{
     group::{Awaited, Group, NumberWait},

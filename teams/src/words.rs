@@ -5,7 +5,7 @@
 
 use std::{fmt, sync::atomic::AtomicU64};
 
-use oxshmem_runtime::memory::{Segment, copy};
+use oxshmem_memory::{Segment, copy};
 
 use crate::scratch::{INLINE, LINE, PAYLOAD_AT, SLOTS, TEAM_BYTES};
 
@@ -168,7 +168,7 @@ pub(crate) fn payload(slot: &Slot) -> *mut u8 {
 mod tests {
     use super::*;
     use crate::scratch;
-    use oxshmem_runtime::memory::{HostMap, SegmentId};
+    use oxshmem_memory::{HostMap, SegmentId};
     use std::{
         panic::{AssertUnwindSafe, catch_unwind},
         sync::{Arc, atomic::Ordering},

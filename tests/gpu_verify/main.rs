@@ -30,6 +30,7 @@ use std::{
 };
 
 use clap::Parser;
+
 use common::{AS_PE, Case, DEVICE};
 use report::Report;
 
@@ -214,7 +215,8 @@ fn perform(run: &str, arguments: &Arguments) -> ExitCode {
 
 /// The suite of all devices, without PEs.
 fn suite(emulated: bool) {
-    use oxshmem_runtime::{device, memory::HostMap};
+    use oxshmem_memory::HostMap;
+    use oxshmem_runtime::device;
     if emulated {
         let map = std::sync::Arc::new(HostMap::new(2, 1 << 20).expect("memory"));
         let made = device::emulated::Emulated::new(&map, 1 << 16, 1 << 17, Duration::ZERO).expect("a device");

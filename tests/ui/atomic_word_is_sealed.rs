@@ -1,4 +1,4 @@
-use oxshmem_runtime::memory::word::{Atomic, AtomicWord, Width};
+use oxshmem_memory::word::{Atomic, AtomicWord, Width};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Half(u8);

@@ -18,7 +18,7 @@ use oxshmem_base::{
 use oxshmem_launch::shmem_info::Options;
 use oxshmem_runtime::{
     device::Description,
-    memory::kinds::{HugePages, Topology, forecast, host_memory},
+    kinds::{HugePages, Topology, forecast, host_memory},
     net::{ATOMICS, UcxFound},
 };
 use serde_json::{Value, json};

@@ -8,9 +8,9 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use oxshmem_base::{Error, Result, settings::SpaceKind};
+use oxshmem_memory::{Extent, word::Place};
 use oxshmem_runtime::{
     device::DevicePlace,
-    memory::{Extent, word::Place},
     net::{Net, Spot},
 };
 use oxshmem_spaces::{Element, SymView};

@@ -1,10 +1,8 @@
 //! The words of a lock, as a PE reaches them.
 
 use oxshmem_base::Result;
-use oxshmem_runtime::{
-    activity::{Activity, Ahead, Call},
-    memory::Extent,
-};
+use oxshmem_memory::Extent;
+use oxshmem_runtime::activity::{Activity, Ahead, Call};
 use oxshmem_spaces::SymRef;
 
 use super::{

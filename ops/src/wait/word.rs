@@ -8,11 +8,11 @@ use std::{
 };
 
 use oxshmem_base::Result;
+use oxshmem_memory::{Extent, SegmentId};
 use oxshmem_runtime::{
     Pe,
     activity::{Activity, Awaited, Call, Place},
     executor::{DeviceWords, Fired, Probe, WatchKey, Word},
-    memory::{Extent, SegmentId},
 };
 use oxshmem_spaces::{SymRef, SymView};
 
@@ -239,7 +239,8 @@ mod tests {
 
     use oxshmem_base::settings::Settings;
     use oxshmem_job::Single;
-    use oxshmem_runtime::{activity::Ahead, memory::Segment};
+    use oxshmem_memory::Segment;
+    use oxshmem_runtime::activity::Ahead;
     use oxshmem_spaces::{SymSlice, allocation::Allocation};
 
     use super::*;

@@ -1,12 +1,13 @@
 //! Activities in words.
 
-use std::{fmt, time::Duration};
+use std::fmt;
+
+use oxshmem_memory::SegmentId;
 
 use super::{
     Activity, Call, GLOBALS, SEGMENT_BIT, SHARED, SPACE, TEAM_PLACE_BITS, TEAM_SPLIT_BITS, WORLD,
     call::Family,
 };
-use crate::memory::SegmentId;
 
 impl Activity {
     /// The call, as in `sync #41`.
@@ -157,10 +158,8 @@ fn word_size(shape: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        activity::{Ahead, Awaited},
-        memory::Extent,
-    };
+    use crate::activity::{Ahead, Awaited};
+    use oxshmem_memory::Extent;
 
     const GE: [bool; 3] = [false, true, true];
 

@@ -27,7 +27,9 @@ pub use read::{Boards, PeBoard, Seen, Standing};
 pub use table::{Row, Table, list};
 pub(crate) use watchdog::{Watchdog, table_of};
 
-use crate::{control::Control, memory::Extent};
+use oxshmem_memory::Extent;
+
+use crate::control::Control;
 
 /// How many operations of a PE are told apart. Of more it is only known how many there are.
 pub const SLOTS: usize = 12;
@@ -198,7 +200,8 @@ impl Activity {
     /// A wait for a lock, which is the word `word`.
     ///
     /// ```
-    /// use oxshmem_runtime::{activity::{Activity, Ahead, Call}, memory::{Extent, SegmentId}};
+    /// use oxshmem_runtime::activity::{Activity, Ahead, Call};
+    /// use oxshmem_memory::{Extent, SegmentId};
     ///
     /// let word = Extent { segment: SegmentId::Heap, offset: 64, len: 8 };
     /// let wait = Activity::lock(Call::SetLock, word, Ahead::Pe(2));

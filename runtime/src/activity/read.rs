@@ -8,16 +8,13 @@ use std::{
 };
 
 use oxshmem_base::sync::{Mutex, lock};
+use oxshmem_memory::{HostMap, SegmentId, Shape};
 
 use super::{
     Activity, Call, ENTERED, FORM, FORM_WORD, GLOBALS, GLOBALS_WORD, HEAD, MORE_WORD, PE_WORD, Place,
     SEGMENT_BIT, SLOT, STANDING_WORD, STATES, WORDS, call::Family, now,
 };
-use crate::{
-    control::Control,
-    fabric::Fabric,
-    memory::{HostMap, SegmentId, Shape},
-};
+use crate::{control::Control, fabric::Fabric};
 
 /// Whether a PE takes part in its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -324,12 +321,12 @@ mod tests {
         let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, 1, None, None));
         let offer = fabric.to_descriptors().unwrap();
         let boards = Boards::from_offer(&offer).unwrap();
-        let words = crate::memory::Extent { segment: crate::memory::SegmentId::Heap, offset: 64, len: 4 };
+        let words = oxshmem_memory::Extent { segment: oxshmem_memory::SegmentId::Heap, offset: 64, len: 4 };
         let accepts = [false, false, true];
         let awaited = Awaited { words, count: 1, size: 4, signed: true, accepts, value: Some(3) };
         let _entry = board.enter(&Activity::wait(Call::WaitUntil, awaited));
         // SAFETY: the word is inside PE 1's block of the heap.
-        unsafe { crate::memory::copy::store(fabric.heap.base().add((1 << 16) + 64).cast(), -7i32) };
+        unsafe { oxshmem_memory::copy::store(fabric.heap.base().add((1 << 16) + 64).cast(), -7i32) };
         let [pe] = &boards.read()[..] else { panic!("one PE has joined") };
         let value = boards.value(1, &pe.seen[0].activity);
         assert_eq!(pe.seen[0].activity.sentence(value), "wait_until(i32 at heap offset 0x40 > 3, now -7)");
@@ -338,8 +335,8 @@ mod tests {
         let own = oxshmem_base::memfd::zeroed("own", 2 << 12).unwrap();
         rustix::io::pwrite(&own, &5i32.to_ne_bytes(), (1 << 12) + 64).unwrap();
         let mut shape = fabric.heap.shape();
-        let spread = crate::memory::Spread::System;
-        shape.parts.push(crate::memory::Part { start: 0, len: 1 << 12, own: true, spread, nodes: vec![] });
+        let spread = oxshmem_memory::Spread::System;
+        shape.parts.push(oxshmem_memory::Part { start: 0, len: 1 << 12, own: true, spread, nodes: vec![] });
         let mut offer = offer;
         (offer[3], _) = (shape.write().unwrap(), offer.insert(4, own));
         let boards = Boards::from_offer(&offer).unwrap();
@@ -353,8 +350,8 @@ mod tests {
 
     #[test]
     fn what_is_in_the_globals_of_the_executable_is_said_to_be_there() {
-        use crate::memory::{Extent, SegmentId};
         use oxshmem_job::Shared;
+        use oxshmem_memory::{Extent, SegmentId};
         const GLOBALS_AT: usize = 4096;
         let fabric = Fabric::new(2, 1 << 16, true).unwrap();
         let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, 1, Some(GLOBALS_AT), None));
@@ -371,7 +368,7 @@ mod tests {
         };
         // SAFETY: the word is inside PE 1's block of the heap.
         unsafe {
-            crate::memory::copy::store(fabric.heap.base().add((1 << 16) + GLOBALS_AT + 64).cast(), -7i32)
+            oxshmem_memory::copy::store(fabric.heap.base().add((1 << 16) + GLOBALS_AT + 64).cast(), -7i32)
         };
         let (heap, device) = (SegmentId::Heap, SegmentId::Gpu);
         assert_eq!(wait(heap, GLOBALS_AT + 64), "wait_until(i32 at globals offset 0x40 > 3, now -7)");

@@ -22,16 +22,13 @@ use oxshmem_base::{
     panics::survive,
     sync::{Condvar, Mutex, MutexGuard, lock},
 };
+use oxshmem_memory::{
+    HostMap, Segment, SegmentId, copy,
+    word::{Atomic, Width},
+};
 
 use super::{Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers};
-use crate::{
-    executor::Executor,
-    memory::{
-        HostMap, Segment, SegmentId, copy,
-        word::{Atomic, Width},
-    },
-    net::Done,
-};
+use crate::{executor::Executor, net::Done};
 
 /// How soon words that are waited for are looked at again, at first and at last.
 const LOOK: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];

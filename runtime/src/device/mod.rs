@@ -29,14 +29,12 @@ pub use self::{
     numbers::{Number, ReduceOp},
 };
 
-use crate::{
-    executor::Executor,
-    memory::{
-        Segment,
-        word::{Atomic, Width},
-    },
-    net::Done,
+use oxshmem_memory::{
+    Segment,
+    word::{Atomic, Width},
 };
+
+use crate::{executor::Executor, net::Done};
 
 /// A place in device memory of this host, in bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::memory::copy;
+use oxshmem_memory::copy;
 
 /// What a reduction does to two elements.
 ///

@@ -11,9 +11,9 @@ use oxshmem_base::{
     sync::{Mutex, lock},
 };
 use oxshmem_job::Bootstrap;
+use oxshmem_memory::HostMap;
 
 use super::{AnyDevice, emulated::Emulated};
-use crate::memory::HostMap;
 
 /// Which PEs of a job have a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use std::sync::mpsc::channel;
 
+use oxshmem_memory::word::{Atomic, Width};
+
 use super::{Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers};
-use crate::memory::word::{Atomic, Width};
 
 /// Runs the suite over `device`, which must have 2 PEs and 64 KiB, zeroed. Panics at the first promise that is broken.
 pub fn check(device: &dyn Device) {

@@ -33,6 +33,7 @@ use oxshmem_base::{
     wakes::StoredWaker,
 };
 use oxshmem_job::Bootstrap;
+use oxshmem_memory::{Extent, SegmentId};
 
 use self::{
     driver::Driver,
@@ -44,7 +45,6 @@ use crate::{
     device::AnyDevice,
     doorbell::{announce_awake, announce_sleep},
     fabric::Bell,
-    memory::{Extent, SegmentId},
     net::{ALONE, Linger, Net},
 };
 

@@ -11,11 +11,9 @@ use std::{
 };
 
 use oxshmem_base::wakes::StoredWaker;
+use oxshmem_memory::{Extent, SegmentId};
 
-use crate::{
-    activity::Place,
-    memory::{Extent, SegmentId},
-};
+use crate::activity::Place;
 
 /// A comparison of one word of symmetric memory with a value: this PE's, or of another one of its host that rings for it.
 ///

@@ -5,12 +5,12 @@
 //! words are in the machine's own order.
 
 use oxshmem_base::{Error, Result};
-
-use super::Spot;
-use crate::memory::{
+use oxshmem_memory::{
     Segment, SegmentId, copy,
     word::{Atomic, Signal, Width},
 };
+
+use super::Spot;
 
 // What the first byte of an entry's head says. It is followed by a byte for the segment and six for the offset; the
 // second word is the operand, or the length of a put.
@@ -325,7 +325,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::memory::{HostMap, SegmentId};
+    use oxshmem_memory::{HostMap, SegmentId};
 
     fn heap() -> Segment {
         Segment::new(SegmentId::Heap, Arc::new(HostMap::new(2, 1 << 16).unwrap()), 0, 4096)

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use oxshmem_base::fuzz::{bytes_of, mutated, words_of};
+use oxshmem_memory::{
+    HostMap, Segment, SegmentId,
+    word::{Atomic, Signal},
+};
 
 use super::{
     Batch, Spot, Width, apply,
     batch::{answer, first_entry, question},
-};
-use crate::memory::{
-    HostMap, Segment, SegmentId,
-    word::{Atomic, Signal},
 };
 
 const LEN: usize = 4096;

@@ -43,18 +43,12 @@ pub use shm::Shm;
 
 use oxshmem_base::{Error, Result};
 use oxshmem_job::Bootstrap;
-
-use crate::{
-    device::AnyDevice,
-    executor::Executor,
-    fabric::Fabric,
-    flight::Flight,
-    memory::{
-        Segment, SegmentId,
-        word::{Atomic, Signal, Width},
-    },
-    opset::OpSet,
+use oxshmem_memory::{
+    Segment, SegmentId,
+    word::{Atomic, Signal, Width},
 };
+
+use crate::{device::AnyDevice, executor::Executor, fabric::Fabric, flight::Flight, opset::OpSet};
 
 /// A place in the symmetric memory of a PE on another host. Whoever makes one has checked that it is in bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,16 +8,16 @@ use std::sync::{
 };
 
 use oxshmem_base::settings::FenceSide;
+use oxshmem_memory::{
+    Extent, SegmentId,
+    copy::{copy, copy_out, load, store},
+    word::{Atomic, AtomicWord, Place, Signal},
+};
 
 use crate::{
     control::Control,
     doorbell::{after_store, before_look, must_ring, sleeps},
     fabric::Fabric,
-    memory::{
-        Extent, SegmentId,
-        copy::{copy, copy_out, load, store},
-        word::{Atomic, AtomicWord, Place, Signal},
-    },
 };
 
 /// The way from a PE to the others of its host.

@@ -14,12 +14,12 @@ use oxshmem_base::{
     Result,
     sync::{Mutex, lock},
 };
-
-use super::{Batch, Done, Net, Shape, Spot};
-use crate::memory::{
+use oxshmem_memory::{
     Segment, copy,
     word::{Atomic, AtomicWord, Signal, Width},
 };
+
+use super::{Batch, Done, Net, Shape, Spot};
 
 /// Bytes of memory that each PE must have.
 pub const MEMORY: usize = 4 << 20;

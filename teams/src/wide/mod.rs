@@ -31,14 +31,12 @@ use std::{
 };
 
 use oxshmem_base::{Hosts, Result};
-use oxshmem_ops::{Cmp, Members, wait::WordWait};
-use oxshmem_runtime::{
-    memory::{
-        SegmentId,
-        word::{Atomic, Width},
-    },
-    net::{Batch, Spot},
+use oxshmem_memory::{
+    SegmentId,
+    word::{Atomic, Width},
 };
+use oxshmem_ops::{Cmp, Members, wait::WordWait};
+use oxshmem_runtime::net::{Batch, Spot};
 
 pub(crate) use self::{alltoall::Layout, reduce::doubling, wire::Buffer};
 use self::{hello::Hello, parties::Parties, wire::Wire};

@@ -4,9 +4,9 @@ use std::{collections::HashMap, sync::Arc};
 
 use cudarc::driver::sys::CUdeviceptr;
 use oxshmem_base::sync::{Mutex, lock};
+use oxshmem_memory::HostMap;
 
 use super::driver::{self, Context, Outcome, Pinned};
-use crate::memory::HostMap;
 
 /// Pieces of equal size, which are taken and come back.
 #[derive(Debug)]

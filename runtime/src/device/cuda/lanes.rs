@@ -23,6 +23,10 @@ use oxshmem_base::{
     panics::survive,
     sync::{Condvar, Mutex, MutexGuard, lock},
 };
+use oxshmem_memory::{
+    HostMap, SegmentId,
+    word::{Atomic, Width},
+};
 
 use super::{
     THREADS,
@@ -34,10 +38,6 @@ use super::{
 use crate::{
     device::{Number, ReduceOp},
     executor::Executor,
-    memory::{
-        HostMap, SegmentId,
-        word::{Atomic, Width},
-    },
     net::Done,
 };
 

@@ -42,6 +42,10 @@ use oxshmem_base::{
     sync::lock,
 };
 use oxshmem_job::{self, Bootstrap};
+use oxshmem_memory::{
+    HostMap, Segment, SegmentId, copy,
+    word::{Atomic, Width},
+};
 
 use self::{
     lanes::{Arguments, Command, Lanes},
@@ -52,10 +56,6 @@ use super::{
 };
 use crate::{
     executor::Executor,
-    memory::{
-        HostMap, Segment, SegmentId, copy,
-        word::{Atomic, Width},
-    },
     net::{All, Done},
 };
 

@@ -7,13 +7,13 @@ use std::{
 };
 
 use oxshmem_base::settings::FenceSide;
+use oxshmem_memory::{Extent, SegmentId};
 
 use super::*;
 use crate::{
     activity::Place,
     executor::{Patience, Probe, Word},
     fabric::Fabric,
-    memory::{Extent, SegmentId},
 };
 
 /// The executor of a PE, and who was woken, by the words that they wait for.

@@ -3,12 +3,10 @@
 use std::collections::{HashMap, VecDeque, hash_map::Entry};
 
 use oxshmem_base::{Error, Result};
+use oxshmem_memory::copy::copy;
 
 use super::Address;
-use crate::{
-    memory::copy::copy,
-    net::{Done, completions::complete},
-};
+use crate::net::{Done, completions::complete};
 
 /// What has come and was not asked for yet, and what was asked for and has not come.
 #[derive(Default)]

@@ -25,6 +25,10 @@ pub use simulation::Simulation;
 
 use oxshmem_base::{Error, Result};
 use oxshmem_job::Bootstrap;
+use oxshmem_memory::{
+    copy::copy,
+    word::{Atomic, Width},
+};
 
 use self::{
     clock::{Clock, Moment},
@@ -37,10 +41,6 @@ use super::{Batch, Done, Listener, Net, Spot, Words, completions::complete};
 use crate::{
     executor::{Executor, Failure},
     fabric::Fabric,
-    memory::{
-        copy::copy,
-        word::{Atomic, Width},
-    },
 };
 
 /// Bytes up to which puts are eager, and messages do not wait for their receive.

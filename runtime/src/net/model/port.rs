@@ -14,6 +14,11 @@ use oxshmem_base::{
     settings::FenceSide,
     sync::{Mutex, lock},
 };
+use oxshmem_memory::{
+    Extent, Segment, SegmentId,
+    copy::copy,
+    word::{Atomic, Width},
+};
 
 use super::{
     Address, EAGER, Sent,
@@ -26,11 +31,6 @@ use crate::{
     doorbell::must_ring,
     executor::{Executor, Failure},
     fabric::Fabric,
-    memory::{
-        Extent, Segment, SegmentId,
-        copy::copy,
-        word::{Atomic, Width},
-    },
     net::{
         Listener, Spot, Words, batch,
         completions::{self, complete},

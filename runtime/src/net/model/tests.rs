@@ -5,12 +5,12 @@ use std::{
 };
 
 use oxshmem_base::{settings::FenceSide, sync::lock};
+use oxshmem_memory::{Extent, Segment, SegmentId};
 
 use super::*;
 use crate::{
     activity::Place,
     executor::{Fired, Patience, Probe, Word},
-    memory::{Extent, Segment, SegmentId},
     net::{
         suite::{self, End, Job, MEMORY},
         told::{told, wait},
@@ -40,7 +40,7 @@ impl Host {
     fn word(&self, offset: usize) -> u64 {
         let memory = self.end().memory;
         // SAFETY: the address is in bounds, and the callers' offsets are multiples of 8.
-        unsafe { crate::memory::copy::load(memory.address(self.block, offset, 8).unwrap().cast()) }
+        unsafe { oxshmem_memory::copy::load(memory.address(self.block, offset, 8).unwrap().cast()) }
     }
 }
 
@@ -143,7 +143,7 @@ fn what_is_on_its_way_arrives_when_a_job_in_virtual_time_is_over() {
     drop(hosts);
     let memory = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, MEMORY);
     // SAFETY: the address is in bounds and aligned.
-    assert_eq!(unsafe { crate::memory::copy::load(memory.address(0, 0, 8).unwrap().cast::<u64>()) }, 7);
+    assert_eq!(unsafe { oxshmem_memory::copy::load(memory.address(0, 0, 8).unwrap().cast::<u64>()) }, 7);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn whatever_is_stored_wakes_the_pe_that_waits_for_it() {
             let address = memory.address(0, 64, 8).unwrap();
             // SAFETY: in bounds and aligned; the watch keeps the map.
             let word = unsafe {
-                crate::memory::copy::store(address.cast::<u64>(), 0);
+                oxshmem_memory::copy::store(address.cast::<u64>(), 0);
                 Word::new(address, 8, false, [true, false, true], 0)
             };
             let count = Arc::new(Count(AtomicUsize::new(0)));
@@ -437,7 +437,7 @@ fn pes_that_join_on_several_hosts_reach_each_other_and_leave_nothing_behind() {
             for origin in 0..n {
                 let address = pe.symmetric().address(pe.block(), 8 * origin, 8).unwrap();
                 // SAFETY: the address is in bounds and aligned.
-                let word = unsafe { crate::memory::copy::load(address.cast::<u64>()) };
+                let word = unsafe { oxshmem_memory::copy::load(address.cast::<u64>()) };
                 assert_eq!(word, if origin % 2 == me % 2 { 0 } else { origin as u64 + 1 });
             }
             assert_eq!(wires.sent(me).messages, if me % 2 == 0 { 2 } else { 3 });

@@ -1,7 +1,8 @@
 //! What shared memory must do.
 
+use oxshmem_memory::Segment;
+
 use super::*;
-use crate::memory::Segment;
 
 #[test]
 fn shared_memory_keeps_what_it_promises_whichever_side_makes_the_barrier() {

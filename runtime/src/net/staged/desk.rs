@@ -6,6 +6,7 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result, sync::lock};
+use oxshmem_memory::word::{Atomic, Width};
 
 use super::{
     BATCH, BYTES, Core, FAILED, FETCH, GET, OVER, PUT, VALUE,
@@ -13,9 +14,8 @@ use super::{
 };
 use crate::{
     device::{DevicePlace, End},
-    memory::word::Atomic,
     net::{
-        All, Done, Width, Words,
+        All, Done, Words,
         batch::{Entry, Place, apply, asked, first_entry, malformed},
     },
 };

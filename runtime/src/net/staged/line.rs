@@ -262,12 +262,10 @@ mod tests {
     use std::sync::{Mutex, mpsc};
 
     use super::*;
-    use crate::{
-        memory::{
-            SegmentId,
-            word::{Atomic, Width},
-        },
-        net::Spot,
+    use crate::net::Spot;
+    use oxshmem_memory::{
+        SegmentId,
+        word::{Atomic, Width},
     };
 
     fn batch(bytes: usize) -> Request {

@@ -36,6 +36,11 @@ use oxshmem_base::{
     Error, Result,
     sync::{Mutex, lock},
 };
+use oxshmem_memory::{
+    Segment, SegmentId,
+    copy::copy,
+    word::{Atomic, Signal},
+};
 
 use self::{
     desk::Desk,
@@ -50,11 +55,6 @@ use super::{
 use crate::{
     device::AnyDevice,
     executor::{Executor, Failure},
-    memory::{
-        Segment, SegmentId,
-        copy::copy,
-        word::{Atomic, Signal},
-    },
 };
 
 // What is said, in the first word; the second is the request's number.

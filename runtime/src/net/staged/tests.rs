@@ -1,13 +1,13 @@
 //! Over the model of a network, on the emulated device.
 
 use oxshmem_base::settings::FenceSide;
+use oxshmem_memory::word::Signal;
 
 use super::*;
 use crate::{
     device::emulated::Emulated,
     executor::{Failure, Patience},
     fabric::Fabric,
-    memory::word::Signal,
     net::{
         Link, Model, Wires,
         model::wires,

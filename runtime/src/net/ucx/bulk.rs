@@ -13,6 +13,7 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
+use oxshmem_memory::{copy, word::Signal};
 use ucx_sys::*;
 
 use super::{
@@ -27,7 +28,6 @@ use super::{
 };
 use crate::{
     executor::Failure,
-    memory::{copy, word::Signal},
     net::{Batch, Done, PACKED, Shape, Spot, completions::complete},
 };
 

@@ -3,6 +3,7 @@
 use std::sync::Weak;
 
 use oxshmem_base::{Error, Result};
+use oxshmem_memory::copy;
 use ucx_sys::*;
 
 use super::{
@@ -10,10 +11,7 @@ use super::{
     operation::{Kind, Operation, ended},
     worker::Worker,
 };
-use crate::{
-    memory::copy,
-    net::{Done, Spot, completions::complete},
-};
+use crate::net::{Done, Spot, completions::complete};
 
 /// Up to so many bytes UCX gets by itself as fast.
 const UNASKED: usize = 2 << 10;

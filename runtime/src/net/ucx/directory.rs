@@ -4,8 +4,7 @@ use std::{os::fd::OwnedFd, sync::Arc};
 
 use oxshmem_base::{Error, Result};
 use oxshmem_job::{Bootstrap, Shared};
-
-use crate::memory::{HostMap, copy};
+use oxshmem_memory::{HostMap, copy};
 
 /// What all PEs have published: where each begins, and then the bytes.
 #[derive(Debug)]

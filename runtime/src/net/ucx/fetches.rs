@@ -7,6 +7,7 @@
 use std::sync::Weak;
 
 use oxshmem_base::{Error, Result};
+use oxshmem_memory::word::{Atomic, Width};
 
 use super::{
     arrivals::Note,
@@ -15,9 +16,8 @@ use super::{
 };
 use crate::{
     executor::Failure,
-    memory::word::Atomic,
     net::{
-        Done, Spot, Width,
+        Done, Spot,
         batch::{answer, question},
         completions::complete,
     },

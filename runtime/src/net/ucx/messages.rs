@@ -12,6 +12,7 @@ use oxshmem_base::{
     Error, Result,
     sync::{MutexGuard, lock},
 };
+use oxshmem_memory::copy;
 use smallvec::SmallVec;
 
 use super::{
@@ -25,7 +26,6 @@ use super::{
 };
 use crate::{
     executor::Failure,
-    memory::copy,
     net::{Done, completions::complete},
 };
 

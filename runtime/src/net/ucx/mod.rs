@@ -44,6 +44,10 @@ use std::{
 
 use oxshmem_base::{Error, Result};
 use oxshmem_job::Bootstrap;
+use oxshmem_memory::{
+    Segment,
+    word::{Atomic, Signal, Width},
+};
 use ucx_sys::Ucx;
 
 use self::{
@@ -53,13 +57,7 @@ use self::{
     worker::Worker,
 };
 use super::{Batch, Done, Listener, Net, Shape, Spot, Words, get_each};
-use crate::{
-    executor::Executor,
-    memory::{
-        Segment,
-        word::{Atomic, Signal, Width},
-    },
-};
+use crate::executor::Executor;
 
 /// Up to so many bytes are copied rather than lent: below what a system call costs.
 const EAGER: usize = 8 << 10;

@@ -122,12 +122,10 @@ mod tests {
         },
         *,
     };
-    use crate::{
-        memory::{SegmentId, copy},
-        net::{Batch, Spot, suite::End},
-    };
+    use crate::net::{Batch, Spot, suite::End};
     use oxshmem_base::Hosts;
     use oxshmem_job::Placement;
+    use oxshmem_memory::{SegmentId, copy};
 
     /// A process that is no PE, with a UCX of its own and an endpoint to a PE.
     struct Stranger {

@@ -10,12 +10,12 @@ use std::{
 
 use oxshmem_base::{Hosts, settings::FenceSide};
 use oxshmem_job::Local;
+use oxshmem_memory::SegmentId;
 
 use super::{offers::Bytes, *};
 use crate::{
     executor::Patience,
     fabric::Fabric,
-    memory::SegmentId,
     net::{
         All,
         completions::complete,

@@ -19,6 +19,7 @@ use oxshmem_base::{
     sync::{Mutex, MutexGuard, lock},
 };
 use oxshmem_job::Placement;
+use oxshmem_memory::Segment;
 use slab::Slab;
 use ucx_sys::*;
 
@@ -32,7 +33,6 @@ use super::{
 };
 use crate::{
     executor::{self, Executor, Failure},
-    memory::Segment,
     net::{
         Done, Listener,
         completions::{self, complete},

@@ -33,7 +33,7 @@
 //! Elements are plain data. What operations of different sizes make of the bytes that both change is as unspecified as OpenSHMEM
 //! leaves it: they exclude each other where they are of one type (`OpenSHMEM 1.6 §3.2`). `tests/amo_mixed_sizes.rs` shows what is promised.
 //!
-//! [`AtomicWord`]: crate::memory::word::AtomicWord
+//! [`AtomicWord`]: crate::word::AtomicWord
 //! [`Word`]: crate::executor::Word
 
 mod blocks;
@@ -52,7 +52,7 @@ use words::*;
 /// bytes copied are unspecified. A side that is private must not be accessed by anyone else meanwhile.
 ///
 /// ```
-/// # use oxshmem_runtime::memory::copy;
+/// # use oxshmem_memory::copy;
 /// let (from, mut to) = ([1u8, 2, 3], [0u8; 3]);
 /// // SAFETY: both arrays have 3 bytes.
 /// unsafe { copy::copy(to.as_mut_ptr(), from.as_ptr(), 3) };
@@ -113,7 +113,7 @@ unsafe fn copy_large(dst: *mut u8, src: *const u8, len: usize) {
 /// As for [`copy`].
 ///
 /// ```
-/// # use oxshmem_runtime::memory::copy;
+/// # use oxshmem_memory::copy;
 /// let (from, mut to) = (vec![7u8; 70_001], vec![0u8; 70_001]);
 /// // SAFETY: both have as many bytes.
 /// unsafe { copy::copy_uncached(to.as_mut_ptr(), from.as_ptr(), from.len()) };
@@ -145,7 +145,7 @@ impl Limit {
     /// How many bytes.
     ///
     /// ```
-    /// use oxshmem_runtime::memory::copy::{Limit, inline_limit};
+    /// use oxshmem_memory::copy::{Limit, inline_limit};
     /// assert!(inline_limit().bytes() >= Limit::LEAST.bytes());
     /// ```
     #[inline(always)]
@@ -157,7 +157,7 @@ impl Limit {
 /// The limit of this processor, which is found out once.
 ///
 /// ```
-/// assert!(oxshmem_runtime::memory::copy::inline_limit().bytes() >= 16);
+/// assert!(oxshmem_memory::copy::inline_limit().bytes() >= 16);
 /// ```
 #[inline(always)]
 pub fn inline_limit() -> Limit {
@@ -191,7 +191,7 @@ fn find_limit() -> Limit {
 /// in their caches. How much it gains by large pieces is no more than a hint to who hands out memory.
 ///
 /// ```
-/// let piece = if oxshmem_runtime::memory::copy::stores_strings_well() { 32 << 10 } else { 16 << 10 };
+/// let piece = if oxshmem_memory::copy::stores_strings_well() { 32 << 10 } else { 16 << 10 };
 /// # assert!(piece > 0);
 /// ```
 #[inline(always)]
@@ -211,7 +211,7 @@ pub fn stores_strings_well() -> bool {
 /// As for [`copy`].
 ///
 /// ```
-/// # use oxshmem_runtime::memory::copy;
+/// # use oxshmem_memory::copy;
 /// let (from, mut to) = (vec![7u8; 70_001], vec![0u8; 70_001]);
 /// // SAFETY: both have as many bytes.
 /// unsafe { copy::copy_out(to.as_mut_ptr(), from.as_ptr(), from.len()) };
@@ -237,7 +237,7 @@ pub unsafe fn copy_out(dst: *mut u8, src: *const u8, len: usize) {
 /// As for [`copy`], of both destinations.
 ///
 /// ```
-/// # use oxshmem_runtime::memory::copy;
+/// # use oxshmem_memory::copy;
 /// let (from, mut to) = (vec![7u8; 70_001], [vec![0u8; 70_001], vec![0u8; 70_001]]);
 /// // SAFETY: all have as many bytes.
 /// unsafe { copy::copy_twice(to.each_mut().map(|to| to.as_mut_ptr()), from.as_ptr(), from.len()) };
@@ -264,7 +264,7 @@ pub unsafe fn copy_twice([one, other]: [*mut u8; 2], src: *const u8, len: usize)
 /// As for [`copy`]; `len` must not be greater than the limit.
 ///
 /// ```
-/// # use oxshmem_runtime::memory::copy;
+/// # use oxshmem_memory::copy;
 /// let (from, mut to) = ([7u8; 16], [0u8; 16]);
 /// // SAFETY: both arrays have 16 bytes, which every processor takes.
 /// unsafe { copy::copy_inline(to.as_mut_ptr(), from.as_ptr(), 16, copy::inline_limit()) };
@@ -303,7 +303,7 @@ pub unsafe fn copy_inline(dst: *mut u8, src: *const u8, len: usize, limit: Limit
 /// `dst` must be aligned to `T` and writable.
 ///
 /// ```
-/// # use oxshmem_runtime::memory::copy;
+/// # use oxshmem_memory::copy;
 /// let mut word = 0u64;
 /// // SAFETY: a `u64` is aligned and writable.
 /// unsafe { copy::store(&raw mut word, 7) };
@@ -327,7 +327,7 @@ pub unsafe fn store<T: Copy>(dst: *mut T, value: T) {
 /// Asks the processor to get hold of the cache line at `address` for a store that comes soon. Changes nothing.
 ///
 /// ```
-/// oxshmem_runtime::memory::copy::prefetch_write(&raw const *&7u64);
+/// oxshmem_memory::copy::prefetch_write(&raw const *&7u64);
 /// ```
 #[inline(always)]
 pub fn prefetch_write<T>(address: *const T) {
@@ -349,7 +349,7 @@ pub fn prefetch_write<T>(address: *const T) {
 /// as long as nobody can tell by the value. The cache line that it fetches has then left whoever is about to write it.
 ///
 /// ```
-/// oxshmem_runtime::memory::copy::settle();
+/// oxshmem_memory::copy::settle();
 /// ```
 #[inline(always)]
 pub fn settle() {
@@ -370,7 +370,7 @@ pub fn settle() {
 /// `src` must be readable for 8 bytes.
 ///
 /// ```
-/// # use oxshmem_runtime::memory::copy;
+/// # use oxshmem_memory::copy;
 /// let bytes = [0, 1, 0, 0, 0, 0, 0, 0, 0];
 /// // SAFETY: 8 bytes follow the first.
 /// assert_eq!(unsafe { copy::load_unaligned(bytes.as_ptr().add(1).cast()) }, 1u64.to_le());
@@ -387,7 +387,7 @@ pub unsafe fn load_unaligned(src: *const u64) -> u64 {
 /// `dst` must be writable for 8 bytes.
 ///
 /// ```
-/// # use oxshmem_runtime::memory::copy;
+/// # use oxshmem_memory::copy;
 /// let mut bytes = [0; 9];
 /// // SAFETY: 8 bytes follow the first.
 /// unsafe { copy::store_unaligned(bytes.as_mut_ptr().add(1).cast(), 1u64.to_le()) };
@@ -407,7 +407,7 @@ pub unsafe fn store_unaligned(dst: *mut u64, word: u64) {
 /// `src` must be aligned to `T` and readable, and any bytes must be a valid `T`.
 ///
 /// ```
-/// # use oxshmem_runtime::memory::copy;
+/// # use oxshmem_memory::copy;
 /// let word = 7u64;
 /// // SAFETY: a `u64` is aligned and readable, and any bytes are one.
 /// assert_eq!(unsafe { copy::load(&raw const word) }, 7);
@@ -435,7 +435,7 @@ pub unsafe fn load<T: Copy>(src: *const T) -> T {
 /// `dst` must be writable for `len` bytes.
 ///
 /// ```
-/// # use oxshmem_runtime::memory::copy;
+/// # use oxshmem_memory::copy;
 /// let mut bytes = [0u8; 4];
 /// // SAFETY: 3 of 4 bytes.
 /// unsafe { copy::fill(bytes.as_mut_ptr(), 9, 3) };
@@ -467,7 +467,7 @@ pub unsafe fn fill(dst: *mut u8, byte: u8, len: usize) {
 /// As for [`copy`], for every block.
 ///
 /// ```
-/// # use oxshmem_runtime::memory::copy;
+/// # use oxshmem_memory::copy;
 /// let (from, mut to) = ([1u8, 2, 0, 3, 4, 0], [0u8; 4]);
 /// // SAFETY: 2 blocks of 2 bytes end inside both arrays.
 /// unsafe { copy::copy_strided(to.as_mut_ptr(), 2, from.as_ptr(), 3, 2, 2) };

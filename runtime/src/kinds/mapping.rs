@@ -7,7 +7,7 @@ use super::{Spread, show_bytes, show_nodes};
 /// What a partition of a host's PEs was mapped to.
 ///
 /// ```
-/// use oxshmem_runtime::memory::kinds::{Mapping, Spread};
+/// use oxshmem_runtime::kinds::{Mapping, Spread};
 ///
 /// let mapping = Mapping { id: 2, page_size: 2 << 20, spread: Spread::Bound, nodes: vec![1], notes: vec![] };
 /// assert_eq!(mapping.to_string(), "pages of 2M, on node 1 only");

@@ -1,9 +1,9 @@
 //! What a partition is to be mapped to on a host: a decision, without any effect.
 
 use oxshmem_base::settings::{Kind, Partition, Policy};
+use oxshmem_memory::Spread;
 
 use super::{HugePages, Place, Topology, show_bytes, show_nodes};
-use crate::memory::Spread;
 
 /// From this size on, pages are huge on every machine.
 const HUGE: usize = 2 << 20;

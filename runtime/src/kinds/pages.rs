@@ -13,7 +13,7 @@ const POOLS: &str = "/sys/kernel/mm/hugepages";
 /// A pool of huge pages.
 ///
 /// ```
-/// use oxshmem_runtime::memory::kinds::HugePages;
+/// use oxshmem_runtime::kinds::HugePages;
 ///
 /// let pools = HugePages::read();
 /// assert!(pools.iter().all(|pool| pool.size.is_power_of_two() && pool.free <= pool.total));

@@ -3,12 +3,12 @@
 use oxshmem_base::settings::{Settings, SpacePlan};
 
 use super::{HugePages, Topology, plan, show_bytes, show_nodes};
-use crate::memory::kinds::Layout;
+use crate::kinds::Layout;
 
 /// The memory of this host: its NUMA nodes with their kinds, and its huge pages. A line each.
 ///
 /// ```
-/// use oxshmem_runtime::memory::kinds::{HugePages, Topology, host_memory};
+/// use oxshmem_runtime::kinds::{HugePages, Topology, host_memory};
 ///
 /// let lines = host_memory(&Topology::default(), &[HugePages { size: 2 << 20, total: 4, free: 1 }]);
 /// assert_eq!(lines, ["no NUMA nodes are known", "1 of 4 huge pages of 2M are free"]);
@@ -50,7 +50,7 @@ pub fn host_memory(topology: &Topology, pools: &[HugePages]) -> Vec<String> {
 /// Those of [`Layout::of`].
 ///
 /// ```
-/// use oxshmem_runtime::memory::kinds::{Topology, forecast};
+/// use oxshmem_runtime::kinds::{Topology, forecast};
 /// use oxshmem_base::settings::{Settings, SpacePlan};
 ///
 /// let mut settings = Settings::default();

@@ -22,11 +22,11 @@ pub enum SegmentId {
 
 impl SegmentId {
     /// The bits of all.
-    pub(crate) const ALL: u32 = 7;
+    pub const ALL: u32 = 7;
 
     /// Its bit.
     #[inline(always)]
-    pub(crate) fn bit(self) -> u32 {
+    pub fn bit(self) -> u32 {
         self as u32
     }
 }
@@ -46,7 +46,7 @@ pub struct Extent {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use oxshmem_runtime::memory::{HostMap, Segment, SegmentId};
+/// use oxshmem_memory::{HostMap, Segment, SegmentId};
 ///
 /// let map = Arc::new(HostMap::new(2, 1 << 16)?);
 /// let segment = Segment::new(SegmentId::Heap, Arc::clone(&map), 4096, 1024);
@@ -118,7 +118,7 @@ impl Segment {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use oxshmem_runtime::memory::{HostMap, Segment, SegmentId};
+    /// use oxshmem_memory::{HostMap, Segment, SegmentId};
     ///
     /// let map = Arc::new(HostMap::new(2, 1 << 16)?);
     /// let segment = Segment::new(SegmentId::Heap, map, 0, 1024);
@@ -144,7 +144,7 @@ impl Segment {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use oxshmem_runtime::memory::{HostMap, Segment, SegmentId};
+    /// use oxshmem_memory::{HostMap, Segment, SegmentId};
     ///
     /// let map = Arc::new(HostMap::new(3, 1 << 16)?);
     /// let segment = Segment::new(SegmentId::Scratch, map, 0, 1024);

@@ -4,9 +4,9 @@ use oxshmem_base::{
     Result,
     settings::{Defined, Settings},
 };
+use oxshmem_memory::{HostMap, HugeMemory, Spread};
 
 use super::{HugePages, Layout, Mapping, Place, Plan, Topology, plan, show_bytes, show_nodes};
-use crate::memory::{HostMap, HugeMemory, Spread};
 
 /// Makes the heaps of `n_local` PEs of this host, `stride` bytes apart, with the partitions of `layout` in memory of
 /// the kinds that `settings` ask for. Returns what came of each partition.
@@ -94,9 +94,9 @@ fn too_few(size: usize, needed: usize, n_pes: usize, error: std::io::Error) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::copy;
     use oxshmem_base::settings::{Partition, SpacePlan};
     use oxshmem_job::Shared;
+    use oxshmem_memory::copy;
 
     fn planned(text: &str, count: usize) -> Result<(HostMap, Vec<Mapping>)> {
         let mut settings = Settings::default();

@@ -15,7 +15,7 @@ const GRAIN: usize = 64 << 10;
 /// The heap of a PE: its partitions, and behind them the executable's globals.
 ///
 /// ```
-/// use oxshmem_runtime::memory::kinds::Layout;
+/// use oxshmem_runtime::kinds::Layout;
 /// use oxshmem_base::settings::{Partition, Settings, SpacePlan};
 ///
 /// let mut settings = Settings::default();

@@ -9,7 +9,7 @@ use std::{fs, path::Path, str::FromStr};
 /// The nodes of a host that have memory.
 ///
 /// ```
-/// use oxshmem_runtime::memory::kinds::Topology;
+/// use oxshmem_runtime::kinds::Topology;
 ///
 /// let topology = Topology::read("/sys/devices/system/node");
 /// assert!(topology.fast().iter().all(|node| topology.nodes.iter().any(|it| it.id == *node)));

@@ -29,7 +29,7 @@ impl Spread {
     /// A word for pages that are spread over `nodes` like this, such as `B0,2`.
     ///
     /// ```
-    /// use oxshmem_runtime::memory::Spread;
+    /// use oxshmem_memory::Spread;
     ///
     /// let word = Spread::Bound.encode(&[0, 2]);
     /// assert_eq!(word, "B0,2");
@@ -68,7 +68,7 @@ impl HugeMemory {
     /// That of the kernel: `ENOMEM` if too few of these pages are free.
     ///
     /// ```
-    /// use oxshmem_runtime::memory::HugeMemory;
+    /// use oxshmem_memory::HugeMemory;
     ///
     /// assert!(HugeMemory::reserve(4096, 4096).is_err()); // no huge page is that small
     /// ```

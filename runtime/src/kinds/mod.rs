@@ -29,12 +29,12 @@ pub use plan::{Plan, plan};
 pub use report::{forecast, host_memory};
 pub use topology::{Node, Topology};
 
-pub use crate::memory::Spread;
+pub use oxshmem_memory::Spread;
 
 /// `bytes` in the largest unit that shows it without a fraction: `2M`.
 ///
 /// ```
-/// # use oxshmem_runtime::memory::kinds::show_bytes;
+/// # use oxshmem_runtime::kinds::show_bytes;
 /// assert_eq!((show_bytes(4096), show_bytes(3 << 20), show_bytes(5)), ("4K".into(), "3M".into(), "5".into()));
 /// ```
 pub fn show_bytes(bytes: usize) -> String {

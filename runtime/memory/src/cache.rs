@@ -5,7 +5,7 @@ use std::{fs, path::Path, sync::OnceLock};
 /// Bytes of the last cache that processors share, as Linux says; as if nothing could exceed it where it does not.
 ///
 /// ```
-/// assert!(oxshmem_runtime::memory::cache::last() > 64 << 10);
+/// assert!(oxshmem_memory::cache::last() > 64 << 10);
 /// ```
 pub fn last() -> usize {
     // Not from `sysconf`, which multiplies by what virtual machines say of processors that they do not have.

@@ -1,8 +1,7 @@
 //! How blocks are copied: by registers, by the processor's string instruction, by the C library, or past the caches.
 
 #[cfg(target_arch = "x86_64")]
-use super::stores_strings_well;
-use super::words::*;
+use super::{stores_strings_well, words::*};
 
 /// Up to this length a copy is a few general registers.
 pub(super) const SMALL: usize = 16;

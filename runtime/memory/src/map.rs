@@ -39,7 +39,7 @@ fn base_align(stride: usize) -> usize {
 /// `count` blocks of `stride` bytes in shared memory, mapped by this process.
 ///
 /// ```
-/// use oxshmem_runtime::memory::{HostMap, copy};
+/// use oxshmem_memory::{HostMap, copy};
 ///
 /// let map = HostMap::new(3, 1 << 16)?; // a block for each of 3 PEs
 /// assert_eq!((map.count(), map.stride()), (3, 1 << 16));
@@ -108,7 +108,7 @@ impl HostMap {
     }
 
     /// The same where `setting`, if there is one, says how large it is.
-    pub(crate) fn new_for(count: usize, stride: usize, setting: Option<&'static str>) -> Result<Self> {
+    pub fn new_for(count: usize, stride: usize, setting: Option<&'static str>) -> Result<Self> {
         let total = total(count, stride, setting)?;
         let memory = memfd::zeroed("oxshmem", total)
             .map_err(|e| Error::system("memfd_create for symmetric memory", e))?;
@@ -122,8 +122,7 @@ impl HostMap {
     }
 
     /// The same with addresses that are reserved already, from `base` on, for as long as `keeper` is there.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn foreign(
+    pub fn foreign(
         base: NonNull<u8>,
         count: usize,
         stride: usize,
@@ -306,7 +305,7 @@ impl HostMap {
     /// Its addresses, if they are its own: they stay reserved for as long as this is held.
     ///
     /// ```
-    /// use oxshmem_runtime::memory::HostMap;
+    /// use oxshmem_memory::HostMap;
     ///
     /// let map = HostMap::new(1, 1 << 16)?;
     /// let before = map.base();
@@ -335,12 +334,12 @@ impl HostMap {
     }
 
     /// The memory of parts that have their own.
-    pub(crate) fn own_descriptors(&self) -> &[OwnedFd] {
+    pub fn own_descriptors(&self) -> &[OwnedFd] {
         &self.own
     }
 
     /// How it is divided.
-    pub(crate) fn shape(&self) -> Shape {
+    pub fn shape(&self) -> Shape {
         Shape { count: self.count, stride: self.stride, parts: self.parts.clone() }
     }
 }
@@ -380,11 +379,7 @@ impl Shared for HostMap {
 
 impl HostMap {
     /// [`from_descriptors`](Shared::from_descriptors) where `setting`, if there is one, says how large it is.
-    pub(crate) fn received(
-        descriptors: Vec<OwnedFd>,
-        block: usize,
-        setting: Option<&'static str>,
-    ) -> Result<Self> {
+    pub fn received(descriptors: Vec<OwnedFd>, block: usize, setting: Option<&'static str>) -> Result<Self> {
         let got = descriptors.len();
         let unexpected = || Error::bootstrap("share", format!("a map does not come with {got} descriptors"));
         let mut descriptors = descriptors.into_iter();
