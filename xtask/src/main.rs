@@ -14,6 +14,7 @@
 //! | [`bindings`] | the committed bindings of UCX and PMIx, from installed headers |
 //! | [`headers`] | the C headers and the map from C to Rust, from the table of the C API |
 //! | [`book`] | the book: its links, its table of settings, its pages |
+//! | [`rooms`] | the packages and modules: which uses which, and how long files are |
 //! | [`debian`] | packages that other commands need |
 //! | [`run`] | commands with time limits, and steps with verdicts |
 
@@ -29,6 +30,7 @@ mod headers;
 mod install;
 mod named;
 mod programs;
+mod rooms;
 mod run;
 mod scale;
 mod verify;
@@ -142,6 +144,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Prints the packages with their lines and which uses which, and fails where that is not as the design notes say
+    Rooms,
     /// Builds in release and installs programs, libraries, headers and man pages
     Install {
         /// Where to
@@ -177,6 +181,7 @@ fn main() -> ExitCode {
         Task::Settings => book::write_settings(),
         Task::Bindings => bindings::bindings(),
         Task::Headers { check } => headers::headers(check),
+        Task::Rooms => rooms::rooms(),
         Task::Install { prefix, debug } => install::install(&prefix, debug),
     };
     match outcome {
