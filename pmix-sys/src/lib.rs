@@ -10,7 +10,6 @@
 //! of `oxshmem-runtime` is the only user; it is what makes this safe. `examples/pmix_hello.rs` shows all of it.
 
 #[macro_use]
-#[path = "../../ucx-sys/src/library.rs"]
 mod library;
 #[allow(missing_docs, non_camel_case_types, non_snake_case, clippy::too_many_arguments)]
 mod bindings;

@@ -1,5 +1,5 @@
-//! How a C library is found while the program runs, and what is said when it is not. Both `ucx-sys` and `pmix-sys`
-//! contain this file, each for its own library.
+//! How a C library is found while the program runs, and what is said when it is not. `ucx-sys` has this file,
+//! and `pmix-sys` a symbolic link to it: each is a package of its own.
 //!
 //! A library of that name that is already in the process is always the one that is taken: an MPI program may have
 //! brought it, and two copies of UCX, or two clients of PMIx, would get in each other's way. Otherwise it is the file

@@ -1,0 +1,1 @@
+../../ucx-sys/src/library.rs
