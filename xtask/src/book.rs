@@ -14,7 +14,7 @@ use crate::{
 const SOURCE: &str = "book/src";
 const SETTINGS: &str = "book/src/settings.md";
 /// Pages outside of the book whose links are checked too.
-const OTHER_PAGES: [&str; 2] = ["README.md", "CONTRIBUTING.md"];
+const OTHER_PAGES: [&str; 2] = ["/README.md", "/CONTRIBUTING.md"];
 
 /// What stands above the table in the chapter on settings.
 const SETTINGS_HEAD: &str = "\
@@ -77,7 +77,7 @@ fn check() -> Result<(), Failure> {
     let known = Known::read()?;
     let mut faults = BTreeSet::from_iter(known.faults_of_comments());
     let mut pages: HashMap<PathBuf, Page> = HashMap::new();
-    for path in markdown_files(Path::new(SOURCE))?.into_iter().chain(OTHER_PAGES.map(PathBuf::from)) {
+    for path in markdown_files(Path::new(SOURCE))?.into_iter().chain(known.pages(&OTHER_PAGES)) {
         let text = fs::read_to_string(&path).map_err(|e| Failure::new(format!("{}: {e}", path.display())))?;
         faults.extend(known.faults_of_page(&path, &text));
         pages.insert(path, Page::read(&text));

@@ -15,6 +15,7 @@
 //! | [`headers`] | the C headers and the map from C to Rust, from the table of the C API |
 //! | [`book`] | the book: its links, its table of settings, its pages |
 //! | [`rooms`] | the packages and modules: which uses which, and how long files are |
+//! | [`package`] | that all packages can be published |
 //! | [`debian`] | packages that other commands need |
 //! | [`run`] | commands with time limits, and steps with verdicts |
 
@@ -29,6 +30,7 @@ mod gpu;
 mod headers;
 mod install;
 mod named;
+mod package;
 mod programs;
 mod rooms;
 mod run;

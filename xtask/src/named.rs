@@ -2,7 +2,11 @@
 //!
 //! A name exists if code has it, in a line that is not a comment. A file exists if git tracks it.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use crate::run::{Failure, Job};
 
@@ -59,6 +63,12 @@ impl Known {
             }
         }
         faults
+    }
+
+    /// The files with these names, each behind a `/`, in any folder.
+    pub(crate) fn pages(&self, names: &[&str]) -> impl Iterator<Item = PathBuf> {
+        let is_one = |file: &&String| names.iter().any(|name| format!("/{file}").ends_with(name));
+        self.files.iter().filter(is_one).map(PathBuf::from)
     }
 
     fn sources(&self, endings: &[&str]) -> Vec<String> {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    aarch64, book, checks, debian, fuzz, gpu, headers, install, programs,
+    aarch64, book, checks, debian, fuzz, gpu, headers, install, package, programs,
     run::{Failure, Job, Outcome, Step, Verdict, steps, target_dir},
 };
 
@@ -27,6 +27,7 @@ const STEPS: &[Step] = &[
     ("headers", || headers::headers(true)),
     ("settings", book::settings_are_current),
     ("book", || book::build(false)),
+    ("package", package::package),
     ("loom", checks::loom),
     ("miri", checks::miri),
 ];
