@@ -18,6 +18,8 @@ mod report;
 mod space_collectives;
 #[path = "../space_device.rs"]
 mod space_device;
+#[path = "../space_gpu.rs"]
+mod space_gpu;
 #[path = "../space_sleep.rs"]
 mod space_sleep;
 
@@ -125,7 +127,8 @@ fn main() -> ExitCode {
 
 /// All tests of the files.
 fn cases() -> impl Iterator<Item = Case> {
-    [space_device::CASES, space_collectives::CASES, space_sleep::CASES].into_iter().flatten().copied()
+    let files = [space_device::CASES, space_gpu::CASES, space_collectives::CASES, space_sleep::CASES];
+    files.into_iter().flatten().copied()
 }
 
 /// Starts this program again with a stand-in for the driver, which it builds, and with these arguments.
@@ -169,6 +172,7 @@ fn build_stand_in(folder: &Path) -> std::io::Result<bool> {
     std::fs::create_dir_all(folder)?;
     let source = folder.join("stand_in.c");
     std::fs::write(&source, include_str!("stand_in.c"))?;
+    std::fs::write(folder.join("stand_in_streams.h"), include_str!("stand_in_streams.h"))?;
     let library = folder.join("libcuda.so.1");
     let status = Command::new("cc")
         .args(["-O1", "-shared", "-fPIC", "-pthread", "-o"])

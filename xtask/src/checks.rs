@@ -142,7 +142,7 @@ pub(crate) fn slurm() -> Result<(), Failure> {
 }
 
 /// The tests that run again with simulated hosts before a change goes in: of the facade, then of the C library.
-const ON_HOSTS: [&str; 17] = [
+const ON_HOSTS: [&str; 18] = [
     "amo_model",
     "cancel_operations",
     "collective_model",
@@ -154,6 +154,7 @@ const ON_HOSTS: [&str; 17] = [
     "signal_ordering",
     "space_collectives",
     "space_device",
+    "space_gpu",
     "team_life",
     "wait_conditions",
     "world_lifecycle",
