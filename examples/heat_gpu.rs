@@ -5,7 +5,8 @@
 //! the same program runs in the default space. PE 0 compares the result with that of a sequential run, to the last bit.
 //!
 //! ```text
-//! oshrun -np 4 -x SHMEM_ENABLE_GPU_SPACE=1 -x SHMEM_GPU_EMULATE=1 -- target/release/examples/heat_gpu [--rows 64] [--steps 50]
+//! oshrun -np 4 -x SHMEM_ENABLE_GPU_SPACE=1 -x SHMEM_GPU_EMULATE=1 -- \
+//!     target/release/examples/heat_gpu [--rows 64] [--steps 50]
 //! ```
 
 use std::{error::Error, process::ExitCode};

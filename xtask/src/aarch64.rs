@@ -1,8 +1,9 @@
-//! The other processor: clippy sees everything as it is compiled for aarch64, and the tests run as its programs in qemu, process by
-//! process. What is only there (128-bit floating point as `long double`, other barriers and prefetches) is not seen elsewhere.
+//! The other processor: clippy sees everything as it is compiled for aarch64, and the tests run as
+//! its programs in qemu, process by process. What is only there (128-bit floating point as
+//! `long double`, other barriers and prefetches) is not seen elsewhere.
 //!
-//! Qemu on x86 keeps the order of memory accesses that x86 keeps: of what a weaker processor may do besides, these runs
-//! show nothing. Nor are their times anything to go by.
+//! Qemu on x86 keeps the order of memory accesses that x86 keeps: of what a weaker processor may do
+//! besides, these runs show nothing. Nor are their times anything to go by.
 
 use std::{env, fs, io::ErrorKind, os::unix::fs::symlink, path::PathBuf};
 
@@ -12,8 +13,8 @@ use crate::{
 };
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
-/// Where Debian has that processor's libraries. There is no UCX and no PMIx among them: tests of these say that they are skipped, unless
-/// `QEMU_LD_PREFIX` names a folder that has them.
+/// Where Debian has that processor's libraries. There is no UCX and no PMIx among them: tests of
+/// these say that they are skipped, unless `QEMU_LD_PREFIX` names a folder that has them.
 const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 const FROM_DEBIAN: [&str; 5] = [
     "qemu-user",

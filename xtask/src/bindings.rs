@@ -1,7 +1,9 @@
-//! The committed bindings of UCX and PMIx: made by the `bindgen` program from installed headers, then made shorter.
+//! The committed bindings of UCX and PMIx: made by the `bindgen` program from installed headers,
+//! then made shorter.
 //!
-//! What bindgen writes about functions becomes an invocation of `functions!`, a macro of those crates that finds them
-//! at run time; what it repeats for every structure becomes a macro too. Nobody needs headers to build.
+//! What bindgen writes about functions becomes an invocation of `functions!`, a macro of those
+//! crates that finds them at run time; what it repeats for every structure becomes a macro too.
+//! Nobody needs headers to build.
 
 use std::fs;
 
@@ -233,8 +235,8 @@ impl Interface {
         out
     }
 
-    /// The line, with the right type where it defines a constant of the preprocessor that has a number, or one of an
-    /// enumeration without a name.
+    /// The line, with the right type where it defines a constant of the preprocessor that has a
+    /// number, or one of an enumeration without a name.
     fn with_type(&self, line: &str) -> String {
         let parts = line.strip_prefix("pub const ").and_then(|rest| {
             let (name, rest) = rest.split_once(": ")?;

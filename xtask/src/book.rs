@@ -72,7 +72,8 @@ fn settings_chapter() -> Result<String, Failure> {
     Ok(SETTINGS_HEAD.to_owned() + &String::from_utf8_lossy(&output.stdout))
 }
 
-/// Every chapter of the summary is there, every page is in the summary, every link leads somewhere, and what is named exists.
+/// Every chapter of the summary is there, every page is in the summary, every link leads somewhere,
+/// and what is named exists.
 fn check() -> Result<(), Failure> {
     let known = Known::read()?;
     let mut faults = BTreeSet::from_iter(known.faults_of_comments());

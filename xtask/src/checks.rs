@@ -1,4 +1,5 @@
-//! Checks that need another build than the tests: loom, miri and AddressSanitizer; several hosts; and many repetitions.
+//! Checks that need another build than the tests: loom, miri and AddressSanitizer; several hosts;
+//! and many repetitions.
 
 use std::{env, path::PathBuf, time::Instant};
 
@@ -7,7 +8,8 @@ use crate::{
     run::{Failure, Job, Outcome, Verdict, target_dir},
 };
 
-/// Every interleaving of the doorbell and of the op set. Optimised, as there are many, but not for size.
+/// Every interleaving of the doorbell and of the op set. Optimised, as there are many, but not for
+/// size.
 pub(crate) fn loom() -> Outcome {
     Job::cargo("test --release --package oxshmem-base --package oxshmem-runtime --lib loom_")
         .env("RUSTFLAGS", "--cfg loom")
@@ -54,9 +56,10 @@ pub(crate) fn miri() -> Outcome {
     Ok(Verdict::Passed)
 }
 
-/// Unit tests and the tests of the facade, whose PEs are tasks of one process, under AddressSanitizer, which needs an option that stable
-/// compilers hide; or under ThreadSanitizer, which needs a standard library that is built with it. Leaks are not looked for,
-/// since tests forget futures on purpose.
+/// Unit tests and the tests of the facade, whose PEs are tasks of one process, under
+/// AddressSanitizer, which needs an option that stable compilers hide; or under ThreadSanitizer,
+/// which needs a standard library that is built with it. Leaks are not looked for, since tests
+/// forget futures on purpose.
 pub(crate) fn sanitize(threads: bool) -> Outcome {
     Job::cargo("build --workspace --bins --examples").run()?;
     let (host, target) = (host()?, target_dir()?);
@@ -72,7 +75,8 @@ pub(crate) fn sanitize(threads: bool) -> Outcome {
     let test = |job: Job| {
         job.args(["test", "--target", &host, "--lib", "--tests", "--no-fail-fast"])
             .args(packages.iter().flat_map(|package| ["--package", package]))
-            // Freed memory is kept for a while, and books are kept of all: tests that look at how much is used leave that out.
+            // Freed memory is kept for a while, and books are kept of all: tests that look at how
+            // much is used leave that out.
             .env("OXSHMEM_SANITIZED", "1")
             .env("OXSHMEM_BIN_DIR", target.join("debug"))
     };
@@ -101,7 +105,8 @@ pub(crate) fn sanitize(threads: bool) -> Outcome {
         .env("RUSTFLAGS", "-Zsanitizer=thread")
         .env("CARGO_TARGET_DIR", target.join("tsan"))
         .env("OXSHMEM_TEST_SLOWER", "10")
-        // UCX writes over the beginnings of functions that the sanitizer has put its own in front of.
+        // UCX writes over the beginnings of functions that the sanitizer has put its own in front
+        // of.
         .env("UCX_MEM_EVENTS", "n")
         .env(
             "TSAN_OPTIONS",
@@ -125,23 +130,24 @@ pub(crate) fn ucx() -> Result<(), Failure> {
     debian::install("UCX is", &["libucx0"], || debian::has_library("libucp.so.0"))
 }
 
-/// Installs Open MPI, whose launcher offers PMIx, and what joins network namespaces, if they are missing. `mpicc` comes with the
-/// launcher, and what it compiles with does not.
+/// Installs Open MPI, whose launcher offers PMIx, and what joins network namespaces, if they are
+/// missing. `mpicc` comes with the launcher, and what it compiles with does not.
 pub(crate) fn open_mpi() -> Result<(), Failure> {
     let tools = || ["mpirun", "ip"].iter().all(|tool| Job::new("which", [tool]).works());
     let present = || tools() && debian::compiles("mpicc", "mpi.h");
     debian::install("Open MPI or iproute2 is", &["openmpi-bin", "libopenmpi-dev", "iproute2"], present)
 }
 
-/// Installs Slurm, whose `srun` offers PMIx too, if it is missing. Its daemons do not run without settings. Its plugin loads
-/// PMIx by the name that only programs are linked with.
+/// Installs Slurm, whose `srun` offers PMIx too, if it is missing. Its daemons do not run without
+/// settings. Its plugin loads PMIx by the name that only programs are linked with.
 pub(crate) fn slurm() -> Result<(), Failure> {
     let tools = || ["srun", "slurmd", "slurmctld"].iter().all(|tool| Job::new("which", [tool]).works());
     let present = || tools() && debian::has_library("libpmix.so");
     debian::install("Slurm is", &["slurm-client", "slurmd", "slurmctld", "libpmix-dev"], present)
 }
 
-/// The tests that run again with simulated hosts before a change goes in: of the facade, then of the C library.
+/// The tests that run again with simulated hosts before a change goes in: of the facade, then of
+/// the C library.
 const ON_HOSTS: [&str; 18] = [
     "amo_model",
     "cancel_operations",
@@ -163,8 +169,9 @@ const ON_HOSTS: [&str; 18] = [
     "statics",
 ];
 
-/// Runs tests of several PEs with the PEs on two simulated hosts: tasks of one process over a modelled network, processes
-/// over UCX. `all` is every one of them, with hosts in blocks, in turn, and with a network that is slow and jumbles.
+/// Runs tests of several PEs with the PEs on two simulated hosts: tasks of one process over a
+/// modelled network, processes over UCX. `all` is every one of them, with hosts in blocks, in turn,
+/// and with a network that is slow and jumbles.
 pub(crate) fn hosts(all: bool) -> Outcome {
     if let Err(failure) = ucx() {
         return Ok(Verdict::Skipped(failure.to_string()));

@@ -4,8 +4,8 @@ use std::fs;
 
 use crate::run::{Failure, Job};
 
-/// Installs `packages`, unless `present` says that what they bring is there. The failure is a line that says what is
-/// missing, and the command.
+/// Installs `packages`, unless `present` says that what they bring is there. The failure is a line
+/// that says what is missing, and the command.
 pub(crate) fn install(what: &str, packages: &[&str], present: impl Fn() -> bool) -> Result<(), Failure> {
     if present() {
         return Ok(());
@@ -22,8 +22,8 @@ pub(crate) fn install(what: &str, packages: &[&str], present: impl Fn() -> bool)
     if present() { Ok(()) } else { Err(Failure::new(format!("{what} still missing"))) }
 }
 
-/// Whether a compiler makes a program that includes a header: a wrapper may be there without what it wraps, which Debian has in
-/// another package.
+/// Whether a compiler makes a program that includes a header: a wrapper may be there without what
+/// it wraps, which Debian has in another package.
 pub(crate) fn compiles(compiler: &str, header: &str) -> bool {
     let program =
         format!("echo 'int main(void) {{ return 0; }}' | {compiler} -include {header} -x c - -o /dev/null");

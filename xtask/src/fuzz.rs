@@ -1,7 +1,8 @@
 //! `cargo xtask fuzz`: changed input for every parser of what another process sends.
 //!
-//! Each parser has a test beside it, which `runtime/base/src/fuzz.rs` gives what real senders make, changed. The same tests run
-//! with `cargo test`, with a few hundred inputs that are always the same.
+//! Each parser has a test beside it, which `runtime/base/src/fuzz.rs` gives what real senders make,
+//! changed. The same tests run with `cargo test`, with a few hundred inputs that are always the
+//! same.
 
 use std::sync::{
     Arc,

@@ -1,4 +1,5 @@
-//! Devices: the program that tests and measures them on whatever machine, and the check of the kernels.
+//! Devices: the program that tests and measures them on whatever machine, and the check of the
+//! kernels.
 
 use std::{
     env, fs,
@@ -7,10 +8,12 @@ use std::{
 
 use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
 
-/// Architectures that the kernels are assembled for: the oldest that they are written for, and some that are in use.
+/// Architectures that the kernels are assembled for: the oldest that they are written for, and some
+/// that are in use.
 const ARCHITECTURES: [&str; 5] = ["sm_70", "sm_75", "sm_80", "sm_89", "sm_90"];
 
-/// Builds the program that tests and measures devices, puts it where it can be copied from, and runs it if it can be.
+/// Builds the program that tests and measures devices, puts it where it can be copied from, and
+/// runs it if it can be.
 pub(crate) fn verify(emulated: bool, quick: bool) -> Outcome {
     println!("building, which takes some minutes");
     let built = program("--release")?;

@@ -1,4 +1,5 @@
-//! What is generated from the table of the C API and committed: the headers, and the book's map from C to Rust.
+//! What is generated from the table of the C API and committed: the headers, and the book's map
+//! from C to Rust.
 
 use std::{fs, path::PathBuf};
 

@@ -55,7 +55,8 @@ enum Task {
         /// Files to count instead
         files: Vec<PathBuf>,
     },
-    /// Formatting, clippy, documentation, all tests, the examples, the book, loom, miri where installed
+    /// Formatting, clippy, documentation, all tests, the examples, the book, loom, miri where
+    /// installed
     Verify {
         /// Goes on after a step that failed, and lists what failed at the end
         #[arg(long)]
@@ -78,9 +79,11 @@ enum Task {
         #[arg(long, default_value_t = 16)]
         pes: usize,
     },
-    /// Runs all tests of several PEs again with the PEs on two simulated hosts, dealt in blocks and in turn
+    /// Runs all tests of several PEs again with the PEs on two simulated hosts, dealt in blocks and
+    /// in turn
     Hosts,
-    /// Makes many random collectives on random teams of 8 PEs, and compares each with a sequential model
+    /// Makes many random collectives on random teams of 8 PEs, and compares each with a sequential
+    /// model
     SoakCollectives {
         /// How many
         #[arg(default_value_t = 200_000)]
@@ -104,8 +107,8 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         chosen: Vec<String>,
     },
-    /// Measures collectives and the C library beside Open MPI's, which it installs on Debian, and writes the chapters
-    /// about them
+    /// Measures collectives and the C library beside Open MPI's, which it installs on Debian, and
+    /// writes the chapters about them
     Compare {
         /// Takes a minute, is noisy, and writes no chapter
         #[arg(long)]
@@ -117,13 +120,15 @@ enum Task {
         #[arg(long, value_enum)]
         only: Option<compare::Part>,
     },
-    /// Simulates collectives of up to 4,096 PEs on many hosts, and writes the tables and charts of the chapter about scale
+    /// Simulates collectives of up to 4,096 PEs on many hosts, and writes the tables and charts of
+    /// the chapter about scale
     Scale {
         /// Simulates only what is not there from an earlier run
         #[arg(long)]
         reuse: bool,
     },
-    /// Builds one program that tests and measures devices, on this machine or another, and runs it if there is a device
+    /// Builds one program that tests and measures devices, on this machine or another, and runs it
+    /// if there is a device
     GpuVerify {
         /// Runs it on the emulated device
         #[arg(long)]
@@ -146,7 +151,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Prints the packages with their lines and which uses which, and fails where that is not as the design notes say
+    /// Prints the packages with their lines and which uses which, and fails where that is not as
+    /// the design notes say
     Rooms,
     /// Builds in release and installs programs, libraries, headers and man pages
     Install {

@@ -1,4 +1,5 @@
-//! What the book, the README and doc comments name must exist: settings, constants of C, and source files.
+//! What the book, the README and doc comments name must exist: settings, constants of C, and source
+//! files.
 //!
 //! A name exists if code has it, in a line that is not a comment. A file exists if git tracks it.
 
@@ -76,7 +77,8 @@ impl Known {
         self.files.iter().filter(is_source).cloned().collect()
     }
 
-    /// A name that ends with `_` stands for all that begin with it, and a number at its end for any.
+    /// A name that ends with `_` stands for all that begin with it, and a number at its end for
+    /// any.
     fn has(&self, name: &str) -> bool {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let mut from = self.names.range(stem.to_owned()..);
@@ -85,13 +87,15 @@ impl Known {
         })
     }
 
-    /// Whether a word in code is no file of ours, or one that is there. A name without a folder may be in any.
+    /// Whether a word in code is no file of ours, or one that is there. A name without a folder may
+    /// be in any.
     fn has_file(&self, word: &str) -> bool {
         let is_path = word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
         if !is_path || !ENDINGS.iter().any(|ending| word.ends_with(ending)) {
             return true;
         }
-        // Programs of the reader's own, such as `heat.c`, are in no folder and in no chapter on the library's inside.
+        // Programs of the reader's own, such as `heat.c`, are in no folder and in no chapter on the
+        // library's inside.
         let behind = format!("/{word}");
         match word.contains('/') {
             true => self.files.contains(word),

@@ -1,6 +1,8 @@
-//! That every package can be published: what a registry and docs.rs need to know of it is there, and cargo can pack it.
+//! That every package can be published: what a registry and docs.rs need to know of it is there,
+//! and cargo can pack it.
 //!
-//! Nothing is built from what was packed, which would take as long as a build of everything: `cargo package --workspace`.
+//! Nothing is built from what was packed, which would take as long as a build of everything:
+//! `cargo package --workspace`.
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Commands with a time limit, and what steps of several of them come to.
 //!
-//! A command leads a process group of its own, so that when its time is up, or xtask is interrupted, all that
-//! it started ends with it.
+//! A command leads a process group of its own, so that when its time is up, or xtask is
+//! interrupted, all that it started ends with it.
 
 use std::{
     env,
@@ -90,7 +90,8 @@ impl Job {
         self
     }
 
-    /// Takes away what the `cargo run` that started xtask set: other toolchains must not inherit it.
+    /// Takes away what the `cargo run` that started xtask set: other toolchains must not inherit
+    /// it.
     pub(crate) fn without_cargo_env(mut self) -> Self {
         for name in ["CARGO", "RUSTUP_TOOLCHAIN", "RUSTC", "RUSTDOC"] {
             self.command.env_remove(name);
@@ -127,7 +128,8 @@ impl Job {
         self.judge(status)
     }
 
-    /// Runs it as [`run`](Self::run) does, and gives each line that it prints, on stdout or stderr, to `see` as well.
+    /// Runs it as [`run`](Self::run) does, and gives each line that it prints, on stdout or stderr,
+    /// to `see` as well.
     pub(crate) fn run_seen(mut self, mut see: impl FnMut(&str) + Send + 'static) -> Result<(), Failure> {
         let (reader, writer) = std::io::pipe()?;
         self.command.stdout(writer.try_clone()?).stderr(writer);
@@ -145,7 +147,8 @@ impl Job {
             let _ = say.send(());
         });
         let status = self.attend(child);
-        // A process that outlives the command may hold the pipe; it is not waited for without limit.
+        // A process that outlives the command may hold the pipe; it is not waited for without
+        // limit.
         let _ = all_seen.recv_timeout(Duration::from_secs(5));
         self.judge(status?)
     }
@@ -218,7 +221,8 @@ const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
 fn kill_group(group: i32) {
-    // SAFETY: it takes no memory; the group is that of a child that was not reaped yet, so the number is its own.
+    // SAFETY: it takes no memory; the group is that of a child that was not reaped yet, so the
+    // number is its own.
     unsafe { kill(-group, SIGKILL) };
 }
 
@@ -255,8 +259,8 @@ pub(crate) fn target_dir() -> Result<PathBuf, Failure> {
 /// A step: its name and what it does.
 pub(crate) type Step = (&'static str, fn() -> Outcome);
 
-/// Runs steps in order, and prints for each what it came to and how long it took. Stops at the first failure
-/// unless told to go on.
+/// Runs steps in order, and prints for each what it came to and how long it took. Stops at the
+/// first failure unless told to go on.
 pub(crate) fn steps(steps: &[Step], keep_going: bool) -> Outcome {
     let begin = Instant::now();
     let mut table = Vec::new();

@@ -57,7 +57,8 @@ type Key = (u64, u64, &'static str);
 #[derive(Default)]
 struct Figures {
     points: BTreeMap<Key, Point>,
-    /// By PEs on a host and PEs: init in ms, KiB of each PE after init, and after short collectives.
+    /// By PEs on a host and PEs: init in ms, KiB of each PE after init, and after short
+    /// collectives.
     memory: BTreeMap<(u64, u64), [f64; 3]>,
 }
 

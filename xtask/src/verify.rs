@@ -1,4 +1,5 @@
-//! `cargo verify`: everything that must hold before a change goes in, in the order in which it is found fastest.
+//! `cargo verify`: everything that must hold before a change goes in, in the order in which it is
+//! found fastest.
 
 use std::{
     env,
@@ -46,7 +47,8 @@ pub(crate) fn verify(keep_going: bool, only: &[String]) -> Outcome {
     steps(&chosen.copied().collect::<Vec<_>>(), keep_going)
 }
 
-/// The parts of the toolchain that the other steps need; rustup is asked for those that are missing.
+/// The parts of the toolchain that the other steps need; rustup is asked for those that are
+/// missing.
 fn tools() -> Outcome {
     for (command, component) in [("fmt --version", "rustfmt"), ("clippy --version", "clippy")] {
         if Job::cargo(command).works() {
@@ -95,7 +97,8 @@ fn done(outcome: Result<(), Failure>) -> Outcome {
     outcome.map(|()| Verdict::Passed)
 }
 
-/// Unit tests, tests with several PEs and doctests. Tests find the programs they start by `OXSHMEM_BIN_DIR`.
+/// Unit tests, tests with several PEs and doctests. Tests find the programs they start by
+/// `OXSHMEM_BIN_DIR`.
 fn test() -> Outcome {
     let programs = target_dir()?.join("debug");
     let tests = Job::cargo("test --workspace --no-fail-fast").env("OXSHMEM_BIN_DIR", programs).limit(2400);
@@ -109,7 +112,8 @@ fn lock(failed: &Mutex<Failed>) -> MutexGuard<'_, Failed> {
     failed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What failed tests printed, picked out of what all of them print: who sees the end of a log sees that then.
+/// What failed tests printed, picked out of what all of them print: who sees the end of a log sees
+/// that then.
 #[derive(Default)]
 struct Failed {
     text: String,
@@ -118,7 +122,8 @@ struct Failed {
 
 impl Failed {
     fn see(&mut self, line: &str) {
-        // libtest's own lines: the outputs of failed tests, then their names, both behind `failures:`.
+        // libtest's own lines: the outputs of failed tests, then their names, both behind
+        // `failures:`.
         self.within |= line == "failures:";
         if self.within {
             self.text += line;

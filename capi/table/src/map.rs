@@ -41,7 +41,8 @@ what the C routine waits for has happened. An active set is a team in Rust, made
 ///
 /// ```
 /// let page = oxshmem_capi_table::map_page();
-/// assert!(page.lines().any(|line| line.contains("shmem_[ctx_]TYPENAME_g") && line.contains("`Context::g`")));
+/// let row = page.lines().find(|line| line.contains("shmem_[ctx_]TYPENAME_g`")).unwrap();
+/// assert!(row.contains("`Context::g`"));
 /// ```
 pub fn map_page() -> String {
     let mut out = HEAD.to_owned();

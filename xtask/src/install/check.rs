@@ -1,4 +1,5 @@
-//! The check that an installation works, wherever it is moved to: with `oshcc`, with pkg-config, with CMake.
+//! The check that an installation works, wherever it is moved to: with `oshcc`, with pkg-config,
+//! with CMake.
 
 use std::{
     fs,
@@ -35,7 +36,8 @@ add_executable(hello-static hello.c)
 target_link_libraries(hello-static oxshmem::shmem_static)
 ";
 
-/// Installs a debug build, moves it, and compiles and runs a program with it in each way that users may.
+/// Installs a debug build, moves it, and compiles and runs a program with it in each way that users
+/// may.
 pub(crate) fn check() -> Outcome {
     let folder = target_dir()?.join("install check");
     // Nothing that an earlier run has left may help.

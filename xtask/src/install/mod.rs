@@ -1,5 +1,5 @@
-//! The installation: programs, libraries, headers, man pages, and what pkg-config and CMake read. None of it says where
-//! it was installed to, so that a prefix can be moved.
+//! The installation: programs, libraries, headers, man pages, and what pkg-config and CMake read.
+//! None of it says where it was installed to, so that a prefix can be moved.
 
 mod check;
 mod packages;
@@ -16,7 +16,8 @@ use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
 
 /// Installed under the name that cargo built it as.
 const PROGRAMS: [&str; 5] = ["oshrun", "oshcc", "oshcxx", "shmem-info", "shmem-perf"];
-/// Other names by which build scripts look for the library; `capi/build.rs` makes them beside what cargo builds.
+/// Other names by which build scripts look for the library; `capi/build.rs` makes them beside what
+/// cargo builds.
 const ALIASES: [&str; 2] = ["sma", "oshmem"];
 
 /// A prefix, while it is filled.

@@ -1,4 +1,5 @@
-//! What other build systems read: pkg-config's file and CMake's. Both find the rest from where they are themselves.
+//! What other build systems read: pkg-config's file and CMake's. Both find the rest from where they
+//! are themselves.
 
 /// What `libshmem.a` needs, as `rustc --print native-static-libs` says.
 const SYSTEM: [&str; 7] = ["gcc_s", "util", "rt", "pthread", "m", "dl", "c"];

@@ -1,5 +1,5 @@
-//! The rooms of the house: `cargo xtask rooms` prints the packages with their lines and which uses which, and fails
-//! where the house is not as the design notes say.
+//! The rooms of the house: `cargo xtask rooms` prints the packages with their lines and which uses
+//! which, and fails where the house is not as the design notes say.
 //!
 //! | fault | where it is found |
 //! |---|---|
@@ -8,8 +8,9 @@
 //! | modules of a package that are siblings use each other in a circle | [`modules`] |
 //! | a file is too long, or a comment too wide | [`lines`] |
 //!
-//! What only tests use is free: cargo allows circles of packages there, and code for tests alone is not read. A module may
-//! use those within it and they may use it, as is usual in Rust; so only circles of siblings count.
+//! What only tests use is free: cargo allows circles of packages there, and code for tests alone is
+//! not read. A module may use those within it and they may use it, as is usual in Rust; so only
+//! circles of siblings count.
 
 mod lines;
 mod modules;
@@ -177,7 +178,8 @@ fn faults_of_arrows(room: &Room, table: &Table) -> Vec<String> {
     faults
 }
 
-/// A line for each room: its files and lines, without and with tests and examples, and what it uses.
+/// A line for each room: its files and lines, without and with tests and examples, and what it
+/// uses.
 fn print_table(rooms: &mut [Room], table: &Table) -> Result<(), Failure> {
     let place = |name: &str| table.rooms.iter().position(|room| room == name).unwrap_or(usize::MAX);
     rooms.sort_by_key(|room| (place(&room.name), room.name.clone()));

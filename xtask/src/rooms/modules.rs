@@ -1,7 +1,8 @@
 //! The modules of one crate, which of them uses which, and circles of siblings.
 //!
-//! Modules are found as the compiler finds them, from the crate's root by `mod` declarations. A path leads to the
-//! module that has what it names, also where another module passes that on by `pub use`.
+//! Modules are found as the compiler finds them, from the crate's root by `mod` declarations. A
+//! path leads to the module that has what it names, also where another module passes that on by
+//! `pub use`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -35,7 +36,8 @@ struct Module {
 #[derive(Debug, PartialEq)]
 pub(super) struct Circle {
     pub(super) modules: Vec<String>,
-    /// For each two of them of which one uses the other: who does, where first, and how often in all.
+    /// For each two of them of which one uses the other: who does, where first, and how often in
+    /// all.
     pub(super) uses: Vec<String>,
 }
 
@@ -111,8 +113,8 @@ impl Modules {
         uses.iter().flat_map(|(within, uses)| circles_of(within, uses)).collect()
     }
 
-    /// The module that has what `path` names, seen from the module `from`, and whether it is the module itself that is
-    /// named. Nothing if it is in another package.
+    /// The module that has what `path` names, seen from the module `from`, and whether it is the
+    /// module itself that is named. Nothing if it is in another package.
     fn resolve(&self, from: &[String], path: &[String], chain: usize) -> Option<(Name, bool)> {
         let mut at = from.to_vec();
         let mut rest = path.iter();
@@ -143,13 +145,15 @@ impl Modules {
         Some((at, true))
     }
 
-    /// What `name` is within a module: one of its children, or what it imports. An item of its own is nothing.
+    /// What `name` is within a module: one of its children, or what it imports. An item of its own
+    /// is nothing.
     fn look_up(&self, module: &[String], name: &str, chain: usize) -> Option<(Name, bool)> {
         let (chain, here) = (chain.checked_sub(1)?, self.modules.get(module)?);
         if here.children.contains(name) {
             return Some((module.iter().cloned().chain([name.to_owned()]).collect(), true));
         }
-        // `use a::a` and `use self::…` are looked up in what the module has, not in what they bring.
+        // `use a::a` and `use self::…` are looked up in what the module has, not in what they
+        // bring.
         let contents = here.sources.iter().map(|(_, contents)| contents);
         let names = contents.clone().flat_map(|contents| &contents.names);
         let imported = names.filter(|(known, path)| known == name && path[0] != name);

@@ -1,7 +1,8 @@
 //! The table of rooms in the design notes: which package may use which.
 //!
-//! Its rows begin with the folders of packages and end with what those may use. A room brings along what it may use itself;
-//! a name without a row of its own, such as a library, is for the rows that name it and no others.
+//! Its rows begin with the folders of packages and end with what those may use. A room brings along
+//! what it may use itself; a name without a row of its own, such as a library, is for the rows that
+//! name it and no others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
