@@ -4,13 +4,14 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{
-    cluster, is_pending, offloading, on_pes, poll_once, refused, settings, soon, time_limit, with_device,
-};
 use oxshmem::{
     Error, Result, Signal, SymView,
     prelude::*,
     settings::{PeRanges, Settings},
+};
+
+use common::{
+    cluster, is_pending, offloading, on_pes, poll_once, refused, settings, soon, time_limit, with_device,
 };
 
 /// Operations take so long that none is over when its call returns.

@@ -2,12 +2,13 @@
 
 mod common;
 
-use common::{cluster, on_pes, refused, settings, time_limit, with_device};
 use oxshmem::{
     Error, Signal, SymView,
     prelude::*,
     settings::{PeRanges, Settings},
 };
+
+use common::{cluster, on_pes, refused, settings, time_limit, with_device};
 
 fn blocks_of_the_gpu_space_grow_move_and_come_back() {
     let _limit = time_limit(60);

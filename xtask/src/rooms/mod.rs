@@ -26,7 +26,6 @@ use std::{
 use serde_json::Value;
 
 use crate::run::{Failure, Job, Outcome, Verdict};
-
 use modules::Modules;
 use table::Table;
 
