@@ -173,7 +173,7 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn simulation(&self) -> Option<Simulation> {
-        Simulation::of(&self.0.pe)
+        Simulation::of(self.0.pe.bootstrap())
     }
 
     /// Whether `pe` can be reached by operations (`OpenSHMEM 1.6 §9.1.7`).

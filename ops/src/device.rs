@@ -18,7 +18,7 @@ use oxshmem_memory::{
 use oxshmem_runtime::{
     Pe,
     device::{Blocks as DeviceBlocks, DevicePlace, End},
-    net::{All, Done, Spot},
+    net::{self, AllParts, Spot},
 };
 use oxshmem_spaces::{Element, SymSlice, SymView};
 
@@ -94,7 +94,7 @@ struct Relay {
     len: usize,
     /// Where the next part begins.
     at: AtomicUsize,
-    all: Arc<All>,
+    all: Arc<AllParts>,
 }
 
 // SAFETY: as for `Side`; the rest can be shared.
@@ -158,7 +158,7 @@ impl<T: Element> There<T> {
 ///
 /// # Safety
 /// Both sides must be in bounds until then.
-unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, done: Done) {
+unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, done: net::Completion) {
     let end = |side: Side| match side {
         Side::Host(address) => Some(End::Host(address)),
         Side::Device(cell) => Some(End::Device(cell)),
@@ -192,7 +192,7 @@ unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, done: Done) {
                     to,
                     len,
                     at: AtomicUsize::new(0),
-                    all: All::new(done),
+                    all: AllParts::new(done),
                 });
                 for _ in 0..BUFFERS.min(len.div_ceil(BUFFER).max(1)) {
                     Arc::clone(&relay).bring(Bounce::new(BUFFER.min(len)));
@@ -216,7 +216,7 @@ unsafe fn update(
     near: Option<(&SymSlice<u64>, usize)>,
     at: Side,
     word: Atomic<u64>,
-    done: Done,
+    done: net::Completion,
 ) {
     match (at, near, pe.device(), pe.net()) {
         (Side::Host(_), Some((signal, block)), ..) => {
@@ -349,7 +349,7 @@ impl<M: Sharing> Context<M> {
         &self,
         there: There<T>,
         following: Option<Following<'_>>,
-    ) -> impl FnOnce(Result<()>, Done) + Send + 'static + use<M, T> {
+    ) -> impl FnOnce(Result<()>, net::Completion) + Send + 'static + use<M, T> {
         let signal = following.map(|Following { to, signal, update }| {
             (Side::of(&to), There::new(self.pe(), &to, signal), update)
         });
@@ -471,7 +471,7 @@ impl Pieces {
     ///
     /// # Safety
     /// All must be in bounds on both sides until then.
-    unsafe fn put(self, pe: &Arc<Pe>, from: Side, to: Side, done: Done) {
+    unsafe fn put(self, pe: &Arc<Pe>, from: Side, to: Side, done: net::Completion) {
         if self.count == 1 {
             // SAFETY: passed on to the caller.
             return unsafe { copy(pe, from, to, self.len, done) };
@@ -493,7 +493,7 @@ impl Pieces {
             // SAFETY: passed on to the caller.
             return unsafe { device.copy_blocks(from, to, blocks, done) };
         }
-        let all = All::new(done);
+        let all = AllParts::new(done);
         for i in 0..self.count {
             let (from, to) = (from.behind(i * self.from_stride), to.behind(i * self.to_stride));
             // SAFETY: passed on to the caller.

@@ -15,7 +15,7 @@ use oxshmem_memory::word::{Atomic, Signal, Width};
 use oxshmem_runtime::{
     device::{AnyDevice, poll_with},
     flight::Flight,
-    net::{All, Batch, Done, Net, Spot},
+    net::{self, AllParts, Batch, Net, Spot},
     opset::{OpSet, Target},
 };
 use oxshmem_spaces::Element;
@@ -214,7 +214,7 @@ impl<M: Sharing> Context<M> {
             }
             all.complete(ticket);
         };
-        let then: Done = Box::new(move |put| {
+        let then: net::Completion = Box::new(move |put| {
             let sent = put.is_ok();
             landed(put);
             if !sent {
@@ -304,11 +304,11 @@ impl<M: Sharing> Context<M> {
         let size = size_of::<T>();
         if Packed::pays(blocks.block * size) {
             // SAFETY: the blocks are inside of the buffer, which was checked; `all` holds that.
-            unsafe { Packed::start(far, to.cast(), blocks, size, All::new(done)) };
+            unsafe { Packed::start(far, to.cast(), blocks, size, AllParts::new(done)) };
             return Op::Aloft(flight);
         }
         // Over when the last of them is: whoever drops the last reference says so.
-        let all = All::new(done);
+        let all = AllParts::new(done);
         for i in 0..blocks.count {
             let spot = Spot { offset: far.spot.offset + i * blocks.source_stride * size, ..far.spot };
             let done = all.part();
@@ -384,7 +384,11 @@ impl<M: Sharing> Context<M> {
     }
 
     /// Enters an operation, and makes what its end is told to: that lands what `end` makes of it.
-    pub(crate) fn under_way<V, T, E, F>(&self, pe: usize, end: F) -> (Arc<Flight<Landed<T, E>>>, Done<V>)
+    pub(crate) fn under_way<V, T, E, F>(
+        &self,
+        pe: usize,
+        end: F,
+    ) -> (Arc<Flight<Landed<T, E>>>, net::Completion<V>)
     where
         T: Send,
         E: AsRef<Error> + Send,
@@ -395,7 +399,7 @@ impl<M: Sharing> Context<M> {
 }
 
 /// [`Context::under_way`], from the parts of a context.
-fn begin<V, T, E, F>(ops: &Arc<OpSet>, pe: usize, end: F) -> (Arc<Flight<Landed<T, E>>>, Done<V>)
+fn begin<V, T, E, F>(ops: &Arc<OpSet>, pe: usize, end: F) -> (Arc<Flight<Landed<T, E>>>, net::Completion<V>)
 where
     T: Send,
     E: AsRef<Error> + Send,
@@ -413,7 +417,8 @@ where
     });
     // SAFETY: only lifetimes change. What `end` holds is a STABLE buffer, which is `'static` by the contract of
     // `Source` and `Sink`, or a function.
-    let done = unsafe { std::mem::transmute::<Box<dyn FnOnce(Result<V>) + Send + '_>, Done<V>>(done) };
+    let done =
+        unsafe { std::mem::transmute::<Box<dyn FnOnce(Result<V>) + Send + '_>, net::Completion<V>>(done) };
     (flight, done)
 }
 

@@ -11,7 +11,7 @@ use std::sync::{
 
 use oxshmem_base::Result;
 use oxshmem_memory::copy;
-use oxshmem_runtime::net::{All, Net, PACKED, Shape, Spot};
+use oxshmem_runtime::net::{AllParts, Net, PACKED, Shape, Spot};
 
 use crate::{context::Far, rma::Blocks};
 
@@ -31,7 +31,7 @@ pub(crate) struct Packed {
     blocks: Shape,
     /// The first that is in no message.
     next: AtomicUsize,
-    all: Arc<All>,
+    all: Arc<AllParts>,
 }
 
 // SAFETY: the address is used as `start` says, on whichever thread; the rest can be sent.
@@ -49,7 +49,7 @@ impl Packed {
     ///
     /// # Safety
     /// `to` must be writable for all of them until `all` is over.
-    pub(crate) unsafe fn start(far: Far<'_>, to: *mut u8, blocks: Blocks, size: usize, all: Arc<All>) {
+    pub(crate) unsafe fn start(far: Far<'_>, to: *mut u8, blocks: Blocks, size: usize, all: Arc<AllParts>) {
         let Blocks { dest_stride, source_stride, block, count } = blocks;
         let packed = Arc::new(Self {
             net: Arc::clone(far.net),

@@ -1,5 +1,8 @@
 //! A PE that has joined its job: everything that operations need to reach the others.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     any::{Any, TypeId},
     collections::HashMap,
@@ -27,7 +30,10 @@ use crate::{
     executor::{Executor, Failure, Patience},
     fabric::Fabric,
     kinds::Layout,
-    net::{self, Net, Shm, Wires},
+    net::{
+        self, Net, Shm, Wires,
+        staged::{self, Owner},
+    },
     opset::OpSet,
     partitions::Partitions,
     spread,
@@ -197,7 +203,12 @@ impl Pe {
         let board = Board::new(Arc::clone(&fabric.control), block, me, globals_at, watchdog.clone());
         let memory = symmetric(&fabric, places);
         let interfaces = settings.net_interfaces.as_deref();
-        let net = net::connect(&bootstrap, &fabric, &executor, memory, device.as_ref(), interfaces).await?;
+        let mut net = net::connect(&bootstrap, &fabric, &executor, memory.clone(), interfaces).await?;
+        if let Some(device) = &device {
+            let segments = [memory, fabric.control.scratch()];
+            let owner = Owner::new(device, block, segments, &executor);
+            net = net.map(|net| staged::over(net, owner));
+        }
         if let Some(net) = &net {
             executor.attach_net(net);
         }
@@ -363,8 +374,8 @@ impl Pe {
     }
 
     /// The way to the other PEs that needs no symmetric memory.
-    pub fn bootstrap(&self) -> &dyn Bootstrap {
-        &*self.bootstrap.0
+    pub fn bootstrap(&self) -> &Arc<dyn Bootstrap> {
+        &self.bootstrap.0
     }
 
     /// The partitions of the symmetric heap, and what they were mapped to.

@@ -28,7 +28,7 @@ use oxshmem_memory::{
 };
 
 use super::{Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers};
-use crate::{executor::Executor, net::Done};
+use crate::{executor::Executor, net::Completion};
 
 /// How soon words that are waited for are looked at again, at first and at last.
 const LOOK: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
@@ -212,7 +212,7 @@ unsafe impl Device for Emulated {
         &self.shown
     }
 
-    unsafe fn copy(&self, from: End, to: End, len: usize, done: Done) {
+    unsafe fn copy(&self, from: End, to: End, len: usize, done: Completion) {
         let (from, to, map) = (self.address(from), self.address(to), Arc::clone(self.memory.map()));
         self.start(Box::new(move || {
             // SAFETY: `done` has not been told, so the ends on the host are good for `len` bytes; `map` keeps the others.
@@ -224,7 +224,7 @@ unsafe impl Device for Emulated {
         }));
     }
 
-    unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Done<u64>) {
+    unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
         let (at, map) = (self.address(End::Device(at)), Arc::clone(self.memory.map()));
         self.start(Box::new(move || {
             // SAFETY: the caller vouches for the word, and `map` keeps it.
@@ -234,7 +234,7 @@ unsafe impl Device for Emulated {
         }));
     }
 
-    unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Done) {
+    unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Completion) {
         let (from, to, map) = (self.address(from), self.address(to), Arc::clone(self.memory.map()));
         self.start(Box::new(move || {
             for i in 0..blocks.count {
@@ -253,7 +253,7 @@ unsafe impl Device for Emulated {
         fold.takes(number)
     }
 
-    unsafe fn combine(&self, what: Combine<'_>, done: Done) {
+    unsafe fn combine(&self, what: Combine<'_>, done: Completion) {
         let Combine { by: _, fold, number, from, to, len } = what;
         let addresses = |places: &[DevicePlace]| -> Vec<Address> {
             places.iter().map(|&place| self.address(End::Device(place))).collect()
@@ -270,7 +270,7 @@ unsafe impl Device for Emulated {
         }));
     }
 
-    fn flush(&self, done: Done) {
+    fn flush(&self, done: Completion) {
         self.start(Box::new(move || done(Ok(()))));
     }
 

@@ -1,6 +1,6 @@
 //! Memory that a processor cannot load from or store to: what a device must do so that its memory can be symmetric.
 //!
-//! A [`Device`] copies between its memory and that of the host, performs atomic operations on it, and tells a [`Done`]
+//! A [`Device`] copies between its memory and that of the host, performs atomic operations on it, and tells a [`Completion`]
 //! when it has. It reaches the memory of all PEs of this host that have a device; that of other hosts is the
 //! [`Net`](crate::net::Net)'s business, which has the devices there do what is to be done. The rooms above decide
 //! what is awaited.
@@ -34,7 +34,7 @@ use oxshmem_memory::{
     word::{Atomic, Width},
 };
 
-use crate::{executor::Executor, net::Done};
+use crate::{executor::Executor, net::Completion};
 
 /// A place in device memory of this host, in bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,19 +158,19 @@ pub unsafe trait Device: Send + Sync + fmt::Debug {
     ///
     /// # Safety
     /// Ends on the host must be readable or writable for `len` bytes until then, and ends on the device in bounds.
-    unsafe fn copy(&self, from: End, to: End, len: usize, done: Done);
+    unsafe fn copy(&self, from: End, to: End, len: usize, done: Completion);
 
     /// An atomic operation; `done` is told the word's value before it.
     ///
     /// # Safety
     /// The word must be in bounds and aligned.
-    unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Done<u64>);
+    unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Completion<u64>);
 
     /// Copies blocks; `done` is told when all are there.
     ///
     /// # Safety
     /// As for `copy`, for each of them.
-    unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Done);
+    unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Completion);
 
     /// Whether [`combine`](Self::combine) can do that with the memory of these PEs, by their numbers among those of the host.
     /// All PEs of the host get the same answer.
@@ -181,10 +181,10 @@ pub unsafe trait Device: Send + Sync + fmt::Debug {
     /// # Safety
     /// All places must be in bounds and aligned, and nobody else may touch them until then. [`combines`](Self::combines) must
     /// have said that it can be done.
-    unsafe fn combine(&self, what: Combine<'_>, done: Done);
+    unsafe fn combine(&self, what: Combine<'_>, done: Completion);
 
     /// Tells `done` when everything that was started before is over.
-    fn flush(&self, done: Done);
+    fn flush(&self, done: Completion);
 
     /// [`copy`](Self::copy), over when it returns. What was started before may still be under way.
     ///

@@ -7,22 +7,21 @@
 //!
 //! Operations come in two kinds. *Eager* ones have copied what they need when the call returns, and are known to be
 //! visible at the target when a later [`flush`](Net::flush) is over. The others borrow memory by address until
-//! their [`Done`] is told.
+//! their [`Completion`] is told.
 
-mod all;
 mod batch;
-mod completions;
+mod completion;
 mod facts;
 #[cfg(test)]
 mod fuzz;
 mod linger;
 mod model;
+#[cfg(test)]
+mod outcome;
 mod shm;
-mod staged;
+pub(crate) mod staged;
 #[cfg(test)]
 pub mod suite;
-#[cfg(test)]
-mod told;
 mod ucx;
 
 use std::{
@@ -32,11 +31,11 @@ use std::{
 };
 
 pub(crate) use self::{
-    completions::waiting,
+    completion::waiting,
     linger::{ALONE, Linger},
 };
-pub use all::All;
 pub use batch::{Batch, apply};
+pub use completion::{AllParts, Completion};
 pub use facts::{ATOMICS, UcxFound};
 pub use model::{Link, Model, Sent, Simulation, Wires};
 pub use shm::Shm;
@@ -48,7 +47,7 @@ use oxshmem_memory::{
     word::{Atomic, Signal, Width},
 };
 
-use crate::{device::AnyDevice, executor::Executor, fabric::Fabric, flight::Flight, opset::OpSet};
+use crate::{executor::Executor, fabric::Fabric, flight::Flight, opset::OpSet};
 
 /// A place in the symmetric memory of a PE on another host. Whoever makes one has checked that it is in bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,11 +84,6 @@ impl Shape {
 /// Bytes of the blocks that are [got](Net::get_packed) in one go.
 pub const PACKED: usize = 48 << 10;
 
-/// What is told once when an operation is over, on the thread that made the progress, which holds no lock. That may be
-/// before the call returns which started it: no lock may be held there that is taken here. A thread runs one completion at a
-/// time: what is started inside of one completes after it has returned.
-pub type Done<T = ()> = Box<dyn FnOnce(Result<T>) + Send>;
-
 /// Words that a PE [says](Net::say) to another beside some bytes.
 pub type Words = [u64; 5];
 
@@ -111,9 +105,6 @@ pub trait Listener: Send + Sync {
 /// # Safety
 /// An implementation must touch only the bytes it was given, and none of them after it has told `done`.
 pub unsafe trait Net: Send + Sync + fmt::Debug {
-    /// The name that `shmem-info` and errors give it.
-    fn name(&self) -> &'static str;
-
     /// How many bytes [`put`](Self::put) does better to copy first, by [`put_eager`](Self::put_eager).
     fn eager_limit(&self) -> usize;
 
@@ -127,7 +118,7 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     ///
     /// # Safety
     /// `from` must be readable for `len` bytes until then.
-    unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Done);
+    unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Completion);
 
     /// Copies `len` bytes from `from` to `to` and updates the signal `at` the same PE when they are there; `done` is told when `from` may
     /// be reused. Visible after a flush. Gives `done` back and does nothing where that takes a flush in between.
@@ -141,8 +132,8 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
         len: usize,
         at: Spot,
         update: Signal,
-        done: Done,
-    ) -> Option<Done> {
+        done: Completion,
+    ) -> Option<Completion> {
         let _ = (to, from, len, at, update);
         Some(done)
     }
@@ -151,14 +142,14 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     ///
     /// # Safety
     /// `to` must be writable for `len` bytes until then.
-    unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done);
+    unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Completion);
 
     /// Copies blocks, of which the first begins at `from`, to `to`, one behind the other; `done` runs when all of them have arrived.
     /// They have [`PACKED`] bytes at the most.
     ///
     /// # Safety
     /// `to` must be writable for all bytes of them until then.
-    unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Done) {
+    unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Completion) {
         // SAFETY: passed on to the caller.
         unsafe { get_each(self, from, blocks, to, done) }
     }
@@ -167,7 +158,7 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     fn update(&self, at: Spot, width: Width, operation: Atomic<u64>) -> Result<()>;
 
     /// An atomic operation; `done` is told the word's value before it.
-    fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Done<u64>);
+    fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Completion<u64>);
 
     /// Has `pe` perform all of `batch`, in its order and in one go. Eager.
     fn apply(&self, pe: usize, batch: Batch) -> Result<()>;
@@ -184,17 +175,17 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     fn send_gathered(&self) {}
 
     /// Tells `done` when everything that was started on `pe` before this call is visible there.
-    fn flush(&self, pe: usize, done: Done);
+    fn flush(&self, pe: usize, done: Completion);
 
     /// Tells `done` when everything that was started on any PE before this call is visible there.
-    fn flush_all(&self, done: Done);
+    fn flush_all(&self, done: Completion);
 
     /// Sends a message to `pe`, whose [`receive`](Self::receive) names this PE and the same `tag`; `done` is told
     /// when `from` may be reused. Messages with equal tags arrive in their order.
     ///
     /// # Safety
     /// `from` must be readable for `len` bytes until then.
-    unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done);
+    unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Completion);
 
     /// The same for a message so short that it is copied at once: `bytes` may be reused when this returns, with what
     /// [`send`](Self::send) would have told `done`. Of a longer one, or by a net that has no such way, nothing is sent, and `None` is
@@ -208,14 +199,14 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
     ///
     /// # Safety
     /// `to` must be writable for `len` bytes until then.
-    unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>);
+    unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Completion<usize>);
 
     /// Says something to `pe`, whose [listener](Self::listen) hears it; `done` is told when `from` may be reused. What is said may
     /// be overtaken by what is said later.
     ///
     /// # Safety
     /// `from` must be readable for `len` bytes until then.
-    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Done);
+    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion);
 
     /// Names who hears what others say. To be called once, before any PE says something.
     fn listen(&self, listener: Weak<dyn Listener>);
@@ -248,8 +239,8 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
 ///
 /// # Safety
 /// As for that.
-unsafe fn get_each<N: Net + ?Sized>(net: &N, from: Spot, blocks: Shape, to: *mut u8, done: Done) {
-    let all = All::new(done);
+unsafe fn get_each<N: Net + ?Sized>(net: &N, from: Spot, blocks: Shape, to: *mut u8, done: Completion) {
+    let all = AllParts::new(done);
     for i in 0..blocks.count {
         let spot = Spot { offset: from.offset + i * blocks.stride, ..from };
         // SAFETY: the block is inside of what the caller keeps until all of them are over.
@@ -257,34 +248,28 @@ unsafe fn get_each<N: Net + ?Sized>(net: &N, from: Spot, blocks: Shape, to: *mut
     }
 }
 
-/// The way of this PE, which may have a device, to those of other hosts, if there are any, over the network interfaces of these names
-/// if that is said. Nothing may be started on it before
-/// all PEs have called this and met in a barrier.
+/// The way of this PE to those of other hosts, if there are any, over the network interfaces of these
+/// names if that is said. Nothing may be started on it before all PEs have called this and met in a barrier.
 pub(crate) async fn connect(
     bootstrap: &Arc<dyn Bootstrap>,
     fabric: &Arc<Fabric>,
     executor: &Arc<Executor>,
     memory: Segment,
-    device: Option<&AnyDevice>,
     interfaces: Option<&str>,
 ) -> Result<Option<Arc<dyn Net>>> {
     let placement = bootstrap.placement();
-    let elsewhere = placement.n_pes - placement.local.len();
-    if elsewhere == 0 {
+    if placement.n_pes == placement.local.len() {
         return Ok(None);
     }
-    let (pe, block) = (placement.pe, placement.hosts.block_of(placement.pe));
-    let segments = [memory.clone(), fabric.control.scratch()];
-    let net: Arc<dyn Net> = match Wires::of(&**bootstrap) {
-        Some(wires) => Arc::new(Model::join(wires, pe, block, fabric, executor)?),
+    Ok(Some(match Wires::of(&**bootstrap) {
+        Some(wires) => {
+            let block = placement.hosts.block_of(placement.pe);
+            Arc::new(Model::join(wires, placement.pe, block, fabric, executor)?)
+        }
         None => {
             let scratch = fabric.control.scratch();
             Arc::new(ucx::connect(bootstrap, executor, memory, scratch, interfaces).await?)
         }
-    };
-    Ok(Some(match device {
-        Some(device) => staged::over(net, staged::Owner::new(device, block, segments, executor)),
-        None => net,
     }))
 }
 

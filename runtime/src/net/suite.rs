@@ -19,7 +19,7 @@ use oxshmem_memory::{
     word::{Atomic, AtomicWord, Signal, Width},
 };
 
-use super::{Batch, Done, Net, Shape, Spot};
+use super::{Batch, Completion, Net, Shape, Spot};
 
 /// Bytes of memory that each PE must have.
 pub const MEMORY: usize = 4 << 20;
@@ -158,7 +158,10 @@ impl End {
 
 impl Suite<'_> {
     /// A `done` that keeps `buffer` until it is told and then hands it over with the result.
-    fn awaited<T: Send + 'static, B: Send + 'static>(&self, buffer: B) -> (Awaited<(Result<T>, B)>, Done<T>) {
+    fn awaited<T: Send + 'static, B: Send + 'static>(
+        &self,
+        buffer: B,
+    ) -> (Awaited<(Result<T>, B)>, Completion<T>) {
         self.tally.started.fetch_add(1, Ordering::Relaxed);
         let mut telling = Telling { tally: Arc::clone(&self.tally), told: false };
         let slot = Arc::new(Mutex::new(None));
@@ -713,11 +716,11 @@ struct Chain {
     at: Spot,
     start: Start,
     left: usize,
-    done: Done,
+    done: Completion,
 }
 
 /// Starts the operation, and what it is to complete.
-type Start = fn(&dyn Net, Spot, Done);
+type Start = fn(&dyn Net, Spot, Completion);
 
 thread_local! {
     /// Whether this thread runs a completion of a chain.

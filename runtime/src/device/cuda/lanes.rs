@@ -38,7 +38,7 @@ use super::{
 use crate::{
     device::{Number, ReduceOp},
     executor::Executor,
-    net::Done,
+    net::Completion,
 };
 
 /// Bytes and number of the pieces of host memory through which short copies go.
@@ -235,7 +235,7 @@ struct Lane {
 
 #[derive(Default)]
 struct State {
-    under_way: VecDeque<(Event, Done)>,
+    under_way: VecDeque<(Event, Completion)>,
     /// What the worker has still to start.
     to_come: usize,
 }
@@ -244,7 +244,7 @@ struct State {
 struct Job {
     block: usize,
     command: Command,
-    done: Done,
+    done: Completion,
 }
 
 /// All lanes of a process, and its helpers.
@@ -338,16 +338,16 @@ impl Lanes {
     }
 
     /// Starts a command on the memory of a PE; `done` is told when it is over.
-    pub(super) fn start(self: &Arc<Self>, block: usize, command: Command, done: Done) {
+    pub(super) fn start(self: &Arc<Self>, block: usize, command: Command, done: Completion) {
         self.start_with(block, command, done, false);
     }
 
     /// The same for one that may keep the thread.
-    pub(super) fn start_slowly(self: &Arc<Self>, block: usize, command: Command, done: Done) {
+    pub(super) fn start_slowly(self: &Arc<Self>, block: usize, command: Command, done: Completion) {
         self.start_with(block, command, done, true);
     }
 
-    fn start_with(self: &Arc<Self>, block: usize, command: Command, done: Done, slow: bool) {
+    fn start_with(self: &Arc<Self>, block: usize, command: Command, done: Completion, slow: bool) {
         let lane = &self.lanes[block];
         // SeqCst: of this and the helper's falling asleep, one side sees the other.
         self.under_way.fetch_add(1, Ordering::SeqCst);
@@ -696,7 +696,7 @@ impl Helper {
 
 impl Lane {
     /// The first operation, if it is over, and how it ended.
-    fn next_over(&self) -> Option<(Event, Done, Outcome<()>)> {
+    fn next_over(&self) -> Option<(Event, Completion, Outcome<()>)> {
         let mut state = lock(&self.state);
         let (event, _) = state.under_way.front()?;
         let over = match self.stream.context().enter().and_then(|_entered| event.is_over()) {

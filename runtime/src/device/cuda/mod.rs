@@ -56,7 +56,7 @@ use super::{
 };
 use crate::{
     executor::Executor,
-    net::{All, Done},
+    net::{AllParts, Completion},
 };
 
 /// Host memory of fewer bytes is copied by the processor on the way, even where the device could reach it.
@@ -246,8 +246,8 @@ impl fmt::Debug for Cuda {
 ///
 /// # Safety
 /// Those of that.
-unsafe fn copy_each(device: &Cuda, from: End, to: End, blocks: Blocks, done: Done) {
-    let all = All::new(done);
+unsafe fn copy_each(device: &Cuda, from: End, to: End, blocks: Blocks, done: Completion) {
+    let all = AllParts::new(done);
     for i in 0..blocks.count {
         let (from, to) = (from.behind(i * blocks.from_stride), to.behind(i * blocks.to_stride));
         // SAFETY: passed on to the caller.
@@ -278,7 +278,7 @@ unsafe impl Device for Cuda {
         &self.shown
     }
 
-    unsafe fn copy(&self, from: End, to: End, len: usize, done: Done) {
+    unsafe fn copy(&self, from: End, to: End, len: usize, done: Completion) {
         let lanes = &self.lanes;
         match (from, to) {
             (End::Host(from), End::Host(to)) => {
@@ -342,7 +342,7 @@ unsafe impl Device for Cuda {
         }
     }
 
-    unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Done<u64>) {
+    unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
         let slot = match self.lanes.word() {
             Ok(slot) => slot,
             Err(failed) => return done(Err(failed.into())),
@@ -357,7 +357,7 @@ unsafe impl Device for Cuda {
         self.lanes.start(at.block, command, tell);
     }
 
-    unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Done) {
+    unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Completion) {
         let Blocks { len, count, from_stride, to_stride } = blocks;
         let total = len * count;
         let packed = |from_stride, to_stride| Blocks { len, count, from_stride, to_stride };
@@ -417,7 +417,7 @@ unsafe impl Device for Cuda {
             && pes.iter().all(|&a| pes.iter().all(|&b| self.memory.reaches(a, b)))
     }
 
-    unsafe fn combine(&self, what: Combine<'_>, done: Done) {
+    unsafe fn combine(&self, what: Combine<'_>, done: Completion) {
         let Combine { by, fold, number, from, to, len } = what;
         if len == 0 {
             return self.lanes.start(by, Command::Nothing, done);
@@ -433,8 +433,8 @@ unsafe impl Device for Cuda {
         self.lanes.start(by, command, done);
     }
 
-    fn flush(&self, done: Done) {
-        let all = All::new(done);
+    fn flush(&self, done: Completion) {
+        let all = AllParts::new(done);
         for block in 0..self.memory.count() {
             self.lanes.start(block, Command::Nothing, all.part());
         }

@@ -6,7 +6,7 @@ use oxshmem_base::{Error, Result};
 use oxshmem_memory::copy::copy;
 
 use super::Address;
-use crate::net::{Done, completions::complete};
+use crate::net::{Completion, completion::complete};
 
 /// What has come and was not asked for yet, and what was asked for and has not come.
 #[derive(Default)]
@@ -23,14 +23,14 @@ pub(super) enum Message {
     /// Its sender has been told.
     Copied(Box<[u8]>),
     /// Its sender keeps `len` bytes at `from` until it is told.
-    Lent { from: Address, len: usize, done: Done },
+    Lent { from: Address, len: usize, done: Completion },
 }
 
 /// Somebody who waits for a message of up to `room` bytes, for which there is room at `to` until it is told.
 pub(super) struct Receive {
     pub(super) to: Address,
     pub(super) room: usize,
-    pub(super) done: Done<usize>,
+    pub(super) done: Completion<usize>,
 }
 
 impl Mailbox {

@@ -37,7 +37,7 @@ use self::{
     mailbox::{Message, Receive},
     port::{Landing, Port},
 };
-use super::{Batch, Done, Listener, Net, Spot, Words, completions::complete};
+use super::{Batch, Completion, Listener, Net, Spot, Words, completion::complete};
 use crate::{
     executor::{Executor, Failure},
     fabric::Fabric,
@@ -184,7 +184,7 @@ impl Model {
         Way { call, origin: Arc::clone(&self.here), delivery: Arc::clone(&self.wires.delivery) }
     }
 
-    fn flush_until(&self, pe: Option<usize>, done: Done) {
+    fn flush_until(&self, pe: Option<usize>, done: Completion) {
         if self.here.is_closed() {
             return complete(done, Err(Error::Finalized { call: "flush" }));
         }
@@ -198,10 +198,6 @@ impl Model {
 // SAFETY: every operation goes through a `Landing`, which has checked the bounds of the one side and keeps it mapped; the
 // other is the caller's until `done` is told, which is the last thing that is done of each.
 unsafe impl Net for Model {
-    fn name(&self) -> &'static str {
-        "model"
-    }
-
     fn eager_limit(&self) -> usize {
         EAGER
     }
@@ -220,7 +216,7 @@ unsafe impl Net for Model {
         Ok(())
     }
 
-    unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Done) {
+    unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Completion) {
         let landing = match self.landing("put", to, len, 1) {
             Ok(landing) => landing,
             Err(error) => return complete(done, Err(error)),
@@ -234,7 +230,7 @@ unsafe impl Net for Model {
         });
     }
 
-    unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done) {
+    unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Completion) {
         let landing = match self.landing("get", from, len, 1) {
             Ok(landing) => landing,
             Err(error) => return complete(done, Err(error)),
@@ -260,7 +256,7 @@ unsafe impl Net for Model {
         Ok(())
     }
 
-    fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Done<u64>) {
+    fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
         let bytes = width as usize;
         let landing = match self.landing("fetch", at, bytes, bytes) {
             Ok(landing) => landing,
@@ -289,15 +285,15 @@ unsafe impl Net for Model {
         Ok(())
     }
 
-    fn flush(&self, pe: usize, done: Done) {
+    fn flush(&self, pe: usize, done: Completion) {
         self.flush_until(Some(pe), done);
     }
 
-    fn flush_all(&self, done: Done) {
+    fn flush_all(&self, done: Completion) {
         self.flush_until(None, done);
     }
 
-    unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done) {
+    unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Completion) {
         let target = match self.reach("send", pe) {
             Ok(target) => Arc::clone(target),
             Err(error) => return complete(done, Err(error)),
@@ -326,14 +322,14 @@ unsafe impl Net for Model {
         complete(done, Ok(()));
     }
 
-    unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
+    unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Completion<usize>) {
         match self.wires.port(pe) {
             Ok(sender) => self.here.receive(sender, tag, Receive { to: Address(to), room: len, done }),
             Err(error) => complete(done, Err(error)),
         }
     }
 
-    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Done) {
+    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion) {
         let target = match self.reach("say", pe) {
             Ok(target) => Arc::clone(target),
             Err(error) => return complete(done, Err(error)),
@@ -405,8 +401,8 @@ impl Way {
     fn go<T: 'static>(
         self,
         due: Option<Moment>,
-        done: Done<T>,
-        step: impl FnOnce(Self, Done<T>) + Send + 'static,
+        done: Completion<T>,
+        step: impl FnOnce(Self, Completion<T>) + Send + 'static,
     ) {
         let Some(due) = due else { return step(self, done) };
         let (origin, delivery) = (Arc::clone(&self.origin), Arc::clone(&self.delivery));

@@ -33,7 +33,7 @@ use crate::{
     fabric::Fabric,
     net::{
         Listener, Spot, Words, batch,
-        completions::{self, complete},
+        completion::{self, complete},
     },
 };
 
@@ -235,7 +235,7 @@ impl Port {
             (Some(listener), _) => {
                 // It may answer at once, and be answered.
                 let from = sender.pe;
-                completions::run(move || listener.heard(from, words, bytes));
+                completion::run(move || listener.heard(from, words, bytes));
             }
             (None, Some(waiting)) => waiting.lost(Some(self.pe), &|| self.lost()),
             (None, None) => {}

@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use oxshmem_base::Result;
+use oxshmem_job::Bootstrap;
 
 use super::{
     Sent, Wires,
@@ -10,7 +11,7 @@ use super::{
     delivery::{Delivery, Step},
     port::Port,
 };
-use crate::{Pe, flight::Flight};
+use crate::flight::Flight;
 
 /// A job on a simulated network, in virtual time: PEs run the code that they always run, and a clock says how long it would
 /// take if communication took what a [`Link`](super::Link) says, and nothing else took any time.
@@ -20,17 +21,17 @@ use crate::{Pe, flight::Flight};
 /// of one host do among themselves takes no time, nor does computing, unless they [say so](Self::work). PEs must wait for each
 /// other only: a timer or a file is none of the clock's business.
 pub struct Simulation {
-    pe: Arc<Pe>,
+    bootstrap: Arc<dyn Bootstrap>,
     wires: Arc<Wires>,
     port: Arc<Port>,
 }
 
 impl Simulation {
-    /// That of the job of `pe`. None if its time is real, or it is on one host.
-    pub fn of(pe: &Arc<Pe>) -> Option<Self> {
-        let wires = Wires::of(pe.bootstrap()).filter(|wires| wires.link.virtual_time)?;
-        let port = Arc::clone(wires.port(pe.me()).ok()?);
-        Some(Self { pe: Arc::clone(pe), wires, port })
+    /// That of the job that `bootstrap` knows, as its PE sees it. None if its time is real, or it is on one host.
+    pub fn of(bootstrap: &Arc<dyn Bootstrap>) -> Option<Self> {
+        let wires = Wires::of(&**bootstrap).filter(|wires| wires.link.virtual_time)?;
+        let port = Arc::clone(wires.port(bootstrap.placement().pe).ok()?);
+        Some(Self { bootstrap: Arc::clone(bootstrap), wires, port })
     }
 
     /// This PE's time since the job began: when its processor has done all that it was asked for so far.
@@ -55,7 +56,7 @@ impl Simulation {
     /// # Errors
     /// If the job ends before.
     pub async fn align(&self) -> Result<Duration> {
-        self.pe.bootstrap().barrier().await?;
+        self.bootstrap.barrier().await?;
         loop {
             let horizon = self.wires.delivery.horizon();
             self.wait(horizon).await;

@@ -12,8 +12,8 @@ use crate::{
     activity::Place,
     executor::{Fired, Patience, Probe, Word},
     net::{
+        outcome::{outcome, wait},
         suite::{self, End, Job, MEMORY},
-        told::{told, wait},
     },
 };
 
@@ -154,7 +154,7 @@ fn eager_puts_overtake_each_other_unless_flushed() {
         for value in [1_u64, 2] {
             a.put_eager(spot(1, 0), &value.to_ne_bytes()).unwrap();
         }
-        let (flushed, done) = told();
+        let (flushed, done) = outcome();
         a.net.flush(1, done);
         wait(&flushed).as_ref().unwrap();
         overtaken += usize::from(b.word(0) == 1);
@@ -169,7 +169,7 @@ fn what_is_sent_takes_its_time() {
     let start = Instant::now();
     a.put_eager(spot(1, 0), &[1; 10_000]).unwrap();
     assert_eq!(b.word(0), 0);
-    let (flushed, done) = told();
+    let (flushed, done) = outcome();
     a.net.flush(1, done);
     wait(&flushed).as_ref().unwrap();
     assert!(start.elapsed() >= Duration::from_millis(50), "10 to send, 20 there, 20 back");
@@ -236,7 +236,7 @@ fn a_long_message_waits_for_its_receive_and_a_short_one_does_not() {
         let [a, b, _c] = three(link);
         let bytes = Arc::new(vec![5_u8; EAGER + 1]);
         let sends = [EAGER, EAGER + 1].map(|len| {
-            let (sent, done) = told();
+            let (sent, done) = outcome();
             // SAFETY: the bytes outlive the operations, which the test waits for.
             unsafe { a.net.send(1, len as u64, bytes.as_ptr(), len, done) };
             sent
@@ -245,7 +245,7 @@ fn a_long_message_waits_for_its_receive_and_a_short_one_does_not() {
         std::thread::sleep(Duration::from_millis(5));
         assert!(sends[1].get().is_none());
         let mut room = vec![0; EAGER + 1];
-        let (received, done) = told();
+        let (received, done) = outcome();
         // SAFETY: there is room until it is told, which the test waits for.
         unsafe { b.net.receive(0, EAGER as u64 + 1, room.as_mut_ptr(), room.len(), done) };
         assert_eq!(*wait(&received).as_ref().unwrap(), EAGER + 1);
@@ -256,7 +256,7 @@ fn a_long_message_waits_for_its_receive_and_a_short_one_does_not() {
 /// A receive of 8 bytes whose room is never given back.
 fn receive(to: &Host, from: usize, tag: u64) -> Arc<OnceLock<Result<usize>>> {
     let room = Box::leak(Box::new([0_u8; 8]));
-    let (received, done) = told();
+    let (received, done) = outcome();
     // SAFETY: the room is there forever.
     unsafe { to.net.receive(from, tag, room.as_mut_ptr(), room.len(), done) };
     received
@@ -265,7 +265,7 @@ fn receive(to: &Host, from: usize, tag: u64) -> Arc<OnceLock<Result<usize>>> {
 /// A message whose bytes are there forever.
 fn send(from: &Host, to: usize, tag: u64, len: usize) -> Arc<OnceLock<Result<()>>> {
     let bytes = vec![1_u8; len].leak();
-    let (sent, done) = told();
+    let (sent, done) = outcome();
     // SAFETY: the bytes are there forever.
     unsafe { from.net.send(to, tag, bytes.as_ptr(), len, done) };
     sent
@@ -305,9 +305,9 @@ fn what_is_on_its_way_when_its_origin_leaves_fails_at_once_or_arrives() {
     let [a, b, _c] = three(Link { latency: Duration::from_millis(50), ..Link::default() });
     let start = Instant::now();
     a.put_eager(spot(1, 0), &7_u64.to_ne_bytes()).unwrap();
-    let (fetched, done) = told();
+    let (fetched, done) = outcome();
     a.net.fetch(spot(1, 8), Width::Eight, Atomic::Add(1), done);
-    let (flushed, done) = told();
+    let (flushed, done) = outcome();
     a.net.flush(1, done);
     a.net.close();
     assert!(error_of(&fetched).contains("finalized") && error_of(&flushed).contains("finalized"));
@@ -356,7 +356,7 @@ fn messages_and_bytes_are_counted() {
 
 #[test]
 fn an_answer_that_starts_the_next_operation_needs_no_stack() {
-    fn count(net: &Arc<Model>, left: u32, over: Done) {
+    fn count(net: &Arc<Model>, left: u32, over: Completion) {
         if left == 0 {
             return over(Ok(()));
         }
@@ -365,7 +365,7 @@ fn an_answer_that_starts_the_next_operation_needs_no_stack() {
         net.fetch(spot(1, 0), Width::Eight, Atomic::Add(1), done);
     }
     let [a, b, _c] = three(Link::default());
-    let (over, done) = told();
+    let (over, done) = outcome();
     count(&a.net, 100_000, done);
     assert!(wait(&over).is_ok());
     assert_eq!(b.word(0), 100_000);
@@ -382,7 +382,7 @@ fn operations_that_leave_their_memory_are_refused() {
     assert!(refused(a.put_eager(spot(3, 0), &[1])).contains("not joined"));
     let error = refused(a.net.update(spot(1, 4), Width::Eight, Atomic::Add(1)));
     assert!(error.contains("aligned to 8"), "{error}");
-    let (fetched, done) = told();
+    let (fetched, done) = outcome();
     a.net.fetch(spot(1, 2), Width::Four, Atomic::Fetch, done);
     assert!(error_of(&fetched).contains("aligned to 4"));
 }
@@ -412,6 +412,7 @@ impl Model {
         }
     }
 }
+<<<<<<< /tmp/picktmp/m
 
 #[test]
 fn pes_that_join_on_several_hosts_reach_each_other_and_leave_nothing_behind() {
@@ -453,3 +454,5 @@ fn pes_that_join_on_several_hosts_reach_each_other_and_leave_nothing_behind() {
         }
     }
 }
+=======
+>>>>>>> /tmp/picktmp/3/runtime/src/net/model/tests.rs

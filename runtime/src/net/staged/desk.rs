@@ -15,7 +15,7 @@ use super::{
 use crate::{
     device::{DevicePlace, End},
     net::{
-        All, Done, Words,
+        AllParts, Completion, Words,
         batch::{Entry, Place, apply, asked, first_entry, malformed},
     },
 };
@@ -67,7 +67,7 @@ struct Run {
     /// Whether the device may have something under way that must come before what follows on the host.
     behind_device: bool,
     /// Told when all of it is over.
-    last: Arc<All>,
+    last: Arc<AllParts>,
 }
 
 impl Core {
@@ -99,7 +99,7 @@ impl Core {
             BATCH => {
                 let words: Arc<[u64]> =
                     bytes.as_chunks().0.iter().map(|&word| u64::from_ne_bytes(word)).collect();
-                let last = All::new(self.answer(from, number));
+                let last = AllParts::new(self.answer(from, number));
                 return self.run(Run { from, words, at: 0, behind_device: a != 0, last });
             }
             _ => Err(malformed()),
@@ -267,7 +267,7 @@ impl Core {
     }
 
     /// Counts an operation of the device for another PE, until it is over.
-    fn serving<T>(self: &Arc<Self>, done: impl FnOnce(Result<T>) + Send + 'static) -> Done<T> {
+    fn serving<T>(self: &Arc<Self>, done: impl FnOnce(Result<T>) + Send + 'static) -> Completion<T> {
         // Relaxed: only counted.
         self.serving.fetch_add(1, Ordering::Relaxed);
         let core = Arc::downgrade(self);
@@ -280,7 +280,7 @@ impl Core {
     }
 
     /// Tells the PE that has asked that it is over, and how.
-    fn answer(self: &Arc<Self>, from: usize, number: u64) -> Done {
+    fn answer(self: &Arc<Self>, from: usize, number: u64) -> Completion {
         let core = Arc::downgrade(self);
         Box::new(move |outcome: Result<()>| {
             let Some(core) = core.upgrade() else { return };

@@ -8,7 +8,7 @@ use std::{
 use oxshmem_base::{Error, Result};
 
 use super::Address;
-use crate::net::{All, Batch, Done, batch::Question, completions::complete};
+use crate::net::{AllParts, Batch, Completion, batch::Question, completion::complete};
 
 /// Bytes of the parts in which long transfers travel, and up to which small operations are gathered in one request.
 pub(super) const PART: usize = 64 << 10;
@@ -24,17 +24,17 @@ pub(super) enum Request {
     /// Operations in their order, which come `after` everything before them if that is said.
     Batch { batch: Batch, after: bool },
     /// A part of a put. `free` is told when it is sent.
-    Put { offset: usize, from: Address, len: usize, free: Arc<All> },
+    Put { offset: usize, from: Address, len: usize, free: Arc<AllParts> },
     /// A part of a get.
-    Get { offset: usize, to: Address, len: usize, got: Arc<All> },
+    Get { offset: usize, to: Address, len: usize, got: Arc<AllParts> },
     /// An atomic operation that fetches.
-    Fetch { question: Question, done: Done<u64> },
+    Fetch { question: Question, done: Completion<u64> },
 }
 
 /// A request on its way out.
 pub(super) enum Leaving {
     Batch { batch: Batch, after: bool },
-    Put { offset: usize, from: Address, len: usize, free: Arc<All> },
+    Put { offset: usize, from: Address, len: usize, free: Arc<AllParts> },
     Get { offset: usize, len: usize },
     Fetch(Question),
 }
@@ -44,9 +44,9 @@ pub(super) enum Awaited {
     /// Nothing but that it is over.
     Nothing,
     /// So many bytes.
-    Bytes { to: Address, len: usize, got: Arc<All> },
+    Bytes { to: Address, len: usize, got: Arc<AllParts> },
     /// The value before.
-    Value(Done<u64>),
+    Value(Completion<u64>),
 }
 
 /// The way to one PE.
@@ -63,7 +63,7 @@ pub(super) struct Line {
     /// Requests below this may change host memory.
     mixed: u64,
     /// By the number below which all requests must be over.
-    waiting: BTreeMap<u64, Vec<Done>>,
+    waiting: BTreeMap<u64, Vec<Completion>>,
     /// What went wrong that nobody was told of.
     spoilt: Option<Error>,
     failed: Option<Error>,
@@ -76,7 +76,7 @@ pub(super) struct Line {
 pub(super) struct Ended {
     requests: Vec<Request>,
     awaited: Vec<Awaited>,
-    waiting: Vec<Done>,
+    waiting: Vec<Completion>,
 }
 
 impl Line {
@@ -167,7 +167,7 @@ impl Line {
     }
 
     /// A request is over. Those who have waited for it, and what they are to be told.
-    pub(super) fn over(&mut self, number: u64, spoilt: Option<Error>) -> Vec<(Done, Result<()>)> {
+    pub(super) fn over(&mut self, number: u64, spoilt: Option<Error>) -> Vec<(Completion, Result<()>)> {
         if let Some((takes, _)) = self.under_way.remove(&number) {
             self.taken -= takes;
         }
@@ -181,7 +181,7 @@ impl Line {
     }
 
     /// Keeps `done` until the requests below a number are over, or gives it back with what it is to be told.
-    pub(super) fn wait(&mut self, upto: u64, done: Done) -> Option<(Done, Result<()>)> {
+    pub(super) fn wait(&mut self, upto: u64, done: Completion) -> Option<(Completion, Result<()>)> {
         if let Some(error) = &self.failed {
             return Some((done, Err(error.clone())));
         }
@@ -274,14 +274,14 @@ mod tests {
         Request::Batch { batch, after: false }
     }
 
-    fn put(len: usize, free: &Arc<All>) -> Request {
+    fn put(len: usize, free: &Arc<AllParts>) -> Request {
         Request::Put { offset: 0, from: Address(std::ptr::null_mut()), len, free: Arc::clone(free) }
     }
 
-    fn told() -> (impl Fn(&'static str) -> Done, impl Fn() -> Vec<(&'static str, bool)>) {
+    fn told() -> (impl Fn(&'static str) -> Completion, impl Fn() -> Vec<(&'static str, bool)>) {
         let (sender, told) = mpsc::channel();
         let sender = Mutex::new(sender);
-        let done = move |name| -> Done {
+        let done = move |name| -> Completion {
             let sender = sender.lock().unwrap().clone();
             Box::new(move |outcome| sender.send((name, outcome.is_ok())).unwrap())
         };
@@ -300,7 +300,7 @@ mod tests {
     fn a_window_is_under_way_and_the_rest_leaves_when_answers_come() {
         let (done, told) = told();
         let mut line = Line::default();
-        let free = All::new(done("free"));
+        let free = AllParts::new(done("free"));
         (0..20).for_each(|_| line.add(put(PART, &free)));
         drop(free);
         let gone: Vec<u64> = std::iter::from_fn(|| leave(&mut line)).collect();
@@ -366,7 +366,7 @@ mod tests {
         assert!(matches!(line.wait(1, done("")), Some((_, Err(Error::Device { .. })))));
         assert!(!line.is_waited_for());
 
-        let (free, got) = (All::new(done("free")), All::new(done("got")));
+        let (free, got) = (AllParts::new(done("free")), AllParts::new(done("got")));
         line.add(Request::Get { offset: 0, to: Address(std::ptr::null_mut()), len: 8, got });
         leave(&mut line);
         line.add(put(8, &free));

@@ -39,22 +39,22 @@ use oxshmem_base::{
 use oxshmem_memory::{
     Segment, SegmentId,
     copy::copy,
-    word::{Atomic, Signal},
+    word::{Atomic, Signal, Width},
 };
 
 use self::{
     desk::Desk,
     line::{Awaited, Ended, Leaving, Line, PART, Request},
 };
-use super::{
-    All, Batch, Done, Listener, Net, Shape, Spot, Width, Words,
-    batch::{Entry, first_entry, question},
-    completions::{self, complete},
-    get_each,
-};
 use crate::{
     device::AnyDevice,
     executor::{Executor, Failure},
+    net::{
+        AllParts, Batch, Completion, Listener, Net, Shape, Spot, Words,
+        batch::{Entry, first_entry, question},
+        completion::{self, complete},
+        get_each,
+    },
 };
 
 // What is said, in the first word; the second is the request's number.
@@ -72,7 +72,7 @@ const MOST_COPIED: usize = 4 << 20;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// What a PE has for others to use.
-pub(super) struct Owner {
+pub(crate) struct Owner {
     device: AnyDevice,
     block: usize,
     /// Host memory, which operations come for that are in a batch with some on device memory.
@@ -82,7 +82,7 @@ pub(super) struct Owner {
 
 impl Owner {
     /// The PE in `block`, with what batches reach of its host memory.
-    pub(super) fn new(
+    pub(crate) fn new(
         device: &AnyDevice,
         block: usize,
         segments: [Segment; 2],
@@ -93,7 +93,7 @@ impl Owner {
 }
 
 /// A net over `below` that reaches device memory too. Nothing may be started on it before all PEs have theirs.
-pub(super) fn over(below: Arc<dyn Net>, owner: Owner) -> Arc<dyn Net> {
+pub(crate) fn over(below: Arc<dyn Net>, owner: Owner) -> Arc<dyn Net> {
     Arc::new(Staged(listening(below, owner)))
 }
 
@@ -221,7 +221,7 @@ impl Core {
         })?;
         self.depart(pe);
         // Progress inside of a completion would run others inside of it.
-        if copied > MOST_COPIED && !completions::is_busy() {
+        if copied > MOST_COPIED && !completion::is_busy() {
             self.keep_up(pe);
         }
         Ok(())
@@ -244,10 +244,10 @@ impl Core {
         self: &Arc<Self>,
         spot: Spot,
         len: usize,
-        done: Done,
-        part: impl Fn(usize, usize, Arc<All>) -> Request,
+        done: Completion,
+        part: impl Fn(usize, usize, Arc<AllParts>) -> Request,
     ) {
-        let all = All::new(done);
+        let all = AllParts::new(done);
         let added = self.on_line(spot.pe, |line| {
             for at in (0..len).step_by(PART) {
                 line.add(part(at, PART.min(len - at), Arc::clone(&all)));
@@ -260,7 +260,7 @@ impl Core {
     }
 
     /// Tells `done` when all requests to `pe` up to a number are over; `upto` says which, and none if there is nothing to wait for.
-    fn when_over(&self, pe: usize, done: Done, upto: impl FnOnce(&Line) -> Option<u64>) {
+    fn when_over(&self, pe: usize, done: Completion, upto: impl FnOnce(&Line) -> Option<u64>) {
         let over = {
             let mut lines = lock(&self.lines);
             match lines.get_mut(&pe).and_then(|line| Some((upto(line)?, line))) {
@@ -278,17 +278,17 @@ impl Core {
         self.when_over(pe, Box::new(then), Line::mixed);
     }
 
-    fn flush(&self, pe: usize, done: Done) {
+    fn flush(&self, pe: usize, done: Completion) {
         if !lock(&self.lines).get(&pe).is_some_and(Line::is_waited_for) {
             return self.below.flush(pe, done);
         }
-        let both = All::new(done);
+        let both = AllParts::new(done);
         self.below.flush(pe, both.part());
         self.when_over(pe, both.part(), |line| Some(line.given()));
     }
 
-    fn flush_all(&self, done: Done) {
-        let all = All::new(done);
+    fn flush_all(&self, done: Completion) {
+        let all = AllParts::new(done);
         let pes: Vec<usize> = {
             let lines = lock(&self.lines);
             lines.iter().filter(|(_, line)| line.is_waited_for()).map(|(&pe, _)| pe).collect()
@@ -424,10 +424,6 @@ fn cut(batch: Batch, on_host: bool) -> Result<Vec<Request>> {
 // SAFETY: on host memory, operations are those of the net below. On device memory, `Request`s hold what is told when they are over,
 // and name the bytes that the caller keeps until then.
 unsafe impl Net for Staged {
-    fn name(&self) -> &'static str {
-        self.0.below.name()
-    }
-
     fn eager_limit(&self) -> usize {
         self.0.below.eager_limit()
     }
@@ -447,7 +443,7 @@ unsafe impl Net for Staged {
         Ok(())
     }
 
-    unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Done) {
+    unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Completion) {
         if to.segment != SegmentId::Gpu {
             // SAFETY: passed on to the caller.
             return unsafe { self.0.below.put(to, from, len, done) };
@@ -466,8 +462,8 @@ unsafe impl Net for Staged {
         len: usize,
         at: Spot,
         update: Signal,
-        done: Done,
-    ) -> Option<Done> {
+        done: Completion,
+    ) -> Option<Completion> {
         if to.segment == SegmentId::Gpu || at.segment == SegmentId::Gpu {
             return Some(done);
         }
@@ -475,7 +471,7 @@ unsafe impl Net for Staged {
         unsafe { self.0.below.put_signal(to, from, len, at, update, done) }
     }
 
-    unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done) {
+    unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Completion) {
         let to = Address(to);
         if from.segment != SegmentId::Gpu {
             let below = Arc::clone(&self.0.below);
@@ -491,7 +487,7 @@ unsafe impl Net for Staged {
         });
     }
 
-    unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Done) {
+    unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Completion) {
         let to = Address(to);
         if from.segment != SegmentId::Gpu {
             let below = Arc::clone(&self.0.below);
@@ -514,7 +510,7 @@ unsafe impl Net for Staged {
         self.0.write(at.pe, batch, false)
     }
 
-    fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Done<u64>) {
+    fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
         if at.segment != SegmentId::Gpu {
             let below = Arc::clone(&self.0.below);
             return self.0.after_batches(at.pe, move |before| match before {
@@ -556,15 +552,15 @@ unsafe impl Net for Staged {
         self.0.below.send_gathered();
     }
 
-    fn flush(&self, pe: usize, done: Done) {
+    fn flush(&self, pe: usize, done: Completion) {
         self.0.flush(pe, done);
     }
 
-    fn flush_all(&self, done: Done) {
+    fn flush_all(&self, done: Completion) {
         self.0.flush_all(done);
     }
 
-    unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done) {
+    unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Completion) {
         // SAFETY: passed on to the caller.
         unsafe { self.0.below.send(pe, tag, from, len, done) }
     }
@@ -573,12 +569,12 @@ unsafe impl Net for Staged {
         self.0.below.send_short(pe, tag, bytes)
     }
 
-    unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
+    unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Completion<usize>) {
         // SAFETY: passed on to the caller.
         unsafe { self.0.below.receive(pe, tag, to, len, done) }
     }
 
-    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Done) {
+    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion) {
         // SAFETY: passed on to the caller.
         unsafe { self.0.below.say(pe, words, from, len, done) }
     }

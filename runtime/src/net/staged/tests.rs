@@ -11,8 +11,8 @@ use crate::{
     net::{
         Link, Model, Wires,
         model::wires,
+        outcome::{outcome, wait},
         suite::{self, End, Job, MEMORY},
-        told::{told, wait},
     },
 };
 
@@ -65,13 +65,13 @@ fn on_host(pe: usize, offset: usize) -> Spot {
 }
 
 fn flushed(end: &End, pe: usize) {
-    let (slot, done) = told();
+    let (slot, done) = outcome();
     end.net.flush(pe, done);
     wait(&slot).as_ref().unwrap();
 }
 
 fn value(end: &End, at: Spot) -> u64 {
-    let (slot, done) = told();
+    let (slot, done) = outcome();
     end.net.fetch(at, Width::Eight, Atomic::Fetch, done);
     *wait(&slot).as_ref().unwrap()
 }
@@ -102,7 +102,7 @@ fn operations_on_host_and_device_memory_in_one_batch_keep_their_order() {
             assert_eq!((value(from, on_host(1, 0)), value(from, on_device(1, MEMORY - 8))), (round, round));
             for spot in [on_device(1, 0), on_host(1, 64)] {
                 let mut there = vec![0; len];
-                let (slot, done) = told();
+                let (slot, done) = outcome();
                 // SAFETY: the bytes are there until the end of the block, which waits for it.
                 unsafe { from.net.get(spot, there.as_mut_ptr(), len, done) };
                 wait(&slot).as_ref().unwrap();
@@ -117,12 +117,12 @@ fn operations_on_host_and_device_memory_in_one_batch_keep_their_order() {
 fn what_is_beyond_the_device_is_an_error_of_who_asked() {
     let (_wires, ends) = three(Link::default(), Duration::ZERO);
     let from = &ends[0];
-    let (slot, done) = told();
+    let (slot, done) = outcome();
     from.net.fetch(on_device(1, MEMORY), Width::Eight, Atomic::Fetch, done);
     let error = wait(&slot).as_ref().unwrap_err().to_string();
     assert!(error.contains("on PE 1"), "{error}");
     from.net.update(on_device(1, 4), Width::Eight, Atomic::Add(1)).unwrap();
-    let (slot, done) = told();
+    let (slot, done) = outcome();
     from.net.flush_all(done);
     assert!(wait(&slot).is_err());
     assert_eq!(value(from, on_device(1, 0)), 0);
@@ -135,16 +135,16 @@ fn what_is_under_way_when_the_job_fails_fails_too() {
     let (wires, ends) = three(link, Duration::ZERO);
     let from = &ends[0];
     let mut bytes = vec![0u8; 2 * line::WINDOW];
-    let (put, sent) = told();
-    let (got, arrived) = told();
-    let (before, fetched) = told::<u64>();
+    let (put, sent) = outcome();
+    let (got, arrived) = outcome();
+    let (before, fetched) = outcome::<u64>();
     // SAFETY: the bytes are there until the end of the test, which waits for both.
     unsafe {
         from.net.put(on_device(1, 0), bytes.as_ptr(), bytes.len(), sent);
         from.net.get(on_device(1, 0), bytes.as_mut_ptr(), 8, arrived);
     }
     from.net.fetch(on_device(1, 0), Width::Eight, Atomic::Fetch, fetched);
-    let (flush, over) = told();
+    let (flush, over) = outcome();
     from.net.flush(1, over);
     wires.fail(&Failure::PeLost { pe: 1, how: "it is a test".into() });
     for error in

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     executor::Failure,
-    net::{Batch, Done, apply, completions::complete},
+    net::{Batch, Completion, apply, completion::complete},
 };
 
 /// Bytes below which a batch carries its stamp in its last word. A message without a header goes to TCP in one
@@ -92,27 +92,27 @@ impl Gate {
 
     /// Keeps `done` until `pe` has applied `count` batches, for which it may have to be asked; gives it back if there is nothing to wait
     /// for.
-    pub(super) fn wait(&mut self, pe: usize, count: u64, done: Done) -> Result<bool, Done> {
+    pub(super) fn wait(&mut self, pe: usize, count: u64, done: Completion) -> Result<bool, Completion> {
         let waits = self.line(pe).wait(count, done);
         self.waiting += usize::from(waits.is_ok());
         waits
     }
 
     /// `pe` has applied so many batches. Whom to tell.
-    fn applied(&mut self, pe: usize, count: u64) -> Vec<Done> {
+    fn applied(&mut self, pe: usize, count: u64) -> Vec<Completion> {
         let over = self.line(pe).applied(count);
         self.waiting -= over.len();
         over
     }
 
     /// `pe` will apply nothing any more.
-    pub(super) fn fail(&mut self, pe: usize) -> Vec<Done> {
+    pub(super) fn fail(&mut self, pe: usize) -> Vec<Completion> {
         let failed = self.line(pe).fail();
         self.waiting -= failed.len();
         failed
     }
 
-    pub(super) fn fail_all(&mut self) -> Vec<Done> {
+    pub(super) fn fail_all(&mut self) -> Vec<Completion> {
         let pes: Vec<usize> = self.lines.keys().copied().collect();
         pes.into_iter().flat_map(|pe| self.fail(pe)).collect()
     }

@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     executor::Failure,
-    net::{Batch, Done, PACKED, Shape, Spot, completions::complete},
+    net::{Batch, Completion, PACKED, Shape, Spot, completion::complete},
 };
 
 /// A get that waits for its data.
@@ -36,7 +36,7 @@ pub(super) struct Get {
     to: Bytes,
     /// Bytes that have not come.
     left: usize,
-    pub(super) done: Done,
+    pub(super) done: Completion,
 }
 
 /// Gets, of this PE and of others.
@@ -67,7 +67,7 @@ impl Gets {
     }
 
     /// Those that wait for `pe`, or for anybody, do so no more.
-    pub(super) fn fail(&mut self, pe: Option<usize>) -> impl Iterator<Item = Done> {
+    pub(super) fn fail(&mut self, pe: Option<usize>) -> impl Iterator<Item = Completion> {
         self.asked.fail(pe).into_iter().map(|get| get.done)
     }
 }
@@ -109,7 +109,7 @@ impl Worker {
 
     /// # Safety
     /// `to` must be writable until `done` is told.
-    pub(super) unsafe fn get_by_message(&self, from: Spot, to: *mut u8, len: usize, done: Done) {
+    pub(super) unsafe fn get_by_message(&self, from: Spot, to: *mut u8, len: usize, done: Completion) {
         let wish =
             |number| (WANTED, Operation::note([self.me as u64, number, from.offset as u64, len as u64]));
         let get = Get { to: Bytes { at: to, len }, left: len, done };
@@ -120,7 +120,7 @@ impl Worker {
     ///
     /// # Safety
     /// `to` must be writable for all bytes of them until `done` runs.
-    pub(super) unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Done) {
+    pub(super) unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Completion) {
         let Some((len, _)) = blocks.bytes() else { return complete(done, Ok(())) };
         self.send_gathered(Some(from.pe));
         if let Some(count) = self.behind_long_puts(from.pe) {

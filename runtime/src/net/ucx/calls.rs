@@ -11,7 +11,7 @@ use super::{
     operation::{Kind, Operation, ended},
     worker::Worker,
 };
-use crate::net::{Done, Spot, completions::complete};
+use crate::net::{Completion, Spot, completion::complete};
 
 /// Up to so many bytes UCX gets by itself as fast.
 const UNASKED: usize = 2 << 10;
@@ -56,7 +56,7 @@ impl Worker {
 
     /// # Safety
     /// `to` must be writable until `done` is told.
-    pub(super) unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done) {
+    pub(super) unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Completion) {
         self.send_gathered(Some(from.pe));
         if let Some(count) = self.behind_long_puts(from.pe) {
             let (this, to) = (Weak::clone(&self.this), Bytes { at: to, len });

@@ -13,7 +13,7 @@ use oxshmem_base::Error;
 use ucx_sys::*;
 
 use super::worker::{Inner, Worker};
-use crate::net::completions::{complete, waiting};
+use crate::net::completion::{complete, waiting};
 
 /// How long a PE that leaves waits for what it has sent.
 const LEAVING: Duration = Duration::from_secs(2);

@@ -17,16 +17,16 @@ use super::{
 use crate::{
     executor::Failure,
     net::{
-        Done, Spot,
+        Completion, Spot,
         batch::{answer, question},
-        completions::complete,
+        completion::complete,
     },
 };
 
 /// Who waits for an answer, and who is owed one.
 #[derive(Default)]
 pub(super) struct Fetches {
-    pub(super) asked: Asked<Done<u64>>,
+    pub(super) asked: Asked<Completion<u64>>,
     answers: Vec<(usize, [u64; 2])>,
 }
 
@@ -50,7 +50,7 @@ impl Fetches {
 
 impl Worker {
     /// Tells `done` the value that the word had before.
-    pub(super) fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Done<u64>) {
+    pub(super) fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
         if let Some(count) = self.behind_long_puts(at.pe) {
             let this = Weak::clone(&self.this);
             let then = move |applied: Result<()>| match (applied, this.upgrade()) {

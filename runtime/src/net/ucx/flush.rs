@@ -1,11 +1,6 @@
 //! Flushes: when everything that was started on a PE is visible there.
 
-use std::sync::Arc;
-
-use oxshmem_base::{
-    Error, Result,
-    sync::{Mutex, lock},
-};
+use oxshmem_base::{Error, Result};
 
 use super::{
     arrivals::TELL,
@@ -13,11 +8,11 @@ use super::{
     operation::{Kind, Operation, outcome},
     worker::Worker,
 };
-use crate::net::{Done, completions::complete};
+use crate::net::{AllParts, Completion, completion::complete};
 
 impl Worker {
     /// Tells `done` when everything that was started on `pe` before is visible there.
-    pub(super) fn flush(&self, pe: usize, done: Done) {
+    pub(super) fn flush(&self, pe: usize, done: Completion) {
         self.send_gathered(Some(pe));
         let mut inner = self.inner();
         if !inner.open {
@@ -35,14 +30,14 @@ impl Worker {
             (true, None) => self.flush_endpoint(pe, upto, done),
             (false, Some(count)) => self.when_applied(pe, count, done),
             (true, Some(count)) => {
-                let both = Both::new(2, done);
+                let both = AllParts::new(done);
                 self.flush_endpoint(pe, upto, both.part());
                 self.when_applied(pe, count, both.part());
             }
         }
     }
 
-    fn flush_endpoint(&self, pe: usize, upto: u64, done: Done) {
+    fn flush_endpoint(&self, pe: usize, upto: u64, done: Completion) {
         let _ = self.start(pe, Operation::new(Kind::Flush { upto, done }), |ucx, peer, operation| {
             // SAFETY: the endpoint is open.
             unsafe { ucx.ucp_ep_flush_nbx(peer.endpoint, &sending(operation)) }
@@ -50,7 +45,7 @@ impl Worker {
     }
 
     /// Tells `done` when `pe` has applied so many batches.
-    pub(super) fn when_applied(&self, pe: usize, count: u64, done: Done) {
+    pub(super) fn when_applied(&self, pe: usize, count: u64, done: Completion) {
         let (waits, n) = {
             let mut gate = self.gate();
             (gate.wait(pe, count, done), gate.n_waiting())
@@ -76,7 +71,7 @@ impl Worker {
     }
 
     /// Tells `done` when everything that was started on any PE before is visible there.
-    pub(super) fn flush_all(&self, done: Done) {
+    pub(super) fn flush_all(&self, done: Completion) {
         self.send_gathered(None);
         let pes: Vec<usize> = {
             let inner = self.inner();
@@ -87,34 +82,9 @@ impl Worker {
             let known = inner.peers.iter().enumerate().filter(|(_, peer)| peer.is_some());
             known.map(|(pe, _)| pe).collect()
         };
-        let all = Both::new(pes.len() + 1, done);
+        let all = AllParts::new(done);
         for pe in pes {
             self.flush(pe, all.part());
         }
-        all.part()(Ok(()));
-    }
-}
-
-/// Several things that one end is told of.
-struct Both(Mutex<(usize, Option<Done>)>);
-
-impl Both {
-    fn new(parts: usize, done: Done) -> Arc<Self> {
-        Arc::new(Self(Mutex::new((parts, Some(done)))))
-    }
-
-    /// One of them. The first error is told at once.
-    fn part(self: &Arc<Self>) -> Done {
-        let all = Arc::clone(self);
-        Box::new(move |outcome| {
-            let told = {
-                let mut state = lock(&all.0);
-                state.0 -= 1;
-                if state.0 == 0 || outcome.is_err() { state.1.take() } else { None }
-            };
-            if let Some(done) = told {
-                complete(done, outcome);
-            }
-        })
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::net::Done;
+use crate::net::Completion;
 
 /// Flushes of so few batches let it be supposed that those of the next one are as few.
 const FEW: u64 = 2;
@@ -60,7 +60,7 @@ pub(super) struct Line {
     /// How many were sent with the last of which the data may come later.
     long: u64,
     /// By how many batches they wait for.
-    waiting: BTreeMap<u64, Vec<Done>>,
+    waiting: BTreeMap<u64, Vec<Completion>>,
     failed: bool,
     /// All batches from there below this number were applied here, and so were these above it.
     performed: u64,
@@ -97,7 +97,7 @@ impl Line {
 
     /// Keeps `done` until it has applied `count` batches, and returns whether it is to be asked for that; gives `done` back if there is
     /// nothing to wait for.
-    pub(super) fn wait(&mut self, count: u64, done: Done) -> Result<bool, Done> {
+    pub(super) fn wait(&mut self, count: u64, done: Completion) -> Result<bool, Completion> {
         self.was_few = self.sent - self.awaited <= FEW;
         self.awaited = self.sent;
         if self.applied >= count || self.failed {
@@ -110,7 +110,7 @@ impl Line {
     }
 
     /// The other PE has applied `count` batches. Whom to tell.
-    pub(super) fn applied(&mut self, count: u64) -> Vec<Done> {
+    pub(super) fn applied(&mut self, count: u64) -> Vec<Completion> {
         // No more than were sent, whatever it says.
         self.applied = self.applied.max(count.min(self.sent));
         let later = self.waiting.split_off(&(self.applied + 1));
@@ -118,7 +118,7 @@ impl Line {
     }
 
     /// The other PE will apply nothing any more. Whom to tell.
-    pub(super) fn fail(&mut self) -> Vec<Done> {
+    pub(super) fn fail(&mut self) -> Vec<Completion> {
         self.failed = true;
         std::mem::take(&mut self.waiting).into_values().flatten().collect()
     }
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn batches_that_are_awaited_one_by_one_need_no_question() {
         let mut line = line();
-        let done = || Box::new(|_| ()) as Done;
+        let done = || Box::new(|_| ()) as Completion;
         let asks = |line: &mut Line, batches: u64| {
             let stamps: Vec<_> = (0..batches).map(|_| line.announce(1, false, false)).collect();
             let count = line.unapplied().expect("they were not applied");

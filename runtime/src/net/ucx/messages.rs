@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     executor::Failure,
-    net::{Done, completions::complete},
+    net::{Completion, completion::complete},
 };
 
 /// Up to so many bytes are copied to words, of which the last ones say what a header does for others.
@@ -57,13 +57,13 @@ pub(super) struct Messages {
 struct Promised {
     pe: usize,
     from: Bytes,
-    done: Done,
+    done: Completion,
 }
 
 /// A message that somebody waits for.
 struct Awaited {
     to: Bytes,
-    done: Done<usize>,
+    done: Completion<usize>,
 }
 
 /// One that nobody has waited for.
@@ -93,7 +93,7 @@ enum Place {
 
 impl Messages {
     /// Those that wait for `pe`, or for anybody.
-    pub(super) fn fail(&mut self, pe: Option<usize>) -> Vec<Done<usize>> {
+    pub(super) fn fail(&mut self, pe: Option<usize>) -> Vec<Completion<usize>> {
         let lost = |from: usize| pe.is_none_or(|pe| from == pe);
         let coming =
             self.coming.extract_if(|&(from, _), _| lost(from)).filter_map(|(_, coming)| match coming.to {
@@ -105,7 +105,7 @@ impl Messages {
     }
 
     /// Messages that this PE has promised to `pe`, or to anybody.
-    pub(super) fn break_promises(&mut self, pe: Option<usize>) -> Vec<Done> {
+    pub(super) fn break_promises(&mut self, pe: Option<usize>) -> Vec<Completion> {
         let lost = |promised: &Promised| pe.is_none_or(|pe| promised.pe == pe);
         self.promised.extract_if(|_, promised| lost(promised)).map(|(_, promised)| promised.done).collect()
     }
@@ -128,7 +128,12 @@ impl Messages {
     }
 
     /// Asks for a message that was promised, which goes there. Whom to tell if it cannot.
-    fn ask(&mut self, from: (usize, u64), len: usize, awaited: Awaited) -> Option<(Done<usize>, Error)> {
+    fn ask(
+        &mut self,
+        from: (usize, u64),
+        len: usize,
+        awaited: Awaited,
+    ) -> Option<(Completion<usize>, Error)> {
         // Where there is no room for it, what comes is dropped.
         self.asks.push(from);
         if len > awaited.to.len {
@@ -146,7 +151,7 @@ impl Messages {
 
     /// Has the message of that sender and number, of which some pieces have come, go where somebody waits for it. Whom to tell if it
     /// cannot.
-    fn join(&mut self, from: (usize, u64), awaited: Awaited) -> Option<(Done<usize>, Error)> {
+    fn join(&mut self, from: (usize, u64), awaited: Awaited) -> Option<(Completion<usize>, Error)> {
         let Some(coming) = self.coming.get_mut(&from) else { return Some((awaited.done, misfit(from.0))) };
         let (len, to) = (coming.len, awaited.to);
         self.credit.take(from.0, len);
@@ -174,7 +179,7 @@ impl Messages {
         from: (usize, u64),
         at: u64,
         piece: &[u8],
-    ) -> Option<(Done<usize>, Result<usize>)> {
+    ) -> Option<(Completion<usize>, Result<usize>)> {
         let coming = self.coming.get_mut(&from)?;
         // Pieces come in their order, one behind the other, if they are from a PE of this build.
         if at != coming.here as u64 || piece.len() > coming.len - coming.here {
@@ -224,7 +229,7 @@ impl Worker {
 
     /// # Safety
     /// `from` must be readable until `done` is told.
-    pub(super) unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done) {
+    pub(super) unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Completion) {
         if len <= SHORT {
             // SAFETY: passed on to the caller.
             return complete(done, unsafe { self.send_short(pe, tag, from, len) });
@@ -281,7 +286,14 @@ impl Worker {
 
     /// # Safety
     /// `to` must be writable until `done` is told.
-    pub(super) unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
+    pub(super) unsafe fn receive(
+        &self,
+        pe: usize,
+        tag: u64,
+        to: *mut u8,
+        len: usize,
+        done: Completion<usize>,
+    ) {
         let to = Bytes { at: to, len };
         let mut messages = self.messages();
         // Under the lock: who closes takes what is awaited after it has said that it closes.

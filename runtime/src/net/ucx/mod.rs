@@ -56,7 +56,7 @@ use self::{
     progress::Helper,
     worker::Worker,
 };
-use super::{Batch, Done, Listener, Net, Shape, Spot, Words, get_each};
+use super::{Batch, Completion, Listener, Net, Shape, Spot, Words, get_each};
 use crate::executor::Executor;
 
 /// Up to so many bytes are copied rather than lent: below what a system call costs.
@@ -124,10 +124,6 @@ fn is_static() -> bool {
 // SAFETY: every operation hands exactly the caller's range to UCX, and `done` is told by `Operation::end` alone, when
 // UCX has let go of it.
 unsafe impl Net for UcxNet {
-    fn name(&self) -> &'static str {
-        "ucx"
-    }
-
     fn eager_limit(&self) -> usize {
         EAGER
     }
@@ -144,7 +140,7 @@ unsafe impl Net for UcxNet {
         unsafe { self.worker.put_copy(to, from, len) }
     }
 
-    unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Done) {
+    unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Completion) {
         // SAFETY: the caller keeps `from` until `done` is told, as it is in any case.
         let _ = unsafe { self.worker.put(to, from, len, Operation::new(Kind::Plain(done))) };
         self.worker.began();
@@ -157,8 +153,8 @@ unsafe impl Net for UcxNet {
         len: usize,
         at: Spot,
         update: Signal,
-        done: Done,
-    ) -> Option<Done> {
+        done: Completion,
+    ) -> Option<Completion> {
         if !self.worker.puts_by_message(to.pe) {
             return Some(done);
         }
@@ -169,13 +165,13 @@ unsafe impl Net for UcxNet {
         None
     }
 
-    unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Done) {
+    unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Completion) {
         // SAFETY: the caller keeps `to` until `done` runs.
         unsafe { self.worker.get(from, to, len, done) };
         self.worker.began();
     }
 
-    unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Done) {
+    unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Completion) {
         if self.worker.puts_by_message(from.pe) {
             // SAFETY: the caller keeps `to` until `done` runs.
             unsafe { self.worker.get_packed(from, blocks, to, done) };
@@ -191,7 +187,7 @@ unsafe impl Net for UcxNet {
         self.worker.send_batch(at.pe, batch)
     }
 
-    fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Done<u64>) {
+    fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
         self.worker.send_gathered(Some(at.pe));
         self.worker.fetch(at, width, operation, done);
         self.worker.began();
@@ -209,17 +205,17 @@ unsafe impl Net for UcxNet {
         self.worker.send_gathered(None);
     }
 
-    fn flush(&self, pe: usize, done: Done) {
+    fn flush(&self, pe: usize, done: Completion) {
         self.worker.flush(pe, done);
         self.worker.began();
     }
 
-    fn flush_all(&self, done: Done) {
+    fn flush_all(&self, done: Completion) {
         self.worker.flush_all(done);
         self.worker.began();
     }
 
-    unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Done) {
+    unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Completion) {
         // SAFETY: the caller keeps `from` until `done` is told.
         unsafe { self.worker.send(pe, tag, from, len, done) };
         self.worker.began();
@@ -231,13 +227,13 @@ unsafe impl Net for UcxNet {
         (len <= messages::SHORT).then(|| unsafe { self.worker.send_short(pe, tag, from, len) })
     }
 
-    unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Done<usize>) {
+    unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Completion<usize>) {
         // SAFETY: the caller keeps `to` until `done` runs.
         unsafe { self.worker.receive(pe, tag, to, len, done) };
         self.worker.began();
     }
 
-    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Done) {
+    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion) {
         // SAFETY: the caller keeps `from` until `done` is told.
         unsafe { self.worker.talk(pe, words, from, len, done) };
         self.worker.began();

@@ -108,7 +108,7 @@ pub(super) fn open_context(
         // TCP's own puts crash a target that was stopped for a while. Older versions have no such thing.
         set(c"TCP_PUT_ENABLE", c"n");
     }
-    let features = UCP_FEATURE_RMA | UCP_FEATURE_AM | UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;
+    let features = UCP_FEATURE_RMA | UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
     let params = ucp_params_t {
         field_mask: (UCP_PARAM_FIELD_FEATURES
             | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS

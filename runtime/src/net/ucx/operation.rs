@@ -6,7 +6,7 @@ use oxshmem_base::{Error, Result};
 use ucx_sys::{UCS_ERR_CANCELED, UCS_OK, ucp_generic_dt_ops_t, ucs_status_t};
 
 use super::{arrivals::HEADER, lines::Stamp, pieces::Pieces, worker::Worker};
-use crate::net::{Done, completions::complete};
+use crate::net::{Completion, completion::complete};
 
 /// Words of a short message, with the one that it [ends with](Operation::sign).
 pub(super) const NOTE: usize = 7;
@@ -54,11 +54,11 @@ pub(super) enum Kind {
     /// So many of these.
     Note([u64; NOTE], usize),
     /// A put, get or something sent: its buffer is the caller's.
-    Plain(Done),
+    Plain(Completion),
     /// A flush of what was started up to some operation.
-    Flush { upto: u64, done: Done },
+    Flush { upto: u64, done: Completion },
     /// A message of so many bytes, of which UCX brings the data.
-    Received { len: usize, done: Done<usize> },
+    Received { len: usize, done: Completion<usize> },
     /// An active message whose data UCX brings here.
     Arriving { stamp: Stamp, words: Vec<u64> },
     /// A piece of something longer.

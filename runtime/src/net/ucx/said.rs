@@ -8,7 +8,7 @@ use super::{
     operation::{Kind, Operation},
     worker::{News, Worker},
 };
-use crate::net::{Done, Listener, Words};
+use crate::net::{Completion, Listener, Words};
 
 impl Worker {
     /// From now on this is who listens.
@@ -23,7 +23,7 @@ impl Worker {
 
     /// # Safety
     /// `from` must be readable for `len` bytes until `done` is told.
-    pub(super) unsafe fn talk(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Done) {
+    pub(super) unsafe fn talk(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion) {
         let [a, b, c, d, e] = words;
         let operation = Operation::new(Kind::Plain(done)).with_header([self.me as u64, a, b, c, d, e]);
         let _ = self.start(pe, operation, |_, peer, operation| {

@@ -17,10 +17,10 @@ use crate::{
     executor::Patience,
     fabric::Fabric,
     net::{
-        All,
-        completions::complete,
+        AllParts,
+        completion::complete,
+        outcome::outcome,
         suite::{self, End, Job, MEMORY},
-        told::told,
     },
 };
 
@@ -89,19 +89,19 @@ fn gets_behind_a_long_put(ends: &[End], target: &Worker, n: usize) -> Duration {
     let [from, to, ..] = ends else { unreachable!("there are three") };
     let spot = |offset| Spot { pe: to.pe, segment: to.memory.id(), offset };
     let long = vec![7u8; MEMORY - 8];
-    let (put, put_done) = told();
+    let (put, put_done) = outcome();
     // SAFETY: the vector is there until the put is over, which is waited for.
     unsafe { from.net.put(spot(8), long.as_ptr(), long.len(), put_done) };
     let mut got = vec![0u8; 8 * n];
-    let (all, all_done) = told();
-    let all_gets = All::new(all_done);
+    let (all, all_done) = outcome();
+    let all_gets = AllParts::new(all_done);
     let (net, at, parts) = (Arc::clone(&from.net), spot(8), Arc::clone(&all_gets));
     let to = Bytes { at: got.as_mut_ptr(), len: got.len() };
     let start = Instant::now();
     // The put is not applied meanwhile.
     let held = target.inner();
     // From inside of a completion, where nobody waits for those before.
-    let begin: Done = Box::new(move |_| {
+    let begin: Completion = Box::new(move |_| {
         for i in 0..n {
             // SAFETY: the bytes are inside of the vector, which is there until all gets are over, which is waited for.
             unsafe { net.get(at, to.address().add(8 * i), 8, parts.part()) };

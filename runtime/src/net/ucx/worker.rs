@@ -34,8 +34,8 @@ use super::{
 use crate::{
     executor::{self, Executor, Failure},
     net::{
-        Done, Listener,
-        completions::{self, complete},
+        Completion, Listener,
+        completion::{self, complete},
     },
 };
 
@@ -175,11 +175,11 @@ pub(super) enum News {
     /// UCX has ended an operation.
     Ended(Box<Operation>, ucs_status_t),
     /// Something that no operation of UCX stands for is over.
-    Over(Done),
+    Over(Completion),
     /// A message was received, of so many bytes.
-    Received(Done<usize>, Result<usize>),
+    Received(Completion<usize>, Result<usize>),
     /// The value has come that somebody asked for.
-    Answered(Done<u64>, u64),
+    Answered(Completion<u64>, u64),
     /// UCX has given up the endpoint of a PE.
     Broken(usize, ucs_status_t),
     /// Something else is to be done.
@@ -508,7 +508,7 @@ impl Worker {
     /// operations: so this is done as a completion is.
     fn scan(&self) {
         if let Some(executor) = self.executor.upgrade() {
-            completions::run(move || executor.scan());
+            completion::run(move || executor.scan());
         }
     }
 
@@ -572,7 +572,7 @@ impl Worker {
         if !self.has_news.load(Ordering::Relaxed) {
             return;
         }
-        let Some(serving) = completions::serve() else {
+        let Some(serving) = completion::serve() else {
             // Or to the helper thread: that completion may be another worker's, or never return.
             return self.wake_helper();
         };
@@ -607,7 +607,7 @@ impl Worker {
             News::Received(done, outcome) => complete(done, outcome),
             News::Answered(done, value) => complete(done, Ok(value)),
             News::Broken(pe, status) => self.lost(pe, status),
-            News::Later(later) => completions::run(later),
+            News::Later(later) => completion::run(later),
         }
     }
 
@@ -733,7 +733,7 @@ impl Worker {
             Some((operation, UCS_OK)) if matches!(operation.kind, Kind::Copied(_)) => {
                 inner.spare(*operation);
                 drop(inner);
-                if looks && !completions::is_busy() {
+                if looks && !completion::is_busy() {
                     self.progress();
                 }
                 Ok(())
@@ -793,7 +793,7 @@ impl Worker {
     /// Makes progress for a thread that starts many operations. If the target is slower, that waits until it has caught
     /// up, rather than collect operations without limit. Not inside of a completion: progress would run others inside of it.
     fn keep_up(&self) {
-        if completions::is_busy() {
+        if completion::is_busy() {
             return;
         }
         self.progress();

@@ -4,19 +4,28 @@
 //! thousands of stack frames. So a thread runs one completion at a time: what completes meanwhile [waits](run) for it to return, and what
 //! starts an operation meanwhile makes no progress by itself, since progress runs completions.
 //!
-//! A thread that blocks inside of a completion, as a waker may do that runs its task at once, would wait for completions that wait for it.
-//! So those run [while it waits](waiting).
+//! A thread may block inside of a completion, as where a waker runs its task at once. The completions that it waits for may be
+//! those that wait for it, so those run [while it waits](waiting).
 
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
+    fmt,
     marker::PhantomData,
     mem::ManuallyDrop,
+    sync::Arc,
 };
 
-use oxshmem_base::{Result, panics::Panics};
+use oxshmem_base::{
+    Error, Result,
+    panics::Panics,
+    sync::{Mutex, lock},
+};
 
-use super::Done;
+/// What runs once when an operation is over: with its outcome, on the thread that made the progress, which holds no lock. That may be
+/// before the call returns that started it, so that call's caller may hold no lock that the completion takes. A thread runs one
+/// completion at a time: what is started inside of one completes after it has returned.
+pub type Completion<T = ()> = Box<dyn FnOnce(Result<T>) + Send>;
 
 /// What a thread does.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,17 +38,15 @@ enum State {
     Completing,
 }
 
-type Completion = Box<dyn FnOnce()>;
-
 thread_local! {
     static STATE: Cell<State> = const { Cell::new(State::Idle) };
     // Without a destructor, so that it is there for what still completes when the thread ends: C programs finalize at exit.
-    static WAITING: RefCell<ManuallyDrop<VecDeque<Completion>>> =
+    static WAITING: RefCell<ManuallyDrop<VecDeque<Box<dyn FnOnce()>>>> =
         const { RefCell::new(ManuallyDrop::new(VecDeque::new())) };
 }
 
 /// Runs `done` now, or, inside of another completion on this thread, when that has returned. No lock may be held.
-pub(super) fn complete<T: 'static>(done: Done<T>, outcome: Result<T>) {
+pub(super) fn complete<T: 'static>(done: Completion<T>, outcome: Result<T>) {
     run(move || done(outcome));
 }
 
@@ -59,7 +66,7 @@ pub(super) fn run(completion: impl FnOnce() + 'static) {
 }
 
 /// The next that waits.
-fn next() -> Option<Completion> {
+fn next() -> Option<Box<dyn FnOnce()>> {
     WAITING.with_borrow_mut(|waiting| {
         let next = waiting.pop_front();
         if next.is_none() {
@@ -107,6 +114,48 @@ impl Enter {
 impl Drop for Enter {
     fn drop(&mut self) {
         STATE.set(self.before);
+    }
+}
+
+/// The completion of an operation of several parts. It runs when all of them are over, with an error
+/// if one of them had one.
+pub struct AllParts {
+    done: Mutex<Option<Completion>>,
+    failed: Mutex<Option<Error>>,
+}
+
+impl AllParts {
+    /// Runs `done` when the last reference is dropped.
+    pub fn new(done: Completion) -> Arc<Self> {
+        Arc::new(Self { done: Mutex::new(Some(done)), failed: Mutex::default() })
+    }
+
+    /// The completion of one of them.
+    pub fn part(self: &Arc<Self>) -> Completion {
+        let all = Arc::clone(self);
+        Box::new(move |outcome| all.note(outcome))
+    }
+
+    /// Notes the outcome of one of them.
+    pub fn note(&self, outcome: Result<()>) {
+        if let Err(error) = outcome {
+            *lock(&self.failed) = Some(error);
+        }
+    }
+}
+
+impl fmt::Debug for AllParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AllParts").field("failed", &self.failed).finish_non_exhaustive()
+    }
+}
+
+impl Drop for AllParts {
+    fn drop(&mut self) {
+        let (done, failed) = (lock(&self.done).take(), lock(&self.failed).take());
+        if let Some(done) = done {
+            complete(done, failed.map_or(Ok(()), Err));
+        }
     }
 }
 

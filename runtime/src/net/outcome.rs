@@ -1,4 +1,4 @@
-//! For tests: an end that an operation is given, and the wait for what it is told.
+//! For tests: a completion, and the wait for its outcome.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -8,18 +8,19 @@ use std::{
 
 use oxshmem_base::Result;
 
-use super::Done;
+use super::Completion;
 
 /// Where an outcome comes.
 pub(super) type Slot<T> = Arc<OnceLock<Result<T>>>;
 
-/// A `done`, and what it was told.
-pub(super) fn told<T: Send + Sync + 'static>() -> (Slot<T>, Done<T>) {
+/// A completion, and where its outcome comes.
+pub(super) fn outcome<T: Send + Sync + 'static>() -> (Slot<T>, Completion<T>) {
     let slot = Arc::new(OnceLock::new());
-    let told = Arc::clone(&slot);
-    (slot, Box::new(move |result| assert!(told.set(result).is_ok())))
+    let filled = Arc::clone(&slot);
+    (slot, Box::new(move |result| assert!(filled.set(result).is_ok())))
 }
 
+/// Waits for the outcome.
 pub(super) fn wait<T>(slot: &OnceLock<Result<T>>) -> &Result<T> {
     let start = Instant::now();
     loop {
