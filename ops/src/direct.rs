@@ -22,8 +22,7 @@ use std::{
 
 use oxshmem_base::settings::FenceSide;
 use oxshmem_memory::{
-    Extent, SegmentId,
-    copy::{self, Limit},
+    Extent, SegmentId, copy,
     word::{Atomic, AtomicWord},
 };
 use oxshmem_runtime::{Pe, net::Shm};
@@ -79,8 +78,6 @@ struct Memory {
     /// This PE's addresses of device memory, where nothing can be loaded or stored.
     device: usize,
     device_len: usize,
-    /// Up to how many bytes are copied without a call.
-    inline_limit: Limit,
     /// Nonblocking copies of so many bytes are not for the calling thread.
     offload: usize,
     pe: Option<&'static Pe>,
@@ -144,7 +141,6 @@ impl Direct {
                 globals_at: 0,
                 device: 0,
                 device_len: 0,
-                inline_limit: Limit::LEAST,
                 offload: 0,
                 pe: None,
             }),
@@ -183,7 +179,6 @@ impl Direct {
             globals_at: pe.statics_at(),
             device: device.start,
             device_len: device.len(),
-            inline_limit: copy::inline_limit(),
             offload: pe.engine().threshold(),
             pe: Some(pe),
         };
@@ -415,7 +410,7 @@ impl Direct {
     unsafe fn get_elements<T>(&self, dest: *mut T, source: *const T, n: usize, pe: i32) -> Option<()> {
         let place = self.block(&self.loads, source, n, dest.addr(), pe)?;
         // SAFETY: inside of a near PE's memory, and writable by the caller's word.
-        unsafe { get_block(dest.cast(), place.address, n * size_of::<T>(), self) };
+        unsafe { get_block(dest.cast(), place.address, n * size_of::<T>()) };
         Some(())
     }
 
@@ -574,15 +569,13 @@ fn behind() {}
 /// `from` must be readable, `to` be writable for `len` bytes, and `pe` the near PE that has `to`.
 #[inline(never)]
 unsafe extern "C" fn put_block(to: *mut u8, from: *const u8, len: usize, pe: usize, direct: &Direct) {
-    let memory = direct.memory();
-    let limit = memory.inline_limit;
-    if len > limit.bytes() {
+    if len > copy::INLINE {
         // SAFETY: passed on to the caller.
         return unsafe { put_large(to, from, len, pe, direct) };
     }
     // SAFETY: passed on to the caller.
-    unsafe { copy::copy_inline(to, from, len, limit) };
-    direct.ring(Place { memory, address: to, pe, left: len }, len);
+    unsafe { copy::copy_inline(to, from, len) };
+    direct.ring(Place { memory: direct.memory(), address: to, pe, left: len }, len);
 }
 
 /// The same for any length.
@@ -592,7 +585,7 @@ unsafe extern "C" fn put_block(to: *mut u8, from: *const u8, len: usize, pe: usi
 #[inline(never)]
 unsafe extern "C" fn put_large(to: *mut u8, from: *const u8, len: usize, pe: usize, direct: &Direct) {
     // SAFETY: passed on to the caller.
-    unsafe { copy::copy_out(to, from, len) };
+    unsafe { copy::copy(to, from, len) };
     direct.ring(Place { memory: direct.memory(), address: to, pe, left: len }, len);
 }
 
@@ -601,14 +594,13 @@ unsafe extern "C" fn put_large(to: *mut u8, from: *const u8, len: usize, pe: usi
 /// # Safety
 /// As for [`copy::copy`].
 #[inline(never)]
-unsafe extern "C" fn get_block(to: *mut u8, from: *const u8, len: usize, direct: &Direct) {
+unsafe extern "C" fn get_block(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: passed on to the caller.
     unsafe {
-        let limit = direct.memory().inline_limit;
-        if len > limit.bytes() {
+        if len > copy::INLINE {
             return get_large(to, from, len);
         }
-        copy::copy_inline(to, from, len, limit);
+        copy::copy_inline(to, from, len);
     }
 }
 

@@ -32,7 +32,7 @@
 use oxshmem_base::settings::{
     AlltoallAlgorithm, BroadcastAlgorithm, CollectAlgorithm, ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
 };
-use oxshmem_memory::{cache, copy};
+use oxshmem_memory::cache;
 use oxshmem_runtime::Pe;
 
 use crate::{
@@ -194,17 +194,11 @@ const REDUCED_CROWDED: usize = 512;
 /// processors, they cannot.
 const PUSHED: usize = 16 << 10;
 const PUSHED_CROWDED: usize = 64 << 10;
-/// The same where blocks are stored well as strings, which is faster than fetching them; and if the root was that of the broadcast
-/// before, as then it goes on while the others still have to take theirs.
-const STRING_PAIR: usize = 32 << 10;
-const STRING_PAIR_AGAIN: usize = 128 << 10;
-/// Bytes for each of a few PEs that share processors, of whom one on each processor passes them on. What is longer is given in parts, but
-/// where blocks are stored well as strings it is any number if the root is the same.
+/// Bytes for each of a few PEs that share processors, of whom one on each processor passes them on. What is longer is given in parts.
 const IN_COLUMNS: usize = 16 << 10;
-const STRINGS_IN_COLUMNS_AGAIN: usize = usize::MAX;
 /// The most PEs of one processor for which that is done: a few, as it is one of them that serves all others.
 const COLUMN: usize = 8;
-/// The most bytes for all others together that the root had better push alone, where blocks are not stored as strings: its stores then find
+/// The most bytes for all others together that the root had better push alone: its stores then find
 /// the lines that it stored to before, which nobody who passes them on has fetched since.
 const ALONE: usize = 48 << 10;
 /// Where PEs share processors, each is late, and the root would copy everything: up to this size that is less than their turns
@@ -216,11 +210,6 @@ const HALVED: usize = 256 << 10;
 /// From so many quarters of the last cache on, all sources and destinations together, what is written does not stay in it, and had
 /// better go past it.
 const CACHED: usize = 4;
-/// The same where blocks are stored well as strings, which fetch nothing first either; and where besides each byte of a source has one
-/// receiver, so that it is read once.
-const STRING_CACHED: usize = 12;
-const STRING_DEALT: usize = 6;
-
 fn most_central(in_process: bool) -> usize {
     if in_process { CENTRAL_IN_PROCESS } else { CENTRAL }
 }
@@ -290,13 +279,10 @@ impl Choices {
         let meeting = meeting(n, crowded, pe.in_process(), in_crews);
         let capacity = meeting.capacity(n);
         // Between tasks of one process nothing goes from cache to cache.
-        let strings = copy::stores_strings_well() && !pe.in_process();
         let in_columns = crowded && n <= COLUMN * pe.processors();
         let others = n.saturating_sub(1).max(1);
         let pushed = match crowded {
-            true if in_columns && strings => [IN_COLUMNS, STRINGS_IN_COLUMNS_AGAIN],
             true if in_columns && !pe.in_process() => [IN_COLUMNS; 2],
-            false if strings && n == 2 => [STRING_PAIR, STRING_PAIR_AGAIN],
             _ => [if crowded { PUSHED_CROWDED } else { PUSHED } / others; 2],
         };
         let quarters = |limit: usize| (cache::last() / 4).saturating_mul(limit);
@@ -315,12 +301,12 @@ impl Choices {
                 _ => usize::MAX,
             },
             pushed,
-            columned: if strings || pe.in_process() { 0 } else { ALONE / others },
+            columned: if pe.in_process() { 0 } else { ALONE / others },
             columns: if in_columns { pe.processors() } else { n },
             unhelped: if crowded { HELPED_CROWDED } else { usize::MAX },
             halved: if n == 2 && !crowded { HALVED } else { 0 },
-            cached: quarters(if strings { STRING_CACHED } else { CACHED }),
-            dealt: quarters(if strings { STRING_DEALT } else { CACHED }),
+            cached: quarters(CACHED),
+            dealt: quarters(CACHED),
             meeting,
             capacity,
             in_crews,

@@ -11,7 +11,6 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
-use oxshmem_memory::copy;
 use smallvec::SmallVec;
 
 use crate::{
@@ -39,9 +38,7 @@ pub(crate) const CARRIED: usize = 8 << 10;
 const _: () = assert!(size_of::<Said>() <= ALIGN && BLOCK_AT + CARRIED <= GENERAL);
 /// Bytes that are combined at a time: small enough for the innermost cache.
 const BLOCK: usize = 4 << 10;
-/// The same where copies are strings.
-const STRING_BLOCK: usize = 32 << 10;
-/// What is gone through [upwards](Sweep) even on the way back, so that processors fetch ahead: in blocks, and in strings or scans.
+/// What is gone through [upwards](Sweep) even on the way back, so that processors fetch ahead: in blocks, and in scans.
 const STRETCH: usize = 16 << 10;
 const LONG_STRETCH: usize = 32 << 10;
 /// Up to so many bytes, with what they are copied to, fit into the innermost cache, and had better be copied to one PE after the other.
@@ -347,10 +344,7 @@ impl Direct {
     fn reduce(&self, group: &Group, kernel: &'static Kernel, chunk_of: usize, to_first: usize) {
         let all: SmallVec<[usize; 16]> = group.blocks.iter().collect();
         let here = group.here();
-        // What is copied as a string had better be long, and still is where it was combined, or in the cache behind.
-        let pieces =
-            if copy::stores_strings_well() { [LONG_STRETCH, STRING_BLOCK] } else { [STRETCH, BLOCK] };
-        self.blocks(group, chunk_of, pieces, |block| {
+        self.blocks(group, chunk_of, [STRETCH, BLOCK], |block| {
             let (from, to) = (self.call.source.part(block.clone()), self.call.dest.part(block));
             // In place, this overwrites this PE's part of the sources after it has been read, element by element.
             group.memory.fold(kernel, to, from, &all);

@@ -31,14 +31,10 @@ const IN_PIECES: usize = 32 << 10;
 /// Who waits for what is pushed waits for all pieces of it. So there it is only what exceeds the next caches too.
 const PUSHED_PIECE: usize = 16 << 10;
 const PUSHED_IN_PIECES: usize = 256 << 10;
-/// The same where copies are strings.
-const STRING_PIECE: usize = 32 << 10;
-const IN_STRING_PIECES: usize = 48 << 10;
 
 /// The pieces in which what goes to several PEs is read, if they do not have to wait for it, or do: one at least.
 pub(crate) fn pieces(len: usize, pushed: bool, sweep: Sweep) -> impl ExactSizeIterator<Item = Range<usize>> {
     let (from, piece) = match pushed {
-        _ if copy::stores_strings_well() => (IN_STRING_PIECES, STRING_PIECE),
         true => (PUSHED_IN_PIECES, PUSHED_PIECE),
         false => (IN_PIECES, PIECE),
     };
@@ -288,22 +284,9 @@ impl Memory {
         unsafe { copy::copy(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len) }
     }
 
-    /// The same to each of some PEs, which are two at least, or one.
-    pub(crate) fn copy_to(&self, to: Span, mut pes: impl Iterator<Item = usize>, from: Span, from_pe: usize) {
-        assert_eq!(to.len, from.len);
-        while let Some(one) = pes.next() {
-            let in_place = |pe: usize| to == from && pe == from_pe;
-            match pes.next() {
-                Some(other) if !in_place(one) && !in_place(other) => {
-                    let places = [one, other].map(|pe| self.place(to, pe).address());
-                    // SAFETY: as above.
-                    unsafe { copy::copy_twice(places, self.place(from, from_pe).address(), to.len) }
-                }
-                other => {
-                    [Some(one), other].into_iter().flatten().for_each(|pe| self.copy(to, pe, from, from_pe))
-                }
-            }
-        }
+    /// The same to each of some PEs.
+    pub(crate) fn copy_to(&self, to: Span, pes: impl Iterator<Item = usize>, from: Span, from_pe: usize) {
+        pes.for_each(|pe| self.copy(to, pe, from, from_pe));
     }
 
     /// The same to another PE that reads what comes before the next such copy.
@@ -311,9 +294,7 @@ impl Memory {
     pub(crate) fn push(&self, to: Span, to_pe: usize, from: Span, from_pe: usize) {
         assert_eq!(to.len, from.len);
         // SAFETY: as above.
-        unsafe {
-            copy::copy_out(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len)
-        }
+        unsafe { copy::copy(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len) }
     }
 
     /// The same past the caches: for what does not stay in them.

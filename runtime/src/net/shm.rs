@@ -10,8 +10,8 @@ use std::sync::{
 use oxshmem_base::settings::FenceSide;
 use oxshmem_memory::{
     Extent, SegmentId,
-    copy::{copy, copy_out, load, store},
-    word::{Atomic, AtomicWord, Place, Signal},
+    copy::{copy, load, store},
+    word::Width,
 };
 
 use crate::{
@@ -130,7 +130,7 @@ impl Shm {
     #[inline(always)]
     pub unsafe fn put(&self, to: Place<'_>, from: *const u8, len: usize) {
         // SAFETY: the caller vouches for both sides.
-        unsafe { copy_out(to.address(), from, len) };
+        unsafe { copy(to.address(), from, len) };
         self.ring(to, len);
     }
 
@@ -174,7 +174,7 @@ impl Shm {
     ) {
         // SAFETY: the caller vouches for data and signal.
         let word = unsafe {
-            copy_out(to.address(), from, len);
+            copy(to.address(), from, len);
             AtomicU64::from_ptr(signal.address().cast())
         };
         // Release: a thread that sees the signal sees the data.
