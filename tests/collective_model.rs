@@ -263,28 +263,6 @@ fn processes_do_so_at_length() {
     }
 }
 
-#[test]
-fn what_exceeds_the_processors_caches_does_too() {
-    let _limit = time_limit(60);
-    let mut settings = settings();
-    settings.symmetric_size = 96 << 20;
-    let done = cluster(3, settings, |world| async move {
-        let all = [Some(world.team().clone())];
-        let arena = Arena::new(&world, 8 << 20).await?;
-        let cache = oxshmem_memory::cache::last();
-        if cache > 32 << 20 {
-            println!("skipped: the model takes too long for what exceeds {} MiB", cache >> 20);
-            return Ok(());
-        }
-        // 27 MiB in all, of which three quarters of 32 MiB are less.
-        for (kind, bytes) in [(Kind::Alltoall, 3 << 19), (Kind::Fcollect, 9 << 18)] {
-            arena.round(&world, &all, &[awaited(0, Call::new(kind, Ty::U64, bytes / 8 + 1))]).await?;
-        }
-        Ok(())
-    });
-    done.unwrap();
-}
-
 /// Every type with every collective that takes it.
 async fn types(world: World) -> Result<()> {
     let all = [Some(world.team().clone())];

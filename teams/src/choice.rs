@@ -32,7 +32,6 @@
 use oxshmem_base::settings::{
     AlltoallAlgorithm, BroadcastAlgorithm, CollectAlgorithm, ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
 };
-use oxshmem_memory::cache;
 use oxshmem_runtime::Pe;
 
 use crate::{
@@ -207,9 +206,6 @@ const HELPED_CROWDED: usize = 128 << 10;
 /// The most bytes of a broadcast of 2 PEs of which each copies a half without asking the other.
 const HALVED: usize = 256 << 10;
 
-/// From so many quarters of the last cache on, all sources and destinations together, what is written does not stay in it, and had
-/// better go past it.
-const CACHED: usize = 4;
 fn most_central(in_process: bool) -> usize {
     if in_process { CENTRAL_IN_PROCESS } else { CENTRAL }
 }
@@ -230,10 +226,6 @@ fn meeting(n: usize, crowded: bool, in_process: bool, in_crews: bool) -> Mode {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choices {
     n: usize,
-    /// From so many bytes on, all PEs' sources and destinations taken together, they do not fit into the caches; and where no byte has two
-    /// receivers.
-    cached: usize,
-    dealt: usize,
     /// How the PEs meet before or after they reach into each other's memory.
     pub(crate) meeting: Mode,
     /// The most bytes that a PE can give then.
@@ -285,7 +277,6 @@ impl Choices {
             true if in_columns && !pe.in_process() => [IN_COLUMNS; 2],
             _ => [if crowded { PUSHED_CROWDED } else { PUSHED } / others; 2],
         };
-        let quarters = |limit: usize| (cache::last() / 4).saturating_mul(limit);
         let limit = |pair: usize| if n == 2 { pair } else { usize::MAX };
         Self {
             n,
@@ -305,8 +296,6 @@ impl Choices {
             columns: if in_columns { pe.processors() } else { n },
             unhelped: if crowded { HELPED_CROWDED } else { usize::MAX },
             halved: if n == 2 && !crowded { HALVED } else { 0 },
-            cached: quarters(CACHED),
-            dealt: quarters(CACHED),
             meeting,
             capacity,
             in_crews,
@@ -469,12 +458,6 @@ impl Choices {
         }
     }
 
-    /// Whether destinations are written past the caches, where each PE has so many bytes of source and destination, and gives each
-    /// byte of its source to one PE, or else to `all`. The sources, which are read at the same time, then stay in the caches.
-    pub(crate) fn past_caches(&self, bytes: usize, to_all: bool) -> bool {
-        bytes.saturating_mul(self.n) >= if to_all { self.cached } else { self.dealt }
-    }
-
     /// How many PEs a broadcast of `bytes` is pushed to as a tree: each has the others of its processor below it.
     #[inline(always)]
     pub(crate) fn columns(&self, bytes: usize) -> usize {
@@ -517,8 +500,6 @@ mod tests {
                 let meeting = meeting(n, crowded, in_process, in_crews);
                 let choices = Choices {
                     n,
-                    cached: usize::MAX,
-                    dealt: usize::MAX,
                     meeting,
                     capacity: meeting.capacity(n),
                     in_crews,

@@ -41,8 +41,6 @@ const BLOCK: usize = 4 << 10;
 /// What is gone through [upwards](Sweep) even on the way back, so that processors fetch ahead: in blocks, and in scans.
 const STRETCH: usize = 16 << 10;
 const LONG_STRETCH: usize = 32 << 10;
-/// Up to so many bytes, with what they are copied to, fit into the innermost cache, and had better be copied to one PE after the other.
-const TO_EACH: usize = 8 << 10;
 /// Bytes of an all-to-all that are copied at a time, if they are to stay in caches.
 const DEALT: usize = 256 << 10;
 /// What chunks of PEs are aligned to, so that two PEs do not write the same cache line.
@@ -394,25 +392,12 @@ impl Direct {
         let (me, n, here) = (group.me(), group.n(), group.here());
         // Each PE begins with itself, so that they do not all write to the same one.
         let pes = || (0..n).map(|distance| (me + distance) % n);
-        let to_all = matches!(self.call.work, Work::Collect { .. });
-        let past_caches = group.choices.past_caches(self.call.source.len() + self.call.dest.len(), to_all);
-        let copy = |to: Span, pe: usize, from: Span| {
-            if past_caches {
-                group.memory.copy_uncached(to, group.block(pe), from, here);
-            } else {
-                group.memory.copy(to, group.block(pe), from, here);
-            }
-        };
         match self.call.work {
             Work::Collect { start } => {
                 let to = self.call.dest.part(start..start + self.call.source.len());
                 for piece in pieces(self.call.source.len(), false, self.sweep) {
                     let (from, to) = (self.call.source.part(piece.clone()), to.part(piece));
-                    if past_caches || self.call.source.len() <= TO_EACH {
-                        pes().for_each(|pe| copy(to, pe, from));
-                    } else {
-                        group.memory.copy_to(to, pes().map(|pe| group.block(pe)), from, here);
-                    }
+                    group.memory.copy_to(to, pes().map(|pe| group.block(pe)), from, here);
                 }
             }
             Work::Alltoall => {
@@ -421,8 +406,8 @@ impl Direct {
                 let to = self.call.dest.part(range(me));
                 for pe in self.sweep.over(n).map(|distance| (me + distance) % n) {
                     let from = self.call.source.part(range(pe));
-                    for piece in self.sweep.pieces(0..block, if past_caches { block.max(1) } else { DEALT }) {
-                        copy(to.part(piece.clone()), pe, from.part(piece));
+                    for piece in self.sweep.pieces(0..block, DEALT) {
+                        group.memory.copy(to.part(piece.clone()), group.block(pe), from.part(piece), here);
                     }
                 }
             }

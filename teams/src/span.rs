@@ -297,19 +297,6 @@ impl Memory {
         unsafe { copy::copy(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len) }
     }
 
-    /// The same past the caches: for what does not stay in them.
-    pub(crate) fn copy_uncached(&self, to: Span, to_pe: usize, from: Span, from_pe: usize) {
-        assert_eq!(to.len, from.len);
-        if to == from && to_pe == from_pe {
-            return;
-        }
-        // SAFETY: as above.
-        unsafe {
-            let [dst, src] = [self.place(to, to_pe), self.place(from, from_pe)].map(|place| place.address());
-            copy::copy_uncached(dst, src, to.len);
-        }
-    }
-
     /// Copies elements of `size` bytes that lie `steps` bytes apart, in what they are copied to and in what from: as
     /// many as there are from the first byte of a span to its last. Wakes nobody.
     pub(crate) fn copy_strided(

@@ -3,11 +3,8 @@
 //! - [`HostMap`]: one memfd that holds a block of every local PE, mapped once a process.
 //! - [`Segment`]: a range of such blocks as symmetric memory: (PE, offset) to address.
 //! - [`copy`]: copies that stay defined when PEs race.
-//! - [`word`]: what is done to a word, where, and how wide it is.
-//! - [`cache`]: how large the processors' caches are.
 
 mod backing;
-pub mod cache;
 pub mod copy;
 mod map;
 mod segment;

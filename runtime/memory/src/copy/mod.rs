@@ -42,10 +42,13 @@ mod processor;
 mod tests;
 mod words;
 
+pub use blocks::INLINE;
 use blocks::*;
-pub use blocks::{INLINE, LINE};
 pub use processor::Processor;
 use words::*;
+
+/// Bytes of a cache line.
+pub const LINE: usize = 64;
 
 /// Copies `len` bytes from `src` to `dst`. Either side, or both, may be memory that other PEs access.
 ///
@@ -124,36 +127,6 @@ unsafe fn copy_as(processor: &Processor, dst: *mut u8, src: *const u8, len: usiz
             return copy_loop(dst, src, len);
         }
         copy_by_library(dst, src, len)
-    }
-}
-
-/// [`copy`] past the caches, where the destination would push everything else out of them and not stay itself. It is
-/// faster for what does not fit, and much slower for what does.
-///
-/// What is written is visible before anything that this thread stores afterwards, as with any other copy.
-///
-/// # Safety
-/// As for [`copy`].
-///
-/// ```
-/// # use oxshmem_memory::copy;
-/// let (from, mut to) = (vec![7u8; 70_001], vec![0u8; 70_001]);
-/// // SAFETY: both have as many bytes.
-/// unsafe { copy::copy_uncached(to.as_mut_ptr(), from.as_ptr(), from.len()) };
-/// assert!(to == from);
-/// ```
-pub unsafe fn copy_uncached(dst: *mut u8, src: *const u8, len: usize) {
-    let head = dst.addr().wrapping_neg() % LINE;
-    if len < head + LINE {
-        // SAFETY: the caller's contract.
-        return unsafe { copy(dst, src, len) };
-    }
-    let whole = (len - head) / LINE * LINE;
-    // SAFETY: the three parts are the whole, and the second begins with a line and ends with one.
-    unsafe {
-        copy(dst, src, head);
-        copy_lines(dst.add(head), src.add(head), whole);
-        copy(dst.add(head + whole), src.add(head + whole), len - head - whole);
     }
 }
 

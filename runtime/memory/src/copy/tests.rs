@@ -165,12 +165,6 @@ fn a_destination_little_ahead_of_its_source_within_pages_gets_those_bytes_and_no
 }
 
 #[test]
-fn so_does_a_copy_past_the_caches() {
-    let lengths = (0..300).chain([4096, 5001, 16_384, 19_000]);
-    moves_those_bytes_and_no_others(copy_uncached, lengths, &[0, 1, 31, 63, 64]);
-}
-
-#[test]
 fn a_fill_sets_its_bytes_and_no_others() {
     let mut bytes = [1u8; 100];
     // SAFETY: 10 + 50 bytes are inside.
