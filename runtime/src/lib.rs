@@ -7,7 +7,7 @@
 //! | [`net`] | how bytes and atomics reach other PEs, of the host and of other hosts |
 //! | [`device`] | how they reach memory of devices |
 //! | [`executor`] | who wakes the futures that wait |
-//! | [`biased`] | a lock for what one thread uses nearly always |
+//! | [`turns`] | wake-ups that set each other off |
 //! | [`opset`], [`flight`], [`engine`] | operations that do not finish at once |
 //! | [`activity`] | what each PE is stuck in, for people |
 //! | [`pe`] | a PE that has all of these |
@@ -17,8 +17,7 @@
 #[cfg(not(loom))]
 pub mod activity;
 #[cfg(not(loom))]
-pub mod agreement;
-pub mod biased;
+mod agreement;
 #[cfg(not(loom))]
 pub mod control;
 #[cfg(not(loom))]

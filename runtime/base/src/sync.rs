@@ -10,10 +10,10 @@
 #[cfg(loom)]
 pub use loom::sync::{
     Mutex,
-    atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence},
+    atomic::{AtomicU32, AtomicUsize, Ordering, fence},
 };
 #[cfg(not(loom))]
-pub use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 
 /// Locks `mutex`; a poisoned lock ends loom's run.
 #[cfg(loom)]
