@@ -7,7 +7,6 @@
 //! | [`net`] | how bytes and atomics reach other PEs, of the host and of other hosts |
 //! | [`device`] | how they reach memory of devices |
 //! | [`executor`] | who wakes the futures that wait |
-//! | [`turns`] | wake-ups that set each other off |
 //! | [`opset`], [`flight`], [`engine`] | operations that do not finish at once |
 //! | [`activity`] | what each PE is stuck in, for people |
 //! | [`pe`] | a PE that has all of these |
@@ -17,7 +16,7 @@
 #[cfg(not(loom))]
 pub mod activity;
 #[cfg(not(loom))]
-mod agreement;
+pub mod agreement;
 #[cfg(not(loom))]
 pub mod control;
 #[cfg(not(loom))]

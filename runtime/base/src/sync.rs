@@ -13,7 +13,7 @@ pub use loom::sync::{
     atomic::{AtomicU32, AtomicUsize, Ordering, fence},
 };
 #[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
+pub use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 
 /// Locks `mutex`; a poisoned lock ends loom's run.
 #[cfg(loom)]

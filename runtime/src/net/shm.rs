@@ -11,7 +11,7 @@ use oxshmem_base::settings::FenceSide;
 use oxshmem_memory::{
     Extent, SegmentId,
     copy::{copy, load, store},
-    word::Width,
+    word::{Atomic, AtomicWord, Place, Signal},
 };
 
 use crate::{

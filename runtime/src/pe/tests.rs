@@ -1,13 +1,12 @@
 //! PEs that join a job.
 
-use super::*;
-use crate::{
-    memory::{
-        copy,
-        word::{Atomic, Width},
-    },
-    net::{Link, Spot, flush_all},
+use oxshmem_memory::{
+    copy,
+    word::{Atomic, Width},
 };
+
+use super::*;
+use crate::net::{Link, Spot, flush_all};
 
 fn spot(pe: usize, offset: usize) -> Spot {
     Spot { pe, segment: SegmentId::Heap, offset }
@@ -18,9 +17,9 @@ fn pes_that_join_on_several_hosts_reach_each_other_and_leave_nothing_behind() {
     let (latency, jitter) = (Duration::from_micros(5), Duration::from_micros(100));
     let slow = Link { latency, jitter, bandwidth: 20_000_000_000, seed: 1, ..Link::default() };
     for link in [Link::default(), slow] {
-        let pes = bootstrap::Local::cluster_on(bootstrap::Hosts::cyclic(5, 2));
+        let pes = oxshmem_job::Local::cluster_on(oxshmem_base::Hosts::cyclic(5, 2));
         pes[0].common().unwrap().of(|| link);
-        let fabrics = bootstrap::suite::on_all(pes, |local| async move {
+        let fabrics = oxshmem_job::suite::on_all(pes, |local| async move {
             let pe = Pe::join(local, Settings::default()).await.unwrap();
             let (me, n) = (pe.me(), pe.n_pes());
             let wires = Wires::of(&**pe.bootstrap()).unwrap();
