@@ -9,9 +9,9 @@ use std::{
 use futures::FutureExt;
 use oxshmem_base::{Deal, Error, Result, settings::Settings};
 use oxshmem_job::{Bootstrap, Local};
+use oxshmem_progress::failure::Failure;
 use oxshmem_runtime::{
     Pe,
-    executor::Failure,
     net::{Link, Wires},
 };
 use tokio::sync::Notify;

@@ -8,10 +8,8 @@ use std::{sync::Arc, time::Duration};
 use oxshmem::{Result, prelude::*};
 use oxshmem_base::settings::Settings;
 use oxshmem_job::Local;
-use oxshmem_runtime::{
-    Pe,
-    activity::{Activity, Call},
-};
+use oxshmem_progress::activity::{Activity, Call};
+use oxshmem_runtime::Pe;
 
 use common::{Job, cluster, on_one_host, settings, test_name, time_limit};
 

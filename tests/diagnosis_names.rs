@@ -4,9 +4,10 @@ mod common;
 
 use std::{fs, path::Path, time::Duration};
 
-use common::{Job, is_pending, settings, soon, test_name, time_limit};
 use oxshmem::{ClusterOptions, Error, Link, LocalCluster, Result, prelude::*};
-use oxshmem_runtime::activity::Call;
+use oxshmem_progress::activity::Call;
+
+use common::{Job, is_pending, settings, soon, test_name, time_limit};
 
 /// What is called, in this order, and as what it is shown.
 const SHOWN: [(&str, &str); 27] = [

@@ -4,15 +4,9 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use oxshmem::{
-    Error, Result, Signal, SymView,
-    prelude::*,
-    settings::{PeRanges, Settings},
-};
+use oxshmem::{Error, Result, Signal, prelude::*, settings::Settings};
 
-use common::{
-    cluster, is_pending, offloading, on_pes, poll_once, refused, settings, soon, time_limit, with_device,
-};
+use common::{cluster, is_pending, offloading, on_pes, poll_once, soon, time_limit, with_device};
 
 /// Operations take so long that none is over when its call returns.
 fn slow(latency: Duration) -> Settings {

@@ -18,7 +18,8 @@ use std::{
 };
 
 use oxshmem_base::Result;
-use oxshmem_runtime::{Pe, opset::OpSet};
+use oxshmem_progress::opset::OpSet;
+use oxshmem_runtime::Pe;
 
 use crate::{members::Members, order::Quiet, sealed::Sealed, session::Gathering};
 

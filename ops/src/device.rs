@@ -15,10 +15,11 @@ use oxshmem_memory::{
     copy::copy as copy_on_host,
     word::{Atomic, Width},
 };
+use oxshmem_progress::completion::AllParts;
 use oxshmem_runtime::{
     Pe,
     device::{Blocks as DeviceBlocks, DevicePlace, End},
-    net::{self, AllParts, Spot},
+    net::Spot,
 };
 use oxshmem_spaces::{Element, SymSlice, SymView};
 
@@ -158,7 +159,13 @@ impl<T: Element> There<T> {
 ///
 /// # Safety
 /// Both sides must be in bounds until then.
-unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, done: net::Completion) {
+unsafe fn copy(
+    pe: &Arc<Pe>,
+    from: Side,
+    to: Side,
+    len: usize,
+    done: oxshmem_progress::completion::Completion,
+) {
     let end = |side: Side| match side {
         Side::Host(address) => Some(End::Host(address)),
         Side::Device(cell) => Some(End::Device(cell)),
@@ -216,7 +223,7 @@ unsafe fn update(
     near: Option<(&SymSlice<u64>, usize)>,
     at: Side,
     word: Atomic<u64>,
-    done: net::Completion,
+    done: oxshmem_progress::completion::Completion,
 ) {
     match (at, near, pe.device(), pe.net()) {
         (Side::Host(_), Some((signal, block)), ..) => {
@@ -349,7 +356,7 @@ impl<M: Sharing> Context<M> {
         &self,
         there: There<T>,
         following: Option<Following<'_>>,
-    ) -> impl FnOnce(Result<()>, net::Completion) + Send + 'static + use<M, T> {
+    ) -> impl FnOnce(Result<()>, oxshmem_progress::completion::Completion) + Send + 'static + use<M, T> {
         let signal = following.map(|Following { to, signal, update }| {
             (Side::of(&to), There::new(self.pe(), &to, signal), update)
         });
@@ -471,7 +478,7 @@ impl Pieces {
     ///
     /// # Safety
     /// All must be in bounds on both sides until then.
-    unsafe fn put(self, pe: &Arc<Pe>, from: Side, to: Side, done: net::Completion) {
+    unsafe fn put(self, pe: &Arc<Pe>, from: Side, to: Side, done: oxshmem_progress::completion::Completion) {
         if self.count == 1 {
             // SAFETY: passed on to the caller.
             return unsafe { copy(pe, from, to, self.len, done) };

@@ -12,11 +12,14 @@ use std::{
 
 use oxshmem_base::{Error, Result, wakes::Hold};
 use oxshmem_memory::word::{Atomic, Signal, Width};
+use oxshmem_progress::{
+    completion::AllParts,
+    flight::Flight,
+    opset::{OpSet, Target},
+};
 use oxshmem_runtime::{
     device::{AnyDevice, poll_with},
-    flight::Flight,
-    net::{self, AllParts, Batch, Net, Spot},
-    opset::{OpSet, Target},
+    net::{Batch, Net, Spot},
 };
 use oxshmem_spaces::Element;
 
@@ -214,7 +217,7 @@ impl<M: Sharing> Context<M> {
             }
             all.complete(ticket);
         };
-        let then: net::Completion = Box::new(move |put| {
+        let then: oxshmem_progress::completion::Completion = Box::new(move |put| {
             let sent = put.is_ok();
             landed(put);
             if !sent {
@@ -388,7 +391,7 @@ impl<M: Sharing> Context<M> {
         &self,
         pe: usize,
         end: F,
-    ) -> (Arc<Flight<Landed<T, E>>>, net::Completion<V>)
+    ) -> (Arc<Flight<Landed<T, E>>>, oxshmem_progress::completion::Completion<V>)
     where
         T: Send,
         E: AsRef<Error> + Send,
@@ -399,7 +402,11 @@ impl<M: Sharing> Context<M> {
 }
 
 /// [`Context::under_way`], from the parts of a context.
-fn begin<V, T, E, F>(ops: &Arc<OpSet>, pe: usize, end: F) -> (Arc<Flight<Landed<T, E>>>, net::Completion<V>)
+fn begin<V, T, E, F>(
+    ops: &Arc<OpSet>,
+    pe: usize,
+    end: F,
+) -> (Arc<Flight<Landed<T, E>>>, oxshmem_progress::completion::Completion<V>)
 where
     T: Send,
     E: AsRef<Error> + Send,
@@ -417,8 +424,12 @@ where
     });
     // SAFETY: only lifetimes change. What `end` holds is a STABLE buffer, which is `'static` by the contract of
     // `Source` and `Sink`, or a function.
-    let done =
-        unsafe { std::mem::transmute::<Box<dyn FnOnce(Result<V>) + Send + '_>, net::Completion<V>>(done) };
+    let done = unsafe {
+        std::mem::transmute::<
+            Box<dyn FnOnce(Result<V>) + Send + '_>,
+            oxshmem_progress::completion::Completion<V>,
+        >(done)
+    };
     (flight, done)
 }
 

@@ -13,11 +13,11 @@ use std::{
 };
 
 use oxshmem_base::Error;
-use oxshmem_runtime::{
-    device::{AnyDevice, poll_with},
+use oxshmem_progress::{
     flight::Flight,
     opset::{Failure, OpSet},
 };
+use oxshmem_runtime::device::{AnyDevice, poll_with};
 
 use crate::{far::Remote, sealed::Sealed};
 

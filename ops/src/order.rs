@@ -9,12 +9,14 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
+use oxshmem_progress::{
+    activity::{Activity, Board, Call, Entry},
+    opset::{Mark, OpSet},
+};
 use oxshmem_runtime::{
     Pe,
-    activity::{Activity, Board, Call, Entry},
     device::{AnyDevice, poll_with},
     net::flush,
-    opset::{Mark, OpSet},
 };
 
 use crate::{

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use oxshmem_base::{Error, wakes::Hold};
 use oxshmem_memory::{copy::copy_strided, word::Place};
-use oxshmem_runtime::flight::Flight;
+use oxshmem_progress::flight::Flight;
 use oxshmem_spaces::{Element, SymRef, SymView, Symmetric, allocation::Allocation};
 
 use crate::{

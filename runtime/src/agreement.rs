@@ -13,9 +13,8 @@ use std::{
 
 use oxshmem_base::{Error, Result, memfd, processors, settings::Settings};
 use oxshmem_job::{Bootstrap, Placement, Shared};
+use oxshmem_progress::doorbell;
 use rustix::thread::CpuSet;
-
-use crate::doorbell;
 
 /// Words for the processors that a PE may run on.
 const CPU_WORDS: usize = CpuSet::MAX_CPU / 64;

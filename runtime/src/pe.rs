@@ -21,20 +21,25 @@ use oxshmem_base::{
 };
 use oxshmem_job::{Bootstrap, Placement, joining::Joining};
 use oxshmem_memory::{HostMap, Segment, SegmentId};
+use oxshmem_progress::{
+    activity::{Board, Boards, Table, Watcher},
+    copies::CopyEngine,
+    executor::{Executor, Patience},
+    fabric::Fabric,
+    failure::Failure,
+    opset::OpSet,
+    source::Source,
+    watchdog::{Watch, Watchdog},
+};
 
 use crate::{
-    activity::{Board, Boards, Table, Watchdog, table_of},
     agreement::Abilities,
-    device::{self, AnyDevice, Capabilities, Devices},
-    engine::CopyEngine,
-    executor::{Executor, Failure, Patience},
-    fabric::Fabric,
+    device::{self, AnyDevice, Capabilities, Devices, WordsOf},
     kinds::Layout,
     net::{
         self, Net, Shm, Wires,
         staged::{self, Owner},
     },
-    opset::OpSet,
     partitions::Partitions,
     spread,
 };
@@ -161,13 +166,14 @@ impl Pe {
             Fabric::with_heap(heap, in_process)
         })
         .await?;
+        let made = fabric.common.of(device::Made::default);
         let device = device::make(device::Parts {
             bootstrap: &bootstrap,
             settings: &settings,
             spaces: &spaces,
             host: &fabric.heap,
             at: places.device,
-            made: &fabric.device,
+            made: &made,
         })
         .await?;
         let fence_side = settings.fence_for(pes, cpus, membarrier)?;
@@ -189,10 +195,11 @@ impl Pe {
         ));
         executor.attach_launcher(&bootstrap);
         if let Some(device) = &device {
-            executor.attach_device(device);
+            executor.attach_words(Arc::new(WordsOf(Arc::clone(device))));
         }
         bell.attach(&executor);
-        let watchdog = fabric.watchdog.get_or_init(|| {
+        let watch = fabric.common.of(Watch::default);
+        let watchdog = watch.get_or_init(|| {
             let limit = settings.hang_limit()?;
             Some(Watchdog::new(limit, &fabric, &bootstrap))
         });
@@ -200,7 +207,13 @@ impl Pe {
             watchdog.attach(me, &executor);
         }
         let globals_at = (settings.statics > 0).then_some(places.statics);
-        let board = Board::new(Arc::clone(&fabric.control), block, me, globals_at, watchdog.clone());
+        let board = Board::new(
+            Arc::clone(&fabric.control),
+            block,
+            me,
+            globals_at,
+            watchdog.map(|it| Arc::clone(it) as Arc<dyn Watcher>),
+        );
         let memory = symmetric(&fabric, places);
         let interfaces = settings.net_interfaces.as_deref();
         let mut net = net::connect(&bootstrap, &fabric, &executor, memory.clone(), interfaces).await?;
@@ -209,9 +222,9 @@ impl Pe {
             let owner = Owner::new(device, block, segments, &executor);
             net = net.map(|net| staged::over(net, owner));
         }
-        if let Some(net) = &net {
-            executor.attach_net(net);
-        }
+        let devices_polled = device.iter().map(|device| Arc::clone(device) as Arc<dyn Source>);
+        let nets_polled = net.iter().map(|net| Arc::clone(net) as Arc<dyn Source>);
+        executor.attach_sources(devices_polled.chain(nets_polled).collect());
         executor.start_driver(settings.driver)?;
         if let Some(home) = oxshmem_base::processors::bound_to() {
             // Relaxed: the barrier comes before whoever reads it.
@@ -315,8 +328,8 @@ impl Pe {
 
     /// What the PEs of this host are stuck in.
     pub fn table(&self) -> Table {
-        let boards = Boards::of(&self.fabric);
-        boards.map(|boards| table_of(&boards.read(), &boards, &self.placement().host)).unwrap_or_default()
+        let boards = Boards::of(&self.fabric.control, &self.fabric.heap);
+        boards.map(|boards| boards.table(&boards.read(), &self.placement().host)).unwrap_or_default()
     }
 
     /// The helper for large nonblocking copies.
@@ -458,7 +471,7 @@ impl Pe {
     }
 
     /// Bytes of [`scratch`](Self::scratch) memory.
-    pub const SCRATCH_BYTES: usize = crate::control::SCRATCH_BYTES;
+    pub const SCRATCH_BYTES: usize = oxshmem_progress::control::SCRATCH_BYTES;
 
     /// Symmetric scratch memory for the collectives of the world. Zero at the start.
     pub fn scratch(&self) -> Segment {
@@ -555,8 +568,10 @@ impl Pe {
     /// The threads that this PE has started and that wait for nothing but its end: for a caller that waits for that, when it has
     /// [left](Self::leave) and all other handles to it are gone.
     pub fn helpers(&self) -> Helpers {
-        let watchdog = self.fabric.watchdog.get().cloned().flatten();
-        Helpers { executor: Arc::clone(&self.executor), watchdog }
+        Helpers {
+            executor: Arc::clone(&self.executor),
+            watchdog: self.fabric.common.of(Watch::default).get(),
+        }
     }
 
     /// Tells the PEs of this process that one of them is gone.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use oxshmem_base::{Error, Result};
 use oxshmem_ops::Members;
-use oxshmem_runtime::activity::{Activity, Call};
+use oxshmem_progress::activity::{Activity, Call};
 
 use crate::{
     agree::{Call as Arguments, Votes, agree, agree_with},

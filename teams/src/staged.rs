@@ -14,11 +14,13 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result, settings::SpaceKind};
+use oxshmem_progress::{
+    activity::{Activity, Call as What},
+    flight::Flight,
+};
 use oxshmem_runtime::{
     Pe,
-    activity::{Activity, Call as What},
     device::{AnyDevice, Combine, DevicePlace, End, Number, ReduceOp, poll_with},
-    flight::Flight,
 };
 use oxshmem_spaces::{Element, SymSlice, SymView, allocation::Allocation};
 

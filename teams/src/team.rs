@@ -4,10 +4,8 @@ use std::{any::Any, fmt, sync::Arc};
 
 use oxshmem_base::{Error, Result, sync::lock};
 use oxshmem_ops::{Context, ContextOptions, Members, context::Sharing};
-use oxshmem_runtime::{
-    Pe,
-    activity::{Activity, Call},
-};
+use oxshmem_progress::activity::{Activity, Call};
+use oxshmem_runtime::Pe;
 
 use crate::{
     agree::meet_in,

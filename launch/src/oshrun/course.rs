@@ -6,7 +6,7 @@
 use std::{io, time::Duration};
 
 use oxshmem_job::wire::{Kind, Message};
-use oxshmem_runtime::activity::list;
+use oxshmem_progress::activity::list;
 use rustix::process::Signal;
 
 use super::{

@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, os::fd::OwnedFd, time::Duration};
 
-use oxshmem_runtime::activity::{Boards, PeBoard, Table, list};
+use oxshmem_progress::activity::{Boards, PeBoard, Table, list};
 use tokio::time::Instant;
 
 use super::{course::About, places::Places};

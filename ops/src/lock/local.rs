@@ -26,10 +26,8 @@ use oxshmem_base::{
     turns::{Turns, in_turn},
     wakes::{Hold, StoredWaker},
 };
-use oxshmem_runtime::{
-    Pe,
-    activity::{self as board, Activity, Ahead, Call},
-};
+use oxshmem_progress::activity::{self as board, Activity, Ahead, Call};
+use oxshmem_runtime::Pe;
 use oxshmem_spaces::{SymRef, SymSlice};
 
 use super::{

@@ -32,7 +32,7 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
-use oxshmem_runtime::opset::OpSet;
+use oxshmem_progress::opset::OpSet;
 use oxshmem_spaces::SymRef;
 
 use self::local::{Holder, Local};

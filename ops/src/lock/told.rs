@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use oxshmem_runtime::activity::{Activity, Board, Entry};
+use oxshmem_progress::activity::{Activity, Board, Entry};
 
 /// What the machine waits for, and whether the board says so.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use oxshmem_base::Result;
 use oxshmem_memory::Extent;
-use oxshmem_runtime::activity::{Activity, Ahead, Call};
+use oxshmem_progress::activity::{Activity, Ahead, Call};
 use oxshmem_spaces::SymRef;
 
 use super::{

@@ -7,12 +7,11 @@ use std::{
 };
 
 use oxshmem_base::Result;
-use oxshmem_runtime::{
-    Pe,
+use oxshmem_progress::{
     activity::{Call, Place},
-    device::End,
     executor::{DeviceWords, Fired, Probe, WatchKey, Word},
 };
+use oxshmem_runtime::{Pe, device::End};
 
 use super::{
     Cmp, ended,

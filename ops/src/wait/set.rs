@@ -3,7 +3,7 @@
 use std::fmt;
 
 use oxshmem_base::Result;
-use oxshmem_runtime::activity::Call;
+use oxshmem_progress::activity::Call;
 use oxshmem_spaces::{SymSlice, SymView};
 
 use super::{

@@ -9,11 +9,11 @@ use std::{
 
 use oxshmem_base::Result;
 use oxshmem_memory::{Extent, SegmentId};
-use oxshmem_runtime::{
-    Pe,
+use oxshmem_progress::{
     activity::{Activity, Awaited, Call, Place},
     executor::{DeviceWords, Fired, Probe, WatchKey, Word},
 };
+use oxshmem_runtime::Pe;
 use oxshmem_spaces::{SymRef, SymView};
 
 use super::{Cmp, Waitable, ended};
@@ -240,7 +240,7 @@ mod tests {
     use oxshmem_base::settings::Settings;
     use oxshmem_job::Single;
     use oxshmem_memory::Segment;
-    use oxshmem_runtime::activity::Ahead;
+    use oxshmem_progress::activity::Ahead;
     use oxshmem_spaces::{SymSlice, allocation::Allocation};
 
     use super::*;

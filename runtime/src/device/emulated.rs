@@ -26,9 +26,9 @@ use oxshmem_memory::{
     HostMap, Segment, SegmentId, copy,
     word::{Atomic, Width},
 };
+use oxshmem_progress::{completion::Completion, executor::Executor, source::Source};
 
 use super::{Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers};
-use crate::{executor::Executor, net::Completion};
 
 /// How soon words that are waited for are looked at again, at first and at last.
 const LOOK: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
@@ -194,6 +194,22 @@ impl Drop for Emulated {
 impl fmt::Debug for Emulated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "emulated device with {} bytes", self.memory.len())
+    }
+}
+
+impl Source for Emulated {
+    fn poll(&self) -> bool {
+        false
+    }
+
+    fn is_pending(&self) -> bool {
+        true
+    }
+
+    fn rest(&self) {}
+
+    fn wants_polling(&self) -> bool {
+        false
     }
 }
 

@@ -17,10 +17,9 @@ mod place;
 pub mod suite;
 
 use std::{
-    fmt,
     sync::{Arc, Weak},
     task::Poll,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 pub(crate) use self::place::{Devices, Made, Parts, make};
@@ -33,8 +32,11 @@ use oxshmem_memory::{
     Segment,
     word::{Atomic, Width},
 };
-
-use crate::{executor::Executor, net::Completion};
+use oxshmem_progress::{
+    completion::Completion,
+    executor::Executor,
+    source::{Source, Words},
+};
 
 /// A place in device memory of this host, in bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +146,7 @@ pub struct Capabilities {
 ///
 /// # Safety
 /// An implementation must touch only the bytes it was given, and none of them after it has told `done`.
-pub unsafe trait Device: Send + Sync + fmt::Debug {
+pub unsafe trait Device: Source {
     /// What it is called, for people.
     fn name(&self) -> &'static str;
 
@@ -215,19 +217,6 @@ pub unsafe trait Device: Send + Sync + fmt::Debug {
     /// waits for none. The call may come for one that is looked after already.
     fn watch(&self, executor: Weak<Executor>);
 
-    /// Tells those whose operations are over, and whether there were any. Somebody else does it sooner or later.
-    fn poll(&self) -> bool {
-        false
-    }
-
-    /// For how long whoever waits for an operation does well to [`poll`](Self::poll) in a loop.
-    fn patience(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    /// Somebody waits for an operation, and [polls](Self::poll) no more.
-    fn attend(&self) {}
-
     /// The address by which kernels reach a place, if there is one.
     fn address(&self, at: DevicePlace) -> Option<u64> {
         let _ = at;
@@ -257,3 +246,19 @@ pub fn poll_with<T>(device: &AnyDevice, mut poll: impl FnMut() -> Poll<T>) -> Po
 
 /// A reference to whatever device a PE has.
 pub type AnyDevice = Arc<dyn Device>;
+
+/// The words of a device's memory, for the engine.
+#[derive(Debug)]
+pub(crate) struct WordsOf(pub(crate) AnyDevice);
+
+// SAFETY: the device promises the same of `read_now`.
+unsafe impl Words for WordsOf {
+    fn len(&self) -> usize {
+        self.0.segment().len()
+    }
+
+    unsafe fn read(&self, local_pe: usize, pieces: &[(usize, usize)], to: &mut [u8]) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.0.read_now(local_pe, pieces, to) }
+    }
+}

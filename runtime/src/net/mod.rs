@@ -2,7 +2,7 @@
 //!
 //! A [`Net`] starts operations on symmetric memory of PEs that this one cannot load from and store to, and
 //! carries messages between PEs for the collectives. Whatever it is given to do goes on by itself, whoever makes
-//! progress ([`Net::poll`]); the target's side needs nobody there to call the library. The rooms above decide
+//! progress ([`Source::poll`]); the target's side needs nobody there to call the library. The rooms above decide
 //! what is awaited: nothing here blocks.
 //!
 //! Operations come in two kinds. *Eager* ones have copied what they need when the call returns, and are known to be
@@ -10,11 +10,9 @@
 //! their [`Completion`] is told.
 
 mod batch;
-mod completion;
 mod facts;
 #[cfg(test)]
 mod fuzz;
-mod linger;
 mod model;
 #[cfg(test)]
 mod outcome;
@@ -25,17 +23,11 @@ pub mod suite;
 mod ucx;
 
 use std::{
-    fmt,
     future::poll_fn,
     sync::{Arc, Weak},
 };
 
-pub(crate) use self::{
-    completion::waiting,
-    linger::{ALONE, Linger},
-};
 pub use batch::{Batch, apply};
-pub use completion::{AllParts, Completion};
 pub use facts::{ATOMICS, UcxFound};
 pub use model::{Link, Model, Sent, Simulation, Wires};
 pub use shm::Shm;
@@ -46,8 +38,14 @@ use oxshmem_memory::{
     Segment, SegmentId,
     word::{Atomic, Signal, Width},
 };
-
-use crate::{executor::Executor, fabric::Fabric, flight::Flight, opset::OpSet};
+use oxshmem_progress::{
+    completion::{AllParts, Completion},
+    executor::Executor,
+    fabric::Fabric,
+    flight::Flight,
+    opset::OpSet,
+    source::Source,
+};
 
 /// A place in the symmetric memory of a PE on another host. Whoever makes one has checked that it is in bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +102,7 @@ pub trait Listener: Send + Sync {
 ///
 /// # Safety
 /// An implementation must touch only the bytes it was given, and none of them after it has told `done`.
-pub unsafe trait Net: Send + Sync + fmt::Debug {
+pub unsafe trait Net: Source {
     /// How many bytes [`put`](Self::put) does better to copy first, by [`put_eager`](Self::put_eager).
     fn eager_limit(&self) -> usize;
 
@@ -210,21 +208,6 @@ pub unsafe trait Net: Send + Sync + fmt::Debug {
 
     /// Names who hears what others say. To be called once, before any PE says something.
     fn listen(&self, listener: Weak<dyn Listener>);
-
-    /// Makes what progress there is to make, and tells whether there was any. This PE's waits have been looked after then.
-    fn poll(&self) -> bool;
-
-    /// Whether callers do well to poll in a loop while they wait. Not where somebody else makes the progress.
-    fn wants_polling(&self) -> bool;
-
-    /// Whether this PE has started something here of whose end somebody was not told yet. Where that is not known, it is supposed.
-    fn is_awaited(&self) -> bool {
-        true
-    }
-
-    /// Whoever polled for this PE is about to sleep: until somebody polls again, the net is alone with what progress there is to
-    /// make.
-    fn rest(&self);
 
     /// Ends it: what is under way fails, and nothing can be started any more. Every PE has called the barrier before.
     fn close(&self);

@@ -13,8 +13,7 @@ use oxshmem_memory::{
     copy::{copy, load, store},
     word::{Atomic, AtomicWord, Place, Signal},
 };
-
-use crate::{
+use oxshmem_progress::{
     control::Control,
     doorbell::{after_store, before_look, must_ring, sleeps},
     fabric::Fabric,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
-use oxshmem_runtime::flight::Flight;
+use oxshmem_progress::flight::Flight;
 
 use super::{Core, running::Then, state::Watcher};
 

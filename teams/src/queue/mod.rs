@@ -39,7 +39,7 @@ use oxshmem_base::{
     wakes::Hold,
 };
 use oxshmem_ops::context::ContextHandles;
-use oxshmem_runtime::activity::{Activity, Call, Place};
+use oxshmem_progress::activity::{Activity, Call, Place};
 use oxshmem_spaces::allocation::Allocation;
 
 pub use self::future::{Collective, Outcome};

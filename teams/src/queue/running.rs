@@ -3,7 +3,7 @@
 use std::{fmt, pin::Pin, sync::Arc};
 
 use oxshmem_base::Result;
-use oxshmem_runtime::activity::{Activity, Call};
+use oxshmem_progress::activity::{Activity, Call};
 use oxshmem_spaces::allocation::Allocation;
 
 use crate::{

@@ -7,7 +7,7 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result, wakes::StoredWaker};
-use oxshmem_runtime::activity::Place;
+use oxshmem_progress::activity::Place;
 use oxshmem_spaces::allocation::Allocation;
 
 use super::running::{Running, Use};

@@ -19,7 +19,7 @@ use oxshmem_base::{
     turns::{Turns, in_turn},
     wakes::Hold,
 };
-use oxshmem_runtime::{activity::Activity, flight::Flight};
+use oxshmem_progress::{activity::Activity, flight::Flight};
 use tracing::Instrument;
 
 use super::{

@@ -23,10 +23,8 @@ use std::{
 
 use bytemuck::{Pod, Zeroable};
 use oxshmem_base::{Error, Result};
-use oxshmem_runtime::{
-    flight::Flight,
-    net::{Net, TAG_BITS},
-};
+use oxshmem_progress::flight::Flight;
+use oxshmem_runtime::net::{Net, TAG_BITS};
 
 use super::{
     Wide,

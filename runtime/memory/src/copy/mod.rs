@@ -34,7 +34,7 @@
 //! leaves it: they exclude each other where they are of one type (`OpenSHMEM 1.6 §3.2`). `tests/amo_mixed_sizes.rs` shows what is promised.
 //!
 //! [`AtomicWord`]: crate::word::AtomicWord
-//! [`Word`]: crate::executor::Word
+//! [`Word`]: oxshmem_progress::executor::Word
 
 mod blocks;
 mod processor;

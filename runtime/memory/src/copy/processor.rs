@@ -27,7 +27,7 @@ impl Processor {
     /// The processor that this runs on.
     ///
     /// ```
-    /// use oxshmem_runtime::memory::copy::Processor;
+    /// use oxshmem_memory::copy::Processor;
     ///
     /// println!("a loop copies up to {} bytes", Processor::this().loop_to());
     /// ```

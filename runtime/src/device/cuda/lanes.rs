@@ -27,6 +27,7 @@ use oxshmem_memory::{
     HostMap, SegmentId,
     word::{Atomic, Width},
 };
+use oxshmem_progress::{completion::Completion, executor::Executor};
 
 use super::{
     THREADS,
@@ -35,11 +36,7 @@ use super::{
     memory::Memory,
     ptx,
 };
-use crate::{
-    device::{Number, ReduceOp},
-    executor::Executor,
-    net::Completion,
-};
+use crate::device::{Number, ReduceOp};
 
 /// Bytes and number of the pieces of host memory through which short copies go.
 const SLOTS: (usize, usize) = (64 << 10, 64);
@@ -609,6 +606,11 @@ impl Lanes {
                 over_at = Instant::now();
             }
         }
+    }
+
+    /// Whether something is under way.
+    pub(super) fn is_pending(&self) -> bool {
+        self.under_way.load(Ordering::Relaxed) > 0
     }
 
     /// Has the helper nap briefly: somebody waits, and polls no more.

@@ -46,6 +46,11 @@ use oxshmem_memory::{
     HostMap, Segment, SegmentId, copy,
     word::{Atomic, Width},
 };
+use oxshmem_progress::{
+    completion::{AllParts, Completion},
+    executor::Executor,
+    source::Source,
+};
 
 use self::{
     lanes::{Arguments, Command, Lanes},
@@ -53,10 +58,6 @@ use self::{
 };
 use super::{
     AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, Number, ReduceOp, place::Made,
-};
-use crate::{
-    executor::Executor,
-    net::{AllParts, Completion},
 };
 
 /// Host memory of fewer bytes is copied by the processor on the way, even where the device could reach it.
@@ -260,6 +261,28 @@ fn must<T>(outcome: driver::Outcome<T>) -> T {
     match outcome {
         Ok(value) => value,
         Err(failed) => panic!("the device failed, and its memory cannot be read or written: {failed}"),
+    }
+}
+
+impl Source for Cuda {
+    fn poll(&self) -> bool {
+        self.lanes.poll()
+    }
+
+    fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    fn attend(&self) {
+        self.lanes.attend();
+    }
+
+    fn is_pending(&self) -> bool {
+        self.lanes.is_pending()
+    }
+
+    fn rest(&self) {
+        self.lanes.attend();
     }
 }
 
@@ -497,18 +520,6 @@ unsafe impl Device for Cuda {
 
     fn watch(&self, executor: Weak<Executor>) {
         self.lanes.watch(executor);
-    }
-
-    fn poll(&self) -> bool {
-        self.lanes.poll()
-    }
-
-    fn patience(&self) -> Duration {
-        self.patience
-    }
-
-    fn attend(&self) {
-        self.lanes.attend();
     }
 
     fn address(&self, at: DevicePlace) -> Option<u64> {

@@ -4,9 +4,9 @@ use std::collections::{HashMap, VecDeque, hash_map::Entry};
 
 use oxshmem_base::{Error, Result};
 use oxshmem_memory::copy::copy;
+use oxshmem_progress::completion::{Completion, complete};
 
 use super::Address;
-use crate::net::{Completion, completion::complete};
 
 /// What has come and was not asked for yet, and what was asked for and has not come.
 #[derive(Default)]

@@ -29,6 +29,9 @@ use oxshmem_memory::{
     copy::copy,
     word::{Atomic, Width},
 };
+use oxshmem_progress::{
+    completion::complete, executor::Executor, fabric::Fabric, failure::Failure, source::Source,
+};
 
 use self::{
     clock::{Clock, Moment},
@@ -37,11 +40,7 @@ use self::{
     mailbox::{Message, Receive},
     port::{Landing, Port},
 };
-use super::{Batch, Completion, Listener, Net, Spot, Words, completion::complete};
-use crate::{
-    executor::{Executor, Failure},
-    fabric::Fabric,
-};
+use super::{Batch, Completion, Listener, Net, Spot, Words};
 
 /// Bytes up to which puts are eager, and messages do not wait for their receive.
 const EAGER: usize = 8 << 10;
@@ -195,6 +194,22 @@ impl Model {
     }
 }
 
+impl Source for Model {
+    fn poll(&self) -> bool {
+        false
+    }
+
+    fn wants_polling(&self) -> bool {
+        false
+    }
+
+    fn rest(&self) {}
+
+    fn is_pending(&self) -> bool {
+        true
+    }
+}
+
 // SAFETY: every operation goes through a `Landing`, which has checked the bounds of the one side and keeps it mapped; the
 // other is the caller's until `done` is told, which is the last thing that is done of each.
 unsafe impl Net for Model {
@@ -345,16 +360,6 @@ unsafe impl Net for Model {
     fn listen(&self, listener: Weak<dyn Listener>) {
         self.here.listen(listener);
     }
-
-    fn poll(&self) -> bool {
-        false
-    }
-
-    fn wants_polling(&self) -> bool {
-        false
-    }
-
-    fn rest(&self) {}
 
     fn close(&self) {
         if !self.here.close() {

@@ -19,6 +19,13 @@ use oxshmem_memory::{
     copy::copy,
     word::{Atomic, Width},
 };
+use oxshmem_progress::{
+    completion::{self, complete},
+    doorbell::must_ring,
+    executor::Executor,
+    fabric::Fabric,
+    failure::Failure,
+};
 
 use super::{
     Address, EAGER, Sent,
@@ -27,15 +34,7 @@ use super::{
     link::{Line, Link},
     mailbox::{Mailbox, Message, Receive},
 };
-use crate::{
-    doorbell::must_ring,
-    executor::{Executor, Failure},
-    fabric::Fabric,
-    net::{
-        Listener, Spot, Words, batch,
-        completion::{self, complete},
-    },
-};
+use crate::net::{Listener, Spot, Words, batch};
 
 /// One PE. It keeps its memory mapped.
 pub(super) struct Port {

@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use oxshmem_base::Result;
 use oxshmem_job::Bootstrap;
+use oxshmem_progress::flight::Flight;
 
 use super::{
     Sent, Wires,
@@ -11,7 +12,6 @@ use super::{
     delivery::{Delivery, Step},
     port::Port,
 };
-use crate::flight::Flight;
 
 /// A job on a simulated network, in virtual time: PEs run the code that they always run, and a clock says how long it would
 /// take if communication took what a [`Link`](super::Link) says, and nothing else took any time.

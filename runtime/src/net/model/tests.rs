@@ -6,15 +6,15 @@ use std::{
 
 use oxshmem_base::{settings::FenceSide, sync::lock};
 use oxshmem_memory::{Extent, Segment, SegmentId};
-
-use super::*;
-use crate::{
+use oxshmem_progress::{
     activity::Place,
     executor::{Fired, Patience, Probe, Word},
-    net::{
-        outcome::{outcome, wait},
-        suite::{self, End, Job, MEMORY},
-    },
+};
+
+use super::*;
+use crate::net::{
+    outcome::{outcome, wait},
+    suite::{self, End, Job, MEMORY},
 };
 
 /// A PE with all that it needs.

@@ -7,6 +7,7 @@ use std::{
 
 use oxshmem_base::{Error, Result, sync::lock};
 use oxshmem_memory::word::{Atomic, Width};
+use oxshmem_progress::completion::{AllParts, Completion};
 
 use super::{
     BATCH, BYTES, Core, FAILED, FETCH, GET, OVER, PUT, VALUE,
@@ -15,7 +16,7 @@ use super::{
 use crate::{
     device::{DevicePlace, End},
     net::{
-        AllParts, Completion, Words,
+        Words,
         batch::{Entry, Place, apply, asked, first_entry, malformed},
     },
 };

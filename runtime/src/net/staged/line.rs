@@ -6,9 +6,10 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
+use oxshmem_progress::completion::{AllParts, Completion, complete};
 
 use super::Address;
-use crate::net::{AllParts, Batch, Completion, batch::Question, completion::complete};
+use crate::net::{Batch, batch::Question};
 
 /// Bytes of the parts in which long transfers travel, and up to which small operations are gathered in one request.
 pub(super) const PART: usize = 64 << 10;

@@ -41,6 +41,12 @@ use oxshmem_memory::{
     copy::copy,
     word::{Atomic, Signal, Width},
 };
+use oxshmem_progress::{
+    completion::{self, AllParts, Completion, complete},
+    executor::Executor,
+    failure::Failure,
+    source::Source,
+};
 
 use self::{
     desk::Desk,
@@ -48,11 +54,9 @@ use self::{
 };
 use crate::{
     device::AnyDevice,
-    executor::{Executor, Failure},
     net::{
-        AllParts, Batch, Completion, Listener, Net, Shape, Spot, Words,
+        Batch, Listener, Net, Shape, Spot, Words,
         batch::{Entry, first_entry, question},
-        completion::{self, complete},
         get_each,
     },
 };
@@ -421,6 +425,24 @@ fn cut(batch: Batch, on_host: bool) -> Result<Vec<Request>> {
     Ok(parts.into_iter().enumerate().map(request).collect())
 }
 
+impl Source for Staged {
+    fn poll(&self) -> bool {
+        self.0.poll()
+    }
+
+    fn wants_polling(&self) -> bool {
+        self.0.below.wants_polling()
+    }
+
+    fn rest(&self) {
+        self.0.below.rest();
+    }
+
+    fn is_pending(&self) -> bool {
+        true
+    }
+}
+
 // SAFETY: on host memory, operations are those of the net below. On device memory, `Request`s hold what is told when they are over,
 // and name the bytes that the caller keeps until then.
 unsafe impl Net for Staged {
@@ -581,18 +603,6 @@ unsafe impl Net for Staged {
 
     fn listen(&self, listener: Weak<dyn Listener>) {
         self.0.below.listen(listener);
-    }
-
-    fn poll(&self) -> bool {
-        self.0.poll()
-    }
-
-    fn wants_polling(&self) -> bool {
-        self.0.below.wants_polling()
-    }
-
-    fn rest(&self) {
-        self.0.below.rest();
     }
 
     fn close(&self) {

@@ -2,12 +2,11 @@
 
 use oxshmem_base::settings::FenceSide;
 use oxshmem_memory::word::Signal;
+use oxshmem_progress::{executor::Patience, fabric::Fabric, failure::Failure};
 
 use super::*;
 use crate::{
     device::emulated::Emulated,
-    executor::{Failure, Patience},
-    fabric::Fabric,
     net::{
         Link, Model, Wires,
         model::wires,

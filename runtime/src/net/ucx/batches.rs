@@ -12,6 +12,10 @@ use std::{
 };
 
 use oxshmem_base::Result;
+use oxshmem_progress::{
+    completion::{Completion, complete},
+    failure::Failure,
+};
 
 use super::{
     arrivals::{ANSWER, APPLIED, Arrival, BATCH, GOODBYE, Note, QUESTION, SHORT_BATCH, WORD, with_words},
@@ -23,10 +27,7 @@ use super::{
     operation::{Kind, Operation},
     worker::{Inner, News, NumberHasher, Worker},
 };
-use crate::{
-    executor::Failure,
-    net::{Batch, Completion, apply, completion::complete},
-};
+use crate::net::{Batch, apply};
 
 /// Bytes below which a batch carries its stamp in its last word. A message without a header goes to TCP in one
 /// piece, by a cheaper system call; for a longer one, whose data UCX may offer, it has to be known first who sends it.

@@ -14,6 +14,10 @@ use std::{
 
 use oxshmem_base::{Error, Result};
 use oxshmem_memory::{copy, word::Signal};
+use oxshmem_progress::{
+    completion::{Completion, complete},
+    failure::Failure,
+};
 use ucx_sys::*;
 
 use super::{
@@ -26,10 +30,7 @@ use super::{
     pieces::{IN_ORDER, PIECE, What},
     worker::{News, Worker},
 };
-use crate::{
-    executor::Failure,
-    net::{Batch, Completion, PACKED, Shape, Spot, completion::complete},
-};
+use crate::net::{Batch, PACKED, Shape, Spot};
 
 /// A get that waits for its data.
 pub(super) struct Get {

@@ -4,6 +4,7 @@ use std::sync::Weak;
 
 use oxshmem_base::{Error, Result};
 use oxshmem_memory::copy;
+use oxshmem_progress::completion::{Completion, complete};
 use ucx_sys::*;
 
 use super::{
@@ -11,7 +12,7 @@ use super::{
     operation::{Kind, Operation, ended},
     worker::Worker,
 };
-use crate::net::{Completion, Spot, completion::complete};
+use crate::net::Spot;
 
 /// Up to so many bytes UCX gets by itself as fast.
 const UNASKED: usize = 2 << 10;

@@ -10,10 +10,10 @@ use std::{
 };
 
 use oxshmem_base::Error;
+use oxshmem_progress::completion::{complete, waiting};
 use ucx_sys::*;
 
 use super::worker::{Inner, Worker};
-use crate::net::completion::{complete, waiting};
 
 /// How long a PE that leaves waits for what it has sent.
 const LEAVING: Duration = Duration::from_secs(2);

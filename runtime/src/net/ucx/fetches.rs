@@ -8,19 +8,19 @@ use std::sync::Weak;
 
 use oxshmem_base::{Error, Result};
 use oxshmem_memory::word::{Atomic, Width};
+use oxshmem_progress::{
+    completion::{Completion, complete},
+    failure::Failure,
+};
 
 use super::{
     arrivals::Note,
     asked::Asked,
     worker::{News, Worker},
 };
-use crate::{
-    executor::Failure,
-    net::{
-        Completion, Spot,
-        batch::{answer, question},
-        completion::complete,
-    },
+use crate::net::{
+    Spot,
+    batch::{answer, question},
 };
 
 /// Who waits for an answer, and who is owed one.

@@ -1,6 +1,7 @@
 //! Flushes: when everything that was started on a PE is visible there.
 
 use oxshmem_base::{Error, Result};
+use oxshmem_progress::completion::{AllParts, Completion, complete};
 
 use super::{
     arrivals::TELL,
@@ -8,7 +9,6 @@ use super::{
     operation::{Kind, Operation, outcome},
     worker::Worker,
 };
-use crate::net::{AllParts, Completion, completion::complete};
 
 impl Worker {
     /// Tells `done` when everything that was started on `pe` before is visible there.

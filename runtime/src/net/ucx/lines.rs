@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::net::Completion;
+use oxshmem_progress::completion::Completion;
 
 /// Flushes of so few batches let it be supposed that those of the next one are as few.
 const FEW: u64 = 2;

@@ -13,6 +13,10 @@ use oxshmem_base::{
     sync::{MutexGuard, lock},
 };
 use oxshmem_memory::copy;
+use oxshmem_progress::{
+    completion::{Completion, complete},
+    failure::Failure,
+};
 use smallvec::SmallVec;
 
 use super::{
@@ -23,10 +27,6 @@ use super::{
     operation::{Kind, Operation},
     pieces::{PIECE, What},
     worker::{News, NumberHasher, Worker},
-};
-use crate::{
-    executor::Failure,
-    net::{Completion, completion::complete},
 };
 
 /// Up to so many bytes are copied to words, of which the last ones say what a header does for others.

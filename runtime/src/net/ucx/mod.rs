@@ -48,6 +48,7 @@ use oxshmem_memory::{
     Segment,
     word::{Atomic, Signal, Width},
 };
+use oxshmem_progress::{executor::Executor, source::Source};
 use ucx_sys::Ucx;
 
 use self::{
@@ -57,7 +58,6 @@ use self::{
     worker::Worker,
 };
 use super::{Batch, Completion, Listener, Net, Shape, Spot, Words, get_each};
-use crate::executor::Executor;
 
 /// Up to so many bytes are copied rather than lent: below what a system call costs.
 const EAGER: usize = 8 << 10;
@@ -119,6 +119,24 @@ pub(super) async fn connect(
 fn is_static() -> bool {
     // SAFETY: it looks a number up.
     unsafe { libc::getauxval(libc::AT_BASE) == 0 }
+}
+
+impl Source for UcxNet {
+    fn poll(&self) -> bool {
+        self.worker.poll()
+    }
+
+    fn wants_polling(&self) -> bool {
+        true
+    }
+
+    fn is_pending(&self) -> bool {
+        self.worker.is_awaited()
+    }
+
+    fn rest(&self) {
+        self.helper.take_over(&self.worker);
+    }
 }
 
 // SAFETY: every operation hands exactly the caller's range to UCX, and `done` is told by `Operation::end` alone, when
@@ -241,22 +259,6 @@ unsafe impl Net for UcxNet {
 
     fn listen(&self, listener: Weak<dyn Listener>) {
         self.worker.listen(listener);
-    }
-
-    fn poll(&self) -> bool {
-        self.worker.poll()
-    }
-
-    fn wants_polling(&self) -> bool {
-        true
-    }
-
-    fn is_awaited(&self) -> bool {
-        self.worker.is_awaited()
-    }
-
-    fn rest(&self) {
-        self.helper.take_over(&self.worker);
     }
 
     fn close(&self) {

@@ -3,10 +3,10 @@
 use std::{ffi::c_void, ptr::NonNull, sync::Arc};
 
 use oxshmem_base::{Error, Result};
+use oxshmem_progress::completion::{Completion, complete};
 use ucx_sys::{UCS_ERR_CANCELED, UCS_OK, ucp_generic_dt_ops_t, ucs_status_t};
 
 use super::{arrivals::HEADER, lines::Stamp, pieces::Pieces, worker::Worker};
-use crate::net::{Completion, completion::complete};
 
 /// Words of a short message, with the one that it [ends with](Operation::sign).
 pub(super) const NOTE: usize = 7;

@@ -15,10 +15,10 @@ use oxshmem_base::{
     Error, Result,
     sync::{Mutex, lock},
 };
+use oxshmem_progress::{executor, linger::ALONE};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::worker::Worker;
-use crate::{executor, net::ALONE};
 
 /// How long it leaves others at work before it looks again: from, and up to, twice as long each time. In a virtual machine each
 /// look costs them tens of microseconds, which the timer takes; whoever begins to compute is not replaced before.

@@ -2,13 +2,15 @@
 
 use std::sync::{Arc, Weak};
 
+use oxshmem_progress::completion::Completion;
+
 use super::{
     arrivals::{Arrival, SAID},
     departures::Form,
     operation::{Kind, Operation},
     worker::{News, Worker},
 };
-use crate::net::{Completion, Listener, Words};
+use crate::net::{Listener, Words};
 
 impl Worker {
     /// From now on this is who listens.

@@ -11,17 +11,16 @@ use std::{
 use oxshmem_base::{Hosts, settings::FenceSide};
 use oxshmem_job::Local;
 use oxshmem_memory::SegmentId;
-
-use super::{offers::Bytes, *};
-use crate::{
+use oxshmem_progress::{
+    completion::{AllParts, complete},
     executor::Patience,
     fabric::Fabric,
-    net::{
-        AllParts,
-        completion::complete,
-        outcome::outcome,
-        suite::{self, End, Job, MEMORY},
-    },
+};
+
+use super::{offers::Bytes, *};
+use crate::net::{
+    outcome::outcome,
+    suite::{self, End, Job, MEMORY},
 };
 
 /// Whether TCP is taken for another network, for which there is none here: puts and gets are UCX's own then, and it offers what is long.

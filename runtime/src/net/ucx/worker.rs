@@ -20,6 +20,11 @@ use oxshmem_base::{
 };
 use oxshmem_job::Placement;
 use oxshmem_memory::Segment;
+use oxshmem_progress::{
+    completion::{self, Completion, complete},
+    executor::{self, Executor},
+    failure::Failure,
+};
 use slab::Slab;
 use ucx_sys::*;
 
@@ -31,13 +36,7 @@ use super::{
     operation::{Kind, Operation, WORDS, outcome},
     strangers::Strangers,
 };
-use crate::{
-    executor::{self, Executor, Failure},
-    net::{
-        Completion, Listener,
-        completion::{self, complete},
-    },
-};
+use crate::net::Listener;
 
 /// Operations under way. A thread that adds one beyond that first makes progress.
 const MOST_UNDER_WAY: usize = 4096;

@@ -11,7 +11,7 @@ const LONG: Duration = Duration::from_micros(100);
 const SHORT: Duration = Duration::from_micros(20);
 /// So long whoever looks for a message keeps the processor to himself. An answer that takes longer may have to come from a
 /// thread that waits for this very processor.
-pub(crate) const ALONE: Duration = SHORT;
+pub const ALONE: Duration = SHORT;
 /// So many waits in vain may be chance.
 const CHANCE: u32 = 4;
 /// Of so many waits in vain the next is long.
@@ -23,25 +23,25 @@ const LONG_WAITS: u32 = 16;
 /// who waits. So after some waits in vain in a row the next ones are short, and one of many is long again, lest two PEs that
 /// answer each other go to sleep for ever after.
 #[derive(Debug, Default)]
-pub(crate) struct Linger {
+pub struct Linger {
     /// How many waits in a row were in vain. Relaxed: an estimate, for which a lost count is no harm.
     in_vain: AtomicU32,
 }
 
 impl Linger {
     /// How long to look.
-    pub(crate) fn limit(&self) -> Duration {
+    pub fn limit(&self) -> Duration {
         let in_vain = self.in_vain.load(Ordering::Relaxed);
         if in_vain < CHANCE || in_vain.is_multiple_of(LONG_WAITS) { LONG } else { SHORT }
     }
 
     /// Something came.
-    pub(crate) fn came(&self) {
+    pub fn came(&self) {
         self.in_vain.store(0, Ordering::Relaxed);
     }
 
     /// Nothing did.
-    pub(crate) fn gave_up(&self) {
+    pub fn gave_up(&self) {
         self.in_vain.store(self.in_vain.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 }

@@ -11,6 +11,7 @@
 
 mod block_on;
 mod driver;
+mod intent;
 mod watch;
 
 use std::{
@@ -23,7 +24,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub(crate) use block_on::{will_drive, woken};
+pub use intent::{will_drive, woken};
 pub use watch::{DeviceWords, Fired, Probe, WatchKey, Word};
 
 use oxshmem_base::{
@@ -41,11 +42,12 @@ use self::{
 };
 use crate::{
     activity::Place,
+    bell::{Bell, Looks},
     control::{Control, Sleep},
-    device::AnyDevice,
     doorbell::{announce_awake, announce_sleep},
-    fabric::Bell,
-    net::{ALONE, Linger, Net},
+    failure::Failure,
+    linger::{ALONE, Linger},
+    source::{Source, Words},
 };
 
 /// How patient a wait is before it sleeps.
@@ -59,50 +61,6 @@ pub struct Patience {
     pub yields: u32,
     /// Whether it sleeps in pieces, because what it waits for may come without a ring.
     pub looks: bool,
-}
-
-/// Why nothing that is waited for will come any more.
-#[derive(Clone, Debug)]
-pub enum Failure {
-    /// A PE called `global_exit`.
-    GlobalExit {
-        /// Which.
-        pe: usize,
-        /// The status it gave.
-        status: i32,
-    },
-    /// A PE ended without leaving the job.
-    PeLost {
-        /// Which.
-        pe: usize,
-        /// How.
-        how: String,
-    },
-    /// This process cannot do what waiting needs.
-    Unable {
-        /// What that is, and what helps.
-        what: String,
-    },
-}
-
-impl Failure {
-    /// A thread could not be started, by which what is waited for would come.
-    pub(crate) fn without_thread(error: &std::io::Error) -> Self {
-        let what = format!(
-            "cannot start a thread that progress needs: {error}; allow this user more processes (ulimit -u)"
-        );
-        Self::Unable { what }
-    }
-}
-
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::GlobalExit { pe, status } => Self::GlobalExit { pe, status },
-            Failure::PeLost { pe, how } => Self::PeLost { pe, how },
-            Failure::Unable { what } => Self::Unsupported { what },
-        }
-    }
 }
 
 /// The way to the launcher, where that asks PEs to end.
@@ -144,18 +102,19 @@ pub struct Executor {
     failure: OnceLock<Failure>,
     closed: AtomicBool,
     driver: Driver,
-    /// What else makes progress, where PEs are on other hosts.
-    net: OnceLock<Arc<dyn Net>>,
-    /// How long drivers wait for that.
+    /// What else makes progress: nets and devices.
+    sources: OnceLock<Box<[Arc<dyn Source>]>>,
+    /// How long drivers wait for them.
     linger: Linger,
-    /// Who reads words of device memory.
-    device: OnceLock<AnyDevice>,
+    /// The words of device memory.
+    device_words: OnceLock<Arc<dyn Words>>,
     /// What asks the PEs of a job to end.
     launcher: OnceLock<Launcher>,
 }
 
 impl Executor {
-    pub(crate) fn new(
+    /// The executor of the PE with number `block` among those of its host, which `bell` wakes.
+    pub fn new(
         block: usize,
         control: Arc<Control>,
         fence_side: FenceSide,
@@ -177,9 +136,9 @@ impl Executor {
             failure: OnceLock::new(),
             closed: AtomicBool::new(false),
             driver: Driver::default(),
-            net: OnceLock::new(),
+            sources: OnceLock::new(),
             linger: Linger::default(),
-            device: OnceLock::new(),
+            device_words: OnceLock::new(),
             launcher: OnceLock::new(),
         }
     }
@@ -207,7 +166,7 @@ impl Executor {
                 }
                 std::hint::spin_loop();
             }
-            if self.poll_net() && ready() {
+            if self.poll_sources() && ready() {
                 return true;
             }
             let now = Instant::now();
@@ -233,7 +192,7 @@ impl Executor {
                 return true;
             }
             rustix::thread::sched_yield();
-            self.poll_net();
+            self.poll_sources();
             if ready() {
                 return true;
             }
@@ -266,28 +225,34 @@ impl Executor {
     }
 
     /// Whether there are processors enough to look for something in a loop.
-    pub(crate) fn may_spin(&self) -> bool {
+    pub fn may_spin(&self) -> bool {
         !self.patience.spin.is_zero()
     }
 
     /// Whether whoever waits for something is asleep. A hint.
-    pub(crate) fn is_asleep(&self) -> bool {
+    pub fn is_asleep(&self) -> bool {
         self.sleep().sleeping.load(Ordering::Relaxed) != 0 || self.driver.dozes()
     }
 
     /// Whether a thread, or the task, looks for what is waited for. A hint.
-    pub(crate) fn is_driven(&self) -> bool {
+    pub fn is_driven(&self) -> bool {
         self.driver.is_at_work() && !self.is_asleep()
     }
 
-    /// Says who reads words of device memory.
-    pub(crate) fn attach_device(&self, device: &AnyDevice) {
+    /// Names what is polled. To be called once, before the PE waits for anything.
+    pub fn attach_sources(&self, sources: Vec<Arc<dyn Source>>) {
         // A PE joins once, so the slot is empty.
-        let _ = self.device.set(Arc::clone(device));
+        let _ = self.sources.set(sources.into_iter().filter(|source| source.wants_polling()).collect());
+    }
+
+    /// Names where words of device memory are read. To be called once.
+    pub fn attach_words(&self, words: Arc<dyn Words>) {
+        // A PE joins once, so the slot is empty.
+        let _ = self.device_words.set(words);
     }
 
     /// Sets what asks PEs to end. Threads that wait look out for it while they sleep.
-    pub(crate) fn attach_launcher(&self, bootstrap: &Arc<dyn Bootstrap>) {
+    pub fn attach_launcher(&self, bootstrap: &Arc<dyn Bootstrap>) {
         if bootstrap.hangs_up().is_some() {
             // A PE joins once, so the slot is empty.
             let _ = self
@@ -296,25 +261,25 @@ impl Executor {
         }
     }
 
-    /// Says what else makes progress.
-    pub(crate) fn attach_net(&self, net: &Arc<dyn Net>) {
-        if net.wants_polling() {
-            // A PE joins once, so the slot is empty.
-            let _ = self.net.set(Arc::clone(net));
-        }
-    }
-
-    /// Makes progress on operations of and for other hosts, and tells whether there was any.
+    /// What is polled.
     #[inline]
-    fn poll_net(&self) -> bool {
-        self.net.get().is_some_and(|net| net.poll())
+    fn sources(&self) -> &[Arc<dyn Source>] {
+        self.sources.get().map_or(&[], |sources| sources)
     }
 
-    /// Whoever drives is about to sleep.
-    fn rest_net(&self) {
-        if let Some(net) = self.net.get() {
-            net.rest();
+    /// Completes what is over, and tells whether anything was.
+    #[inline]
+    fn poll_sources(&self) -> bool {
+        let mut any = false;
+        for source in self.sources() {
+            any |= source.poll();
         }
+        any
+    }
+
+    /// This thread is about to sleep.
+    fn rest_sources(&self) {
+        self.sources().iter().for_each(|source| source.rest());
     }
 
     /// Has `waker` woken when `probe` holds. `keepalive` keeps the probed memory for as long as the watch
@@ -384,14 +349,14 @@ impl Executor {
     }
 
     /// Wakes all that wait, so that they show that they do: see [`is_silent`](Self::is_silent).
-    pub(crate) fn ask(&self) {
+    pub fn ask(&self) {
         let woken = lock(&self.watches).ask();
         woken.into_iter().for_each(StoredWaker::wake);
     }
 
     /// Whether the future of which the board says something at `place` was not polled since [`ask`](Self::ask): it was forgotten, or
     /// its runtime does something else.
-    pub(crate) fn is_silent(&self, place: Place) -> bool {
+    pub fn is_silent(&self, place: Place) -> bool {
         lock(&self.watches).is_silent(place)
     }
 
@@ -420,12 +385,12 @@ impl Executor {
     }
 
     /// [`scan`](Self::scan), for who has stored to host memory.
-    pub(crate) fn scan_host(&self) {
+    pub fn scan_host(&self) {
         self.wake_by(None);
     }
 
     /// [`scan`](Self::scan), for who knows that words of that memory may have changed. Whether such words are still waited for.
-    pub(crate) fn scan_for(&self, segment: SegmentId) -> bool {
+    pub fn scan_for(&self, segment: SegmentId) -> bool {
         let watched = || lock(&self.watches).watched().0 & segment.bit() != 0;
         if watched() {
             self.scan();
@@ -435,14 +400,14 @@ impl Executor {
 
     /// Reads all words of device memory that are waited for, in one go, if there are any.
     fn see(&self) -> Option<Seen> {
-        let device = self.device.get()?;
+        let words_of_device = self.device_words.get()?;
         let words = lock(&self.watches).on_device();
         if words.is_empty() {
             return None;
         }
-        let mut seen = Seen::covering(words, device.segment().len());
+        let mut seen = Seen::covering(words, words_of_device.len());
         // Without the lock: this may take some microseconds. SAFETY: watched words are in bounds.
-        seen.fill(|pieces, bytes| unsafe { device.read_now(self.block, pieces, bytes) });
+        seen.fill(|pieces, bytes| unsafe { words_of_device.read(self.block, pieces, bytes) });
         Some(seen)
     }
 
@@ -475,7 +440,7 @@ impl Executor {
     }
 
     /// Why the job can go on no more, if the launcher says so within `limit`.
-    pub(crate) fn failure_said_within(&self, limit: Duration) -> Option<Failure> {
+    pub fn failure_said_within(&self, limit: Duration) -> Option<Failure> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         if let Some(launcher) = self.launcher.get().filter(|launcher| !launcher.has_hung_up())
             && let Some(hangs_up) = launcher.bootstrap.hangs_up()
@@ -505,7 +470,7 @@ impl Executor {
     }
 
     /// From now on some store in this job may come without a ring, so no sleep may rely on being woken.
-    pub(crate) fn expect_silent_stores(&self) -> bool {
+    pub fn expect_silent_stores(&self) -> bool {
         // Release: the flag is seen before what is stored through the pointer handed out after it.
         self.control.page(0).silent_stores.0.swap(1, Ordering::AcqRel) == 0
     }
@@ -518,10 +483,11 @@ impl Executor {
             left: self.patience.yields,
             began: None,
             yields: yields || !self.may_spin(),
-            far: self.net.get().is_some(),
-            limit: match self.net.get() {
-                Some(_) if self.may_spin() => self.linger.limit(),
-                _ => Duration::from_micros(self.patience.yields.into()),
+            far: !self.sources().is_empty(),
+            limit: if !self.sources().is_empty() && self.may_spin() {
+                self.linger.limit()
+            } else {
+                Duration::from_micros(self.patience.yields.into())
             },
             linger: &self.linger,
         }
@@ -570,7 +536,7 @@ impl Executor {
     }
 
     /// Ends the drivers. Called when the PE is gone.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
         let mut woken = Vec::new();
         let ended = {
@@ -584,6 +550,20 @@ impl Executor {
         self.driver.notify();
         self.bell.ring_process();
         woken.into_iter().for_each(StoredWaker::wake);
+    }
+}
+
+impl Looks for Executor {
+    fn look_at_host(&self) {
+        self.scan_host();
+    }
+
+    fn look(&self) {
+        self.scan();
+    }
+
+    fn end(&self, failure: &Failure) {
+        self.fail(failure.clone());
     }
 }
 

@@ -46,12 +46,12 @@ thread_local! {
 }
 
 /// Runs `done` now, or, inside of another completion on this thread, when that has returned. No lock may be held.
-pub(super) fn complete<T: 'static>(done: Completion<T>, outcome: Result<T>) {
+pub fn complete<T: 'static>(done: Completion<T>, outcome: Result<T>) {
     run(move || done(outcome));
 }
 
 /// The same for what a completion is made of otherwise. One that panics does so when those that wait for it have run.
-pub(super) fn run(completion: impl FnOnce() + 'static) {
+pub fn run(completion: impl FnOnce() + 'static) {
     if STATE.get() == State::Completing {
         return WAITING.with_borrow_mut(|waiting| waiting.push_back(Box::new(completion)));
     }
@@ -79,17 +79,17 @@ fn next() -> Option<Box<dyn FnOnce()>> {
 
 /// Marks this thread as one that serves a net, as long as what is returned exists. None if it does so already, or runs a completion:
 /// then it is to start nothing that runs completions.
-pub(super) fn serve() -> Option<Enter> {
+pub fn serve() -> Option<Enter> {
     (!is_busy()).then(|| Enter::the(State::Serving))
 }
 
 /// Whether this thread serves a net, or runs a completion.
-pub(super) fn is_busy() -> bool {
+pub fn is_busy() -> bool {
     STATE.get() != State::Idle
 }
 
 /// Runs `wait`, in which this thread waits for completions. Inside of one it runs those that wait for that first.
-pub(crate) fn waiting<T>(wait: impl FnOnce() -> T) -> T {
+pub fn waiting<T>(wait: impl FnOnce() -> T) -> T {
     if !is_busy() {
         return wait();
     }
@@ -99,7 +99,7 @@ pub(crate) fn waiting<T>(wait: impl FnOnce() -> T) -> T {
 }
 
 /// A thread's state, until this is dropped.
-pub(super) struct Enter {
+pub struct Enter {
     before: State,
     /// It is of this thread.
     thread: PhantomData<*const ()>,

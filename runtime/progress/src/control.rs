@@ -6,53 +6,64 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU32, AtomicUsize},
+    atomic::{AtomicU32, AtomicU64, AtomicUsize},
 };
 
 use oxshmem_base::Result;
 use oxshmem_memory::{HostMap, Segment, SegmentId};
 
-use crate::activity::BoardWords;
-
 /// Where in the block the scratch memory begins: behind the fixed words.
 const SCRATCH: usize = 64 << 10;
 /// Bytes of scratch memory: what the teams share among themselves. Memory that is never touched costs nothing.
-pub(crate) const SCRATCH_BYTES: usize = 74 << 20;
+pub const SCRATCH_BYTES: usize = 74 << 20;
 /// Bytes of one PE's control block.
-pub(crate) const BLOCK: usize = SCRATCH + SCRATCH_BYTES;
+pub const BLOCK: usize = SCRATCH + SCRATCH_BYTES;
+
+/// Words of a board: see [`activity`](crate::activity), which says what is in them.
+pub const BOARD_WORDS: usize = BOARD_HEAD + BOARD_SLOTS * BOARD_SLOT;
+/// Words before the slots.
+pub const BOARD_HEAD: usize = 5;
+/// How many operations of a PE are told apart. Of more it is only known how many there are.
+pub const BOARD_SLOTS: usize = 12;
+/// Words of a slot.
+pub const BOARD_SLOT: usize = 9;
+
+/// The words of a board, in the control block of its PE.
+#[repr(transparent)]
+pub struct BoardWords(pub [AtomicU64; BOARD_WORDS]);
 
 /// The words at the start of each control block, every one on cache lines of its own.
 #[repr(C)]
-pub(crate) struct Page {
+pub struct Page {
     /// Whether the PE sleeps, and what for.
-    pub(crate) sleep: Line<Sleep>,
+    pub sleep: Line<Sleep>,
     /// In block 0 alone: not 0 once any PE of the host may store past the library (see `Executor`).
-    pub(crate) silent_stores: Line<AtomicU32>,
+    pub silent_stores: Line<AtomicU32>,
     /// What the PE waits for, to be read by anybody.
-    pub(crate) board: Line<BoardWords>,
+    pub board: Line<BoardWords>,
     /// The processor that the PE was bound to when it joined, plus 1, if to one alone. Written before anybody may read it.
-    pub(crate) home: Line<AtomicU32>,
+    pub home: Line<AtomicU32>,
 }
 
 /// What a PE that sleeps tells its writers.
 #[repr(C)]
-pub(crate) struct Sleep {
+pub struct Sleep {
     /// A bit for each kind of memory (`SegmentId`) that the PE, which sleeps, waits for words in. 0 while awake.
-    pub(crate) sleeping: AtomicU32,
+    pub sleeping: AtomicU32,
     /// The part of its heap that it waits for words in, as offsets: stores elsewhere in the heap need not ring.
     /// Written before `sleeping`, or under the rules of `Executor::register`.
-    pub(crate) watched_from: AtomicUsize,
+    pub watched_from: AtomicUsize,
     /// Where that part ends.
-    pub(crate) watched_to: AtomicUsize,
+    pub watched_to: AtomicUsize,
 }
 
 /// A value on two adjacent cache lines of its own, as processors fetch them in pairs.
 #[repr(C, align(128))]
-pub(crate) struct Line<T>(pub(crate) T);
+pub struct Line<T>(pub T);
 
 /// The control blocks of all local PEs.
 #[derive(Debug)]
-pub(crate) struct Control {
+pub struct Control {
     /// What `map` says too, without a pointer in between.
     base: *const u8,
     n: usize,
@@ -66,20 +77,22 @@ unsafe impl Sync for Control {}
 
 impl Control {
     /// Where in a block the board is.
-    pub(crate) const BOARD: usize = std::mem::offset_of!(Page, board);
+    pub const BOARD: usize = std::mem::offset_of!(Page, board);
 
-    pub(crate) fn new_map(n: usize) -> Result<HostMap> {
+    /// Memory for the control blocks of `n` PEs.
+    pub fn new_map(n: usize) -> Result<HostMap> {
         HostMap::new_for(n, BLOCK, None)
     }
 
-    pub(crate) fn new(map: Arc<HostMap>) -> Self {
+    /// The control blocks that are in this memory.
+    pub fn new(map: Arc<HostMap>) -> Self {
         debug_assert_eq!(map.stride(), BLOCK);
         Self { base: map.base(), n: map.count(), map }
     }
 
     /// The fixed words of a PE of this host.
     #[inline(always)]
-    pub(crate) fn page(&self, block: usize) -> &Page {
+    pub fn page(&self, block: usize) -> &Page {
         assert!(block < self.n);
         // SAFETY: it is inside the map, which lives as long as `self`, is aligned to its 64 KiB stride,
         // was zeroed when made, which is a valid `Page` of atomics, and is only ever accessed as one.
@@ -87,17 +100,18 @@ impl Control {
     }
 
     /// The first PE's `sleeping`, and how many bytes behind it is the next one's.
-    pub(crate) fn sleeping_words(&self) -> (*const u8, usize) {
+    pub fn sleeping_words(&self) -> (*const u8, usize) {
         let offset = std::mem::offset_of!(Page, sleep.0.sleeping);
         (self.base.wrapping_add(offset), BLOCK)
     }
 
-    pub(crate) fn map(&self) -> &HostMap {
+    /// Their memory.
+    pub fn map(&self) -> &HostMap {
         &self.map
     }
 
     /// The scratch memory behind the pages.
-    pub(crate) fn scratch(&self) -> Segment {
+    pub fn scratch(&self) -> Segment {
         Segment::new(SegmentId::Scratch, Arc::clone(&self.map), SCRATCH, SCRATCH_BYTES)
     }
 }

@@ -4,56 +4,41 @@
 //! thing itself.
 
 use std::{
-    fmt,
     os::fd::{AsFd, OwnedFd},
     sync::{
-        Arc, OnceLock, Weak,
+        Arc, OnceLock,
         atomic::{Ordering, fence},
     },
     time::Duration,
 };
 
 use oxshmem_base::{Error, Result, panics::survive};
-use oxshmem_job::Shared;
+use oxshmem_job::{Common, Shared};
 use oxshmem_memory::{Extent, HostMap, SegmentId, Shape};
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::{
-    activity::Watchdog,
-    control::Control,
-    device::Made,
-    executor::{Executor, Failure},
-};
+use crate::{bell::Bell, control::Control, failure::Failure};
 
 /// Shared memory and doorbells of the PEs of one host.
 #[derive(Debug)]
-pub(crate) struct Fabric {
-    pub(crate) control: Arc<Control>,
-    pub(crate) heap: Arc<HostMap>,
-    /// The device of the PEs of this process, if they have one; the first of them to join makes it.
-    pub(crate) device: Made,
+pub struct Fabric {
+    /// The control blocks.
+    pub control: Arc<Control>,
+    /// The memory of the heaps.
+    pub heap: Arc<HostMap>,
     bells: Vec<Arc<Bell>>,
-    /// Of the PEs of this process; the first of them to join decides whether there is one.
-    pub(crate) watchdog: OnceLock<Option<Arc<Watchdog>>>,
-}
-
-/// How one PE is woken.
-pub(crate) enum Bell {
-    /// A PE in a process of its own sleeps on this eventfd.
-    Process(OwnedFd),
-    /// A PE in this process: its watches are looked at on the spot.
-    InProcess(OnceLock<Weak<Executor>>),
+    /// What the PEs of this process have in common, made by the first of them to join.
+    pub common: Common,
 }
 
 impl Fabric {
     /// For `n` PEs with `heap_stride` bytes of heap each, in one process or in one each.
-    #[cfg(test)]
-    pub(crate) fn new(n: usize, heap_stride: usize, in_process: bool) -> Result<Self> {
+    pub fn new(n: usize, heap_stride: usize, in_process: bool) -> Result<Self> {
         Self::with_heap(HostMap::new(n, heap_stride)?, in_process)
     }
 
     /// For as many PEs as `heap` has blocks.
-    pub(crate) fn with_heap(heap: HostMap, in_process: bool) -> Result<Self> {
+    pub fn with_heap(heap: HostMap, in_process: bool) -> Result<Self> {
         let n = heap.count();
         let bell = || {
             if in_process {
@@ -66,20 +51,20 @@ impl Fabric {
         Ok(Self {
             control: Arc::new(Control::new(Arc::new(Control::new_map(n)?))),
             heap: Arc::new(heap),
-            device: Made::default(),
             bells: (0..n).map(|_| bell().map(Arc::new)).collect::<Result<_>>()?,
-            watchdog: OnceLock::new(),
+            common: Common::default(),
         })
     }
 
-    pub(crate) fn bell(&self, block: usize) -> &Arc<Bell> {
+    /// The bell of a local PE.
+    pub fn bell(&self, block: usize) -> &Arc<Bell> {
         &self.bells[block]
     }
 
     /// Wakes the PE of a block, which was seen to sleep, after a store to `stored`.
     #[cold]
     #[inline(never)]
-    pub(crate) fn wake(&self, block: usize, stored: Extent) {
+    pub fn wake(&self, block: usize, stored: Extent) {
         let sleep = &self.control.page(block).sleep.0;
         // Acquire: with `sleeping` comes the range that was set before it.
         fence(Ordering::Acquire);
@@ -98,24 +83,22 @@ impl Fabric {
                     bell.ring_process();
                 }
             }
-            Bell::InProcess(executor) => {
-                if let Some(executor) = executor.get().and_then(Weak::upgrade) {
-                    executor.scan_host();
+            bell @ Bell::InProcess(_) => {
+                if let Some(looks) = bell.in_process() {
+                    looks.look_at_host();
                 }
             }
         }
     }
 
     /// From now on looks at the watches of PEs in this process every millisecond, until the job is gone.
-    pub(crate) fn start_ticking(self: &Arc<Self>) {
+    pub fn start_ticking(self: &Arc<Self>) {
         let fabric = Arc::downgrade(self);
         let tick = move || {
             while let Some(fabric) = fabric.upgrade() {
                 for bell in &fabric.bells {
-                    if let Bell::InProcess(executor) = &**bell
-                        && let Some(executor) = executor.get().and_then(Weak::upgrade)
-                    {
-                        survive(|| executor.scan());
+                    if let Some(looks) = bell.in_process() {
+                        survive(|| looks.look());
                     }
                 }
                 drop(fabric);
@@ -128,65 +111,19 @@ impl Fabric {
     }
 
     /// Ends all waiting of the PEs in this process.
-    pub(crate) fn fail_all(&self, failure: &Failure) {
+    pub fn fail_all(&self, failure: &Failure) {
         for bell in &self.bells {
-            if let Bell::InProcess(executor) = &**bell
-                && let Some(executor) = executor.get().and_then(Weak::upgrade)
-            {
-                executor.fail(failure.clone());
+            if let Some(looks) = bell.in_process() {
+                looks.end(failure);
             }
         }
     }
 
     /// Wakes every PE, whether it sleeps or not.
-    pub(crate) fn ring_all(&self) {
+    pub fn ring_all(&self) {
         for bell in &self.bells {
             bell.ring_process();
         }
-    }
-}
-
-impl Drop for Fabric {
-    fn drop(&mut self) {
-        if let Some(Some(watchdog)) = self.watchdog.get() {
-            watchdog.unpark();
-        }
-    }
-}
-
-impl Bell {
-    pub(crate) fn is_in_process(&self) -> bool {
-        matches!(self, Self::InProcess(_))
-    }
-
-    /// Makes the PE's driver look around, if it may be asleep in another process or thread.
-    pub(crate) fn ring_process(&self) {
-        if let Self::Process(bell) = self {
-            // It fails when the counter is full: then it has been ringing all along.
-            let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
-        }
-    }
-
-    /// Another descriptor of the eventfd, if it is one.
-    pub(crate) fn try_clone(&self) -> Option<OwnedFd> {
-        match self {
-            Self::Process(bell) => bell.try_clone().ok(),
-            Self::InProcess(_) => None,
-        }
-    }
-
-    /// Names the executor behind the bell of a PE in this process.
-    pub(crate) fn attach(&self, executor: &Arc<Executor>) {
-        if let Self::InProcess(slot) = self {
-            // A PE joins once, so the slot is empty.
-            let _ = slot.set(Arc::downgrade(executor));
-        }
-    }
-}
-
-impl fmt::Debug for Bell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_in_process() { "in-process bell" } else { "eventfd bell" })
     }
 }
 
@@ -215,9 +152,8 @@ impl Shared for Fabric {
         Ok(Self {
             control: Arc::new(Control::new(Arc::new(control))),
             heap: Arc::new(heap),
-            device: Made::default(),
             bells: bells.into_iter().map(|bell| Arc::new(Bell::Process(bell))).collect(),
-            watchdog: OnceLock::new(),
+            common: Common::default(),
         })
     }
 }

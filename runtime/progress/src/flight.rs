@@ -15,7 +15,7 @@ use oxshmem_base::{
 ///
 /// ```
 /// use std::task::{Context, Poll, Waker};
-/// use oxshmem_runtime::flight::Flight;
+/// use oxshmem_progress::flight::Flight;
 ///
 /// let (flight, mut cx) = (Flight::default(), Context::from_waker(Waker::noop()));
 /// assert_eq!(flight.poll(&mut cx), Poll::Pending);

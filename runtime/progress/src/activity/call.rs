@@ -20,7 +20,7 @@ macro_rules! calls {
         /// A call, by the specification's name. The codes are what PEs and `oshrun` of one build agree on.
         ///
         /// ```
-        /// use oxshmem_runtime::activity::Call;
+        /// use oxshmem_progress::activity::Call;
         ///
         /// assert_eq!(Call::Broadcast.name(), "broadcast");
         /// assert!(Call::Broadcast.is_collective() && !Call::Quiet.is_collective());
@@ -110,7 +110,7 @@ impl Call {
     /// [`OtherCollective`](Self::OtherCollective) where there is none in the table.
     ///
     /// ```
-    /// use oxshmem_runtime::activity::Call;
+    /// use oxshmem_progress::activity::Call;
     ///
     /// assert_eq!(Call::collective("sum_reduce"), Call::SumReduce);
     /// assert_eq!(Call::collective("barrier_all"), Call::Barrier);

@@ -21,7 +21,8 @@ pub struct CopyEngine {
 }
 
 impl CopyEngine {
-    pub(crate) fn new(threshold: Option<usize>) -> Self {
+    /// For copies of `threshold` bytes or more; for none if it is not said.
+    pub fn new(threshold: Option<usize>) -> Self {
         Self { threshold: threshold.unwrap_or(usize::MAX), queue: Mutex::new(None) }
     }
 

@@ -31,10 +31,10 @@ use oxshmem_base::{
 use tokio::{io::unix::AsyncFd, sync::Notify};
 
 use super::{
-    Executor, Failure, Launcher,
-    block_on::{will_drive, will_not_drive},
+    Executor, Launcher,
+    intent::{will_drive, will_not_drive},
 };
-use crate::fabric::Bell;
+use crate::{bell::Bell, failure::Failure};
 
 /// A tokio task. (0: nothing drives, since the PEs share a process, or have not started.)
 const TASK: u8 = 1;
@@ -170,7 +170,7 @@ impl Drop for Shift<'_> {
 
 impl Executor {
     /// Chooses the driver, and starts it if it is a task.
-    pub(crate) fn start_driver(self: &Arc<Self>, wanted: settings::Driver) -> Result<()> {
+    pub fn start_driver(self: &Arc<Self>, wanted: settings::Driver) -> Result<()> {
         if self.bell.is_in_process() {
             return Ok(());
         }
@@ -235,7 +235,7 @@ impl Executor {
     }
 
     /// Whether there is no helper. It ends when this is [closed](Executor::close).
-    pub(crate) fn has_no_helper(&self) -> bool {
+    pub fn has_no_helper(&self) -> bool {
         has_ended(&mut self.driver.helper())
     }
 
@@ -288,7 +288,7 @@ impl Executor {
         }
         self.driver.parked().push(thread::current());
         // Where there are other hosts, this thread may wait for an operation, which is no watch.
-        let alone = self.net.get().is_none();
+        let alone = self.sources().is_empty();
         // SeqCst: a role that was given up before we were on the list unparks nobody.
         if self.driver.is_taken() || (alone && self.unfired.load(Ordering::SeqCst) == 0) || self.is_closed() {
             thread::park();
@@ -316,7 +316,7 @@ impl Executor {
 
     /// Something was started on another host, for whose end somebody may wait. A task that does so does not make progress by itself,
     /// as a thread in `block_on` does, so the driver does for a moment, where it is a task too; else the net's own thread does.
-    pub(crate) fn began(&self) {
+    pub fn began(&self) {
         let driver = &self.driver;
         if driver.kind.load(Ordering::Relaxed) != TASK {
             return;
@@ -339,7 +339,7 @@ impl Executor {
     fn has_far_work(&self) -> bool {
         let started = &self.driver.started;
         // SeqCst, and in this order: what is started meanwhile is seen by the look, or says so behind it.
-        if started.swap(false, Ordering::SeqCst) && self.net.get().is_some_and(|net| net.is_awaited()) {
+        if started.swap(false, Ordering::SeqCst) && self.sources().iter().any(|source| source.is_pending()) {
             started.store(true, Ordering::SeqCst);
         }
         started.load(Ordering::SeqCst)
@@ -357,12 +357,12 @@ impl Executor {
     pub(super) fn drive_blocking(&self, stop: impl Fn() -> bool) {
         let Bell::Process(bell) = &*self.bell else { return };
         // Where there are other hosts, this thread may wait for an operation, which is no watch.
-        let alone = self.net.get().is_none();
+        let alone = self.sources().is_empty();
         let done = || stop() || (alone && self.unfired.load(Ordering::SeqCst) == 0) || self.is_closed();
         loop {
             let mut rounds = self.rounds(alone);
             loop {
-                let progressed = self.poll_net();
+                let progressed = self.poll_sources();
                 rounds.looked(progressed);
                 if !progressed {
                     self.scan();
@@ -379,14 +379,14 @@ impl Executor {
                 // it sees that we doze, or we see its watch.
                 self.driver.dozes.store(true, Ordering::SeqCst);
                 if self.unfired.load(Ordering::SeqCst) == 0 && !stop() {
-                    self.rest_net();
+                    self.rest_sources();
                     self.sleep_on(bell, None);
                 }
                 self.driver.dozes.store(false, Ordering::SeqCst);
                 continue;
             }
             if self.arm() {
-                self.rest_net();
+                self.rest_sources();
                 let start = Instant::now();
                 // A tick finds nothing nearly always, and goes back to sleep without a word to anybody.
                 while !stop() && self.sleep_on(bell, self.sleep_limit(start.elapsed())) == Woken::Tick {
@@ -477,7 +477,7 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
     loop {
         let mut rounds = executor.rounds(false);
         loop {
-            let progressed = executor.poll_net();
+            let progressed = executor.poll_sources();
             rounds.looked(progressed);
             if !progressed {
                 executor.scan();
@@ -494,10 +494,10 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
         // From here on the net's own thread looks for what was started.
         executor.driver.started.store(false, Ordering::SeqCst);
         if executor.unfired.load(Ordering::SeqCst) == 0 {
-            return executor.rest_net();
+            return executor.rest_sources();
         }
         if executor.arm() {
-            executor.rest_net();
+            executor.rest_sources();
             let (start, before) = (Instant::now(), executor.unfired.load(Ordering::SeqCst));
             while sleep(executor, bell, timer, start.elapsed()).await == Woken::Tick {
                 executor.scan();

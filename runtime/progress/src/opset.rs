@@ -26,7 +26,7 @@ use oxshmem_base::{
 ///
 /// ```
 /// use std::task::{Context, Poll, Waker};
-/// use oxshmem_runtime::opset::OpSet;
+/// use oxshmem_progress::opset::OpSet;
 ///
 /// let (set, mut cx) = (OpSet::default(), Context::from_waker(Waker::noop()));
 /// let put = set.begin(1); // an operation on PE 1

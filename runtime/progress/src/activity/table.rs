@@ -31,7 +31,7 @@ pub struct Row {
 /// What the PEs of a job are in. Rows that say the same of several PEs are printed as one.
 ///
 /// ```
-/// use oxshmem_runtime::activity::{Row, Table};
+/// use oxshmem_progress::activity::{Row, Table};
 ///
 /// let mut table = Table::default();
 /// for pe in 0..3 {
@@ -150,7 +150,7 @@ impl Table {
     /// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
     /// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
     /// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
-    /// use oxshmem_runtime::activity::{Activity, Call};
+    /// use oxshmem_progress::activity::{Activity, Call};
     ///
     /// let _a = a.board().enter(&Activity::collective(Call::Broadcast, 3 << 16 | 17, 41));
     /// let _b = b.board().enter(&Activity::collective(Call::Sync, 3 << 16 | 17, 41));
@@ -273,7 +273,7 @@ fn mismatch(host: &str, members: &[Member]) -> Option<String> {
 }
 
 /// `PE 3 is`, or `PEs 0-2,5 are`.
-pub(super) fn subject(pes: &[usize], one: &str, many: &str) -> String {
+pub fn subject(pes: &[usize], one: &str, many: &str) -> String {
     match pes {
         [pe] => format!("PE {pe} {one}"),
         pes => format!("PEs {} {many}", list(pes)),
@@ -283,7 +283,7 @@ pub(super) fn subject(pes: &[usize], one: &str, many: &str) -> String {
 /// Numbers as ranges: `0-2,5`. Of very many ranges only the first, and how many numbers there are.
 ///
 /// ```
-/// assert_eq!(oxshmem_runtime::activity::list(&[5, 0, 2, 1]), "0-2,5");
+/// assert_eq!(oxshmem_progress::activity::list(&[5, 0, 2, 1]), "0-2,5");
 /// ```
 pub fn list(numbers: &[usize]) -> String {
     let mut sorted = numbers.to_vec();

@@ -8,7 +8,7 @@ use std::{
     collections::{HashMap, HashSet},
     ops::Range,
     sync::{
-        Arc, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicU8, Ordering},
     },
     thread::{self, JoinHandle},
@@ -21,8 +21,11 @@ use oxshmem_base::{
 };
 use oxshmem_job::Bootstrap;
 
-use super::{Boards, Call, PeBoard, Seen, Standing, Table, read::in_memory, table::subject};
-use crate::{executor::Executor, fabric::Fabric};
+use crate::{
+    activity::{self, Boards, Call, PeBoard, Seen, Standing, Table, Watcher, in_memory, subject},
+    executor::Executor,
+    fabric::Fabric,
+};
 
 /// There is no thread yet.
 const NONE: u8 = 0;
@@ -37,7 +40,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Watches over the boards of some PEs.
 #[derive(Debug)]
-pub(crate) struct Watchdog {
+pub struct Watchdog {
     /// How long a wait may take before it is spoken of.
     limit: Duration,
     /// The PEs of this process.
@@ -63,9 +66,47 @@ impl std::fmt::Debug for Reporter {
     }
 }
 
+/// The watchdog of the PEs of a process, if there is one. It ends with this.
+#[derive(Debug, Default)]
+pub struct Watch(OnceLock<Option<Arc<Watchdog>>>);
+
+impl Watch {
+    /// The watchdog, as the first PE to join has made it.
+    pub fn get_or_init(&self, make: impl FnOnce() -> Option<Arc<Watchdog>>) -> Option<&Arc<Watchdog>> {
+        self.0.get_or_init(make).as_ref()
+    }
+
+    /// The watchdog, if there is one.
+    pub fn get(&self) -> Option<Arc<Watchdog>> {
+        self.0.get().cloned().flatten()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(Some(watchdog)) = self.0.get() {
+            watchdog.unpark();
+        }
+    }
+}
+
+impl Watcher for Watchdog {
+    #[inline]
+    fn entered(&self) {
+        // SeqCst: see `Board::put`.
+        if self.state.load(Ordering::SeqCst) != AWAKE {
+            self.wake();
+        }
+    }
+
+    fn left(&self) {
+        self.unpark();
+    }
+}
+
 impl Watchdog {
     /// For all PEs of a process that `bootstrap`, which is one of them, is in.
-    pub(crate) fn new(limit: Duration, fabric: &Arc<Fabric>, bootstrap: &Arc<dyn Bootstrap>) -> Arc<Self> {
+    pub fn new(limit: Duration, fabric: &Arc<Fabric>, bootstrap: &Arc<dyn Bootstrap>) -> Arc<Self> {
         let placement = bootstrap.placement();
         let block = placement.local.iter().position(|&pe| pe == placement.pe).unwrap_or_default();
         let (pes, blocks) = match bootstrap.in_process() {
@@ -87,17 +128,8 @@ impl Watchdog {
     }
 
     /// Names the executor of a PE of this process.
-    pub(crate) fn attach(&self, pe: usize, executor: &Arc<Executor>) {
+    pub fn attach(&self, pe: usize, executor: &Arc<Executor>) {
         lock(&self.executors).push((pe, Arc::downgrade(executor)));
-    }
-
-    /// Something has been entered.
-    #[inline]
-    pub(super) fn notice(&self) {
-        // SeqCst: see `Board::put`.
-        if self.state.load(Ordering::SeqCst) != AWAKE {
-            self.wake();
-        }
     }
 
     #[cold]
@@ -119,14 +151,14 @@ impl Watchdog {
     }
 
     /// Ends the thread, once the PEs have left or the fabric is gone.
-    pub(crate) fn unpark(&self) {
+    pub fn unpark(&self) {
         if let Some(thread) = &*lock(&self.thread) {
             thread.thread().unpark();
         }
     }
 
     /// Whether there is no thread, or no more.
-    pub(crate) fn has_ended(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         has_ended(&mut lock(&self.thread))
     }
 
@@ -161,11 +193,11 @@ impl Watchdog {
 
     /// Whether all PEs of this process have left.
     fn has_nobody(&self, fabric: &Fabric) -> bool {
-        !self.blocks.clone().any(|block| fabric.control.page(block).board.0.is_joined())
+        !self.blocks.clone().any(|block| activity::is_joined(&fabric.control.page(block).board.0))
     }
 
     fn is_anything_entered(&self, fabric: &Fabric) -> bool {
-        self.blocks.clone().any(|block| fabric.control.page(block).board.0.is_anything_entered())
+        self.blocks.clone().any(|block| activity::is_anything_entered(&fabric.control.page(block).board.0))
     }
 
     /// Looks at all boards.
@@ -204,7 +236,10 @@ impl Watchdog {
         }
         if stuck.iter().any(|(_, seen)| seen.age >= self.limit) {
             told.entries.extend(stuck.iter().map(|(pe, seen)| (*pe, seen.id)));
-            return Look::Stuck(Box::new(Stuck { entries: stuck, boards: Boards::of(fabric) }));
+            return Look::Stuck(Box::new(Stuck {
+                entries: stuck,
+                boards: Boards::of(&fabric.control, &fabric.heap),
+            }));
         }
         // Beside what has been told, something new is due no sooner than that.
         match next.or_else(|| self.is_anything_entered(fabric).then_some(self.limit)) {
@@ -289,7 +324,7 @@ impl Watchdog {
         };
         // Of several processes, the one of the first PE that is stuck prints it.
         let first = all.iter().find(|pe| others_wait(pe)).map(|pe| pe.pe);
-        let table = table_of(&all, boards, &self.host);
+        let table = boards.table(&all, &self.host);
         if all.len() < 2
             || first.is_none_or(|pe| !self.pes.contains(&pe))
             || table.says_the_same_as(&told.table)
@@ -307,15 +342,6 @@ impl Watchdog {
 fn barriers(boards: &Boards) -> HashSet<(u64, u64)> {
     let seen = boards.read().into_iter().flat_map(|board| board.seen).map(|seen| seen.activity);
     seen.filter(|it| it.call == Call::Barrier).map(|it| (it.team, it.number)).collect()
-}
-
-/// The table of the PEs of one host.
-pub(crate) fn table_of(all: &[PeBoard], boards: &Boards, host: &str) -> Table {
-    let mut table = Table::default();
-    for board in all {
-        table.add(host, board, Some(boards));
-    }
-    table
 }
 
 /// What has been reported.

@@ -13,7 +13,6 @@ mod call;
 mod describe;
 mod read;
 mod table;
-mod watchdog;
 
 use std::sync::{
     Arc,
@@ -23,22 +22,15 @@ use std::sync::{
 use rustix::time::{ClockId, clock_gettime};
 
 pub use call::Call;
-pub use read::{Boards, PeBoard, Seen, Standing};
-pub use table::{Row, Table, list};
-pub(crate) use watchdog::{Watchdog, table_of};
+pub use read::{Boards, PeBoard, Seen, Standing, in_memory};
+pub use table::{Row, Table, list, subject};
 
 use oxshmem_memory::Extent;
 
-use crate::control::Control;
+use crate::control::{BoardWords, Control};
 
-/// How many operations of a PE are told apart. Of more it is only known how many there are.
-pub const SLOTS: usize = 12;
-/// Words of a slot: state, call, since, team, number, and four arguments.
-const SLOT: usize = 9;
-/// Words before the slots.
-const HEAD: usize = 5;
-/// Words of a board.
-pub(crate) const WORDS: usize = HEAD + SLOTS * SLOT;
+// A slot has these words: state, call, since, team, number, and four arguments.
+use crate::control::{BOARD_HEAD as HEAD, BOARD_SLOT as SLOT, BOARD_SLOTS as SLOTS, BOARD_WORDS as WORDS};
 
 /// Says that a board is one, and in which form. To be changed with the form, or with the meaning of arguments.
 const FORM: u64 = 0x6f78_7368_6d65_6d02;
@@ -71,22 +63,25 @@ const WRITING: u64 = 1;
 const ENTERED: u64 = 2;
 const STATES: u64 = 4;
 
-/// The words of a board, in the control block of its PE.
-#[repr(transparent)]
-pub(crate) struct BoardWords([AtomicU64; WORDS]);
+/// Whether the PE of this board has joined, and not left.
+pub fn is_joined(board: &BoardWords) -> bool {
+    board.0[STANDING_WORD].load(Ordering::Relaxed) == Standing::Joined as u64
+}
 
-impl BoardWords {
-    /// Whether the PE has joined, and not left.
-    fn is_joined(&self) -> bool {
-        self.0[STANDING_WORD].load(Ordering::Relaxed) == Standing::Joined as u64
-    }
+/// Whether an operation is entered, or about to be.
+pub fn is_anything_entered(board: &BoardWords) -> bool {
+    let slots = board.0[HEAD..].iter().step_by(SLOT);
+    // SeqCst: see `Board::put`.
+    is_joined(board) && slots.into_iter().any(|state| state.load(Ordering::SeqCst) % STATES != FREE)
+}
 
-    /// Whether an operation is entered, or about to be.
-    fn is_anything_entered(&self) -> bool {
-        let slots = self.0[HEAD..].iter().step_by(SLOT);
-        // SeqCst: see `Board::put`.
-        self.is_joined() && slots.into_iter().any(|state| state.load(Ordering::SeqCst) % STATES != FREE)
-    }
+/// What is told of entries: the watchdog of the process.
+pub trait Watcher: Send + Sync + std::fmt::Debug {
+    /// Something was entered.
+    fn entered(&self);
+
+    /// A PE has left.
+    fn left(&self);
 }
 
 /// What an operation waits for. Collectives of a team have the team's number, which is the same on all its PEs, and their
@@ -94,7 +89,7 @@ impl BoardWords {
 /// other has its place among the teams in the lowest 16 bits, that of the split which made it in the next 28, and its first PE above.
 ///
 /// ```
-/// use oxshmem_runtime::activity::{Activity, Call};
+/// use oxshmem_progress::activity::{Activity, Call};
 ///
 /// let broadcast = Activity::collective(Call::Broadcast, 3 << 16 | 17, 41).elements(1024, 8).root(0);
 /// assert_eq!(broadcast.to_string(), "broadcast #41 on team 3.17 (1024 elements of 8 bytes from PE 0)");
@@ -200,7 +195,7 @@ impl Activity {
     /// A wait for a lock, which is the word `word`.
     ///
     /// ```
-    /// use oxshmem_runtime::activity::{Activity, Ahead, Call};
+    /// use oxshmem_progress::activity::{Activity, Ahead, Call};
     /// use oxshmem_memory::{Extent, SegmentId};
     ///
     /// let word = Extent { segment: SegmentId::Heap, offset: 64, len: 8 };
@@ -229,7 +224,7 @@ impl Activity {
 /// # use oxshmem_base::settings::Settings;
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default()))?;
-/// use oxshmem_runtime::activity::{Activity, Call};
+/// use oxshmem_progress::activity::{Activity, Call};
 ///
 /// let entry = pe.board().enter(&Activity::collective(Call::Sync, 0, 7));
 /// assert_eq!(pe.board().seen()[0].activity.to_string(), "sync #7 on the world team");
@@ -241,7 +236,7 @@ impl Activity {
 pub struct Board {
     control: Arc<Control>,
     block: usize,
-    watchdog: Option<Arc<Watchdog>>,
+    watchdog: Option<Arc<dyn Watcher>>,
 }
 
 /// The place of an entry. It does not end by itself: see [`Entry`].
@@ -260,12 +255,12 @@ impl Place {
 impl Board {
     /// The board of PE `me`, of which `watchdog` is told. The executable's globals, if they are symmetric, are behind
     /// the heap, from `globals_at` on.
-    pub(crate) fn new(
+    pub fn new(
         control: Arc<Control>,
         block: usize,
         me: usize,
         globals_at: Option<usize>,
-        watchdog: Option<Arc<Watchdog>>,
+        watchdog: Option<Arc<dyn Watcher>>,
     ) -> Self {
         let words = &control.page(block).board.0.0;
         let globals_at = globals_at.map_or(u64::MAX, |at| at as u64);
@@ -293,7 +288,7 @@ impl Board {
         };
         if let Some(watchdog) = &self.watchdog {
             // Either we see that it sleeps, or it sees the slot taken: both sides are SeqCst.
-            watchdog.notice();
+            watchdog.entered();
         }
         place
     }
@@ -318,10 +313,10 @@ impl Board {
     }
 
     /// The PE has left the job: whatever is still entered is nobody's any more.
-    pub(crate) fn leave(&self) {
+    pub fn leave(&self) {
         self.words()[STANDING_WORD].store(Standing::Finalized as u64, Ordering::Relaxed);
         if let Some(watchdog) = &self.watchdog {
-            watchdog.unpark();
+            watchdog.left();
         }
     }
 

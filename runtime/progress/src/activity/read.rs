@@ -12,9 +12,9 @@ use oxshmem_memory::{HostMap, SegmentId, Shape};
 
 use super::{
     Activity, Call, ENTERED, FORM, FORM_WORD, GLOBALS, GLOBALS_WORD, HEAD, MORE_WORD, PE_WORD, Place,
-    SEGMENT_BIT, SLOT, STANDING_WORD, STATES, WORDS, call::Family, now,
+    SEGMENT_BIT, SLOT, STANDING_WORD, STATES, Table, WORDS, call::Family, now,
 };
-use crate::{control::Control, fabric::Fabric};
+use crate::control::Control;
 
 /// Whether a PE takes part in its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +33,12 @@ pub struct Seen {
     /// For how long.
     pub age: Duration,
     /// Slot and state, which no other entry of this board will ever have.
-    pub(super) id: (usize, u64),
+    pub id: (usize, u64),
 }
 
 impl Seen {
     /// Where it is on its board.
-    pub(super) fn place(&self) -> Place {
+    pub fn place(&self) -> Place {
         Place(self.id.0 as u8)
     }
 }
@@ -81,8 +81,8 @@ impl Boards {
         })
     }
 
-    /// Those of the fabric's PEs.
-    pub(crate) fn of(fabric: &Fabric) -> Option<Self> {
+    /// Those of the PEs of a host, whose memory this process has mapped.
+    pub fn of(control: &Control, heap: &HostMap) -> Option<Self> {
         let memory = |map: &HostMap| {
             let shape = map.shape();
             let own = map.own_descriptors().iter().map(|it| it.try_clone().ok()).collect::<Option<_>>()?;
@@ -90,8 +90,17 @@ impl Boards {
             let fd = unsafe { map.descriptor() }.try_clone_to_owned().ok()?;
             Some(Memory { fd, shape, own })
         };
-        let (control, heap) = (memory(fabric.control.map())?, memory(&fabric.heap)?);
+        let (control, heap) = (memory(control.map())?, memory(heap)?);
         Some(Self { control, heap, owners: Mutex::default() })
+    }
+
+    /// The table of PEs of host `host`, whose boards are `all`.
+    pub fn table(&self, all: &[PeBoard], host: &str) -> Table {
+        let mut table = Table::default();
+        for board in all {
+            table.add(host, board, Some(self));
+        }
+        table
     }
 
     /// All of them that there are.
@@ -152,7 +161,7 @@ impl Boards {
 }
 
 /// The board in a block.
-pub(super) fn in_memory(control: &Control, block: usize) -> Option<PeBoard> {
+pub fn in_memory(control: &Control, block: usize) -> Option<PeBoard> {
     let board = &control.page(block).board.0.0;
     decode(|words: &mut [u64; WORDS]| {
         // Relaxed: `decode` has the fences.
@@ -248,6 +257,7 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
+    use crate::fabric::Fabric;
     use std::sync::{
         Arc,
         atomic::{AtomicBool, Ordering},

@@ -12,8 +12,8 @@ use std::{
     thread::{self, Thread},
 };
 
-use super::{Executor, driver::Holder};
-use crate::{fabric::Bell, net::waiting};
+use super::{Executor, driver::Holder, intent};
+use crate::{bell::Bell, completion::waiting};
 
 impl Executor {
     /// Runs `future` to its end on this thread.
@@ -115,21 +115,6 @@ impl Executor {
     }
 }
 
-thread_local! {
-    /// Whether this thread is in a poll after which it drives by itself, so that what it registers meanwhile
-    /// needs no helper.
-    static WILL_DRIVE: Cell<bool> = const { Cell::new(false) };
-}
-
-thread_local! {
-    static WOKEN: Cell<u32> = const { Cell::new(0) };
-}
-
-/// How many threads this one has woken in their `block_on`.
-pub(crate) fn woken() -> u32 {
-    WOKEN.get()
-}
-
 /// Marks a poll in `block_on`.
 struct WillDrive<'a> {
     executor: &'a Arc<Executor>,
@@ -138,7 +123,7 @@ struct WillDrive<'a> {
 
 impl<'a> WillDrive<'a> {
     fn on_this_thread(executor: &'a Arc<Executor>) -> Self {
-        Self { executor, outer: WILL_DRIVE.replace(true) }
+        Self { executor, outer: intent::set_will_drive(true) }
     }
 
     /// The future is ready, so that this thread drives no more. What the poll registered and left behind is
@@ -152,18 +137,8 @@ impl<'a> WillDrive<'a> {
 
 impl Drop for WillDrive<'_> {
     fn drop(&mut self) {
-        WILL_DRIVE.set(self.outer);
+        intent::set_will_drive(self.outer);
     }
-}
-
-/// This thread is in no poll after which it drives, whatever it was in.
-pub(super) fn will_not_drive() {
-    WILL_DRIVE.set(false);
-}
-
-/// Whether this thread is about to drive.
-pub(crate) fn will_drive() -> bool {
-    WILL_DRIVE.get()
 }
 
 /// What a thread in `block_on` is woken by.
@@ -220,7 +195,7 @@ impl Wake for Signal {
         self.set.store(true, Ordering::SeqCst);
         // Woken by its own scan the thread is awake already.
         if thread::current().id() != self.thread.id() {
-            WOKEN.set(WOKEN.get().wrapping_add(1));
+            intent::count_woken();
             self.thread.unpark();
             if let Some(bell) = self.bell.upgrade() {
                 bell.ring_process();

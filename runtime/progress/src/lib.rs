@@ -1,0 +1,50 @@
+//! The progress engine: it completes operations, watches words, and wakes the tasks that wait.
+//!
+//! | module | what it offers |
+//! |---|---|
+//! | [`executor`] | the engine of a PE: sources are polled, watched words looked at, tasks woken |
+//! | [`source`] | what the engine polls, and where it reads words that it cannot load |
+//! | [`completion`] | what runs when an operation is over |
+//! | [`failure`] | why nothing that is waited for will come any more |
+//! | [`opset`], [`flight`] | operations that do not finish at once, and the future of one |
+//! | [`copies`] | a thread that performs large copies |
+//! | [`control`], [`fabric`] | what the PEs of a host share beside symmetric memory |
+//! | [`bell`], [`doorbell`] | how a store wakes a PE if, and only if, it sleeps |
+//! | [`activity`], [`watchdog`] | what each PE is in, for people, and when it seems to be stuck |
+
+#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
+
+#[cfg(not(loom))]
+pub mod activity;
+#[cfg(not(loom))]
+pub mod bell;
+#[cfg(not(loom))]
+pub mod completion;
+#[cfg(not(loom))]
+pub mod control;
+#[cfg(not(loom))]
+pub mod copies;
+pub mod doorbell;
+#[cfg(not(loom))]
+pub mod executor;
+#[cfg(not(loom))]
+pub mod fabric;
+#[cfg(not(loom))]
+pub mod failure;
+#[cfg(not(loom))]
+pub mod flight;
+#[cfg(not(loom))]
+pub mod linger;
+pub mod opset;
+#[cfg(all(test, loom))]
+mod parts_protocol;
+#[cfg(all(test, loom))]
+mod role_protocol;
+#[cfg(all(test, loom))]
+mod share_protocol;
+#[cfg(all(test, loom))]
+mod slot_protocol;
+#[cfg(not(loom))]
+pub mod source;
+#[cfg(not(loom))]
+pub mod watchdog;
