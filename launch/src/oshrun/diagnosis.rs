@@ -8,7 +8,10 @@ use std::{collections::HashMap, os::fd::OwnedFd, time::Duration};
 use oxshmem_progress::activity::{Boards, PeBoard, Table, list};
 use tokio::time::Instant;
 
-use super::{course::About, places::Places};
+use super::{
+    lifecycle::{About, Known},
+    places::Places,
+};
 
 /// How long after the first report of a PE that is stuck the table is made, so that others' reports are in it.
 const TO_GATHER: Duration = Duration::from_millis(200);
@@ -24,15 +27,6 @@ pub(super) struct Diagnosis {
     due: Option<Instant>,
     /// When the last one was, and what it said.
     told: Option<(Instant, Table)>,
-}
-
-/// What the launcher itself knows of a PE.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Known {
-    /// Its board says more, if it has one yet.
-    Inside,
-    /// It takes no part in the job, but is in this state.
-    Outside(String),
 }
 
 impl Diagnosis {

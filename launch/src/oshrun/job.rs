@@ -1,4 +1,4 @@
-//! A job from its first process to its last: the event loop around [`Course`] and [`Meeting`].
+//! A job from its first process to its last: the event loop around [`Lifecycle`] and [`Exchanges`].
 
 use std::{io, os::fd::OwnedFd, pin::pin, time::Duration};
 
@@ -22,11 +22,11 @@ use tokio::{
 };
 
 use super::{
-    course::{Course, Step, TO_END, TO_HEED, Verdict},
-    diagnosis::{Diagnosis, Known},
+    diagnosis::Diagnosis,
+    exchanges::{Exchanges, Mail},
     guardian::Guardian,
     input::Input,
-    meeting::{Mail, Meeting},
+    lifecycle::{Known, Lifecycle, Step, TO_END, TO_HEED, Verdict},
     options::Options,
     output::{Loss, Output, Stream, relay},
     pe::{Exit, Pe, Starter, is_ending},
@@ -71,7 +71,7 @@ pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdic
     let mut unguarded = pin!(unguarded);
     let mut guarded = true;
     let mut deadline = options.timeout.map(|limit| Instant::now() + limit);
-    while job.course.goes_on() {
+    while job.lifecycle.goes_on() {
         let step = tokio::select! {
             Some((pe, event)) = job.events.recv() => {
                 job.hear(pe, event);
@@ -82,18 +82,18 @@ pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdic
                     job.pause();
                     None
                 }
-                signal => job.course.signalled(signal),
+                signal => job.lifecycle.signalled(signal),
             },
-            Some((stream, error)) = job.outlets.losses.recv() => job.course.unwritten(stream, &error),
+            Some((stream, error)) = job.outlets.losses.recv() => job.lifecycle.unwritten(stream, &error),
             () = at(deadline) => {
                 deadline = None;
-                job.course.timed_out(options.timeout.unwrap_or_default())
+                job.lifecycle.timed_out(options.timeout.unwrap_or_default())
             }
             () = at(job.term_at) => {
                 job.terminate();
                 None
             }
-            () = at(job.kill_at) => Some(job.course.overdue()),
+            () = at(job.kill_at) => Some(job.lifecycle.overdue()),
             () = at(job.held.until) => {
                 job.release();
                 None
@@ -105,7 +105,7 @@ pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdic
             ended = &mut unguarded, if guarded => {
                 guarded = false;
                 let exit = ended.unwrap_or(Exit::Status(1));
-                job.course.unguarded(guardian.pid().as_raw_pid(), exit)
+                job.lifecycle.unguarded(guardian.pid().as_raw_pid(), exit)
             }
         };
         if let Some(step) = step {
@@ -120,8 +120,8 @@ pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdic
 /// A job whose PEs are running.
 struct Job<'a> {
     guardian: &'a Guardian,
-    course: Course,
-    meeting: Meeting,
+    lifecycle: Lifecycle,
+    exchanges: Exchanges,
     diagnosis: Diagnosis,
     /// What PEs were in when the verdict was made.
     last_seen: String,
@@ -194,7 +194,8 @@ impl<'a> Job<'a> {
         outlets: Outlets,
     ) -> io::Result<Self> {
         let places = Places::new(options.hosts.clone(), machine);
-        let course = Course::new(places.clone(), pes.iter().map(|pe| pe.child.id().unwrap_or_default()));
+        let lifecycle =
+            Lifecycle::new(places.clone(), pes.iter().map(|pe| pe.child.id().unwrap_or_default()));
         let (send_event, events) = mpsc::unbounded_channel();
         let over = watch::Sender::new(false);
         let mut relays = JoinSet::new();
@@ -220,12 +221,12 @@ impl<'a> Job<'a> {
             tokio::spawn(attend(child, socket, orders, report));
         }
         input.feed(inputs);
-        let meeting = Meeting::new(places.clone());
+        let exchanges = Exchanges::new(places.clone());
         let diagnosis = Diagnosis::new(places);
         Ok(Self {
             guardian,
-            course,
-            meeting,
+            lifecycle,
+            exchanges,
             diagnosis,
             last_seen: String::new(),
             to_pes,
@@ -243,13 +244,13 @@ impl<'a> Job<'a> {
 
     /// Takes note of what happened, at once or after what caused it.
     fn hear(&mut self, pe: usize, event: Event) {
-        let may_follow = event.may_follow() && self.course.known(pe) == Known::Inside;
+        let may_follow = event.may_follow() && self.lifecycle.known(pe) == Known::Inside;
         let place = self.held.ending.iter().position(|&ending| ending == pe);
         if let (Some(place), Event::Exited(_)) = (place, &event) {
             self.held.ending.swap_remove(place);
-        } else if may_follow && self.held.until.is_none() && self.course.verdict_so_far().is_none() {
-            let others = self.course.pids().into_iter().enumerate().filter(|&(other, _)| other != pe);
-            let ending = others.filter(|&(other, pid)| self.course.is_alive(other) && is_ending(pid));
+        } else if may_follow && self.held.until.is_none() && self.lifecycle.verdict_so_far().is_none() {
+            let others = self.lifecycle.pids().into_iter().enumerate().filter(|&(other, _)| other != pe);
+            let ending = others.filter(|&(other, pid)| self.lifecycle.is_alive(other) && is_ending(pid));
             self.held.ending = ending.map(|(other, _)| other).collect();
             self.held.until = (!self.held.ending.is_empty()).then(|| Instant::now() + TO_BLAME);
         }
@@ -279,10 +280,10 @@ impl<'a> Job<'a> {
     fn on(&mut self, pe: usize, event: Event) -> Option<Step> {
         let message = match event {
             Event::Message(message) => message,
-            Event::Broken(error) => return self.course.failed(pe, &error.to_string()),
+            Event::Broken(error) => return self.lifecycle.failed(pe, &error.to_string()),
             Event::Exited(exit) => {
-                let step = self.course.exited(pe, exit);
-                self.diagnosis.left(pe, |pe| self.course.known(pe));
+                let step = self.lifecycle.exited(pe, exit);
+                self.diagnosis.left(pe, |pe| self.lifecycle.known(pe));
                 return step;
             }
         };
@@ -290,30 +291,30 @@ impl<'a> Job<'a> {
         let mail = match message.kind {
             Kind::Hello => {
                 self.diagnosis.hello(pe);
-                return self.course.hello(pe);
+                return self.lifecycle.hello(pe);
             }
             Kind::Stuck => {
                 self.diagnosis.stuck(Instant::now());
                 return None;
             }
             Kind::Finalized => {
-                self.course.finalized(pe);
-                self.diagnosis.left(pe, |pe| self.course.known(pe));
+                self.lifecycle.finalized(pe);
+                self.diagnosis.left(pe, |pe| self.lifecycle.known(pe));
                 return None;
             }
             Kind::Abort => {
                 let (status, why) = (message.value, message.into_body().unwrap_or_default());
-                return self.course.aborted(pe, status, &String::from_utf8_lossy(&why));
+                return self.lifecycle.aborted(pe, status, &String::from_utf8_lossy(&why));
             }
             Kind::Exchange => {
                 let want = message.value != TELL_NOTHING;
-                message.into_body().and_then(|body| self.meeting.exchange(pe, ticket, want, body))
+                message.into_body().and_then(|body| self.exchanges.exchange(pe, ticket, want, body))
             }
             Kind::Offer => {
                 self.diagnosis.offer(pe, message.descriptors());
-                self.meeting.offer(pe, message)
+                self.exchanges.offer(pe, message)
             }
-            Kind::Fetch => self.meeting.fetch(pe, ticket),
+            Kind::Fetch => self.exchanges.fetch(pe, ticket),
             Kind::Exchanged | Kind::Offered | Kind::GlobalExit | Kind::Lost => {
                 Err(io::ErrorKind::InvalidData.into())
             }
@@ -323,7 +324,7 @@ impl<'a> Job<'a> {
                 self.deliver(mail);
                 None
             }
-            Err(error) => self.course.failed(pe, &error.to_string()),
+            Err(error) => self.lifecycle.failed(pe, &error.to_string()),
         }
     }
 
@@ -340,27 +341,27 @@ impl<'a> Job<'a> {
 
     /// Prints what the PEs of a job that seems to be stuck are in.
     fn hang(&mut self) {
-        let known = |pe| self.course.known(pe);
-        let awaited = self.meeting.awaited();
-        let text = self.diagnosis.hang(&self.course.pids(), known, &awaited, Instant::now());
+        let known = |pe| self.lifecycle.known(pe);
+        let awaited = self.exchanges.awaited();
+        let text = self.diagnosis.hang(&self.lifecycle.pids(), known, &awaited, Instant::now());
         // A job that is being ended hangs no more.
-        if let Some(text) = text.filter(|_| self.course.verdict_so_far().is_none()) {
+        if let Some(text) = text.filter(|_| self.lifecycle.verdict_so_far().is_none()) {
             let output = self.outlets.output.clone();
             // Beside the loop, because whoever reads the output may be slow.
             self.relays.spawn(async move { output.tell(text.as_bytes()).await });
         }
     }
 
-    /// Does what the course asks for.
+    /// Does what the lifecycle asks for.
     fn take(&mut self, step: Step) {
-        if let (Step::Terminate { .. }, Some(verdict)) = (step, self.course.verdict_so_far())
+        if let (Step::Terminate { .. }, Some(verdict)) = (step, self.lifecycle.verdict_so_far())
             && verdict.message.is_some()
         {
             // Before the others hear of it, and turn to something else.
-            let known = |pe| self.course.known(pe);
-            self.last_seen = self.diagnosis.end(&self.course.pids(), known, verdict.about);
+            let known = |pe| self.lifecycle.known(pe);
+            self.last_seen = self.diagnosis.end(&self.lifecycle.pids(), known, verdict.about);
         }
-        let notice = self.course.take_notice();
+        let notice = self.lifecycle.take_notice();
         let asked = notice.as_ref().is_some_and(|notice| notice.kind == Kind::GlobalExit);
         if let Some(notice) = notice {
             for pe in 0..self.to_pes.len() {
@@ -417,7 +418,7 @@ impl<'a> Job<'a> {
     async fn finish(mut self, signals: &mut mpsc::UnboundedReceiver<Signal>) -> Verdict {
         self.over.send_replace(true);
         let limit = self.hasten.then(|| Instant::now() + TO_READ);
-        let ends_ill = self.course.verdict_so_far().is_some_and(|verdict| verdict.message.is_some());
+        let ends_ill = self.lifecycle.verdict_so_far().is_some_and(|verdict| verdict.message.is_some());
         let written = async {
             while self.relays.join_next().await.is_some() {}
             if ends_ill {
@@ -430,9 +431,9 @@ impl<'a> Job<'a> {
             () = at(limit) => {}
         }
         while let Ok((stream, error)) = self.outlets.losses.try_recv() {
-            self.course.unwritten(stream, &error);
+            self.lifecycle.unwritten(stream, &error);
         }
-        let mut verdict = self.course.verdict();
+        let mut verdict = self.lifecycle.verdict();
         if let Some(message) = &mut verdict.message {
             *message += &self.last_seen;
         }

@@ -2,16 +2,16 @@
 //!
 //! One thread does it all in an event loop (`job`), but for two that do what cannot be waited for there: they write the
 //! PEs' `output` and, where PEs cannot do so themselves, read their `input`. What happens to the job when a PE ends, a signal
-//! comes or time runs out is decided by plain logic without I/O (`course`), and so is what PEs exchange
-//! through the launcher (`meeting`). What PEs are in, when one is stuck or gone, is read off their memory (`diagnosis`). A
+//! comes or time runs out is decided by plain logic without I/O (`lifecycle`), and so is what PEs exchange
+//! through the launcher (`exchanges`). What PEs are in, when one is stuck or gone, is read off their memory (`diagnosis`). A
 //! second process, the `guardian`, leads the process group that all PEs belong to and kills it should the launcher be killed.
 
-mod course;
 mod diagnosis;
+mod exchanges;
 mod guardian;
 mod input;
 mod job;
-mod meeting;
+mod lifecycle;
 mod options;
 mod output;
 mod pe;

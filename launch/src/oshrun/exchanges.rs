@@ -15,7 +15,7 @@ pub(super) type Mail = Vec<(usize, Message)>;
 const AHEAD: u64 = 1024;
 
 /// All exchanges and offers of a job.
-pub(super) struct Meeting {
+pub(super) struct Exchanges {
     n_pes: usize,
     places: Places,
     /// The exchanges that some PE has not joined yet. They complete in order.
@@ -49,7 +49,7 @@ struct Offers {
     waiting: Vec<(usize, u64, u64)>,
 }
 
-impl Meeting {
+impl Exchanges {
     pub(super) fn new(places: Places) -> Self {
         let hosts = places.hosts();
         let offers = (0..hosts.n_hosts()).map(|host| Offers::new(hosts.n_pes_of(host) - 1)).collect();
@@ -174,8 +174,8 @@ mod tests {
 
     use super::*;
 
-    fn meeting(hosts: Hosts) -> Meeting {
-        Meeting::new(Places::new(hosts, "node1"))
+    fn exchanges(hosts: Hosts) -> Exchanges {
+        Exchanges::new(Places::new(hosts, "node1"))
     }
 
     fn tickets(mail: Mail) -> Vec<(usize, u64)> {
@@ -184,23 +184,23 @@ mod tests {
 
     #[test]
     fn the_last_to_join_an_exchange_completes_it() {
-        let mut meeting = meeting(Hosts::one(2));
-        assert!(meeting.exchange(0, 10, true, vec![1]).unwrap().is_empty());
-        assert!(meeting.exchange(0, 11, true, vec![3]).unwrap().is_empty());
-        let mail = meeting.exchange(1, 20, true, vec![2]).unwrap();
+        let mut exchanges = exchanges(Hosts::one(2));
+        assert!(exchanges.exchange(0, 10, true, vec![1]).unwrap().is_empty());
+        assert!(exchanges.exchange(0, 11, true, vec![3]).unwrap().is_empty());
+        let mail = exchanges.exchange(1, 20, true, vec![2]).unwrap();
         let body = mail[0].1.clone().into_body().unwrap();
         assert_eq!(*wire::unpack(&body, 2).unwrap(), [vec![1], vec![2]]);
         assert_eq!(tickets(mail), [(0, 10), (1, 20)]);
-        assert_eq!(tickets(meeting.exchange(1, 21, true, vec![4]).unwrap()), [(0, 11), (1, 21)]);
-        assert!(meeting.exchanges.is_empty());
+        assert_eq!(tickets(exchanges.exchange(1, 21, true, vec![4]).unwrap()), [(0, 11), (1, 21)]);
+        assert!(exchanges.exchanges.is_empty());
     }
 
     #[test]
     fn who_wants_nothing_hears_that_all_have_come() {
-        let mut meeting = meeting(Hosts::one(3));
-        meeting.exchange(0, 1, true, vec![5]).unwrap();
-        meeting.exchange(1, 2, false, vec![6]).unwrap();
-        let mail = meeting.exchange(2, 3, false, vec![]).unwrap();
+        let mut exchanges = exchanges(Hosts::one(3));
+        exchanges.exchange(0, 1, true, vec![5]).unwrap();
+        exchanges.exchange(1, 2, false, vec![6]).unwrap();
+        let mail = exchanges.exchange(2, 3, false, vec![]).unwrap();
         let bodies: Vec<_> = mail.iter().map(|(_, message)| message.clone().into_body().unwrap()).collect();
         assert_eq!(*wire::unpack(&bodies[0], 3).unwrap(), [vec![5], vec![6], vec![]]);
         assert!(bodies[1].is_empty() && bodies[2].is_empty());
@@ -209,75 +209,75 @@ mod tests {
 
     #[test]
     fn those_that_others_wait_for_are_known() {
-        let mut meeting = meeting(Hosts::even(4, 2));
-        assert_eq!(meeting.awaited(), []);
-        meeting.exchange(0, 1, true, vec![]).unwrap();
-        meeting.exchange(0, 2, true, vec![]).unwrap();
-        meeting.exchange(2, 3, true, vec![]).unwrap();
-        assert_eq!(meeting.awaited(), [1, 3]);
-        meeting.exchange(3, 4, true, vec![]).unwrap();
+        let mut exchanges = exchanges(Hosts::even(4, 2));
+        assert_eq!(exchanges.awaited(), []);
+        exchanges.exchange(0, 1, true, vec![]).unwrap();
+        exchanges.exchange(0, 2, true, vec![]).unwrap();
+        exchanges.exchange(2, 3, true, vec![]).unwrap();
+        assert_eq!(exchanges.awaited(), [1, 3]);
+        exchanges.exchange(3, 4, true, vec![]).unwrap();
         // PE 3 waits for its host's leader, which has come to the exchange.
-        meeting.fetch(3, 5).unwrap();
-        assert_eq!(meeting.awaited(), [1, 2]);
-        assert_eq!(meeting.exchange(1, 6, true, vec![]).unwrap().len(), 4);
-        assert_eq!(meeting.awaited(), [1, 2, 3]);
-        assert_eq!(meeting.offer(2, Message::new(Kind::Offer)).unwrap().len(), 1);
+        exchanges.fetch(3, 5).unwrap();
+        assert_eq!(exchanges.awaited(), [1, 2]);
+        assert_eq!(exchanges.exchange(1, 6, true, vec![]).unwrap().len(), 4);
+        assert_eq!(exchanges.awaited(), [1, 2, 3]);
+        assert_eq!(exchanges.offer(2, Message::new(Kind::Offer)).unwrap().len(), 1);
         for pe in 1..4 {
-            meeting.exchange(pe, 7, true, vec![]).unwrap();
+            exchanges.exchange(pe, 7, true, vec![]).unwrap();
         }
-        assert_eq!(meeting.awaited(), []);
+        assert_eq!(exchanges.awaited(), []);
     }
 
     #[test]
     fn offers_reach_the_leaders_own_host_only_and_are_let_go() {
-        let mut meeting = meeting(Hosts::even(6, 2));
-        assert!(meeting.fetch(4, 40).unwrap().is_empty());
-        assert!(meeting.offer(0, Message::new(Kind::Offer)).unwrap().is_empty());
-        assert_eq!(tickets(meeting.fetch(1, 10).unwrap()), [(1, 10)]);
-        assert!(meeting.fetch(1, 11).unwrap().is_empty());
-        assert_eq!(tickets(meeting.fetch(2, 20).unwrap()), [(2, 20)]);
-        assert_eq!(tickets(meeting.offer(3, Message::new(Kind::Offer)).unwrap()), [(4, 40)]);
-        assert_eq!(tickets(meeting.fetch(5, 50).unwrap()), [(5, 50)]);
-        assert!(meeting.offers.iter().all(|host| host.open.is_empty()));
+        let mut exchanges = exchanges(Hosts::even(6, 2));
+        assert!(exchanges.fetch(4, 40).unwrap().is_empty());
+        assert!(exchanges.offer(0, Message::new(Kind::Offer)).unwrap().is_empty());
+        assert_eq!(tickets(exchanges.fetch(1, 10).unwrap()), [(1, 10)]);
+        assert!(exchanges.fetch(1, 11).unwrap().is_empty());
+        assert_eq!(tickets(exchanges.fetch(2, 20).unwrap()), [(2, 20)]);
+        assert_eq!(tickets(exchanges.offer(3, Message::new(Kind::Offer)).unwrap()), [(4, 40)]);
+        assert_eq!(tickets(exchanges.fetch(5, 50).unwrap()), [(5, 50)]);
+        assert!(exchanges.offers.iter().all(|host| host.open.is_empty()));
     }
 
     #[test]
     fn pes_that_are_dealt_in_turn_get_their_own_leaders_offer() {
-        let mut meeting = meeting(Hosts::cyclic(5, 2));
-        assert_eq!(tickets(meeting.fetch(3, 30).unwrap()), []);
-        assert_eq!(tickets(meeting.fetch(2, 20).unwrap()), []);
-        assert_eq!(tickets(meeting.offer(1, Message::new(Kind::Offer)).unwrap()), [(3, 30)]);
-        assert_eq!(tickets(meeting.offer(0, Message::new(Kind::Offer)).unwrap()), [(2, 20)]);
-        assert_eq!(tickets(meeting.fetch(4, 40).unwrap()), [(4, 40)]);
-        assert!(meeting.offers.iter().all(|host| host.open.is_empty()));
+        let mut exchanges = exchanges(Hosts::cyclic(5, 2));
+        assert_eq!(tickets(exchanges.fetch(3, 30).unwrap()), []);
+        assert_eq!(tickets(exchanges.fetch(2, 20).unwrap()), []);
+        assert_eq!(tickets(exchanges.offer(1, Message::new(Kind::Offer)).unwrap()), [(3, 30)]);
+        assert_eq!(tickets(exchanges.offer(0, Message::new(Kind::Offer)).unwrap()), [(2, 20)]);
+        assert_eq!(tickets(exchanges.fetch(4, 40).unwrap()), [(4, 40)]);
+        assert!(exchanges.offers.iter().all(|host| host.open.is_empty()));
     }
 
     #[test]
     fn a_leader_alone_on_its_host_leaves_nothing_behind() {
-        let mut meeting = meeting(Hosts::one(1));
-        assert!(meeting.offer(0, Message::new(Kind::Offer)).unwrap().is_empty());
-        assert!(meeting.offers[0].open.is_empty());
+        let mut exchanges = exchanges(Hosts::one(1));
+        assert!(exchanges.offer(0, Message::new(Kind::Offer)).unwrap().is_empty());
+        assert!(exchanges.offers[0].open.is_empty());
     }
 
     #[test]
     fn what_no_pe_of_this_build_asks_for_is_refused_and_kept_by_nobody() {
-        let mut meeting = meeting(Hosts::even(4, 2));
-        assert!(meeting.offer(1, Message::new(Kind::Offer)).is_err());
-        assert!(meeting.fetch(0, 1).is_err());
+        let mut exchanges = exchanges(Hosts::even(4, 2));
+        assert!(exchanges.offer(1, Message::new(Kind::Offer)).is_err());
+        assert!(exchanges.fetch(0, 1).is_err());
         for ticket in 0..AHEAD {
-            meeting.exchange(0, ticket, true, vec![1]).unwrap();
-            meeting.offer(0, Message::new(Kind::Offer)).unwrap();
-            meeting.fetch(3, ticket).unwrap();
+            exchanges.exchange(0, ticket, true, vec![1]).unwrap();
+            exchanges.offer(0, Message::new(Kind::Offer)).unwrap();
+            exchanges.fetch(3, ticket).unwrap();
         }
-        assert!(meeting.exchange(0, 1, true, vec![1]).is_err());
-        assert!(meeting.offer(0, Message::new(Kind::Offer)).is_err());
-        assert!(meeting.fetch(3, 1).is_err());
+        assert!(exchanges.exchange(0, 1, true, vec![1]).is_err());
+        assert!(exchanges.offer(0, Message::new(Kind::Offer)).is_err());
+        assert!(exchanges.fetch(3, 1).is_err());
         // The others' exchanges and offers go on.
         for pe in 1..4 {
-            meeting.exchange(pe, 1, true, vec![]).unwrap();
+            exchanges.exchange(pe, 1, true, vec![]).unwrap();
         }
-        assert_eq!(tickets(meeting.offer(2, Message::new(Kind::Offer)).unwrap()), [(3, 0)]);
-        assert_eq!(tickets(meeting.fetch(1, 7).unwrap()), [(1, 7)]);
+        assert_eq!(tickets(exchanges.offer(2, Message::new(Kind::Offer)).unwrap()), [(3, 0)]);
+        assert_eq!(tickets(exchanges.fetch(1, 7).unwrap()), [(1, 7)]);
     }
 
     #[test]
@@ -289,16 +289,16 @@ mod tests {
             [[1, 2], [0, 1], [0, 0], [3, 2], [2, 1], [1, 0], [2, 0], [3, 0]].concat(),
         ];
         oxshmem_base::fuzz::mutated(&real, |calls| {
-            let mut meeting = meeting(Hosts::even(4, 2));
+            let mut exchanges = exchanges(Hosts::even(4, 2));
             for (ticket, call) in calls.as_chunks::<2>().0.iter().enumerate() {
                 let (pe, ticket) = (usize::from(call[0] % 4), ticket as u64);
                 let mail = match call[1] % 3 {
-                    0 => meeting.exchange(pe, ticket, call[1] > 127, vec![call[1]; 3]),
-                    1 => meeting.offer(pe, Message::new(Kind::Offer)),
-                    _ => meeting.fetch(pe, ticket),
+                    0 => exchanges.exchange(pe, ticket, call[1] > 127, vec![call[1]; 3]),
+                    1 => exchanges.offer(pe, Message::new(Kind::Offer)),
+                    _ => exchanges.fetch(pe, ticket),
                 };
                 assert!(mail.is_ok_and(|mail| mail.iter().all(|(to, _)| *to < 4)) || call[1] % 3 > 0);
-                meeting.awaited();
+                exchanges.awaited();
             }
         });
     }

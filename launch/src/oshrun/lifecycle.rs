@@ -1,4 +1,4 @@
-//! The course of a job, as logic without I/O: what happened comes in, what to do about it comes out.
+//! The lifecycle of a job, as logic without I/O: what happened comes in, what to do about it comes out.
 //!
 //! The first thing that goes wrong is the *verdict*: it decides the exit status and is the one message.
 //! What goes wrong afterwards is a consequence, and not reported.
@@ -10,7 +10,6 @@ use oxshmem_progress::activity::list;
 use rustix::process::Signal;
 
 use super::{
-    diagnosis::Known,
     output::Stream,
     pe::{Exit, signal_name},
     places::Places,
@@ -52,8 +51,17 @@ pub(super) enum About {
     Nobody,
 }
 
+/// What the launcher itself knows of a PE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Its board says more, if it has one yet.
+    Inside,
+    /// It takes no part in the job, but is in this state.
+    Outside(String),
+}
+
 /// The job so far.
-pub(super) struct Course {
+pub(super) struct Lifecycle {
     places: Places,
     pes: Vec<Member>,
     alive: usize,
@@ -83,7 +91,7 @@ enum Phase {
     Ending,
 }
 
-impl Course {
+impl Lifecycle {
     /// A job whose PEs run as the processes `pids`.
     pub(super) fn new(places: Places, pids: impl Iterator<Item = u32>) -> Self {
         let member = |pid| Member { pid, alive: true, exit: None, inside: false, inits: 0 };
@@ -288,79 +296,82 @@ mod tests {
 
     const TERMINATE: Option<Step> = Some(Step::Terminate { spare: None });
 
-    fn course(n: u32) -> Course {
-        course_on(Hosts::one(n as usize))
+    fn lifecycle(n: u32) -> Lifecycle {
+        lifecycle_on(Hosts::one(n as usize))
     }
 
-    fn course_on(hosts: Hosts) -> Course {
+    fn lifecycle_on(hosts: Hosts) -> Lifecycle {
         let pids = 100..100 + hosts.n_pes() as u32;
-        Course::new(Places::new(hosts, "node1"), pids)
+        Lifecycle::new(Places::new(hosts, "node1"), pids)
     }
 
-    fn message(course: Course) -> (u8, String) {
-        let verdict = course.verdict();
+    fn message(lifecycle: Lifecycle) -> (u8, String) {
+        let verdict = lifecycle.verdict();
         (verdict.status, verdict.message.unwrap_or_default())
     }
 
     #[test]
     fn all_well_is_status_0_without_a_message() {
-        let mut course = course(2);
+        let mut lifecycle = lifecycle(2);
         for pe in 0..2 {
-            assert_eq!(course.hello(pe), None);
+            assert_eq!(lifecycle.hello(pe), None);
         }
         for pe in 0..2 {
-            course.finalized(pe);
-            assert_eq!(course.exited(pe, Exit::Status(0)), None);
+            lifecycle.finalized(pe);
+            assert_eq!(lifecycle.exited(pe, Exit::Status(0)), None);
         }
-        assert!(!course.goes_on());
-        assert_eq!(course.verdict(), Verdict { status: 0, message: None, about: About::Nobody });
+        assert!(!lifecycle.goes_on());
+        assert_eq!(lifecycle.verdict(), Verdict { status: 0, message: None, about: About::Nobody });
     }
 
     #[test]
     fn what_is_known_of_a_pe_follows_its_life() {
-        let mut course = course(1);
+        let mut lifecycle = lifecycle(1);
         let outside = |what: &str| Known::Outside(what.to_owned());
-        assert_eq!(course.known(0), outside("not in init yet"));
-        course.hello(0);
-        assert_eq!(course.known(0), Known::Inside);
-        course.finalized(0);
-        assert_eq!(course.known(0), outside("finalized"));
-        course.exited(0, Exit::Status(0));
-        assert_eq!(course.known(0), outside("exited with status 0"));
+        assert_eq!(lifecycle.known(0), outside("not in init yet"));
+        lifecycle.hello(0);
+        assert_eq!(lifecycle.known(0), Known::Inside);
+        lifecycle.finalized(0);
+        assert_eq!(lifecycle.known(0), outside("finalized"));
+        lifecycle.exited(0, Exit::Status(0));
+        assert_eq!(lifecycle.known(0), outside("exited with status 0"));
     }
 
     #[test]
     fn the_first_failure_is_the_verdict() {
-        let mut course = course(3);
-        assert_eq!(course.exited(2, Exit::Signal(9)), TERMINATE);
-        assert_eq!(course.exited(0, Exit::Signal(15)), None);
-        assert_eq!(course.aborted(1, 5, "late"), None);
+        let mut lifecycle = lifecycle(3);
+        assert_eq!(lifecycle.exited(2, Exit::Signal(9)), TERMINATE);
+        assert_eq!(lifecycle.exited(0, Exit::Signal(15)), None);
+        assert_eq!(lifecycle.aborted(1, 5, "late"), None);
         let expected = "PE 2 (pid 102, host node1) was killed by signal 9 (SIGKILL); the job was ended";
-        assert_eq!(message(course), (137, expected.to_owned()));
+        assert_eq!(message(lifecycle), (137, expected.to_owned()));
     }
 
     #[test]
     fn who_is_lost_is_named_with_its_own_host() {
-        let mut course = course_on(Hosts::blocks([1, 2]));
-        assert_eq!(course.exited(2, Exit::Status(3)), TERMINATE);
-        assert_eq!(message(course).1, "PE 2 (pid 102, host node1-1) exited with status 3; the job was ended");
+        let mut lifecycle = lifecycle_on(Hosts::blocks([1, 2]));
+        assert_eq!(lifecycle.exited(2, Exit::Status(3)), TERMINATE);
+        assert_eq!(
+            message(lifecycle).1,
+            "PE 2 (pid 102, host node1-1) exited with status 3; the job was ended"
+        );
     }
 
     #[test]
     fn leaving_without_finalize_is_a_failure() {
-        let mut course = course(2);
-        course.hello(0);
-        assert_eq!(course.exited(0, Exit::Status(0)), TERMINATE);
-        let (status, text) = message(course);
+        let mut lifecycle = lifecycle(2);
+        lifecycle.hello(0);
+        assert_eq!(lifecycle.exited(0, Exit::Status(0)), TERMINATE);
+        let (status, text) = message(lifecycle);
         assert!(status == 1 && text.contains("exited with status 0 without finalize"), "{text}");
     }
 
     #[test]
     fn a_pe_that_never_comes_is_noticed_whichever_is_first() {
-        let mut early = course(2);
+        let mut early = lifecycle(2);
         assert_eq!(early.exited(1, Exit::Status(0)), None);
         assert_eq!(early.hello(0), TERMINATE);
-        let mut late = course(2);
+        let mut late = lifecycle(2);
         assert_eq!(late.hello(0), None);
         assert_eq!(late.exited(1, Exit::Status(0)), TERMINATE);
         assert!(message(late).1.starts_with("PE 1 (pid 101, host node1) exited with status 0 without init"));
@@ -368,61 +379,61 @@ mod tests {
 
     #[test]
     fn global_exit_spares_its_caller() {
-        let mut course = course(2);
-        assert_eq!(course.aborted(1, 5, "no\nmore"), Some(Step::Terminate { spare: Some(1) }));
-        assert_eq!(message(course), (5, "PE 1 called global_exit(5): no more".to_owned()));
+        let mut lifecycle = lifecycle(2);
+        assert_eq!(lifecycle.aborted(1, 5, "no\nmore"), Some(Step::Terminate { spare: Some(1) }));
+        assert_eq!(message(lifecycle), (5, "PE 1 called global_exit(5): no more".to_owned()));
     }
 
     #[test]
     fn a_second_interrupt_kills() {
-        let mut course = course(1);
-        assert_eq!(course.signalled(Signal::USR1), Some(Step::Forward(Signal::USR1)));
-        assert_eq!(course.signalled(Signal::INT), Some(Step::Forward(Signal::INT)));
-        assert_eq!(course.signalled(Signal::TERM), Some(Step::Kill));
-        assert_eq!(course.unguarded(99, Exit::Signal(9)), None, "it is in the group that is killed");
-        assert_eq!(course.exited(0, Exit::Signal(9)), None);
-        assert_eq!(message(course), (137, "the job was ended by signal 2 (SIGINT)".to_owned()));
+        let mut lifecycle = lifecycle(1);
+        assert_eq!(lifecycle.signalled(Signal::USR1), Some(Step::Forward(Signal::USR1)));
+        assert_eq!(lifecycle.signalled(Signal::INT), Some(Step::Forward(Signal::INT)));
+        assert_eq!(lifecycle.signalled(Signal::TERM), Some(Step::Kill));
+        assert_eq!(lifecycle.unguarded(99, Exit::Signal(9)), None, "it is in the group that is killed");
+        assert_eq!(lifecycle.exited(0, Exit::Signal(9)), None);
+        assert_eq!(message(lifecycle), (137, "the job was ended by signal 2 (SIGINT)".to_owned()));
     }
 
     #[test]
     fn a_signal_that_is_not_heeded_is_named_and_the_guardian_is_not() {
-        let mut course = course(3);
-        assert_eq!(course.signalled(Signal::TERM), Some(Step::Forward(Signal::TERM)));
-        assert_eq!(course.exited(1, Exit::Status(0)), None);
-        assert_eq!(course.overdue(), Step::Kill);
-        assert_eq!(course.unguarded(99, Exit::Signal(9)), None);
+        let mut lifecycle = lifecycle(3);
+        assert_eq!(lifecycle.signalled(Signal::TERM), Some(Step::Forward(Signal::TERM)));
+        assert_eq!(lifecycle.exited(1, Exit::Status(0)), None);
+        assert_eq!(lifecycle.overdue(), Step::Kill);
+        assert_eq!(lifecycle.unguarded(99, Exit::Signal(9)), None);
         for pe in [0, 2] {
-            assert_eq!(course.exited(pe, Exit::Signal(9)), None);
+            assert_eq!(lifecycle.exited(pe, Exit::Signal(9)), None);
         }
         let expected = "PEs 0,2 did not end within 5 s of signal 15 (SIGTERM), and were killed";
-        assert_eq!(message(course), (137, expected.to_owned()));
+        assert_eq!(message(lifecycle), (137, expected.to_owned()));
     }
 
     #[test]
     fn lost_output_is_a_bad_end_of_a_job_that_ends_well() {
         let full = || io::Error::from_raw_os_error(libc::ENOSPC);
-        let mut running = course(1);
+        let mut running = lifecycle(1);
         assert_eq!(running.unwritten(Stream::Out, &full()), TERMINATE);
         assert!(message(running).1.starts_with("cannot write to standard output: No space left"));
-        let mut ended = course(1);
+        let mut ended = lifecycle(1);
         ended.aborted(0, 0, "");
         assert_eq!(ended.unwritten(Stream::Err, &full()), None);
         assert_eq!(message(ended).0, 1);
-        let mut failed = course(1);
+        let mut failed = lifecycle(1);
         failed.exited(0, Exit::Status(3));
         failed.unwritten(Stream::Out, &full());
         assert_eq!(message(failed).0, 3, "the first failure counts");
-        let mut closed = course(1);
+        let mut closed = lifecycle(1);
         assert_eq!(closed.unwritten(Stream::Out, &io::ErrorKind::BrokenPipe.into()), TERMINATE);
         assert_eq!(message(closed), (141, String::new()));
     }
 
     #[test]
     fn pes_that_heed_a_signal_end_well() {
-        let mut course = course(2);
-        course.signalled(Signal::INT);
-        course.exited(0, Exit::Status(0));
-        assert_eq!(course.aborted(1, 130, ""), Some(Step::Terminate { spare: Some(1) }));
-        assert_eq!(message(course), (130, "PE 1 called global_exit(130)".to_owned()));
+        let mut lifecycle = lifecycle(2);
+        lifecycle.signalled(Signal::INT);
+        lifecycle.exited(0, Exit::Status(0));
+        assert_eq!(lifecycle.aborted(1, 130, ""), Some(Step::Terminate { spare: Some(1) }));
+        assert_eq!(message(lifecycle), (130, "PE 1 called global_exit(130)".to_owned()));
     }
 }
