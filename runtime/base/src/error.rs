@@ -6,7 +6,7 @@
 
 use std::{fmt, io, sync::Arc};
 
-use crate::settings::SpaceKind;
+use crate::SpaceKind;
 
 /// What a fallible call of oxshmem returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

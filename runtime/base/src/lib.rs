@@ -39,6 +39,7 @@ pub mod report;
 pub mod settings;
 #[cfg(not(loom))]
 pub mod sigpipe;
+mod space_kind;
 pub mod span;
 pub mod sync;
 #[cfg(not(loom))]
@@ -51,3 +52,4 @@ pub use error::{Error, Result};
 pub use hosts::Hosts;
 #[cfg(not(loom))]
 pub use report::report;
+pub use space_kind::SpaceKind;

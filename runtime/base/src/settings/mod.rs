@@ -5,7 +5,9 @@
 //! from it, so that a new setting is one field of [`Settings`] and one row.
 
 mod choice;
+mod fields;
 mod partition;
+mod pes;
 mod render;
 mod size;
 mod spaces;
@@ -20,11 +22,14 @@ pub use choice::{
     AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
     GpuSharing, ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
 };
+pub use fields::Settings;
 pub use partition::{Defined, Kind, MAX_PARTITION_ID, MAX_PARTITIONS, Partition, Policy};
+pub use pes::PeRanges;
 pub use render::markdown;
 pub use size::show as show_size;
-#[cfg(not(loom))]
-pub use spaces::{HeapPlan, PeRanges, SpaceKind, SpacePlan};
+pub use spaces::{HeapPlan, SpacePlan};
 pub use table::{Setting, TABLE};
 pub use unknown::{misspelt, unknown};
-pub use values::{Entry, FenceSide, Origin, Settings};
+pub use values::{Entry, FenceSide, Origin};
+
+pub use crate::space_kind::SpaceKind;

@@ -4,43 +4,13 @@
 //! Where neither of the two enabling variables is set, the CPU space is enabled alone, as every program expects that was
 //! written before there were spaces. Otherwise the text of the proposal holds.
 
-use std::{fmt, ops::RangeInclusive, str::FromStr, sync::Arc};
+use std::sync::Arc;
 
-use super::{DefaultSpace, Settings};
-use crate::{Error, Result};
-
-/// Bytes of a heap whose size nobody says.
-pub(super) const DEFAULT_SIZE: usize = 512 << 20;
+use super::{DefaultSpace, PeRanges, Settings, fields::DEFAULT_SIZE};
+use crate::{Error, Result, SpaceKind};
 
 const ENABLE_CPU: &str = "SHMEM_ENABLE_CPU_SPACE";
 const ENABLE_GPU: &str = "SHMEM_ENABLE_GPU_SPACE";
-
-/// A memory space: a kind of memory with a symmetric heap in it.
-///
-/// ```
-/// use oxshmem_base::settings::SpaceKind;
-///
-/// assert_eq!(SpaceKind::Gpu.to_string(), "GPU");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SpaceKind {
-    /// Whichever of the others is the default: `SHMEM_SPACE_DEFAULT`.
-    Default,
-    /// Host memory: `SHMEM_SPACE_CPU`.
-    Cpu,
-    /// Device memory: `SHMEM_SPACE_GPU`.
-    Gpu,
-}
-
-impl fmt::Display for SpaceKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Default => "default",
-            Self::Cpu => "CPU",
-            Self::Gpu => "GPU",
-        })
-    }
-}
 
 /// The heap of a space, before it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,62 +152,4 @@ fn no_device(without: &[usize], settings: &Settings, why: Option<&str>) -> Strin
         }
     };
     format!("PEs {pes} have no device ({hint}), and the default space must be accessible to all PEs")
-}
-
-/// Some PEs, as numbers and ranges: `0-2,5`.
-///
-/// ```
-/// # use oxshmem_base::settings::PeRanges;
-/// let pes: PeRanges = "0-2,5".parse()?;
-/// assert!(pes.contains(2) && !pes.contains(3));
-/// assert_eq!(pes.to_string(), "0-2,5");
-/// # Ok::<(), String>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeRanges(Vec<RangeInclusive<usize>>);
-
-impl PeRanges {
-    /// Those numbers, which go up.
-    pub fn of(pes: &[usize]) -> Self {
-        let mut ranges: Vec<RangeInclusive<usize>> = Vec::new();
-        for &pe in pes {
-            match ranges.last_mut() {
-                Some(last) if *last.end() + 1 == pe => *last = *last.start()..=pe,
-                _ => ranges.push(pe..=pe),
-            }
-        }
-        Self(ranges)
-    }
-
-    /// Whether `pe` is one of them.
-    pub fn contains(&self, pe: usize) -> bool {
-        self.0.iter().any(|range| range.contains(&pe))
-    }
-}
-
-impl FromStr for PeRanges {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str| text.trim_ascii().parse::<usize>().ok();
-        let range = |part: &str| {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            Some(number(first)?..=number(last)?).filter(|range| range.start() <= range.end())
-        };
-        let ranges: Option<Vec<_>> = text.split(',').map(range).collect();
-        ranges.map(Self).ok_or_else(|| "expected PEs such as 0-2,5".to_owned())
-    }
-}
-
-impl fmt::Display for PeRanges {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, range) in self.0.iter().enumerate() {
-            let comma = if i == 0 { "" } else { "," };
-            match (range.start(), range.end()) {
-                (first, last) if first == last => write!(f, "{comma}{first}")?,
-                (first, last) => write!(f, "{comma}{first}-{last}")?,
-            }
-        }
-        Ok(())
-    }
 }

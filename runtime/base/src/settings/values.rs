@@ -1,10 +1,9 @@
 //! The values that the settings have in one PE, and where each of them came from.
 
-use std::{collections::BTreeMap, ffi::OsString, time::Duration};
+use std::{ffi::OsString, time::Duration};
 
 use super::{
-    AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
-    GpuSharing, PeRanges, ReduceAlgorithm, ScanAlgorithm, Setting, SyncAlgorithm, TABLE,
+    Fence, Setting, Settings, TABLE,
     partition::{self, Defined, Partition},
     table::Read,
 };
@@ -12,139 +11,6 @@ use crate::{Deal, Error, Result};
 
 /// How long a wait spins where nothing else was asked for and there is a CPU for every local PE.
 const SPIN: Duration = Duration::from_micros(2);
-
-/// What a PE was told by its environment, or by the program that starts it.
-///
-/// [`TABLE`] says what each field does. A program that makes its own takes the default, which reads no
-/// environment, and assigns fields:
-///
-/// ```
-/// use oxshmem_base::settings::Settings;
-///
-/// let mut settings = Settings::default();
-/// settings.symmetric_size = 64 << 20;
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Settings {
-    /// Bytes in the symmetric heap of each PE, in the default space: `SHMEM_SYMMETRIC_SIZE`.
-    pub symmetric_size: usize,
-    /// Partitions of the heap: `SHMEM_SYMMETRIC_PARTITION<n>`.
-    pub(super) partitions: BTreeMap<usize, Defined>,
-    /// Whether what memory there is, and is in use, is printed: `SHMEM_MEMINFO_REPORT`.
-    pub meminfo_report: bool,
-    /// Where NUMA nodes are described: `SHMEM_NUMA_TOPOLOGY`.
-    pub numa_topology: String,
-    /// What `SHMEM_ENABLE_CPU_SPACE` holds, if it is set. Any text but the empty one enables the space.
-    pub enable_cpu_space: Option<String>,
-    /// What `SHMEM_ENABLE_GPU_SPACE` holds, likewise. Where neither is set, the CPU space is enabled alone.
-    pub enable_gpu_space: Option<String>,
-    /// Which space the default one is: `SHMEM_DEFAULT_SPACE`.
-    pub default_space: DefaultSpace,
-    /// Bytes of the CPU space's heap: `SHMEM_CPU_SYMMETRIC_SIZE`. [`SpacePlan`](super::SpacePlan) says what `None` means.
-    pub cpu_symmetric_size: Option<usize>,
-    /// Bytes of the GPU space's heap: `SHMEM_GPU_SYMMETRIC_SIZE`.
-    pub gpu_symmetric_size: Option<usize>,
-    /// How PEs of a host share device memory: `SHMEM_GPU_SHARING`.
-    pub gpu_sharing: GpuSharing,
-    /// Whether a device is emulated in host memory: `SHMEM_GPU_EMULATE`.
-    pub gpu_emulate: bool,
-    /// How long an operation of the emulated device takes: `SHMEM_GPU_EMULATE_LATENCY`.
-    pub gpu_emulate_latency: Duration,
-    /// Which PEs have an emulated device, if not all: `SHMEM_GPU_EMULATE_PES`.
-    pub gpu_emulate_pes: Option<PeRanges>,
-    /// Whether the version is printed at start-up: `SHMEM_VERSION`.
-    pub version: bool,
-    /// Whether the settings are printed at start-up: `SHMEM_INFO`.
-    pub info: bool,
-    /// Whether debugging messages and costly checks are on: `SHMEM_DEBUG`.
-    pub debug: bool,
-    /// Whether PE 0 warns of variables that look like settings and are none: `SHMEM_WARN_UNKNOWN`.
-    pub warn_unknown: bool,
-    /// How long a PE waits in one call before it says so, if ever: `SHMEM_HANG_TIMEOUT`. Ask
-    /// [`hang_limit`](Self::hang_limit) for what it comes to.
-    pub hang_timeout: Option<Duration>,
-    /// What happens when PEs allocate differently: `SHMEM_CHECK_ALLOC`.
-    pub check_alloc: CheckAlloc,
-    /// Whether the first allocation of a C program that gets null for want of memory is reported: `SHMEM_WARN_HEAP`.
-    pub warn_heap: bool,
-    /// Who drives progress while futures wait: `SHMEM_DRIVER`.
-    pub driver: Driver,
-    /// How long a wait spins: `SHMEM_SPIN_NS`. Ask [`spin_for`](Self::spin_for) for what `None` means.
-    pub spin: Option<Duration>,
-    /// How often a wait yields before it sleeps: `SHMEM_YIELD_ROUNDS`.
-    pub yield_rounds: u32,
-    /// Who pays for the doorbell's fence: `SHMEM_FENCE`. Ask [`fence_for`](Self::fence_for) for a decision.
-    pub fence: Fence,
-    /// Bytes from which nonblocking copies are left to a helper thread, or never: `SHMEM_OFFLOAD_THRESHOLD`.
-    pub offload_threshold: Option<usize>,
-    /// How PEs are dealt to simulated hosts, by who deals them: `SHMEM_FAKE_HOSTS`.
-    pub fake_hosts: Deal,
-    /// Network interfaces that lead to other hosts, if that is not left to the net: `SHMEM_NET_INTERFACES`.
-    pub net_interfaces: Option<String>,
-    /// How PEs of a team wait for each other: `SHMEM_SYNC_ALGORITHM`.
-    pub sync_algorithm: SyncAlgorithm,
-    /// `SHMEM_REDUCE_ALGORITHM`.
-    pub reduce_algorithm: ReduceAlgorithm,
-    /// `SHMEM_BROADCAST_ALGORITHM`.
-    pub broadcast_algorithm: BroadcastAlgorithm,
-    /// `SHMEM_COLLECT_ALGORITHM`.
-    pub collect_algorithm: CollectAlgorithm,
-    /// `SHMEM_ALLTOALL_ALGORITHM`.
-    pub alltoall_algorithm: AlltoallAlgorithm,
-    /// `SHMEM_SCAN_ALGORITHM`.
-    pub scan_algorithm: ScanAlgorithm,
-    /// Bytes of the executable's globals that are symmetric too. No variable: the C library counts them.
-    pub statics: usize,
-    /// Whether waits look by themselves now and then, because the program may store to its symmetric memory past the library. No
-    /// variable: the C library sets it, as there every symmetric address is a pointer.
-    pub local_stores: bool,
-    /// By setting: the variable that was read, and the value shown after it.
-    read_from: BTreeMap<&'static str, (&'static str, String)>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            symmetric_size: super::spaces::DEFAULT_SIZE,
-            enable_cpu_space: None,
-            enable_gpu_space: None,
-            default_space: DefaultSpace::default(),
-            cpu_symmetric_size: None,
-            gpu_symmetric_size: None,
-            gpu_sharing: GpuSharing::default(),
-            gpu_emulate: false,
-            gpu_emulate_latency: Duration::from_micros(10),
-            gpu_emulate_pes: None,
-            statics: 0,
-            local_stores: false,
-            partitions: BTreeMap::new(),
-            meminfo_report: false,
-            numa_topology: "/sys/devices/system/node".to_owned(),
-            version: false,
-            info: false,
-            debug: false,
-            warn_unknown: true,
-            hang_timeout: Some(Duration::from_secs(60)),
-            check_alloc: CheckAlloc::default(),
-            warn_heap: true,
-            driver: Driver::default(),
-            spin: None,
-            yield_rounds: 64,
-            fence: Fence::default(),
-            offload_threshold: None,
-            fake_hosts: Deal::default(),
-            net_interfaces: None,
-            sync_algorithm: SyncAlgorithm::default(),
-            reduce_algorithm: ReduceAlgorithm::default(),
-            broadcast_algorithm: BroadcastAlgorithm::default(),
-            collect_algorithm: CollectAlgorithm::default(),
-            alltoall_algorithm: AlltoallAlgorithm::default(),
-            scan_algorithm: ScanAlgorithm::default(),
-            read_from: BTreeMap::new(),
-        }
-    }
-}
 
 /// Where a value came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
