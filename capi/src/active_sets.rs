@@ -9,16 +9,20 @@
 //! team of its own.
 
 use std::{
-    collections::BTreeMap,
     ffi::{c_int, c_long, c_void},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, PoisonError},
 };
 
 use oxshmem::{Complex, Element, LongDouble, SymView, Team};
 use oxshmem_base::report;
 use oxshmem_teams::ActiveSet;
 
-use crate::{call::Call, collectives::Data, export::export};
+use crate::{
+    call::Call,
+    collectives::Data,
+    export::export,
+    tables::sets::{Set, Sets},
+};
 
 /// `SHMEM_SYNC_SIZE`, and every other constant for the elements of a pSync.
 const SYNC_SIZE: usize = 32;
@@ -29,27 +33,6 @@ struct Triplet {
     start: c_int,
     log_stride: c_int,
     size: c_int,
-}
-
-/// First PE, stride and number of PEs.
-type Set = [usize; 3];
-
-/// What has a team: a set, and the address of a pSync if these have their own.
-type Key = (Set, usize);
-
-/// The teams of the active sets that this PE is in.
-#[derive(Debug)]
-pub(crate) struct Sets {
-    /// Whether threads may call something at once. The same on all PEs.
-    threads: bool,
-    teams: Mutex<BTreeMap<Key, Arc<Team>>>,
-}
-
-impl Sets {
-    /// None yet, of a job in which `threads` may call something at once, which all PEs must say alike.
-    pub(crate) fn new(threads: bool) -> Self {
-        Self { threads, teams: Mutex::default() }
-    }
 }
 
 impl Triplet {

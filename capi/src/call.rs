@@ -12,25 +12,30 @@ use oxshmem_ops::{direct::Direct, operation::Immediate};
 
 use crate::{
     exit::{end_job, is_leaving, leave},
-    state::{DIRECT, Global, Waiting, current, global},
+    state::{DIRECT, Global, Waiting, current, depth, in_child},
 };
 
-/// `shmem_ctx_t`: one of the numbers below, or the address of a context that was made.
-pub(crate) type CtxHandle = *mut Made;
+pub(crate) use crate::tables::contexts::CtxHandle;
 
 /// Predefined handles, as the header has them.
 const CTX_INVALID: usize = 0;
 const CTX_DEFAULT: usize = 1;
 
-/// A context that `shmem_ctx_create` or `shmem_team_create_ctx` has made.
-#[derive(Debug)]
-pub(crate) struct Made {
-    /// Closed once it is destroyed.
-    pub(crate) direct: Direct,
-    /// None once the world has ended.
-    pub(crate) context: Option<Context>,
-    /// The handle of the team that it was made from.
-    pub(crate) team: usize,
+/// The world; ends the process if there is none, or if it is that of a parent.
+#[inline(always)]
+fn global(name: &'static str) -> &'static Global {
+    match current() {
+        Some(global) if global.home.is_here() => global,
+        Some(global) => in_child(name, global),
+        None => without_world(name),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn without_world(name: &str) -> ! {
+    let when = if depth().finalized { "after shmem_finalize" } else { "before shmem_init" };
+    fatal(name, format_args!("was called {when}"))
 }
 
 /// A call in progress.

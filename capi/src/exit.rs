@@ -2,33 +2,21 @@
 //!
 //! What the program has registered with `atexit` may call routines too, and these may fail because of what has ended the process,
 //! or end it themselves. A process ends once: from then on `shmem_finalize` has nothing left to do, and what fails is no news.
-//!
-//! A program that returns from `main` without `shmem_finalize` is finalized here: implicit finalization, which was how programs
-//! ended before OpenSHMEM 1.2 (`OpenSHMEM 1.6 §F.2.3`), and is how those of `start_pes` still do (§9.1.11).
 
 use std::{
     env,
-    ffi::{c_int, c_void},
+    ffi::c_int,
     panic,
     ptr::null_mut,
     sync::{
-        Once, OnceLock,
+        Once,
         atomic::{AtomicBool, Ordering},
     },
-    thread::{self, Thread},
 };
 
 use oxshmem_base::report;
 
-use crate::{
-    setup,
-    state::{Global, current, depth},
-};
-
-unsafe extern "C" {
-    /// Of the C library: has `handler` called at `exit`, with the status.
-    fn on_exit(handler: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
-}
+use crate::state::Global;
 
 /// Whether the library ends this process, or has finalized it at its exit.
 static LEAVING: AtomicBool = AtomicBool::new(false);
@@ -82,32 +70,8 @@ pub(crate) fn end_at_panics() {
     });
 }
 
-/// This process is a PE from now on, and is to be finalized at its exit if the program does not do so itself.
-pub(crate) fn joined() {
-    static REGISTERED: Once = Once::new();
-    /// Rust itself keeps the handle of a thread by an address in the middle of it, which valgrind reports as possibly lost.
-    static THREAD: OnceLock<Thread> = OnceLock::new();
-    THREAD.get_or_init(thread::current);
-    // Not when the library is loaded: what is registered that early is called when UCX is gone.
-    // SAFETY: a function that lives as long as the process, as `dlclose` leaves this library.
-    REGISTERED.call_once(|| _ = unsafe { on_exit(finalize_at_exit, null_mut()) });
-}
-
-/// At the exit of a program that has not called `shmem_finalize`.
-extern "C" fn finalize_at_exit(status: c_int, _: *mut c_void) {
-    // Children that were forked come here too, with what is their parent's.
-    let is_pe = |global: &&Global| global.home.is_this_process() && !is_leaving();
-    let Some(global) = current().filter(is_pe) else { return };
-    let promised = depth().old;
-    if !promised && status != 0 {
-        // The launcher says how it ended, and ends the job.
-        return;
-    }
-    if !promised && global.world.my_pe() == 0 {
-        report("oxshmem: warning: the program ended without shmem_finalize, so it was finalized at its exit");
-    }
-    depth().inits = 1;
-    setup::finalize("shmem_finalize");
-    // Handlers that were registered before ours may call it yet. Relaxed: they run on this thread.
+/// The process ends, and has been finalized.
+pub(crate) fn has_left() {
+    // Relaxed: handlers of `exit` run on one thread.
     LEAVING.store(true, Ordering::Relaxed);
 }

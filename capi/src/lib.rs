@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `export` | how a routine gets its two names |
 //! | `state` | the one world of the process |
+//! | `tables` | what the library has for the program: blocks, contexts, teams |
 //! | `call` | a call: its name, its context, its errors, the wait for its future |
 //! | `address` | from pointers to symmetric memory |
 //! | `buffers` | C's pointers as sources and sinks |
@@ -52,6 +53,7 @@ mod signal;
 mod spaces;
 mod state;
 mod statics;
+mod tables;
 mod teams;
 mod types;
 mod wait;

@@ -11,7 +11,7 @@ use std::{
     fmt,
     ptr::null_mut,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -19,35 +19,14 @@ use std::{
 use oxshmem::{Error, Hints, Partition, Rejected, Space, SpaceKind, SymSlice};
 use oxshmem_base::report;
 
-use crate::{call::Call, export::export};
+use crate::{
+    call::Call,
+    export::export,
+    tables::blocks::{Origin, Owned},
+};
 
 /// Alignment that suits any type.
 const ANY_TYPE: usize = 16;
-
-/// The blocks that the program has, by their addresses.
-#[derive(Debug, Default)]
-pub(crate) struct Blocks {
-    owned: Mutex<BTreeMap<usize, Owned>>,
-    /// Whether it has been reported that there is no such partition.
-    no_partition: AtomicBool,
-    /// Whether it has been reported that there is no room.
-    no_room: AtomicBool,
-}
-
-#[derive(Debug)]
-struct Owned {
-    block: SymSlice<u8>,
-    from: Origin,
-}
-
-/// Which routines have allocated a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
-    /// Those of a space, or of the default space.
-    Space,
-    /// Those of a partition. It is given back to the routines that name no space, whichever the default one is.
-    Partition,
-}
 
 fn blocks(call: Call) -> MutexGuard<'static, BTreeMap<usize, Owned>> {
     call.global.blocks.owned.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,21 +1,26 @@
 //! Setup, exit and queries (`OpenSHMEM 1.6 §9.1, §9.2`).
+//!
+//! A program that returns from `main` without `shmem_finalize` is finalized here: implicit finalization, which was how programs
+//! ended before OpenSHMEM 1.2 (`OpenSHMEM 1.6 §F.2.3`), and is how those of `start_pes` still do (§9.1.11).
 
 use std::{
     ffi::{c_char, c_int, c_void},
     ptr::null_mut,
+    sync::{Once, OnceLock},
+    thread::{self, Thread},
 };
 
 use oxshmem::{Error, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, settings::Settings};
 use oxshmem_base::report;
 
 use crate::{
-    active_sets::Sets,
     address::Addresses,
-    call::Call,
-    exit::{end_at_panics, end_job, is_leaving, joined, leave},
+    call::{Call, fatal},
+    exit::{end_at_panics, end_job, has_left, is_leaving, leave},
     export::export,
-    state::{begin, current, depth, end, in_child},
+    state::{Global, begin, current, depth, end, in_child},
     statics,
+    tables::sets::Sets,
 };
 
 /// `SHMEM_THREAD_MULTIPLE`: what every job has.
@@ -96,7 +101,7 @@ fn block_on_thread<F: Future>(future: F) -> F::Output {
 }
 
 /// Leaves the job, when it was called as often as `shmem_init`.
-pub(crate) fn finalize(name: &'static str) {
+fn finalize(name: &'static str) {
     if is_leaving() || depth().is_over() {
         // Once more, as where a handler of `atexit` makes sure of it, is no error in other libraries.
         return;
@@ -112,7 +117,44 @@ pub(crate) fn finalize(name: &'static str) {
     }
     call.collective(|| call.global.world.finalize());
     (depth.finalized, depth.old) = (true, false);
-    end(name);
+    if let Err(error) = end(|world| statics::make_private(world.pe().heap_map(), world.pe().block())) {
+        fatal(name, format_args!("{error}"));
+    }
+}
+
+unsafe extern "C" {
+    /// Of the C library: has `handler` called at `exit`, with the status.
+    fn on_exit(handler: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+/// This process is a PE from now on, and is to be finalized at its exit if the program does not do so itself.
+fn joined() {
+    static REGISTERED: Once = Once::new();
+    /// Rust itself keeps the handle of a thread by an address in the middle of it, which valgrind reports as possibly lost.
+    static THREAD: OnceLock<Thread> = OnceLock::new();
+    THREAD.get_or_init(thread::current);
+    // Not when the library is loaded: what is registered that early is called when UCX is gone.
+    // SAFETY: a function that lives as long as the process, as `dlclose` leaves this library.
+    REGISTERED.call_once(|| _ = unsafe { on_exit(finalize_at_exit, null_mut()) });
+}
+
+/// At the exit of a program that has not called `shmem_finalize`.
+extern "C" fn finalize_at_exit(status: c_int, _: *mut c_void) {
+    // Children that were forked come here too, with what is their parent's.
+    let is_pe = |global: &&Global| global.home.is_this_process() && !is_leaving();
+    let Some(global) = current().filter(is_pe) else { return };
+    let promised = depth().old;
+    if !promised && status != 0 {
+        // The launcher says how it ended, and ends the job.
+        return;
+    }
+    if !promised && global.world.my_pe() == 0 {
+        report("oxshmem: warning: the program ended without shmem_finalize, so it was finalized at its exit");
+    }
+    depth().inits = 1;
+    finalize("shmem_finalize");
+    // Handlers that were registered before ours may call it yet.
+    has_left();
 }
 
 export!("shmem_init", |name| () { init(name, false) });

@@ -15,7 +15,10 @@ use oxshmem_base::home::Home;
 use oxshmem_memory::Addresses as Reserved;
 use oxshmem_ops::direct::Direct;
 
-use crate::{active_sets::Sets, address::Addresses, call::fatal, contexts, memory::Blocks, statics, teams};
+use crate::{
+    address::Addresses,
+    tables::{blocks::Blocks, contexts, sets::Sets, teams},
+};
 
 /// What calls need, from `shmem_init` to `shmem_finalize`, which frees it: no thread may be in a call then
 /// (`OpenSHMEM 1.6 §9.1.4`). The references in it are to what `world` keeps, which is dropped last.
@@ -81,16 +84,6 @@ pub(crate) fn depth() -> MutexGuard<'static, Depth> {
     DEPTH.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The world; ends the process if there is none, or if it is that of a parent.
-#[inline(always)]
-pub(crate) fn global(name: &'static str) -> &'static Global {
-    match current() {
-        Some(global) if global.home.is_here() => global,
-        Some(global) => in_child(name, global),
-        None => without_world(name),
-    }
-}
-
 /// Ends a child of the PE with a line, and does nothing else in it: what it has is its parent's.
 #[cold]
 #[inline(never)]
@@ -114,13 +107,6 @@ pub(crate) fn close_in_child() {
 pub(crate) fn current() -> Option<&'static Global> {
     // SAFETY: it is null, or what `begin` has leaked. Acquire: pairs with the release there.
     unsafe { GLOBAL.load(Ordering::Acquire).as_ref() }
-}
-
-#[cold]
-#[inline(never)]
-fn without_world(name: &str) -> ! {
-    let when = if depth().finalized { "after shmem_finalize" } else { "before shmem_init" };
-    fatal(name, format_args!("was called {when}"))
 }
 
 /// From now on there is a world.
@@ -147,17 +133,16 @@ pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
     GLOBAL.store(global, Ordering::Release);
 }
 
-/// From now on there is none, and the process has what it had before (`OpenSHMEM 1.6 §9.1.4`).
-pub(crate) fn end(name: &'static str) {
+/// From now on there is none, and the process has what it had before (`OpenSHMEM 1.6 §9.1.4`), its globals by
+/// `make_private`, whose error this returns.
+pub(crate) fn end<E>(make_private: impl FnOnce(&World) -> Result<(), E>) -> Result<(), E> {
     DIRECT.close();
     let ended = GLOBAL.swap(std::ptr::null_mut(), Ordering::AcqRel);
     // SAFETY: it is null, or what `begin` has leaked.
-    let Some(global) = (unsafe { ended.as_ref() }) else { return };
+    let Some(global) = (unsafe { ended.as_ref() }) else { return Ok(()) };
     let pe = global.world.pe();
     let map = pe.heap_map();
-    if let Err(error) = statics::make_private(map, pe.block()) {
-        fatal(name, format_args!("{error}"));
-    }
+    make_private(global.world)?;
     let addresses = map.addresses();
     let helpers = pe.helpers();
     contexts::end_all();
@@ -170,6 +155,7 @@ pub(crate) fn end(name: &'static str) {
     }
     // Those of the world before become free.
     drop(std::mem::replace(&mut *LAST.lock().unwrap_or_else(PoisonError::into_inner), addresses));
+    Ok(())
 }
 
 /// A thread that waits in the library. It cannot be cancelled (`pthread_cancel`) before the wait has ended: what it has then, such as the

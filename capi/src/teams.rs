@@ -3,25 +3,23 @@
 //! The last teams that were destroyed are kept for a while, so that a program which uses one is told.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
     ffi::{c_int, c_long, c_void},
     ptr::null_mut,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::Ordering,
 };
 
 use oxshmem::{Error, Team, TeamConfig};
 
 use crate::{
     call::{Call, GREATEST_PREDEFINED},
-    contexts,
     export::export,
+    tables::{
+        contexts::end_all_of,
+        teams::{self as table, MadeTeam},
+    },
 };
 
-/// `shmem_team_t`: one of the numbers below, or the address of a team that was made.
-pub(crate) type TeamHandle = *mut MadeTeam;
+pub(crate) use crate::tables::teams::TeamHandle;
 
 /// Predefined handles, as the header has them.
 pub(crate) const INVALID: usize = 0;
@@ -37,44 +35,11 @@ pub(crate) const NO_TEAM: c_int = -1;
 /// `SHMEM_TEAM_NUM_CONTEXTS`.
 const NUM_CONTEXTS: c_long = 1;
 
-/// A team that a split has made.
-#[derive(Debug)]
-pub(crate) struct MadeTeam {
-    team: Team,
-    destroyed: AtomicBool,
-}
-
 /// `shmem_team_config_t`.
 #[derive(Debug)]
 #[repr(C)]
 struct Config {
     num_contexts: c_int,
-}
-
-/// How many destroyed teams are kept.
-const KEPT: usize = 64;
-
-/// The teams that the program has, by address, and those that were destroyed last.
-struct Teams {
-    alive: BTreeSet<usize>,
-    destroyed: VecDeque<Box<MadeTeam>>,
-}
-
-static TEAMS: Mutex<Teams> = Mutex::new(Teams { alive: BTreeSet::new(), destroyed: VecDeque::new() });
-
-fn teams() -> MutexGuard<'static, Teams> {
-    TEAMS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The world ends, and with it all teams (`OpenSHMEM 1.6 §9.1.4`).
-pub(crate) fn end_all() {
-    let ended =
-        std::mem::replace(&mut *teams(), Teams { alive: BTreeSet::new(), destroyed: VecDeque::new() });
-    for address in ended.alive {
-        let handle: TeamHandle = std::ptr::with_exposed_provenance_mut(address);
-        // SAFETY: it was in `alive`, and so is a box from `give` that nobody has destroyed.
-        drop(unsafe { Box::from_raw(handle) });
-    }
 }
 
 /// A predefined handle.
@@ -138,11 +103,7 @@ fn config(call: Call, what: &str, config: *const Config, mask: c_long) -> TeamCo
 /// Hands a team over to the program.
 fn give(team: Option<Team>) -> TeamHandle {
     match team {
-        Some(team) => {
-            let made = Box::into_raw(Box::new(MadeTeam { team, destroyed: AtomicBool::new(false) }));
-            teams().alive.insert(made.expose_provenance());
-            made
-        }
+        Some(team) => table::add(team),
         None => predefined(INVALID),
     }
 }
@@ -168,16 +129,9 @@ fn destroy(call: Call, handle: TeamHandle) {
     }
     let Some(team) = find(call, handle) else { return };
     call.collective(|| team.destroy());
-    contexts::end_all_of(handle.addr());
-    // SAFETY: `find` has found it alive, so it came from `give`. It is no more than one call that destroys a team.
-    let made = unsafe { Box::from_raw(handle) };
-    made.destroyed.store(true, Ordering::Relaxed);
-    let mut teams = teams();
-    teams.alive.remove(&handle.addr());
-    teams.destroyed.push_back(made);
-    let oldest = if teams.destroyed.len() > KEPT { teams.destroyed.pop_front() } else { None };
-    drop(teams);
-    drop(oldest);
+    end_all_of(handle.addr());
+    // SAFETY: `find` has found it alive. It is no more than one call that destroys a team.
+    unsafe { table::end(handle) };
 }
 
 export!("shmem_team_my_pe", |name| (team: TeamHandle) -> c_int {

@@ -1,0 +1,33 @@
+//! The blocks of symmetric memory that the program has.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, atomic::AtomicBool},
+};
+
+use oxshmem::SymSlice;
+
+/// The blocks that the program has, by their addresses.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    pub(crate) owned: Mutex<BTreeMap<usize, Owned>>,
+    /// Whether it has been reported that there is no such partition.
+    pub(crate) no_partition: AtomicBool,
+    /// Whether it has been reported that there is no room.
+    pub(crate) no_room: AtomicBool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Owned {
+    pub(crate) block: SymSlice<u8>,
+    pub(crate) from: Origin,
+}
+
+/// Which routines have allocated a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Those of a space, or of the default space.
+    Space,
+    /// Those of a partition. It is given back to the routines that name no space, whichever the default one is.
+    Partition,
+}
