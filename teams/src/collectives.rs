@@ -19,7 +19,7 @@ use crate::{
     queue::Collective,
     reduction::{Arithmetic, Bitwise, Kernel, Ordered, ReduceOp},
     scratch::STREAM_BULK,
-    signature::{Call, Signature, reduce_name},
+    signature::{Call, Signature},
     span::Span,
     staged::Written,
     stream::Stream,
@@ -445,9 +445,9 @@ impl Team {
         dest: SymView<'a, T>,
         source: SymView<'a, T>,
     ) -> Collective<'a> {
-        let call = Operands::new(self.core(), reduce_name(kernel.op()), dest, source);
+        let call = Operands::new(self.core(), kernel.op().reduction(), dest, source);
         if let Err(error) = call.equal().and_then(|()| call.disjoint_or_same()) {
-            let name = reduce_name(kernel.op());
+            let name = kernel.op().reduction();
             if let Some(reduced) = self.reduced_on_devices(kernel, name, [dest, source]) {
                 return reduced;
             }

@@ -25,7 +25,7 @@ use std::{
 pub(crate) use self::place::{Devices, Made, Parts, make};
 pub use self::{
     description::Description,
-    numbers::{Number, ReduceOp},
+    numbers::{Class, Number, ReduceOp},
 };
 
 use oxshmem_memory::{

@@ -4,56 +4,82 @@ use std::fmt;
 
 use oxshmem_memory::copy;
 
-/// What a reduction does to two elements.
-///
-/// ```
-/// use oxshmem_runtime::device::ReduceOp;
-///
-/// assert_eq!(ReduceOp::Sum.to_string(), "sum");
-/// ```
+/// What the elements must be for a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum ReduceOp {
+pub enum Class {
+    /// Integers, of which it takes the bits.
+    Bitwise,
+    /// Numbers of which one is lower than another.
+    Ordered,
+    /// Any numbers.
+    Arithmetic,
+}
+
+/// Defines what reductions do, a row for each: its name, and what the elements must be.
+macro_rules! operations {
+    ($($(#[$doc:meta])* $op:ident: $name:literal, $class:ident;)*) => {
+        /// What a reduction does to two elements.
+        ///
+        /// ```
+        /// use oxshmem_runtime::device::ReduceOp;
+        ///
+        /// assert_eq!(ReduceOp::Sum.to_string(), "sum");
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum ReduceOp { $($(#[$doc])* $op,)* }
+
+        impl ReduceOp {
+            /// All of them, in the order of their numbers.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$op),*];
+
+            /// The word that the specification's routines have for it.
+            ///
+            /// ```
+            /// assert_eq!(oxshmem_runtime::device::ReduceOp::Xor.name(), "xor");
+            /// ```
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$op => $name,)* }
+            }
+
+            /// The method of a team that does it (`OpenSHMEM 1.6 §9.10.9`).
+            ///
+            /// ```
+            /// assert_eq!(oxshmem_runtime::device::ReduceOp::Xor.reduction(), "xor_reduce");
+            /// ```
+            pub const fn reduction(self) -> &'static str {
+                match self { $(Self::$op => concat!($name, "_reduce"),)* }
+            }
+
+            /// What the elements must be.
+            pub const fn class(self) -> Class {
+                match self { $(Self::$op => Class::$class,)* }
+            }
+        }
+    };
+}
+
+operations! {
     /// Bitwise and (§9.10.9.1).
-    And,
+    And: "and", Bitwise;
     /// Bitwise or (§9.10.9.2).
-    Or,
+    Or: "or", Bitwise;
     /// Bitwise exclusive or (§9.10.9.3).
-    Xor,
+    Xor: "xor", Bitwise;
     /// The lower one (§9.10.9.5).
-    Min,
+    Min: "min", Ordered;
     /// The higher one (§9.10.9.4).
-    Max,
+    Max: "max", Ordered;
     /// The sum (§9.10.9.6), and the scans (§9.10.10).
-    Sum,
+    Sum: "sum", Arithmetic;
     /// The product (§9.10.9.7).
-    Prod,
+    Prod: "prod", Arithmetic;
 }
 
 impl ReduceOp {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 7] = [Self::And, Self::Or, Self::Xor, Self::Min, Self::Max, Self::Sum, Self::Prod];
-
-    /// The word that the specification's routines have for it.
-    ///
-    /// ```
-    /// assert_eq!(oxshmem_runtime::device::ReduceOp::Xor.name(), "xor");
-    /// ```
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::And => "and",
-            Self::Or => "or",
-            Self::Xor => "xor",
-            Self::Min => "min",
-            Self::Max => "max",
-            Self::Sum => "sum",
-            Self::Prod => "prod",
-        }
-    }
-
     /// Whether a device does it to such numbers.
     pub const fn takes(self, number: Number) -> bool {
-        !matches!((self, number), (Self::And | Self::Or | Self::Xor, Number::F32 | Number::F64))
+        !matches!((self.class(), number), (Class::Bitwise, Number::F32 | Number::F64))
     }
 }
 

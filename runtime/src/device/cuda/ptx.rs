@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::device::{Number, ReduceOp};
+use crate::device::{Class, Number, ReduceOp};
 
 /// The most PEs whose memory one kernel combines.
 pub(super) const MOST_PES: usize = 16;
@@ -186,7 +186,7 @@ DONE:
 
 /// The suffix of the instruction that combines two of them.
 fn type_of(fold: ReduceOp, number: Number) -> &'static str {
-    let bits = matches!(fold, ReduceOp::And | ReduceOp::Or | ReduceOp::Xor);
+    let bits = fold.class() == Class::Bitwise;
     match number {
         Number::I32 | Number::U32 if bits => "b32",
         Number::I64 | Number::U64 if bits => "b64",
