@@ -19,9 +19,10 @@ mod places;
 
 use std::{ffi::OsString, io::Write, os::unix::net::UnixStream, process::ExitCode};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use guardian::Guardian;
 use options::{Options, Stop};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// The status of an `oshrun` that could not start what it was asked to.
 const NOT_STARTED: u8 = 2;
