@@ -76,10 +76,11 @@ impl HugeMemory {
         let log2 = page_size.trailing_zeros();
         let flags = MemfdFlags::HUGETLB | MemfdFlags::from_bits_retain(log2 << libc::MFD_HUGE_SHIFT);
         let memory = memfd::sized("oxshmem-huge", flags, bytes)?;
-        // A mapping reserves the pages for as long as the memory exists. It is made here, where a failure
-        // loses nothing.
+        // A mapping reserves the pages for as long as the memory exists. It is made here, where a
+        // failure loses nothing.
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at an address the kernel picks, which is gone before anybody hears of it.
+        // SAFETY: a new mapping at an address the kernel picks, which is gone before anybody hears
+        // of it.
         unsafe {
             let trial = mmap(ptr::null_mut(), bytes, access, MapFlags::SHARED, &memory, 0)?;
             munmap(trial, bytes)?;

@@ -1,8 +1,5 @@
-//! Memory that the PEs of one host share, and how one reaches another's.
+//! Memory that the PEs of one host share, and how a PE reaches that of another.
 //!
-//! - [`HostMap`]: one memfd that holds a block of every local PE, mapped once a process.
-//! - [`Segment`]: a range of such blocks as symmetric memory: (PE, offset) to address.
-//! - [`copy`]: copies that stay defined when PEs race.
 
 mod backing;
 pub mod copy;

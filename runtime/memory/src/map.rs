@@ -1,10 +1,10 @@
-//! One memfd for a whole host, mapped once a process: block `i` at `i × stride`.
+//! One memfd for a whole host, mapped once a process. The block of local PE `i` is at `i × stride`.
 //!
-//! A memfd has no name in any file system, so nothing is left behind however the job ends, and its
-//! pages exist only once somebody touches them, so that blocks of terabytes cost nothing.
+//! A memfd has no name in any file system, so nothing is left behind however the job ends. A page
+//! of it exists only after the first access, so blocks of terabytes cost nothing.
 //!
-//! A range of every block may have other memory: huge pages, which come from a memfd of their own that is mapped over
-//! that range, or pages on certain NUMA nodes.
+//! A range of every block may have other memory: huge pages, which come from a memfd of their own
+//! that is mapped over the range, or pages on certain NUMA nodes.
 
 use std::{
     any::Any,
@@ -27,11 +27,11 @@ use super::{
     shape::{Part, Shape},
 };
 
-/// The largest alignment of the block at home: what a symmetric object may be aligned to at most.
+/// The largest alignment of the home block, and so of a symmetric object.
 const BASE_ALIGN: usize = 1 << 30;
 
-/// The alignment of the block at home: the largest power of two that fits into a block, since nothing in it can make use of
-/// more.
+/// The alignment of the home block: the largest power of two that fits into a block. No object in
+/// it can need more.
 fn base_align(stride: usize) -> usize {
     1 << stride.clamp(1, BASE_ALIGN).ilog2()
 }
@@ -56,17 +56,18 @@ pub struct HostMap {
     home: usize,
     memory: OwnedFd,
     parts: Vec<Part>,
-    /// Of the parts that have their own, in their order.
+    /// The memory of the parts that have their own, in their order.
     own: Vec<OwnedFd>,
-    /// Whose addresses they are, if not this map's.
+    /// The owner of the addresses, if that is not this map.
     #[allow(dead_code, reason = "it is there to be dropped")]
     keeper: Option<Keeper>,
-    /// Its addresses, if they are its own.
+    /// The addresses, if this map owns them.
     addresses: Option<Arc<Addresses>>,
 }
 
-/// The addresses of a [`HostMap`]. They are given back to the process when the map is gone and the last handle to this too. A handle
-/// that outlives the map keeps them from being anything else's, and whatever uses them then faults.
+/// The addresses of a [`HostMap`]. The process gets them back when the map and the last handle to
+/// them are dropped. While a handle outlives the map, nothing else is mapped at them, and an access
+/// to them faults.
 #[derive(Debug)]
 pub struct Addresses {
     start: NonNull<u8>,
@@ -80,13 +81,13 @@ unsafe impl Sync for Addresses {}
 
 impl Drop for Addresses {
     fn drop(&mut self) {
-        // SAFETY: the range was the map's own; its addresses are used only with the map in hand, which is gone.
-        // Failure would leave address space behind, no more.
+        // SAFETY: the map owned the range; its addresses are used only while the map exists, and it
+        // is gone. A failure leaves address space behind, no more.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }
 }
 
-/// What keeps addresses reserved.
+/// Keeps addresses reserved that belong to something else.
 struct Keeper(#[allow(dead_code, reason = "it is there to be dropped")] Arc<dyn Any + Send + Sync>);
 
 impl std::fmt::Debug for Keeper {
@@ -95,34 +96,37 @@ impl std::fmt::Debug for Keeper {
     }
 }
 
-// SAFETY: a `HostMap` is an address range; what is behind it is only accessed through `unsafe` code that
-// makes its own promises.
+// SAFETY: a `HostMap` is an address range; what is behind it is only accessed through `unsafe` code
+// that makes its own promises.
 unsafe impl Send for HostMap {}
 // SAFETY: as above; no method changes the map.
 unsafe impl Sync for HostMap {}
 
 impl HostMap {
-    /// Makes zeroed shared memory for `count` blocks of `stride` bytes, and maps it. Block 0 is at home.
+    /// Makes zeroed shared memory for `count` blocks of `stride` bytes, and maps it. Block 0 is the
+    /// home block.
     pub fn new(count: usize, stride: usize) -> Result<Self> {
         Self::new_for(count, stride, Some(SIZE_SETTING))
     }
 
-    /// The same where `setting`, if there is one, says how large it is.
-    pub fn new_for(count: usize, stride: usize, setting: Option<&'static str>) -> Result<Self> {
+    /// [`new`](Self::new), where `setting` decides about the size. Errors name it.
+    pub(crate) fn new_for(count: usize, stride: usize, setting: Option<&'static str>) -> Result<Self> {
         let total = total(count, stride, setting)?;
         let memory = memfd::zeroed("oxshmem", total)
             .map_err(|e| Error::system("memfd_create for symmetric memory", e))?;
         Self::map(memory, count, stride, 0, setting)
     }
 
-    /// Addresses for `count` blocks of `stride` bytes, with block `home` at home, at which there is nothing to be loaded or
-    /// stored. An error names `setting`.
+    /// Reserves addresses for `count` blocks of `stride` bytes, of which `home` is the home block.
+    /// There is no memory at them. Errors name `setting`.
     pub fn reserved(count: usize, stride: usize, home: usize, setting: &'static str) -> Result<Self> {
         Self::map_with(nothing()?, count, stride, home, ProtFlags::empty(), Some(setting))
     }
 
-    /// The same with addresses that are reserved already, from `base` on, for as long as `keeper` is there.
-    pub fn foreign(
+    /// [`reserved`](Self::reserved), where the addresses from `base` on are reserved already, for
+    /// as long as `keeper` exists.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn foreign(
         base: NonNull<u8>,
         count: usize,
         stride: usize,
@@ -156,7 +160,8 @@ impl HostMap {
         let align = base_align(stride);
         let reserved = total + align;
         let failed = |e| no_room(reserved, count, setting, e);
-        // SAFETY: a new anonymous mapping at an address the kernel picks touches nothing that exists.
+        // SAFETY: a new anonymous mapping at an address the kernel picks touches nothing that
+        // exists.
         let start = unsafe {
             mmap_anonymous(
                 ptr::null_mut(),
@@ -167,8 +172,8 @@ impl HostMap {
         }
         .map_err(failed)?;
         let lead = start.cast::<u8>().wrapping_add(home * stride).align_offset(align);
-        // SAFETY: `lead` + `total` is at most `reserved`, so the fixed mapping replaces, and the unmappings
-        // release, only pages of the reservation just made, which nobody else knows of.
+        // SAFETY: `lead` + `total` is at most `reserved`, so the fixed mapping replaces, and the
+        // unmappings release, only pages of the reservation just made, which no other code knows.
         let base = unsafe {
             let base = start.cast::<u8>().add(lead);
             mmap(
@@ -181,7 +186,7 @@ impl HostMap {
             )
             .map_err(failed)?;
             if lead > 0 {
-                // Failure would leave reserved address space behind, no more.
+                // A failure leaves reserved address space behind, no more.
                 let _ = munmap(start, lead);
             }
             if reserved - lead > total {
@@ -196,8 +201,8 @@ impl HostMap {
         Ok(Self { base, stride, count, home, memory, parts, own, keeper: None, addresses })
     }
 
-    /// Puts bytes `start..start + len` of every block into huge pages that were reserved for them. What
-    /// was there is lost.
+    /// Puts bytes `start..start + len` of every block into huge pages that were reserved for them.
+    /// What was there is lost.
     ///
     /// # Errors
     /// That of the kernel. The map is of no use then.
@@ -218,8 +223,9 @@ impl HostMap {
         Ok(())
     }
 
-    /// Spreads bytes `start..start + len` of every block over the NUMA nodes `nodes`, from now on. It
-    /// comes after [`put_in_huge_pages`](Self::put_in_huge_pages), if the range is to be in huge pages.
+    /// Spreads bytes `start..start + len` of every block over the NUMA nodes `nodes`, from now on.
+    /// It comes after [`put_in_huge_pages`](Self::put_in_huge_pages), if the range is to be in huge
+    /// pages.
     ///
     /// # Errors
     /// That of the kernel, which leaves the range where the system puts it.
@@ -246,7 +252,7 @@ impl HostMap {
         Ok(())
     }
 
-    /// A range of every block that is as the rest of it.
+    /// A range of every block, with memory like that of the rest.
     fn plain_part(&self, start: usize, len: usize) -> Part {
         assert!(
             start.checked_add(len).is_some_and(|end| end <= self.stride),
@@ -260,7 +266,7 @@ impl HostMap {
         let Some(memory) = memory else { return Ok(()) };
         for block in 0..self.count {
             let place = self.base().wrapping_add(block * self.stride + part.start);
-            // SAFETY: the range is inside of the block, and nobody has been given an address in it yet.
+            // SAFETY: the range is inside the block, and no code has an address in it yet.
             unsafe {
                 mmap(
                     place.cast(),
@@ -276,7 +282,8 @@ impl HostMap {
         Ok(())
     }
 
-    /// Tells the kernel where a part is to be, in every block: whoever touches a page first, it comes to be there.
+    /// Tells the kernel on which nodes the pages of a part are to be, in every block, whichever PE
+    /// touches them first.
     fn bind(&self, part: &Part) -> std::io::Result<()> {
         for block in 0..self.count {
             let place = self.base().wrapping_add(block * self.stride + part.start);
@@ -296,13 +303,13 @@ impl HostMap {
         self.stride
     }
 
-    /// The block that begins at a multiple of the largest alignment: that of a PE that maps this for itself. Where PEs share
-    /// a map, the stride is such a multiple too.
+    /// The home block, which begins at a multiple of the largest alignment: the block of the PE
+    /// that mapped this. Where PEs share a map, the stride is such a multiple too.
     pub fn home(&self) -> usize {
         self.home
     }
 
-    /// Its addresses, if they are its own: they stay reserved for as long as this is held.
+    /// The addresses of the map, if it owns them. They stay reserved while the handle exists.
     ///
     /// ```
     /// use oxshmem_memory::HostMap;
@@ -324,22 +331,23 @@ impl HostMap {
         self.count
     }
 
-    /// What is mapped, but for parts that have memory of their own: block `i` is `i` strides behind its beginning.
+    /// The memory of all blocks, except for parts that have memory of their own. Block `i` begins
+    /// `i` strides after its start.
     ///
     /// # Safety
-    /// By it all PEs' memory can be written and mapped again, without any `unsafe`. The caller touches only bytes that
-    /// nobody else relies on.
+    /// With it safe code can write to all PEs' memory and map it again. The caller must touch only
+    /// bytes that no other code relies on.
     pub unsafe fn descriptor(&self) -> BorrowedFd<'_> {
         self.memory.as_fd()
     }
 
     /// The memory of parts that have their own.
-    pub fn own_descriptors(&self) -> &[OwnedFd] {
+    pub(crate) fn own_descriptors(&self) -> &[OwnedFd] {
         &self.own
     }
 
-    /// How it is divided.
-    pub fn shape(&self) -> Shape {
+    /// How the map is divided.
+    pub(crate) fn shape(&self) -> Shape {
         Shape { count: self.count, stride: self.stride, parts: self.parts.clone() }
     }
 }
@@ -348,7 +356,8 @@ impl Drop for HostMap {
     fn drop(&mut self) {
         let Some(addresses) = self.addresses.take() else { return };
         if Arc::strong_count(&addresses) > 1 {
-            // SAFETY: the range is this map's own, and its addresses are used only with the map in hand. Should it fail, what is there stays.
+            // SAFETY: the map owns the range, and its addresses are used only while the map exists.
+            // If this fails, the mapping stays.
             let _ = unsafe {
                 mmap_anonymous(
                     addresses.start.as_ptr().cast(),
@@ -378,8 +387,12 @@ impl Shared for HostMap {
 }
 
 impl HostMap {
-    /// [`from_descriptors`](Shared::from_descriptors) where `setting`, if there is one, says how large it is.
-    pub fn received(descriptors: Vec<OwnedFd>, block: usize, setting: Option<&'static str>) -> Result<Self> {
+    /// [`from_descriptors`](Shared::from_descriptors), where `setting` decides about the size.
+    pub(crate) fn received(
+        descriptors: Vec<OwnedFd>,
+        block: usize,
+        setting: Option<&'static str>,
+    ) -> Result<Self> {
         let got = descriptors.len();
         let unexpected = || Error::bootstrap("share", format!("a map does not come with {got} descriptors"));
         let mut descriptors = descriptors.into_iter();
@@ -403,7 +416,8 @@ impl HostMap {
                 let own = descriptors.next();
                 own.iter().try_for_each(|own| holds(own, shape.count * part.len))?;
                 map.put_in_place(&part, own.as_ref())?;
-                // Of ordinary pages the memory itself knows where they are to be, of huge ones each mapping does.
+                // The nodes of ordinary pages are kept with the memory, those of huge pages with
+                // each mapping.
                 map.bind(&part).map_err(|e| Error::system("mbind", e))?;
                 map.own.extend(own);
             }
@@ -413,7 +427,7 @@ impl HostMap {
     }
 }
 
-/// An error unless there are so many bytes: behind the end of what is mapped every access would be SIGBUS.
+/// An error unless `memory` has so many bytes: an access beyond its end raises SIGBUS.
 fn holds(memory: &OwnedFd, bytes: usize) -> Result<()> {
     let there = fstat(memory).map_err(|e| Error::system("fstat", e))?.st_size;
     if usize::try_from(there).is_ok_and(|there| there >= bytes) {
@@ -422,16 +436,16 @@ fn holds(memory: &OwnedFd, bytes: usize) -> Result<()> {
     Err(Error::bootstrap("share", format!("a map of {bytes} bytes came with memory of {there}")))
 }
 
-/// What is mapped where there are only addresses.
+/// The memory of a map that has only addresses.
 fn nothing() -> Result<OwnedFd> {
     memfd::zeroed("oxshmem-reserved", 0)
         .map_err(|e| Error::system("memfd_create for addresses of device memory", e))
 }
 
-/// What makes most maps as large as they are.
+/// The setting that decides about the size of most maps.
 const SIZE_SETTING: &str = "SHMEM_SYMMETRIC_SIZE";
 
-/// There is not so much address space: how much there is, and what helps.
+/// The error for too little address space: it says how much there is, and what helps.
 fn no_room(reserved: usize, count: usize, setting: Option<&'static str>, error: Errno) -> Error {
     let pages = std::fs::read_to_string("/proc/self/statm").ok();
     let used = pages.and_then(|pages| pages.split(' ').next()?.parse::<usize>().ok());
@@ -503,7 +517,7 @@ mod tests {
     #[test]
     fn terabytes_are_reserved_without_touching_them() {
         if std::env::var_os("OXSHMEM_TEST_PLAYED").is_some() {
-            println!("skipped: who plays a processor keeps books of each page");
+            println!("skipped: an emulator of a processor keeps a record of each page");
             return;
         }
         let map = HostMap::new(4, 1 << 40).unwrap();

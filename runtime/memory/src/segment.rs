@@ -1,48 +1,48 @@
-//! A segment is symmetric memory: the same range of bytes on every PE, at an address that is computed.
+//! A segment is symmetric memory: the same range of bytes on every PE.
 //!
-//! Its PEs' instances lie `stride` apart in one mapping, so the remote address is one multiplication, one
-//! addition and one bounds check away, without a table.
+//! The instances of the PEs lie `stride` apart in one mapping, so a remote address is a bounds
+//! check, a multiplication and an addition.
 
 use std::sync::Arc;
 
 use super::HostMap;
 
-/// Which symmetric memory a segment is. The same on all PEs. Each is a bit, so that a PE that sleeps can say
-/// with one word in which of them it waits for something.
+/// Which symmetric memory a segment is. Each is a bit, so that one word of a sleeping PE says in
+/// which segments it waits for something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum SegmentId {
-    /// Scratch memory of the library.
+    /// The library's scratch memory.
     Scratch = 1,
     /// The symmetric heap in host memory.
     Heap = 2,
-    /// That in device memory.
+    /// The symmetric heap in device memory.
     Gpu = 4,
 }
 
 impl SegmentId {
-    /// The bits of all.
-    pub const ALL: u32 = 7;
+    /// The bits of all segments.
+    pub(crate) const ALL: u32 = 7;
 
     /// Its bit.
     #[inline(always)]
-    pub fn bit(self) -> u32 {
+    pub(crate) fn bit(self) -> u32 {
         self as u32
     }
 }
 
-/// Some bytes of a segment, on whichever PE.
+/// A range of bytes of a segment, on any PE.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     /// The segment.
     pub segment: SegmentId,
     /// The first byte.
     pub offset: usize,
-    /// How many.
+    /// The number of bytes.
     pub len: usize,
 }
 
-/// Symmetric memory of all PEs of one host.
+/// The symmetric memory of all PEs of one host.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -57,7 +57,7 @@ pub struct Extent {
 #[derive(Clone, Debug)]
 pub struct Segment {
     id: SegmentId,
-    /// Address of offset 0 in block 0.
+    /// The address of offset 0 of local PE 0.
     origin: *mut u8,
     stride: usize,
     len: usize,
@@ -65,8 +65,8 @@ pub struct Segment {
     map: Arc<HostMap>,
 }
 
-// SAFETY: a segment is an address range kept mapped by `map`; access to what is behind it is `unsafe` or by
-// copies that tolerate races.
+// SAFETY: a segment is a range of addresses that `map` keeps mapped; accesses to its memory are
+// `unsafe`, or copies that tolerate races.
 unsafe impl Send for Segment {}
 // SAFETY: as above; no method changes the segment.
 unsafe impl Sync for Segment {}
@@ -91,7 +91,7 @@ impl Segment {
         }
     }
 
-    /// Which it is.
+    /// Which segment it is.
     #[inline(always)]
     pub fn id(&self) -> SegmentId {
         self.id
@@ -103,18 +103,19 @@ impl Segment {
         self.len
     }
 
-    /// Whether there are no bytes.
+    /// Whether it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// How many PEs of this host have it.
+    /// The number of local PEs.
     #[inline]
     pub fn blocks(&self) -> usize {
         self.blocks
     }
 
-    /// The address in this process of `offset` in a PE's block, if `bytes` from there on are in the segment.
+    /// The address in this process of `offset` of a local PE, if the `bytes` from there on are in
+    /// the segment.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -128,19 +129,19 @@ impl Segment {
     /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     #[inline]
-    pub fn address(&self, block: usize, offset: usize, bytes: usize) -> Option<*mut u8> {
-        let inside = block < self.blocks && offset <= self.len && bytes <= self.len - offset;
-        inside.then(|| self.address_unchecked(block, offset))
+    pub fn address(&self, local_pe: usize, offset: usize, bytes: usize) -> Option<*mut u8> {
+        let inside = local_pe < self.blocks && offset <= self.len && bytes <= self.len - offset;
+        inside.then(|| self.address_unchecked(local_pe, offset))
     }
 
-    /// The same without the check: for a `block` and `offset` that were checked before.
-    /// A wrong one gives an address outside of the segment.
+    /// [`address`](Self::address) without the check. A wrong local PE or offset gives an address
+    /// outside the segment.
     #[inline(always)]
-    pub fn address_unchecked(&self, block: usize, offset: usize) -> *mut u8 {
-        self.origin.wrapping_add(block.wrapping_mul(self.stride).wrapping_add(offset))
+    pub fn address_unchecked(&self, local_pe: usize, offset: usize) -> *mut u8 {
+        self.origin.wrapping_add(local_pe.wrapping_mul(self.stride).wrapping_add(offset))
     }
 
-    /// The same memory where the instance of each PE is that of the PE in `block`: for words of one PE that others wait for.
+    /// A segment in which all PEs have the memory of one: for words of one PE that others wait for.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -155,10 +156,10 @@ impl Segment {
     /// ```
     ///
     /// # Panics
-    /// If there is no such block.
-    pub fn of_block(&self, block: usize) -> Self {
-        assert!(block < self.blocks, "there are {} blocks", self.blocks);
-        Self { origin: self.address_unchecked(block, 0), stride: 0, ..self.clone() }
+    /// If there is no such local PE.
+    pub fn of_block(&self, local_pe: usize) -> Self {
+        assert!(local_pe < self.blocks, "there are {} local PEs", self.blocks);
+        Self { origin: self.address_unchecked(local_pe, 0), stride: 0, ..self.clone() }
     }
 
     /// The map that keeps the memory.

@@ -1,4 +1,4 @@
-//! The shape of a map, as it travels beside the map's memory: in a small file of its own.
+//! The shape of a map. It goes to other processes in a small file beside the map's memory.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -6,38 +6,38 @@ use oxshmem_base::{Error, Result, memfd};
 
 use super::Spread;
 
-/// How long a shape may be: longer than any that there is.
+/// The most bytes of a shape, more than any needs.
 const LONGEST: usize = 64 << 10;
 
 /// How a map is divided.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// How many blocks.
-    pub count: usize,
-    /// Bytes from one to the next.
-    pub stride: usize,
-    /// Ranges of every block that are not as the rest of it.
-    pub parts: Vec<Part>,
+pub(crate) struct Shape {
+    /// The number of blocks, one for each local PE.
+    pub(crate) count: usize,
+    /// Bytes from the start of a block to that of the next.
+    pub(crate) stride: usize,
+    /// Ranges of every block that have other memory than the rest.
+    pub(crate) parts: Vec<Part>,
 }
 
 /// A range of every block of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// Where it begins in a block.
-    pub start: usize,
+pub(crate) struct Part {
+    /// Its offset in a block.
+    pub(crate) start: usize,
     /// Bytes in each block.
-    pub len: usize,
+    pub(crate) len: usize,
     /// Whether it has memory of its own, in which block `i` begins at `i * len`.
-    pub own: bool,
-    /// How it is spread over NUMA nodes.
-    pub spread: Spread,
-    /// Over which.
-    pub nodes: Vec<usize>,
+    pub(crate) own: bool,
+    /// How its pages are spread over NUMA nodes.
+    pub(crate) spread: Spread,
+    /// The nodes.
+    pub(crate) nodes: Vec<usize>,
 }
 
 impl Shape {
-    /// A file that holds it.
-    pub fn write(&self) -> Result<OwnedFd> {
+    /// Writes it to a new file.
+    pub(crate) fn write(&self) -> Result<OwnedFd> {
         let mut text = format!("{} {}\n", self.count, self.stride);
         for Part { start, len, own, spread, nodes } in &self.parts {
             text += &format!("{start} {len} {own} {}\n", spread.encode(nodes));
@@ -45,8 +45,8 @@ impl Shape {
         memfd::holding("oxshmem-shape", text.as_bytes()).map_err(|e| Error::system("memfd_create", e))
     }
 
-    /// What such a file holds.
-    pub fn read(file: BorrowedFd<'_>) -> Result<Self> {
+    /// Reads it from such a file.
+    pub(crate) fn read(file: BorrowedFd<'_>) -> Result<Self> {
         let mut bytes = vec![0; LONGEST];
         let n = rustix::io::pread(file, &mut bytes, 0).map_err(|e| Error::system("pread", e))?;
         let text = str::from_utf8(&bytes[..n]).ok();
@@ -68,8 +68,8 @@ impl Shape {
         Some(Self { count, stride, parts: parts.collect::<Option<_>>()? })
     }
 
-    /// How many descriptors there are, beside the map's and this one.
-    pub fn own_memories(&self) -> usize {
+    /// How many parts have memory of their own, and so a descriptor.
+    pub(crate) fn own_memories(&self) -> usize {
         self.parts.iter().filter(|part| part.own).count()
     }
 }

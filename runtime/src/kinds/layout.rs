@@ -1,18 +1,19 @@
-//! Where in a PE's heap each partition lies. It follows from the settings alone, so that all PEs of all hosts have the
-//! same offsets, whatever memory each host has.
+//! Where each partition lies in a PE's heap. This follows from the settings alone, so all PEs of
+//! all hosts have the same offsets, whatever memory each host has.
 //!
-//! Partitions lie in the order of their pages' sizes, the largest first. Each then begins where the one before ends,
-//! and is aligned to its pages all the same: there are no gaps, which a network card would have to register too.
+//! Partitions are sorted by the sizes of their pages, the largest first. So each begins where the
+//! one before ends and is still aligned to its pages. There are no gaps, which a network card would
+//! have to register too.
 
 use oxshmem_base::{
     Error, Result,
     settings::{Defined, HeapPlan, Settings},
 };
 
-/// What everything in the heap is aligned to: no ordinary page is larger.
+/// The least alignment of a partition and of the globals. No ordinary page is larger.
 const GRAIN: usize = 64 << 10;
 
-/// The heap of a PE: its partitions, and behind them the executable's globals.
+/// The heap of a PE: its partitions, and the executable's globals after them.
 ///
 /// ```
 /// use oxshmem_runtime::kinds::Layout;
@@ -37,26 +38,27 @@ pub struct Layout {
 /// The place of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Its number. 1 is what names no partition.
+    /// Its number. An allocation that names no partition is in partition 1.
     pub id: usize,
     /// Where it begins, in bytes from the start of the heap.
     pub start: usize,
-    /// Bytes that were asked for.
+    /// The bytes that the settings ask for.
     pub len: usize,
     /// Bytes up to the end of its last page.
     pub reserved: usize,
-    /// The variable that makes it larger.
+    /// The environment variable that decides about its size.
     pub variable: &'static str,
-    /// What defines it. None where the heap has no partitions.
+    /// Its definition. None where the heap has no partitions.
     pub defined: Option<Defined>,
 }
 
 impl Layout {
-    /// What `settings` come to, with `heap` as the CPU space's if that is enabled.
+    /// The layout that `settings` ask for. `heap` is the CPU space's plan, if that space is
+    /// enabled.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if all of it exceeds any address space, [`Error::InvalidSetting`] if there are partitions of
-    /// a heap that is not there, or has a size.
+    /// [`Error::Unsupported`] if the heap exceeds any address space, [`Error::InvalidSetting`] if
+    /// partitions are defined and the heap is disabled or has a size.
     pub fn of(settings: &Settings, heap: Option<HeapPlan>) -> Result<Self> {
         let beyond = || Error::Unsupported {
             what: match (settings.partitions().next(), heap) {
@@ -99,7 +101,8 @@ impl Layout {
         Ok(Self { places, len: end, statics_at })
     }
 
-    /// The partitions in the order of their numbers. Where none is defined, the heap as number 1. None without a CPU space.
+    /// The partitions in the order of their numbers. If none is defined, the heap is number 1.
+    /// Empty without a CPU space.
     pub fn places(&self) -> &[Place] {
         &self.places
     }
@@ -109,12 +112,12 @@ impl Layout {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether that is 0.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The largest pages that a partition asks for, or what everything is aligned to.
+    /// The largest page size that a partition asks for, or the least alignment.
     pub fn largest_page(&self) -> usize {
         self.places.iter().map(Place::grain).max().unwrap_or(GRAIN)
     }
@@ -134,7 +137,7 @@ impl Place {
         Some(place)
     }
 
-    /// What its beginning and end are aligned to.
+    /// The alignment of its start and end.
     fn grain(&self) -> usize {
         self.defined.and_then(|it| it.asked.page_size).map_or(GRAIN, |page| page.max(GRAIN))
     }

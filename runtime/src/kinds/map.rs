@@ -1,18 +1,29 @@
-//! Maps partitions as planned.
+//! Maps the partitions of a host's heaps as planned.
 
-use oxshmem_base::{
-    Result,
-    settings::{Defined, Settings},
-};
-use oxshmem_memory::{HostMap, HugeMemory, Spread};
+use oxshmem_base::Result;
+use oxshmem_base::settings::Defined;
+use oxshmem_base::settings::Settings;
+use oxshmem_memory::HostMap;
+use oxshmem_memory::HugeMemory;
+use oxshmem_memory::Spread;
 
-use super::{HugePages, Layout, Mapping, Place, Plan, Topology, plan, show_bytes, show_nodes};
+use super::HugePages;
+use super::Layout;
+use super::Mapping;
+use super::Place;
+use super::Plan;
+use super::Topology;
+use super::plan;
+use super::show_bytes;
+use super::show_nodes;
 
-/// Makes the heaps of `n_local` PEs of this host, `stride` bytes apart, with the partitions of `layout` in memory of
-/// the kinds that `settings` ask for. Returns what came of each partition.
+/// Makes the heaps of `n_local` PEs of this host, `stride` bytes apart, with the partitions of
+/// `layout` in memory of the kinds that `settings` ask for. Returns what each partition was mapped
+/// to.
 ///
 /// # Errors
-/// [`Error::InvalidSetting`](oxshmem_base::Error::InvalidSetting) if a partition must have memory that is not there.
+/// [`Error::InvalidSetting`](oxshmem_base::Error::InvalidSetting) if a partition must have memory that is
+/// not there.
 pub fn map(
     settings: &Settings,
     layout: &Layout,
@@ -22,7 +33,8 @@ pub fn map(
     let topology = Topology::read(&settings.numa_topology);
     let (pools, page_size) = (HugePages::read(), rustix::param::page_size());
     let defined = layout.places().iter().filter_map(|place| Some((place, place.defined?)));
-    // All are planned before any is mapped, so that no plan counts what another has reserved.
+    // All are planned before the first is mapped, so that no plan counts what another partition has
+    // reserved.
     let planned = defined.map(|(place, defined)| {
         let plan = plan(place, n_local, &topology, &pools, page_size).map_err(|why| defined.invalid(why))?;
         Ok((place, defined, plan))
@@ -34,7 +46,7 @@ pub fn map(
     Ok((heaps, mappings))
 }
 
-/// Maps the partition at `place` of every block of `map` as planned, and returns what came of that.
+/// Maps the partition at `place` as planned, for every local PE, and returns what it was mapped to.
 ///
 /// # Errors
 /// [`Error::InvalidSetting`](oxshmem_base::Error::InvalidSetting) if the plan must be met and cannot be.
@@ -106,7 +118,8 @@ mod tests {
         map(&settings, &layout, count, 1 << 30)
     }
 
-    /// Free huge pages of 2 MiB; none, which it says, if there are fewer than so many.
+    /// The number of free huge pages of 2 MiB. None, with a message, if there are fewer than
+    /// `at_least`.
     fn huge_pages(at_least: usize) -> Option<usize> {
         let free = HugePages::read().iter().find(|pool| pool.size == 2 << 20).map_or(0, |pool| pool.free);
         if free < at_least {
@@ -139,7 +152,7 @@ mod tests {
 
     #[test]
     fn where_huge_pages_are_missing_mandatory_fails_and_preferred_falls_back_and_says_so() {
-        // More than any host keeps, if it has huge pages at all.
+        // More than a host keeps, if it has huge pages at all.
         let asked = "size=512M:pgsize=1G";
         let two_mib = HugePages::read().iter().map(|pool| pool.free * pool.size).sum::<usize>();
         if two_mib >= 64 << 30 {

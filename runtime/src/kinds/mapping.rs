@@ -1,4 +1,4 @@
-//! What a partition was mapped to, and how the PE that did it tells the others.
+//! What a partition was mapped to, as data that the PE which mapped it sends to the others.
 
 use std::fmt;
 
@@ -9,25 +9,26 @@ use super::{Spread, show_bytes, show_nodes};
 /// ```
 /// use oxshmem_runtime::kinds::{Mapping, Spread};
 ///
-/// let mapping = Mapping { id: 2, page_size: 2 << 20, spread: Spread::Bound, nodes: vec![1], notes: vec![] };
+/// let (spread, nodes) = (Spread::Bound, vec![1]);
+/// let mapping = Mapping { id: 2, page_size: 2 << 20, spread, nodes, notes: vec![] };
 /// assert_eq!(mapping.to_string(), "pages of 2M, on node 1 only");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// The partition.
+    /// The partition's number.
     pub id: usize,
     /// Bytes of its pages.
     pub page_size: usize,
-    /// How they are spread over NUMA nodes.
+    /// How its pages are spread over NUMA nodes.
     pub spread: Spread,
-    /// Over which, if not as the system likes.
+    /// The nodes. None for [`Spread::System`].
     pub nodes: Vec<usize>,
-    /// What is not as it was asked for: a sentence each.
+    /// A sentence for each thing that is not as it was asked for.
     pub notes: Vec<String>,
 }
 
 impl Mapping {
-    /// A line from which [`decode`](Self::decode) makes the same.
+    /// Writes it as a line, which [`decode`](Self::decode) reads.
     pub(crate) fn encode(&self) -> String {
         let Self { id, page_size, spread, nodes, notes } = self;
         let notes: String =
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_what_arrives() {
+    fn what_is_encoded_is_what_is_decoded() {
         for spread in [Spread::System, Spread::Bound, Spread::Preferred, Spread::Interleaved] {
             for nodes in [vec![], vec![0], vec![1, 200]] {
                 for notes in [vec![], vec!["one".to_owned(), "and another".to_owned()]] {

@@ -1,7 +1,7 @@
 //! Memory kinds: which memory the partitions of the symmetric heap are in (memory kinds 0.7).
 //!
-//! Partitions are ranges of the one heap that every PE has, so that nothing but this folder and the allocator knows of
-//! them. What distinguishes them is the memory behind the addresses.
+//! A partition is a range of the one heap that every PE has. Partitions differ in the memory behind
+//! their addresses. Only this folder and the allocator know of them.
 //!
 //! | module | question |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! | [`pages`] | which sizes of huge pages are there, and how many? |
 //! | [`plan`](mod@plan) | what is a partition to be mapped to on such a host? |
 //! | `map` | how is that done? |
-//! | [`mapping`] | what was it mapped to, as all PEs of the host are told? |
-//! | [`report`] | how is all of that told to people? |
+//! | [`mapping`] | what was it mapped to? All PEs of the host get this |
+//! | [`report`] | how is all of that written for people? |
 
 pub mod layout;
 mod map;
@@ -35,13 +35,13 @@ pub use oxshmem_memory::Spread;
 ///
 /// ```
 /// # use oxshmem_runtime::kinds::show_bytes;
-/// assert_eq!((show_bytes(4096), show_bytes(3 << 20), show_bytes(5)), ("4K".into(), "3M".into(), "5".into()));
+/// assert_eq!([4096, 3 << 20, 5].map(show_bytes), ["4K", "3M", "5"]);
 /// ```
 pub fn show_bytes(bytes: usize) -> String {
     oxshmem_base::settings::show_size(bytes)
 }
 
-/// Numbers of NUMA nodes, for people: `node 0`, `nodes 0, 2`.
+/// Numbers of NUMA nodes as text: `node 0`, `nodes 0, 2`.
 pub(crate) fn show_nodes(nodes: &[usize]) -> String {
     let all: Vec<_> = nodes.iter().map(ToString::to_string).collect();
     format!("{} {}", if nodes.len() == 1 { "node" } else { "nodes" }, all.join(", "))

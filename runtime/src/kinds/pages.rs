@@ -1,4 +1,4 @@
-//! Huge pages of this host: which sizes there are, and how many of each the kernel keeps.
+//! Huge pages of this host: their sizes, and how many of each the kernel has.
 
 use std::{
     fs,
@@ -23,9 +23,9 @@ const POOLS: &str = "/sys/kernel/mm/hugepages";
 pub struct HugePages {
     /// Bytes in a page.
     pub size: usize,
-    /// Pages that there are.
+    /// The number of pages.
     pub total: usize,
-    /// Pages that nobody uses, nor has reserved.
+    /// The number of pages that are neither used nor reserved.
     pub free: usize,
 }
 
@@ -48,7 +48,7 @@ impl HugePages {
     }
 }
 
-/// Folders such as `hugepages-2048kB`, with the size that they are of.
+/// Folders such as `hugepages-2048kB`, each with the page size in its name.
 pub(super) fn sizes_in(root: &Path) -> impl Iterator<Item = (usize, PathBuf)> {
     fs::read_dir(root).into_iter().flatten().filter_map(|entry| {
         let entry = entry.ok()?;
@@ -59,7 +59,7 @@ pub(super) fn sizes_in(root: &Path) -> impl Iterator<Item = (usize, PathBuf)> {
     })
 }
 
-/// The number in a file; 0 if there is none.
+/// The number in a file, 0 if there is no such file or number.
 pub(super) fn count(folder: &Path, name: &str) -> usize {
     fs::read_to_string(folder.join(name)).ok().and_then(|text| number(&text)).unwrap_or(0)
 }

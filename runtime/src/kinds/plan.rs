@@ -1,4 +1,4 @@
-//! What a partition is to be mapped to on a host: a decision, without any effect.
+//! What a partition is to be mapped to on a host. A plan is a decision without any effect.
 
 use oxshmem_base::settings::{Kind, Partition, Policy};
 use oxshmem_memory::Spread;
@@ -8,25 +8,27 @@ use super::{HugePages, Place, Topology, show_bytes, show_nodes};
 /// From this size on, pages are huge on every machine.
 const HUGE: usize = 2 << 20;
 
-/// What is to be done for a partition.
+/// How a partition is to be mapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Sizes of pages, of which the first is taken that there are enough of. The last may be that of ordinary pages.
+    /// Page sizes to try in this order, until there are enough pages of one. The last may be that
+    /// of ordinary pages.
     pub pages: Vec<usize>,
-    /// How they are spread.
+    /// How the pages are spread over the nodes.
     pub spread: Spread,
-    /// Over which nodes. None for [`Spread::System`].
+    /// The nodes. None for [`Spread::System`].
     pub nodes: Vec<usize>,
-    /// Whether these are all that have memory, so that nothing depends on what the kernel is told about them.
+    /// Whether these are all nodes with memory, so that it does not matter if the kernel refuses to
+    /// bind to them.
     pub everywhere: bool,
-    /// Whether the job ends where it cannot be done.
+    /// Whether the job ends if this cannot be done.
     pub must: bool,
-    /// What is not as it was asked for: a sentence each.
+    /// A sentence for each thing that is not as it was asked for.
     pub notes: Vec<String>,
 }
 
-/// Decides how the partition at `place`, which a variable defines, is mapped for `n_pes` PEs of a host with these nodes
-/// and pools, and ordinary pages of `page_size` bytes. The error says why it cannot be.
+/// Decides how the partition at `place` is mapped for `n_pes` PEs of a host with these nodes and
+/// pools, and ordinary pages of `page_size` bytes. The error says why it cannot be.
 pub fn plan(
     place: &Place,
     n_pes: usize,
@@ -54,7 +56,7 @@ pub fn plan(
         },
     };
     let spread = match asked.policy {
-        // A kernel that knows of no nodes has one.
+        // A kernel without NUMA has one node.
         _ if nodes.is_empty() => Spread::System,
         Policy::Sysdefault => Spread::System,
         Policy::Mandatory => Spread::Bound,
@@ -74,8 +76,8 @@ pub fn plan(
     Ok(Plan { pages, spread, nodes, everywhere, must, notes })
 }
 
-/// The sizes of pages that serve for the one asked for, the best first. A larger one than there is means as many smaller
-/// ones.
+/// The page sizes that serve for the one asked for, the best first. If a size does not exist,
+/// smaller pages take its place.
 fn sizes_to_try(asked: &Partition, pools: &[HugePages], page_size: usize) -> Result<Vec<usize>, String> {
     let Some(wanted) = asked.page_size else { return Ok(vec![page_size]) };
     let huge = pools.iter().rev().map(|pool| pool.size).filter(|&size| size <= wanted && size > page_size);
@@ -93,7 +95,7 @@ fn sizes_to_try(asked: &Partition, pools: &[HugePages], page_size: usize) -> Res
     Ok(sizes)
 }
 
-/// Whether the nodes have room.
+/// Checks that the nodes have room. The error says how much is missing.
 fn room(
     place: &Place,
     n_pes: usize,
@@ -116,7 +118,7 @@ fn room(
         };
     }
     let (free, needed, size) = (topology.free_pages(nodes, page), needed / page, show_bytes(page));
-    // Of all of them together the kernel keeps account when they are reserved.
+    // If these are all nodes, the kernel checks the number when the pages are reserved.
     match everywhere || needed <= free {
         true => Ok(()),
         false => Err(format!("has {free} free pages of {size}, of the {needed} that {n_pes} PEs need")),

@@ -1,4 +1,4 @@
-//! What memory a host has and what becomes of partitions there, as text for people.
+//! The memory of a host, and what becomes of partitions there, as text for people.
 
 use oxshmem_base::settings::{Settings, SpacePlan};
 
@@ -10,7 +10,8 @@ use crate::kinds::Layout;
 /// ```
 /// use oxshmem_runtime::kinds::{HugePages, Topology, host_memory};
 ///
-/// let lines = host_memory(&Topology::default(), &[HugePages { size: 2 << 20, total: 4, free: 1 }]);
+/// let pools = [HugePages { size: 2 << 20, total: 4, free: 1 }];
+/// let lines = host_memory(&Topology::default(), &pools);
 /// assert_eq!(lines, ["no NUMA nodes are known", "1 of 4 huge pages of 2M are free"]);
 /// ```
 pub fn host_memory(topology: &Topology, pools: &[HugePages]) -> Vec<String> {
@@ -43,8 +44,8 @@ pub fn host_memory(topology: &Topology, pools: &[HugePages]) -> Vec<String> {
     lines
 }
 
-/// What the partitions of `settings` would be mapped to for `n_pes` PEs of this host: for each, what was asked, and what
-/// would come of it.
+/// What the partitions of `settings` would be mapped to for `n_pes` PEs of this host: for each, its
+/// definition and the outcome.
 ///
 /// # Errors
 /// Those of [`Layout::of`].

@@ -1,8 +1,8 @@
-//! The NUMA nodes of a host, read from what the kernel shows of them below `/sys/devices/system/node`.
+//! The NUMA nodes of a host, as the kernel shows them in `/sys/devices/system/node`.
 //!
-//! Which of them are fast is the kernel's word, if firmware has told it (HMAT): the bandwidth that a node's nearest
-//! processors have to it. Where that is missing, memory without processors is taken for fast, as high-bandwidth memory
-//! comes like that.
+//! The kernel knows which nodes are fast if the firmware has an HMAT table: it has the bandwidth
+//! from a node's nearest processors. Without that, nodes without processors count as fast, because
+//! high-bandwidth memory looks like that.
 
 use std::{fs, path::Path, str::FromStr};
 
@@ -19,7 +19,7 @@ use std::{fs, path::Path, str::FromStr};
 pub struct Topology {
     /// In the order of their numbers.
     pub nodes: Vec<Node>,
-    /// What could not be understood: a sentence each.
+    /// A sentence for each thing that could not be understood.
     pub doubts: Vec<String>,
 }
 
@@ -28,20 +28,21 @@ pub struct Topology {
 pub struct Node {
     /// Its number.
     pub id: usize,
-    /// Bytes that it has.
+    /// Its bytes.
     pub total: usize,
-    /// Bytes that it can give: free, or in use for what can be dropped.
+    /// Bytes that are free, or used for something that can be dropped.
     pub available: usize,
     /// Whether it has processors.
     pub has_cpus: bool,
-    /// What its nearest processors can read from it, in MB/s, if the kernel knows.
+    /// The rate at which its nearest processors read from it, in MB/s, if the kernel knows it.
     pub bandwidth: Option<u64>,
-    /// Free huge pages: their size and how many.
+    /// Sizes of huge pages, and how many of each are free.
     pub huge_pages: Vec<(usize, usize)>,
 }
 
 impl Topology {
-    /// What the folder `root` describes. What cannot be read is left out, with a doubt where it looks wrong.
+    /// Reads the folder `root`. Nodes that cannot be read are left out, with a doubt if they look
+    /// wrong.
     pub fn read(root: impl AsRef<Path>) -> Self {
         let mut topology = Self::default();
         let Ok(entries) = fs::read_dir(root) else { return topology };
@@ -63,10 +64,10 @@ impl Topology {
         topology
     }
 
-    /// The nodes of Fastmem. Empty where all memory is alike.
+    /// The nodes of Fastmem. Empty if all memory is alike.
     ///
-    /// With the bandwidth of all nodes: those within a tenth of the best, if others are below. Else, those without
-    /// processors, if others have some.
+    /// If the bandwidth of all nodes is known, these are the nodes within a tenth of the best. Else
+    /// they are the nodes without processors.
     pub fn fast(&self) -> Vec<usize> {
         let bandwidths: Option<Vec<u64>> = self.nodes.iter().map(|node| node.bandwidth).collect();
         let best = bandwidths.as_ref().and_then(|all| all.iter().max().copied());
@@ -78,8 +79,9 @@ impl Topology {
         if fast.len() == self.nodes.len() { Vec::new() } else { fast }
     }
 
-    /// The nodes of Normalmem: those with processors that are not fast. Where there are none such, which is so if the
-    /// other kind of memory is a slower one, all with processors; and where no memory has processors, all.
+    /// The nodes of Normalmem: those with processors that are not fast. If there are none, because
+    /// the other kind of memory is a slower one, all with processors; and if no node with memory
+    /// has processors, all that are not fast.
     pub fn normal(&self) -> Vec<usize> {
         let fast = self.fast();
         let choices = [
@@ -95,7 +97,7 @@ impl Topology {
         self.ids(|_| true)
     }
 
-    /// Bytes that some nodes can give.
+    /// Bytes that are available on some nodes.
     pub fn available(&self, nodes: &[usize]) -> usize {
         self.nodes.iter().filter(|node| nodes.contains(&node.id)).map(|node| node.available).sum()
     }
@@ -113,7 +115,7 @@ impl Topology {
 }
 
 impl Node {
-    /// None if it has no memory.
+    /// Reads the folder of a node. None if it has no memory.
     fn read(id: usize, folder: &Path) -> Result<Option<Self>, String> {
         let read = |name: &str| {
             fs::read_to_string(folder.join(name)).map_err(|error| format!("{name} cannot be read: {error}"))
@@ -130,7 +132,7 @@ impl Node {
         let available = free.saturating_add(droppable.iter().sum::<usize>()).min(total);
         let has_cpus = !read("cpulist")?.trim().is_empty();
         let bandwidth = read("access0/initiators/read_bandwidth").ok().and_then(|text| number(&text));
-        // 0 is the kernel's word for not knowing it.
+        // The kernel shows an unknown bandwidth as 0.
         let bandwidth = bandwidth.filter(|&bandwidth| bandwidth > 0);
         let huge_pages = super::pages::sizes_in(&folder.join("hugepages"))
             .map(|(size, folder)| (size, super::pages::count(&folder, "free_hugepages")))
@@ -162,12 +164,12 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A folder like `/sys/devices/system/node`, which is removed in the end.
+    /// A folder like `/sys/devices/system/node`, which is removed when it is dropped.
     pub(crate) struct Fixture(pub(crate) PathBuf);
 
     impl Fixture {
         pub(crate) fn new(name: &str) -> Self {
-            // Of the same name there may be several at a time.
+            // Several of one name may exist at a time.
             static COUNT: AtomicUsize = AtomicUsize::new(0);
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let root = std::env::temp_dir().join(format!("oxshmem-{}-{count}-{name}", std::process::id()));
@@ -208,7 +210,7 @@ pub(crate) mod tests {
 
     impl Drop for Fixture {
         fn drop(&mut self) {
-            // What is left behind is in the folder for temporary files.
+            // If this fails, what remains is in the folder for temporary files.
             let _ = fs::remove_dir_all(&self.0);
         }
     }

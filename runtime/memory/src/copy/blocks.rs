@@ -1,5 +1,5 @@
-//! The ways to copy a block: through registers, in a loop, by the processor's string instruction, or by
-//! the C library.
+//! The ways to copy a block: through registers, in a loop, by the processor's string instruction,
+//! or by the C library.
 
 use super::words::*;
 
@@ -67,9 +67,9 @@ pub(super) unsafe fn copy_small(dst: *mut u8, src: *const u8, len: usize) {
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use copy_by_words as copy_small;
 
-/// Up to 16 bytes, any alignment, on any processor: by the largest words to which both sides and the
-/// length are aligned. So an element of up to 8 bytes that is aligned on both sides is copied in one
-/// piece, as a thread that waits for it must not see a part of it.
+/// Up to 16 bytes, any alignment, on any processor: by the largest words to which both sides and
+/// the length are aligned. So an element of up to 8 bytes that is aligned on both sides is copied
+/// in one piece, as a thread that waits for it must not see a part of it.
 ///
 /// # Safety
 /// As for [`copy`](super::copy).
@@ -93,8 +93,8 @@ pub(super) unsafe fn copy_by_words(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// From 17 to 256 bytes, any alignment: all loads, then all stores, from both ends, which may overlap in
-/// the middle. Every x86-64 processor has these registers.
+/// From 17 to 256 bytes, any alignment: all loads, then all stores, from both ends, which may
+/// overlap in the middle. Every x86-64 processor has these registers.
 ///
 /// # Safety
 /// As for [`copy`](super::copy); `len` is from 17 to 256.
@@ -155,16 +155,16 @@ pub(super) unsafe fn copy_medium(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// 128 bytes at a time, to aligned addresses, as a store to two lines costs as much as two. The first 32
-/// bytes and the last 128 are copied apart, and may overlap the others.
+/// 128 bytes at a time, to aligned addresses, as a store to two lines costs as much as two. The
+/// first 32 bytes and the last 128 are copied apart, and may overlap the others.
 ///
 /// # Safety
 /// As for [`copy`](super::copy); `len` is at least 160, and the processor has AVX.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 pub(super) unsafe fn copy_loop(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: every access is within `len` bytes of its side: the first loads end 160 bytes from its
-    // beginning at most, and others begin where at least 128 bytes are left.
+    // SAFETY: every access is within `len` bytes of its side: the first loads end 160 bytes from
+    // its beginning at most, and others begin where at least 128 bytes are left.
     unsafe {
         std::arch::asm!(
             "vmovdqu ymm8, [{src}]",
@@ -177,8 +177,8 @@ pub(super) unsafe fn copy_loop(dst: *mut u8, src: *const u8, len: usize) {
             "sub {src}, {dst}",
             "or {dst}, 31",
             "inc {dst}",
-            // Loads are a round ahead of the stores: on some processors a load waits for a store before
-            // it that has the same place in its page.
+            // Loads are a round ahead of the stores: on some processors a load waits for a store
+            // before it that has the same place in its page.
             "vmovdqu ymm0, [{src} + {dst}]",
             "vmovdqu ymm1, [{src} + {dst} + 32]",
             "vmovdqu ymm2, [{src} + {dst} + 64]",
@@ -220,9 +220,9 @@ pub(super) unsafe fn copy_loop(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// Whether the destination is less than a line ahead of the source, within pages. There some processors
-/// (seen on AMD's Zen 3) take more than thirty times as long for the string instruction, as they mistake
-/// what it loads for what it has just stored.
+/// Whether the destination is less than a line ahead of the source, within pages. There some
+/// processors (seen on AMD's Zen 3) take more than thirty times as long for the string instruction,
+/// as they mistake what it loads for what it has just stored.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn is_slow_for_string(dst: *mut u8, src: *const u8) -> bool {
@@ -246,15 +246,15 @@ pub(super) unsafe fn copy_string(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// Any length, by the C library's `memcpy`. It is called from assembly, so that the compiler knows neither
-/// that it is a copy nor what it touches, and is written in assembly itself.
+/// Any length, by the C library's `memcpy`. It is called from assembly, so that the compiler knows
+/// neither that it is a copy nor what it touches, and is written in assembly itself.
 ///
 /// # Safety
 /// As for [`copy`](super::copy).
 #[inline(always)]
 pub(super) unsafe fn copy_by_library(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: an ordinary call of a C function: arguments in their registers, everything that a call may
-    // clobber named, the stack aligned by the compiler (no `nostack`).
+    // SAFETY: an ordinary call of a C function: arguments in their registers, everything that a
+    // call may clobber named, the stack aligned by the compiler (no `nostack`).
     unsafe {
         #[cfg(target_arch = "x86_64")]
         std::arch::asm!(

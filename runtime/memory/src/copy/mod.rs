@@ -1,37 +1,46 @@
 //! Copies into and out of memory that other PEs may write at the same time.
 //!
-//! The compiler must not assume anything about such memory, so nothing here is a plain load or store of Rust: words and
-//! blocks are loaded and stored in assembly that the compiler cannot look into. A race gives a stale or torn value, as
-//! OpenSHMEM allows, never undefined behaviour.
+//! The compiler must not assume anything about such memory. So nothing here is a plain load or
+//! store of Rust: words and blocks are loaded and stored in assembly, which the compiler does not
+//! look into. A race gives a stale or torn value, as OpenSHMEM allows, never undefined behaviour.
 //!
 //! # Why races on symmetric memory are sound
 //!
-//! Symmetric memory is shared with other processes, of which no program knows what they do when. Every access to it is of one
-//! of these three kinds:
+//! Symmetric memory is shared with other processes, and no program knows what they do at what time.
+//! Every access to it is of one of three kinds:
 //!
-//! 1. *Copies, loads and stores*, of any size and alignment: those of this module, all of them assembly. To the compiler, memory
-//!    is what the assembly has made of it, whatever else was there too. No reference or atomic is made of either side, so that a
-//!    side may also be private memory that the caller has borrowed as `&[T]`.
-//! 2. *Words*, aligned and of 2, 4 or 8 bytes: atomic operations, signals, and looks of waits ([`AtomicWord`], [`Word`]). They
-//!    are atomics of Rust, each of which is there for this one access.
-//! 3. What is `unsafe` for the user: `as_slice`, `as_mut_slice` and whatever is done by `ptr`. Its user keeps all others away.
+//! 1. *Copies, loads and stores*, of any size and alignment: the functions of this module, all of
+//!    them assembly. To the compiler, memory contains what the assembly left there, whatever it
+//!    contained before. No reference or atomic is made of either side, so a side may also be
+//!    private memory that the caller has borrowed as `&[T]`.
+//! 2. *Words*, aligned and of 2, 4 or 8 bytes: atomic operations, signals, and looks of waits
+//!    ([`AtomicWord`], [`Word`]). They are atomics of Rust, each of which exists for one access.
+//! 3. What is `unsafe` for the user: `as_slice`, `as_mut_slice` and accesses through `ptr`. The
+//!    user excludes all others.
 //!
-//! Words of different sizes may overlap: `cast` makes two `u32` of a `u64`, and a wait for an `i16` may look at a quarter of a
-//! word that others add to. The model that Rust has from C++ leaves undefined what unordered atomics of different sizes do to each
-//! other. It is about one program, and what another process does cannot be undefined in this one; but where PEs are threads, it
-//! is one program. So what is relied on is what the code generator and the processors say instead:
+//! Words of different sizes may overlap: `cast` makes two `u32` of a `u64`, and a wait for an `i16`
+//! may look at a quarter of a word that others add to. Rust's memory model, which is that of C++,
+//! leaves undefined what unordered atomics of different sizes do to each other. It is about one
+//! program, and the accesses of another process cannot be undefined in this one; but where PEs are
+//! threads, they are one program. So this code relies on what the code generator and the processors
+//! promise instead:
 //!
-//! - LLVM defines atomic accesses byte by byte: a byte of a load has the value of one of the stores that it may see. It does not
-//!   split, join or repeat them, and knows nothing of what else is done at the address, as that came from a mapping.
-//! - x86-64: an aligned access of up to 8 bytes is one access to one cache line. A locked instruction has the line for itself from
-//!   its load to its store, whatever sizes others use.
-//! - aarch64: an aligned access of up to 8 bytes is single-copy atomic, and so is an atomic instruction (LSE): a load has all bytes that
-//!   it shares with such a store, or none. Elsewhere an atomic operation is a load-exclusive and a store-exclusive of one size; the
-//!   second fails if others have stored to any byte of the granule, which is larger than any word, in between.
+//! - LLVM defines atomic accesses byte by byte: a byte of a load has the value of one of the stores
+//!   that it may see. LLVM does not split, join or repeat such accesses. It knows nothing about
+//!   other accesses to the address, which comes from a mapping.
+//! - x86-64: an aligned access of up to 8 bytes is one access to one cache line. A locked
+//!   instruction has the line for itself from its load to its store, whatever sizes other accesses
+//!   have.
+//! - aarch64: an aligned access of up to 8 bytes is single-copy atomic, and so is an atomic
+//!   instruction (LSE): a load sees all bytes that it shares with such a store, or none. Without
+//!   LSE an atomic operation is a load-exclusive and a store-exclusive of one size; the store fails
+//!   if another thread has stored to any byte of the granule, which is larger than any word.
 //!
-//! So a byte is of one store or of another, and an operation never undoes what others did to bytes that it leaves as they are.
-//! Elements are plain data. What operations of different sizes make of the bytes that both change is as unspecified as OpenSHMEM
-//! leaves it: they exclude each other where they are of one type (`OpenSHMEM 1.6 §3.2`). `tests/amo_mixed_sizes.rs` shows what is promised.
+//! So a byte has the value of one store or of another, and an operation never undoes what another
+//! did to bytes that it does not change. Elements are plain data. What operations of different
+//! sizes make of the bytes that both change is as unspecified as OpenSHMEM leaves it: they exclude
+//! each other if they are of one type (OpenSHMEM 1.6 §3.2). `tests/amo_mixed_sizes.rs` shows what
+//! is promised.
 //!
 //! [`AtomicWord`]: crate::word::AtomicWord
 //! [`Word`]: oxshmem_progress::executor::Word
@@ -50,11 +59,13 @@ use words::*;
 /// Bytes of a cache line.
 pub const LINE: usize = 64;
 
-/// Copies `len` bytes from `src` to `dst`. Either side, or both, may be memory that other PEs access.
+/// Copies `len` bytes from `src` to `dst`. Either side, or both, may be memory that other PEs
+/// access.
 ///
 /// # Safety
-/// `src` must be readable and `dst` writable for `len` bytes until the call returns. If they overlap the
-/// bytes copied are unspecified. A side that is private must not be accessed by anyone else meanwhile.
+/// `src` must be readable and `dst` writable for `len` bytes until the call returns. If they
+/// overlap the bytes copied are unspecified. A side that is private must not be accessed by anyone
+/// else meanwhile.
 ///
 /// ```
 /// # use oxshmem_memory::copy;
@@ -112,8 +123,8 @@ unsafe fn copy_long(dst: *mut u8, src: *const u8, len: usize) {
 /// [`copy`] of more than [`INLINE`] bytes, by the way that is best on a processor.
 ///
 /// # Safety
-/// As for [`copy`]; `len` must be greater than [`INLINE`], and the processor that this runs on must have
-/// what `processor` has.
+/// As for [`copy`]; `len` must be greater than [`INLINE`], and the processor that this runs on must
+/// have what `processor` has.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn copy_as(processor: &Processor, dst: *mut u8, src: *const u8, len: usize) {
@@ -147,7 +158,8 @@ unsafe fn copy_as(processor: &Processor, dst: *mut u8, src: *const u8, len: usiz
 #[inline(always)]
 pub unsafe fn store<T: Copy>(dst: *mut T, value: T) {
     let src = (&raw const value).cast::<u8>();
-    // SAFETY: `dst` is aligned to `T`, hence, where `T` is aligned to its size, to the word; `value` lives on.
+    // SAFETY: `dst` is aligned to `T`, hence, where `T` is aligned to its size, to the word;
+    // `value` lives on.
     unsafe {
         match (size_of::<T>(), align_of::<T>()) {
             (1, _) => store_1(dst.cast(), src.read()),
@@ -159,7 +171,8 @@ pub unsafe fn store<T: Copy>(dst: *mut T, value: T) {
     }
 }
 
-/// Asks the processor to get hold of the cache line at `address` for a store that comes soon. Changes nothing.
+/// Asks the processor to fetch the cache line at `address` for a store that comes soon. Changes
+/// nothing.
 ///
 /// ```
 /// oxshmem_memory::copy::prefetch_write(&raw const *&7u64);
@@ -167,7 +180,7 @@ pub unsafe fn store<T: Copy>(dst: *mut T, value: T) {
 #[inline(always)]
 pub fn prefetch_write<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch accesses nothing that the program could notice, whatever the address is.
+    // SAFETY: a prefetch has no effect that the program could notice, whatever the address is.
     unsafe {
         std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
     }
@@ -178,10 +191,12 @@ pub fn prefetch_write<T>(address: *const T) {
     }
 }
 
-/// Returns when what this thread has stored is where others see it, and begins no load before that, not even on suspicion.
+/// Returns when other threads see what this thread has stored. No load begins before that, not even
+/// a speculative one.
 ///
-/// A sequentially consistent fence is not as much: a processor may begin a load behind one, or behind an atomic exchange, before it is over,
-/// as long as nobody can tell by the value. The cache line that it fetches has then left whoever is about to write it.
+/// A sequentially consistent fence does less: the processor may begin a later load before the fence
+/// ends, as long as the value does not show it. The cache line that it fetches then leaves the core
+/// that is about to write it.
 ///
 /// ```
 /// oxshmem_memory::copy::settle();
@@ -191,8 +206,8 @@ pub fn settle() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: adding no bits to what is on the top of the stack changes nothing.
     unsafe {
-        // The locked instruction waits until what was stored is in the cache, and the fence for that instruction. With them an exchange
-        // of flags between near cores of a Zen 5 takes 32 ns, with MFENCE 36.
+        // The locked instruction waits until the stores are in the cache, and the fence waits for
+        // that instruction.
         std::arch::asm!("lock or qword ptr [rsp], 0", "lfence");
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -251,7 +266,8 @@ pub unsafe fn store_unaligned(dst: *mut u64, word: u64) {
 pub unsafe fn load<T: Copy>(src: *const T) -> T {
     let mut value = std::mem::MaybeUninit::<T>::uninit();
     let dst = value.as_mut_ptr().cast::<u8>();
-    // SAFETY: as in `store`; every byte of `value` is written before it is read, and any bytes are a `T`.
+    // SAFETY: as in `store`; every byte of `value` is written before it is read, and any bytes are
+    // a `T`.
     unsafe {
         match (size_of::<T>(), align_of::<T>()) {
             (1, _) => dst.write(load_1(src.cast())),
@@ -277,7 +293,8 @@ pub unsafe fn load<T: Copy>(src: *const T) -> T {
 /// assert_eq!(bytes, [9, 9, 9, 0]);
 /// ```
 pub unsafe fn fill(dst: *mut u8, byte: u8, len: usize) {
-    // SAFETY: an ordinary call of the C library's `memset`, from assembly for the reasons in `copy_by_library`.
+    // SAFETY: an ordinary call of the C library's `memset`, from assembly for the reasons in
+    // `copy_by_library`.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         std::arch::asm!(
@@ -296,7 +313,8 @@ pub unsafe fn fill(dst: *mut u8, byte: u8, len: usize) {
     }
 }
 
-/// Copies `count` blocks of `block` bytes, whose starts are `dst_stride` and `src_stride` bytes apart.
+/// Copies `count` blocks of `block` bytes, whose starts are `dst_stride` and `src_stride` bytes
+/// apart.
 ///
 /// # Safety
 /// As for [`copy`], for every block.
@@ -324,7 +342,7 @@ pub unsafe fn copy_strided(
             }
         };
     }
-    // Of elements of a known size each copy is a load and a store.
+    // With a constant length each copy is a load and a store.
     match block {
         1 => copy_each!(1),
         2 => copy_each!(2),

@@ -53,13 +53,15 @@ fn nobody_sees_a_part<T: Copy + PartialEq + std::fmt::Debug + Sync, const N: usi
     let (room, done) = ([const { AtomicU64::new(0) }; 2], AtomicBool::new(false));
     let all = size_of::<T>() * N;
     assert!(all <= size_of_val(&room) && size_of::<T>() == align_of::<T>());
-    // The last bytes of it, so that there are elements that are aligned to no more than they must be.
+    // The last bytes of it, so that there are elements that are aligned to no more than they must
+    // be.
     let place = || room.as_ptr().cast::<u8>().wrapping_add(size_of_val(&room) - all).cast_mut();
     std::thread::scope(|threads| {
         threads.spawn(|| {
             for turn in 0..100_000 {
                 let source = [[zero, ones][turn % 2]; N];
-                // SAFETY: so many bytes are inside of both; the other thread uses `load`, of single words.
+                // SAFETY: so many bytes are inside of both; the other thread uses `load`, of single
+                // words.
                 unsafe { copy(place(), source.as_ptr().cast(), all) };
             }
             done.store(true, Relaxed);
@@ -135,7 +137,8 @@ fn so_does_a_long_copy_as_each_processor_makes_it() {
     for copy in &copies[..n] {
         let lens = [257, 1000, 4096, 4097, 8191, 16_385].into_iter();
         moves_those_bytes_and_no_others(*copy, lens, &[0, 1, 8, 31, 63, 64]);
-        // Longer than what loops copy, to where the string instruction is slow, and to where it is not.
+        // Longer than what loops copy, to where the string instruction is slow, and to where it is
+        // not.
         let (from, mut to) = (vec![7u8; 300_001], vec![0u8; 310_000]);
         for ahead in [from.as_ptr().addr().wrapping_sub(to.as_ptr().addr()) % 4096 + 1, 0] {
             to.fill(0);

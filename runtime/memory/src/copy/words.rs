@@ -1,7 +1,8 @@
 //! One word, loaded or stored by one instruction.
 //!
-//! In assembly, as blocks are. A side of a copy may be private memory that is only borrowed for reading, of which no
-//! atomic of Rust may be made; and others may access the same bytes at the same time as words of another size.
+//! Words are assembly for the same reasons as blocks. A side of a copy may be private memory that
+//! is only borrowed for reading, of which no atomic of Rust may be made; and another thread may
+//! access the same bytes as words of another size.
 
 use std::arch::asm;
 
@@ -17,7 +18,8 @@ macro_rules! words {
         #[inline(always)]
         pub(super) unsafe fn $load(src: *const $word) -> $word {
             let word: $register;
-            // SAFETY: readable by the caller's word. Both kinds of processor load from any address.
+            // SAFETY: the caller vouches that it is readable. Both kinds of processor load from any
+            // address.
             unsafe {
                 #[cfg(target_arch = "x86_64")]
                 asm!(
@@ -39,7 +41,7 @@ macro_rules! words {
         /// `dst` must be writable for the word's size.
         #[inline(always)]
         pub(super) unsafe fn $store(dst: *mut $word, word: $word) {
-            // SAFETY: writable by the caller's word; otherwise as above.
+            // SAFETY: the caller vouches that it is writable; otherwise as above.
             unsafe {
                 #[cfg(target_arch = "x86_64")]
                 asm!(
