@@ -110,7 +110,7 @@ impl HostMap {
     }
 
     /// [`new`](Self::new), where `setting` decides about the size. Errors name it.
-    pub(crate) fn new_for(count: usize, stride: usize, setting: Option<&'static str>) -> Result<Self> {
+    pub fn new_for(count: usize, stride: usize, setting: Option<&'static str>) -> Result<Self> {
         let total = total(count, stride, setting)?;
         let memory = memfd::zeroed("oxshmem", total)
             .map_err(|e| Error::system("memfd_create for symmetric memory", e))?;
@@ -125,8 +125,7 @@ impl HostMap {
 
     /// [`reserved`](Self::reserved), where the addresses from `base` on are reserved already, for
     /// as long as `keeper` exists.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn foreign(
+    pub fn foreign(
         base: NonNull<u8>,
         count: usize,
         stride: usize,
@@ -342,12 +341,12 @@ impl HostMap {
     }
 
     /// The memory of parts that have their own.
-    pub(crate) fn own_descriptors(&self) -> &[OwnedFd] {
+    pub fn own_descriptors(&self) -> &[OwnedFd] {
         &self.own
     }
 
     /// How the map is divided.
-    pub(crate) fn shape(&self) -> Shape {
+    pub fn shape(&self) -> Shape {
         Shape { count: self.count, stride: self.stride, parts: self.parts.clone() }
     }
 }
@@ -388,7 +387,7 @@ impl Shared for HostMap {
 
 impl HostMap {
     /// [`from_descriptors`](Shared::from_descriptors), where `setting` decides about the size.
-    pub(crate) fn received(
+    pub fn received(
         descriptors: Vec<OwnedFd>,
         block: usize,
         setting: Option<&'static str>,

@@ -22,11 +22,11 @@ pub enum SegmentId {
 
 impl SegmentId {
     /// The bits of all segments.
-    pub(crate) const ALL: u32 = 7;
+    pub const ALL: u32 = 7;
 
     /// Its bit.
     #[inline(always)]
-    pub(crate) fn bit(self) -> u32 {
+    pub fn bit(self) -> u32 {
         self as u32
     }
 }

@@ -11,33 +11,33 @@ const LONGEST: usize = 64 << 10;
 
 /// How a map is divided.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub struct Shape {
     /// The number of blocks, one for each local PE.
-    pub(crate) count: usize,
+    pub count: usize,
     /// Bytes from the start of a block to that of the next.
-    pub(crate) stride: usize,
+    pub stride: usize,
     /// Ranges of every block that have other memory than the rest.
-    pub(crate) parts: Vec<Part>,
+    pub parts: Vec<Part>,
 }
 
 /// A range of every block of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub struct Part {
     /// Its offset in a block.
-    pub(crate) start: usize,
+    pub start: usize,
     /// Bytes in each block.
-    pub(crate) len: usize,
+    pub len: usize,
     /// Whether it has memory of its own, in which block `i` begins at `i * len`.
-    pub(crate) own: bool,
+    pub own: bool,
     /// How its pages are spread over NUMA nodes.
-    pub(crate) spread: Spread,
+    pub spread: Spread,
     /// The nodes.
-    pub(crate) nodes: Vec<usize>,
+    pub nodes: Vec<usize>,
 }
 
 impl Shape {
     /// Writes it to a new file.
-    pub(crate) fn write(&self) -> Result<OwnedFd> {
+    pub fn write(&self) -> Result<OwnedFd> {
         let mut text = format!("{} {}\n", self.count, self.stride);
         for Part { start, len, own, spread, nodes } in &self.parts {
             text += &format!("{start} {len} {own} {}\n", spread.encode(nodes));
@@ -46,7 +46,7 @@ impl Shape {
     }
 
     /// Reads it from such a file.
-    pub(crate) fn read(file: BorrowedFd<'_>) -> Result<Self> {
+    pub fn read(file: BorrowedFd<'_>) -> Result<Self> {
         let mut bytes = vec![0; LONGEST];
         let n = rustix::io::pread(file, &mut bytes, 0).map_err(|e| Error::system("pread", e))?;
         let text = str::from_utf8(&bytes[..n]).ok();
@@ -69,7 +69,7 @@ impl Shape {
     }
 
     /// How many parts have memory of their own, and so a descriptor.
-    pub(crate) fn own_memories(&self) -> usize {
+    pub fn own_memories(&self) -> usize {
         self.parts.iter().filter(|part| part.own).count()
     }
 }
