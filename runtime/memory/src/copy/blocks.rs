@@ -161,7 +161,7 @@ pub(super) unsafe fn copy_medium(dst: *mut u8, src: *const u8, len: usize) {
 /// # Safety
 /// As for [`copy`](super::copy); `len` is at least 160, and the processor has AVX.
 #[cfg(target_arch = "x86_64")]
-#[inline(never)]
+#[inline(always)]
 pub(super) unsafe fn copy_loop(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: every access is within `len` bytes of its side: the first loads end 160 bytes from
     // its beginning at most, and others begin where at least 128 bytes are left.

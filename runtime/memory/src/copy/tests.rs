@@ -95,6 +95,10 @@ fn so_does_a_copy_by_a_loop() {
     if !std::arch::is_x86_feature_detected!("avx") {
         return println!("skipped: this processor has no AVX");
     }
+    unsafe fn copy_loop(dst: *mut u8, src: *const u8, len: usize) {
+        // SAFETY: the caller's contract, and there is AVX.
+        unsafe { super::copy_loop(dst, src, len) }
+    }
     moves_those_bytes_and_no_others(copy_loop, (160..900).chain([4096, 16385]), &[0, 1, 7, 8, 31, 32, 63]);
 }
 
