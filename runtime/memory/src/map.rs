@@ -387,11 +387,7 @@ impl Shared for HostMap {
 
 impl HostMap {
     /// [`from_descriptors`](Shared::from_descriptors), where `setting` decides about the size.
-    pub fn received(
-        descriptors: Vec<OwnedFd>,
-        block: usize,
-        setting: Option<&'static str>,
-    ) -> Result<Self> {
+    pub fn received(descriptors: Vec<OwnedFd>, block: usize, setting: Option<&'static str>) -> Result<Self> {
         let got = descriptors.len();
         let unexpected = || Error::bootstrap("share", format!("a map does not come with {got} descriptors"));
         let mut descriptors = descriptors.into_iter();
