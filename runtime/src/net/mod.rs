@@ -82,13 +82,13 @@ impl Shape {
 /// Bytes of the blocks that are [got](Net::get_packed) in one go.
 pub const PACKED: usize = 48 << 10;
 
-/// Words that a PE [says](Net::say) to another beside some bytes.
+/// Words that a PE [says](Net::notify) to another beside some bytes.
 pub type Words = [u64; 5];
 
-/// Who hears what other PEs [say](Net::say) to this one. It is called with no lock held, and perhaps by several threads at a time.
+/// Who hears what other PEs [say](Net::notify) to this one. It is called with no lock held, and perhaps by several threads at a time.
 pub trait Listener: Send + Sync {
     /// PE `from` has said this.
-    fn heard(self: Arc<Self>, from: usize, words: Words, bytes: Vec<u8>);
+    fn notified(self: Arc<Self>, from: usize, words: Words, bytes: Vec<u8>);
 
     /// A PE, or any if none is given, says nothing any more, for this reason.
     fn lost(&self, pe: Option<usize>, why: &dyn Fn() -> Error);
@@ -204,7 +204,7 @@ pub unsafe trait Net: Source {
     ///
     /// # Safety
     /// `from` must be readable for `len` bytes until then.
-    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion);
+    unsafe fn notify(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion);
 
     /// Names who hears what others say. To be called once, before any PE says something.
     fn listen(&self, listener: Weak<dyn Listener>);

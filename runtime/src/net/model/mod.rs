@@ -344,8 +344,8 @@ unsafe impl Net for Model {
         }
     }
 
-    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion) {
-        let target = match self.reach("say", pe) {
+    unsafe fn notify(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion) {
+        let target = match self.reach("notify", pe) {
             Ok(target) => Arc::clone(target),
             Err(error) => return complete(done, Err(error)),
         };

@@ -234,7 +234,7 @@ impl Port {
             (Some(listener), _) => {
                 // It may answer at once, and be answered.
                 let from = sender.pe;
-                completion::run(move || listener.heard(from, words, bytes));
+                completion::run(move || listener.notified(from, words, bytes));
             }
             (None, Some(waiting)) => waiting.lost(Some(self.pe), &|| self.lost()),
             (None, None) => {}

@@ -140,7 +140,7 @@ impl Core {
             // A PE that is gone needs no answer.
             let sent = Box::new(move |_| drop(bytes));
             // SAFETY: `sent` holds the bytes.
-            unsafe { core.below.say(from, [BYTES, number, 0, 0, 0], start, len, sent) };
+            unsafe { core.below.notify(from, [BYTES, number, 0, 0, 0], start, len, sent) };
         });
         // SAFETY: the place is in bounds, and `done` holds the bytes.
         unsafe { self.owner.device.copy(End::Device(at), End::Host(start), len, done) };
@@ -153,7 +153,7 @@ impl Core {
         self.atomic(Place::of(question[0])?.offset, width, operation, move |before| {
             let Some(core) = core.upgrade() else { return };
             match before {
-                Ok(before) => core.say_words(from, [VALUE, number, before, 0, 0], |_| {}),
+                Ok(before) => core.notify_words(from, [VALUE, number, before, 0, 0], |_| {}),
                 Err(error) => core.answer(from, number)(Err(error)),
             }
         })
@@ -286,7 +286,7 @@ impl Core {
         Box::new(move |outcome: Result<()>| {
             let Some(core) = core.upgrade() else { return };
             match outcome {
-                Ok(()) => core.say_words(from, [OVER, number, 0, 0, 0], |_| {}),
+                Ok(()) => core.notify_words(from, [OVER, number, 0, 0, 0], |_| {}),
                 Err(error) => core.say_why(from, number, &error),
             }
         })
@@ -301,7 +301,7 @@ impl Core {
         let (start, len) = (why.as_ptr(), why.len());
         // SAFETY: what is told holds the bytes.
         unsafe {
-            self.below.say(from, [FAILED, number, 0, 0, 0], start, len, Box::new(move |_| drop(why)));
+            self.below.notify(from, [FAILED, number, 0, 0, 0], start, len, Box::new(move |_| drop(why)));
         }
     }
 }

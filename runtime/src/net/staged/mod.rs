@@ -187,7 +187,7 @@ impl Core {
                     sent(&outcome);
                 });
                 // SAFETY: `done` holds the words.
-                unsafe { self.below.say(pe, [BATCH, number, after.into(), 0, 0], from, len, done) };
+                unsafe { self.below.notify(pe, [BATCH, number, after.into(), 0, 0], from, len, done) };
             }
             Leaving::Put { offset, from, len, free } => {
                 let done = Box::new(move |outcome: Result<()>| {
@@ -196,21 +196,21 @@ impl Core {
                 });
                 let words = [PUT, number, offset as u64, 0, 0];
                 // SAFETY: whoever made the request keeps `from` until `free` says so.
-                unsafe { self.below.say(pe, words, from.get(), len, done) };
+                unsafe { self.below.notify(pe, words, from.get(), len, done) };
             }
             Leaving::Get { offset, len } => {
-                self.say_words(pe, [GET, number, offset as u64, len as u64, 0], sent);
+                self.notify_words(pe, [GET, number, offset as u64, len as u64, 0], sent);
             }
             Leaving::Fetch([first, operand, cond]) => {
-                self.say_words(pe, [FETCH, number, first, operand, cond], sent);
+                self.notify_words(pe, [FETCH, number, first, operand, cond], sent);
             }
         }
     }
 
-    fn say_words(&self, pe: usize, words: Words, sent: impl FnOnce(&Result<()>) + Send + 'static) {
+    fn notify_words(&self, pe: usize, words: Words, sent: impl FnOnce(&Result<()>) + Send + 'static) {
         let done = Box::new(move |outcome| sent(&outcome));
         // SAFETY: there are no bytes.
-        unsafe { self.below.say(pe, words, std::ptr::null(), 0, done) };
+        unsafe { self.below.notify(pe, words, std::ptr::null(), 0, done) };
     }
 
     /// Adds operations for `pe`, some of which are on device memory, and some on host memory if that is said.
@@ -345,7 +345,7 @@ impl Core {
 }
 
 impl Listener for Core {
-    fn heard(self: Arc<Self>, from: usize, words: Words, bytes: Vec<u8>) {
+    fn notified(self: Arc<Self>, from: usize, words: Words, bytes: Vec<u8>) {
         match words[0] {
             BATCH | PUT | GET | FETCH => {
                 let taken = lock(&self.desks).entry(from).or_default().take_in(words, bytes);
@@ -596,9 +596,9 @@ unsafe impl Net for Staged {
         unsafe { self.0.below.receive(pe, tag, to, len, done) }
     }
 
-    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion) {
+    unsafe fn notify(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion) {
         // SAFETY: passed on to the caller.
-        unsafe { self.0.below.say(pe, words, from, len, done) }
+        unsafe { self.0.below.notify(pe, words, from, len, done) }
     }
 
     fn listen(&self, listener: Weak<dyn Listener>) {

@@ -187,6 +187,6 @@ fn requests_and_answers_are_taken_or_refused_whatever_is_in_them() {
         if (BATCH..=FETCH).contains(&kind) && number == next.get() {
             next.set(number + 1);
         }
-        Arc::clone(&core).heard(1, [kind, number, a, b, c], bytes.to_vec());
+        Arc::clone(&core).notified(1, [kind, number, a, b, c], bytes.to_vec());
     });
 }

@@ -1,61 +1,48 @@
-//! Active messages as they arrive: which there are, and who takes them.
+//! Active messages as they arrive.
 //!
 //! UCX calls one function for all of them, [`arrived`], inside of its progress and so under the worker's lock. Everything that is unsafe
-//! about that ends there: a kind of message is a type that gets a [`Worker`] and slices. None of them tells anybody of anything yet, but
-//! leaves [news](super::worker::News) or something that is to be sent.
+//! about that ends there: a kind of message is a type that gets a [`Worker`] and slices. None of them completes anything yet, but
+//! leaves an [event](super::Event) or something that is to be sent.
 //!
 //! A message that does not end as those of this job do is [a stranger's](super::strangers), which is dropped and counted. One of this
 //! job that is not of the form its kind has is not from a PE of this build, and is ignored.
 
-use std::{
-    ffi::{c_uint, c_void},
-    marker::PhantomData,
-    ptr, slice,
-};
+use std::ffi::c_uint;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::ptr;
+use std::slice;
 
-use oxshmem_base::Result;
 use ucx_sys::*;
 
-use super::{
-    batches::{Applied, Batched, Goodbye, ShortBatched, Tell},
-    bulk::{Data, Part, Put, Wanted, WantedBlocks},
-    fetches::{Answer, Question},
-    messages::{First, Go, More, Promise, Sent, SentShort, Taken},
-    offers::Offer,
-    open::check,
-    said::Said,
-    worker::Worker,
-};
+use super::Worker;
+use super::offers::Offer;
+use super::operation::HEADER;
 
-/// Names of the active messages: those of one build talk to each other only, so they may change.
+/// Names of the active messages. Processes of one build talk to each other only, so they may change.
 pub(super) const BATCH: c_uint = 1;
 pub(super) const APPLIED: c_uint = 2;
-pub(super) const QUESTION: c_uint = 3;
-pub(super) const ANSWER: c_uint = 4;
-pub(super) const GOODBYE: c_uint = 5;
-pub(super) const SHORT_BATCH: c_uint = 6;
-pub(super) const SAID: c_uint = 7;
-pub(super) const PUT: c_uint = 8;
-pub(super) const WANTED: c_uint = 9;
-pub(super) const DATA: c_uint = 10;
-pub(super) const SHORT_MESSAGE: c_uint = 11;
-pub(super) const MESSAGE: c_uint = 12;
-pub(super) const PART: c_uint = 13;
-pub(super) const FIRST: c_uint = 14;
-pub(super) const MORE: c_uint = 15;
-pub(super) const PROMISE: c_uint = 16;
-pub(super) const GO: c_uint = 17;
-pub(super) const TAKEN: c_uint = 18;
-pub(super) const TELL: c_uint = 19;
-pub(super) const WANTED_BLOCKS: c_uint = 20;
-
-/// Names below this one mean something to UCX in this process, whatever sends them.
-const NAMES: c_uint = 32;
+pub(super) const WANT_APPLIED: c_uint = 3;
+pub(super) const QUESTION: c_uint = 4;
+pub(super) const ANSWER: c_uint = 5;
+pub(super) const GOODBYE: c_uint = 6;
+pub(super) const NOTIFICATION: c_uint = 7;
+pub(super) const SHORT_MESSAGE: c_uint = 8;
+pub(super) const MESSAGE: c_uint = 9;
+// Those that only TCP needs.
+pub(super) const PUT: c_uint = 10;
+pub(super) const PUT_PART: c_uint = 11;
+pub(super) const WANTED: c_uint = 12;
+pub(super) const WANTED_BLOCKS: c_uint = 13;
+pub(super) const DATA: c_uint = 14;
+pub(super) const FIRST: c_uint = 15;
+pub(super) const MORE: c_uint = 16;
+pub(super) const PROMISE: c_uint = 17;
+pub(super) const GO: c_uint = 18;
+pub(super) const TAKEN: c_uint = 19;
 
 /// Bytes of a word.
 pub(super) const WORD: usize = size_of::<u64>();
-/// Words a header has at most, with the one that says whose it is.
-pub(super) const HEADER: usize = 7;
 
 /// What a message of a header and data does.
 pub(super) trait Arrival {
@@ -75,7 +62,7 @@ pub(super) trait Note<const N: usize> {
 }
 
 /// A [`Note`], as what it is for UCX.
-struct Noted<const N: usize, M>(PhantomData<M>);
+pub(super) struct Noted<const N: usize, M>(PhantomData<M>);
 
 impl<const N: usize, M: Note<N>> Arrival for Noted<N, M> {
     fn came(worker: &Worker, _header: &[u64], data: &[u8]) {
@@ -85,70 +72,8 @@ impl<const N: usize, M: Note<N>> Arrival for Noted<N, M> {
     }
 }
 
-/// A message of a name that none of ours has.
-struct Unknown;
-
-impl Arrival for Unknown {
-    fn came(worker: &Worker, _header: &[u64], _data: &[u8]) {
-        worker.drop_strange();
-    }
-}
-
-/// The handler of each name.
-pub(super) const HANDLERS: [(c_uint, ucp_am_recv_callback_t); 20] = [
-    (BATCH, Some(arrived::<Batched>)),
-    (SHORT_BATCH, Some(arrived::<ShortBatched>)),
-    (APPLIED, Some(arrived::<Noted<2, Applied>>)),
-    (QUESTION, Some(arrived::<Noted<5, Question>>)),
-    (ANSWER, Some(arrived::<Noted<2, Answer>>)),
-    (GOODBYE, Some(arrived::<Noted<1, Goodbye>>)),
-    (SAID, Some(arrived::<Said>)),
-    (PUT, Some(arrived::<Put>)),
-    (PART, Some(arrived::<Part>)),
-    (WANTED, Some(arrived::<Noted<4, Wanted>>)),
-    (DATA, Some(arrived::<Data>)),
-    (SHORT_MESSAGE, Some(arrived::<SentShort>)),
-    (MESSAGE, Some(arrived::<Sent>)),
-    (FIRST, Some(arrived::<First>)),
-    (MORE, Some(arrived::<More>)),
-    (PROMISE, Some(arrived::<Noted<4, Promise>>)),
-    (GO, Some(arrived::<Noted<2, Go>>)),
-    (TAKEN, Some(arrived::<Noted<2, Taken>>)),
-    (TELL, Some(arrived::<Noted<2, Tell>>)),
-    (WANTED_BLOCKS, Some(arrived::<Noted<6, WantedBlocks>>)),
-];
-
-impl Worker {
-    /// From now on active messages are understood.
-    pub(super) fn accept_messages(&self) -> Result<()> {
-        // UCX keeps one handler for each name up to the highest, and, in 1.13 and later versions, clears only that one when it makes
-        // room for more: a message of a name between them would be a jump to nowhere. So the highest comes first, and all have one.
-        for id in (0..NAMES).rev() {
-            let known = HANDLERS.iter().find(|(known, _)| *known == id);
-            let cb = known.map_or(Some(arrived::<Unknown> as _), |(_, cb)| *cb);
-            let params = ucp_am_handler_param_t {
-                field_mask: (UCP_AM_HANDLER_PARAM_FIELD_ID
-                    | UCP_AM_HANDLER_PARAM_FIELD_FLAGS
-                    | UCP_AM_HANDLER_PARAM_FIELD_CB
-                    | UCP_AM_HANDLER_PARAM_FIELD_ARG)
-                    .into(),
-                id,
-                flags: UCP_AM_FLAG_WHOLE_MSG,
-                cb,
-                arg: ptr::from_ref(self).cast_mut().cast(),
-            };
-            // SAFETY: the worker is open and not used by anybody yet; handlers run inside of its progress, which ends
-            // before this goes.
-            check(self.ucx(), "take active messages", unsafe {
-                self.ucx().ucp_worker_set_am_recv_handler(self.handle(), &params)
-            })?;
-        }
-        Ok(())
-    }
-}
-
 /// A message has come. UCX calls this.
-unsafe extern "C" fn arrived<M: Arrival>(
+pub(super) unsafe extern "C" fn arrived<M: Arrival>(
     worker: *mut c_void,
     header: *const c_void,
     header_len: usize,

@@ -1,19 +1,20 @@
 //! The end of a worker.
 
-use std::{
-    ptr,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use std::time::Instant;
 
 use oxshmem_base::Error;
-use oxshmem_progress::completion::{complete, waiting};
+use oxshmem_progress::completion::complete;
+use oxshmem_progress::completion::waiting;
 use ucx_sys::*;
 
-use super::worker::{Inner, Worker};
+use super::Inner;
+use super::UnderWay;
+use super::Worker;
 
 /// How long a PE that leaves waits for what it has sent.
 const LEAVING: Duration = Duration::from_secs(2);
@@ -68,22 +69,22 @@ impl Worker {
         }
         drop(inner);
         // What UCX has told of meanwhile, and what it has not: it holds no operation any more.
-        self.tell();
+        self.complete_events();
         let left = std::mem::take(&mut self.ends().under_way);
-        for (_, lent) in left {
+        for (_, UnderWay(operation)) in left {
             // SAFETY: UCX is gone where anything was under way, so the operation is ours alone.
-            let operation = unsafe { Box::from_raw(lent.operation) };
+            let operation = unsafe { Box::from_raw(operation) };
             let _ = self.end(*operation, UCS_ERR_CANCELED);
         }
         let (mut unapplied, asked) = {
-            let mut gate = self.gate();
-            let mut unapplied = gate.fail_all();
-            unapplied.extend(gate.gets.fail(None));
-            (unapplied, gate.fetches.asked.fail(None))
+            let mut channels = self.channels();
+            let mut unapplied = channels.fail_all();
+            unapplied.extend(channels.gets.fail(None));
+            (unapplied, channels.fetches.asked.fail(None))
         };
         let awaited = {
             let mut messages = self.messages();
-            unapplied.append(&mut messages.break_promises(None));
+            unapplied.append(&mut messages.long.break_promises(None));
             messages.fail(None)
         };
         for done in awaited {

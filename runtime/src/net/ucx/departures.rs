@@ -6,15 +6,15 @@ use oxshmem_base::Result;
 use ucx_sys::*;
 
 use super::{
-    calls::sending,
-    operation::Operation,
-    worker::{Peer, Worker},
+    Worker,
+    operation::{Operation, sending},
+    peers::Peer,
 };
 
 /// How the data of a message goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// With it: whoever takes it has room.
+    /// With it: the receiver has room.
     Whole,
     /// As UCX likes, which may only offer it where it is long.
     Free,
@@ -22,12 +22,12 @@ pub(super) enum Form {
 
 impl Worker {
     /// Sends the words of an operation, which come as data, and never as an offer of it.
-    pub(super) fn say(&self, pe: usize, id: c_uint, operation: Box<Operation>) -> Result<()> {
-        self.start(pe, operation, |_, peer, operation| self.send_words(peer, id, operation))
+    pub(super) fn send_words(&self, pe: usize, id: c_uint, operation: Box<Operation>) -> Result<()> {
+        self.start(pe, operation, |_, peer, operation| self.give_words(peer, id, operation))
     }
 
     /// Hands them to UCX. Called with the lock held.
-    pub(super) fn send_words(&self, peer: &Peer, id: c_uint, operation: *mut Operation) -> ucs_status_ptr_t {
+    pub(super) fn give_words(&self, peer: &Peer, id: c_uint, operation: *mut Operation) -> ucs_status_ptr_t {
         let mut params = message(operation, Form::Whole);
         // SAFETY: it was lent, and UCX does not have it yet.
         unsafe { (*operation).sign(peer.secret) };
@@ -41,7 +41,7 @@ impl Worker {
                 let words = (*operation).words();
                 (words.as_ptr().cast(), size_of_val(words))
             };
-            self.ucx().ucp_am_send_nbx(peer.endpoint, id, ptr::null(), 0, from, len, &params)
+            self.ucx.ucp_am_send_nbx(peer.endpoint, id, ptr::null(), 0, from, len, &params)
         }
     }
 
@@ -49,7 +49,7 @@ impl Worker {
     ///
     /// # Safety
     /// `from` must be readable for `len` bytes until the operation, which was lent, is over.
-    pub(super) unsafe fn send_bytes(
+    pub(super) unsafe fn give_bytes(
         &self,
         peer: &Peer,
         id: c_uint,
@@ -65,7 +65,7 @@ impl Worker {
         unsafe {
             let header = (*operation).header();
             let (head, head_len) = (header.as_ptr().cast(), size_of_val(header));
-            self.ucx().ucp_am_send_nbx(peer.endpoint, id, head, head_len, from.cast(), len, &params)
+            self.ucx.ucp_am_send_nbx(peer.endpoint, id, head, head_len, from.cast(), len, &params)
         }
     }
 }

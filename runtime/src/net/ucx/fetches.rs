@@ -14,42 +14,26 @@ use oxshmem_progress::{
 };
 
 use super::{
-    arrivals::Note,
-    asked::Asked,
-    worker::{News, Worker},
+    Event, Worker,
+    arrivals::{Note, QUESTION},
+    operation::Operation,
+    requests::Requests,
 };
 use crate::net::{
     Spot,
     batch::{answer, question},
 };
 
-/// Who waits for an answer, and who is owed one.
+/// Operations of this PE that wait for their answers, and answers that other PEs wait for.
 #[derive(Default)]
 pub(super) struct Fetches {
-    pub(super) asked: Asked<Completion<u64>>,
-    answers: Vec<(usize, [u64; 2])>,
-}
-
-impl Fetches {
-    /// Whether all have been answered.
-    pub(super) fn owes_none(&self) -> bool {
-        self.answers.is_empty()
-    }
-
-    /// What is to be sent: to whom, the number of the question, and the value.
-    pub(super) fn take_answers(&mut self) -> Vec<(usize, [u64; 2])> {
-        std::mem::take(&mut self.answers)
-    }
-
-    /// One of those, to a PE that is `known`.
-    pub(super) fn next_answer(&mut self, known: impl Fn(usize) -> bool) -> Option<(usize, [u64; 2])> {
-        let at = self.answers.iter().position(|&(pe, _)| known(pe))?;
-        Some(self.answers.swap_remove(at))
-    }
+    pub(super) asked: Requests<Completion<u64>>,
+    /// For which PE, the number of its question, and the value.
+    pub(super) answers: Vec<(usize, [u64; 2])>,
 }
 
 impl Worker {
-    /// Tells `done` the value that the word had before.
+    /// Performs an atomic operation, which completes with the value before.
     pub(super) fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
         if let Some(count) = self.behind_long_puts(at.pe) {
             let this = Weak::clone(&self.this);
@@ -60,12 +44,13 @@ impl Worker {
             return self.when_applied(at.pe, count, Box::new(then));
         }
         let (number, n) = {
-            let mut gate = self.gate();
-            (gate.fetches.asked.insert(at.pe, done), gate.n_waiting())
+            let mut channels = self.channels();
+            (channels.fetches.asked.insert(at.pe, done), channels.n_waiting())
         };
         let [first, operand, cond] = question(at, width, operation);
-        if let Err(error) = self.ask(at.pe, [self.me as u64, number, first, operand, cond]) {
-            let done = self.gate().fetches.asked.remove(number);
+        let asked = Operation::note([self.me as u64, number, first, operand, cond]);
+        if let Err(error) = self.send_words(at.pe, QUESTION, asked) {
+            let done = self.channels().fetches.asked.remove(number);
             if let Some(done) = done {
                 complete(done, Err(error));
             }
@@ -82,7 +67,7 @@ impl Note<5> for Question {
         let Some(from) = worker.sender(from) else { return };
         match answer([first, operand, cond], worker.block, &[&worker.memory]) {
             Ok(before) => {
-                worker.gate().fetches.answers.push((from, [number, before]));
+                worker.channels().fetches.answers.push((from, [number, before]));
                 worker.must_reply();
             }
             Err(error) => worker.fail(Failure::PeLost { pe: from, how: error.to_string() }),
@@ -95,9 +80,9 @@ pub(super) struct Answer;
 
 impl Note<2> for Answer {
     fn came(worker: &Worker, [number, before]: [u64; 2]) {
-        let asked = worker.gate().fetches.asked.remove(number);
+        let asked = worker.channels().fetches.asked.remove(number);
         if let Some(done) = asked {
-            worker.note(News::Answered(done, before));
+            worker.note(Event::Answered(done, before));
         }
     }
 }

@@ -4,10 +4,9 @@ use oxshmem_base::{Error, Result};
 use oxshmem_progress::completion::{AllParts, Completion, complete};
 
 use super::{
-    arrivals::TELL,
-    calls::sending,
-    operation::{Kind, Operation, outcome},
-    worker::Worker,
+    Worker,
+    arrivals::WANT_APPLIED,
+    operation::{Kind, Operation, outcome, sending},
 };
 
 impl Worker {
@@ -23,7 +22,7 @@ impl Worker {
             Some(Some(peer)) => (peer.started, peer.flushed < peer.started),
             _ => (0, false),
         };
-        let unapplied = self.gate().unapplied(pe);
+        let unapplied = self.channels().unapplied(pe);
         drop(inner);
         match (unflushed, unapplied) {
             (false, None) => complete(done, Ok(())),
@@ -47,13 +46,13 @@ impl Worker {
     /// Tells `done` when `pe` has applied so many batches.
     pub(super) fn when_applied(&self, pe: usize, count: u64, done: Completion) {
         let (waits, n) = {
-            let mut gate = self.gate();
-            (gate.wait(pe, count, done), gate.n_waiting())
+            let mut channels = self.channels();
+            (channels.wait(pe, count, done), channels.n_waiting())
         };
         match waits {
             // It is to be asked, behind what it is asked for.
             Ok(true) => {
-                if self.say(pe, TELL, Operation::note([self.me as u64, count])).is_err() {
+                if self.send_words(pe, WANT_APPLIED, Operation::note([self.me as u64, count])).is_err() {
                     self.applies_no_more(pe);
                 }
             }

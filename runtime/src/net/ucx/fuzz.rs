@@ -13,12 +13,13 @@ use oxshmem_base::fuzz::{bytes_of, mutated, words_of};
 use ucx_sys::{UCS_OK, ucp_am_recv_param_t};
 
 use super::{
+    Worker,
     arrivals::{
-        ANSWER, APPLIED, BATCH, DATA, FIRST, GO, GOODBYE, HANDLERS, MESSAGE, MORE, PART, PROMISE, PUT,
-        QUESTION, SAID, SHORT_BATCH, SHORT_MESSAGE, TAKEN, TELL, WANTED, WANTED_BLOCKS,
+        ANSWER, APPLIED, BATCH, DATA, FIRST, GO, GOODBYE, MESSAGE, MORE, NOTIFICATION, PROMISE, PUT,
+        PUT_PART, QUESTION, SHORT_MESSAGE, TAKEN, WANT_APPLIED, WANTED, WANTED_BLOCKS,
     },
+    handlers::HANDLERS,
     tests::three,
-    worker::Worker,
 };
 use crate::net::fuzz::{batches, questions};
 
@@ -36,9 +37,9 @@ fn real() -> Vec<Vec<u8>> {
         message(APPLIED, &[], &[from, 1]),
         message(ANSWER, &[], &[1 << 32, 7]),
         message(GOODBYE, &[], &[2]),
-        message(SAID, &[from, 1, 0, 0, 0, 0], &[1, 2, 3]),
+        message(NOTIFICATION, &[from, 1, 0, 0, 0, 0], &[1, 2, 3]),
         message(PUT, &[stamp, 64], &[9; 8]),
-        message(PART, &[from, 64], &[9; 8]),
+        message(PUT_PART, &[from, 64], &[9; 8]),
         message(WANTED, &[], &[from, 1, 64, 4096]),
         message(WANTED_BLOCKS, &[], &[from, 1, 64, 8, 24, 100]),
         message(DATA, &[1 << 32, 0], &[9; 8]),
@@ -49,11 +50,10 @@ fn real() -> Vec<Vec<u8>> {
         message(PROMISE, &[], &[from, tag, number, 1 << 20]),
         message(GO, &[], &[from, 1]),
         message(TAKEN, &[], &[from, 1 << 20]),
-        message(TELL, &[], &[from, 1]),
+        message(WANT_APPLIED, &[], &[from, 1]),
     ];
     for batch in batches() {
-        all.push(message(BATCH, &[stamp], &batch));
-        all.push(message(SHORT_BATCH, &[], &[&batch[..], &[stamp]].concat()));
+        all.push(message(BATCH, &[], &[&batch[..], &[stamp]].concat()));
     }
     all.extend(questions().iter().map(|[a, b, c]| message(QUESTION, &[], &[from, 1, *a, *b, *c])));
     all
@@ -97,7 +97,7 @@ fn messages_are_taken_or_dropped_whatever_is_in_them() {
             "message {name} is not tried"
         );
     }
-    // Somebody waits for a message, with room for most of those.
+    // A receive waits for a message, with room for most of those.
     let room = Box::leak(vec![0u8; 4096].into_boxed_slice());
     let waits = Arc::new(AtomicBool::new(false));
     mutated(&real, |bytes| {

@@ -1,76 +1,218 @@
 //! The net over UCX: RDMA, RoCE or TCP, whatever UCX finds.
 //!
-//! A PE has one UCX worker, which one thread at a time uses, under a lock. Everything that blocks in the library polls
-//! it; while nobody does, a [helper thread](progress) of the PE serves what other PEs ask of it, asleep on the
+//! A PE has one UCX worker, which one thread at a time uses, under a lock. Every thread that waits in the library polls
+//! it; while none does, a [helper thread](helper) of the PE serves what other PEs ask of it, asleep on the
 //! worker's event descriptor when there is nothing to do. Endpoints and remote keys are made when a PE is first
 //! talked to.
 //!
-//! Puts and gets are UCX's own, or, where everything goes over TCP, [messages](bulk) too. Batches are active messages,
+//! Puts and gets are UCX's own, or, where everything goes over [TCP](tcp), messages too. Batches are active messages,
 //! which the target applies and counts back ([`batches`]), and so are atomic operations, alone or with an answer
 //! ([`fetches`]): they run on the target's processor, in all transports, so that they are atomic towards those of PEs
 //! that share memory with the target. Messages of collectives are [matched here](messages).
-//! What [leaves](departures) as an active message and [arrives](arrivals) goes through one place each.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`net`] | the trait `Net` for all of this |
+//! | [`open`], [`directory`], [`close`] | the beginning and the end |
+//! | [`peers`], [`strangers`] | connections to PEs, and messages of processes that are none |
+//! | [`operation`], [`start`], [`poll`], [`helper`] | operations under way, and their progress |
+//! | [`departures`], [`arrivals`], [`handlers`] | active messages as they leave and arrive |
+//! | [`transfers`], [`batches`], [`channel`], [`fetches`], [`requests`], [`flush`] | one-sided operations |
+//! | [`messages`], [`matching`], [`offers`], [`notifications`] | two-sided ones |
+//! | [`tcp`] | long puts, gets and messages where UCX has none of its own that are fast |
 
 mod arrivals;
-mod asked;
 mod batches;
-mod bulk;
-mod calls;
+mod channel;
 mod close;
-mod credit;
 mod departures;
 mod directory;
 mod fetches;
 mod flush;
 #[cfg(test)]
 mod fuzz;
-mod lines;
+mod handlers;
+mod helper;
+mod matching;
 mod messages;
+mod net;
+mod notifications;
 mod offers;
 mod open;
 mod operation;
-mod pieces;
-mod progress;
-mod said;
+mod peers;
+mod poll;
+mod requests;
+mod start;
 mod strangers;
+mod tcp;
 #[cfg(test)]
 mod tests;
-mod worker;
+mod transfers;
 
 use std::{
+    collections::{HashSet, VecDeque},
     fmt,
-    sync::{Arc, Weak},
+    hash::Hasher,
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    },
+    time::Instant,
 };
 
-use oxshmem_base::{Error, Result};
-use oxshmem_job::Bootstrap;
-use oxshmem_memory::{
-    Segment,
-    word::{Atomic, Signal, Width},
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, MutexGuard, lock},
 };
-use oxshmem_progress::{executor::Executor, source::Source};
-use ucx_sys::Ucx;
+use oxshmem_job::Bootstrap;
+use oxshmem_memory::Segment;
+use oxshmem_progress::{executor::Executor, failure::Failure};
+use slab::Slab;
+use ucx_sys::*;
 
 use self::{
+    batches::{Channels, Gathered},
+    directory::Directory,
+    helper::Helper,
+    messages::Messages,
+    net::UcxNet,
     open::Interfaces,
-    operation::{Kind, Operation},
-    progress::Helper,
-    worker::Worker,
+    operation::Operation,
+    peers::Peer,
+    strangers::Strangers,
 };
-use super::{Batch, Completion, Listener, Net, Shape, Spot, Words, get_each};
+use super::{Completion, Listener};
 
-/// Up to so many bytes are copied rather than lent: below what a system call costs.
-const EAGER: usize = 8 << 10;
+/// A PE's UCX context and worker, its connections, and its memory as others reach it.
+struct Worker {
+    ucx: &'static Ucx,
+    /// Used by the thread that holds the lock of `inner`, while that is open.
+    handle: ucp_worker_h,
+    /// This PE's number.
+    me: usize,
+    /// PEs of the job.
+    n_pes: usize,
+    /// This PE's block in `memory`.
+    block: usize,
+    /// Keeps the memory mapped that UCX has registered.
+    memory: Segment,
+    /// What the collectives keep for themselves, which batches reach alone.
+    scratch: Segment,
+    /// What others need to reach this PE.
+    published: Vec<u8>,
+    directory: OnceLock<Arc<Directory>>,
+    strangers: Strangers,
+    /// Itself, for what is to be done later.
+    this: Weak<Self>,
+    /// UCX's own, which a thread may use that holds the lock.
+    inner: Mutex<Inner>,
+    /// What has happened inside of UCX, until a thread has seen to it; and what UCX still holds.
+    ends: Mutex<Ends>,
+    /// Whether UCX has ended an operation within the call that started it. Written and read under the lock of `inner`.
+    ended_at_once: AtomicBool,
+    /// Whether there may be events to see to, or something to be answered.
+    has_events: AtomicBool,
+    /// Whether other PEs wait for something. Set before `has_events`.
+    owes: AtomicBool,
+    /// Whether a put was sent that later operations may overtake.
+    has_long_puts: AtomicBool,
+    channels: Mutex<Channels>,
+    messages: Mutex<Messages>,
+    gathered: Mutex<Gathered>,
+    /// Whether there is anything in it.
+    gathering: AtomicBool,
+    /// Gets the notifications of other PEs.
+    listener: OnceLock<Weak<dyn Listener>>,
+    /// Whether the helper thread sleeps until it is woken.
+    asleep: AtomicBool,
+    /// How often other threads have found messages since.
+    found_beside: AtomicU32,
+    executor: Weak<Executor>,
+    descriptor: i32,
+    /// The type of data `WORDS`.
+    words: ucp_datatype_t,
+    /// How often other threads than the helper have polled.
+    polls: AtomicU64,
+    /// Whether they have gone to sleep, and the helper thread has not seen it.
+    rests: AtomicBool,
+    closing: AtomicBool,
+}
 
-/// Up to so many bytes a put is a message where everything goes over TCP.
-const SHORT: usize = 7 << 10;
-/// Bytes of an entry besides its data, and to round that up.
-const HEAD: usize = 24;
+// SAFETY: `handle` is used under the lock of `inner`.
+unsafe impl Send for Worker {}
+// SAFETY: as above; everything else is behind locks, atomic, or constant.
+unsafe impl Sync for Worker {}
 
-/// The net of one PE.
-pub(super) struct UcxNet {
-    worker: Arc<Worker>,
-    helper: Helper,
+struct Inner {
+    context: ucp_context_h,
+    registered: ucp_mem_h,
+    /// Until it is closed.
+    open: bool,
+    /// How many operations were started.
+    started: u32,
+    /// Nothing for PEs that were never talked to.
+    peers: Vec<Option<Box<Peer>>>,
+}
+
+// SAFETY: UCX's objects are used under the lock that this is behind, by one thread at a time.
+unsafe impl Send for Inner {}
+
+#[derive(Default)]
+struct Ends {
+    /// The oldest first.
+    events: VecDeque<Event>,
+    /// Each operation knows its place.
+    under_way: Slab<UnderWay>,
+    /// PEs that have said that they leave.
+    left: HashSet<usize>,
+    /// PEs to which the connection broke before they said so, and when.
+    suspects: Vec<(usize, ucs_status_t, Instant)>,
+}
+
+/// An operation that UCX holds.
+struct UnderWay(*mut Operation);
+
+// SAFETY: the address is that of an operation, which is `Send`.
+unsafe impl Send for UnderWay {}
+
+/// What has happened inside of UCX, where no completion may run.
+enum Event {
+    /// UCX has ended an operation.
+    Ended(Box<Operation>, ucs_status_t),
+    /// Something is over that no operation of UCX stands for.
+    Over(Completion),
+    /// A message was received, of so many bytes.
+    Received(Completion<usize>, Result<usize>),
+    /// The value has come that was asked for.
+    Answered(Completion<u64>, u64),
+    /// UCX has given up the endpoint of a PE.
+    Broken(usize, ucs_status_t),
+    /// Something else is to be done.
+    Later(Box<dyn FnOnce() + Send>),
+}
+
+/// Hashes addresses and numbers of PEs, which are not chosen to do harm.
+#[derive(Default)]
+struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_usize(byte.into()));
+    }
+
+    fn write_usize(&mut self, address: usize) {
+        self.write_u64(address as u64);
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // Fibonacci hashing: all bits of the product's upper half depend on all of the number.
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
 }
 
 /// An error if this process can have no more threads. UCX needs one, and aborts the process without it.
@@ -103,7 +245,7 @@ pub(super) async fn connect(
     let opened = loaded
         .and_then(|ucx| Worker::open(ucx, bootstrap.placement(), &interfaces, memory, scratch, executor));
     let published = match &opened {
-        Ok(worker) => worker.published().to_vec(),
+        Ok(worker) => worker.published.clone(),
         Err(_) => Vec::new(),
     };
     let heard = bootstrap.exchange_to_leaders(published).await?;
@@ -121,173 +263,69 @@ fn is_static() -> bool {
     unsafe { libc::getauxval(libc::AT_BASE) == 0 }
 }
 
-impl Source for UcxNet {
-    fn poll(&self) -> bool {
-        self.worker.poll()
+impl Worker {
+    /// How the others are reached.
+    fn learn(&self, directory: Arc<Directory>) {
+        // A PE joins once.
+        let _ = self.directory.set(directory);
     }
 
-    fn wants_polling(&self) -> bool {
-        true
+    fn text(&self, status: ucs_status_t) -> String {
+        self.ucx.status_text(status)
     }
 
-    fn is_pending(&self) -> bool {
-        self.worker.is_awaited()
+    fn is_closed(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
     }
 
-    fn rest(&self) {
-        self.helper.take_over(&self.worker);
-    }
-}
-
-// SAFETY: every operation hands exactly the caller's range to UCX, and `done` is told by `Operation::end` alone, when
-// UCX has let go of it.
-unsafe impl Net for UcxNet {
-    fn eager_limit(&self) -> usize {
-        EAGER
+    /// How often others than the helper thread have polled.
+    fn polls(&self) -> u64 {
+        self.polls.load(Ordering::Relaxed)
     }
 
-    unsafe fn put_eager(&self, to: Spot, from: *const u8, len: usize) -> Result<()> {
-        if len <= SHORT && self.worker.puts_by_message(to.pe) {
-            // The target acknowledges many of these at once, and UCX each put.
-            let mut batch = Batch::with_capacity(len + HEAD);
-            // SAFETY: as below.
-            unsafe { batch.put_from(to, from, len) };
-            return self.worker.send_batch(to.pe, batch);
-        }
-        // SAFETY: the caller's `from` is readable.
-        unsafe { self.worker.put_copy(to, from, len) }
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        lock(&self.inner)
     }
 
-    unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Completion) {
-        // SAFETY: the caller keeps `from` until `done` is told, as it is in any case.
-        let _ = unsafe { self.worker.put(to, from, len, Operation::new(Kind::Plain(done))) };
-        self.worker.began();
+    fn ends(&self) -> MutexGuard<'_, Ends> {
+        lock(&self.ends)
     }
 
-    unsafe fn put_signal(
-        &self,
-        to: Spot,
-        from: *const u8,
-        len: usize,
-        at: Spot,
-        update: Signal,
-        done: Completion,
-    ) -> Option<Completion> {
-        if !self.worker.puts_by_message(to.pe) {
-            return Some(done);
-        }
-        let operation = Operation::new(Kind::Plain(done));
-        // SAFETY: the caller keeps `from` until `done` is told, as it is in any case.
-        let _ = unsafe { self.worker.put_by_message(to, from, len, Some((at, update)), operation) };
-        self.worker.began();
-        None
+    fn channels(&self) -> MutexGuard<'_, Channels> {
+        lock(&self.channels)
     }
 
-    unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Completion) {
-        // SAFETY: the caller keeps `to` until `done` runs.
-        unsafe { self.worker.get(from, to, len, done) };
-        self.worker.began();
+    fn gathered(&self) -> MutexGuard<'_, Gathered> {
+        lock(&self.gathered)
     }
 
-    unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Completion) {
-        if self.worker.puts_by_message(from.pe) {
-            // SAFETY: the caller keeps `to` until `done` runs.
-            unsafe { self.worker.get_packed(from, blocks, to, done) };
-            return self.worker.began();
-        }
-        // SAFETY: passed on to the caller.
-        unsafe { get_each(self, from, blocks, to, done) }
+    /// Whether anything was gathered that was not sent.
+    #[inline]
+    fn is_gathering(&self) -> bool {
+        // Relaxed: whoever gathers sees its own, and the helper thread looks again.
+        self.gathering.load(Ordering::Relaxed)
     }
 
-    fn update(&self, at: Spot, width: Width, operation: Atomic<u64>) -> Result<()> {
-        let mut batch = Batch::with_capacity(size_of::<[u64; 2]>());
-        batch.update(at, width, operation);
-        self.worker.send_batch(at.pe, batch)
+    /// Called with the lock of what is gathered held.
+    fn set_gathering(&self, gathering: bool) {
+        self.gathering.store(gathering, Ordering::Relaxed);
     }
 
-    fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
-        self.worker.send_gathered(Some(at.pe));
-        self.worker.fetch(at, width, operation, done);
-        self.worker.began();
+    /// Whether there is anything of whose end somebody was not told.
+    fn is_awaited(&self) -> bool {
+        !self.ends().under_way.is_empty() || self.channels().is_awaited() || self.messages().is_awaited()
     }
 
-    fn apply(&self, pe: usize, batch: Batch) -> Result<()> {
-        self.worker.send_batch(pe, batch)
-    }
-
-    fn gather(&self, pe: usize, room: usize, add: &mut dyn FnMut(&mut Batch)) -> Result<()> {
-        self.worker.gather(pe, room, add)
-    }
-
-    fn send_gathered(&self) {
-        self.worker.send_gathered(None);
-    }
-
-    fn flush(&self, pe: usize, done: Completion) {
-        self.worker.flush(pe, done);
-        self.worker.began();
-    }
-
-    fn flush_all(&self, done: Completion) {
-        self.worker.flush_all(done);
-        self.worker.began();
-    }
-
-    unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Completion) {
-        // SAFETY: the caller keeps `from` until `done` is told.
-        unsafe { self.worker.send(pe, tag, from, len, done) };
-        self.worker.began();
-    }
-
-    fn send_short(&self, pe: usize, tag: u64, bytes: &[u8]) -> Option<Result<()>> {
-        let (from, len) = (bytes.as_ptr(), bytes.len());
-        // SAFETY: the slice is readable.
-        (len <= messages::SHORT).then(|| unsafe { self.worker.send_short(pe, tag, from, len) })
-    }
-
-    unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Completion<usize>) {
-        // SAFETY: the caller keeps `to` until `done` runs.
-        unsafe { self.worker.receive(pe, tag, to, len, done) };
-        self.worker.began();
-    }
-
-    unsafe fn say(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion) {
-        // SAFETY: the caller keeps `from` until `done` is told.
-        unsafe { self.worker.talk(pe, words, from, len, done) };
-        self.worker.began();
-    }
-
-    fn listen(&self, listener: Weak<dyn Listener>) {
-        self.worker.listen(listener);
-    }
-
-    fn close(&self) {
-        self.end(true);
-    }
-
-    fn abandon(&self) {
-        self.end(false);
-    }
-}
-
-impl UcxNet {
-    fn end(&self, in_order: bool) {
-        if self.worker.begin_close() {
-            self.helper.stop(&self.worker);
-            self.worker.close(in_order);
-            self.worker.report_dropped();
+    /// This PE cannot go on.
+    fn fail(&self, failure: Failure) {
+        if let Some(executor) = self.executor.upgrade() {
+            executor.fail(failure);
         }
     }
 }
 
-impl Drop for UcxNet {
-    fn drop(&mut self) {
-        self.abandon();
-    }
-}
-
-impl fmt::Debug for UcxNet {
+impl fmt::Debug for Worker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.worker.fmt(f)
+        write!(f, "UCX {} of PE {}", self.ucx.version(), self.me)
     }
 }

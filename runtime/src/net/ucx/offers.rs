@@ -7,8 +7,8 @@ use std::ffi::c_void;
 use ucx_sys::*;
 
 use super::{
+    Worker,
     operation::{Kind, Operation, arrived},
-    worker::Worker,
 };
 
 /// Memory that an operation writes to, or reads from, until it is over.
@@ -30,7 +30,7 @@ impl Bytes {
     }
 }
 
-// SAFETY: an address that says nothing of itself; who uses it says why it may.
+// SAFETY: an address that says nothing of itself; each use says why it may be used.
 unsafe impl Send for Bytes {}
 // SAFETY: as above.
 unsafe impl Sync for Bytes {}
@@ -57,7 +57,7 @@ impl Offer {
     }
 }
 
-/// Data that a PE offers, and that is wanted.
+/// A message that a PE offers, and that is wanted.
 pub(super) struct Offered {
     offer: Offer,
     pe: usize,
@@ -84,8 +84,8 @@ impl Worker {
                 user_data: operation.cast(),
                 ..Default::default()
             };
-            // SAFETY: whoever has taken the offer has said that this may be written to; the data was offered, and is fetched once.
-            unsafe { ucx.ucp_am_recv_data_nbx(self.handle(), offer.data, to.at.cast(), to.len, &params) }
+            // SAFETY: what has taken the offer has said that this may be written to; the data was offered, and is fetched once.
+            unsafe { ucx.ucp_am_recv_data_nbx(self.handle, offer.data, to.at.cast(), to.len, &params) }
         });
     }
 

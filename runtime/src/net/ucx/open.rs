@@ -1,14 +1,28 @@
 //! Opening UCX, and what a PE publishes of it.
 
-use std::{
-    env,
-    ffi::{CStr, CString},
-    ptr,
-};
+use std::env;
+use std::ffi::CStr;
+use std::ffi::CString;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::Weak;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::AtomicU64;
 
-use oxshmem_base::{Error, Result};
+use oxshmem_base::Error;
+use oxshmem_base::Result;
+use oxshmem_base::sync::Mutex;
 use oxshmem_job::Placement;
+use oxshmem_memory::Segment;
+use oxshmem_progress::executor::Executor;
 use ucx_sys::*;
+
+use super::Inner;
+use super::Worker;
+use super::operation::WORDS;
+use super::strangers::Strangers;
 
 /// What a PE needs of another to reach it: lengths of address and key, then the memory's address, and what messages to it
 /// end with; behind these words address and key.
@@ -139,8 +153,109 @@ pub(super) fn open_context(
     Ok(context)
 }
 
+impl Worker {
+    /// Opens UCX for the PE of `placement`, whose symmetric memory is its block of `memory`. Batches reach its `scratch` too.
+    pub(super) fn open(
+        ucx: &'static Ucx,
+        placement: &Placement,
+        interfaces: &Interfaces,
+        memory: Segment,
+        scratch: Segment,
+        executor: &Arc<Executor>,
+    ) -> Result<Arc<Self>> {
+        let block = placement.hosts.block_of(placement.pe);
+        let mut opening = Opening {
+            ucx,
+            context: open_context(ucx, placement, interfaces)?,
+            worker: ptr::null_mut(),
+            registered: ptr::null_mut(),
+        };
+        let params = ucp_worker_params_t {
+            field_mask: UCP_WORKER_PARAM_FIELD_THREAD_MODE.into(),
+            thread_mode: UCS_THREAD_MODE_SERIALIZED,
+            ..Default::default()
+        };
+        // SAFETY: the context is open, and the parameters say which of them count.
+        let made = unsafe { ucx.ucp_worker_create(opening.context, &params, &mut opening.worker) };
+        check(ucx, "create a worker", made)?;
+        let mut mode =
+            ucp_worker_attr_t { field_mask: UCP_WORKER_ATTR_FIELD_THREAD_MODE.into(), ..Default::default() };
+        // SAFETY: the worker is open.
+        check(ucx, "query its worker", unsafe { ucx.ucp_worker_query(opening.worker, &mut mode) })?;
+        if mode.thread_mode == UCS_THREAD_MODE_SINGLE {
+            return Err(Error::Unsupported {
+                what: "this UCX does not let threads take turns with a worker; use a build with --enable-mt"
+                    .into(),
+            });
+        }
+        let mut descriptor = -1;
+        // SAFETY: as above.
+        check(ucx, "get a descriptor", unsafe { ucx.ucp_worker_get_efd(opening.worker, &mut descriptor) })?;
+
+        let base = memory.address_unchecked(block, 0);
+        let params = ucp_mem_map_params_t {
+            field_mask: (UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH).into(),
+            address: base.cast(),
+            length: memory.len(),
+            ..Default::default()
+        };
+        // SAFETY: the block is mapped for as long as `memory` exists, which the worker holds.
+        let registered = unsafe { ucx.ucp_mem_map(opening.context, &params, &mut opening.registered) };
+        check(ucx, "register the symmetric heap", registered)?;
+        let strangers = Strangers::new()?;
+        let published = published(&opening, base.addr() as u64, strangers.secret())?;
+        let mut words = 0;
+        // SAFETY: the functions do what UCX asks of them.
+        let typed = unsafe { ucx.ucp_dt_create_generic(&WORDS, ptr::null_mut(), &mut words) };
+        check(ucx, "make a type of data", typed)?;
+
+        let made = Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
+            ucx,
+            handle: opening.worker,
+            me: placement.pe,
+            n_pes: placement.n_pes,
+            block,
+            memory,
+            scratch,
+            published,
+            directory: OnceLock::new(),
+            strangers,
+            inner: Mutex::new(Inner {
+                context: opening.context,
+                registered: opening.registered,
+                open: true,
+                started: 0,
+                peers: (0..placement.n_pes).map(|_| None).collect(),
+            }),
+            ends: Mutex::default(),
+            ended_at_once: AtomicBool::new(false),
+            has_events: AtomicBool::new(false),
+            owes: AtomicBool::new(false),
+            has_long_puts: AtomicBool::new(false),
+            channels: Mutex::default(),
+            messages: Mutex::default(),
+            gathered: Mutex::default(),
+            listener: OnceLock::new(),
+            gathering: AtomicBool::new(false),
+            asleep: AtomicBool::new(false),
+            found_beside: AtomicU32::new(0),
+            executor: Arc::downgrade(executor),
+            descriptor,
+            words,
+            polls: AtomicU64::new(0),
+            rests: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+        });
+        // From here on it is closed with the worker.
+        std::mem::forget(opening);
+        made.accept_messages()?;
+        Ok(made)
+    }
+}
+
 /// What others need to reach this PE.
-pub(super) fn published(opening: &Opening, base: u64, secret: u64) -> Result<Vec<u8>> {
+fn published(opening: &Opening, base: u64, secret: u64) -> Result<Vec<u8>> {
     let Opening { ucx, context, worker, registered } = *opening;
     let (mut address, mut address_len) = (ptr::null_mut(), 0);
     let (mut key, mut key_len) = (ptr::null_mut(), 0);

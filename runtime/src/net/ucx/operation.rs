@@ -1,13 +1,19 @@
 //! What is kept for an operation that UCX has under way, until UCX says that it is over.
 
-use std::{ffi::c_void, ptr::NonNull, sync::Arc};
+use std::ffi::c_void;
+use std::ptr::NonNull;
 
-use oxshmem_base::{Error, Result};
-use oxshmem_progress::completion::{Completion, complete};
-use ucx_sys::{UCS_ERR_CANCELED, UCS_OK, ucp_generic_dt_ops_t, ucs_status_t};
+use oxshmem_base::Error;
+use oxshmem_base::Result;
+use oxshmem_memory::copy;
+use oxshmem_progress::completion::Completion;
+use oxshmem_progress::completion::complete;
+use ucx_sys::*;
 
-use super::{arrivals::HEADER, lines::Stamp, pieces::Pieces, worker::Worker};
+use super::Worker;
 
+/// Words that a header has at most, with the one that it [ends with](Operation::sign).
+pub(super) const HEADER: usize = 7;
 /// Words of a short message, with the one that it [ends with](Operation::sign).
 pub(super) const NOTE: usize = 7;
 
@@ -47,9 +53,7 @@ pub(super) struct Operation {
 unsafe impl Send for Operation {}
 
 pub(super) enum Kind {
-    /// Nobody waits, but UCX reads these bytes.
-    Copied(Vec<u8>),
-    /// Nobody waits, but UCX reads these words.
+    /// UCX reads these words, or symmetric memory of this PE. Nothing waits for its end.
     Words(Vec<u64>),
     /// So many of these.
     Note([u64; NOTE], usize),
@@ -59,12 +63,6 @@ pub(super) enum Kind {
     Flush { upto: u64, done: Completion },
     /// A message of so many bytes, of which UCX brings the data.
     Received { len: usize, done: Completion<usize> },
-    /// An active message whose data UCX brings here.
-    Arriving { stamp: Stamp, words: Vec<u64> },
-    /// A piece of something longer.
-    Piece(Arc<Pieces>),
-    /// Nobody waits, and UCX reads symmetric memory of this PE.
-    Own,
 }
 
 impl Operation {
@@ -114,27 +112,34 @@ impl Operation {
     }
 
     /// Hands it to UCX, by its address.
-    pub(super) fn lend(mut self: Box<Self>, worker: &Worker, pe: usize) -> *mut Self {
+    pub(super) fn hand_over(mut self: Box<Self>, worker: &Worker, pe: usize) -> *mut Self {
         (self.worker, self.pe) = (Some(NonNull::from(worker)), pe);
         Box::into_raw(self)
     }
 
-    /// Tells whoever waits, and otherwise returns what went wrong. Called with no lock held.
+    /// Completes it, or returns what went wrong where nothing waits for it. Called with no lock held.
     pub(super) fn end(self, outcome: Result<()>) -> Result<()> {
         match self.kind {
             Kind::Plain(done) | Kind::Flush { done, .. } => complete(done, outcome),
             Kind::Received { len, done } => complete(done, outcome.map(|()| len)),
-            Kind::Piece(pieces) => pieces.ended(outcome),
-            Kind::Copied(_) | Kind::Words(_) | Kind::Note(..) | Kind::Arriving { .. } | Kind::Own => {
-                return outcome;
-            }
+            Kind::Words(_) | Kind::Note(..) => return outcome,
         }
         Ok(())
     }
 }
 
+/// How UCX is to tell of the end of an operation.
+pub(super) fn sending(operation: *mut Operation) -> ucp_request_param_t {
+    ucp_request_param_t {
+        op_attr_mask: UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        cb: ucp_request_param_cb { send: Some(ended) },
+        user_data: operation.cast(),
+        ..Default::default()
+    }
+}
+
 /// The end of everything that is sent, put, fetched or flushed.
-pub(super) unsafe extern "C" fn ended(request: *mut c_void, status: ucs_status_t, operation: *mut c_void) {
+unsafe extern "C" fn ended(request: *mut c_void, status: ucs_status_t, operation: *mut c_void) {
     // SAFETY: UCX calls this once for an operation that `lend` made, inside of a call for its worker.
     unsafe { end(request, status, operation.cast()) }
 }
@@ -156,6 +161,25 @@ unsafe fn end(request: *mut c_void, status: ucs_status_t, operation: *mut Operat
         let Some(worker) = (*operation).worker else { return };
         worker.as_ref().ended(request, Box::from_raw(operation), status);
     }
+}
+
+/// The bytes at `from`, in words, of which the last is filled up with zeros, and room for two more.
+///
+/// # Safety
+/// `from` must be readable for `len` bytes; others may write there meanwhile.
+pub(super) unsafe fn words_from(from: *const u8, len: usize) -> Vec<u64> {
+    let n = len.div_ceil(size_of::<u64>());
+    // Not zeroed memory, which takes an allocator longer. With room for three words behind it: see `send_short`.
+    let mut words = Vec::<u64>::with_capacity(n + 3);
+    if let Some(last) = n.checked_sub(1) {
+        words.spare_capacity_mut()[last].write(0);
+        // SAFETY: there is room for `len` bytes, and the caller's are readable. What is not written of the words is in the last one.
+        unsafe {
+            copy::copy(words.as_mut_ptr().cast(), from, len);
+            words.set_len(n);
+        }
+    }
+    words
 }
 
 /// What a status means to whoever waits.
@@ -201,3 +225,41 @@ unsafe extern "C" fn pack(operation: *mut c_void, offset: usize, to: *mut c_void
 }
 
 unsafe extern "C" fn finish(_: *mut c_void) {}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_short_message_has_all_of_its_bytes_and_zeros_behind_them() {
+        let bytes: Vec<u8> = (1..=40).collect();
+        for len in 0..=bytes.len() {
+            // SAFETY: the vector has as many bytes.
+            let words = unsafe { words_from(bytes.as_ptr(), len) };
+            let mut expected = bytes[..len].to_vec();
+            expected.resize(len.next_multiple_of(size_of::<u64>()), 0);
+            assert_eq!(bytemuck::cast_slice::<u64, u8>(&words), expected);
+            assert!(words.capacity() >= words.len() + 2);
+        }
+    }
+
+    // ThreadSanitizer sees a plain read of what another thread writes.
+    #[test]
+    fn others_may_write_to_what_is_sent_meanwhile() {
+        let memory: [AtomicU64; 4] = std::array::from_fn(|_| AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for value in 1..=100 {
+                    memory.iter().for_each(|word| word.store(value, Ordering::Relaxed));
+                }
+            });
+            for _ in 0..100 {
+                // SAFETY: the words are there, and may be read and written at any time.
+                let words = unsafe { words_from(memory.as_ptr().cast(), size_of_val(&memory)) };
+                assert!(words.iter().all(|&word| word <= 100));
+            }
+        });
+    }
+}

@@ -5,17 +5,18 @@
 //! header, where there is one, and the data otherwise. It is in every message, because UCX does not say which process has sent one
 //! but by what it says itself.
 
-use std::{
-    fmt,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 
-use oxshmem_base::{Error, Result, random, report};
+use oxshmem_base::Error;
+use oxshmem_base::Result;
+use oxshmem_base::random;
+use oxshmem_base::report;
 
-use super::{
-    arrivals::WORD,
-    worker::{News, Worker},
-};
+use super::Event;
+use super::Worker;
+use super::arrivals::WORD;
 
 /// What a PE knows its job's messages by.
 pub(super) struct Strangers {
@@ -78,7 +79,7 @@ impl Worker {
             return;
         }
         let me = self.me;
-        self.note(News::Later(Box::new(move || {
+        self.note(Event::Later(Box::new(move || {
             say(format_args!(
                 "PE {me} drops messages of a process that is not of this job; the book's chapter Security says what to do"
             ));
@@ -116,7 +117,7 @@ mod tests {
 
     use super::{
         super::{
-            arrivals::{BATCH, PUT, SHORT_BATCH},
+            arrivals::{BATCH, PUT},
             open::{HEAD, Interfaces, Opening, open_context},
             tests::three,
         },
@@ -135,12 +136,12 @@ mod tests {
 
     impl Stranger {
         fn of(worker: &Worker) -> Self {
-            let ucx = worker.ucx();
+            let ucx = worker.ucx;
             let placement = Placement::new(0, Arc::new(Hosts::one(1)), String::new());
             let context = open_context(ucx, &placement, &Interfaces::Loopback).unwrap();
             let mut opening = Opening { ucx, context, worker: ptr::null_mut(), registered: ptr::null_mut() };
             let params = ucp_worker_params_t::default();
-            let published = worker.published();
+            let published = &worker.published;
             let len = usize::from_le_bytes(*published.first_chunk().unwrap());
             let address = super::super::open::to_words(&published[HEAD..][..len]);
             let mut endpoint = ptr::null_mut();
@@ -205,13 +206,13 @@ mod tests {
         let Some((pes, workers)) = three(Duration::ZERO) else { return };
         let (victim, worker) = (&pes[0], &workers[0]);
         let stranger = Stranger::of(worker);
-        // As the batches of PE 1, in both forms, and a put.
+        // As a batch of PE 1, with another number and with none, and a put.
         let stamp = 1;
         let mut words = batch(0, 7).into_words();
         words.push(stamp);
-        stranger.send(SHORT_BATCH, &[], &words);
+        stranger.send(BATCH, &[], &words);
         words.push(worker.strangers.secret() ^ 1 << 63);
-        stranger.send(SHORT_BATCH, &[], &words);
+        stranger.send(BATCH, &[], &words);
         stranger.send(BATCH, &[stamp, 0], &words[..3]);
         stranger.send(PUT, &[stamp, 0, 0], &[7]);
         // Of every kind, and of none.

@@ -5,10 +5,10 @@ use std::sync::{Arc, Weak};
 use oxshmem_progress::completion::Completion;
 
 use super::{
-    arrivals::{Arrival, SAID},
+    Event, Worker,
+    arrivals::{Arrival, NOTIFICATION},
     departures::Form,
     operation::{Kind, Operation},
-    worker::{News, Worker},
 };
 use crate::net::{Listener, Words};
 
@@ -25,27 +25,34 @@ impl Worker {
 
     /// # Safety
     /// `from` must be readable for `len` bytes until `done` is told.
-    pub(super) unsafe fn talk(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion) {
+    pub(super) unsafe fn notify(
+        &self,
+        pe: usize,
+        words: Words,
+        from: *const u8,
+        len: usize,
+        done: Completion,
+    ) {
         let [a, b, c, d, e] = words;
         let operation = Operation::new(Kind::Plain(done)).with_header([self.me as u64, a, b, c, d, e]);
         let _ = self.start(pe, operation, |_, peer, operation| {
             // SAFETY: passed on to the caller; whoever listens has agreed to have room for it.
-            unsafe { self.send_bytes(peer, SAID, operation, from, len, Form::Whole) }
+            unsafe { self.give_bytes(peer, NOTIFICATION, operation, from, len, Form::Whole) }
         });
     }
 }
 
 /// A PE has said something.
-pub(super) struct Said;
+pub(super) struct Notification;
 
-impl Arrival for Said {
+impl Arrival for Notification {
     fn came(worker: &Worker, header: &[u64], data: &[u8]) {
         let &[from, a, b, c, d, e] = header else { return };
         let Some(from) = worker.sender(from) else { return };
         if let Some(listener) = worker.listener() {
             let bytes = data.to_vec();
-            worker.note(News::Later(Box::new(move || {
-                listener.heard(from, [a, b, c, d, e], bytes);
+            worker.note(Event::Later(Box::new(move || {
+                listener.notified(from, [a, b, c, d, e], bytes);
             })));
         }
     }

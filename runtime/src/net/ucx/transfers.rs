@@ -1,17 +1,18 @@
-//! What is started with a worker: puts and gets.
+//! Puts and gets.
 
 use std::sync::Weak;
 
-use oxshmem_base::{Error, Result};
-use oxshmem_memory::copy;
-use oxshmem_progress::completion::{Completion, complete};
-use ucx_sys::*;
+use oxshmem_base::Error;
+use oxshmem_base::Result;
+use oxshmem_progress::completion::Completion;
+use oxshmem_progress::completion::complete;
 
-use super::{
-    offers::Bytes,
-    operation::{Kind, Operation, ended},
-    worker::Worker,
-};
+use super::Worker;
+use super::offers::Bytes;
+use super::operation::Kind;
+use super::operation::Operation;
+use super::operation::sending;
+use super::operation::words_from;
 use crate::net::Spot;
 
 /// Up to so many bytes UCX gets by itself as fast.
@@ -21,17 +22,11 @@ impl Worker {
     /// # Safety
     /// `from` must be readable for `len` bytes.
     pub(super) unsafe fn put_copy(&self, to: Spot, from: *const u8, len: usize) -> Result<()> {
-        let mut buffer = self.inner().spare.pop().unwrap_or_default();
-        buffer.clear();
-        buffer.reserve(len.max(256));
-        // SAFETY: there is room for `len` bytes, all of which are written before they count.
-        unsafe {
-            copy::copy(buffer.as_mut_ptr(), from, len);
-            buffer.set_len(len);
-        }
-        let from = buffer.as_ptr();
-        // SAFETY: the operation holds the buffer until UCX has let go of it.
-        unsafe { self.put(to, from, len, Operation::new(Kind::Copied(buffer))) }
+        // SAFETY: passed on to the caller.
+        let words = unsafe { words_from(from, len) };
+        let from = words.as_ptr().cast();
+        // SAFETY: the operation holds the words until UCX has let go of it.
+        unsafe { self.put(to, from, len, Operation::new(Kind::Words(words))) }
     }
 
     /// # Safety
@@ -77,15 +72,5 @@ impl Worker {
             // SAFETY: the caller keeps `to`; the endpoint and its key are open.
             unsafe { ucx.ucp_get_nbx(peer.endpoint, to.cast(), len, from, peer.rkey, &sending(operation)) }
         });
-    }
-}
-
-/// How UCX is to tell of the end of an operation.
-pub(super) fn sending(operation: *mut Operation) -> ucp_request_param_t {
-    ucp_request_param_t {
-        op_attr_mask: UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-        cb: ucp_request_param_cb { send: Some(ended) },
-        user_data: operation.cast(),
-        ..Default::default()
     }
 }

@@ -5,7 +5,7 @@ use slab::Slab;
 /// Those that wait for an answer, each of which names its question by a number.
 ///
 /// A number is not given twice, so that an answer which comes after its question was given up is nobody's.
-pub(super) struct Asked<T> {
+pub(super) struct Requests<T> {
     waiting: Slab<Waiting<T>>,
     count: u32,
 }
@@ -16,7 +16,7 @@ struct Waiting<T> {
     asked: T,
 }
 
-impl<T> Default for Asked<T> {
+impl<T> Default for Requests<T> {
     fn default() -> Self {
         Self { waiting: Slab::new(), count: 0 }
     }
@@ -27,7 +27,7 @@ fn split(number: u64) -> (u32, usize) {
     ((number >> 32) as u32, number as u32 as usize)
 }
 
-impl<T> Asked<T> {
+impl<T> Requests<T> {
     /// The number of a question to `pe`.
     pub(super) fn insert(&mut self, pe: usize, asked: T) -> u64 {
         self.count = self.count.wrapping_add(1);
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_for_its_question_alone() {
-        let mut asked = Asked::default();
+        let mut asked = Requests::default();
         let first = asked.insert(1, "first");
         assert_eq!(asked.get_mut(first), Some((1, &mut "first")));
         assert_eq!(asked.remove(first), Some("first"));
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn questions_to_a_pe_that_is_lost_are_given_up() {
-        let mut asked = Asked::default();
+        let mut asked = Requests::default();
         let numbers = [1, 2, 1, 3].map(|pe| asked.insert(pe, pe * 10));
         assert_eq!(asked.fail(Some(1)), [10, 10]);
         assert_eq!((asked.remove(numbers[0]), asked.remove(numbers[3])), (None, Some(30)));

@@ -4,21 +4,27 @@
 //! sleep. It looks for messages in a loop for a moment after each, since more tend to follow, then sleeps on the worker's event
 //! descriptor.
 
-use std::{
-    os::fd::BorrowedFd,
-    sync::{Arc, atomic::Ordering},
-    thread::{self, JoinHandle, Thread},
-    time::{Duration, Instant},
-};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::thread::Thread;
+use std::thread::self;
+use std::time::Duration;
+use std::time::Instant;
 
-use oxshmem_base::{
-    Error, Result,
-    sync::{Mutex, lock},
-};
-use oxshmem_progress::{executor, linger::ALONE};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use oxshmem_base::Error;
+use oxshmem_base::Result;
+use oxshmem_base::sync::Mutex;
+use oxshmem_base::sync::lock;
+use oxshmem_progress::executor;
+use oxshmem_progress::linger::ALONE;
+use rustix::event::PollFd;
+use rustix::event::PollFlags;
+use rustix::event::Timespec;
+use rustix::event::poll;
 
-use super::worker::Worker;
+use super::Worker;
 
 /// How long it leaves others at work before it looks again: from, and up to, twice as long each time. In a virtual machine each
 /// look costs them tens of microseconds, which the timer takes; whoever begins to compute is not replaced before.
@@ -135,9 +141,9 @@ fn serve(worker: &Worker, may_spin: bool) {
             .judge()
             .map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() });
         worker.set_asleep(true);
-        if worker.gathering_for().is_none() && !worker.has_left_news() && worker.arm() {
+        if worker.gathering_for().is_none() && !worker.has_events_left() && worker.arm() {
             // SAFETY: the worker's descriptor is open until the worker is closed, which waits for this thread.
-            let descriptor = unsafe { BorrowedFd::borrow_raw(worker.descriptor()) };
+            let descriptor = unsafe { BorrowedFd::borrow_raw(worker.descriptor) };
             // It fails when a signal comes; then it is tried again.
             woken_by_net = poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], limit.as_ref()).is_ok();
         }

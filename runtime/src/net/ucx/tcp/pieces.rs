@@ -6,26 +6,30 @@
 //! A few pieces are under way at a time, and the end of one starts the next: so others get in between, and a worker's queue stays
 //! short. What fits into as many pieces is handed to UCX at once, and comes before what is sent later.
 
-use std::{
-    ffi::c_uint,
-    ops::Range,
-    sync::{Arc, Weak},
-};
+use std::ffi::c_uint;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::Weak;
 
-use oxshmem_base::{
-    Error, Result,
-    sync::{Mutex, MutexGuard, lock},
-};
+use oxshmem_base::Error;
+use oxshmem_base::Result;
+use oxshmem_base::sync::Mutex;
+use oxshmem_base::sync::MutexGuard;
+use oxshmem_base::sync::lock;
 
-use super::{
-    arrivals::{DATA, FIRST, MORE, PART, PUT},
-    bulk::put_header,
-    departures::Form,
-    lines::Stamp,
-    offers::Bytes,
-    operation::{Header, Kind, Operation, Update},
-    worker::Worker,
-};
+use super::super::Worker;
+use super::super::arrivals::DATA;
+use super::super::arrivals::FIRST;
+use super::super::arrivals::MORE;
+use super::super::arrivals::PUT;
+use super::super::arrivals::PUT_PART;
+use super::super::channel::Stamp;
+use super::super::departures::Form;
+use super::super::offers::Bytes;
+use super::super::operation::Header;
+use super::super::operation::Kind;
+use super::super::operation::Operation;
+use super::super::operation::Update;
 
 /// Bytes of one piece at most: what UCX sends over TCP with the message.
 pub(super) const PIECE: usize = 60 << 10;
@@ -37,7 +41,7 @@ pub(super) const IN_ORDER: usize = WINDOW * PIECE;
 /// Pieces begin where cache lines do, if their buffers do.
 const LINE: usize = 64;
 
-/// Whose pieces they are.
+/// What is sent in pieces.
 pub(super) enum What {
     /// A put to that offset of the target's memory, counted under this stamp, and what is to be performed then.
     Put { to: u64, stamp: Stamp, then: Option<Update> },
@@ -47,6 +51,14 @@ pub(super) enum What {
     Message { tag: u64, number: u64 },
     /// A message of which the receiver knows it.
     Promised { number: u64 },
+}
+
+/// What a put says of itself, or the last piece of one: where it goes, and what is to be performed then.
+pub(super) fn put_header(stamp: Stamp, offset: u64, then: Option<Update>) -> Header {
+    match then {
+        None => [stamp.bits(), offset].into(),
+        Some([entry, operand]) => [stamp.bits(), offset, entry, operand].into(),
+    }
 }
 
 /// A transfer in pieces.
@@ -64,10 +76,10 @@ struct State {
     /// The first byte that no piece has.
     next: usize,
     under_way: usize,
-    /// Somebody starts a piece.
+    /// A thread starts a piece.
     starts: bool,
     failed: Option<Error>,
-    /// Ended when all pieces are.
+    /// Completes when all pieces have.
     whole: Option<Box<Operation>>,
 }
 
@@ -77,7 +89,7 @@ impl Pieces {
     }
 
     /// A piece has ended. Called with no lock held.
-    pub(super) fn ended(self: Arc<Self>, outcome: Result<()>) {
+    fn ended(self: Arc<Self>, outcome: Result<()>) {
         {
             let mut state = self.state();
             state.under_way -= 1;
@@ -94,7 +106,7 @@ impl Pieces {
             let range = {
                 let mut state = self.state();
                 if state.starts {
-                    // Whoever does looks again.
+                    // That thread looks again.
                     return;
                 }
                 let is_last = state.next == self.from.len || state.failed.is_some();
@@ -112,9 +124,12 @@ impl Pieces {
                 state.starts = true;
                 start..state.next
             };
-            let operation = Operation::new(Kind::Piece(Arc::clone(&self)));
+            let operation = {
+                let pieces = Arc::clone(&self);
+                Operation::new(Kind::Plain(Box::new(move |outcome| pieces.ended(outcome))))
+            };
             match self.worker.upgrade() {
-                // It is told of the end of its piece in any case.
+                // The piece completes in any case.
                 Some(worker) => drop(self.start(&worker, operation, range)),
                 None => drop(operation.end(Err(Error::Finalized { call: "net" }))),
             }
@@ -128,7 +143,7 @@ impl Pieces {
             // SAFETY: the data is the whole's, which stays until UCX has let go of this piece.
             unsafe {
                 let from = self.from.at.add(range.start);
-                worker.send_bytes(peer, id, operation, from, range.len(), Form::Whole)
+                worker.give_bytes(peer, id, operation, from, range.len(), Form::Whole)
             }
         })
     }
@@ -138,7 +153,7 @@ impl Pieces {
         let (start, is_last) = (range.start as u64, range.end == self.from.len);
         match self.what {
             What::Put { to, stamp, then } if is_last => (PUT, put_header(stamp, to + start, then)),
-            What::Put { to, .. } => (PART, [me, to + start].into()),
+            What::Put { to, .. } => (PUT_PART, [me, to + start].into()),
             What::Data { number } => (DATA, [number, start].into()),
             What::Message { tag, number } if start == 0 => {
                 (FIRST, [me, tag, number, self.from.len as u64].into())
@@ -152,7 +167,7 @@ impl Pieces {
             worker.applies_no_more(self.pe);
         }
         if let Some(whole) = whole {
-            // Where nobody waits, nobody asks.
+            // An error of what has no completion is known to a flush.
             let _ = whole.end(failed.map_or(Ok(()), Err));
         }
     }

@@ -1,23 +1,23 @@
-//! How much of a PE's messages another one keeps before somebody waits for them.
+//! How much of a PE's messages another one keeps before it receives them.
 //!
-//! Each PE counts what it has sent another, and that one tells it now and then how much of that was taken. Beyond some bytes that were
+//! Each PE counts what it has sent another, and that one reports now and then how much of it was taken. Beyond some bytes that were
 //! not, a message is only promised, and sent when it is asked for: so a PE that is late has little to keep, and none waits for room that
 //! only later messages make.
 
 use std::{collections::HashMap, hash::BuildHasherDefault};
 
-use super::worker::NumberHasher;
+use super::super::NumberHasher;
 
 /// Bytes that a PE keeps for each other one, and so of the longest message that is sent unasked.
 pub(super) const CREDIT: u64 = 4 << 20;
-/// After so many it says what it has taken.
+/// After so many it reports what it has taken.
 const OFTEN: u64 = CREDIT / 4;
 
 #[derive(Default)]
 pub(super) struct Credit {
     accounts: HashMap<usize, Account, BuildHasherDefault<NumberHasher>>,
-    /// Who is to be told what was taken of its messages.
-    untold: Vec<usize>,
+    /// The PEs that a report is owed to.
+    owed: Vec<usize>,
 }
 
 /// What went between this PE and another.
@@ -26,9 +26,9 @@ struct Account {
     /// Bytes sent there, and taken there as far as is known here.
     sent: u64,
     spent: u64,
-    /// Bytes from there that were taken here, and of which it was told.
+    /// Bytes from there that were taken here, and that were reported.
     taken: u64,
-    told: u64,
+    reported: u64,
 }
 
 impl Credit {
@@ -48,26 +48,26 @@ impl Credit {
         account.spent = account.spent.max(taken.min(account.sent));
     }
 
-    /// Whether there is somebody to be told.
-    pub(super) fn has_untold(&self) -> bool {
-        !self.untold.is_empty()
+    /// Whether a report is owed.
+    pub(super) fn owes(&self) -> bool {
+        !self.owed.is_empty()
     }
 
-    /// So many bytes that `pe` has sent unasked were taken. Whether it is to be told.
+    /// So many bytes that `pe` has sent unasked were taken. Whether a report is owed to it now.
     pub(super) fn take(&mut self, pe: usize, len: usize) -> bool {
         let account = self.accounts.entry(pe).or_default();
         account.taken += len as u64;
-        let tell = account.taken - account.told >= OFTEN;
-        if tell {
-            account.told = account.taken;
-            self.untold.push(pe);
+        let reports = account.taken - account.reported >= OFTEN;
+        if reports {
+            account.reported = account.taken;
+            self.owed.push(pe);
         }
-        tell
+        reports
     }
 
-    /// Who is to be told, and how much was taken.
-    pub(super) fn untold(&mut self) -> Vec<(usize, u64)> {
-        let pes = std::mem::take(&mut self.untold);
+    /// The PEs that a report is owed to, and how much of their messages was taken.
+    pub(super) fn reports(&mut self) -> Vec<(usize, u64)> {
+        let pes = std::mem::take(&mut self.owed);
         pes.into_iter().filter_map(|pe| Some((pe, self.accounts.get(&pe)?.taken))).collect()
     }
 }
@@ -82,10 +82,10 @@ mod tests {
         let len = (CREDIT / 16) as usize;
         assert!((0..16).all(|_| sender.spend(7, len)));
         assert!(!sender.spend(7, 1) && sender.spend(8, 1));
-        let told: Vec<bool> = (0..16).map(|_| receiver.take(3, len)).collect();
-        assert_eq!(told.iter().filter(|&&told| told).count(), 4);
-        let all = receiver.untold();
-        assert!(all.iter().all(|&(pe, taken)| (pe, taken) == (3, CREDIT)) && receiver.untold().is_empty());
+        let reported: Vec<bool> = (0..16).map(|_| receiver.take(3, len)).collect();
+        assert_eq!(reported.iter().filter(|&&reported| reported).count(), 4);
+        let all = receiver.reports();
+        assert!(all.iter().all(|&(pe, taken)| (pe, taken) == (3, CREDIT)) && receiver.reports().is_empty());
         sender.was_taken(7, CREDIT);
         // Of what comes late, the larger number counts.
         sender.was_taken(7, CREDIT / 4);

@@ -1,4 +1,4 @@
-//! Longer puts and gets where everything goes over TCP, as active messages.
+//! Puts and longer gets where everything goes over TCP, as active messages.
 //!
 //! UCX's own puts and gets are messages there too, of 8 KiB each, which it copies on both sides, and of which it has every put
 //! acknowledged. These go from the caller's memory, up to [`PIECE`] bytes with one message, longer ones [in pieces](super::pieces). A
@@ -21,35 +21,37 @@ use oxshmem_progress::{
 use ucx_sys::*;
 
 use super::{
-    arrivals::{Arrival, Note, PUT, WANTED, WANTED_BLOCKS},
-    asked::Asked,
-    departures::Form,
-    lines::Stamp,
-    offers::Bytes,
-    operation::{Header, Kind, Operation, Update},
-    pieces::{IN_ORDER, PIECE, What},
-    worker::{News, Worker},
+    super::{
+        Event, Worker,
+        arrivals::{Arrival, Note, PUT, WANTED, WANTED_BLOCKS},
+        channel::Stamp,
+        departures::Form,
+        offers::Bytes,
+        operation::{Kind, Operation, Update},
+        requests::Requests,
+    },
+    pieces::{IN_ORDER, PIECE, What, put_header},
 };
 use crate::net::{Batch, PACKED, Shape, Spot};
 
 /// A get that waits for its data.
-pub(super) struct Get {
+pub(in super::super) struct Get {
     to: Bytes,
     /// Bytes that have not come.
     left: usize,
-    pub(super) done: Completion,
+    done: Completion,
 }
 
 /// Gets, of this PE and of others.
 #[derive(Default)]
-pub(super) struct Gets {
-    pub(super) asked: Asked<Get>,
+pub(in super::super) struct Gets {
+    pub(in super::super) asked: Requests<Get>,
     /// What others want.
-    wanted: Vec<Wish>,
+    pub(in super::super) wanted: Vec<Wish>,
 }
 
 /// What a PE wants, under which number.
-pub(super) struct Wish {
+pub(in super::super) struct Wish {
     pe: usize,
     number: u64,
     /// All of it, or where the blocks are that it wants.
@@ -58,17 +60,8 @@ pub(super) struct Wish {
 }
 
 impl Gets {
-    /// Whether all have been sent what they want.
-    pub(super) fn owes_none(&self) -> bool {
-        self.wanted.is_empty()
-    }
-
-    pub(super) fn take_wanted(&mut self) -> Vec<Wish> {
-        std::mem::take(&mut self.wanted)
-    }
-
-    /// Those that wait for `pe`, or for anybody, do so no more.
-    pub(super) fn fail(&mut self, pe: Option<usize>) -> impl Iterator<Item = Completion> {
+    /// Those that wait for `pe`, or for any PE, do so no more.
+    pub(in super::super) fn fail(&mut self, pe: Option<usize>) -> impl Iterator<Item = Completion> {
         self.asked.fail(pe).into_iter().map(|get| get.done)
     }
 }
@@ -78,7 +71,7 @@ impl Worker {
     ///
     /// # Safety
     /// `from` must be readable until the operation is over.
-    pub(super) unsafe fn put_by_message(
+    pub(in super::super) unsafe fn put_by_message(
         &self,
         to: Spot,
         from: *const u8,
@@ -98,7 +91,7 @@ impl Worker {
         let mut is_sent = false;
         let started = self.start(to.pe, operation, |_, peer, operation| {
             // SAFETY: passed on to the caller.
-            let status = unsafe { self.send_bytes(peer, PUT, operation, from, len, Form::Whole) };
+            let status = unsafe { self.give_bytes(peer, PUT, operation, from, len, Form::Whole) };
             is_sent = UCS_PTR_IS_PTR(status) || UCS_PTR_STATUS(status) == UCS_OK;
             status
         });
@@ -109,8 +102,14 @@ impl Worker {
     }
 
     /// # Safety
-    /// `to` must be writable until `done` is told.
-    pub(super) unsafe fn get_by_message(&self, from: Spot, to: *mut u8, len: usize, done: Completion) {
+    /// `to` must be writable until `done` runs.
+    pub(in super::super) unsafe fn get_by_message(
+        &self,
+        from: Spot,
+        to: *mut u8,
+        len: usize,
+        done: Completion,
+    ) {
         let wish =
             |number| (WANTED, Operation::note([self.me as u64, number, from.offset as u64, len as u64]));
         let get = Get { to: Bytes { at: to, len }, left: len, done };
@@ -121,7 +120,13 @@ impl Worker {
     ///
     /// # Safety
     /// `to` must be writable for all bytes of them until `done` runs.
-    pub(super) unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Completion) {
+    pub(in super::super) unsafe fn get_packed(
+        &self,
+        from: Spot,
+        blocks: Shape,
+        to: *mut u8,
+        done: Completion,
+    ) {
         let Some((len, _)) = blocks.bytes() else { return complete(done, Ok(())) };
         self.send_gathered(Some(from.pe));
         if let Some(count) = self.behind_long_puts(from.pe) {
@@ -140,15 +145,15 @@ impl Worker {
         self.get_as_wished(from.pe, Get { to: Bytes { at: to, len }, left: len, done }, wish);
     }
 
-    /// Gets what `wish` says, with the number that the answer is to have.
+    /// Gets what `wish` makes of the number that the answer is to have.
     fn get_as_wished(&self, pe: usize, get: Get, wish: impl FnOnce(u64) -> (c_uint, Box<Operation>)) {
         let (number, n) = {
-            let mut gate = self.gate();
-            (gate.gets.asked.insert(pe, get), gate.n_waiting())
+            let mut channels = self.channels();
+            (channels.gets.asked.insert(pe, get), channels.n_waiting())
         };
         let (id, wish) = wish(number);
-        if let Err(error) = self.say(pe, id, wish) {
-            let get = self.gate().gets.asked.remove(number);
+        if let Err(error) = self.send_words(pe, id, wish) {
+            let get = self.channels().gets.asked.remove(number);
             if let Some(Get { done, .. }) = get {
                 complete(done, Err(error));
             }
@@ -157,21 +162,22 @@ impl Worker {
     }
 
     /// How many batches `pe` has to apply before an operation that reads from it may begin, if it has not.
-    pub(super) fn behind_long_puts(&self, pe: usize) -> Option<u64> {
-        // Relaxed: whoever must not overtake such a put was started behind it, by whatever orders the two.
-        if self.has_offered.load(Ordering::Relaxed) { self.gate().unapplied_long(pe) } else { None }
+    pub(in super::super) fn behind_long_puts(&self, pe: usize) -> Option<u64> {
+        // Relaxed: what must not overtake such a put was started after it, by whatever orders the two.
+        if self.has_long_puts.load(Ordering::Relaxed) { self.channels().unapplied_long(pe) } else { None }
     }
 
     /// Sends a PE what it wants of this one's memory.
-    pub(super) fn send_wanted(&self, Wish { pe, number, from, blocks }: Wish) {
+    pub(in super::super) fn send_wanted(&self, Wish { pe, number, from, blocks }: Wish) {
         let (from, kind) = match blocks {
-            None => (from, Kind::Own),
+            None => (from, Kind::Words(Vec::new())),
             Some(blocks) => {
                 let mut packed = pack(from, blocks);
-                (Bytes { at: packed.as_mut_ptr(), len: packed.len() }, Kind::Copied(packed))
+                let len = blocks.block * blocks.count;
+                (Bytes { at: packed.as_mut_ptr().cast(), len }, Kind::Words(packed))
             }
         };
-        // SAFETY: symmetric memory stays as long as the worker does, which lets UCX let go of everything before it goes; what was
+        // SAFETY: symmetric memory stays as long as the worker does, which has UCX let go of everything before it goes; what was
         // packed is the operation's.
         unsafe { self.send_in_pieces(pe, from, What::Data { number }, Operation::new(kind)) };
     }
@@ -197,16 +203,8 @@ impl Worker {
     }
 }
 
-/// What a put says of itself, or the last piece of one: where it goes, and what is to be performed then.
-pub(super) fn put_header(stamp: Stamp, offset: u64, then: Option<Update>) -> Header {
-    match then {
-        None => [stamp.bits(), offset].into(),
-        Some([entry, operand]) => [stamp.bits(), offset, entry, operand].into(),
-    }
-}
-
 /// A put has come, or the last piece of one.
-pub(super) struct Put;
+pub(in super::super) struct Put;
 
 impl Arrival for Put {
     fn came(worker: &Worker, header: &[u64], data: &[u8]) {
@@ -223,9 +221,9 @@ impl Arrival for Put {
 }
 
 /// A piece of a put has come, of which the last one follows.
-pub(super) struct Part;
+pub(in super::super) struct PutPart;
 
-impl Arrival for Part {
+impl Arrival for PutPart {
     fn came(worker: &Worker, header: &[u64], data: &[u8]) {
         if let &[from, offset] = header
             && let Some(from) = worker.sender(from)
@@ -236,20 +234,20 @@ impl Arrival for Part {
 }
 
 /// A PE wants to get something.
-pub(super) struct Wanted;
+pub(in super::super) struct Wanted;
 
 impl Note<4> for Wanted {
     fn came(worker: &Worker, [from, number, offset, len]: [u64; 4]) {
         let Some(pe) = worker.sender(from) else { return };
         if let Some(bytes) = worker.place(pe, offset, usize::try_from(len).unwrap_or(usize::MAX)) {
-            worker.gate().gets.wanted.push(Wish { pe, number, from: bytes, blocks: None });
+            worker.channels().gets.wanted.push(Wish { pe, number, from: bytes, blocks: None });
             worker.must_reply();
         }
     }
 }
 
 /// A PE wants to get blocks.
-pub(super) struct WantedBlocks;
+pub(in super::super) struct WantedBlocks;
 
 impl Note<6> for WantedBlocks {
     fn came(worker: &Worker, [from, number, offset, block, stride, count]: [u64; 6]) {
@@ -259,37 +257,34 @@ impl Note<6> for WantedBlocks {
         // What is to be packed is no more than this PE has asked others for.
         let span = blocks.bytes().filter(|&(bytes, _)| bytes <= PACKED).map_or(usize::MAX, |(_, span)| span);
         if let Some(from) = worker.place(pe, offset, span) {
-            worker.gate().gets.wanted.push(Wish { pe, number, from, blocks: Some(blocks) });
+            worker.channels().gets.wanted.push(Wish { pe, number, from, blocks: Some(blocks) });
             worker.must_reply();
         }
     }
 }
 
 /// The blocks that are there, one behind the other.
-fn pack(from: Bytes, blocks: Shape) -> Vec<u8> {
+fn pack(from: Bytes, blocks: Shape) -> Vec<u64> {
     let Shape { block, stride, count } = blocks;
-    let mut packed = Vec::with_capacity(block * count);
+    let mut packed = vec![0u64; (block * count).div_ceil(size_of::<u64>())];
     // SAFETY: there is room for all of them, and they are where `WantedBlocks` has found symmetric memory.
-    unsafe {
-        copy::copy_strided(packed.as_mut_ptr(), block, from.at, stride, block, count);
-        packed.set_len(block * count);
-    }
+    unsafe { copy::copy_strided(packed.as_mut_ptr().cast(), block, from.at, stride, block, count) };
     packed
 }
 
 /// A piece has come of what this PE wants.
-pub(super) struct Data;
+pub(in super::super) struct Data;
 
 impl Arrival for Data {
     fn came(worker: &Worker, header: &[u64], data: &[u8]) {
         let &[number, offset] = header else { return };
-        let mut gate = worker.gate();
-        let Some((pe, get)) = gate.gets.asked.get_mut(number) else { return };
+        let mut channels = worker.channels();
+        let Some((pe, get)) = channels.gets.asked.get_mut(number) else { return };
         let (at, len) = (usize::try_from(offset).unwrap_or(usize::MAX), data.len());
         let fits = len <= get.left && at.checked_add(len).is_some_and(|end| end <= get.to.len);
         let over = if fits {
-            // SAFETY: the caller of the get keeps `to`, which has room for it, until it is told, for which somebody has to take it from
-            // the gate first.
+            // SAFETY: the caller of the get keeps `to`, which has room for it, until that completes, for which it has to be taken
+            // from here first.
             unsafe { copy::copy(get.to.at.add(at), data.as_ptr(), len) };
             get.left -= len;
             if get.left > 0 {
@@ -297,14 +292,14 @@ impl Arrival for Data {
             }
             Ok(())
         } else {
-            Err(Error::bootstrap("net", format!("PE {pe} has sent what nobody asked for")))
+            Err(Error::bootstrap("net", format!("PE {pe} has sent what was not asked for")))
         };
-        let get = gate.gets.asked.remove(number);
-        drop(gate);
+        let get = channels.gets.asked.remove(number);
+        drop(channels);
         if let Some(Get { done, .. }) = get {
             match over {
-                Ok(()) => worker.note(News::Over(done)),
-                Err(error) => worker.note(News::Later(Box::new(move || done(Err(error))))),
+                Ok(()) => worker.note(Event::Over(done)),
+                Err(error) => worker.note(Event::Later(Box::new(move || done(Err(error))))),
             }
         }
     }
