@@ -7,17 +7,15 @@
 //! A message that does not end as those of this job do is [a stranger's](super::strangers), which is dropped and counted. One of this
 //! job that is not of the form its kind has is not from a PE of this build, and is ignored.
 
-use std::ffi::c_uint;
-use std::ffi::c_void;
-use std::marker::PhantomData;
-use std::ptr;
-use std::slice;
+use std::{
+    ffi::{c_uint, c_void},
+    marker::PhantomData,
+    ptr, slice,
+};
 
 use ucx_sys::*;
 
-use super::Worker;
-use super::offers::Offer;
-use super::operation::HEADER;
+use super::{Worker, offers::Offer, operation::HEADER};
 
 /// Names of the active messages. Processes of one build talk to each other only, so they may change.
 pub(super) const BATCH: c_uint = 1;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::net::Completion;
+use oxshmem_progress::completion::Completion;
 
 /// After a flush of so few batches the next one is taken to be of as few.
 const FEW: u64 = 2;

@@ -1,20 +1,19 @@
 //! The end of a worker.
 
-use std::ptr;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use std::time::Instant;
+use std::{
+    ptr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use oxshmem_base::Error;
-use oxshmem_progress::completion::complete;
-use oxshmem_progress::completion::waiting;
+use oxshmem_progress::completion::{complete, waiting};
 use ucx_sys::*;
 
-use super::Inner;
-use super::UnderWay;
-use super::Worker;
+use super::{Inner, UnderWay, Worker};
 
 /// How long a PE that leaves waits for what it has sent.
 const LEAVING: Duration = Duration::from_secs(2);

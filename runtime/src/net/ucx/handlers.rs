@@ -2,6 +2,7 @@
 
 use std::{ffi::c_uint, ptr};
 
+use oxshmem_base::Result;
 use ucx_sys::*;
 
 use super::{
@@ -17,7 +18,6 @@ use super::{
         transfers::{Data, Put, PutPart, Wanted, WantedBlocks},
     },
 };
-use crate::Result;
 
 /// Names below this one mean something to UCX in this process, whatever sends them.
 const NAMES: c_uint = 32;

@@ -4,25 +4,19 @@
 //! sleep. It looks for messages in a loop for a moment after each, since more tend to follow, then sleeps on the worker's event
 //! descriptor.
 
-use std::os::fd::BorrowedFd;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
-use std::thread::Thread;
-use std::thread::self;
-use std::time::Duration;
-use std::time::Instant;
+use std::{
+    os::fd::BorrowedFd,
+    sync::{Arc, atomic::Ordering},
+    thread::{self, JoinHandle, Thread},
+    time::{Duration, Instant},
+};
 
-use oxshmem_base::Error;
-use oxshmem_base::Result;
-use oxshmem_base::sync::Mutex;
-use oxshmem_base::sync::lock;
-use oxshmem_progress::executor;
-use oxshmem_progress::linger::ALONE;
-use rustix::event::PollFd;
-use rustix::event::PollFlags;
-use rustix::event::Timespec;
-use rustix::event::poll;
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, lock},
+};
+use oxshmem_progress::{executor, linger::ALONE};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::Worker;
 

@@ -2,13 +2,15 @@
 
 use std::{collections::HashMap, hash::BuildHasherDefault};
 
+use oxshmem_base::{Error, Result};
+use oxshmem_memory::copy;
+use oxshmem_progress::completion::Completion;
 use smallvec::SmallVec;
 
 use super::{
     NumberHasher,
     offers::{Bytes, Offer},
 };
-use crate::{Error, Result, memory::copy, net::Completion};
 
 /// The sender, and the tag.
 pub(super) type Key = (usize, u64);

@@ -6,37 +6,21 @@
 
 use std::mem;
 
-use oxshmem_base::Error;
-use oxshmem_base::Result;
-use oxshmem_base::sync::MutexGuard;
-use oxshmem_base::sync::lock;
-use oxshmem_progress::completion::Completion;
-use oxshmem_progress::completion::complete;
+use oxshmem_base::{
+    Error, Result,
+    sync::{MutexGuard, lock},
+};
+use oxshmem_progress::completion::{Completion, complete};
 
-use super::Event;
-use super::Worker;
-use super::arrivals::Arrival;
-use super::arrivals::GO;
-use super::arrivals::MESSAGE;
-use super::arrivals::SHORT_MESSAGE;
-use super::arrivals::TAKEN;
-use super::arrivals::WORD;
-use super::arrivals::words_of;
-use super::departures::Form;
-use super::matching::Awaited;
-use super::matching::By;
-use super::matching::Came;
-use super::matching::Key;
-use super::matching::take;
-use super::matching::take_whole;
-use super::matching::too_long;
-use super::offers::Bytes;
-use super::offers::Offer;
-use super::offers::Offered;
-use super::operation::Kind;
-use super::operation::Operation;
-use super::operation::words_from;
-use super::tcp::messages::Long;
+use super::{
+    Event, Worker,
+    arrivals::{Arrival, GO, MESSAGE, SHORT_MESSAGE, TAKEN, WORD, words_of},
+    departures::Form,
+    matching::{Awaited, By, Came, Key, take, take_whole, too_long},
+    offers::{Bytes, Offer, Offered},
+    operation::{Kind, Operation, words_from},
+    tcp::messages::Long,
+};
 
 /// Up to so many bytes are copied to words, of which the last ones say what a header does for others.
 pub(super) const SHORT: usize = 2 << 10;

@@ -5,17 +5,17 @@ use std::{
     sync::{Arc, Weak},
 };
 
+use oxshmem_base::Result;
+use oxshmem_memory::word::{Atomic, Signal, Width};
+use oxshmem_progress::{completion::Completion, source::Source};
+
 use super::{
     Worker,
     helper::Helper,
     messages,
     operation::{Kind, Operation},
 };
-use crate::{
-    Result,
-    memory::word::{Atomic, Signal, Width},
-    net::{Batch, Completion, Listener, Net, Shape, Spot, Words, get_each},
-};
+use crate::net::{Batch, Listener, Net, Shape, Spot, Words, get_each};
 
 /// Up to so many bytes are copied when an operation starts: that takes less than a system call. Over TCP such a put is a batch.
 const EAGER: usize = 7 << 10;
@@ -26,6 +26,20 @@ const HEAD: usize = 24;
 pub(in super::super) struct UcxNet {
     pub(super) worker: Arc<Worker>,
     pub(super) helper: Helper,
+}
+
+impl Source for UcxNet {
+    fn poll(&self) -> bool {
+        self.worker.poll()
+    }
+
+    fn is_pending(&self) -> bool {
+        self.worker.is_awaited()
+    }
+
+    fn rest(&self) {
+        self.helper.take_over(&self.worker);
+    }
 }
 
 // SAFETY: every operation hands exactly the caller's range to UCX, and `done` is told by `Operation::end` alone, when
@@ -148,22 +162,6 @@ unsafe impl Net for UcxNet {
 
     fn listen(&self, listener: Weak<dyn Listener>) {
         self.worker.listen(listener);
-    }
-
-    fn poll(&self) -> bool {
-        self.worker.poll()
-    }
-
-    fn wants_polling(&self) -> bool {
-        true
-    }
-
-    fn is_awaited(&self) -> bool {
-        self.worker.is_awaited()
-    }
-
-    fn rest(&self) {
-        self.helper.take_over(&self.worker);
     }
 
     fn close(&self) {

@@ -1,28 +1,22 @@
 //! Opening UCX, and what a PE publishes of it.
 
-use std::env;
-use std::ffi::CStr;
-use std::ffi::CString;
-use std::ptr;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::Weak;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::AtomicU64;
+use std::{
+    env,
+    ffi::{CStr, CString},
+    ptr,
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, AtomicU32, AtomicU64},
+    },
+};
 
-use oxshmem_base::Error;
-use oxshmem_base::Result;
-use oxshmem_base::sync::Mutex;
+use oxshmem_base::{Error, Result, sync::Mutex};
 use oxshmem_job::Placement;
 use oxshmem_memory::Segment;
 use oxshmem_progress::executor::Executor;
 use ucx_sys::*;
 
-use super::Inner;
-use super::Worker;
-use super::operation::WORDS;
-use super::strangers::Strangers;
+use super::{Inner, Worker, operation::WORDS, strangers::Strangers};
 
 /// What a PE needs of another to reach it: lengths of address and key, then the memory's address, and what messages to it
 /// end with; behind these words address and key.

@@ -1,13 +1,10 @@
 //! What is kept for an operation that UCX has under way, until UCX says that it is over.
 
-use std::ffi::c_void;
-use std::ptr::NonNull;
+use std::{ffi::c_void, ptr::NonNull};
 
-use oxshmem_base::Error;
-use oxshmem_base::Result;
+use oxshmem_base::{Error, Result};
 use oxshmem_memory::copy;
-use oxshmem_progress::completion::Completion;
-use oxshmem_progress::completion::complete;
+use oxshmem_progress::completion::{Completion, complete};
 use ucx_sys::*;
 
 use super::Worker;

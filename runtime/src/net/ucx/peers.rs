@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::{Error, Result};
+use oxshmem_progress::{completion::complete, failure::Failure};
 use ucx_sys::*;
 
 use super::{
@@ -14,7 +16,6 @@ use super::{
     open::{HEAD, check, is_tcp, to_words},
     operation::outcome,
 };
-use crate::{Error, Result, executor::Failure, net::completion::complete};
 
 /// How long after the end of a connection its PE may still turn out to have left in peace: what it said may come over
 /// another connection.

@@ -2,13 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
+use oxshmem_base::panics::Panics;
+use oxshmem_progress::completion::{self, complete};
 use ucx_sys::*;
 
 use super::{Event, Worker};
-use crate::{
-    net::completion::{self, complete},
-    panics::Panics,
-};
 
 /// A thread that finds messages so often while the helper thread sleeps on the descriptor wakes it.
 const BESIDE: u32 = 4;

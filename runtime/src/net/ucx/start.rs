@@ -6,17 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use oxshmem_base::{Error, Result};
+use oxshmem_progress::{completion, executor, failure::Failure};
 use ucx_sys::*;
 
 use super::{
     Event, UnderWay, Worker,
     operation::{Kind, Operation, outcome},
     peers::Peer,
-};
-use crate::{
-    Error, Result,
-    executor::{self, Failure},
-    net::completion,
 };
 
 /// Operations under way. A thread that adds one beyond that first makes progress.

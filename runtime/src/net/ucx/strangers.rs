@@ -5,18 +5,14 @@
 //! header, where there is one, and the data otherwise. It is in every message, because UCX does not say which process has sent one
 //! but by what it says itself.
 
-use std::fmt;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::{
+    fmt,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
-use oxshmem_base::Error;
-use oxshmem_base::Result;
-use oxshmem_base::random;
-use oxshmem_base::report;
+use oxshmem_base::{Error, Result, random, report};
 
-use super::Event;
-use super::Worker;
-use super::arrivals::WORD;
+use super::{Event, Worker, arrivals::WORD};
 
 /// What a PE knows its job's messages by.
 pub(super) struct Strangers {

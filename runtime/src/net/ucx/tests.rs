@@ -1,29 +1,28 @@
 //! Over TCP between the PEs of one process, each of which has a UCX of its own.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use std::time::Instant;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
-use oxshmem_base::Hosts;
-use oxshmem_base::settings::FenceSide;
+use oxshmem_base::{Hosts, settings::FenceSide};
 use oxshmem_job::Local;
 use oxshmem_memory::SegmentId;
-use oxshmem_progress::completion::AllParts;
-use oxshmem_progress::completion::complete;
-use oxshmem_progress::executor::Patience;
-use oxshmem_progress::fabric::Fabric;
+use oxshmem_progress::{
+    completion::{AllParts, complete},
+    executor::Patience,
+    fabric::Fabric,
+};
 
-use super::*;
-use super::offers::Bytes;
-use crate::net::Net;
-use crate::net::Spot;
-use crate::net::outcome::outcome;
-use crate::net::suite::End;
-use crate::net::suite::Job;
-use crate::net::suite::MEMORY;
-use crate::net::suite::self;
+use super::{offers::Bytes, *};
+use crate::net::{
+    Net, Spot,
+    outcome::outcome,
+    suite::{self, End, Job, MEMORY},
+};
 
 /// Whether TCP is taken for another network, for which there is none here: puts and gets are UCX's own then, and it offers what is long.
 pub(super) static OTHER_NETWORK: AtomicBool = AtomicBool::new(false);

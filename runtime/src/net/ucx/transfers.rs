@@ -2,17 +2,14 @@
 
 use std::sync::Weak;
 
-use oxshmem_base::Error;
-use oxshmem_base::Result;
-use oxshmem_progress::completion::Completion;
-use oxshmem_progress::completion::complete;
+use oxshmem_base::{Error, Result};
+use oxshmem_progress::completion::{Completion, complete};
 
-use super::Worker;
-use super::offers::Bytes;
-use super::operation::Kind;
-use super::operation::Operation;
-use super::operation::sending;
-use super::operation::words_from;
+use super::{
+    Worker,
+    offers::Bytes,
+    operation::{Kind, Operation, sending, words_from},
+};
 use crate::net::Spot;
 
 /// Up to so many bytes UCX gets by itself as fast.

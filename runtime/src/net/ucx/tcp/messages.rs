@@ -6,6 +6,13 @@
 
 use std::{collections::HashMap, hash::BuildHasherDefault, mem, sync::Weak};
 
+use oxshmem_base::{Error, Result};
+use oxshmem_memory::copy;
+use oxshmem_progress::{
+    completion::{Completion, complete},
+    failure::Failure,
+};
+
 use super::{
     super::{
         Event, NumberHasher, Worker,
@@ -17,12 +24,6 @@ use super::{
     },
     credit::{CREDIT, Credit},
     pieces::{PIECE, What},
-};
-use crate::{
-    Error, Result,
-    executor::Failure,
-    memory::copy,
-    net::{Completion, completion::complete},
 };
 
 /// The sender of a message, and its number there.

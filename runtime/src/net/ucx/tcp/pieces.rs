@@ -6,30 +6,25 @@
 //! A few pieces are under way at a time, and the end of one starts the next: so others get in between, and a worker's queue stays
 //! short. What fits into as many pieces is handed to UCX at once, and comes before what is sent later.
 
-use std::ffi::c_uint;
-use std::ops::Range;
-use std::sync::Arc;
-use std::sync::Weak;
+use std::{
+    ffi::c_uint,
+    ops::Range,
+    sync::{Arc, Weak},
+};
 
-use oxshmem_base::Error;
-use oxshmem_base::Result;
-use oxshmem_base::sync::Mutex;
-use oxshmem_base::sync::MutexGuard;
-use oxshmem_base::sync::lock;
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, MutexGuard, lock},
+};
 
-use super::super::Worker;
-use super::super::arrivals::DATA;
-use super::super::arrivals::FIRST;
-use super::super::arrivals::MORE;
-use super::super::arrivals::PUT;
-use super::super::arrivals::PUT_PART;
-use super::super::channel::Stamp;
-use super::super::departures::Form;
-use super::super::offers::Bytes;
-use super::super::operation::Header;
-use super::super::operation::Kind;
-use super::super::operation::Operation;
-use super::super::operation::Update;
+use super::super::{
+    Worker,
+    arrivals::{DATA, FIRST, MORE, PUT, PUT_PART},
+    channel::Stamp,
+    departures::Form,
+    offers::Bytes,
+    operation::{Header, Kind, Operation, Update},
+};
 
 /// Bytes of one piece at most: what UCX sends over TCP with the message.
 pub(super) const PIECE: usize = 60 << 10;
