@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxshmem::{Element, SymRef, SymSlice, SymView, World};
-use oxshmem_ops::direct::Ranges;
+use oxshmem_ops::path::address::Ranges;
 use oxshmem_spaces::allocation::Allocation;
 
 /// Where this PE's symmetric memory is.
@@ -69,7 +69,7 @@ impl Addresses {
         Self { all, on_device, heap, statics, device }
     }
 
-    /// What the short way has to know.
+    /// What an [`AddressPath`](oxshmem_ops::path::address::AddressPath) has to know.
     pub(crate) fn ranges(&self) -> Ranges {
         let [heap, globals, device] = [&self.heap, &self.statics, &self.device].map(Range::addresses);
         Ranges { heap, globals, device }

@@ -1,17 +1,24 @@
 //! Atomic memory operations (`OpenSHMEM 1.6 §9.7`), with the names that they had before 1.4.
 
-use std::{ffi::c_int, mem::MaybeUninit};
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
 
-use oxshmem::{BitwiseAmo, Element, ExtendedAmo, StandardAmo};
-use oxshmem_memory::{copy, word::Atomic};
-use oxshmem_ops::direct::Direct;
+use oxshmem::BitwiseAmo;
+use oxshmem::Element;
+use oxshmem::ExtendedAmo;
+use oxshmem::StandardAmo;
+use oxshmem_memory::copy;
+use oxshmem_memory::word::Atomic;
+use oxshmem_ops::path::address::AddressPath;
 
-use crate::{
-    call::Call,
-    export::{export_direct, with_ctx_direct},
-    state::DIRECT,
-    types::{amo_types, bitwise_types, float_amo_types, old_amo_types},
-};
+use crate::call::Call;
+use crate::export::export_path;
+use crate::export::with_ctx_path;
+use crate::state::DEFAULT_PATH;
+use crate::types::amo_types;
+use crate::types::bitwise_types;
+use crate::types::float_amo_types;
+use crate::types::old_amo_types;
 
 /// Where a nonblocking operation leaves the value that it has fetched.
 #[derive(Clone, Copy)]
@@ -52,11 +59,11 @@ fn fetch_later<T: ExtendedAmo>(
     call.start_on(pe, start(Fetched(fetch)));
 }
 
-/// Leaves at `fetch` what an operation has fetched the short way.
+/// Leaves at `fetch` what an operation has fetched on the path by addresses.
 #[inline(always)]
-fn leave<T>(direct: &Direct, fetch: *mut T, value: impl FnOnce() -> Option<T>) -> Option<()> {
+fn leave<T>(path: &AddressPath, fetch: *mut T, value: impl FnOnce() -> Option<T>) -> Option<()> {
     // SAFETY: the caller vouches for the variable.
-    unsafe { direct.leave(fetch, value) }
+    unsafe { path.leave(fetch, value) }
 }
 
 /// Operations that fetch, with their nonblocking forms.
@@ -120,19 +127,19 @@ fn fetch_nbi<T: ExtendedAmo>(call: Call, fetch: *mut T, source: *const T, pe: c_
 /// Of table 7.
 macro_rules! extended {
     ($name:literal, $T:ty) => {
-        with_ctx_direct!(concat!($name, "_atomic_fetch"), (source: *const $T, pe: c_int) -> $T, Direct::fetch::<$T>, fetch::<$T>);
-        with_ctx_direct!(concat!($name, "_atomic_set"), (dest: *mut $T, value: $T, pe: c_int), Direct::set::<$T>, set::<$T>);
-        with_ctx_direct!(concat!($name, "_atomic_swap"), (dest: *mut $T, value: $T, pe: c_int) -> $T, Direct::swap::<$T>, swap::<$T>);
-        with_ctx_direct!(
+        with_ctx_path!(concat!($name, "_atomic_fetch"), (source: *const $T, pe: c_int) -> $T, AddressPath::fetch::<$T>, fetch::<$T>);
+        with_ctx_path!(concat!($name, "_atomic_set"), (dest: *mut $T, value: $T, pe: c_int), AddressPath::set::<$T>, set::<$T>);
+        with_ctx_path!(concat!($name, "_atomic_swap"), (dest: *mut $T, value: $T, pe: c_int) -> $T, AddressPath::swap::<$T>, swap::<$T>);
+        with_ctx_path!(
             concat!($name, "_atomic_fetch_nbi"),
             (fetch: *mut $T, source: *const $T, pe: c_int),
-            |direct: &Direct, fetch, source, pe| leave(direct, fetch, || direct.fetch::<$T>(source, pe)),
+            |path: &AddressPath, fetch, source, pe| leave(path, fetch, || path.fetch::<$T>(source, pe)),
             fetch_nbi::<$T>
         );
-        with_ctx_direct!(
+        with_ctx_path!(
             concat!($name, "_atomic_swap_nbi"),
             (fetch: *mut $T, dest: *mut $T, value: $T, pe: c_int),
-            |direct: &Direct, fetch, dest, value, pe| leave(direct, fetch, || direct.swap::<$T>(dest, value, pe)),
+            |path: &AddressPath, fetch, dest, value, pe| leave(path, fetch, || path.swap::<$T>(dest, value, pe)),
             swap_nbi::<$T>
         );
     };
@@ -141,35 +148,35 @@ macro_rules! extended {
 /// Of table 6.
 macro_rules! standard {
     ($name:literal, $T:ty) => {
-        with_ctx_direct!(
+        with_ctx_path!(
             concat!($name, "_atomic_compare_swap"),
             (dest: *mut $T, cond: $T, value: $T, pe: c_int) -> $T,
-            Direct::compare_swap::<$T>, compare_swap::<$T>
+            AddressPath::compare_swap::<$T>, compare_swap::<$T>
         );
-        with_ctx_direct!(concat!($name, "_atomic_fetch_inc"), (dest: *mut $T, pe: c_int) -> $T, Direct::fetch_inc::<$T>, fetch_inc::<$T>);
-        with_ctx_direct!(concat!($name, "_atomic_inc"), (dest: *mut $T, pe: c_int), Direct::inc::<$T>, inc::<$T>);
-        with_ctx_direct!(
+        with_ctx_path!(concat!($name, "_atomic_fetch_inc"), (dest: *mut $T, pe: c_int) -> $T, AddressPath::fetch_inc::<$T>, fetch_inc::<$T>);
+        with_ctx_path!(concat!($name, "_atomic_inc"), (dest: *mut $T, pe: c_int), AddressPath::inc::<$T>, inc::<$T>);
+        with_ctx_path!(
             concat!($name, "_atomic_fetch_add"),
             (dest: *mut $T, value: $T, pe: c_int) -> $T,
-            Direct::fetch_add::<$T>, fetch_add::<$T>
+            AddressPath::fetch_add::<$T>, fetch_add::<$T>
         );
-        with_ctx_direct!(concat!($name, "_atomic_add"), (dest: *mut $T, value: $T, pe: c_int), Direct::add::<$T>, add::<$T>);
-        with_ctx_direct!(
+        with_ctx_path!(concat!($name, "_atomic_add"), (dest: *mut $T, value: $T, pe: c_int), AddressPath::add::<$T>, add::<$T>);
+        with_ctx_path!(
             concat!($name, "_atomic_compare_swap_nbi"),
             (fetch: *mut $T, dest: *mut $T, cond: $T, value: $T, pe: c_int),
-            |direct: &Direct, fetch, dest, cond, value, pe| leave(direct, fetch, || direct.compare_swap::<$T>(dest, cond, value, pe)),
+            |path: &AddressPath, fetch, dest, cond, value, pe| leave(path, fetch, || path.compare_swap::<$T>(dest, cond, value, pe)),
             compare_swap_nbi::<$T>
         );
-        with_ctx_direct!(
+        with_ctx_path!(
             concat!($name, "_atomic_fetch_inc_nbi"),
             (fetch: *mut $T, dest: *mut $T, pe: c_int),
-            |direct: &Direct, fetch, dest, pe| leave(direct, fetch, || direct.fetch_inc::<$T>(dest, pe)),
+            |path: &AddressPath, fetch, dest, pe| leave(path, fetch, || path.fetch_inc::<$T>(dest, pe)),
             fetch_inc_nbi::<$T>
         );
-        with_ctx_direct!(
+        with_ctx_path!(
             concat!($name, "_atomic_fetch_add_nbi"),
             (fetch: *mut $T, dest: *mut $T, value: $T, pe: c_int),
-            |direct: &Direct, fetch, dest, value, pe| leave(direct, fetch, || direct.fetch_add::<$T>(dest, value, pe)),
+            |path: &AddressPath, fetch, dest, value, pe| leave(path, fetch, || path.fetch_add::<$T>(dest, value, pe)),
             fetch_add_nbi::<$T>
         );
     };
@@ -178,22 +185,22 @@ macro_rules! standard {
 /// One operation of table 8.
 macro_rules! bitwise_one {
     ($name:literal, $operation:literal, $T:ty, $update:ident, $fetch:ident, $nbi:ident) => {
-        with_ctx_direct!(
+        with_ctx_path!(
             concat!($name, "_atomic_", $operation),
             (dest: *mut $T, value: $T, pe: c_int),
-            Direct::$update::<$T>,
+            AddressPath::$update::<$T>,
             $update::<$T>
         );
-        with_ctx_direct!(
+        with_ctx_path!(
             concat!($name, "_atomic_fetch_", $operation),
             (dest: *mut $T, value: $T, pe: c_int) -> $T,
-            Direct::$fetch::<$T>,
+            AddressPath::$fetch::<$T>,
             $fetch::<$T>
         );
-        with_ctx_direct!(
+        with_ctx_path!(
             concat!($name, "_atomic_fetch_", $operation, "_nbi"),
             (fetch: *mut $T, dest: *mut $T, value: $T, pe: c_int),
-            |direct: &Direct, fetch, dest, value, pe| leave(direct, fetch, || direct.$fetch::<$T>(dest, value, pe)),
+            |path: &AddressPath, fetch, dest, value, pe| leave(path, fetch, || path.$fetch::<$T>(dest, value, pe)),
             $nbi::<$T>
         );
     };
@@ -207,21 +214,21 @@ macro_rules! bitwise {
     };
 }
 
-/// `shmem_$name`, which `$direct` does, or else `$body`, called with the [`Call`] and the arguments.
+/// `shmem_$name`, which `$path` does, or else `$body`, called with the [`Call`] and the arguments.
 macro_rules! old {
-    ($name:expr, ($($arg:ident: $ty:ty),*) $(-> $ret:ty)?, $direct:expr, $body:expr) => {
-        export_direct!(
+    ($name:expr, ($($arg:ident: $ty:ty),*) $(-> $ret:ty)?, $path:expr, $body:expr) => {
+        export_path!(
             concat!("shmem_", $name), ($($arg: $ty),*) $(-> $ret)?,
-            &DIRECT => $direct, Call::new(concat!("shmem_", $name)) => $body
+            &DEFAULT_PATH => $path, Call::new(concat!("shmem_", $name)) => $body
         );
     };
 }
 
 macro_rules! old_extended {
     ($name:literal, $T:ty) => {
-        old!(concat!($name, "_fetch"), (source: *const $T, pe: c_int) -> $T, Direct::fetch::<$T>, fetch::<$T>);
-        old!(concat!($name, "_set"), (dest: *mut $T, value: $T, pe: c_int), Direct::set::<$T>, set::<$T>);
-        old!(concat!($name, "_swap"), (dest: *mut $T, value: $T, pe: c_int) -> $T, Direct::swap::<$T>, swap::<$T>);
+        old!(concat!($name, "_fetch"), (source: *const $T, pe: c_int) -> $T, AddressPath::fetch::<$T>, fetch::<$T>);
+        old!(concat!($name, "_set"), (dest: *mut $T, value: $T, pe: c_int), AddressPath::set::<$T>, set::<$T>);
+        old!(concat!($name, "_swap"), (dest: *mut $T, value: $T, pe: c_int) -> $T, AddressPath::swap::<$T>, swap::<$T>);
     };
 }
 
@@ -230,12 +237,12 @@ macro_rules! old_standard {
         old!(
             concat!($name, "_cswap"),
             (dest: *mut $T, cond: $T, value: $T, pe: c_int) -> $T,
-            Direct::compare_swap::<$T>, compare_swap::<$T>
+            AddressPath::compare_swap::<$T>, compare_swap::<$T>
         );
-        old!(concat!($name, "_finc"), (dest: *mut $T, pe: c_int) -> $T, Direct::fetch_inc::<$T>, fetch_inc::<$T>);
-        old!(concat!($name, "_inc"), (dest: *mut $T, pe: c_int), Direct::inc::<$T>, inc::<$T>);
-        old!(concat!($name, "_fadd"), (dest: *mut $T, value: $T, pe: c_int) -> $T, Direct::fetch_add::<$T>, fetch_add::<$T>);
-        old!(concat!($name, "_add"), (dest: *mut $T, value: $T, pe: c_int), Direct::add::<$T>, add::<$T>);
+        old!(concat!($name, "_finc"), (dest: *mut $T, pe: c_int) -> $T, AddressPath::fetch_inc::<$T>, fetch_inc::<$T>);
+        old!(concat!($name, "_inc"), (dest: *mut $T, pe: c_int), AddressPath::inc::<$T>, inc::<$T>);
+        old!(concat!($name, "_fadd"), (dest: *mut $T, value: $T, pe: c_int) -> $T, AddressPath::fetch_add::<$T>, fetch_add::<$T>);
+        old!(concat!($name, "_add"), (dest: *mut $T, value: $T, pe: c_int), AddressPath::add::<$T>, add::<$T>);
     };
 }
 

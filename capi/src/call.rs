@@ -8,11 +8,11 @@ use std::{
 
 use oxshmem::{Context, Element, Error, SymRef, SymView};
 use oxshmem_base::report;
-use oxshmem_ops::{direct::Direct, operation::Immediate};
+use oxshmem_ops::{operation::Immediate, path::address::AddressPath};
 
 use crate::{
     exit::{end_job, is_leaving, leave},
-    state::{DIRECT, Global, Waiting, current, depth, in_child},
+    state::{DEFAULT_PATH, Global, Waiting, current, depth, in_child},
 };
 
 pub(crate) use crate::tables::contexts::CtxHandle;
@@ -336,10 +336,10 @@ fn made(name: &'static str, ctx: CtxHandle) -> &'static Context {
 
 /// The short way of a context; one that leads nowhere if it is none.
 #[inline(always)]
-pub(crate) fn direct(ctx: CtxHandle) -> &'static Direct {
-    static NOWHERE: Direct = Direct::closed();
+pub(crate) fn direct(ctx: CtxHandle) -> &'static AddressPath {
+    static NOWHERE: AddressPath = AddressPath::closed();
     match ctx.addr() {
-        CTX_DEFAULT => &DIRECT,
+        CTX_DEFAULT => &DEFAULT_PATH,
         ..=GREATEST_PREDEFINED => &NOWHERE,
         // SAFETY: as in `made`.
         _ => unsafe { &(*ctx).direct },

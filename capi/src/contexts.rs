@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_long};
 
 use oxshmem::{ContextOptions, Team};
-use oxshmem_ops::direct::Direct;
+use oxshmem_ops::path::address::AddressPath;
 
 use crate::{
     call::{Call, CtxHandle, GREATEST_PREDEFINED},
@@ -34,10 +34,10 @@ fn create(call: Call, team: Option<(&Team, usize)>, options: c_long, ctx: *mut C
         let wanted = ContextOptions::new();
         let wanted = if options & NOSTORE == 0 { wanted } else { wanted.nostore() };
         let context = call.value(team.create_context(wanted));
-        let direct = Direct::closed();
+        let direct = AddressPath::closed();
         let global = call.global;
         // SAFETY: the addresses are what this library has found out; what is there is the program's.
-        unsafe { direct.open(&context, global.world.pe(), &global.addresses.ranges()) };
+        unsafe { path.open(&context, global.world.pe(), &global.addresses.ranges()) };
         let made = Box::into_raw(Box::new(Made { direct, context: Some(context), team: handle }));
         contexts().alive.insert(made.expose_provenance());
         made

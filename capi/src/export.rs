@@ -43,13 +43,13 @@ macro_rules! with_ctx {
     };
 }
 
-/// Defines the C function `$name`, which has a short way: `$direct`, called with `$way` and the arguments. Where that gives
-/// nothing, `$body` does it, called with `$call` and the arguments. It is in a function of its own, which gets the arguments
-/// as they came, so that nothing is kept on the short way in case that it fails.
-macro_rules! export_direct {
+/// Defines the C function `$name`. First `$path`, called with `$by` and the arguments, tries the path by
+/// addresses. If it returns nothing, `$body` does it, called with `$call` and the arguments. That is in a
+/// function of its own, so that the path by addresses keeps nothing for it.
+macro_rules! export_path {
     (
         $name:expr, ($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?,
-        $way:expr => $direct:expr, $call:expr => $body:expr
+        $by:expr => $path:expr, $call:expr => $body:expr
     ) => {
         $crate::export::export!($name, |name| ($($arg: $ty),*) $(-> $ret)? {
             #[cold]
@@ -57,7 +57,7 @@ macro_rules! export_direct {
             extern "C" fn otherwise($($arg: $ty),*) $(-> $ret)? {
                 $body($call, $($arg),*)
             }
-            match $direct($way, $($arg),*) {
+            match $path($by, $($arg),*) {
                 Some(value) => value,
                 None => otherwise($($arg),*),
             }
@@ -65,21 +65,21 @@ macro_rules! export_direct {
     };
 }
 
-/// Defines `shmem_$stem` and `shmem_ctx_$stem`, which have a short way: a function called with the context's
-/// [`Direct`](oxshmem_ops::direct::Direct) and the arguments.
-macro_rules! with_ctx_direct {
-    ($stem:expr, ($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, $direct:expr, $body:expr) => {
-        $crate::export::export_direct!(
+/// Defines `shmem_$stem` and `shmem_ctx_$stem`. First `$path` is called with the context's
+/// [`AddressPath`](oxshmem_ops::path::address::AddressPath) and the arguments, as in [`export_path`].
+macro_rules! with_ctx_path {
+    ($stem:expr, ($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, $path:expr, $body:expr) => {
+        $crate::export::export_path!(
             concat!("shmem_", $stem), ($($arg: $ty),*) $(-> $ret)?,
-            &$crate::state::DIRECT => $direct,
+            &$crate::state::DEFAULT_PATH => $path,
             $crate::call::Call::new(concat!("shmem_", $stem)) => $body
         );
-        $crate::export::export_direct!(
+        $crate::export::export_path!(
             concat!("shmem_ctx_", $stem), (ctx: $crate::call::CtxHandle, $($arg: $ty),*) $(-> $ret)?,
-            $crate::call::direct(ctx) => |direct, _, $($arg: $ty),*| $direct(direct, $($arg),*),
+            $crate::call::path(ctx) => |path, _, $($arg: $ty),*| $path(path, $($arg),*),
             $crate::call::Call::on(concat!("shmem_ctx_", $stem), ctx) => |call, _, $($arg: $ty),*| $body(call, $($arg),*)
         );
     };
 }
 
-pub(crate) use {export, export_direct, weak_alias, with_ctx, with_ctx_direct};
+pub(crate) use {export, export_path, weak_alias, with_ctx, with_ctx_path};

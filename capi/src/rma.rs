@@ -2,18 +2,20 @@
 //!
 //! Blocks of whatever type are copied as bytes, so that it does not matter how their addresses are aligned.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
+use std::ffi::c_void;
 
-use oxshmem::{Context, Element};
-use oxshmem_memory::copy;
-use oxshmem_ops::direct::Direct;
+use oxshmem::Context;
+use oxshmem::Element;
+use oxshmem_ops::path::address::AddressPath;
 
-use crate::{
-    buffers::{SinkBuffer, SourceBuffer},
-    call::Call,
-    export::{with_ctx, with_ctx_direct},
-    types::{rma_types, sizes},
-};
+use crate::buffers::SinkBuffer;
+use crate::buffers::SourceBuffer;
+use crate::call::Call;
+use crate::export::with_ctx;
+use crate::export::with_ctx_path;
+use crate::types::rma_types;
+use crate::types::sizes;
 
 /// The bytes of so many elements.
 pub(crate) fn bytes<T>(call: Call, count: usize) -> usize {
@@ -29,11 +31,6 @@ type Bytes = (*mut u8, usize);
 #[inline(always)]
 fn put<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
     let len = bytes::<T>(call, nelems);
-    if is_word(dest, source, len) && !call.on_device(source) {
-        // SAFETY: the caller vouches for the source.
-        let value = unsafe { copy::load_unaligned(source.cast::<u64>()) };
-        return p(call, dest.cast::<u64>(), value, pe);
-    }
     put_block(call.name, call.context, (dest.cast(), len), source.cast(), pe);
 }
 
@@ -59,9 +56,6 @@ fn put_block(
 #[inline(always)]
 fn put_nbi<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
     let len = bytes::<T>(call, nelems);
-    if is_word(dest, source, len) && !call.on_device(source) && !call.on_device(dest) {
-        return put(call, dest, source, nelems, pe);
-    }
     put_block_nbi(call.name, call.context, (dest.cast(), len), source.cast(), pe);
 }
 
@@ -87,11 +81,6 @@ fn put_block_nbi(
 #[inline(always)]
 fn get<T>(call: Call, dest: *mut T, source: *const T, nelems: usize, pe: c_int) {
     let len = bytes::<T>(call, nelems);
-    if is_word(source, dest, len) && !call.on_device(dest) {
-        let value = g(call, source.cast::<u64>(), pe);
-        // SAFETY: the caller vouches for the destination.
-        return unsafe { copy::store_unaligned(dest.cast::<u64>(), value) };
-    }
     get_block(call.name, call.context, (dest.cast(), len), source.cast(), pe);
 }
 
@@ -139,12 +128,6 @@ fn get_block_nbi(
     // SAFETY: the caller leaves the destination alone until `shmem_quiet`.
     let to = unsafe { SinkBuffer::new(dest, len) };
     call.start_on(pe, call.context.get_nbi(to, from, pe as usize));
-}
-
-/// Whether a block is one word, which needs no more than a load and a store: `symmetric` is aligned, `other` is there.
-#[inline(always)]
-fn is_word<A, B>(symmetric: *const A, other: *const B, len: usize) -> bool {
-    len == 8 && symmetric.addr().is_multiple_of(8) && !other.is_null()
 }
 
 #[inline(always)]
@@ -242,12 +225,12 @@ fn get_blocks<const N: usize>(
 /// A routine that copies a block as it is, which the function and the method called `$copy` do.
 macro_rules! block_routine {
     ($name:expr, $C:ty, $T:ty, $copy:ident) => {
-        with_ctx_direct!(
+        with_ctx_path!(
             $name,
             (dest: *mut $C, source: *const $C, nelems: usize, pe: c_int),
-            |direct: &Direct, dest: *mut $C, source: *const $C, nelems, pe| {
+            |path: &AddressPath, dest: *mut $C, source: *const $C, nelems, pe| {
                 // SAFETY: the caller vouches for its side.
-                unsafe { direct.$copy::<$T>(dest.cast(), source.cast(), nelems, pe) }
+                unsafe { path.$copy::<$T>(dest.cast(), source.cast(), nelems, pe) }
             },
             |call, dest: *mut $C, source: *const $C, nelems, pe| {
                 $copy::<$T>(call, dest.cast(), source.cast(), nelems, pe)
@@ -310,8 +293,8 @@ macro_rules! sized_blocks {
 
 macro_rules! one_value {
     ($name:literal, $T:ty) => {
-        with_ctx_direct!(concat!($name, "_p"), (dest: *mut $T, value: $T, pe: c_int), Direct::p::<$T>, p::<$T>);
-        with_ctx_direct!(concat!($name, "_g"), (source: *const $T, pe: c_int) -> $T, Direct::g::<$T>, g::<$T>);
+        with_ctx_path!(concat!($name, "_p"), (dest: *mut $T, value: $T, pe: c_int), AddressPath::p::<$T>, p::<$T>);
+        with_ctx_path!(concat!($name, "_g"), (source: *const $T, pe: c_int) -> $T, AddressPath::g::<$T>, g::<$T>);
     };
 }
 

@@ -9,7 +9,6 @@ use crate::{
     call::Call,
     export::{export, with_ctx},
     rma::bytes,
-    state::DIRECT,
     types::{rma_types, sizes},
 };
 
@@ -49,10 +48,6 @@ impl PutSignal {
         // SAFETY: the caller vouches for the source; a put over which the call returns has copied it.
         let from = unsafe { SourceBuffer::new(source, len) };
         call.wait_on(pe, call.context.put_signal(to, from, word, update, pe as usize));
-        // The PEs of other contexts may have other numbers.
-        if std::ptr::eq(call.context, call.global.context) {
-            DIRECT.flag_was_stored(sig_addr, pe);
-        }
     }
 
     #[inline(always)]

@@ -13,7 +13,7 @@ use std::{
 use oxshmem::{Context, Space, SpaceKind, World};
 use oxshmem_base::home::Home;
 use oxshmem_memory::Addresses as Reserved;
-use oxshmem_ops::direct::Direct;
+use oxshmem_ops::path::address::AddressPath;
 
 use crate::{
     address::Addresses,
@@ -53,7 +53,7 @@ static GLOBAL: AtomicPtr<Global> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The short way of the default context. Closed before `shmem_init` and after `shmem_finalize`. It is here, and not behind a
 /// pointer, because a processor that has just performed an atomic operation waits for every load that the next one needs.
-pub(crate) static DIRECT: Direct = Direct::closed();
+pub(crate) static DEFAULT_PATH: AddressPath = AddressPath::closed();
 
 /// The addresses of the last world's memory. A program that uses one after `shmem_finalize` faults, until the next world has ended:
 /// so there is never more than one such range.
@@ -98,7 +98,7 @@ pub(crate) fn in_child(name: &'static str, global: &Global) -> ! {
 
 /// In a child: the short ways, by which it would write to the memory of PEs, are closed.
 pub(crate) fn close_in_child() {
-    DIRECT.close();
+    DEFAULT_PATH.close();
     contexts::close_in_child();
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
         _world: owned,
     }));
     // SAFETY: the addresses are what this library has found out; what is there is the program's. `end` closes it before it drops the PE.
-    unsafe { DIRECT.open(context, world.pe(), &global.addresses.ranges()) };
+    unsafe { DEFAULT_PATH.open(context, world.pe(), &global.addresses.ranges()) };
     // Release: whoever sees it sees what it points to.
     GLOBAL.store(global, Ordering::Release);
 }
@@ -136,7 +136,7 @@ pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
 /// From now on there is none, and the process has what it had before (`OpenSHMEM 1.6 §9.1.4`), its globals by
 /// `make_private`, whose error this returns.
 pub(crate) fn end<E>(make_private: impl FnOnce(&World) -> Result<(), E>) -> Result<(), E> {
-    DIRECT.close();
+    DEFAULT_PATH.close();
     let ended = GLOBAL.swap(std::ptr::null_mut(), Ordering::AcqRel);
     // SAFETY: it is null, or what `begin` has leaked.
     let Some(global) = (unsafe { ended.as_ref() }) else { return Ok(()) };

@@ -8,7 +8,6 @@ use oxshmem::{Cmp, Masked, Wait, WaitSet, Waitable};
 use crate::{
     call::Call,
     export::export,
-    state::DIRECT,
     types::{amo_types, old_amo_types},
 };
 
@@ -28,9 +27,7 @@ fn comparison(call: Call, cmp: c_int) -> Cmp {
 
 #[inline(always)]
 fn wait_until<T: Waitable>(call: Call, what: &'static str, ivar: *mut T, cmp: Cmp, value: T) -> T {
-    let seen = call.look(call.word(what, ivar.cast_const()).wait_until(cmp, value));
-    DIRECT.prepare_answer();
-    seen
+    call.look(call.word(what, ivar.cast_const()).wait_until(cmp, value))
 }
 
 #[inline(always)]

@@ -1,158 +1,23 @@
 //! Atomic memory operations (`OpenSHMEM 1.6 §9.7`).
 //!
-//! All of them are atomic towards every other operation here on the same element, whichever PE or context
-//! issues it. A fetching operation's future is ready with the value before; one that fetches nothing is ready
-//! when issued. The nonblocking forms may be dropped, like all others: the future *is* the place that the
-//! value comes to, and [`quiet`](Context::quiet) completes what nobody awaited.
-//!
-//! Which types an operation takes is in three traits, one a table of the specification: [`StandardAmo`]
-//! (table 6), [`ExtendedAmo`] (table 7, floating point too) and [`BitwiseAmo`] (table 8). Those that can be waited for
-//! are [`Waitable`]. No other crate can add to them: an element is accessed as the word that its type says.
+//! All of them are atomic towards every other operation here on the same element, whichever PE or
+//! context issues it. A fetching operation's future is ready with the value before; one that
+//! fetches nothing is ready when issued. The nonblocking forms may be dropped, like all others: the
+//! future is the place that the value comes to, and [`quiet`](Context::quiet) completes what was
+//! not awaited.
 
 use oxshmem_base::Error;
 use oxshmem_memory::word::{Atomic, AtomicWord};
-use oxshmem_spaces::{Element, SymRef};
+use oxshmem_spaces::SymRef;
 
 use crate::{
-    context::{Context, Sharing, Target},
-    direct::Direct,
+    context::{Context, Sharing},
     operation::{Fetch, Op, Update},
-    sealed::Sealed,
-    trace::{is_traced, trace_operation},
-    wait::Waitable,
+    path::{address::AddressPath, near::NearPlace, route::Route},
+    trace::trace_operation,
 };
 
-/// Types that can be fetched, set and swapped atomically: table 7 of the specification.
-///
-/// ```
-/// # use oxshmem::prelude::*;
-/// # LocalCluster::run(2, |world| async move {
-/// use oxshmem::{ExtendedAmo, SymRef};
-///
-/// async fn reset<T: ExtendedAmo>(ctx: &Context, at: SymRef<'_, T>, to: T) -> oxshmem::Result<T> {
-///     ctx.swap(at, to, ctx.my_pe()).await
-/// }
-///
-/// let word = world.alloc_zeroed::<f64>(1).await?;
-/// assert_eq!(reset(world.context(), word.at(0), 0.5).await?, 0.0);
-/// assert_eq!(word.at(0).load(), 0.5);
-/// # world.finalize().await
-/// # })?;
-/// # Ok::<(), oxshmem::Error>(())
-/// ```
-pub trait ExtendedAmo: Element + Sealed {
-    /// The word with the type's bits.
-    #[doc(hidden)]
-    type Word: AtomicWord;
-    /// The bits.
-    #[doc(hidden)]
-    fn to_word(self) -> Self::Word;
-    /// The value with these bits.
-    #[doc(hidden)]
-    fn from_word(word: Self::Word) -> Self;
-}
-
-/// Types that can also be compared, added to and waited for: table 6 of the specification.
-///
-/// ```
-/// # use oxshmem::prelude::*;
-/// # LocalCluster::run(2, |world| async move {
-/// use oxshmem::{StandardAmo, SymRef};
-///
-/// async fn count<T: StandardAmo>(ctx: &Context, at: SymRef<'_, T>) -> oxshmem::Result<T> {
-///     ctx.inc(at, ctx.my_pe()).await?;
-///     ctx.fetch(at, ctx.my_pe()).await
-/// }
-///
-/// assert_eq!(count(world.context(), world.alloc_zeroed::<i32>(1).await?.at(0)).await?, 1);
-/// assert_eq!(count(world.context(), world.alloc_zeroed::<usize>(1).await?.at(0)).await?, 1);
-/// # world.finalize().await
-/// # })?;
-/// # Ok::<(), oxshmem::Error>(())
-/// ```
-pub trait StandardAmo: ExtendedAmo + Waitable {
-    /// The type's 1.
-    #[doc(hidden)]
-    const ONE: Self;
-}
-
-/// Types that take bitwise operations: table 8 of the specification.
-///
-/// ```
-/// # use oxshmem::prelude::*;
-/// # LocalCluster::run(2, |world| async move {
-/// use oxshmem::{BitwiseAmo, SymRef};
-///
-/// async fn mark<T: BitwiseAmo>(ctx: &Context, at: SymRef<'_, T>, bits: T) -> oxshmem::Result<T> {
-///     ctx.fetch_or(at, bits, ctx.my_pe()).await
-/// }
-///
-/// let word = world.alloc_zeroed::<u32>(1).await?;
-/// assert_eq!(mark(world.context(), word.at(0), 0b101).await?, 0);
-/// assert_eq!(word.at(0).load(), 0b101);
-/// # world.finalize().await
-/// # })?;
-/// # Ok::<(), oxshmem::Error>(())
-/// ```
-pub trait BitwiseAmo: StandardAmo {}
-
-macro_rules! extended {
-    ($($name:ty => $word:ty, $to:expr, $from:expr;)*) => {$(
-        impl ExtendedAmo for $name {
-            type Word = $word;
-
-            #[inline(always)]
-            fn to_word(self) -> $word {
-                $to(self)
-            }
-
-            #[inline(always)]
-            fn from_word(word: $word) -> Self {
-                $from(word)
-            }
-        }
-
-        // An element is accessed as this word, wherever it is.
-        const _: () = assert!(
-            size_of::<$name>() == size_of::<$word>() && align_of::<$name>() == align_of::<$word>()
-        );
-    )*};
-}
-
-macro_rules! standard {
-    ($($name:ty => $word:ty;)*) => {$(
-        extended! { $name => $word, |value| value as $word, |word| word as $name; }
-
-        impl StandardAmo for $name {
-            const ONE: Self = 1;
-        }
-    )*};
-}
-
-standard! {
-    i32 => u32;
-    u32 => u32;
-    i64 => u64;
-    u64 => u64;
-    isize => u64;
-    usize => u64;
-}
-
-impl Sealed for f32 {}
-impl Sealed for f64 {}
-
-extended! {
-    f32 => u32, f32::to_bits, f32::from_bits;
-    f64 => u64, f64::to_bits, f64::from_bits;
-}
-
-impl BitwiseAmo for i32 {}
-impl BitwiseAmo for u32 {}
-impl BitwiseAmo for i64 {}
-impl BitwiseAmo for u64 {}
-
-#[cfg(not(target_pointer_width = "64"))]
-compile_error!("oxshmem needs 64-bit addresses");
+pub use crate::amo_types::{BitwiseAmo, ExtendedAmo, StandardAmo};
 
 /// Operations that return the value before: blocking and nonblocking form of each.
 ///
@@ -163,7 +28,7 @@ macro_rules! fetching {
         $name:ident, $name_nbi:ident: $types:ident ($($arg:ident),*) $section:literal => $operation:expr,
         $start:literal ($($with:literal),*) $end:literal;
     )*) => {
-        impl Direct {$(
+        impl AddressPath {$(
             /// The value before, as
             #[doc = concat!("[`Context::", stringify!($name), "`] gives it.")]
             #[inline(always)]
@@ -242,12 +107,12 @@ macro_rules! updating {
         $name:ident: $types:ident ($($arg:ident),*) $section:literal => $operation:expr,
         $start:literal ($($with:literal),*) $end:literal;
     )*) => {
-        impl Direct {$(
+        impl AddressPath {$(
             /// Does what
             #[doc = concat!("[`Context::", stringify!($name), "`] does.")]
             #[inline(always)]
             pub fn $name<T: $types>(&self, at: *const T, $($arg: T,)* pe: i32) -> Option<()> {
-                self.update(at, $operation($($arg.to_word()),*), pe)
+                self.amo(at, $operation($($arg.to_word()),*), pe).map(drop)
             }
         )*}
 
@@ -328,7 +193,7 @@ updating! {
         0b110 (0b011) 0b101;
 }
 
-impl Direct {
+impl AddressPath {
     /// The value before, as [`Context::fetch_inc`] gives it.
     #[inline(always)]
     pub fn fetch_inc<T: StandardAmo>(&self, at: *const T, pe: i32) -> Option<T> {
@@ -406,8 +271,9 @@ impl<M: Sharing> Context<M> {
         self.update_word("inc", at, Atomic::Add(T::ONE.to_word()), pe)
     }
 
-    /// An atomic operation called `call`, which hands the value before to `then`, on whichever thread, and is complete when that has
-    /// returned: for C, whose nonblocking forms leave the value in memory. `then` must not wait for anything.
+    /// An atomic operation called `call`, which hands the value before to `then`, on whichever
+    /// thread, and is complete when that has returned: for C, whose nonblocking forms leave the
+    /// value in memory. `then` must not wait for anything.
     #[doc(hidden)]
     pub fn fetch_then<T: ExtendedAmo>(
         &self,
@@ -417,7 +283,7 @@ impl<M: Sharing> Context<M> {
         pe: usize,
         then: impl FnOnce(T) + Send + 'static,
     ) -> Fetch<()> {
-        Fetch(self.fetch_told(call, at, operation, pe, then))
+        Fetch(self.fetch_routed(call, at, operation, pe, then))
     }
 
     #[inline(always)]
@@ -428,10 +294,10 @@ impl<M: Sharing> Context<M> {
         operation: Atomic<T::Word>,
         pe: usize,
     ) -> Fetch<T> {
-        Fetch(match self.reachable(at.as_view(), pe).filter(|_| !is_traced()) {
+        Fetch(match self.near_untraced(at.as_view(), pe) {
             // SAFETY: a `SymRef` is one aligned element in bounds, on every PE, of the word's size.
-            Some(place) => Op::Done(T::from_word(unsafe { self.pe().shm().atomic(place, operation) })),
-            None => self.fetch_told(call, at, operation, pe, |before| before),
+            Some(near) => Op::Complete(T::from_word(unsafe { near.atomic(operation) })),
+            None => self.fetch_routed(call, at, operation, pe, |before| before),
         })
     }
 
@@ -443,20 +309,20 @@ impl<M: Sharing> Context<M> {
         operation: Atomic<T::Word>,
         pe: usize,
     ) -> Update {
-        Update(match self.reachable(at.as_view(), pe).filter(|_| !is_traced()) {
-            Some(place) => {
+        Update(match self.near_untraced(at.as_view(), pe) {
+            Some(near) => {
                 // SAFETY: as above.
-                unsafe { self.pe().shm().atomic(place, operation) };
-                Op::Done(())
+                unsafe { near.atomic(operation) };
+                Op::Complete(())
             }
-            None => self.update_told(call, at, operation, pe),
+            None => self.update_routed(call, at, operation, pe),
         })
     }
 
-    /// Somebody listens, or something is wrong.
+    /// Performs it by whichever way leads to `at`. Emits the event, finds what is wrong.
     #[cold]
     #[inline(never)]
-    fn fetch_told<T: ExtendedAmo, V: Send>(
+    fn fetch_routed<T: ExtendedAmo, V: Send>(
         &self,
         call: &'static str,
         at: SymRef<'_, T>,
@@ -465,16 +331,16 @@ impl<M: Sharing> Context<M> {
         then: impl FnOnce(T) -> V + Send + 'static,
     ) -> Op<V, Error> {
         trace_operation(call, size_of::<T>(), pe);
-        match self.target(call, at.as_view(), pe) {
-            Ok(Target::Near(place)) => {
+        match self.route(call, at.as_view(), pe) {
+            Ok(Route::Near(near)) => {
                 // SAFETY: as above.
-                Op::Done(then(T::from_word(unsafe { self.pe().shm().atomic(place, operation) })))
+                Op::Complete(then(T::from_word(unsafe { near.atomic(operation) })))
             }
-            Ok(Target::Far(far)) => {
+            Ok(Route::Far(far)) => {
                 let value = |before| then(T::from_word(T::Word::from_u64(before)));
                 self.fetch_far(far, T::Word::WIDTH, operation.widened(), value)
             }
-            Ok(Target::Device(cell)) => {
+            Ok(Route::Device(cell)) => {
                 let value = |before| then(T::from_word(T::Word::from_u64(before)));
                 self.fetch_device(cell, T::Word::WIDTH, operation.widened(), value, pe)
             }
@@ -485,7 +351,7 @@ impl<M: Sharing> Context<M> {
     /// Likewise.
     #[cold]
     #[inline(never)]
-    fn update_told<T: ExtendedAmo>(
+    fn update_routed<T: ExtendedAmo>(
         &self,
         call: &'static str,
         at: SymRef<'_, T>,
@@ -493,14 +359,14 @@ impl<M: Sharing> Context<M> {
         pe: usize,
     ) -> Op<(), Error> {
         trace_operation(call, size_of::<T>(), pe);
-        match self.target(call, at.as_view(), pe) {
-            Ok(Target::Near(place)) => {
+        match self.route(call, at.as_view(), pe) {
+            Ok(Route::Near(near)) => {
                 // SAFETY: as above.
-                unsafe { self.pe().shm().atomic(place, operation) };
-                Op::Done(())
+                unsafe { near.atomic(operation) };
+                Op::Complete(())
             }
-            Ok(Target::Far(far)) => self.update_far(far, T::Word::WIDTH, operation.widened()),
-            Ok(Target::Device(cell)) => self.update_device(cell, T::Word::WIDTH, operation.widened(), pe),
+            Ok(Route::Far(far)) => self.update_far(far, T::Word::WIDTH, operation.widened()),
+            Ok(Route::Device(cell)) => self.update_device(cell, T::Word::WIDTH, operation.widened(), pe),
             Err(error) => Op::failed(error, self.ops()),
         }
     }

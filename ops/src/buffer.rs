@@ -1,8 +1,10 @@
-//! What operations copy from and to: owned buffers that come back, values, borrowed slices and symmetric memory.
+//! What operations copy from and to: owned buffers that come back, values, borrowed slices and
+//! symmetric memory.
 //!
-//! A buffer that the operation may still need after the call has returned must not move or go away. Owned
-//! heap buffers do not move when their owner does, so the operation takes the owner and gives it back. A
-//! borrowed slice, an array and a value have been copied before the call returns.
+//! A buffer that an operation needs after its call has returned must not move or go away. The
+//! elements of an owned heap buffer stay where they are when its owner moves, so the operation
+//! takes the owner and gives it back. A borrowed slice, an array and a value have been copied
+//! before the call returns.
 
 use std::sync::Arc;
 
@@ -14,16 +16,17 @@ use crate::operation::Rejected;
 /// Something to copy elements from.
 ///
 /// # Safety
-/// An operation has the source from the call that it is passed to until the source is given back or dropped. As long as
-/// the operation has it:
+/// An operation has the source from the call that it is passed to until the source is given back or
+/// dropped. As long as the operation has it:
 ///
-/// - [`len`](Self::len) and [`as_ptr`](Self::as_ptr) return the same each time: the operation checks them once, and copies
-///   later, maybe on another thread;
-/// - the `len` elements at `as_ptr` are readable, and nobody else writes to them unless they are symmetric memory. They may
-///   move when `self` moves, unless it is [`STABLE`](Self::STABLE), which only a `'static` type may be.
+/// - [`len`](Self::len) and [`as_ptr`](Self::as_ptr) return the same each time: the operation
+///   checks them once, and copies later, maybe on another thread;
+/// - the `len` elements at `as_ptr` are readable, and nothing else writes to them unless they are
+///   symmetric memory. They may move when `self` moves, unless it is [`STABLE`](Self::STABLE),
+///   which only a `'static` type may be.
 ///
-/// [`SCALAR`](Self::SCALAR) may only be true where `len` is 1. [`symmetric`](Self::symmetric) returns the view of these `len`
-/// elements if they are symmetric memory, and none otherwise.
+/// [`SCALAR`](Self::SCALAR) may only be true where `len` is 1. [`symmetric`](Self::symmetric)
+/// returns the view of these `len` elements if they are symmetric memory, and none otherwise.
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -42,7 +45,8 @@ use crate::operation::Rejected;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
 pub unsafe trait Source<T: Element>: Send + Sized {
-    /// Whether the elements stay where they are when `self` moves, so that a copy may outlast the call.
+    /// Whether the elements stay where they are when `self` moves, so that a copy may outlast the
+    /// call.
     const STABLE: bool;
 
     /// Whether it is one value, which is stored in one piece where its size allows.
@@ -72,8 +76,8 @@ pub unsafe trait Source<T: Element>: Send + Sized {
     /// How many elements.
     fn len(&self) -> usize;
 
-    /// The symmetric memory that it is, if it is: which an operation checks, and goes by instead of an address where that is in
-    /// device memory.
+    /// The symmetric memory that it is, if it is: which an operation checks, and goes by instead of
+    /// an address where that is in device memory.
     #[doc(hidden)]
     #[inline(always)]
     fn symmetric(&self) -> Option<SymView<'_, T>> {
@@ -89,16 +93,18 @@ pub unsafe trait Source<T: Element>: Send + Sized {
 /// Something to copy elements to.
 ///
 /// # Safety
-/// An operation has the destination from the call that it is passed to until the destination is given back or dropped. As
-/// long as the operation has it:
+/// An operation has the destination from the call that it is passed to until the destination is
+/// given back or dropped. As long as the operation has it:
 ///
-/// - [`len`](Self::len) and [`as_mut_ptr`](Self::as_mut_ptr) return the same each time: the operation checks them once, and
-///   copies later, maybe on another thread;
-/// - the `len` elements at `as_mut_ptr` are writable, and nobody else accesses them unless they are symmetric memory. They
-///   may move when `self` moves, unless it is [`STABLE`](Self::STABLE), which only a `'static` type may be.
+/// - [`len`](Self::len) and [`as_mut_ptr`](Self::as_mut_ptr) return the same each time: the
+///   operation checks them once, and copies later, maybe on another thread;
+/// - the `len` elements at `as_mut_ptr` are writable, and nothing else accesses them unless they
+///   are symmetric memory. They may move when `self` moves, unless it is [`STABLE`](Self::STABLE),
+///   which only a `'static` type may be.
 ///
-/// [`hold`](Self::hold) returns a `STABLE` destination of the same length. [`symmetric`](Self::symmetric) returns the view of
-/// these `len` elements if they are symmetric memory, and none otherwise.
+/// [`hold`](Self::hold) returns a `STABLE` destination of the same length.
+/// [`symmetric`](Self::symmetric) returns the view of these `len` elements if they are symmetric
+/// memory, and none otherwise.
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -116,8 +122,13 @@ pub unsafe trait Source<T: Element>: Send + Sized {
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
 pub unsafe trait Sink<T: Element>: Send + Sized {
-    /// Whether the elements stay where they are when `self` moves, so that a copy may outlast the call.
+    /// Whether the elements stay where they are when `self` moves, so that a copy may outlast the
+    /// call.
     const STABLE: bool;
+
+    /// Whether it is one value, which is loaded in one piece where its size allows.
+    #[doc(hidden)]
+    const SCALAR: bool = false;
 
     /// Why an operation failed: with the destination, if the caller has given it away.
     type Failure: Into<Error> + AsRef<Error> + Send;
@@ -147,13 +158,13 @@ pub unsafe trait Sink<T: Element>: Send + Sized {
     /// How many elements.
     fn len(&self) -> usize;
 
-    /// The elements have been written: whoever waits for them must see it.
+    /// The elements have been written: wakes what waits for them.
     #[doc(hidden)]
     #[inline(always)]
     fn arrived(&self) {}
 
-    /// The symmetric memory that it is, if it is: which an operation checks, and goes by instead of an address where that is in
-    /// device memory.
+    /// The symmetric memory that it is, if it is: which an operation checks, and goes by instead of
+    /// an address where that is in device memory.
     #[doc(hidden)]
     #[inline(always)]
     fn symmetric(&self) -> Option<SymView<'_, T>> {
@@ -166,67 +177,116 @@ pub unsafe trait Sink<T: Element>: Send + Sized {
     }
 }
 
+/// The associated items of a source or a sink that its caller keeps.
+macro_rules! kept {
+    () => {
+        type Back = ();
+
+        #[inline(always)]
+        fn back(self) {}
+
+        kept!(fails);
+    };
+    (fails) => {
+        type Failure = Error;
+
+        #[inline(always)]
+        fn reject(self, error: Error) -> Error {
+            error
+        }
+    };
+    (source) => {
+        const STABLE: bool = false;
+
+        kept!();
+
+        fn reject_back((): (), error: Error) -> Error {
+            error
+        }
+    };
+}
+
+/// Those of one that its caller gives away, and gets back.
+macro_rules! given {
+    () => {
+        const STABLE: bool = true;
+
+        type Back = Self;
+
+        #[inline(always)]
+        fn back(self) -> Self {
+            self
+        }
+
+        type Failure = Rejected<Self>;
+
+        fn reject(self, error: Error) -> Rejected<Self> {
+            Rejected { error, buffer: self }
+        }
+    };
+    (source) => {
+        given!();
+
+        fn reject_back(buffer: Self, error: Error) -> Rejected<Self> {
+            Rejected { error, buffer }
+        }
+    };
+}
+
+/// Those of a sink that is STABLE itself.
+macro_rules! holds_itself {
+    () => {
+        type Held = Self;
+
+        #[inline(always)]
+        fn hold(self) -> Self {
+            self
+        }
+    };
+}
+
+/// Where the elements of a source or a sink are, and how many.
+macro_rules! elements {
+    (source: |$this:ident| $at:expr, $len:expr) => {
+        #[inline(always)]
+        fn as_ptr(&self) -> *const T {
+            let $this = self;
+            $at
+        }
+
+        elements!(len: |$this| $len);
+    };
+    (sink: |$this:ident| $at:expr, $len:expr) => {
+        #[inline(always)]
+        fn as_mut_ptr(&mut self) -> *mut T {
+            let $this = self;
+            $at
+        }
+
+        elements!(len: |$this| $len);
+    };
+    (len: |$this:ident| $len:expr) => {
+        #[inline(always)]
+        fn len(&self) -> usize {
+            let $this = self;
+            let _ = $this;
+            $len
+        }
+    };
+}
+
 // SAFETY: a value is one element at its own address.
 unsafe impl<T: Element> Source<T> for T {
-    const STABLE: bool = false;
     const SCALAR: bool = true;
 
-    type Back = ();
-
-    #[inline(always)]
-    fn back(self) {}
-
-    type Failure = Error;
-
-    #[inline(always)]
-    fn reject(self, error: Error) -> Error {
-        error
-    }
-
-    fn reject_back((): (), error: Error) -> Self::Failure {
-        error
-    }
-
-    #[inline(always)]
-    fn as_ptr(&self) -> *const T {
-        self
-    }
-
-    #[inline(always)]
-    fn len(&self) -> usize {
-        1
-    }
+    kept!(source);
+    elements!(source: |this| this, 1);
 }
 
 // SAFETY: an array's elements are inside it.
 unsafe impl<T: Element, const N: usize> Source<T> for [T; N] {
-    const STABLE: bool = false;
-
-    type Back = ();
-
-    #[inline(always)]
-    fn back(self) {}
-
-    type Failure = Error;
-
-    #[inline(always)]
-    fn reject(self, error: Error) -> Error {
-        error
-    }
-
-    fn reject_back((): (), error: Error) -> Self::Failure {
-        error
-    }
-
-    #[inline(always)]
-    fn as_ptr(&self) -> *const T {
-        self.as_slice().as_ptr()
-    }
-
-    #[inline(always)]
-    fn len(&self) -> usize {
-        N
-    }
+    kept!(source);
+    elements!(source: |this| this.as_slice().as_ptr(), N);
 }
 
 // SAFETY: as for a value, and an array's elements are inside it.
@@ -247,271 +307,95 @@ unsafe impl<T: Element, const N: usize> Sink<T> for [T; N] {
         self
     }
 
-    type Failure = Error;
-
-    #[inline(always)]
-    fn reject(self, error: Error) -> Error {
-        error
-    }
-
-    #[inline(always)]
-    fn as_mut_ptr(&mut self) -> *mut T {
-        self.as_mut_slice().as_mut_ptr()
-    }
-
-    #[inline(always)]
-    fn len(&self) -> usize {
-        N
-    }
+    kept!(fails);
+    elements!(sink: |this| this.as_mut_slice().as_mut_ptr(), N);
 }
 
-// SAFETY: the borrow keeps the elements readable; not STABLE, since a forgotten future ends it early.
+// SAFETY: the borrow keeps the elements readable; not STABLE, since a forgotten future ends it
+// early.
 unsafe impl<T: Element> Source<T> for &[T] {
-    const STABLE: bool = false;
-
-    type Back = ();
-
-    #[inline(always)]
-    fn back(self) {}
-
-    type Failure = Error;
-
-    #[inline(always)]
-    fn reject(self, error: Error) -> Error {
-        error
-    }
-
-    fn reject_back((): (), error: Error) -> Self::Failure {
-        error
-    }
-
-    #[inline(always)]
-    fn as_ptr(&self) -> *const T {
-        (**self).as_ptr()
-    }
-
-    #[inline(always)]
-    fn len(&self) -> usize {
-        (**self).len()
-    }
+    kept!(source);
+    elements!(source: |this| (**this).as_ptr(), (**this).len());
 }
 
 macro_rules! owned {
     ($($name:ty),*) => {$(
-        // SAFETY: the elements are on the heap, so they stay while their owner moves; it owns them alone.
+        // SAFETY: the elements are on the heap, so they stay while their owner moves; it owns them
+        // alone.
         unsafe impl<T: Element> Source<T> for $name {
-            const STABLE: bool = true;
-
-            type Back = Self;
-
-            #[inline(always)]
-            fn back(self) -> Self {
-                self
-            }
-
-            type Failure = Rejected<Self>;
-
-            fn reject(self, error: Error) -> Rejected<Self> {
-                Rejected { error, buffer: self }
-            }
-
-            fn reject_back(buffer: Self, error: Error) -> Self::Failure {
-                Rejected { error, buffer }
-            }
-
-            #[inline(always)]
-            fn as_ptr(&self) -> *const T {
-                (**self).as_ptr()
-            }
-
-            #[inline(always)]
-            fn len(&self) -> usize {
-                (**self).len()
-            }
+            given!(source);
+            elements!(source: |this| (**this).as_ptr(), (**this).len());
         }
 
         // SAFETY: as above.
         unsafe impl<T: Element> Sink<T> for $name {
-            const STABLE: bool = true;
-
-            type Held = Self;
-
-            #[inline(always)]
-            fn hold(self) -> Self {
-                self
-            }
-
-            type Back = Self;
-
-            #[inline(always)]
-            fn back(self) -> Self {
-                self
-            }
-
-            type Failure = Rejected<Self>;
-
-            fn reject(self, error: Error) -> Rejected<Self> {
-                Rejected { error, buffer: self }
-            }
-
-            #[inline(always)]
-            fn as_mut_ptr(&mut self) -> *mut T {
-                (**self).as_mut_ptr()
-            }
-
-            #[inline(always)]
-            fn len(&self) -> usize {
-                (**self).len()
-            }
+            given!();
+            holds_itself!();
+            elements!(sink: |this| (**this).as_mut_ptr(), (**this).len());
         }
     )*};
 }
 
 owned!(Vec<T>, Box<[T]>);
 
-// SAFETY: shared elements on the heap, which nobody can mutate while this reference exists.
+// SAFETY: shared elements on the heap, which cannot change while this reference exists.
 unsafe impl<T: Element> Source<T> for Arc<[T]> {
-    const STABLE: bool = true;
-
-    type Back = Self;
-
-    #[inline(always)]
-    fn back(self) -> Self {
-        self
-    }
-
-    type Failure = Rejected<Self>;
-
-    fn reject(self, error: Error) -> Rejected<Self> {
-        Rejected { error, buffer: self }
-    }
-
-    fn reject_back(buffer: Self, error: Error) -> Self::Failure {
-        Rejected { error, buffer }
-    }
-
-    fn as_ptr(&self) -> *const T {
-        (**self).as_ptr()
-    }
-
-    fn len(&self) -> usize {
-        (**self).len()
-    }
+    given!(source);
+    elements!(source: |this| (**this).as_ptr(), (**this).len());
 }
 
-// SAFETY: this PE's instance, which stays mapped while the handle exists. It is only read by copies that
-// tolerate races with other PEs.
+/// The associated items of a sink in symmetric memory.
+macro_rules! symmetric_sink {
+    (|$this:ident| $view:expr) => {
+        elements!(sink: |$this| $view.own().cast(), $view.len());
+
+        #[inline(always)]
+        fn arrived(&self) {
+            let $this = self;
+            $view.ring_own();
+        }
+
+        #[inline(always)]
+        fn symmetric(&self) -> Option<SymView<'_, T>> {
+            let $this = self;
+            Some($view)
+        }
+    };
+}
+
+/// Those of a source there.
+macro_rules! symmetric_source {
+    (|$this:ident| $view:expr) => {
+        elements!(source: |$this| $view.own().cast_const().cast(), $view.len());
+
+        #[inline(always)]
+        fn symmetric(&self) -> Option<SymView<'_, T>> {
+            let $this = self;
+            Some($view)
+        }
+    };
+}
+
+// SAFETY: this PE's instance, which stays mapped while the handle exists. It is only read by copies
+// that tolerate races with other PEs.
 unsafe impl<T: Element> Source<T> for SymSlice<T> {
-    const STABLE: bool = true;
-
-    type Back = Self;
-
-    #[inline(always)]
-    fn back(self) -> Self {
-        self
-    }
-
-    type Failure = Rejected<Self>;
-
-    fn reject(self, error: Error) -> Rejected<Self> {
-        Rejected { error, buffer: self }
-    }
-
-    fn reject_back(buffer: Self, error: Error) -> Self::Failure {
-        Rejected { error, buffer }
-    }
-
-    fn as_ptr(&self) -> *const T {
-        self.view().own().cast_const().cast()
-    }
-
-    #[inline(always)]
-    fn symmetric(&self) -> Option<SymView<'_, T>> {
-        Some(self.view())
-    }
-
-    fn len(&self) -> usize {
-        SymSlice::len(self)
-    }
+    given!(source);
+    symmetric_source!(|this| this.view());
 }
 
 // SAFETY: as above, for copies that write.
 unsafe impl<T: Element> Sink<T> for SymSlice<T> {
-    const STABLE: bool = true;
-
-    type Held = Self;
-
-    #[inline(always)]
-    fn hold(self) -> Self {
-        self
-    }
-
-    type Back = Self;
-
-    #[inline(always)]
-    fn back(self) -> Self {
-        self
-    }
-
-    type Failure = Rejected<Self>;
-
-    fn reject(self, error: Error) -> Rejected<Self> {
-        Rejected { error, buffer: self }
-    }
-
-    fn as_mut_ptr(&mut self) -> *mut T {
-        self.view().own().cast()
-    }
-
-    fn arrived(&self) {
-        self.view().ring_own();
-    }
-
-    #[inline(always)]
-    fn symmetric(&self) -> Option<SymView<'_, T>> {
-        Some(self.view())
-    }
-
-    fn len(&self) -> usize {
-        SymSlice::len(self)
-    }
+    given!();
+    holds_itself!();
+    symmetric_sink!(|this| this.view());
 }
 
-// SAFETY: this PE's instance, which stays mapped while it is borrowed; not STABLE, since a forgotten future ends
-// the borrow early. It is only read by copies that tolerate races with other PEs.
+// SAFETY: this PE's instance, which stays mapped while it is borrowed; not STABLE, since a
+// forgotten future ends the borrow early. It is only read by copies that tolerate races with other
+// PEs.
 unsafe impl<T: Element> Source<T> for SymView<'_, T> {
-    const STABLE: bool = false;
-
-    type Back = ();
-
-    #[inline(always)]
-    fn back(self) {}
-
-    type Failure = Error;
-
-    #[inline(always)]
-    fn reject(self, error: Error) -> Error {
-        error
-    }
-
-    fn reject_back((): (), error: Error) -> Self::Failure {
-        error
-    }
-
-    #[inline(always)]
-    fn as_ptr(&self) -> *const T {
-        self.own().cast_const().cast()
-    }
-
-    #[inline(always)]
-    fn symmetric(&self) -> Option<SymView<'_, T>> {
-        Some(*self)
-    }
-
-    #[inline(always)]
-    fn len(&self) -> usize {
-        SymView::len(self)
-    }
+    kept!(source);
+    symmetric_source!(|this| *this);
 }
 
 // SAFETY: as above, for copies that write.
@@ -525,110 +409,8 @@ unsafe impl<T: Element> Sink<T> for SymView<'_, T> {
         HeldView(self.to_owned())
     }
 
-    type Back = ();
-
-    #[inline(always)]
-    fn back(self) {}
-
-    type Failure = Error;
-
-    #[inline(always)]
-    fn reject(self, error: Error) -> Error {
-        error
-    }
-
-    #[inline(always)]
-    fn as_mut_ptr(&mut self) -> *mut T {
-        self.own().cast()
-    }
-
-    #[inline(always)]
-    fn arrived(&self) {
-        self.ring_own();
-    }
-
-    #[inline(always)]
-    fn symmetric(&self) -> Option<SymView<'_, T>> {
-        Some(*self)
-    }
-
-    #[inline(always)]
-    fn len(&self) -> usize {
-        SymView::len(self)
-    }
-}
-
-/// A vector made for a get, which nobody wants back if that fails.
-pub(crate) struct Fresh<T>(pub(crate) Vec<T>);
-
-// SAFETY: as for the vector inside.
-unsafe impl<T: Element> Sink<T> for Fresh<T> {
-    const STABLE: bool = true;
-
-    type Held = Self;
-
-    #[inline(always)]
-    fn hold(self) -> Self {
-        self
-    }
-
-    type Back = Vec<T>;
-
-    #[inline(always)]
-    fn back(self) -> Vec<T> {
-        self.0
-    }
-
-    type Failure = Error;
-
-    fn reject(self, error: Error) -> Error {
-        error
-    }
-
-    #[inline(always)]
-    fn as_mut_ptr(&mut self) -> *mut T {
-        self.0.as_mut_ptr()
-    }
-
-    #[inline(always)]
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-}
-
-/// An array that stays where it is while an operation fills it.
-#[derive(Debug)]
-pub struct HeldArray<T, const N: usize>(Box<[T; N]>);
-
-// SAFETY: the elements are on the heap, and owned.
-unsafe impl<T: Element, const N: usize> Sink<T> for HeldArray<T, N> {
-    const STABLE: bool = true;
-
-    type Held = Self;
-
-    fn hold(self) -> Self {
-        self
-    }
-
-    type Back = [T; N];
-
-    fn back(self) -> [T; N] {
-        *self.0
-    }
-
-    type Failure = Error;
-
-    fn reject(self, error: Error) -> Error {
-        error
-    }
-
-    fn as_mut_ptr(&mut self) -> *mut T {
-        self.0.as_mut_ptr()
-    }
-
-    fn len(&self) -> usize {
-        N
-    }
+    kept!();
+    symmetric_sink!(|this| *this);
 }
 
 /// Symmetric memory of this PE, kept from being given back while an operation fills it.
@@ -639,75 +421,68 @@ pub struct HeldView<T: Element>(SymSlice<T>);
 unsafe impl<T: Element> Sink<T> for HeldView<T> {
     const STABLE: bool = true;
 
-    type Held = Self;
-
-    fn hold(self) -> Self {
-        self
-    }
-
-    type Back = ();
-
-    fn back(self) {}
-
-    type Failure = Error;
-
-    fn reject(self, error: Error) -> Error {
-        error
-    }
-
-    fn as_mut_ptr(&mut self) -> *mut T {
-        self.0.as_mut_ptr()
-    }
-
-    fn arrived(&self) {
-        self.0.arrived();
-    }
-
-    fn symmetric(&self) -> Option<SymView<'_, T>> {
-        Some(self.0.view())
-    }
-
-    fn len(&self) -> usize {
-        SymSlice::len(&self.0)
-    }
+    kept!();
+    holds_itself!();
+    symmetric_sink!(|this| this.0.view());
 }
+
+/// A vector made for a get, which is not wanted back if that fails.
+pub(crate) struct Fresh<T>(pub(crate) Vec<T>);
+
+/// An array that stays where it is while an operation fills it.
+#[derive(Debug)]
+pub struct HeldArray<T, const N: usize>(Box<[T; N]>);
+
+/// One value to be fetched.
+pub(crate) struct OneValue<T>(pub(crate) T);
 
 /// One value that stays where it is while an operation fetches it.
 pub(crate) struct HeldValue<T>(Box<T>);
 
-impl<T: Element> Default for HeldValue<T> {
-    fn default() -> Self {
-        Self(Box::new(T::zeroed()))
-    }
+/// Sinks of whose owners the caller gets the contents.
+macro_rules! unwrapped {
+    ($name:ty $(, $n:ident)? => $back:ty, |$inner:ident| $unwrapped:expr, |$this:ident| $at:expr, $len:expr) => {
+        // SAFETY: the elements are on the heap, and owned.
+        unsafe impl<T: Element $(, const $n: usize)?> Sink<T> for $name {
+            const STABLE: bool = true;
+
+            type Back = $back;
+
+            #[inline(always)]
+            fn back(self) -> $back {
+                let $inner = self.0;
+                $unwrapped
+            }
+
+            kept!(fails);
+            holds_itself!();
+            elements!(sink: |$this| $at, $len);
+        }
+    };
 }
 
-// SAFETY: the element is on the heap, and owned.
-unsafe impl<T: Element> Sink<T> for HeldValue<T> {
-    const STABLE: bool = true;
+unwrapped!(Fresh<T> => Vec<T>, |inner| inner, |this| this.0.as_mut_ptr(), this.0.len());
+unwrapped!(HeldArray<T, N>, N => [T; N], |inner| *inner, |this| this.0.as_mut_ptr(), N);
+unwrapped!(HeldValue<T> => T, |inner| *inner, |this| &raw mut *this.0, 1);
 
-    type Held = Self;
+// SAFETY: a value is one element at its own address.
+unsafe impl<T: Element> Sink<T> for OneValue<T> {
+    const STABLE: bool = false;
+    const SCALAR: bool = true;
 
-    fn hold(self) -> Self {
-        self
+    type Held = HeldValue<T>;
+
+    fn hold(self) -> HeldValue<T> {
+        HeldValue(Box::new(self.0))
     }
 
     type Back = T;
 
+    #[inline(always)]
     fn back(self) -> T {
-        *self.0
+        self.0
     }
 
-    type Failure = Error;
-
-    fn reject(self, error: Error) -> Error {
-        error
-    }
-
-    fn as_mut_ptr(&mut self) -> *mut T {
-        &raw mut *self.0
-    }
-
-    fn len(&self) -> usize {
-        1
-    }
+    kept!(fails);
+    elements!(sink: |this| &raw mut this.0, 1);
 }

@@ -1,9 +1,9 @@
-//! Communication contexts: who orders and completes which operations (`OpenSHMEM 1.6 §9.5`).
+//! Communication contexts: streams of operations with an order and a completion of their own
+//! (`OpenSHMEM 1.6 §9.5`).
 //!
-//! Each context has an op set of its own, so that `quiet` and `fence` on one wait for nothing that was issued
-//! on another. The options that C gives as flags are types here where they are promises about threads.
-
-mod operands;
+//! Each context has an op set. So `quiet` and `fence` on one context wait for nothing that was
+//! issued on another. The options that C gives as flags are types here where they are promises
+//! about threads.
 
 use std::{
     any::Any,
@@ -17,18 +17,17 @@ use std::{
     },
 };
 
+use oxshmem_runtime::Pe;
 use oxshmem_base::Result;
 use oxshmem_progress::opset::OpSet;
-use oxshmem_runtime::Pe;
 
-use crate::{members::Members, order::Quiet, sealed::Sealed, session::Gathering};
-
-pub(crate) use operands::{Far, Here, Target};
+use crate::{gathering::Gathering, members::Members, quiet::Quiet, sealed::Sealed};
 
 /// A stream of operations on symmetric memory, with an order and a completion of its own.
 ///
 /// `M` says which threads may use it: any at any time ([`Shared`], the default), one at a time
-/// ([`Serialized`]: `Send`, not `Sync`) or only the one that made it ([`Private`]: not even `Send`).
+/// ([`Serialized`]: `Send`, not `Sync`) or only the one that made it ([`Private`]: not even
+/// `Send`).
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -62,30 +61,31 @@ pub struct Context<M: Sharing = Shared> {
 
 /// PEs of this host whose numbers are in a row, and whose memory is evenly spaced.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Near {
+pub(crate) struct NearPes {
     /// The first one's number.
     pub(crate) from: usize,
     pub(crate) n: u32,
-    /// Where the first one's memory is, and in how many blocks from there on the next one's. Wrapping.
-    pub(crate) first_block: usize,
+    /// The first one's number among those of the host, and the distance to the next one's.
+    /// Wrapping.
+    pub(crate) first: usize,
     pub(crate) stride: usize,
 }
 
 /// Which PEs a context reaches.
 struct Reach {
-    /// Of the numbers that operations take, how many in a row from `near_from` on are on this host, and stores and
-    /// loads away. 0 once the team is destroyed. All PEs where there is but one host; none where those of this host
-    /// do not follow each other in the team, so that each is looked up.
+    /// Of the numbers that operations take, how many in a row from `near_from` on are on this host.
+    /// 0 once the team is destroyed. All PEs where there is but one host; none where those of this
+    /// host do not follow each other in the team, so that each is looked up.
     near: AtomicUsize,
     near_from: usize,
-    /// Where their memory is.
-    blocks: Members,
+    /// Their numbers among those of this host.
+    local_pes: Members,
     /// Operations take PE numbers below this: the team's size, and 0 once the team is destroyed.
     n: AtomicUsize,
     members: Members,
     /// This PE's number among them.
     me: usize,
-    /// The team that the context was made from, for whoever made it.
+    /// The team that the context was made from.
     team: Arc<dyn Any + Send + Sync>,
 }
 
@@ -102,7 +102,7 @@ impl ContextHandle {
         self.reach.strong_count() > 0
     }
 
-    /// From now on the context reaches nobody. What is under way on it goes on.
+    /// From now on the context reaches no PE. What is under way on it goes on.
     pub fn close(&self) {
         if let Some(reach) = self.reach.upgrade() {
             // Relaxed: flags for mistakes, not for synchronisation.
@@ -111,7 +111,8 @@ impl ContextHandle {
         }
     }
 
-    /// The same for one of `pe`'s. What is under way on it is complete when the future is ready; there is none if the context is gone.
+    /// The same for one of `pe`'s. What is under way on it is complete when the future is ready.
+    /// There is none if the context is gone.
     pub fn end(&self, pe: &Pe) -> Option<Quiet> {
         self.close();
         self.ops.upgrade().map(|ops| Quiet::of(pe, &ops))
@@ -122,8 +123,8 @@ impl ContextHandle {
 #[derive(Debug, Default)]
 pub struct ContextHandles {
     all: Vec<ContextHandle>,
-    /// With so many, those that are gone are looked for. At least twice as many as were alive then, so that making a context takes the
-    /// same time however many there are.
+    /// With so many, those that are gone are looked for. At least twice as many as were alive then,
+    /// so that making a context takes the same time however many there are.
     look_at: usize,
 }
 
@@ -157,7 +158,8 @@ impl fmt::Debug for Reach {
 /// use oxshmem::{Private, Serialized, Shared};
 /// use oxshmem_ops::context::Sharing;
 ///
-/// assert_eq!([Shared::NAME, Serialized::NAME, Private::NAME], ["shared", "serialized", "private"]);
+/// assert_eq!([Shared::NAME, Serialized::NAME], ["shared", "serialized"]);
+/// assert_eq!(Private::NAME, "private");
 /// let ctx = world.create_context(ContextOptions::new().serialized())?;
 /// assert!(format!("{ctx:?}").contains(Serialized::NAME));
 /// # world.finalize().await
@@ -337,7 +339,8 @@ impl Default for ContextOptions {
 }
 
 impl<M: Sharing> ContextOptions<M> {
-    /// `quiet` and `fence` need not order this PE's own stores to symmetric memory: `SHMEM_CTX_NOSTORE`.
+    /// `quiet` and `fence` need not order this PE's own stores to symmetric memory:
+    /// `SHMEM_CTX_NOSTORE`.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -387,10 +390,12 @@ impl<M: Sharing> Context<M> {
         unsafe { Self::over(pe, members, me, Arc::new(()), options) }
     }
 
-    /// A context over the PEs of a team, of which this is number `me`. Its operations take numbers in the team.
+    /// A context over the PEs of a team, of which this is number `me`. Its operations take numbers
+    /// in the team.
     ///
     /// # Safety
-    /// The members must be PEs of the job of `pe`, and `pe` itself their number `me`: no operation asks again.
+    /// The members must be PEs of the job of `pe`, and `pe` itself their number `me`: no operation
+    /// asks again.
     pub unsafe fn over(
         pe: Arc<Pe>,
         members: Members,
@@ -398,11 +403,11 @@ impl<M: Sharing> Context<M> {
         team: Arc<dyn Any + Send + Sync>,
         options: ContextOptions<M>,
     ) -> Self {
-        let (near, blocks) = near(&pe, &members);
+        let (near, local_pes) = near_pes(&pe, &members);
         let reach = Arc::new(Reach {
             near: AtomicUsize::new(near.len()),
             near_from: near.start,
-            blocks,
+            local_pes,
             n: AtomicUsize::new(members.n()),
             members,
             me,
@@ -472,8 +477,8 @@ impl<M: Sharing> Context<M> {
         self.reach.members.world_pe(pe)
     }
 
-    /// Completes every operation on the context, then ends it (`OpenSHMEM 1.6 §9.5.3`). Dropping a context
-    /// does not wait: its operations complete by themselves, at the latest in `finalize`.
+    /// Completes every operation on the context, then ends it (`OpenSHMEM 1.6 §9.5.3`). Dropping a
+    /// context does not wait: its operations complete by themselves, at the latest in `finalize`.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -497,11 +502,27 @@ impl<M: Sharing> Context<M> {
         &self.pe
     }
 
+    /// The number of `pe` among those of this host, if `pe` is one of those in a row. One
+    /// comparison.
+    #[inline(always)]
+    pub(crate) fn near_pe(&self, pe: usize) -> Option<usize> {
+        let behind = pe.wrapping_sub(self.reach.near_from);
+        let is_near = behind < self.reach.near.load(Ordering::Relaxed);
+        is_near.then(|| self.reach.local_pes.world_pe(behind))
+    }
+
+    /// Whether `pe` is on another host for sure: those of this host are in a row, and it is
+    /// outside.
+    pub(crate) fn is_beyond(&self, pe: usize) -> bool {
+        let near = self.reach.near.load(Ordering::Relaxed);
+        near > 0 && pe.wrapping_sub(self.reach.near_from) >= near
+    }
+
     /// The near PEs, if they are in a row and their memory is evenly spaced.
-    pub(crate) fn evenly_near(&self) -> Option<Near> {
+    pub(crate) fn evenly_near(&self) -> Option<NearPes> {
         let n = self.reach.near.load(Ordering::Relaxed);
-        let (first_block, stride) = self.reach.blocks.even()?;
-        Some(Near { from: self.reach.near_from, n: n.try_into().ok()?, first_block, stride })
+        let (first, stride) = self.reach.local_pes.even()?;
+        Some(NearPes { from: self.reach.near_from, n: n.try_into().ok()?, first, stride })
     }
 
     #[inline(always)]
@@ -515,8 +536,8 @@ impl<M: Sharing> Context<M> {
     }
 }
 
-/// Which of the members are on this host, if they follow each other, and in which blocks.
-fn near(pe: &Pe, members: &Members) -> (Range<usize>, Members) {
+/// Which of the members are on this host, if they follow each other, and their numbers there.
+fn near_pes(pe: &Pe, members: &Members) -> (Range<usize>, Members) {
     let placement = pe.placement();
     if placement.hosts.n_hosts() == 1 {
         return (0..members.n(), members.clone());
@@ -528,9 +549,9 @@ fn near(pe: &Pe, members: &Members) -> (Range<usize>, Members) {
     if !numbers.iter().copied().eq(first..first + numbers.len()) {
         numbers.clear();
     }
-    let blocks: Vec<usize> =
+    let local_pes: Vec<usize> =
         numbers.iter().map(|&number| placement.hosts.block_of(members.world_pe(number))).collect();
-    (first..first + numbers.len(), Members::listed(&blocks))
+    (first..first + numbers.len(), Members::listed(&local_pes))
 }
 
 impl<M: Sharing> fmt::Debug for Context<M> {
@@ -549,7 +570,7 @@ mod tests {
         let (near, n) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let members = Members::world(1);
         let reach =
-            Reach { near, near_from: 0, blocks: members.clone(), n, members, me: 0, team: Arc::new(()) };
+            Reach { near, near_from: 0, local_pes: members.clone(), n, members, me: 0, team: Arc::new(()) };
         let (reach, ops) = (Arc::new(reach), Arc::<OpSet>::default());
         (ContextHandle { reach: Arc::downgrade(&reach), ops: Arc::downgrade(&ops) }, ops, reach)
     }

@@ -1,12 +1,12 @@
 //! What a PE does with symmetric memory: copies, atomics, signals, ordering and waiting.
 //!
-//! Every operation starts when it is called. What it returns is a future that observes it, and that may be
-//! dropped: the operation goes on, and [`Context::quiet`] completes it.
+//! Every operation starts when it is called. It returns a future that observes it. The future may
+//! be dropped: the operation goes on, and [`Context::quiet`] completes it.
 //!
 //! | module | OpenSHMEM 1.6 |
 //! |---|---|
 //! | [`context`] | §9.5 communication contexts |
-//! | [`direct`] | §9.6 and §9.7 on addresses, for the C library |
+//! | [`path`] | the ways to memory, and §9.6 and §9.7 on addresses for C |
 //! | [`members`] | §9.4 PE numbers of a team |
 //! | [`rma`] | §9.6 put, get and their strided forms |
 //! | [`amo`] | §9.7 atomics |
@@ -20,25 +20,27 @@
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 
 pub mod amo;
+mod amo_types;
+mod blocks;
 pub mod buffer;
 pub mod context;
-mod device;
-pub mod direct;
-mod far;
+mod gathering;
 pub mod lock;
 pub mod members;
 pub mod operation;
 pub mod order;
-mod packed;
+pub mod path;
+mod quiet;
 pub mod rma;
 mod sealed;
 pub mod session;
 pub mod signal;
 mod still;
 mod trace;
+mod transfer;
 pub mod wait;
 
-pub use amo::{BitwiseAmo, ExtendedAmo, StandardAmo};
+pub use amo_types::{BitwiseAmo, ExtendedAmo, StandardAmo};
 pub use buffer::{Sink, Source};
 pub use context::{Context, ContextOptions, Private, Serialized, Shared};
 pub use lock::{Lock, LockGuard};

@@ -1,11 +1,13 @@
-//! Which PEs a team has: the arithmetic between its PE numbers and those of the world (`OpenSHMEM 1.6 §9.4`).
+//! Which PEs a team has: the arithmetic between its PE numbers and those of the world (`OpenSHMEM
+//! 1.6 §9.4`).
 
 use std::sync::Arc;
 
 /// The PEs of a team, in its order.
 ///
-/// Every split of the world makes teams whose PEs lie evenly spaced in it, so the number in the world is one
-/// multiplication and one addition away. Only PEs that a launcher has placed unevenly need a table.
+/// Every split of the world makes teams whose PEs lie evenly spaced in it, so the number in the
+/// world is one multiplication and one addition away. Only PEs that a launcher has placed unevenly
+/// need a table.
 ///
 /// ```
 /// use oxshmem_ops::Members;
@@ -98,7 +100,8 @@ impl Members {
         }
     }
 
-    /// The first number in the world and the distance of the next ones, wrapping, if they are evenly spaced.
+    /// The first number in the world and the distance of the next ones, wrapping, if they are
+    /// evenly spaced.
     pub(crate) fn even(&self) -> Option<(usize, usize)> {
         self.table.is_none().then_some((self.start, self.stride))
     }

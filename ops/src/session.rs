@@ -1,24 +1,20 @@
-//! Sessions: hints that the operations to come tolerate delay, so that small ones may travel together
-//! (`OpenSHMEM 1.6 §9.9`).
+//! Sessions: hints that the operations to come tolerate delay, so that small ones may travel
+//! together (`OpenSHMEM 1.6 §9.9`).
 //!
-//! In a session with [`batch`](SessionOptions::batch), small puts, signals and atomic operations that fetch nothing,
-//! on PEs of other hosts, are gathered and applied at their target in one go. They are ordered and completed as they
-//! would be without: [`fence`](Context::fence) and [`quiet`](Context::quiet) send what was gathered, and so does a PE
-//! that waits for something or computes for long. On PEs of the own host a session changes nothing, as nothing
-//! would gain.
+//! A session with [`batch`](SessionOptions::batch) gathers small puts, signals and atomic
+//! operations that fetch nothing, on PEs of other hosts, and applies them at their target in one
+//! go. They are ordered and completed as without it: [`fence`](Context::fence) and
+//! [`quiet`](Context::quiet) send what was gathered, and so does a PE that waits for something or
+//! computes for long. A session changes nothing on PEs of the own host.
 
-use std::{
-    fmt,
-    ops::Deref,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::{fmt, ops::Deref};
 
 use crate::{
     context::{Context, Shared, Sharing},
-    order::Quiet,
+    quiet::Quiet,
 };
 
-/// What is said of the operations of a session.
+/// What is to be expected of the operations of a session.
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -43,7 +39,7 @@ pub struct SessionOptions {
 }
 
 impl SessionOptions {
-    /// Nothing is said.
+    /// Options that promise nothing.
     ///
     /// ```
     /// use oxshmem_ops::SessionOptions;
@@ -78,7 +74,8 @@ impl SessionOptions {
         Self { batch: true, ..self }
     }
 
-    /// There will be about so many operations, which sizes the buffers: `SHMEM_CTX_SESSION_TOTAL_OPS`.
+    /// There will be about so many operations, which sizes the buffers:
+    /// `SHMEM_CTX_SESSION_TOTAL_OPS`.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -96,51 +93,12 @@ impl SessionOptions {
     }
 }
 
-/// What a context knows of its session: how many bytes are gathered for a PE, and 0 if nothing is.
-#[derive(Debug, Default)]
-pub(crate) struct Gathering(AtomicUsize);
-
-/// What is gathered where nothing is said of the number of operations, at the most.
-const MOST: usize = 16 << 10;
-/// The least that is worth while.
-const LEAST: usize = 512;
-/// Bytes of an atomic operation in a batch.
-const OPERATION: usize = 16;
-
-impl Gathering {
-    /// Bytes that are gathered for a PE before they are sent, if there is a session that gathers.
-    #[inline(always)]
-    pub(crate) fn room(&self) -> Option<usize> {
-        // Relaxed: a hint.
-        match self.0.load(Ordering::Relaxed) {
-            0 => None,
-            room => Some(room),
-        }
-    }
-
-    /// Begins a session, or adds to the one there is.
-    fn start(&self, options: SessionOptions, far_pes: usize) {
-        if !options.batch && self.room().is_none() {
-            return;
-        }
-        let room = match options.total_ops {
-            // As many as would go to each PE, but not tiny messages only because there are many PEs.
-            Some(count) => (count.saturating_mul(OPERATION) / far_pes.max(1)).clamp(LEAST, MOST),
-            None => self.room().unwrap_or(MOST),
-        };
-        self.0.store(room, Ordering::Relaxed);
-    }
-
-    fn stop(&self) -> bool {
-        self.0.swap(0, Ordering::Relaxed) != 0
-    }
-}
-
 /// A session on a context, which it can be used like. It ends when it is dropped.
 pub struct Session<'a, M: Sharing = Shared>(&'a Context<M>);
 
 impl<M: Sharing> Session<'_, M> {
-    /// Ends the session. Ready when its operations, and all that were issued on the context before, are complete.
+    /// Ends the session. Ready when its operations, and all that were issued on the context before,
+    /// are complete.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -187,8 +145,8 @@ impl<M: Sharing> fmt::Debug for Session<'_, M> {
 }
 
 impl<M: Sharing> Context<M> {
-    /// Says what is to be expected of the operations until the session ends (`OpenSHMEM 1.6 §9.9.2`). A hint, which
-    /// changes neither their order nor their completion.
+    /// Says what is to be expected of the operations until the session ends (`OpenSHMEM 1.6
+    /// §9.9.2`). A hint, which changes neither their order nor their completion.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -211,7 +169,8 @@ impl<M: Sharing> Context<M> {
         Session(self)
     }
 
-    /// Begins a session that [`session_stop`](Self::session_stop) ends. One that has begun takes up the new options.
+    /// Begins a session that [`session_stop`](Self::session_stop) ends. One that has begun takes up
+    /// the new options.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -234,10 +193,11 @@ impl<M: Sharing> Context<M> {
     /// ```
     pub fn session_start(&self, options: SessionOptions) {
         let elsewhere = self.pe().n_pes() - self.pe().placement().local.len();
-        self.gathering().start(options, elsewhere);
+        self.gathering().start(options.batch, options.total_ops, elsewhere);
     }
 
-    /// Ends the session (`OpenSHMEM 1.6 §9.9.3`). What was gathered leaves; [`quiet`](Self::quiet) completes it.
+    /// Ends the session (`OpenSHMEM 1.6 §9.9.3`). What was gathered leaves; [`quiet`](Self::quiet)
+    /// completes it.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -253,29 +213,5 @@ impl<M: Sharing> Context<M> {
         {
             net.send_gathered();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_of_nested_sessions_add_up() {
-        let gathering = Gathering::default();
-        gathering.start(SessionOptions::new().total_ops(1000), 1);
-        assert_eq!(gathering.room(), None, "nobody asked for batches");
-        gathering.start(SessionOptions::new().batch(), 1);
-        assert_eq!(gathering.room(), Some(MOST));
-        gathering.start(SessionOptions::new().total_ops(100), 1);
-        assert_eq!(gathering.room(), Some(100 * OPERATION), "batches still");
-        gathering.start(SessionOptions::new().batch(), 1);
-        assert_eq!(gathering.room(), Some(100 * OPERATION), "the number stays");
-        gathering.start(SessionOptions::new().total_ops(usize::MAX), 4);
-        assert_eq!(gathering.room(), Some(MOST));
-        gathering.start(SessionOptions::new().total_ops(8), 4);
-        assert_eq!(gathering.room(), Some(LEAST));
-        assert!(gathering.stop() && !gathering.stop());
-        assert_eq!(gathering.room(), None);
     }
 }

@@ -6,21 +6,24 @@
 use std::sync::Arc;
 
 use oxshmem_base::Error;
-use oxshmem_memory::word::{Atomic, Place, Signal, Width};
-use oxshmem_spaces::{SymRef, SymView, Symmetric};
+use oxshmem_memory::word::{Width, Atomic, Signal};
+use oxshmem_spaces::{Element, SymRef, SymView, Symmetric};
 
 use crate::{
     buffer::Source,
-    context::{Context, Here, Sharing, Target},
-    device::Following,
-    far::Completion,
-    operation::{Op, PutSignal, PutSignalNbi, Update},
-    trace::{is_traced, trace_operation},
+    context::{Context, Sharing},
+    operation::{Op, PutSignal, PutSignalNbi, ReadyWhen, Update},
+    path::{
+        device::Following,
+        near::{Near, NearPlace},
+        route::{Here, Route},
+    },
+    trace::trace_operation,
 };
 
 impl<M: Sharing> Context<M> {
-    /// Copies `source` to `dest` on `pe`, then updates `signal` there (`OpenSHMEM 1.6 §9.8.1`). Who sees the
-    /// signal sees the data. Ready with the source when it may be reused.
+    /// Copies `source` to `dest` on `pe`, then updates `signal` there (`OpenSHMEM 1.6 §9.8.1`). A
+    /// PE that sees the signal sees the data. Ready with the source when it may be reused.
     ///
     /// # Errors
     /// Those of [`put`](Self::put).
@@ -28,7 +31,8 @@ impl<M: Sharing> Context<M> {
     /// ```
     /// # use oxshmem::prelude::*;
     /// # LocalCluster::run(2, |world| async move {
-    /// let (data, signal) = (world.alloc_zeroed::<f64>(2).await?, world.alloc_zeroed::<u64>(1).await?);
+    /// let data = world.alloc_zeroed::<f64>(2).await?;
+    /// let signal = world.alloc_zeroed::<u64>(1).await?;
     /// if world.my_pe() == 0 {
     ///     world.context().put_signal(&data, [0.5, 1.5], signal.at(0), Signal::Set(1), 1).await?;
     /// } else {
@@ -58,7 +62,7 @@ impl<M: Sharing> Context<M> {
             source,
             (signal, update),
             pe,
-            Completion::Local,
+            ReadyWhen::Reusable,
         ))
     }
 
@@ -72,9 +76,11 @@ impl<M: Sharing> Context<M> {
     /// ```
     /// # use oxshmem::prelude::*;
     /// # LocalCluster::run(2, |world| async move {
-    /// let (data, signal) = (world.alloc_zeroed::<f64>(2).await?, world.alloc_zeroed::<u64>(1).await?);
+    /// let data = world.alloc_zeroed::<f64>(2).await?;
+    /// let signal = world.alloc_zeroed::<u64>(1).await?;
     /// if world.my_pe() == 0 {
-    ///     let put = world.context().put_signal_nbi(&data, vec![0.5, 1.5], signal.at(0), Signal::Add(1), 1);
+    ///     let (ctx, add) = (world.context(), Signal::Add(1));
+    ///     let put = ctx.put_signal_nbi(&data, vec![0.5, 1.5], signal.at(0), add, 1);
     ///     assert_eq!(put.await?, [0.5, 1.5]); // the vector, to be used again
     /// } else {
     ///     signal.at(0).wait_until(Cmp::Gt, 0).await?;
@@ -101,21 +107,23 @@ impl<M: Sharing> Context<M> {
         let by_the_device =
             || dest.is_on_device() || signal.as_view().is_on_device() || !self.is_at_hand(source.symmetric());
         if S::STABLE && self.pe().engine().takes(dest.len() * size_of::<D::Element>()) && !by_the_device() {
-            return PutSignalNbi(match self.target("put_signal_nbi", signal.as_view(), pe) {
-                Ok(Target::Far(_) | Target::Device(_)) => self.put_signal_told(
+            return PutSignalNbi(match self.route("put_signal_nbi", signal.as_view(), pe) {
+                Ok(Route::Far(_) | Route::Device(_)) => self.put_signal_routed(
                     "put_signal_nbi",
                     dest,
                     source,
                     (signal, update),
                     pe,
-                    Completion::Remote,
+                    ReadyWhen::Delivered,
                 ),
-                Ok(Target::Near(Place { block, .. })) => {
+                Ok(Route::Near(near)) => {
+                    let local_pe = near.local_pe();
                     let signal = signal.as_view().to_owned();
-                    self.put_later("put_signal_nbi", dest, source, pe, move |pe_of| {
-                        // SAFETY: checked above; the owned handle keeps it mapped. An atomic's release orders the
-                        // data before it.
-                        unsafe { pe_of.shm().atomic(signal.view().place(block), atomic(update)) };
+                    self.put_later("put_signal_nbi", dest, source, pe, move |pe| {
+                        let near = Near::new(pe.shm(), signal.view(), local_pe);
+                        // SAFETY: checked above; the owned handle keeps it mapped. An atomic's
+                        // release orders the data before it.
+                        unsafe { near.atomic(atomic(update)) };
                     })
                 }
                 Err(error) => Op::failed(source.reject(error), self.ops()),
@@ -127,7 +135,7 @@ impl<M: Sharing> Context<M> {
             source,
             (signal, update),
             pe,
-            Completion::Remote,
+            ReadyWhen::Delivered,
         ))
     }
 
@@ -176,7 +184,8 @@ impl<M: Sharing> Context<M> {
         self.signal("signal_set", signal, Signal::Set(value), pe)
     }
 
-    /// The value of `signal` on this PE (`OpenSHMEM 1.6 §9.8.5`). What was put before it is visible.
+    /// The value of `signal` on this PE (`OpenSHMEM 1.6 §9.8.5`). What was put before it is
+    /// visible.
     ///
     /// # Panics
     /// If the memory belongs to another job, or is another PE's handle.
@@ -202,27 +211,27 @@ impl<M: Sharing> Context<M> {
         if signal.as_view().is_on_device() {
             return signal.load();
         }
-        let place = signal.as_view().place(signal.as_view().pe().block());
+        let near = Near::new(self.pe().shm(), signal.as_view(), self.pe().block());
         // SAFETY: this PE's own element, in bounds and aligned.
-        unsafe { self.pe().shm().atomic(place, Atomic::<u64>::Fetch) }
+        unsafe { near.atomic(Atomic::<u64>::Fetch) }
     }
 
     #[inline(always)]
     fn signal(&self, call: &'static str, signal: SymRef<'_, u64>, update: Signal, pe: usize) -> Update {
-        Update(match self.reachable(signal.as_view(), pe).filter(|_| !is_traced()) {
-            Some(place) => {
+        Update(match self.near_untraced(signal.as_view(), pe) {
+            Some(near) => {
                 // SAFETY: a `SymRef` is one aligned element in bounds, on every PE.
-                unsafe { self.pe().shm().atomic(place, atomic(update)) };
-                Op::Done(())
+                unsafe { near.atomic(atomic(update)) };
+                Op::Complete(())
             }
-            None => self.signal_told(call, signal, update, pe),
+            None => self.signal_routed(call, signal, update, pe),
         })
     }
 
-    /// Somebody listens, or something is wrong.
+    /// Updates the signal by whichever way leads to it. Emits the event, finds what is wrong.
     #[cold]
     #[inline(never)]
-    fn signal_told(
+    fn signal_routed(
         &self,
         call: &'static str,
         signal: SymRef<'_, u64>,
@@ -230,14 +239,14 @@ impl<M: Sharing> Context<M> {
         pe: usize,
     ) -> Op<(), Error> {
         trace_operation(call, size_of::<u64>(), pe);
-        match self.target(call, signal.as_view(), pe) {
-            Ok(Target::Near(place)) => {
+        match self.route(call, signal.as_view(), pe) {
+            Ok(Route::Near(near)) => {
                 // SAFETY: as above.
-                unsafe { self.pe().shm().atomic(place, atomic(update)) };
-                Op::Done(())
+                unsafe { near.atomic(atomic(update)) };
+                Op::Complete(())
             }
-            Ok(Target::Far(far)) => self.signal_far(far, update),
-            Ok(Target::Device(cell)) => self.update_device(cell, Width::Eight, atomic(update), pe),
+            Ok(Route::Far(far)) => self.signal_far(far, update),
+            Ok(Route::Device(cell)) => self.update_device(cell, Width::Eight, atomic(update), pe),
             Err(error) => Op::failed(error, self.ops()),
         }
     }
@@ -250,62 +259,62 @@ impl<M: Sharing> Context<M> {
         source: S,
         (signal, update): (SymRef<'_, u64>, Signal),
         pe: usize,
-        completion: Completion,
+        ready: ReadyWhen,
     ) -> Op<S::Back, S::Failure>
     where
-        T: oxshmem_spaces::Element,
+        T: Element,
         S: Source<T>,
     {
-        let places = self.reachable(dest, pe).zip(self.reachable(signal.as_view(), pe));
-        let fits = |_: &(Place<'_>, Place<'_>)| {
-            source.len() == dest.len() && !is_traced() && self.is_at_hand(source.symmetric())
-        };
-        match places.filter(fits) {
+        let both = self.near_untraced(dest, pe).zip(self.near(signal.as_view(), pe));
+        let fits =
+            |_: &(Near<'_>, Near<'_>)| source.len() == dest.len() && self.is_at_hand(source.symmetric());
+        match both.filter(fits) {
             Some((to, signal)) => {
                 let bytes = dest.len() * size_of::<T>();
-                // SAFETY: both are in bounds and aligned on every PE; `source` has as many elements as `dest`.
-                unsafe { self.pe().shm().put_signal(to, source.as_ptr().cast(), bytes, signal, update) };
-                Op::Done(source.back())
+                // SAFETY: both are in bounds and aligned on every PE; `source` has as many elements
+                // as `dest`.
+                unsafe { to.put_signal(source.as_ptr().cast(), bytes, signal, update) };
+                Op::Complete(source.back())
             }
-            None => self.put_signal_told(call, dest, source, (signal, update), pe, completion),
+            None => self.put_signal_routed(call, dest, source, (signal, update), pe, ready),
         }
     }
 
     /// Likewise.
     #[cold]
     #[inline(never)]
-    fn put_signal_told<T, S>(
+    fn put_signal_routed<T, S>(
         &self,
         call: &'static str,
         dest: SymView<'_, T>,
         source: S,
         (signal, update): (SymRef<'_, u64>, Signal),
         pe: usize,
-        completion: Completion,
+        ready: ReadyWhen,
     ) -> Op<S::Back, S::Failure>
     where
-        T: oxshmem_spaces::Element,
+        T: Element,
         S: Source<T>,
     {
         let bytes = dest.len() * size_of::<T>();
         trace_operation(call, bytes, pe);
         let here = (source.len(), source.symmetric());
-        let checked = self.matched(call, dest, here, pe, true).and_then(|(to, from)| {
-            let word = self.target(call, signal.as_view(), pe)?;
+        let checked = self.routes(call, dest, here, pe, true).and_then(|(to, from)| {
+            let word = self.route(call, signal.as_view(), pe)?;
             Ok((to, from, word))
         });
         match checked {
-            Ok((Target::Near(to), Here::Host, Target::Near(signal))) => {
+            Ok((Route::Near(to), Here::Host, Route::Near(signal))) => {
                 // SAFETY: as above.
-                unsafe { self.pe().shm().put_signal(to, source.as_ptr().cast(), bytes, signal, update) };
-                Op::Done(source.back())
+                unsafe { to.put_signal(source.as_ptr().cast(), bytes, signal, update) };
+                Op::Complete(source.back())
             }
-            Ok((Target::Far(to), Here::Host, Target::Far(signal))) => {
-                self.put_signal_far([to, signal], source, bytes, update, completion)
+            Ok((Route::Far(to), Here::Host, Route::Far(signal))) => {
+                self.put_signal_far([to, signal], source, bytes, update, ready)
             }
             Ok((to, from, word)) => {
                 let following = Following { to: word, signal: signal.as_view(), update: atomic(update) };
-                self.put_device(to, dest, (source, from), Some(following), pe, completion)
+                self.put_device(to, dest, (source, from), Some(following), pe, ready)
             }
             Err(error) => Op::failed(source.reject(error), self.ops()),
         }

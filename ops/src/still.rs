@@ -1,13 +1,18 @@
 //! A buffer that may move while others use its elements by their address.
 //!
-//! The elements of a `Box` stay where they are when the box moves. But each move of a box says that from here on it alone knows
-//! its address, which makes an address that was taken before invalid by Rust's rules. So an operation wraps what it holds before
-//! it takes the address: a move of what is in a `MaybeUninit` says nothing.
+//! The elements of a `Box` stay where they are when the box moves. But by Rust's rules each move of
+//! a box makes an address that was taken before invalid. So an operation wraps what it holds before
+//! it takes the address: a move of a `MaybeUninit` invalidates nothing.
 
 use std::{
     mem::{ManuallyDrop, MaybeUninit},
     ops::{Deref, DerefMut},
 };
+
+use oxshmem_base::Result;
+use oxshmem_spaces::Element;
+
+use crate::buffer::{Sink, Source};
 
 /// What an operation holds until it is over.
 pub(crate) struct Still<B>(MaybeUninit<B>);
@@ -17,11 +22,37 @@ impl<B> Still<B> {
         Self(MaybeUninit::new(buffer))
     }
 
-    /// What it was made from. Nobody uses the address any more.
+    /// What it was made from. The address is not used any more.
     pub(crate) fn into_inner(self) -> B {
         let kept = ManuallyDrop::new(self);
         // SAFETY: it is initialised from `new` on, and not used again: `kept` is not dropped.
         unsafe { kept.0.assume_init_read() }
+    }
+
+    /// The outcome of a put, after which the source is not read any more.
+    pub(crate) fn given_back<T: Element>(self, put: Result<()>) -> std::result::Result<B::Back, B::Failure>
+    where
+        B: Source<T>,
+    {
+        match put {
+            Ok(()) => Ok(self.into_inner().back()),
+            Err(error) => Err(self.into_inner().reject(error)),
+        }
+    }
+
+    /// The outcome of a get, after which the sink is not written any more.
+    pub(crate) fn filled<T: Element>(self, got: Result<()>) -> std::result::Result<B::Back, B::Failure>
+    where
+        B: Sink<T>,
+    {
+        let held = self.into_inner();
+        match got {
+            Ok(()) => {
+                held.arrived();
+                Ok(held.back())
+            }
+            Err(error) => Err(held.reject(error)),
+        }
     }
 }
 
@@ -43,7 +74,7 @@ impl<B> DerefMut for Still<B> {
 
 impl<B> Drop for Still<B> {
     fn drop(&mut self) {
-        // SAFETY: it is initialised from `new` on, and nobody uses it after this.
+        // SAFETY: it is initialised from `new` on, and not used after this.
         unsafe { self.0.assume_init_drop() }
     }
 }
@@ -53,12 +84,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::Still;
-    use crate::{
-        Sink, Source,
-        buffer::{Fresh, HeldValue},
-    };
+    use crate::buffer::{Fresh, OneValue, Sink, Source};
 
-    /// What an operation does: it takes the address, gives the buffer to what is called at the end, and uses the address before.
+    /// What an operation does: it takes the address, gives the buffer to what is called at the end,
+    /// and uses the address before.
     fn filled<B: Sink<u64>>(buffer: B) -> B::Back {
         let mut held = Still::new(buffer.hold());
         let (to, len) = (held.as_mut_ptr(), held.len());
@@ -90,7 +119,7 @@ mod tests {
         assert_eq!(*filled(vec![0; 3].into_boxed_slice()), [7, 8, 9]);
         assert_eq!(filled([0; 3]), [7, 8, 9]);
         assert_eq!(filled(Fresh(vec![0; 2])), [7, 8]);
-        assert_eq!(filled(HeldValue::default()), 7);
+        assert_eq!(filled(OneValue(0)), 7);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! One event for each operation, at TRACE, under the target `oxshmem`. Off, it costs one load and one
-//! predicted branch.
+//! One event for each operation, at TRACE, under the target `oxshmem`. Off, it costs one load and
+//! one predicted branch.
 
 /// Reports that `call` was issued, moving `bytes` to or from `pe`.
 #[inline(always)]
@@ -9,7 +9,7 @@ pub(crate) fn trace_operation(call: &'static str, bytes: usize, pe: usize) {
     }
 }
 
-/// Whether anybody may listen.
+/// Whether events may be listened to.
 #[inline(always)]
 pub(crate) fn is_traced() -> bool {
     tracing::level_enabled!(tracing::Level::TRACE)

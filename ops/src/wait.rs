@@ -1,17 +1,21 @@
-//! Point-to-point synchronisation: waiting for, and testing, words of this PE (`OpenSHMEM 1.6 §9.11`).
+//! Point-to-point synchronisation: waiting for, and testing, words of this PE (`OpenSHMEM 1.6
+//! §9.11`).
 //!
 //! | C | here |
 //! |---|---|
 //! | `shmem_wait_until`, `shmem_signal_wait_until` | [`Wait::wait_until`] on a [`SymRef`] |
 //! | `shmem_test` | [`Wait::test`] |
-//! | `shmem_wait_until_all`, `…_any`, `…_some` | [`WaitSet`] methods, over a slice or a masked one |
+//! | `shmem_wait_until_all`, `…_any`, `…_some` | [`WaitSet`] methods, of a slice or masked one |
 //! | `…_vector` | the same with one value an element |
 //! | `shmem_test_all`, `…_any`, `…_some`, `…_vector` | likewise |
 //!
-//! A wait looks at its words, spins for a moment, and then sleeps until another PE rings this one's doorbell.
-//! All futures here may be dropped at any time, and combined with others by `select!` and `timeout`.
+//! A wait looks at its words, spins for a moment, and then sleeps until another PE rings this one's
+//! doorbell. All futures here may be dropped at any time, and combined with others by `select!` and
+//! `timeout`.
 
+mod cmp;
 mod condition;
+mod masked;
 mod set;
 mod waitable;
 mod word;
@@ -23,81 +27,18 @@ use std::{
 };
 
 use oxshmem_base::Result;
-use oxshmem_runtime::Pe;
 use oxshmem_spaces::SymRef;
 
 use crate::{operation::Immediate, sealed::Sealed, trace::trace_operation};
 
-pub use set::{Masked, WaitSet};
+pub use cmp::Cmp;
+pub use masked::Masked;
+pub use set::WaitSet;
 pub use waitable::Waitable;
 pub(crate) use word::wait_as;
 pub use word::{WordWait, wait_in};
 
 use word::look;
-
-/// A comparison of a word with a value (`OpenSHMEM 1.6 §9.11`, table 13).
-///
-/// ```
-/// # use oxshmem::prelude::*;
-/// # LocalCluster::run(2, |world| async move {
-/// let stock = world.alloc_zeroed::<i32>(1).await?; // one on every PE
-/// let next = (world.my_pe() + 1) % world.n_pes();
-/// world.context().add(stock.at(0), 3, next).await?;
-/// stock.at(0).wait_until(Cmp::Gt, 2).await?;
-/// assert!(stock.at(0).test(Cmp::Le, 3));
-/// # world.finalize().await
-/// # })?;
-/// # Ok::<(), oxshmem::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cmp {
-    /// Equal: `SHMEM_CMP_EQ`.
-    Eq,
-    /// Not equal: `SHMEM_CMP_NE`.
-    Ne,
-    /// Greater: `SHMEM_CMP_GT`.
-    Gt,
-    /// Greater or equal: `SHMEM_CMP_GE`.
-    Ge,
-    /// Less: `SHMEM_CMP_LT`.
-    Lt,
-    /// Less or equal: `SHMEM_CMP_LE`.
-    Le,
-}
-
-impl Cmp {
-    /// Whether `word` compares so to `value`.
-    ///
-    /// ```
-    /// # use oxshmem::prelude::*;
-    /// assert!(Cmp::Ge.holds(2, 2));
-    /// assert!(!Cmp::Gt.holds(2, 2));
-    /// assert!(Cmp::Lt.holds(-1, 0)); // signed types compare as such
-    /// ```
-    #[inline(always)]
-    pub fn holds<T: Ord>(self, word: T, value: T) -> bool {
-        match self {
-            Self::Eq => word == value,
-            Self::Ne => word != value,
-            Self::Gt => word > value,
-            Self::Ge => word >= value,
-            Self::Lt => word < value,
-            Self::Le => word <= value,
-        }
-    }
-
-    /// Which of less, equal and greater satisfy it.
-    fn accepts(self) -> [bool; 3] {
-        match self {
-            Self::Eq => [false, true, false],
-            Self::Ne => [true, false, true],
-            Self::Gt => [false, false, true],
-            Self::Ge => [false, true, true],
-            Self::Lt => [true, false, false],
-            Self::Le => [true, true, false],
-        }
-    }
-}
 
 /// Waiting for one word of this PE.
 ///
@@ -116,11 +57,13 @@ impl Cmp {
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
 pub trait Wait<'a, T: Waitable>: Sealed {
-    /// Waits until the word compares to `value` (`OpenSHMEM 1.6 §9.11.1`, §9.11.15). Ready with the value that
-    /// satisfied it. Everything its writer put before, with a fence or as put-with-signal, is visible then.
+    /// Waits until the word compares to `value` (`OpenSHMEM 1.6 §9.11.1`, §9.11.15). Ready with the
+    /// value that satisfied it. Everything its writer put before, with a fence or as
+    /// put-with-signal, is visible then.
     ///
     /// # Errors
-    /// [`GlobalExit`](oxshmem_base::Error::GlobalExit), [`PeLost`](oxshmem_base::Error::PeLost) and
+    /// [`GlobalExit`](oxshmem_base::Error::GlobalExit),
+    /// [`PeLost`](oxshmem_base::Error::PeLost) and
     /// [`Finalized`](oxshmem_base::Error::Finalized), when the word can change no more.
     ///
     /// ```
@@ -185,7 +128,7 @@ impl<'a, T: Waitable> Wait<'a, T> for SymRef<'a, T> {
 /// # use std::time::Duration;
 /// let flag = world.alloc_zeroed::<u64>(1).await?;
 /// let wait = flag.at(0).wait_until(Cmp::Eq, 1);
-/// // Nobody sets it: the time runs out, and the wait is dropped.
+/// // It is not set: the time runs out, and the wait is dropped.
 /// assert!(tokio::time::timeout(Duration::from_millis(1), wait).await.is_err());
 /// world.context().p(flag.at(0), 1, 0).await?;
 /// assert_eq!(flag.at(0).wait_until(Cmp::Eq, 1).await?, 1);
@@ -211,7 +154,7 @@ impl<T: Waitable> Future for WaitUntil<'_, T> {
         let Self { word, cmp, value, ref mut wait } = *self;
         match wait.look(word, cmp, value) {
             Some(seen) => Poll::Ready(Ok(seen)),
-            None => wait.watch_told(word, cmp, value, cx.waker()),
+            None => wait.watch_shown(word, cmp, value, cx.waker()),
         }
     }
 }
@@ -239,8 +182,4 @@ impl<T: Waitable + fmt::Debug> fmt::Debug for WaitUntil<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "WaitUntil({:?} {:?} {:?})", self.word, self.cmp, self.value)
     }
-}
-
-fn ended(pe: &Pe) -> oxshmem_base::Error {
-    pe.check("wait_until").err().unwrap_or(oxshmem_base::Error::Finalized { call: "wait_until" })
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use oxshmem::Context;
-use oxshmem_ops::direct::Direct;
+use oxshmem_ops::path::address::AddressPath;
 
 /// `shmem_ctx_t`: a small number for those that are predefined, or the address of a context that was made.
 pub(crate) type CtxHandle = *mut Made;
@@ -18,7 +18,7 @@ pub(crate) type CtxHandle = *mut Made;
 #[derive(Debug)]
 pub(crate) struct Made {
     /// Closed once it is destroyed.
-    pub(crate) direct: Direct,
+    pub(crate) path: AddressPath,
     /// None once the world has ended.
     pub(crate) context: Option<Context>,
     /// The handle of the team that it was made from.
@@ -51,7 +51,7 @@ impl Contexts {
         let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
         // SAFETY: it was in `alive`, and so is a box from `create` that nobody has ended.
         let made = unsafe { Box::from_raw(handle) };
-        made.direct.close();
+        made.path.close();
         if let Some(context) = &made.context {
             context.handle().close();
         }
@@ -83,7 +83,7 @@ pub(crate) fn close_in_child() {
     for &address in &contexts.alive {
         let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
         // SAFETY: whatever is in `alive` is a box from `create` that nobody has ended.
-        unsafe { (*handle).direct.close() };
+        unsafe { (*handle).path.close() };
     }
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn end_all() {
         }
         ended.extend(contexts.destroyed.drain(..));
         for made in &mut ended {
-            made.direct.close();
+            made.path.close();
             reach.extend(made.context.take());
         }
         std::mem::swap(&mut contexts.ended, &mut ended);

@@ -1,10 +1,11 @@
-//! One lock as one PE sees it: which of its tasks want it, which has it, and the machine that moves the PE through
-//! the queue.
+//! One lock as one PE sees it: which of its tasks want it, which has it, and the machine that moves
+//! the PE through the queue.
 //!
-//! A PE has one node in the queue, so its tasks wait in a queue of their own before it. The machine is a coroutine
-//! that makes one move at a time (enter, try, leave) for whoever is first. It belongs to no task: whoever has
-//! given it something to do polls it, and where it waits, the executor wakes it like any waiter. So a task may go
-//! away at any time. If the PE gets the lock for nobody it passes it on, and no drop ever waits.
+//! A PE has one node in the queue, so its tasks wait in a queue of their own before it. The machine
+//! is a coroutine that makes one move at a time (enter, try, leave) for the first of them. It
+//! belongs to no task: a task that has given it something to do polls it, and where it waits, the
+//! executor wakes it like any waiter. So a task may go away at any time. If the PE gets the lock
+//! and no task wants it, the machine passes it on. No drop ever waits.
 
 use std::{
     cell::RefCell,
@@ -20,24 +21,23 @@ use std::{
     task::{Context as TaskContext, Poll, Wake, Waker},
 };
 
-use oxshmem_base::{
-    Error, Result,
-    sync::{Mutex, MutexGuard, lock},
-    turns::{Turns, in_turn},
-    wakes::{Hold, StoredWaker},
-};
-use oxshmem_progress::activity::{self as board, Activity, Ahead, Call};
+use oxshmem_base::{Error, Result, sync::{Mutex, MutexGuard, lock}, turns::{Turns, in_turn}, wakes::{Hold, StoredWaker}};
 use oxshmem_runtime::Pe;
+use oxshmem_progress::activity::{self as board, Activity, Ahead, Call};
 use oxshmem_spaces::{SymRef, SymSlice};
 
 use super::{
     queue::{self, MINE},
-    told::ToldWait,
-    words::home,
+    shown::ShownWait,
 };
-use crate::{Cmp, Context, ContextOptions, Wait, order::Quiet, wait::WordWait};
+use crate::{
+    context::{Context, ContextOptions},
+    quiet::Quiet,
+    wait::{Cmp, Wait, WordWait},
+};
 
-/// The locks that a PE has handles to, by segment and offset, so that all handles to a lock share its state.
+/// The locks that a PE has handles to, by segment and offset, so that all handles to a lock share
+/// its state.
 #[derive(Debug, Default)]
 struct Registry(Mutex<HashMap<(u32, usize), Weak<Local>>>);
 
@@ -51,7 +51,8 @@ impl Registry {
 pub(super) struct Local {
     seat: Arc<Seat>,
     machine: Mutex<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    /// How often the machine was asked to look around since somebody began to poll it. Who makes it 1 polls.
+    /// How often the machine was poked since a thread began to poll it. The thread that makes it 1
+    /// polls.
     pokes: AtomicUsize,
     registry: Arc<Registry>,
     key: (u32, usize),
@@ -64,11 +65,11 @@ pub(super) struct Seat {
     pub(super) halves: SymSlice<u32>,
     pub(super) home: usize,
     pub(super) pe: Arc<Pe>,
-    state: Mutex<State>,
+    state: Mutex<LockState>,
 }
 
-struct State {
-    place: Place,
+struct LockState {
+    position: Position,
     waiters: VecDeque<Waiter>,
     last_ticket: u64,
     /// The lock is to be left, after this.
@@ -77,24 +78,24 @@ struct State {
     left: u64,
     leaving: Vec<StoredWaker>,
     failure: Option<String>,
-    wait: ToldWait,
+    wait: ShownWait,
 }
 
-/// Where the PE is.
+/// Where the PE is in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Position {
     Out,
     /// On its way in or out.
     Moving,
     In(Holder),
 }
 
-/// Who in this PE has the lock.
+/// What in this PE has the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
     /// The request of this ticket, or the guard that came of it.
     Ticket(u64),
-    /// Who called `set` or `test`.
+    /// A caller of `set` or `test`.
     Set,
 }
 
@@ -135,7 +136,7 @@ impl Local {
             context: Context::new(Arc::clone(pe), ContextOptions::new()),
             home: home(extent.offset, pe.n_pes()),
             pe: Arc::clone(pe),
-            state: Mutex::new(State::new(halves.at(1).test(Cmp::Ge, MINE))),
+            state: Mutex::new(LockState::new(halves.at(1).test(Cmp::Ge, MINE))),
             halves,
         });
         let local = Arc::new(Self {
@@ -166,13 +167,13 @@ impl Local {
     pub(super) fn request(self: &Arc<Self>, tries: bool) -> Option<u64> {
         let ticket = {
             let mut state = self.seat.state();
-            if tries && (state.place != Place::Out || !state.waiters.is_empty()) {
+            if tries && (state.position != Position::Out || !state.waiters.is_empty()) {
                 return None;
             }
             state.last_ticket += 1;
             let ticket = state.last_ticket;
             state.waiters.push_back(Waiter { ticket, tries, waker: StoredWaker::default() });
-            state.tell(&self.seat.pe);
+            state.show(&self.seat.pe);
             ticket
         };
         self.poke();
@@ -184,7 +185,7 @@ impl Local {
         // Made, and what it replaces dropped, without the lock.
         let mut stored = StoredWaker::of(waker);
         let mut state = self.seat.state();
-        if state.place == Place::In(Holder::Ticket(ticket)) {
+        if state.position == Position::In(Holder::Ticket(ticket)) {
             return Some(Ok(true));
         }
         match state.waiters.iter_mut().find(|waiter| waiter.ticket == ticket) {
@@ -196,14 +197,15 @@ impl Local {
         }
     }
 
-    /// Ends a request that nobody awaits any more. If it has got the lock, that goes on to the next.
+    /// Ends a request that is not awaited any more. If it has got the lock, that goes on to the
+    /// next.
     pub(super) fn abandon(self: &Arc<Self>, ticket: u64) {
         {
             let mut state = self.seat.state();
             let waiting = state.waiters.len();
             state.waiters.retain(|waiter| waiter.ticket != ticket);
             if state.waiters.len() < waiting {
-                state.tell(&self.seat.pe);
+                state.show(&self.seat.pe);
                 return;
             }
         }
@@ -213,27 +215,28 @@ impl Local {
     /// Gives the lock from one holder of this PE to another.
     pub(super) fn hand_over(&self, from: Holder, to: Holder) {
         let mut state = self.seat.state();
-        if state.place == Place::In(from) {
-            state.place = Place::In(to);
+        if state.position == Position::In(from) {
+            state.position = Position::In(to);
         }
     }
 
-    /// Who has the lock in this PE.
+    /// What has the lock in this PE.
     pub(super) fn holder(&self) -> Option<Holder> {
-        match self.seat.state().place {
-            Place::In(holder) => Some(holder),
-            Place::Out | Place::Moving => None,
+        match self.seat.state().position {
+            Position::In(holder) => Some(holder),
+            Position::Out | Position::Moving => None,
         }
     }
 
-    /// Leaves the lock once `first` is over, if `holder` has it. Returns what to ask [`left`](Self::left) for.
+    /// Leaves the lock once `first` is over, if `holder` has it. Returns what to ask
+    /// [`left`](Self::left) for.
     pub(super) fn release(self: &Arc<Self>, holder: Holder, first: Option<Quiet>) -> Option<u64> {
         let number = {
             let mut state = self.seat.state();
-            if state.place != Place::In(holder) {
+            if state.position != Position::In(holder) {
                 return None;
             }
-            state.place = Place::Moving;
+            state.position = Position::Moving;
             state.release = Some(first);
             state.left + 1
         };
@@ -262,16 +265,18 @@ impl Local {
 
     /// Has the machine do what there is to do, on this thread unless another is at it.
     pub(super) fn poke(self: &Arc<Self>) {
-        // AcqRel: whoever polls sees what was asked for before.
+        // AcqRel: the thread that polls sees what was asked for before.
         if self.pokes.fetch_add(1, Ordering::AcqRel) != 0 {
             return;
         }
         let waker = Waker::from(Arc::clone(self));
-        // Whom it sets free is woken when others can poll the machine: their tasks may run at once, and wait for it.
+        // Tasks that it sets free are woken when other threads can poll the machine: they may run
+        // at once, and wait for it.
         let _hold = Hold::begin();
         let mut seen = 1;
         loop {
-            // This lock is free: only the thread that made `pokes` 1 comes here. The machine never ends.
+            // This lock is free: only the thread that made `pokes` 1 comes here. The machine never
+            // ends.
             let _ = lock(&self.machine).as_mut().poll(&mut TaskContext::from_waker(&waker));
             match self.pokes.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => break,
@@ -283,7 +288,8 @@ impl Local {
 
 impl Wake for Local {
     fn wake(self: Arc<Self>) {
-        // A PE that passes the lock on wakes the next within this very call, and that one may pass it on at once.
+        // A PE that passes the lock on wakes the next within this very call, and that one may pass
+        // it on at once.
         thread_local!(static WOKEN: Turns<Arc<Local>> = const { RefCell::new(None) });
         in_turn(&WOKEN, self, |local| local.poke());
     }
@@ -303,7 +309,7 @@ impl fmt::Debug for Local {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.seat.state();
         let waiting = state.waiters.len();
-        write!(f, "lock at offset {:#x}: {:?}, {waiting} waiting", self.key.1, state.place)
+        write!(f, "lock at offset {:#x}: {:?}, {waiting} waiting", self.key.1, state.position)
     }
 }
 
@@ -318,7 +324,8 @@ impl Seat {
                 }
                 Ok(Move::Leave(first)) => {
                     if let Some(quiet) = first {
-                        // Others wait for the lock whether or not all went well. The next `quiet` reports what did not.
+                        // Others wait for the lock whether or not all went well. The next `quiet`
+                        // reports what did not.
                         quiet.completed().await;
                     }
                     queue::leave(&*self).await.map(|()| Moved::Out)
@@ -329,10 +336,10 @@ impl Seat {
         }
     }
 
-    /// What to do next. Who adds something to do pokes, so nobody is woken for it.
+    /// What to do next. What adds something to do pokes, so that no waker is needed for it.
     async fn next_move(&self) -> Result<Move> {
         let node = self.halves.at(1);
-        let (mut end, mut told) = (WordWait::default(), false);
+        let (mut end, mut shown) = (WordWait::default(), false);
         let next = poll_fn(|cx| {
             let waiting = {
                 let mut state = self.state();
@@ -344,22 +351,22 @@ impl Seat {
                 }
                 match state.waiters.front() {
                     None => false,
-                    Some(first) if state.place == Place::Out => {
+                    Some(first) if state.position == Position::Out => {
                         let next = if first.tries { Move::Try } else { Move::Enter };
-                        state.place = Place::Moving;
+                        state.position = Position::Moving;
                         return Poll::Ready(Ok(next));
                     }
                     Some(_) => true,
                 }
             };
             if waiting {
-                // For a task that holds the lock in this PE, so no word will change. But the job may end, and the task
-                // may be the very one that waits.
-                let tell = || {
-                    told = true;
+                // For a task that holds the lock in this PE, so no word will change. But the job
+                // may end, and the task may be the very one that waits.
+                let show = || {
+                    shown = true;
                     self.waits(Ahead::ThisPe)
                 };
-                let ended = end.watch_as(node, Cmp::Eq, u32::MAX, cx.waker(), tell);
+                let ended = end.watch_as(node, Cmp::Eq, u32::MAX, cx.waker(), show);
                 ended.map(|ended| ended.map(|_| Move::Leave(None)))
             } else {
                 end.end(node);
@@ -368,7 +375,7 @@ impl Seat {
         })
         .await;
         end.end(node);
-        if told {
+        if shown {
             self.waits_no_more();
         }
         next
@@ -381,14 +388,14 @@ impl Seat {
         match moved {
             Ok(Moved::In) => match state.waiters.pop_front() {
                 Some(waiter) => {
-                    state.place = Place::In(Holder::Ticket(waiter.ticket));
+                    state.position = Position::In(Holder::Ticket(waiter.ticket));
                     waiter.waker.wake();
                 }
-                // All have gone away.
+                // All its tasks have gone away.
                 None => state.release = Some(None),
             },
             Ok(Moved::Refused) => {
-                state.place = Place::Out;
+                state.position = Position::Out;
                 // It may have gone away, and another have come.
                 let tried = state.waiters.front().is_some_and(|first| first.tries);
                 if tried && let Some(refused) = state.waiters.pop_front() {
@@ -396,7 +403,7 @@ impl Seat {
                 }
             }
             Ok(Moved::Out) => {
-                state.place = Place::Out;
+                state.position = Position::Out;
                 state.left += 1;
                 state.leaving.drain(..).for_each(StoredWaker::wake);
             }
@@ -408,44 +415,45 @@ impl Seat {
         }
     }
 
-    /// The machine is about to wait for the lock. What is said of it has no place that would be the wait's own.
+    /// The machine is about to wait for the lock. The board shows it at no place that is the wait's
+    /// own.
     pub(super) fn waits(&self, ahead: Ahead) -> board::Place {
-        self.tell(Some(Activity::lock(Call::SetLock, self.extent(), ahead)));
+        self.show(Some(Activity::lock(Call::SetLock, self.extent(), ahead)));
         board::Place::NONE
     }
 
     pub(super) fn waits_no_more(&self) {
-        self.tell(None);
+        self.show(None);
     }
 
-    fn tell(&self, wait: Option<Activity>) {
+    fn show(&self, wait: Option<Activity>) {
         let mut state = self.state();
         state.wait.set(wait);
-        state.tell(&self.pe);
+        state.show(&self.pe);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LockState> {
         lock(&self.state)
     }
 }
 
-impl State {
+impl LockState {
     fn new(held: bool) -> Self {
         Self {
-            place: if held { Place::In(Holder::Set) } else { Place::Out },
+            position: if held { Position::In(Holder::Set) } else { Position::Out },
             waiters: VecDeque::new(),
             last_ticket: 0,
             release: None,
             left: 0,
             leaving: Vec::new(),
             failure: None,
-            wait: ToldWait::default(),
+            wait: ShownWait::default(),
         }
     }
 
-    /// Says on the PE's board what its tasks wait for.
-    fn tell(&mut self, pe: &Pe) {
-        self.wait.say(pe.board(), !self.waiters.is_empty());
+    /// Shows on the PE's board what its tasks wait for.
+    fn show(&mut self, pe: &Pe) {
+        self.wait.show(pe.board(), !self.waiters.is_empty());
     }
 
     /// An error if the lock can be waited for no more.
@@ -458,4 +466,12 @@ impl State {
             }
         }
     }
+}
+
+/// The PE that keeps the tail of the lock at this offset: another for each, whatever the distance
+/// between them.
+fn home(offset: usize, n_pes: usize) -> usize {
+    // Multiplicative hashing: the upper bits depend on all of the word's number.
+    let hash = (offset as u64 / 8).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((u128::from(hash) * n_pes as u128) >> 64) as usize
 }

@@ -1,27 +1,29 @@
 //! Locks among PEs: set, test and clear (`OpenSHMEM 1.6 §9.13`).
 //!
-//! A lock is one symmetric `u64`, zero on every PE at the start, and PEs get it in the order of their coming. They
-//! stand in a queue in which each knows its successor only, and each waits on its own instance of the word:
+//! A lock is one symmetric `u64`, zero on every PE at the start. PEs get it in the order in which
+//! they come. They stand in a queue in which each PE knows its successor only, and waits on its own
+//! instance of the word:
 //!
 //! | bytes | name | on | what |
 //! |---|---|---|---|
-//! | 0 to 3 | `tail` | the lock's home PE | who is last in the queue |
-//! | 4 to 7 | `node` | each PE | who is next, and bit 31: the lock is yours |
+//! | 0 to 3 | `tail` | the lock's home PE | which PE is last in the queue |
+//! | 4 to 7 | `node` | each PE | which PE is next, and bit 31: the lock is this PE's |
 //!
-//! Both halves are `u32`s wherever they are touched, so it does not matter in which order a machine keeps the bytes
-//! of a `u64`. The home PE follows from the lock's offset, so that many locks have many homes. Where nobody
-//! competes, setting and clearing are one atomic each on the home PE, and some on the PE's own node.
+//! Both halves are accessed as `u32`s, so it does not matter in which order a machine keeps the
+//! bytes of a `u64`. The home PE follows from the lock's offset, so that many locks have many
+//! homes. Without competition, setting and clearing are one atomic each on the home PE, and some on
+//! the PE's own node.
 //!
 //! | module | |
 //! |---|---|
 //! | `queue` | the protocol among PEs |
 //! | `local` | the tasks of one PE that share its place in the queue |
 //! | `words` | its words, as one PE reaches them |
-//! | `told` | what is said of a PE that waits for a lock |
+//! | `shown` | what the PE's activity board shows of a lock |
 
 mod local;
 mod queue;
-mod told;
+mod shown;
 mod words;
 
 use std::{
@@ -36,21 +38,24 @@ use oxshmem_progress::opset::OpSet;
 use oxshmem_spaces::SymRef;
 
 use self::local::{Holder, Local};
-use crate::{context::Context, order::Quiet, trace::trace_operation};
+use crate::{context::Context, quiet::Quiet, trace::trace_operation};
 
 /// A lock that one task of one PE at a time can have.
 ///
-/// The word is a symmetric `u64` that is 0 on all PEs before the first use, and touched by nothing else. Each PE makes
-/// a handle of its own; handles are cheap to clone, and all those of a PE to one word are the same lock.
+/// The word is a symmetric `u64` that is 0 on all PEs before the first use, and touched by nothing
+/// else. Each PE makes a handle of its own; handles are cheap to clone, and all those of a PE to
+/// one word are the same lock.
 ///
-/// *Order.* PEs get the lock in the order in which they called [`lock`](Self::lock) or [`set`](Self::set): when the call
-/// returns the PE is in the queue, unless another thread of it is at the lock just then, which sees to it next. Several
-/// tasks of one PE share the PE's place: the first of them gets the lock with it, and for the next the PE queues up
-/// again. A task that goes away leaves the place to the next one of its PE, or, if there is none, passes the
-/// lock on as soon as it comes. A task that has the lock and asks for it again waits for itself.
+/// *Order.* PEs get the lock in the order in which they called [`lock`](Self::lock) or
+/// [`set`](Self::set): when the call returns the PE is in the queue, unless another thread of it is
+/// at the lock just then, which sees to it next. Several tasks of one PE share the PE's place: the
+/// first of them gets the lock with it, and for the next the PE queues up again. A task that goes
+/// away leaves the place to the next one of its PE, or, if there is none, passes the lock on as
+/// soon as it comes. A task that has the lock and asks for it again waits for itself.
 ///
-/// *Memory.* Whoever gets the lock sees what its holders before put and stored: leaving a lock quiets the context that
-/// the handle was made with. Operations on other contexts are completed by a `quiet` of one's own.
+/// *Memory.* A holder of the lock sees what the holders before it put and stored: leaving a lock
+/// quiets the context that the handle was made with. Operations on other contexts need a `quiet` of
+/// their own.
 ///
 /// A waiting task sleeps. All calls fail once the world is finalized or the job has lost a PE.
 ///
@@ -64,7 +69,7 @@ use crate::{context::Context, order::Quiet, trace::trace_operation};
 ///     let guard = lock.lock().await?;
 ///     let before = world.context().g(total.at(0), 0).await?; // get and put are two operations,
 ///     world.context().p(total.at(0), before + 1, 0).await?;
-///     guard.unlock().await?; // but nobody comes in between
+///     guard.unlock().await?; // but no other PE comes in between
 /// }
 /// world.barrier_all().await?;
 /// assert_eq!(world.context().g(total.at(0), 0).await?, 40);
@@ -80,12 +85,12 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// The lock at `word`. Not collective. What a holder has issued on `ctx`, usually the default context, is
-    /// complete before the next holder comes.
+    /// The lock at `word`. Not collective. What a holder has issued on `ctx`, usually the default
+    /// context, is complete before the next holder comes.
     ///
     /// # Errors
-    /// [`Error::ForeignMemory`] if the word is not of the context's PE; [`Error::Finalized`] and the other ends of a
-    /// job.
+    /// [`Error::ForeignMemory`] if the word is not of the context's PE; [`Error::Finalized`] and
+    /// the other ends of a job.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -111,8 +116,8 @@ impl Lock {
         Ok(Self { local: Local::of(word)?, ops: Arc::clone(ctx.ops()) })
     }
 
-    /// Gets the lock: `shmem_set_lock`. The call itself queues up, and its future is ready with a guard when the
-    /// lock is this task's. Dropping the future gives the place up.
+    /// Gets the lock: `shmem_set_lock`. The call itself queues up, and its future is ready with a
+    /// guard when the lock is this task's. Dropping the future gives the place up.
     ///
     /// # Errors
     /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`].
@@ -136,8 +141,8 @@ impl Lock {
         Locking(self.request("lock", false))
     }
 
-    /// Gets the lock if no PE and no task has it or waits for it: `shmem_test_lock`. Otherwise `None`. No fairness:
-    /// who only tries is never in the queue.
+    /// Gets the lock if no PE and no task has it or waits for it: `shmem_test_lock`. Otherwise
+    /// `None`. Not fair: a task that only tries is never in the queue.
     ///
     /// # Errors
     /// Those of [`lock`](Self::lock).
@@ -147,7 +152,7 @@ impl Lock {
     /// # LocalCluster::run(1, |world| async move {
     /// # let word = world.alloc_zeroed::<u64>(1).await?;
     /// let lock = Lock::new(world.context(), word.at(0))?;
-    /// let guard = lock.try_lock().await?.expect("nobody has it");
+    /// let guard = lock.try_lock().await?.expect("it is free");
     /// assert!(lock.try_lock().await?.is_none());
     /// guard.unlock().await?;
     /// # world.finalize().await
@@ -159,8 +164,9 @@ impl Lock {
         TryLocking(self.request("try_lock", true))
     }
 
-    /// Sets the lock, without a guard: `shmem_set_lock`. It stays set until [`clear`](Self::clear), whatever
-    /// becomes of the handle. If the future is dropped before it is ready, the lock is not set.
+    /// Sets the lock, without a guard: `shmem_set_lock`. It stays set until [`clear`](Self::clear),
+    /// whatever becomes of the handle. If the future is dropped before it is ready, the lock is not
+    /// set.
     ///
     /// # Errors
     /// Those of [`lock`](Self::lock).
@@ -180,8 +186,8 @@ impl Lock {
         async move { locking.await.map(LockGuard::keep) }
     }
 
-    /// Sets the lock if no PE and no task has it or waits for it, without a guard: `shmem_test_lock`. True if it is
-    /// set now; C returns the opposite.
+    /// Sets the lock if no PE and no task has it or waits for it, without a guard:
+    /// `shmem_test_lock`. True if it is set now; C returns the opposite.
     ///
     /// # Errors
     /// Those of [`lock`](Self::lock).
@@ -204,12 +210,13 @@ impl Lock {
         async move { Ok(locking.await?.map(LockGuard::keep).is_some()) }
     }
 
-    /// Clears a lock that this PE has set with [`set`](Self::set) or [`test`](Self::test): `shmem_clear_lock`.
-    /// Quiets the context first. If the future is dropped while it does that, the lock is still set.
+    /// Clears a lock that this PE has set with [`set`](Self::set) or [`test`](Self::test):
+    /// `shmem_clear_lock`. Quiets the context first. If the future is dropped while it does that,
+    /// the lock is still set.
     ///
     /// # Errors
-    /// [`Error::LockNotHeld`]; the errors of [`quiet`](Context::quiet), with which the lock is cleared nevertheless;
-    /// those of [`lock`](Self::lock).
+    /// [`Error::LockNotHeld`]; the errors of [`quiet`](Context::quiet), with which the lock is
+    /// cleared nevertheless; those of [`lock`](Self::lock).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -322,7 +329,8 @@ impl fmt::Debug for Request {
     }
 }
 
-/// A task's wait for a [`Lock`]. Dropping it gives the place up; forgetting it keeps the lock set once it comes.
+/// A task's wait for a [`Lock`]. Dropping it gives the place up; forgetting it keeps the lock set
+/// once it comes.
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -381,9 +389,10 @@ impl Future for TryLocking {
 
 /// Has a [`Lock`] until it is dropped.
 ///
-/// Dropping it never waits: the context's `quiet`, and a successor that is just coming, are waited for by the lock
-/// itself, and then the next holder gets it. [`unlock`](Self::unlock) is the same for who wants to know
-/// when that is over, or whether `quiet` found errors. A guard that is forgotten leaves the lock set for good.
+/// Dropping it never waits: the context's `quiet`, and a successor that is just coming, are waited
+/// for by the lock itself, and then the next holder gets it. [`unlock`](Self::unlock) is the same
+/// with a future that says when that is over, and whether `quiet` found errors. A guard that is
+/// forgotten leaves the lock set for good.
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -411,8 +420,8 @@ pub struct LockGuard {
 }
 
 impl LockGuard {
-    /// Quiets the context, gives the lock to the next, and returns when that is done: `shmem_clear_lock`. Goes on
-    /// if the future is dropped.
+    /// Quiets the context, gives the lock to the next, and returns when that is done:
+    /// `shmem_clear_lock`. Goes on if the future is dropped.
     ///
     /// # Errors
     /// Those of [`quiet`](Context::quiet), with which the lock is cleared nevertheless, and of

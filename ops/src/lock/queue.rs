@@ -1,10 +1,12 @@
 //! The queue of the PEs at one lock: how a PE enters it, tries to, and leaves it.
 //!
-//! The algorithm is that of Mellor-Crummey and Scott, on two words of 32 bits. `tail`, on the lock's home PE, names
-//! the last PE of the queue. `node`, on every PE, has that PE's successor and whether the lock is its own
-//! ([`MINE`]). A PE is named by its number plus one, so that 0 is nobody and zeroed memory is a free lock.
+//! The algorithm is that of Mellor-Crummey and Scott, on two words of 32 bits. `tail`, on the
+//! lock's home PE, names the last PE of the queue. `node`, on every PE, has that PE's successor and
+//! whether the lock is its own ([`MINE`]). A PE is named by its number plus one, so that 0 names
+//! none and zeroed memory is a free lock.
 //!
-//! Nothing here knows of threads, wakers or cancellation, so the tests below can run it in every interleaving.
+//! Nothing here knows of threads, wakers or cancellation. So the tests below run it in every
+//! interleaving.
 
 use oxshmem_base::Result;
 
@@ -27,7 +29,8 @@ pub(super) trait Words: Send + Sync {
     fn clear_node(&self) -> impl Future<Output = Result<()>> + Send;
     /// Ready when the lock is this PE's own, which has come right behind the PE of this name.
     fn wait_turn(&self, before: u32) -> impl Future<Output = Result<()>> + Send;
-    /// This PE's node, once it is another than `node`: that of a PE which has the lock, and is told who comes behind it.
+    /// This PE's node, once it is another than `node`: that of a PE which has the lock, and
+    /// learns which PE comes behind it.
     fn wait_next(&self, node: u32) -> impl Future<Output = Result<u32>> + Send;
 }
 
@@ -44,7 +47,7 @@ pub(super) async fn enter(words: &impl Words) -> Result<()> {
     }
 }
 
-/// Takes the lock if nobody has it; whether it did.
+/// Takes the lock if no PE has it. Whether it did.
 pub(super) async fn try_enter(words: &impl Words) -> Result<bool> {
     let name = words.name();
     let free = words.compare_swap_tail(0, name).await? == 0;
@@ -62,11 +65,12 @@ pub(super) async fn leave(words: &impl Words) -> Result<()> {
         if words.compare_swap_tail(name, 0).await? == name {
             return words.clear_node().await;
         }
-        // Somebody has come, and is about to tell us who.
+        // Another PE has come, and is about to name itself.
         node = words.wait_next(node).await?;
     }
-    // The next PE first, for it waits. Nobody else writes to our node any more: the predecessor and the successor
-    // have both done their part, and another can only find us once we have come again.
+    // The next PE first, for it waits. No other PE writes to our node any more: the predecessor and
+    // the successor have both done their part, and another can only find us once we have come
+    // again.
     words.or_node(MINE, node & !MINE).await?;
     words.clear_node().await
 }
@@ -81,7 +85,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::Cmp;
+    use crate::wait::Cmp;
 
     /// What a PE does next to the memory of the model.
     enum Access {
@@ -102,7 +106,8 @@ mod tests {
         holder: u32,
     }
 
-    /// One PE's way to it. Each access is one step: announced by a pending poll, done when the PE is polled next.
+    /// One PE's way to it. Each access is one step: announced by a pending poll, done when the PE
+    /// is polled next.
     struct Pe<'a> {
         name: u32,
         memory: &'a Mutex<Memory>,
@@ -223,8 +228,8 @@ mod tests {
     /// All that decides how a run goes on: the memory, and what each PE has read.
     type Reached = (u32, Vec<u32>, Vec<u32>, Vec<Vec<u32>>);
 
-    /// Runs the PEs along `choices`: of those that can go on, which does. Returns where that leads, and how many can
-    /// go on from there.
+    /// Runs the PEs along `choices`: of those that can go on, which does. Returns where that leads,
+    /// and how many can go on from there.
     fn run(pes: &[&[bool]], choices: &[usize]) -> (Reached, usize) {
         let memory = Mutex::new(Memory { nodes: vec![0; pes.len() + 1], ..Memory::default() });
         let doers: Vec<_> = (1..=pes.len() as u32).map(|name| Pe::new(name, &memory)).collect();
@@ -250,7 +255,7 @@ mod tests {
         let able = able(&alive).len();
         let memory = memory.lock().unwrap();
         assert!(memory.came.starts_with(&memory.got), "the lock went to PEs in another order than they came");
-        assert!(able > 0 || alive.is_empty(), "nobody can go on after {choices:?}");
+        assert!(able > 0 || alive.is_empty(), "no PE can go on after {choices:?}");
         if alive.is_empty() {
             assert_eq!(memory.came, memory.got);
             assert_eq!((memory.tail, memory.nodes.iter().sum::<u32>()), (0, 0), "a free lock is zero");

@@ -1,18 +1,15 @@
 //! The words of a lock, as a PE reaches them.
 
 use oxshmem_base::Result;
-use oxshmem_memory::Extent;
 use oxshmem_progress::activity::{Activity, Ahead, Call};
+use oxshmem_memory::Extent;
 use oxshmem_spaces::SymRef;
 
 use super::{
     local::Seat,
     queue::{MINE, Words},
 };
-use crate::{
-    Cmp,
-    wait::{wait_as, wait_in},
-};
+use crate::wait::{Cmp, wait_as, wait_in};
 
 impl Seat {
     fn tail(&self) -> SymRef<'_, u32> {
@@ -54,13 +51,13 @@ impl Words for Seat {
     }
 
     async fn wait_turn(&self, before: u32) -> Result<()> {
-        let mut told = false;
-        let tell = || {
-            told = true;
+        let mut shown = false;
+        let show = || {
+            shown = true;
             self.waits(Ahead::Pe(before as usize - 1))
         };
-        let came = wait_as(self.node(), Cmp::Ge, MINE, tell).await;
-        if told {
+        let came = wait_as(self.node(), Cmp::Ge, MINE, show).await;
+        if shown {
             self.waits_no_more();
         }
         came.map(drop)
@@ -70,11 +67,4 @@ impl Words for Seat {
         let activity = Activity::lock(Call::ClearLock, self.extent(), Ahead::Unknown);
         wait_in(activity, self.node(), Cmp::Ne, node).await
     }
-}
-
-/// The PE that keeps the tail of the lock at this offset: another for each, whatever the distance between them.
-pub(super) fn home(offset: usize, n_pes: usize) -> usize {
-    // Multiplicative hashing: the upper bits depend on all of the word's number.
-    let hash = (offset as u64 / 8).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    ((u128::from(hash) * n_pes as u128) >> 64) as usize
 }

@@ -6,18 +6,15 @@ use std::{
     task::{Poll, Waker},
 };
 
-use oxshmem_base::Result;
-use oxshmem_progress::{
-    activity::{Call, Place},
-    executor::{DeviceWords, Fired, Probe, WatchKey, Word},
-};
 use oxshmem_runtime::{Pe, device::End};
+use oxshmem_base::Result;
+use oxshmem_progress::{activity::{Call, Place}, executor::{DeviceWords, Fired, Probe, WatchKey, Word}};
 
 use super::{
-    Cmp, ended,
-    set::Masked,
+    cmp::Cmp,
+    masked::Masked,
     waitable::Waitable,
-    word::{look, tell, unwatch, watch_device},
+    word::{ended, look, show, unwatch, watch_device},
 };
 use crate::trace::trace_operation;
 
@@ -59,7 +56,8 @@ impl<'a, T: Waitable> Condition<'a, T> {
         }
     }
 
-    /// What there is to see now. Words in device memory are read once, all together; others when they are looked at.
+    /// What there is to see now. Words in device memory are read once, all together; others when
+    /// they are looked at.
     fn see(&self) -> Seen<T> {
         let mut seen = Seen { first: 0, values: Vec::new() };
         if let Some((device, End::Device(place))) = self.set.words.on_device()
@@ -105,13 +103,14 @@ impl<'a, T: Waitable> Condition<'a, T> {
         (!empty).then_some(satisfied)
     }
 
-    /// Something that any thread can look at: whether all words compare, or, if not `all` are asked for, whether
-    /// one more of those that do not compare now does.
+    /// Something that any thread can look at: whether all words compare, or, if not `all` are asked
+    /// for, whether one more of those that do not compare now does.
     fn probe(&self, all: bool) -> Probe {
         let mut open: Vec<Word> = Vec::new();
         for i in (0..self.len()).filter(|&i| self.includes(i)) {
             let word = self.set.words.at(i);
-            // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the words mapped.
+            // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the words
+            // mapped.
             open.push(unsafe {
                 let bits = self.value(i).to_bits();
                 Word::new(word.as_view().own(), size_of::<T>(), T::SIGNED, self.cmp.accepts(), bits)
@@ -121,7 +120,8 @@ impl<'a, T: Waitable> Condition<'a, T> {
             return Probe::OnDevice(self.on_device(open, all));
         }
         if all {
-            // Words are done with in turn, so that n of them cost n looks in all, not n at every wake.
+            // Words are done with in turn, so that n of them cost n looks in all, not n at every
+            // wake.
             let mut done = 0;
             return Probe::Custom(Box::new(move || {
                 while done < open.len() && open[done].holds() {
@@ -130,7 +130,8 @@ impl<'a, T: Waitable> Condition<'a, T> {
                 done == open.len()
             }));
         }
-        // Words that compare already do not end the wait by themselves, unless they stop and start again.
+        // Words that compare already do not end the wait by themselves, unless they stop and start
+        // again.
         let mut before: Vec<bool> = open.iter().map(Word::holds).collect();
         Probe::Custom(Box::new(move || {
             let mut changed = false;
@@ -150,7 +151,8 @@ impl<'a, T: Waitable> Condition<'a, T> {
         let offset = |i: usize| self.set.words.extent().offset + i * size_of::<T>();
         let words = included.clone().map(offset).zip(words).collect();
         if all {
-            // SAFETY: elements of a view are aligned and in bounds, and the view is in this device's memory.
+            // SAFETY: elements of a view are aligned and in bounds, and the view is in this
+            // device's memory.
             return unsafe { DeviceWords::all(words) };
         }
         let seen = self.see();
@@ -188,7 +190,8 @@ pub(super) fn wait<'a, T: Waitable, R: Send>(
                 match pe.executor().check(key, cx.waker()) {
                     None => return Poll::Pending,
                     Some(Fired::Ended) => return Poll::Ready(Err(ended(pe))),
-                    // One more word compares than when the watch was made: look again, and watch again.
+                    // One more word compares than when the watch was made: look again, and watch
+                    // again.
                     Some(Fired::Satisfied(_)) => watch.end(),
                 }
                 continue;
@@ -199,7 +202,7 @@ pub(super) fn wait<'a, T: Waitable, R: Send>(
             }
             pe.check_home(call)?;
             watch.begin(what, &condition, all, cx.waker());
-            // What came before the watch is nobody's but ours to see.
+            // No ring announces what came before the watch.
             if satisfied(&condition).is_none() {
                 pe.check(call)?;
                 return Poll::Pending;
@@ -221,13 +224,13 @@ impl Watch<'_> {
         let place = match (included.next(), included.count(), condition.values) {
             (Some(only), 0, _) => {
                 let word = words.at(only).as_view().extent();
-                tell(self.pe, call, word, condition.cmp, 1, Some(condition.value(only)))
+                show(self.pe, call, word, condition.cmp, 1, Some(condition.value(only)))
             }
             (_, more, Values::Same(value)) => {
-                tell(self.pe, call, words.extent(), condition.cmp, more + 1, Some(value))
+                show(self.pe, call, words.extent(), condition.cmp, more + 1, Some(value))
             }
             (_, more, Values::Each(_)) => {
-                tell::<T>(self.pe, call, words.extent(), condition.cmp, more + 1, None)
+                show::<T>(self.pe, call, words.extent(), condition.cmp, more + 1, None)
             }
         };
         let keepalive = Arc::clone(words.allocation());
@@ -254,7 +257,7 @@ fn turn(len: usize) -> usize {
     thread_local! {
         static TURN: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
     }
-    // A multiplicative walk, so that callers who alternate between sets do not share a pattern with it.
+    // A multiplicative walk, so that callers that alternate between sets share no pattern with it.
     let turn = TURN.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
     TURN.set(turn);
     ((u128::from(turn) * len as u128) >> 64) as usize

@@ -1,22 +1,22 @@
 //! Sets of words to wait for.
 
-use std::fmt;
-
 use oxshmem_base::Result;
 use oxshmem_progress::activity::Call;
 use oxshmem_spaces::{SymSlice, SymView};
 
 use super::{
-    Cmp,
+    cmp::Cmp,
     condition::{Condition, Values, wait},
+    masked::Masked,
     waitable::Waitable,
 };
 use crate::sealed::Sealed;
 
-/// Several words of this PE to wait for: a slice, or a slice with some elements [excluded](Masked::excluding).
+/// Several words of this PE to wait for: a slice, or a slice with some elements
+/// [excluded](WaitSet::excluding).
 ///
-/// An empty set is satisfied at once: `all` is ready, `any` has `None` (where C has `SIZE_MAX`), `some` an
-/// empty list.
+/// An empty set is satisfied at once: `all` is ready, `any` has `None` (where C has `SIZE_MAX`),
+/// `some` an empty list.
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -84,8 +84,8 @@ pub trait WaitSet<'a, T: Waitable>: Sized + Sealed {
         wait(Condition::new(self.set(), cmp, Values::Same(value)), Call::WaitUntilAll, true, Condition::all)
     }
 
-    /// Waits until some word compares to `value`, and names one that does (`OpenSHMEM 1.6 §9.11.3`).
-    /// Repeated calls come to every word that does: none is starved.
+    /// Waits until some word compares to `value`, and names one that does (`OpenSHMEM 1.6
+    /// §9.11.3`). Repeated calls come to every word that does: none is starved.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -143,7 +143,8 @@ pub trait WaitSet<'a, T: Waitable>: Sized + Sealed {
         )
     }
 
-    /// [`wait_until_all`](Self::wait_until_all) with a value for each word (`OpenSHMEM 1.6 §9.11.5`).
+    /// [`wait_until_all`](Self::wait_until_all) with a value for each word (`OpenSHMEM 1.6
+    /// §9.11.5`).
     ///
     /// # Panics
     /// If `values` is not as long as the slice; so for the other vector forms.
@@ -175,7 +176,8 @@ pub trait WaitSet<'a, T: Waitable>: Sized + Sealed {
         )
     }
 
-    /// [`wait_until_any`](Self::wait_until_any) with a value for each word (`OpenSHMEM 1.6 §9.11.6`).
+    /// [`wait_until_any`](Self::wait_until_any) with a value for each word (`OpenSHMEM 1.6
+    /// §9.11.6`).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -202,7 +204,8 @@ pub trait WaitSet<'a, T: Waitable>: Sized + Sealed {
         )
     }
 
-    /// [`wait_until_some`](Self::wait_until_some) with a value for each word (`OpenSHMEM 1.6 §9.11.7`).
+    /// [`wait_until_some`](Self::wait_until_some) with a value for each word (`OpenSHMEM 1.6
+    /// §9.11.7`).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -229,7 +232,8 @@ pub trait WaitSet<'a, T: Waitable>: Sized + Sealed {
         )
     }
 
-    /// Whether every word compares to `value` now (`OpenSHMEM 1.6 §9.11.9`). So does each of an empty set.
+    /// Whether every word compares to `value` now (`OpenSHMEM 1.6 §9.11.9`). So does each of an
+    /// empty set.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -247,7 +251,8 @@ pub trait WaitSet<'a, T: Waitable>: Sized + Sealed {
         Condition::new(self.set(), cmp, Values::Same(value)).all().is_some()
     }
 
-    /// A word that compares to `value` now, if one does (`OpenSHMEM 1.6 §9.11.10`). None is starved.
+    /// A word that compares to `value` now, if one does (`OpenSHMEM 1.6 §9.11.10`). None is
+    /// starved.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -336,27 +341,6 @@ pub trait WaitSet<'a, T: Waitable>: Sized + Sealed {
     }
 }
 
-/// A slice of words, some of which may be excluded from waiting.
-///
-/// ```
-/// # use oxshmem::prelude::*;
-/// # LocalCluster::run(1, |world| async move {
-/// # use oxshmem::Masked;
-/// let flags = world.alloc_zeroed::<u64>(3).await?;
-/// flags.at(2).store(1);
-/// let rest: Masked<u64> = flags.excluding(&[1, 1, 0]); // only the last
-/// rest.wait_until_all(Cmp::Eq, 1).await?;
-/// assert!(rest.test_all(Cmp::Eq, 1) && !flags.test_all(Cmp::Eq, 1));
-/// # world.finalize().await
-/// # })?;
-/// # Ok::<(), oxshmem::Error>(())
-/// ```
-#[derive(Clone, Copy)]
-pub struct Masked<'a, T> {
-    pub(super) words: SymView<'a, T>,
-    pub(super) status: Option<&'a [i32]>,
-}
-
 impl<T: Waitable> Sealed for Masked<'_, T> {}
 impl<T: Waitable> Sealed for SymView<'_, T> {}
 impl<T: Waitable> Sealed for &SymSlice<T> {}
@@ -376,11 +360,5 @@ impl<'a, T: Waitable> WaitSet<'a, T> for SymView<'a, T> {
 impl<'a, T: Waitable> WaitSet<'a, T> for &'a SymSlice<T> {
     fn set(self) -> Masked<'a, T> {
         Masked { words: self.view(), status: None }
-    }
-}
-
-impl<T> fmt::Debug for Masked<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.words.fmt(f)
     }
 }

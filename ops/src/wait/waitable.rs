@@ -6,9 +6,9 @@ use oxshmem_spaces::Element;
 
 use crate::sealed::Sealed;
 
-/// Types of words that can be waited for and tested: table 12 of the specification, which is that of
-/// [`StandardAmo`](crate::StandardAmo) and the integers of 16 bits. Those have no atomic operations, but a `p` of one
-/// arrives in one piece.
+/// Types of words that can be waited for and tested: table 12 of the specification, which is that
+/// of [`StandardAmo`](crate::StandardAmo) and the integers of 16 bits. Those have no atomic
+/// operations, but a `p` of one arrives in one piece.
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -71,8 +71,9 @@ macro_rules! waitable {
 
             #[inline(always)]
             unsafe fn look(address: *mut u8) -> Self {
-                // SAFETY: aligned and mapped by the caller's word; PEs only ever access it atomically or by copies that
-                // tolerate races. Acquire: what was put before the word was is visible to who has seen it.
+                // SAFETY: aligned and mapped by the caller's word; PEs only ever access it
+                // atomically or by copies that tolerate races. Acquire: what was put before the
+                // word was is visible where the word is seen.
                 unsafe { <$atomic>::from_ptr(address.cast()).load(Ordering::Acquire) as Self }
             }
         }

@@ -1,5 +1,5 @@
-//! Waiting for one word: a look, a moment of spinning, then a watch that the executor looks after. Meanwhile the PE's
-//! board says what is waited for, for the diagnosis of hangs.
+//! Waiting for one word: a look, a moment of spinning, then a watch that the executor looks after.
+//! Meanwhile the PE's activity board shows what is waited for, for the diagnosis of hangs.
 
 use std::{
     future::poll_fn,
@@ -7,33 +7,32 @@ use std::{
     task::{Poll, Waker},
 };
 
-use oxshmem_base::Result;
-use oxshmem_memory::{Extent, SegmentId};
-use oxshmem_progress::{
-    activity::{Activity, Awaited, Call, Place},
-    executor::{DeviceWords, Fired, Probe, WatchKey, Word},
-};
+use oxshmem_base::{Error, Result};
 use oxshmem_runtime::Pe;
+use oxshmem_progress::{activity::{Activity, Awaited, Call, Place}, executor::{DeviceWords, Fired, Probe, WatchKey, Word}};
+use oxshmem_memory::{Extent, SegmentId};
 use oxshmem_spaces::{SymRef, SymView};
 
-use super::{Cmp, Waitable, ended};
+use super::{cmp::Cmp, waitable::Waitable};
 
-/// The state of a wait for one word, apart from the word: for state machines that have many waits in
-/// turn. [`end`](Self::end) it before it is dropped or used for another word.
+/// The state of a wait for one word, apart from the word: for state machines that have many waits
+/// in turn. [`end`](Self::end) it before it is dropped or used for another word.
 #[derive(Debug, Default)]
 pub struct WordWait {
-    /// Plain data, so that who never waited has nothing to drop.
+    /// Plain data, so that a wait that never watched has nothing to drop.
     watch: Option<(WatchKey, Place)>,
 }
 
 impl WordWait {
-    /// The word's value if it compares now, or, the first time, if it comes to while this PE may spin.
+    /// The word's value if it compares now, or, the first time, if it comes to while this PE may
+    /// spin.
     #[inline(always)]
     pub fn look<T: Waitable>(&mut self, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
         self.look_unless(word, cmp, value, || true)
     }
 
-    /// [`look`](Self::look), which keeps the processor for a moment also where PEs share them, unless what is waited for `needs` it.
+    /// [`look`](Self::look), which keeps the processor for a moment also where PEs share
+    /// processors, unless what is waited for `needs` it.
     #[inline(always)]
     pub fn look_unless<T: Waitable>(
         &mut self,
@@ -63,8 +62,8 @@ impl WordWait {
         seen
     }
 
-    /// Has `waker` woken when the word compares, after [`look`](Self::look) has found that it does not. Whoever uses
-    /// this says on the PE's board what it is for.
+    /// Has `waker` woken when the word compares, after [`look`](Self::look) has found that it does
+    /// not. The caller shows on the PE's board what it is for.
     #[cold]
     #[inline(never)]
     pub fn watch<T: Waitable>(
@@ -80,7 +79,7 @@ impl WordWait {
     /// [`watch`](Self::watch) for a user's own wait, which is on the PE's board meanwhile.
     #[cold]
     #[inline(never)]
-    pub(super) fn watch_told<T: Waitable>(
+    pub(super) fn watch_shown<T: Waitable>(
         &mut self,
         word: SymRef<'_, T>,
         cmp: Cmp,
@@ -88,18 +87,18 @@ impl WordWait {
         waker: &Waker,
     ) -> Poll<Result<T>> {
         let view = word.as_view();
-        let tell = || tell(view.pe(), Call::WaitUntil, view.extent(), cmp, 1, Some(value));
-        self.watch_as(word, cmp, value, waker, tell)
+        let show = || show(view.pe(), Call::WaitUntil, view.extent(), cmp, 1, Some(value));
+        self.watch_as(word, cmp, value, waker, show)
     }
 
-    /// [`watch`](Self::watch), which is on the PE's board at the place that `tell` returns.
+    /// [`watch`](Self::watch), which is on the PE's board at the place that `show` returns.
     pub(crate) fn watch_as<T: Waitable>(
         &mut self,
         word: SymRef<'_, T>,
         cmp: Cmp,
         value: T,
         waker: &Waker,
-        tell: impl FnOnce() -> Place,
+        show: impl FnOnce() -> Place,
     ) -> Poll<Result<T>> {
         let pe = word.as_view().pe();
         let executor = pe.executor();
@@ -112,7 +111,8 @@ impl WordWait {
         }
         pe.check_home("wait_until")?;
         let allocation = Arc::clone(word.as_view().allocation());
-        // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the word mapped.
+        // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the word
+        // mapped.
         let awaited = unsafe {
             let address = word.as_view().own();
             Word::new(address, size_of::<T>(), T::SIGNED, cmp.accepts(), value.to_bits())
@@ -124,11 +124,11 @@ impl WordWait {
         } else {
             Probe::Word(awaited)
         };
-        tracing::trace!(target: "oxshmem", call = "wait_until", "not yet: leaves it to the driver");
-        let place = tell();
+        tracing::trace!(target: "oxshmem", call = "wait_until", "not yet: watched by the executor");
+        let place = show();
         self.watch = Some((executor.register(probe, extent, allocation, waker, place), place));
         watch_device(word.as_view());
-        // What came between the last look and the registration is nobody's but ours to see.
+        // No ring announces what came between the last look and the registration.
         let seen = look(word);
         let now = if cmp.holds(seen, value) {
             Ok(seen)
@@ -157,33 +157,34 @@ impl WordWait {
     }
 }
 
-/// Waits like [`Wait::wait_until`](super::Wait::wait_until) as a part of the call that `activity` is, which is what the PE's board says.
+/// Waits like [`Wait::wait_until`](super::Wait::wait_until) as a part of the call `activity`, which
+/// is what the PE's board shows.
 pub async fn wait_in<T: Waitable>(activity: Activity, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Result<T> {
     wait_as(word, cmp, value, || word.as_view().pe().board().put(&activity)).await
 }
 
-/// The same with the place on the board that `tell` returns.
+/// The same with the place on the board that `show` returns.
 pub(crate) async fn wait_as<T: Waitable>(
     word: SymRef<'_, T>,
     cmp: Cmp,
     value: T,
-    mut tell: impl FnMut() -> Place,
+    mut show: impl FnMut() -> Place,
 ) -> Result<T> {
-    let mut wait = Waiting { word, wait: WordWait::default() };
+    let mut wait = WatchedWord { word, wait: WordWait::default() };
     poll_fn(|cx| match wait.wait.look(word, cmp, value) {
         Some(seen) => Poll::Ready(Ok(seen)),
-        None => wait.wait.watch_as(word, cmp, value, cx.waker(), &mut tell),
+        None => wait.wait.watch_as(word, cmp, value, cx.waker(), &mut show),
     })
     .await
 }
 
 /// Ends its watch with itself.
-struct Waiting<'a, T: Waitable> {
+struct WatchedWord<'a, T: Waitable> {
     word: SymRef<'a, T>,
     wait: WordWait,
 }
 
-impl<T: Waitable> Drop for Waiting<'_, T> {
+impl<T: Waitable> Drop for WatchedWord<'_, T> {
     fn drop(&mut self) {
         self.wait.end(self.word);
     }
@@ -196,8 +197,9 @@ pub(super) fn unwatch(pe: &Pe, (key, place): (WatchKey, Place)) {
     pe.board().take(place);
 }
 
-/// Says on the PE's board what is waited for, unless it is a word of the library, whose user says more.
-pub(super) fn tell<T: Waitable>(
+/// Shows on the PE's board what is waited for, unless it is a word of the library, whose user shows
+/// more.
+pub(super) fn show<T: Waitable>(
     pe: &Pe,
     call: Call,
     words: Extent,
@@ -213,7 +215,7 @@ pub(super) fn tell<T: Waitable>(
     pe.board().put(&Activity::wait(call, Awaited { words, count, size, signed, accepts, value }))
 }
 
-/// Has the device say when words there may have changed: nobody rings for them.
+/// Has the device watch its words, for which no PE rings.
 pub(super) fn watch_device<T: Waitable>(words: SymView<'_, T>) {
     if let Some((device, _)) = words.on_device() {
         device.watch(Arc::downgrade(words.pe().executor()));
@@ -230,6 +232,11 @@ pub(super) fn look<T: Waitable>(word: SymRef<'_, T>) -> T {
     unsafe { T::look(word.as_view().own()) }
 }
 
+/// Why a watch has ended without its word.
+pub(super) fn ended(pe: &Pe) -> Error {
+    pe.check("wait_until").err().unwrap_or(Error::Finalized { call: "wait_until" })
+}
+
 #[cfg(test)]
 mod tests {
     use std::{
@@ -237,10 +244,10 @@ mod tests {
         task::Context,
     };
 
-    use oxshmem_base::settings::Settings;
+    use oxshmem_progress::activity::Ahead;
     use oxshmem_job::Single;
     use oxshmem_memory::Segment;
-    use oxshmem_progress::activity::Ahead;
+    use oxshmem_base::settings::Settings;
     use oxshmem_spaces::{SymSlice, allocation::Allocation};
 
     use super::*;
@@ -250,24 +257,24 @@ mod tests {
     fn a_wait_is_on_the_board_while_it_waits_unless_it_is_the_librarys_own() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default())).unwrap();
-        // SAFETY: there is nobody else in this job.
+        // SAFETY: there is no other PE in this job.
         let unowned = |segment| unsafe { Allocation::unowned(Arc::clone(&pe), segment, 64, 64) };
         let words = |segment| SymSlice::<i32>::new(unowned(segment), 16);
         let heap = words(Segment::new(SegmentId::Heap, Arc::clone(pe.heap_map()), 0, 4096));
         let scratch = words(pe.scratch());
-        let told = || pe.board().seen().iter().map(|seen| seen.activity.to_string()).collect::<Vec<_>>();
+        let shown = || pe.board().seen().iter().map(|seen| seen.activity.to_string()).collect::<Vec<_>>();
         let pends = |future: Pin<&mut dyn Future<Output = ()>>| {
             assert!(future.poll(&mut Context::from_waker(Waker::noop())).is_pending());
-            told()
+            shown()
         };
 
         let mut wait = pin!(async { _ = heap.at(1).wait_until(Cmp::Gt, 5).await });
-        assert!(told().is_empty());
+        assert!(shown().is_empty());
         assert_eq!(pends(wait.as_mut()), ["wait_until(i32 at heap offset 0x44 > 5)"]);
         assert_eq!(pends(wait.as_mut()).len(), 1);
         heap.at(1).store(6);
         assert!(wait.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
-        assert!(told().is_empty());
+        assert!(shown().is_empty());
         {
             let mut dropped =
                 pin!(async { _ = heap.excluding(&[1; 16][..]).wait_until_all(Cmp::Eq, 0).await });
@@ -277,7 +284,7 @@ mod tests {
             let mut one = pin!(async { _ = heap.excluding(&status).wait_until_any(Cmp::Lt, -1).await });
             assert_eq!(pends(one.as_mut()), ["wait_until_any(i32 at heap offset 0x4c < -1)"]);
         }
-        assert!(told().is_empty(), "who is dropped waits no more");
+        assert!(shown().is_empty(), "a wait that is dropped waits no more");
 
         let mut own = pin!(async { _ = scratch.at(0).wait_until(Cmp::Ne, 0).await });
         assert!(pends(own.as_mut()).is_empty());

@@ -1,19 +1,21 @@
-//! What a PE's board says of a lock: that the PE waits for it, for as long as one of its tasks does.
+//! What the PE's activity board shows of a lock: that the PE waits for it, as long as one of its
+//! tasks does.
 //!
-//! The machine may wait when no task does, as one that goes away leaves the PE its place in the queue. Nobody is stuck then.
+//! The machine may wait when no task does, as a task that goes away leaves its place in the queue
+//! to the PE. Then the board shows nothing: no task is stuck.
 
 use std::sync::Arc;
 
 use oxshmem_progress::activity::{Activity, Board, Entry};
 
-/// What the machine waits for, and whether the board says so.
+/// What the machine waits for, and whether the board shows it.
 #[derive(Debug, Default)]
-pub(super) struct ToldWait {
+pub(super) struct ShownWait {
     wait: Option<Activity>,
     entry: Option<Entry>,
 }
 
-impl ToldWait {
+impl ShownWait {
     /// The machine waits for this from now on, or for nothing.
     pub(super) fn set(&mut self, wait: Option<Activity>) {
         if self.wait != wait {
@@ -22,8 +24,8 @@ impl ToldWait {
         }
     }
 
-    /// Has the board say it if any task waits.
-    pub(super) fn say(&mut self, board: &Arc<Board>, any_task: bool) {
+    /// Has the board show it if any task waits.
+    pub(super) fn show(&mut self, board: &Arc<Board>, any_task: bool) {
         match &self.wait {
             Some(wait) if any_task && self.entry.is_none() => self.entry = Some(board.enter(wait)),
             Some(_) if any_task => {}

@@ -1,9 +1,9 @@
-//! Operations on device memory, there or here: how they use the [`Device`](oxshmem_runtime::device::Device), and when
-//! they are over.
+//! The device path: device memory, there or here, by the
+//! [`Device`](oxshmem_runtime::device::Device).
 //!
-//! All of them are entered in the op set until they are over, which is when the data is where it belongs: local and remote
-//! completion are one here, but for a source that has been copied when the call returns. What goes between device memory
-//! here and another host passes through a few buffers of this process, part by part.
+//! An operation is in the op set until the data is where it belongs. Local and remote completion
+//! are one here, except for a source that has been copied when the call returns. What goes between
+//! device memory here and another host passes through a few buffers of this process, part by part.
 
 use std::sync::{
     Arc,
@@ -11,24 +11,20 @@ use std::sync::{
 };
 
 use oxshmem_base::{Error, Result};
-use oxshmem_memory::{
-    copy::copy as copy_on_host,
-    word::{Atomic, Width},
-};
-use oxshmem_progress::completion::AllParts;
-use oxshmem_runtime::{
-    Pe,
-    device::{Blocks as DeviceBlocks, DevicePlace, End},
-    net::Spot,
-};
+use oxshmem_runtime::{Pe, device::{Blocks as DeviceBlocks, DevicePlace, End}, net::Spot, transport::Transport};
+use oxshmem_memory::{copy::copy as copy_on_host, word::{Width, Atomic}};
+use oxshmem_progress::completion::{AllParts, Completion as Completion};
 use oxshmem_spaces::{Element, SymSlice, SymView};
 
+use super::{
+    near::{Near, NearPlace},
+    route::{Here, Route},
+};
 use crate::{
-    Sink, Source,
-    context::{Context, Here, Sharing, Target},
-    far::{Completion, Remote, filled, given_back},
-    operation::Op,
-    rma::Blocks,
+    blocks::Blocks,
+    buffer::{Sink, Source},
+    context::{Context, Sharing},
+    operation::{Op, ReadyWhen, Remote, begin},
     still::Still,
 };
 
@@ -40,15 +36,16 @@ enum Side {
     Far(Spot),
 }
 
-// SAFETY: an address is only used as the operation's, whose maker vouches for it on whichever thread.
+// SAFETY: an address is only used as the operation's, whose maker vouches for it on whichever
+// thread.
 unsafe impl Send for Side {}
 
 impl Side {
-    fn of(target: &Target<'_>) -> Self {
+    fn of(target: &Route<'_>) -> Self {
         match *target {
-            Target::Near(place) => Self::Host(place.address()),
-            Target::Far(far) => Self::Far(far.spot),
-            Target::Device(cell) => Self::Device(cell),
+            Route::Near(near) => Self::Host(near.address()),
+            Route::Far(far) => Self::Far(far.spot),
+            Route::Device(cell) => Self::Device(cell),
         }
     }
 
@@ -57,6 +54,15 @@ impl Side {
         match here {
             Here::Device(cell) => Self::Device(cell),
             Here::Host => Self::Host(address.cast()),
+        }
+    }
+
+    /// The end of a copy of the device, unless it is on another host.
+    fn end(self) -> Option<End> {
+        match self {
+            Self::Host(address) => Some(End::Host(address)),
+            Self::Device(cell) => Some(End::Device(cell)),
+            Self::Far(_) => None,
         }
     }
 
@@ -83,25 +89,26 @@ impl Bounce {
     }
 }
 
-/// How much of a transfer between a device here and another host is in this process at a time: so many buffers, of so many bytes.
+/// How much of a transfer between a device here and another host is in this process at a time: so
+/// many buffers, of so many bytes.
 const BUFFERS: usize = 4;
 const BUFFER: usize = 256 << 10;
 
-/// A transfer between a device here and another host. It is over when nobody holds it any more.
-struct Relay {
+/// A transfer between a device here and another host. It is over when the last reference is gone.
+struct ThroughHost {
     pe: Arc<Pe>,
     from: Side,
     to: Side,
     len: usize,
     /// Where the next part begins.
     at: AtomicUsize,
-    all: Arc<AllParts>,
+    all: Arc<All>,
 }
 
 // SAFETY: as for `Side`; the rest can be shared.
-unsafe impl Sync for Relay {}
+unsafe impl Sync for ThroughHost {}
 
-impl Relay {
+impl ThroughHost {
     /// Brings the next part through `bounce`, and those after it, if there is any left.
     fn bring(self: Arc<Self>, mut bounce: Bounce) {
         // Relaxed: parts have nothing to do with each other.
@@ -121,8 +128,8 @@ impl Relay {
                 Ok(()) => self.bring(bounce),
                 Err(_) => self.all.note(copied),
             };
-            // SAFETY: what is told holds the buffer; both sides are in bounds by the word of who began the transfer, until its
-            // end is told.
+            // SAFETY: the completion holds the buffer; both sides are in bounds by the word of the
+            // transfer's caller, until its completion.
             unsafe { copy(&pe, between, to, len, Box::new(free)) };
         };
         // SAFETY: as above.
@@ -138,9 +145,9 @@ struct There<T: Element> {
 }
 
 impl<T: Element> There<T> {
-    fn new(pe: &Arc<Pe>, target: &Target<'_>, view: SymView<'_, T>) -> Self {
+    fn new(pe: &Arc<Pe>, target: &Route<'_>, view: SymView<'_, T>) -> Self {
         let near = match target {
-            Target::Near(place) => Some((view.to_owned(), place.block)),
+            Route::Near(near) => Some((view.to_owned(), near.local_pe())),
             _ => None,
         };
         Self { pe: Arc::clone(pe), near }
@@ -148,73 +155,63 @@ impl<T: Element> There<T> {
 
     /// Something has been written there.
     fn ring(&self) {
-        if let Some((memory, block)) = &self.near {
+        if let Some((memory, local_pe)) = &self.near {
             let view = memory.view();
-            self.pe.shm().ring(view.place(*block), view.len() * size_of::<T>());
+            Near::new(self.pe.shm(), view, *local_pe).ring(view.len() * size_of::<T>());
         }
     }
 }
 
-/// Copies `len` bytes. `done` is told when they are there.
+/// Copies `len` bytes. `completion` runs when they are there.
 ///
 /// # Safety
 /// Both sides must be in bounds until then.
-unsafe fn copy(
-    pe: &Arc<Pe>,
-    from: Side,
-    to: Side,
-    len: usize,
-    done: oxshmem_progress::completion::Completion,
-) {
-    let end = |side: Side| match side {
-        Side::Host(address) => Some(End::Host(address)),
-        Side::Device(cell) => Some(End::Device(cell)),
-        Side::Far(_) => None,
-    };
+unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, completion: Completion) {
     let (Some(device), net) = (pe.device(), pe.net()) else {
-        return done(Err(Error::Finalized { call: "copy" }));
+        return completion(Err(Error::Finalized { call: "copy" }));
     };
-    // SAFETY: the caller's sides are passed on; a bounce buffer is held by what is told that it is free.
+    // SAFETY: the caller's sides are passed on; the completion holds a bounce buffer.
     unsafe {
         match (from, to, net) {
             (Side::Host(from), Side::Host(to), _) => {
                 copy_on_host(to, from, len);
                 pe.shm().quiet();
-                done(Ok(()));
+                completion(Ok(()));
             }
-            (Side::Far(spot), Side::Host(to), Some(net)) => net.get(spot, to, len, done),
+            (Side::Far(spot), Side::Host(to), Some(net)) => net.get(spot, to, len, completion),
             (Side::Host(from), Side::Far(spot), Some(net)) => {
                 let last = Arc::clone(net);
                 let flush = move |put: Result<()>| match put {
-                    Ok(()) => last.flush(spot.pe, done),
-                    Err(error) => done(Err(error)),
+                    Ok(()) => last.flush(spot.pe, completion),
+                    Err(error) => completion(Err(error)),
                 };
                 net.put(spot, from, len, Box::new(flush));
             }
             // One side is far, the other is not in host memory.
             (Side::Far(_), _, Some(_)) | (_, Side::Far(_), Some(_)) => {
-                let relay = Arc::new(Relay {
+                let through = Arc::new(ThroughHost {
                     pe: Arc::clone(pe),
                     from,
                     to,
                     len,
                     at: AtomicUsize::new(0),
-                    all: AllParts::new(done),
+                    all: All::new(completion),
                 });
                 for _ in 0..BUFFERS.min(len.div_ceil(BUFFER).max(1)) {
-                    Arc::clone(&relay).bring(Bounce::new(BUFFER.min(len)));
+                    Arc::clone(&through).bring(Bounce::new(BUFFER.min(len)));
                 }
             }
-            (Side::Far(_), ..) | (_, Side::Far(_), _) => done(Err(Error::Finalized { call: "copy" })),
-            (from, to, _) => match (end(from), end(to)) {
-                (Some(from), Some(to)) => device.copy(from, to, len, done),
+            (Side::Far(_), ..) | (_, Side::Far(_), _) => completion(Err(Error::Finalized { call: "copy" })),
+            (from, to, _) => match (from.end(), to.end()) {
+                (Some(from), Some(to)) => device.copy(from, to, len, completion),
                 _ => unreachable!("what is far was above"),
             },
         }
     }
 }
 
-/// An atomic operation that fetches nothing, on a word of 8 bytes; `done` is told when it has happened.
+/// An atomic operation that fetches nothing, on a word of 8 bytes; `completion` runs when it has
+/// happened.
 ///
 /// # Safety
 /// The word must be in bounds and aligned.
@@ -223,58 +220,59 @@ unsafe fn update(
     near: Option<(&SymSlice<u64>, usize)>,
     at: Side,
     word: Atomic<u64>,
-    done: oxshmem_progress::completion::Completion,
+    completion: Completion,
 ) {
     match (at, near, pe.device(), pe.net()) {
-        (Side::Host(_), Some((signal, block)), ..) => {
+        (Side::Host(_), Some((signal, local_pe)), ..) => {
             // SAFETY: the caller vouches for the word.
-            unsafe { pe.shm().atomic(signal.view().place(block), word) };
-            done(Ok(()));
+            unsafe { Near::new(pe.shm(), signal.view(), local_pe).atomic(word) };
+            completion(Ok(()));
         }
         (Side::Device(cell), _, Some(device), _) => {
             // SAFETY: as above.
             unsafe {
-                device.atomic(cell, Width::Eight, word, Box::new(move |before| done(before.map(drop))))
+                device.atomic(cell, Width::Eight, word, Box::new(move |before| completion(before.map(drop))))
             };
         }
         (Side::Far(spot), _, _, Some(net)) => match net.update(spot, Width::Eight, word) {
-            Ok(()) => net.flush(spot.pe, done),
-            Err(error) => done(Err(error)),
+            Ok(()) => net.flush(spot.pe, completion),
+            Err(error) => completion(Err(error)),
         },
-        _ => done(Err(Error::Finalized { call: "signal" })),
+        _ => completion(Err(Error::Finalized { call: "signal" })),
     }
 }
 
 /// A signal that follows its data.
 pub(crate) struct Following<'a> {
-    pub(crate) to: Target<'a>,
+    pub(crate) to: Route<'a>,
     pub(crate) signal: SymView<'a, u64>,
     pub(crate) update: Atomic<u64>,
 }
 
 impl<M: Sharing> Context<M> {
-    /// Puts all of `source`, where it or its destination is in device memory, and then a signal, if there is one.
+    /// Puts all of `source`, where it or its destination is in device memory, and then a signal, if
+    /// there is one.
     pub(crate) fn put_device<T, S>(
         &self,
-        to: Target<'_>,
+        to: Route<'_>,
         dest: SymView<'_, T>,
         source: (S, Here),
         following: Option<Following<'_>>,
         pe: usize,
-        completion: Completion,
+        ready: ReadyWhen,
     ) -> Op<S::Back, S::Failure>
     where
         T: Element,
         S: Source<T>,
     {
         let bytes = dest.len() * size_of::<T>();
-        self.put_pieces(to, dest, source, Blocks::whole(dest.len()), bytes, following, pe, completion)
+        self.put_either(to, dest, source, Blocks::whole(bytes), bytes, following, pe, ready)
     }
 
-    /// Puts blocks of `source`, likewise. Ready when that may be reused.
+    /// Puts blocks of `source`, likewise; their shape is in bytes. Ready when that may be reused.
     pub(crate) fn put_blocks_device<T, S>(
         &self,
-        to: Target<'_>,
+        to: Route<'_>,
         dest: SymView<'_, T>,
         source: (S, Here),
         blocks: Blocks,
@@ -285,37 +283,40 @@ impl<M: Sharing> Context<M> {
         S: Source<T>,
     {
         let bytes = source.0.len() * size_of::<T>();
-        self.put_pieces(to, dest, source, blocks, bytes, None, pe, Completion::Local)
+        self.put_either(to, dest, source, blocks, bytes, None, pe, ReadyWhen::Reusable)
     }
 
     #[allow(clippy::too_many_arguments, reason = "what a put with signal is given, and its shape")]
-    fn put_pieces<T, S>(
+    fn put_either<T, S>(
         &self,
-        to: Target<'_>,
+        to: Route<'_>,
         dest: SymView<'_, T>,
         (source, here): (S, Here),
         blocks: Blocks,
         source_bytes: usize,
         following: Option<Following<'_>>,
         pe: usize,
-        completion: Completion,
+        ready: ReadyWhen,
     ) -> Op<S::Back, S::Failure>
     where
         T: Element,
         S: Source<T>,
     {
-        let pieces = Pieces::of::<T>(blocks);
         let side = Side::of(&to);
         let last = self.after_put(There::new(self.pe(), &to, dest), following);
         if S::STABLE {
             let source = Still::new(source);
             let from = Side::here(here, source.as_ptr().cast_mut());
-            let (flight, done) = self.under_way(pe, move |put: Result<()>| given_back(source, put));
-            // SAFETY: a STABLE source stays where it is as long as it exists, and `done` holds it; the target is in bounds.
-            unsafe { pieces.put(self.pe(), from, side, Box::new(move |put| last(put, done))) };
+            let (flight, completion) = begin(self.ops(), pe, move |put: Result<()>| source.given_back(put));
+            // SAFETY: a STABLE source stays where it is as long as it exists, and the completion
+            // holds it; the target is in bounds.
+            unsafe {
+                copy_blocks(self.pe(), from, side, blocks, Box::new(move |put| last(put, completion)));
+            }
             return Op::on_device(flight, self.pe().device());
         }
-        // What is not STABLE is copied now, or, where it is in device memory, kept from being given to others.
+        // What is not STABLE is copied now, or, where it is in device memory, kept from being given
+        // to others.
         let (kept, room) = match here {
             Here::Device(_) => (source.symmetric().map(SymView::to_owned), 0),
             Here::Host => (None, source_bytes),
@@ -331,15 +332,17 @@ impl<M: Sharing> Context<M> {
                 bounce.side()
             }
         };
-        let waits = matches!(here, Here::Device(_)) || completion == Completion::Remote;
-        let (flight, done) = self.under_way(pe, move |put: Result<()>| {
+        let waits = matches!(here, Here::Device(_)) || ready == ReadyWhen::Delivered;
+        let (flight, completion) = begin(self.ops(), pe, move |put: Result<()>| {
             drop((kept, bounce));
             put
         });
         // Without a future that waits for it, `quiet` reports what goes wrong.
         let flight = waits.then_some(flight);
-        // SAFETY: `done` holds the buffer, or the device memory; the target is in bounds.
-        unsafe { pieces.put(self.pe(), from, side, Box::new(move |put| last(put, done))) };
+        // SAFETY: the completion holds the buffer, or the device memory; the target is in bounds.
+        unsafe {
+            copy_blocks(self.pe(), from, side, blocks, Box::new(move |put| last(put, completion)));
+        }
         match flight {
             Some(flight) => Op::Remote(Box::new(Remote::landing(
                 flight,
@@ -347,7 +350,7 @@ impl<M: Sharing> Context<M> {
                 S::reject_back,
                 self.pe().device().cloned(),
             ))),
-            None => Op::Done(source.back()),
+            None => Op::Complete(source.back()),
         }
     }
 
@@ -356,21 +359,21 @@ impl<M: Sharing> Context<M> {
         &self,
         there: There<T>,
         following: Option<Following<'_>>,
-    ) -> impl FnOnce(Result<()>, oxshmem_progress::completion::Completion) + Send + 'static + use<M, T> {
+    ) -> impl FnOnce(Result<()>, Completion) + Send + 'static + use<M, T> {
         let signal = following.map(|Following { to, signal, update }| {
             (Side::of(&to), There::new(self.pe(), &to, signal), update)
         });
-        move |put, done| {
+        move |put, completion| {
             if let Err(error) = put {
-                return done(Err(error));
+                return completion(Err(error));
             }
             there.ring();
             match signal {
-                None => done(Ok(())),
+                None => completion(Ok(())),
                 Some((at, there, word)) => {
-                    let near = there.near.as_ref().map(|(signal, block)| (signal, *block));
+                    let near = there.near.as_ref().map(|(signal, local_pe)| (signal, *local_pe));
                     // SAFETY: a signal is one aligned element in bounds, on every PE.
-                    unsafe { update(&there.pe, near, at, word, done) };
+                    unsafe { update(&there.pe, near, at, word, completion) };
                 }
             }
         }
@@ -379,7 +382,7 @@ impl<M: Sharing> Context<M> {
     /// Fills all of `buffer`, where it or what it is filled with is in device memory.
     pub(crate) fn get_device<T, B>(
         &self,
-        from: Target<'_>,
+        from: Route<'_>,
         source: SymView<'_, T>,
         buffer: (B, Here),
         pe: usize,
@@ -388,13 +391,14 @@ impl<M: Sharing> Context<M> {
         T: Element,
         B: Sink<T>,
     {
-        self.get_blocks_device(from, source, buffer, Blocks::whole(source.len()), pe)
+        let bytes = source.len() * size_of::<T>();
+        self.get_blocks_device(from, source, buffer, Blocks::whole(bytes), pe)
     }
 
     /// Fills blocks of `buffer`, likewise.
     pub(crate) fn get_blocks_device<T, B>(
         &self,
-        from: Target<'_>,
+        from: Route<'_>,
         source: SymView<'_, T>,
         (buffer, here): (B, Here),
         blocks: Blocks,
@@ -408,12 +412,13 @@ impl<M: Sharing> Context<M> {
         let kept = source.to_owned();
         let mut held = Still::new(buffer.hold());
         let to = Side::here(here, held.as_mut_ptr());
-        let (flight, done) = self.under_way(pe, move |got: Result<()>| {
+        let (flight, completion) = begin(self.ops(), pe, move |got: Result<()>| {
             drop(kept);
-            filled(held, got)
+            held.filled(got)
         });
-        // SAFETY: what a sink holds is STABLE: it stays where it is as long as it exists, and `done` holds it.
-        unsafe { Pieces::of::<T>(blocks).put(self.pe(), from, to, done) };
+        // SAFETY: what a sink holds is STABLE: it stays where it is as long as it exists, and the
+        // completion holds it.
+        unsafe { copy_blocks(self.pe(), from, to, blocks, completion) };
         Op::on_device(flight, self.pe().device())
     }
 
@@ -426,11 +431,11 @@ impl<M: Sharing> Context<M> {
         value: impl FnOnce(u64) -> T + Send + 'static,
         pe: usize,
     ) -> Op<T, Error> {
-        let (flight, done) = self.under_way(pe, move |before: Result<u64>| before.map(value));
+        let (flight, completion) = begin(self.ops(), pe, move |before: Result<u64>| before.map(value));
         match self.pe().device() {
             // SAFETY: a `SymRef` is one aligned element in bounds, on every PE.
-            Some(device) => unsafe { device.atomic(at, width, operation, done) },
-            None => done(Err(Error::Finalized { call: "atomic" })),
+            Some(device) => unsafe { device.atomic(at, width, operation, completion) },
+            None => completion(Err(Error::Finalized { call: "atomic" })),
         }
         Op::on_device(flight, self.pe().device())
     }
@@ -443,75 +448,38 @@ impl<M: Sharing> Context<M> {
         operation: Atomic<u64>,
         pe: usize,
     ) -> Op<(), Error> {
-        let (flight, done) = self.under_way(pe, |before: Result<u64>| before.map(drop));
+        let (flight, completion) = begin(self.ops(), pe, |before: Result<u64>| before.map(drop));
         drop(flight);
         match self.pe().device() {
             // SAFETY: as above.
-            Some(device) => unsafe { device.atomic(at, width, operation, done) },
-            None => done(Err(Error::Finalized { call: "atomic" })),
+            Some(device) => unsafe { device.atomic(at, width, operation, completion) },
+            None => completion(Err(Error::Finalized { call: "atomic" })),
         }
-        Op::Done(())
+        Op::Complete(())
     }
 }
 
-/// The shape of a transfer, in bytes.
-#[derive(Clone, Copy)]
-struct Pieces {
-    to_stride: usize,
-    from_stride: usize,
-    len: usize,
-    count: usize,
-}
-
-impl Pieces {
-    fn of<T>(blocks: Blocks) -> Self {
-        let size = size_of::<T>();
-        Self {
-            to_stride: blocks.dest_stride * size,
-            from_stride: blocks.source_stride * size,
-            len: blocks.block * size,
-            count: blocks.count,
-        }
+/// Copies blocks, whose shape is in bytes. `completion` runs when all are there.
+///
+/// # Safety
+/// All must be in bounds on both sides until then.
+unsafe fn copy_blocks(pe: &Arc<Pe>, from: Side, to: Side, blocks: Blocks, completion: Completion) {
+    let Blocks { dest_stride, source_stride, block, count } = blocks;
+    if count == 1 {
+        // SAFETY: passed on to the caller.
+        return unsafe { copy(pe, from, to, block, completion) };
     }
-
-    /// Copies them. `done` is told when all are there.
-    ///
-    /// # Safety
-    /// All must be in bounds on both sides until then.
-    unsafe fn put(self, pe: &Arc<Pe>, from: Side, to: Side, done: oxshmem_progress::completion::Completion) {
-        if self.count == 1 {
-            // SAFETY: passed on to the caller.
-            return unsafe { copy(pe, from, to, self.len, done) };
-        }
-        let near = [from, to].map(|side| match side {
-            Side::Host(address) => Some(End::Host(address)),
-            Side::Device(place) => Some(End::Device(place)),
-            Side::Far(_) => None,
-        });
-        if let ([Some(from), Some(to)], Some(device)) = (near, pe.device())
-            && matches!((from, to), (End::Device(_), _) | (_, End::Device(_)))
-        {
-            let blocks = DeviceBlocks {
-                len: self.len,
-                count: self.count,
-                from_stride: self.from_stride,
-                to_stride: self.to_stride,
-            };
-            // SAFETY: passed on to the caller.
-            return unsafe { device.copy_blocks(from, to, blocks, done) };
-        }
-        let all = AllParts::new(done);
-        for i in 0..self.count {
-            let (from, to) = (from.behind(i * self.from_stride), to.behind(i * self.to_stride));
-            // SAFETY: passed on to the caller.
-            unsafe { copy(pe, from, to, self.len, all.part()) };
-        }
+    if let (Some(from), Some(to), Some(device)) = (from.end(), to.end(), pe.device())
+        && matches!((from, to), (End::Device(_), _) | (_, End::Device(_)))
+    {
+        let blocks = DeviceBlocks { len: block, count, from_stride: source_stride, to_stride: dest_stride };
+        // SAFETY: passed on to the caller.
+        return unsafe { device.copy_blocks(from, to, blocks, completion) };
     }
-}
-
-impl Blocks {
-    /// One block.
-    pub(crate) fn whole(len: usize) -> Self {
-        Self { dest_stride: len, source_stride: len, block: len, count: 1 }
+    let all = All::new(completion);
+    for i in 0..count {
+        let (from, to) = (from.behind(i * source_stride), to.behind(i * dest_stride));
+        // SAFETY: passed on to the caller.
+        unsafe { copy(pe, from, to, block, all.part()) };
     }
 }

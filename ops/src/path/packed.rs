@@ -1,8 +1,8 @@
 //! Gets of many small blocks from another host, packed into messages.
 //!
-//! A message each would cost what a message costs, which is a thousand times what an element does. So the target packs as many
-//! blocks as go into one message, and this PE puts them where they belong. A few messages are under way at a time, and the
-//! end of one starts the next.
+//! A message costs a thousand times what an element does. So the target packs as many blocks as go
+//! into one message, and this PE puts them where they belong. A few messages are under way at a
+//! time, and the end of one starts the next.
 
 use std::sync::{
     Arc,
@@ -14,14 +14,15 @@ use oxshmem_memory::copy;
 use oxshmem_progress::completion::AllParts;
 use oxshmem_runtime::net::{Net, PACKED, Shape, Spot};
 
-use crate::{context::Far, rma::Blocks};
+use super::route::Far;
+use crate::blocks::Blocks;
 
 /// Blocks of more bytes go by themselves.
 const LONG: usize = 1 << 10;
 /// So many messages are under way of one get.
 const WINDOW: usize = 16;
 
-/// A get of blocks. It is over when nobody holds it any more.
+/// A get of blocks. It is over when the last reference to it is gone.
 pub(crate) struct Packed {
     net: Arc<dyn Net>,
     from: Spot,
@@ -32,7 +33,7 @@ pub(crate) struct Packed {
     blocks: Shape,
     /// The first that is in no message.
     next: AtomicUsize,
-    all: Arc<AllParts>,
+    all: Arc<All>,
 }
 
 // SAFETY: the address is used as `start` says, on whichever thread; the rest can be sent.
@@ -46,18 +47,18 @@ impl Packed {
         (1..=LONG).contains(&block)
     }
 
-    /// Gets `blocks`, none of which is empty, of elements of `size` bytes to `to`.
+    /// Gets `blocks`, whose shape is in bytes and none of which is empty, to `to`.
     ///
     /// # Safety
     /// `to` must be writable for all of them until `all` is over.
-    pub(crate) unsafe fn start(far: Far<'_>, to: *mut u8, blocks: Blocks, size: usize, all: Arc<AllParts>) {
+    pub(crate) unsafe fn start(far: Far<'_>, to: *mut u8, blocks: Blocks, all: Arc<All>) {
         let Blocks { dest_stride, source_stride, block, count } = blocks;
         let packed = Arc::new(Self {
             net: Arc::clone(far.net),
             from: far.spot,
             to,
-            spread: dest_stride * size,
-            blocks: Shape { block: block * size, stride: source_stride * size, count },
+            spread: dest_stride,
+            blocks: Shape { block, stride: source_stride, count },
             next: AtomicUsize::new(0),
             all,
         });
@@ -88,7 +89,8 @@ impl Packed {
             if got.is_err() {
                 return self.all.note(got);
             }
-            // SAFETY: the blocks are inside of `to`, which the caller keeps until `all` is over; the buffer has as many.
+            // SAFETY: the blocks are inside of `to`, which the caller keeps until `all` is over;
+            // the buffer has as many.
             unsafe {
                 let to = self.to.add(at * self.spread);
                 copy::copy_strided(to, self.spread, buffer.as_ptr(), block, block, blocks.count);

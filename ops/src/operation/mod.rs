@@ -1,30 +1,40 @@
 //! The futures of operations.
 //!
-//! One that finished during its call holds its outcome and is ready at the first poll: no allocation, no
-//! lock. One that did not shares a [`Flight`] with whoever performs it. Dropping any of them detaches: the
-//! operation goes on, keeps its buffers, and stays in its context's op set. So does an error from when it happens
-//! until a future has returned it: otherwise the context's next `quiet` reports it, whatever became of the future.
+//! An operation that finished during its call is in its future with its outcome, and ready at the
+//! first poll, without allocation or lock. Another shares a
+//! [`Flight`](oxshmem_progress::flight::Flight) with what performs it. Dropping a future detaches
+//! it: the operation goes on, keeps its buffers, and stays in its context's op set.
+//!
+//! | module | |
+//! |---|---|
+//! | `op` | an operation that was initiated |
+//! | `landing` | how one that outlasts its call ends |
+//! | `remote` | puts that wait for their remote completion |
+
+mod landing;
+mod op;
+mod remote;
 
 use std::{
     fmt,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll},
 };
 
 use oxshmem_base::Error;
-use oxshmem_progress::{
-    flight::Flight,
-    opset::{Failure, OpSet},
-};
-use oxshmem_runtime::device::{AnyDevice, poll_with};
 
-use crate::{far::Remote, sealed::Sealed};
+use crate::sealed::Sealed;
+
+pub(crate) use {
+    landing::{Landed, begin},
+    op::{Op, ReadyWhen},
+    remote::Remote,
+};
 
 /// Why an operation failed, with the owned buffer that it was given.
 ///
-/// `?` turns it into an [`Error`], and drops the buffer. Operations on values and borrowed slices, which are
-/// their caller's still, fail with a plain `Error`.
+/// `?` turns it into an [`Error`], and drops the buffer. Operations on values and borrowed slices,
+/// which are their caller's still, fail with a plain `Error`.
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -33,7 +43,7 @@ use crate::{far::Remote, sealed::Sealed};
 ///
 /// let data = world.alloc_zeroed::<u64>(2).await?;
 /// match world.context().put(&data, vec![1, 2, 3], 0).await {
-///     Err(Rejected { error: Error::LengthMismatch { source_len: 3, dest_len: 2, .. }, buffer }) => {
+///     Err(Rejected { error: Error::LengthMismatch { .. }, buffer }) => {
 ///         assert_eq!(buffer, [1, 2, 3]);
 ///     }
 ///     other => panic!("three elements do not go into two: {other:?}"),
@@ -79,57 +89,7 @@ impl<B> std::error::Error for Rejected<B> {
     }
 }
 
-/// An operation that was initiated.
-///
-/// Two machine words where `T` has at most one, so that it stays in registers all the way to the `await`.
-pub(crate) enum Op<T, E: Into<Error>> {
-    Done(T),
-    Failed(Box<Failed<E>>),
-    Aloft(Arc<Flight<Landed<T, E>>>),
-    /// The same, of a device.
-    OnDevice(Box<OnDevice<T, E>>),
-    /// A put to another host whose future waits for its remote completion.
-    Remote(Box<Remote<T, E>>),
-    Taken,
-}
-
-/// An operation of a device.
-pub(crate) struct OnDevice<T, E> {
-    flight: Arc<Flight<Landed<T, E>>>,
-    /// At the first poll.
-    device: Option<AnyDevice>,
-}
-
-/// How an operation ended, on its way to its future.
-pub(crate) type Landed<T, E> = Result<T, Failed<E>>;
-
-/// An error on its way to its operation's future. The op set has it too, until the future returns it.
-pub(crate) struct Failed<E> {
-    error: E,
-    failure: Failure,
-    ops: Arc<OpSet>,
-}
-
-impl<E> Failed<E> {
-    /// Of an operation on `pe`, if that is known.
-    #[cold]
-    pub(crate) fn new(error: E, pe: Option<usize>, ops: &Arc<OpSet>) -> Self
-    where
-        E: AsRef<Error>,
-    {
-        let failure = ops.fail(pe, error.as_ref().clone());
-        Self { error, failure, ops: Arc::clone(ops) }
-    }
-
-    /// The error. The caller gives it to the program.
-    #[cold]
-    pub(crate) fn seen(self) -> E {
-        self.ops.seen(self.failure);
-        self.error
-    }
-}
-
-/// A future whose output may be there without a poll: for who calls from where there are no tasks.
+/// A future whose output may be there without a poll: for callers without tasks.
 pub trait Immediate: Future + Sized + Sealed {
     /// What it is ready with if all went well.
     type Output;
@@ -143,91 +103,6 @@ pub trait Immediate: Future + Sized + Sealed {
     /// Why the operation was not even begun, if it was not. Otherwise it goes on, detached.
     fn refused(self) -> Option<Error> {
         None
-    }
-}
-
-impl<T, E: Into<Error>> Op<T, E> {
-    /// One that was refused before anything was begun.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn failed(error: E, ops: &Arc<OpSet>) -> Self
-    where
-        E: AsRef<Error>,
-    {
-        Self::Failed(Box::new(Failed::new(error, None, ops)))
-    }
-
-    /// One that a device performs, if there is one.
-    pub(crate) fn on_device(flight: Arc<Flight<Landed<T, E>>>, device: Option<&AnyDevice>) -> Self {
-        Self::OnDevice(Box::new(OnDevice { flight, device: device.cloned() }))
-    }
-
-    #[inline(always)]
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, E>> {
-        match std::mem::replace(self, Self::Taken) {
-            Self::Done(outcome) => Poll::Ready(Ok(outcome)),
-            other => self.poll_slow(other, cx),
-        }
-    }
-
-    /// The output if it is there.
-    #[inline(always)]
-    fn now(self) -> Result<T, Self> {
-        match self {
-            Self::Done(output) => Ok(output),
-            other => Err(other),
-        }
-    }
-
-    fn refused(self) -> Option<Error> {
-        match self {
-            Self::Failed(failed) => Some(failed.seen().into()),
-            _ => None,
-        }
-    }
-
-    fn state(&self) -> &'static str {
-        match self {
-            Self::Done(_) => "done",
-            Self::Failed(_) => "failed",
-            Self::Aloft(_) | Self::OnDevice(_) | Self::Remote(_) => "under way",
-            Self::Taken => "taken",
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn poll_slow(&mut self, state: Self, cx: &mut Context<'_>) -> Poll<Result<T, E>> {
-        match state {
-            Self::Done(outcome) => Poll::Ready(Ok(outcome)),
-            Self::Failed(failed) => Poll::Ready(Err(failed.seen())),
-            Self::Aloft(flight) => {
-                let outcome = flight.poll(cx);
-                if outcome.is_pending() {
-                    *self = Self::Aloft(flight);
-                }
-                outcome.map_err(Failed::seen)
-            }
-            Self::OnDevice(mut operation) => {
-                let flight = &operation.flight;
-                let outcome = match operation.device.take() {
-                    Some(device) => poll_with(&device, || flight.poll(cx)),
-                    None => flight.poll(cx),
-                };
-                if outcome.is_pending() {
-                    *self = Self::OnDevice(operation);
-                }
-                outcome.map_err(Failed::seen)
-            }
-            Self::Remote(mut remote) => {
-                let outcome = remote.poll(cx);
-                if outcome.is_pending() {
-                    *self = Self::Remote(remote);
-                }
-                outcome
-            }
-            Self::Taken => panic!("an operation's future was polled after it had completed"),
-        }
     }
 }
 
@@ -271,8 +146,8 @@ macro_rules! operation {
 }
 
 operation! {
-    /// A put. Ready with the source when that may be reused, which is its *local* completion: the data need
-    /// not be visible at the target yet.
+    /// A put. Ready with the source when that may be reused, which is its *local* completion: the
+    /// data need not be visible at the target yet.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -291,8 +166,8 @@ operation! {
 }
 
 operation! {
-    /// A nonblocking put. Ready with the source when the data is at the target, which is its *remote*
-    /// completion.
+    /// A nonblocking put. Ready with the source when the data is at the target, which is its
+    /// *remote* completion.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -310,12 +185,14 @@ operation! {
 }
 
 operation! {
-    /// A put-with-signal. Ready with the source when that may be reused, which is its *local* completion.
+    /// A put-with-signal. Ready with the source when that may be reused, which is its *local*
+    /// completion.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
     /// # LocalCluster::run(2, |world| async move {
-    /// let (data, signal) = (world.alloc_zeroed::<u64>(2).await?, world.alloc_zeroed::<u64>(1).await?);
+    /// let data = world.alloc_zeroed::<u64>(2).await?;
+    /// let signal = world.alloc_zeroed::<u64>(1).await?;
     /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
     /// let put = ctx.put_signal(&data, vec![1, 2], signal.at(0), Signal::Set(1), next);
     /// assert_eq!(put.await?, [1, 2]); // the vector
@@ -329,13 +206,14 @@ operation! {
 }
 
 operation! {
-    /// A nonblocking put-with-signal. Ready with the source when data and signal are at the target, which is
-    /// its *remote* completion.
+    /// A nonblocking put-with-signal. Ready with the source when data and signal are at the target,
+    /// which is its *remote* completion.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
     /// # LocalCluster::run(2, |world| async move {
-    /// let (data, signal) = (world.alloc_zeroed::<u64>(2).await?, world.alloc_zeroed::<u64>(1).await?);
+    /// let data = world.alloc_zeroed::<u64>(2).await?;
+    /// let signal = world.alloc_zeroed::<u64>(1).await?;
     /// let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
     /// let put = ctx.put_signal_nbi(&data, vec![1, 2], signal.at(0), Signal::Set(1), next);
     /// put.await?; // data and signal are there
@@ -376,7 +254,7 @@ operation! {
     /// # LocalCluster::run(3, |world| async move {
     /// let tickets = world.alloc_zeroed::<u64>(1).await?;
     /// let take = world.context().fetch_add(tickets.at(0), 1, 0);
-    /// let mine = take.await?; // nobody else has it
+    /// let mine = take.await?; // no other PE has it
     /// assert!(mine < 3);
     /// world.barrier_all().await?;
     /// assert_eq!(world.context().g(tickets.at(0), 0).await?, 3);
@@ -387,8 +265,8 @@ operation! {
     Fetch<T> -> T, Error
 }
 
-/// A store, a signal or an atomic operation that fetches nothing. Ready at its *local* completion: the value
-/// is on its way, but need not be visible at the target yet.
+/// A store, a signal or an atomic operation that fetches nothing. Ready at its *local* completion:
+/// the value is on its way, but need not be visible at the target yet.
 ///
 /// ```
 /// # use oxshmem::prelude::*;

@@ -1,0 +1,99 @@
+//! Puts whose future waits for their remote completion.
+
+use std::{
+    sync::{Arc, Weak},
+    task::{Context as TaskContext, Poll},
+};
+
+use oxshmem_base::{Error, Result};
+use oxshmem_runtime::{device::{AnyDevice, poll_with}, net::Net};
+use oxshmem_progress::{flight::Flight, opset::{OpSet, Target}};
+
+use super::landing::{Landed, begin};
+
+/// A put whose future waits for its remote completion.
+pub(crate) struct Remote<T, E> {
+    /// The outcome on this side, once it is known.
+    outcome: Option<Landed<T, E>>,
+    /// Where it comes from, until then.
+    landing: Option<Arc<Flight<Landed<T, E>>>>,
+    flush: Flush,
+    reject: fn(T, Error) -> E,
+    /// Of an operation of a device, at the first poll.
+    device: Option<AnyDevice>,
+}
+
+/// What is known of the other side.
+enum Flush {
+    /// A future that is forgotten must not keep the net.
+    NotYet(Weak<dyn Net>, Target, Arc<OpSet>),
+    UnderWay(Arc<Flight<Landed<(), Error>>>),
+    Over(Landed<(), Error>),
+}
+
+impl<T, E> Remote<T, E> {
+    /// A put that is over once its outcome is there and `target` has been flushed.
+    pub(crate) fn flushed(
+        outcome: Result<Landed<T, E>, Arc<Flight<Landed<T, E>>>>,
+        (net, target, ops): (&Arc<dyn Net>, Target, &Arc<OpSet>),
+        reject: fn(T, Error) -> E,
+    ) -> Self {
+        let (outcome, landing) = match outcome {
+            Ok(outcome) => (Some(outcome), None),
+            Err(landing) => (None, Some(landing)),
+        };
+        let flush = Flush::NotYet(Arc::downgrade(net), target, Arc::clone(ops));
+        Self { outcome, landing, flush, reject, device: None }
+    }
+
+    /// A put that is over when `flight` has landed. `back` is what its future is then ready with.
+    pub(crate) fn landing(
+        flight: Arc<Flight<Landed<(), Error>>>,
+        back: T,
+        reject: fn(T, Error) -> E,
+        device: Option<AnyDevice>,
+    ) -> Self {
+        let flush = Flush::UnderWay(flight);
+        Self { outcome: Some(Ok(back)), landing: None, flush, reject, device }
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, E>> {
+        match self.device.take() {
+            Some(device) => poll_with(&device, || self.poll_once(cx)),
+            None => self.poll_once(cx),
+        }
+    }
+
+    fn poll_once(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, E>> {
+        if let Flush::NotYet(net, target, ops) = &self.flush {
+            // An operation of its own: the flush of a `quiet` meanwhile does not find its errors.
+            let (flight, completion) = begin(ops, target.pe, |flushed: Result<()>| flushed);
+            match net.upgrade() {
+                Some(net) => net.flush(target.world_pe, completion),
+                None => completion(Err(Error::Finalized { call: "put_nbi" })),
+            }
+            self.flush = Flush::UnderWay(flight);
+        }
+        if let Flush::UnderWay(flight) = &self.flush
+            && let Poll::Ready(flushed) = flight.poll(cx)
+        {
+            self.flush = Flush::Over(flushed);
+        }
+        if let Some(flight) = &self.landing
+            && let Poll::Ready(outcome) = flight.poll(cx)
+        {
+            (self.outcome, self.landing) = (Some(outcome), None);
+        }
+        match (&mut self.flush, self.outcome.take()) {
+            (Flush::Over(flushed), Some(Ok(back))) => Poll::Ready(match std::mem::replace(flushed, Ok(())) {
+                Ok(()) => Ok(back),
+                Err(failed) => Err((self.reject)(back, failed.seen())),
+            }),
+            (_, Some(Err(failed))) => Poll::Ready(Err(failed.seen())),
+            (_, outcome) => {
+                self.outcome = outcome;
+                Poll::Pending
+            }
+        }
+    }
+}

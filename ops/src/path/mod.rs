@@ -1,0 +1,18 @@
+//! The ways to memory, one file for each.
+//!
+//! | module | the memory |
+//! |---|---|
+//! | `near` | host memory of this host's PEs, which is loads and stores away |
+//! | `far` | memory of PEs on other hosts, over the net |
+//! | `packed` | many small blocks of it, packed into messages |
+//! | `device` | device memory, here or there |
+//! | [`address`] | near memory that is named by addresses, for the C library |
+//!
+//! `route` checks the operands of an operation and says which way leads to each.
+
+pub mod address;
+pub(crate) mod device;
+pub(crate) mod far;
+pub(crate) mod near;
+pub(crate) mod packed;
+pub(crate) mod route;

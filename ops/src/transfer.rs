@@ -1,0 +1,333 @@
+//! What puts and gets do: the near path at once, or else the way that [`route`](crate::path::route)
+//! finds.
+
+use std::sync::Arc;
+
+use oxshmem_base::{Error, Result, wakes::Hold};
+use oxshmem_runtime::{Pe, transport::Transport};
+use oxshmem_progress::flight::Flight;
+use oxshmem_spaces::{Element, SymView};
+
+use crate::{
+    blocks::Blocks,
+    buffer::{Sink, Source},
+    context::{Context, Sharing},
+    operation::{Landed, Op, ReadyWhen},
+    path::{
+        near::{Near, NearPlace},
+        route::{Here, Route},
+    },
+    trace::trace_operation,
+};
+
+impl<M: Sharing> Context<M> {
+    /// Puts all of `source`.
+    #[inline(always)]
+    pub(crate) fn put_now<T, S>(
+        &self,
+        call: &'static str,
+        dest: SymView<'_, T>,
+        source: S,
+        pe: usize,
+        ready: ReadyWhen,
+    ) -> Op<S::Back, S::Failure>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        let fits = |_: &Near<'_>| source.len() == dest.len() && self.is_at_hand(source.symmetric());
+        match self.near_untraced(dest, pe).filter(fits) {
+            // SAFETY: the place is that of `dest`, which has as many elements as `source`.
+            Some(to) => unsafe { put_near(to, source) },
+            None => self.put_routed(call, dest, source, pe, ready),
+        }
+    }
+
+    /// Fills all of `buffer`.
+    #[inline(always)]
+    pub(crate) fn get_now<T, B>(
+        &self,
+        call: &'static str,
+        buffer: B,
+        source: SymView<'_, T>,
+        pe: usize,
+    ) -> Op<B::Back, B::Failure>
+    where
+        T: Element,
+        B: Sink<T>,
+    {
+        let fits = |_: &Near<'_>| source.len() == buffer.len() && self.is_at_hand(buffer.symmetric());
+        match self.near_untraced(source, pe).filter(fits) {
+            // SAFETY: the place is that of `source`, which has as many elements as `buffer`.
+            Some(from) => unsafe { get_near(from, buffer) },
+            None => self.get_routed(call, buffer, source, pe),
+        }
+    }
+
+    /// Puts all of `source` by whichever way leads to `dest`. Emits the event, finds what is wrong.
+    #[cold]
+    #[inline(never)]
+    fn put_routed<T, S>(
+        &self,
+        call: &'static str,
+        dest: SymView<'_, T>,
+        source: S,
+        pe: usize,
+        ready: ReadyWhen,
+    ) -> Op<S::Back, S::Failure>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        let bytes = dest.len() * size_of::<T>();
+        trace_operation(call, bytes, pe);
+        match self.routes(call, dest, (source.len(), source.symmetric()), pe, true) {
+            // SAFETY: as in `put_now`.
+            Ok((Route::Near(to), Here::Host)) => unsafe { put_near(to, source) },
+            Ok((Route::Far(far), Here::Host)) => self.put_far(far, source, bytes, ready),
+            Ok((to, from)) => self.put_device(to, dest, (source, from), None, pe, ready),
+            Err(error) => Op::failed(source.reject(error), self.ops()),
+        }
+    }
+
+    /// Fills all of `buffer`, likewise.
+    #[cold]
+    #[inline(never)]
+    fn get_routed<T, B>(
+        &self,
+        call: &'static str,
+        buffer: B,
+        source: SymView<'_, T>,
+        pe: usize,
+    ) -> Op<B::Back, B::Failure>
+    where
+        T: Element,
+        B: Sink<T>,
+    {
+        let bytes = source.len() * size_of::<T>();
+        trace_operation(call, bytes, pe);
+        match self.routes(call, source, (buffer.len(), buffer.symmetric()), pe, false) {
+            // SAFETY: as in `get_now`.
+            Ok((Route::Near(from), Here::Host)) => unsafe { get_near(from, buffer) },
+            Ok((Route::Far(far), Here::Host)) => self.get_far(far, buffer, bytes),
+            Ok((from, to)) => self.get_device(from, source, (buffer, to), pe),
+            Err(error) => Op::failed(buffer.reject(error), self.ops()),
+        }
+    }
+
+    /// Has the copy engine put `source`, and then do `after`. Not for device memory.
+    #[cold]
+    pub(crate) fn put_later<T, S>(
+        &self,
+        call: &'static str,
+        dest: SymView<'_, T>,
+        source: S,
+        pe: usize,
+        after: impl FnOnce(&Pe) + Send + 'static,
+    ) -> Op<S::Back, S::Failure>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        let bytes = dest.len() * size_of::<T>();
+        trace_operation(call, bytes, pe);
+        let local_pe = match self.routes(call, dest, (source.len(), source.symmetric()), pe, true) {
+            Ok((Route::Near(to), Here::Host)) => to.local_pe(),
+            Ok((Route::Far(far), Here::Host)) => {
+                return self.put_far(far, source, bytes, ReadyWhen::Delivered);
+            }
+            Ok(_) => unreachable!("callers leave device memory to the device"),
+            Err(error) => return Op::failed(source.reject(error), self.ops()),
+        };
+        let dest = dest.to_owned();
+        let put = move |pe: &Pe, source: &mut S| {
+            // SAFETY: the place was checked above and `dest` keeps it mapped; `source` has as many
+            // elements.
+            unsafe { Near::new(pe.shm(), dest.view(), local_pe).put(source.as_ptr().cast(), bytes) };
+            after(pe);
+        };
+        self.offload(source, pe, put, S::back)
+    }
+
+    /// Has the copy engine fill `buffer`. Not for device memory.
+    #[cold]
+    pub(crate) fn get_later<T, B>(
+        &self,
+        buffer: B,
+        source: SymView<'_, T>,
+        pe: usize,
+    ) -> Op<B::Back, B::Failure>
+    where
+        T: Element,
+        B: Sink<T>,
+    {
+        let bytes = source.len() * size_of::<T>();
+        trace_operation("get_nbi", bytes, pe);
+        let here = (buffer.len(), buffer.symmetric());
+        let local_pe = match self.routes("get_nbi", source, here, pe, false) {
+            Ok((Route::Near(from), Here::Host)) => from.local_pe(),
+            Ok((Route::Far(far), Here::Host)) => return self.get_far(far, buffer, bytes),
+            Ok(_) => unreachable!("callers leave device memory to the device"),
+            Err(error) => return Op::failed(buffer.reject(error), self.ops()),
+        };
+        let source = source.to_owned();
+        let get = move |pe: &Pe, buffer: &mut B| {
+            // SAFETY: the place was checked above and `source` keeps it mapped; `buffer` has as
+            // many elements.
+            unsafe { Near::new(pe.shm(), source.view(), local_pe).get(buffer.as_mut_ptr().cast(), bytes) };
+            buffer.arrived();
+        };
+        self.offload(buffer, pe, get, B::back)
+    }
+
+    /// Hands `buffer` to the copy engine, which runs `copy` on it and gives it back to the future.
+    fn offload<B: Send, R: Send, E: Into<Error> + Send>(
+        &self,
+        mut buffer: B,
+        pe: usize,
+        copy: impl FnOnce(&Pe, &mut B) + Send,
+        back: fn(B) -> R,
+    ) -> Op<R, E> {
+        let flight = Arc::new(Flight::<Landed<R, E>>::default());
+        let (ops, all) = (Arc::clone(self.ops()), Arc::clone(self.pe().offloaded()));
+        let (ticket, ticket_of_all) = (ops.begin(pe), all.begin(pe));
+        let landing = Arc::clone(&flight);
+        let own = Arc::clone(self.pe());
+        let job: Box<dyn FnOnce() + Send> = Box::new(move || {
+            copy(&own, &mut buffer);
+            // Release what was copied before anything says that it was.
+            own.shm().quiet();
+            let back = back(buffer);
+            // A task that is woken finds the future's outcome there, and the operation over for
+            // `quiet`.
+            let _hold = Hold::begin();
+            landing.land(Ok(back));
+            ops.complete(ticket);
+            all.complete(ticket_of_all);
+        });
+        // SAFETY: only lifetimes change. Callers come here with STABLE buffers, which are `'static`
+        // by the contract of `Source` and `Sink`, and with closures over owned handles, elements
+        // and numbers.
+        let job =
+            unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + '_>, Box<dyn FnOnce() + Send>>(job) };
+        self.pe().engine().submit(job);
+        Op::UnderWay(flight)
+    }
+
+    /// Puts blocks of `source`.
+    pub(crate) fn put_blocks<T, S>(
+        &self,
+        call: &'static str,
+        dest: SymView<'_, T>,
+        source: S,
+        blocks: Blocks,
+        pe: usize,
+    ) -> Op<S::Back, S::Failure>
+    where
+        T: Element,
+        S: Source<T>,
+    {
+        let checked = self.routes_of_blocks(call, dest, (source.len(), source.symmetric()), blocks, pe, true);
+        match checked {
+            Ok((blocks, Route::Far(far), Here::Host)) => self.put_blocks_far(far, source, blocks),
+            Ok((blocks, Route::Near(to), Here::Host)) => {
+                let from = source.as_ptr().cast();
+                // SAFETY: it was checked that the last block ends inside both sides.
+                unsafe { to.put_blocks(from, blocks, dest.len() * size_of::<T>()) };
+                Op::Complete(source.back())
+            }
+            Ok((blocks, to, from)) => self.put_blocks_device(to, dest, (source, from), blocks, pe),
+            Err(error) => Op::failed(source.reject(error), self.ops()),
+        }
+    }
+
+    /// Fills blocks of `buffer`.
+    pub(crate) fn get_blocks<T, B>(
+        &self,
+        call: &'static str,
+        mut buffer: B,
+        source: SymView<'_, T>,
+        blocks: Blocks,
+        pe: usize,
+    ) -> Op<B::Back, B::Failure>
+    where
+        T: Element,
+        B: Sink<T>,
+    {
+        let checked =
+            self.routes_of_blocks(call, source, (buffer.len(), buffer.symmetric()), blocks, pe, false);
+        match checked {
+            Ok((blocks, Route::Far(far), Here::Host)) => self.get_blocks_far(far, buffer, blocks),
+            Ok((blocks, Route::Near(from), Here::Host)) => {
+                // SAFETY: it was checked that the last block ends inside both sides.
+                unsafe { from.get_blocks(buffer.as_mut_ptr().cast(), blocks) };
+                buffer.arrived();
+                Op::Complete(buffer.back())
+            }
+            Ok((blocks, from, to)) => self.get_blocks_device(from, source, (buffer, to), blocks, pe),
+            Err(error) => Op::failed(buffer.reject(error), self.ops()),
+        }
+    }
+
+    /// The shape of checked blocks in bytes, the way to `view`, and where its source or sink of
+    /// `len` elements is.
+    fn routes_of_blocks<'a, T: Element>(
+        &'a self,
+        call: &'static str,
+        view: SymView<'a, T>,
+        (len, symmetric): (usize, Option<SymView<'_, T>>),
+        blocks: Blocks,
+        pe: usize,
+        is_put: bool,
+    ) -> Result<(Blocks, Route<'a>, Here)> {
+        trace_operation(call, blocks.elements().saturating_mul(size_of::<T>()), pe);
+        let (dest_len, source_len) = if is_put { (view.len(), len) } else { (len, view.len()) };
+        let blocks = blocks.checked(call, dest_len, source_len)?.in_bytes(size_of::<T>());
+        Ok((blocks, self.route(call, view, pe)?, self.here(call, symmetric)?))
+    }
+}
+
+/// Puts all of `source` to near memory.
+///
+/// # Safety
+/// The place must have room for as many elements, aligned.
+#[inline(always)]
+unsafe fn put_near<T, S>(to: Near<'_>, source: S) -> Op<S::Back, S::Failure>
+where
+    T: Element,
+    S: Source<T>,
+{
+    // SAFETY: the source's elements are readable; the place is the caller's word.
+    unsafe {
+        if S::SCALAR {
+            to.store(source.as_ptr().read());
+        } else {
+            to.put(source.as_ptr().cast(), source.len() * size_of::<T>());
+        }
+    }
+    Op::Complete(source.back())
+}
+
+/// Fills all of `buffer` from near memory.
+///
+/// # Safety
+/// As for [`put_near`].
+#[inline(always)]
+unsafe fn get_near<T, B>(from: Near<'_>, mut buffer: B) -> Op<B::Back, B::Failure>
+where
+    T: Element,
+    B: Sink<T>,
+{
+    let to = buffer.as_mut_ptr();
+    // SAFETY: the buffer's elements are writable, and any bytes are a `T`; the place is the
+    // caller's word.
+    unsafe {
+        if B::SCALAR {
+            to.write(from.load());
+        } else {
+            from.get(to.cast(), buffer.len() * size_of::<T>());
+        }
+    }
+    buffer.arrived();
+    Op::Complete(buffer.back())
+}
