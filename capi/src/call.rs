@@ -336,13 +336,13 @@ fn made(name: &'static str, ctx: CtxHandle) -> &'static Context {
 
 /// The short way of a context; one that leads nowhere if it is none.
 #[inline(always)]
-pub(crate) fn direct(ctx: CtxHandle) -> &'static AddressPath {
+pub(crate) fn path(ctx: CtxHandle) -> &'static AddressPath {
     static NOWHERE: AddressPath = AddressPath::closed();
     match ctx.addr() {
         CTX_DEFAULT => &DEFAULT_PATH,
         ..=GREATEST_PREDEFINED => &NOWHERE,
         // SAFETY: as in `made`.
-        _ => unsafe { &(*ctx).direct },
+        _ => unsafe { &(*ctx).path },
     }
 }
 

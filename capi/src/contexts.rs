@@ -34,11 +34,11 @@ fn create(call: Call, team: Option<(&Team, usize)>, options: c_long, ctx: *mut C
         let wanted = ContextOptions::new();
         let wanted = if options & NOSTORE == 0 { wanted } else { wanted.nostore() };
         let context = call.value(team.create_context(wanted));
-        let direct = AddressPath::closed();
+        let path = AddressPath::closed();
         let global = call.global;
         // SAFETY: the addresses are what this library has found out; what is there is the program's.
         unsafe { path.open(&context, global.world.pe(), &global.addresses.ranges()) };
-        let made = Box::into_raw(Box::new(Made { direct, context: Some(context), team: handle }));
+        let made = Box::into_raw(Box::new(Made { path, context: Some(context), team: handle }));
         contexts().alive.insert(made.expose_provenance());
         made
     });

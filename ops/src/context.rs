@@ -17,9 +17,9 @@ use std::{
     },
 };
 
-use oxshmem_runtime::Pe;
 use oxshmem_base::Result;
 use oxshmem_progress::opset::OpSet;
+use oxshmem_runtime::Pe;
 
 use crate::{gathering::Gathering, members::Members, quiet::Quiet, sealed::Sealed};
 

@@ -2,7 +2,7 @@
 
 use oxshmem_base::Result;
 use oxshmem_progress::activity::Call;
-use oxshmem_runtime::{net::flush, transport::Transport};
+use oxshmem_runtime::net::flush;
 
 use crate::{
     context::{Context, Sharing},
@@ -144,8 +144,8 @@ mod tests {
     };
 
     use oxshmem_base::{Error, settings::Settings};
-    use oxshmem_runtime::Pe;
     use oxshmem_job::Single;
+    use oxshmem_runtime::Pe;
 
     use super::*;
     use crate::ContextOptions;

@@ -9,8 +9,15 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
-use oxshmem_runtime::{Pe, device::{AnyDevice, poll_with}, net::flush, transport::Transport};
-use oxshmem_progress::{activity::{Activity, Board, Call, Entry}, opset::{Mark, OpSet}};
+use oxshmem_progress::{
+    activity::{Activity, Board, Call, Entry},
+    opset::{Mark, OpSet},
+};
+use oxshmem_runtime::{
+    Pe,
+    device::{AnyDevice, poll_with},
+    net::flush,
+};
 
 use crate::{operation::Immediate, sealed::Sealed};
 

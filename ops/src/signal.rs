@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use oxshmem_base::Error;
-use oxshmem_memory::word::{Width, Atomic, Signal};
+use oxshmem_memory::word::{Atomic, Signal, Width};
 use oxshmem_spaces::{Element, SymRef, SymView, Symmetric};
 
 use crate::{

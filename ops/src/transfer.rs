@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, Result, wakes::Hold};
-use oxshmem_runtime::{Pe, transport::Transport};
 use oxshmem_progress::flight::Flight;
+use oxshmem_runtime::Pe;
 use oxshmem_spaces::{Element, SymView};
 
 use crate::{

@@ -21,9 +21,14 @@ use std::{
     task::{Context as TaskContext, Poll, Wake, Waker},
 };
 
-use oxshmem_base::{Error, Result, sync::{Mutex, MutexGuard, lock}, turns::{Turns, in_turn}, wakes::{Hold, StoredWaker}};
-use oxshmem_runtime::Pe;
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, MutexGuard, lock},
+    turns::{Turns, in_turn},
+    wakes::{Hold, StoredWaker},
+};
 use oxshmem_progress::activity::{self as board, Activity, Ahead, Call};
+use oxshmem_runtime::Pe;
 use oxshmem_spaces::{SymRef, SymSlice};
 
 use super::{

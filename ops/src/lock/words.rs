@@ -1,8 +1,8 @@
 //! The words of a lock, as a PE reaches them.
 
 use oxshmem_base::Result;
-use oxshmem_progress::activity::{Activity, Ahead, Call};
 use oxshmem_memory::Extent;
+use oxshmem_progress::activity::{Activity, Ahead, Call};
 use oxshmem_spaces::SymRef;
 
 use super::{

@@ -6,7 +6,11 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, Result, wakes::Hold};
-use oxshmem_progress::{flight::Flight, completion::Completion as Completion, opset::{Failure, OpSet}};
+use oxshmem_progress::{
+    completion::Completion,
+    flight::Flight,
+    opset::{Failure, OpSet},
+};
 
 /// How an operation ended, on its way to its future.
 pub(crate) type Landed<T, E> = Result<T, Failed<E>>;

@@ -6,8 +6,8 @@ use std::{
 };
 
 use oxshmem_base::Error;
-use oxshmem_runtime::device::{AnyDevice, poll_with};
 use oxshmem_progress::{flight::Flight, opset::OpSet};
+use oxshmem_runtime::device::{AnyDevice, poll_with};
 
 use super::{
     landing::{Failed, Landed},

@@ -6,8 +6,14 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
-use oxshmem_runtime::{device::{AnyDevice, poll_with}, net::Net};
-use oxshmem_progress::{flight::Flight, opset::{OpSet, Target}};
+use oxshmem_progress::{
+    flight::Flight,
+    opset::{OpSet, Target},
+};
+use oxshmem_runtime::{
+    device::{AnyDevice, poll_with},
+    net::Net,
+};
 
 use super::landing::{Landed, begin};
 

@@ -21,9 +21,13 @@ use std::{
     },
 };
 
-use oxshmem_runtime::{Pe, net::Shm};
-use oxshmem_memory::{Extent, SegmentId, copy::{self, load_unaligned, store_unaligned}, word::Atomic};
 use oxshmem_base::settings::FenceSide;
+use oxshmem_memory::{
+    Extent, SegmentId,
+    copy::{self, load_unaligned, store_unaligned},
+    word::Atomic,
+};
+use oxshmem_runtime::{Pe, net::Shm};
 use oxshmem_spaces::Element;
 
 use super::near::NearPlace;

@@ -11,9 +11,16 @@ use std::sync::{
 };
 
 use oxshmem_base::{Error, Result};
-use oxshmem_runtime::{Pe, device::{Blocks as DeviceBlocks, DevicePlace, End}, net::Spot, transport::Transport};
-use oxshmem_memory::{copy::copy as copy_on_host, word::{Width, Atomic}};
-use oxshmem_progress::completion::{AllParts, Completion as Completion};
+use oxshmem_memory::{
+    copy::copy as copy_on_host,
+    word::{Atomic, Width},
+};
+use oxshmem_progress::completion::{AllParts, Completion};
+use oxshmem_runtime::{
+    Pe,
+    device::{Blocks as DeviceBlocks, DevicePlace, End},
+    net::Spot,
+};
 use oxshmem_spaces::{Element, SymSlice, SymView};
 
 use super::{
@@ -102,7 +109,7 @@ struct ThroughHost {
     len: usize,
     /// Where the next part begins.
     at: AtomicUsize,
-    all: Arc<All>,
+    all: Arc<AllParts>,
 }
 
 // SAFETY: as for `Side`; the rest can be shared.
@@ -195,7 +202,7 @@ unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, completion: Compl
                     to,
                     len,
                     at: AtomicUsize::new(0),
-                    all: All::new(completion),
+                    all: AllParts::new(completion),
                 });
                 for _ in 0..BUFFERS.min(len.div_ceil(BUFFER).max(1)) {
                     Arc::clone(&through).bring(Bounce::new(BUFFER.min(len)));
@@ -476,7 +483,7 @@ unsafe fn copy_blocks(pe: &Arc<Pe>, from: Side, to: Side, blocks: Blocks, comple
         // SAFETY: passed on to the caller.
         return unsafe { device.copy_blocks(from, to, blocks, completion) };
     }
-    let all = All::new(completion);
+    let all = AllParts::new(completion);
     for i in 0..count {
         let (from, to) = (from.behind(i * source_stride), to.behind(i * dest_stride));
         // SAFETY: passed on to the caller.

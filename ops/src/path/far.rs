@@ -8,9 +8,12 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, Result};
-use oxshmem_progress::{completion::{AllParts, Completion as Completion}, opset::Target};
+use oxshmem_memory::word::{Atomic, Signal, Width};
+use oxshmem_progress::{
+    completion::{AllParts, Completion},
+    opset::Target,
+};
 use oxshmem_runtime::net::{Batch, Spot};
-use oxshmem_memory::word::{Width, Atomic, Signal};
 use oxshmem_spaces::Element;
 
 use super::{packed::Packed, route::Far};
@@ -200,11 +203,11 @@ impl<M: Sharing> Context<M> {
         let (flight, completion) = begin(self.ops(), far.pe, move |got| held.filled(got));
         if Packed::pays(blocks.block) {
             // SAFETY: the blocks are inside of the buffer, which was checked; `all` holds that.
-            unsafe { Packed::start(far, to, blocks, All::new(completion)) };
+            unsafe { Packed::start(far, to, blocks, AllParts::new(completion)) };
             return Op::UnderWay(flight);
         }
         // Over when the last of them is.
-        let all = All::new(completion);
+        let all = AllParts::new(completion);
         for i in 0..blocks.count {
             let spot = Spot { offset: far.spot.offset + i * blocks.source_stride, ..far.spot };
             // SAFETY: the blocks are inside of the buffer, which was checked; `all` holds that.

@@ -3,8 +3,11 @@
 //! Rust names such memory by handles, C by addresses. Each finds a [`NearPlace`] in its own way;
 //! what is done there is written here, once for both.
 
-use oxshmem_memory::{copy::{copy, copy_out, copy_strided, load, store}, word::{Atomic, AtomicWord, Place, Signal}};
-use oxshmem_runtime::{net::Shm, transport::Transport};
+use oxshmem_memory::{
+    copy::{copy, copy_strided, load, store},
+    word::{Atomic, AtomicWord, Place, Signal},
+};
+use oxshmem_runtime::net::Shm;
 use oxshmem_spaces::{Element, SymView};
 
 use crate::{
@@ -64,7 +67,7 @@ pub(crate) trait NearPlace: Copy {
     #[inline(always)]
     unsafe fn put(self, from: *const u8, len: usize) {
         // SAFETY: passed on to the caller.
-        unsafe { copy_out(self.address(), from, len) };
+        unsafe { copy(self.address(), from, len) };
         self.ring(len);
     }
 

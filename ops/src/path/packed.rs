@@ -33,7 +33,7 @@ pub(crate) struct Packed {
     blocks: Shape,
     /// The first that is in no message.
     next: AtomicUsize,
-    all: Arc<All>,
+    all: Arc<AllParts>,
 }
 
 // SAFETY: the address is used as `start` says, on whichever thread; the rest can be sent.
@@ -51,7 +51,7 @@ impl Packed {
     ///
     /// # Safety
     /// `to` must be writable for all of them until `all` is over.
-    pub(crate) unsafe fn start(far: Far<'_>, to: *mut u8, blocks: Blocks, all: Arc<All>) {
+    pub(crate) unsafe fn start(far: Far<'_>, to: *mut u8, blocks: Blocks, all: Arc<AllParts>) {
         let Blocks { dest_stride, source_stride, block, count } = blocks;
         let packed = Arc::new(Self {
             net: Arc::clone(far.net),

@@ -9,8 +9,11 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, Result, settings::SpaceKind};
-use oxshmem_runtime::{device::DevicePlace, net::{Net, Spot}};
 use oxshmem_memory::Extent;
+use oxshmem_runtime::{
+    device::DevicePlace,
+    net::{Net, Spot},
+};
 use oxshmem_spaces::{Element, SymView};
 
 use super::near::Near;

@@ -6,9 +6,12 @@ use std::{
     task::{Poll, Waker},
 };
 
-use oxshmem_runtime::{Pe, device::End};
 use oxshmem_base::Result;
-use oxshmem_progress::{activity::{Call, Place}, executor::{DeviceWords, Fired, Probe, WatchKey, Word}};
+use oxshmem_progress::{
+    activity::{Call, Place},
+    executor::{DeviceWords, Fired, Probe, WatchKey, Word},
+};
+use oxshmem_runtime::{Pe, device::End};
 
 use super::{
     cmp::Cmp,

@@ -8,9 +8,12 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
-use oxshmem_runtime::Pe;
-use oxshmem_progress::{activity::{Activity, Awaited, Call, Place}, executor::{DeviceWords, Fired, Probe, WatchKey, Word}};
 use oxshmem_memory::{Extent, SegmentId};
+use oxshmem_progress::{
+    activity::{Activity, Awaited, Call, Place},
+    executor::{DeviceWords, Fired, Probe, WatchKey, Word},
+};
+use oxshmem_runtime::Pe;
 use oxshmem_spaces::{SymRef, SymView};
 
 use super::{cmp::Cmp, waitable::Waitable};
@@ -244,10 +247,10 @@ mod tests {
         task::Context,
     };
 
-    use oxshmem_progress::activity::Ahead;
+    use oxshmem_base::settings::Settings;
     use oxshmem_job::Single;
     use oxshmem_memory::Segment;
-    use oxshmem_base::settings::Settings;
+    use oxshmem_progress::activity::Ahead;
     use oxshmem_spaces::{SymSlice, allocation::Allocation};
 
     use super::*;

@@ -1,8 +1,8 @@
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
-use oxshmem_runtime::Pe;
-use oxshmem_job::Single;
 use oxshmem_base::settings::Settings;
+use oxshmem_job::Single;
+use oxshmem_runtime::Pe;
 
 use super::{AddressPath, Ranges};
 use crate::{Context, ContextOptions, Shared};
