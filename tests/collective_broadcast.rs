@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::{Job, Random, cluster, on_one_host, on_pes, pe_counts, settings, soon, test_name, time_limit};
-use oxshmem::{Error, Result, prelude::*, settings::BroadcastAlgorithm};
+use oxshmem::{Error, Result, prelude::*};
 
 /// Lengths around the chunks that broadcasts travel in.
 const LENGTHS: [usize; 10] =
@@ -155,11 +155,11 @@ async fn turns(world: World) -> Result<()> {
 #[test]
 fn broadcasts_to_symmetric_memory_come_whole_whoever_is_late() {
     let _limit = time_limit(120);
-    for algorithm in [BroadcastAlgorithm::Auto, BroadcastAlgorithm::Push, BroadcastAlgorithm::Direct] {
+    for tuning in ["", "pushed=100000000", "pushed=0"] {
         for n in [2, 3, 5] {
             let mut settings = settings();
-            settings.broadcast_algorithm = algorithm;
-            cluster(n, settings, turns).unwrap_or_else(|e| panic!("{algorithm} with {n} PEs: {e}"));
+            settings.tuning = tuning.to_owned();
+            cluster(n, settings, turns).unwrap_or_else(|e| panic!("{tuning} with {n} PEs: {e}"));
         }
     }
 }

@@ -15,7 +15,7 @@ use model::{Arena, Call, FORCED, Kind, Made, Ty, Way, forced, forced_variables, 
 fn pes(name: &str) -> &'static [usize] {
     match name {
         "auto" => &[1, 2, 3, 5, 8, 17],
-        "ring" | "bruck" => &[2, 5],
+        "ring" | "halving" => &[2, 5],
         _ => &[2, 3, 8],
     }
 }
@@ -33,12 +33,10 @@ fn awaited(team: usize, call: Call) -> Made {
 /// Lengths in words around what fits into slots, payloads and chunks.
 fn words(n: usize) -> Vec<usize> {
     let capacity = |slots: usize| (16384 / slots / 128 * 128).min(4096) / 8;
-    let mut words = vec![0, 1, 12, 13, 14, 16, 64, 511, 512, 513, 1000];
-    for slots in [n, n + 1, 5, n.next_power_of_two().ilog2() as usize + 2] {
+    let mut words = vec![0, 1, 12, 13, 14, 16, 17, 32, 33, 64, 511, 512, 513, 1000];
+    for slots in [n, 5] {
         words.extend([capacity(slots), capacity(slots) + 1]);
     }
-    // Of alltoall by the first PE: blocks of all.
-    words.extend([capacity(n + 1) / n, capacity(n + 1) / n + 1]);
     words.sort_unstable();
     words.dedup();
     words
@@ -145,28 +143,21 @@ fn longest_of(n: usize) -> Vec<Made> {
 }
 
 /// Bytes up to which something is done in one way, or in one piece, in a team of `n`.
-fn switches(n: usize) -> [usize; 19] {
+fn switches(n: usize) -> [usize; 12] {
     let slots = |slots: usize| (16384 / slots / 128 * 128).min(4096);
-    let (doubling, others) = (n.next_power_of_two().ilog2() as usize + 2, n - 1);
+    let children = n.saturating_sub(1).clamp(1, 4);
     [
         8,
         104,
         128,
         256,
-        512,
         slots(n),
-        slots(n + 1),
-        slots(n + 1) / n,
         slots(5),
-        slots(doubling),
         8 << 10,
-        (16 << 10) / others,
-        (48 << 10) / others,
-        (64 << 10) / others,
+        (16 << 10) / children,
         16 << 10,
         32 << 10,
         64 << 10,
-        128 << 10,
         256 << 10,
     ]
 }
@@ -319,7 +310,7 @@ fn every_root_and_shape_of_team_comes_to_what_the_model_says() {
 #[test]
 fn teams_of_more_than_64_do_too() {
     let _limit = time_limit(120);
-    for name in ["auto", "flat", "central", "doubling"] {
+    for name in ["auto", "tree", "direct"] {
         for n in [65, 130] {
             let done = cluster(n, forced(name, settings()), move |world| async move {
                 let all = [Some(world.team().clone())];

@@ -28,7 +28,7 @@ fn whoever_waits_is_told_who_called_what() {
 #[test]
 fn processes_are_told_too() {
     let _limit = time_limit(120);
-    for (name, n) in [("auto", 2), ("auto", 4), ("flat", 3), ("doubling", 3)] {
+    for (name, n) in [("auto", 2), ("auto", 4), ("slots", 3), ("direct", 3)] {
         let mut job = Job::new(test_name!(), n).env("SHMEM_SPIN_NS=2000");
         for variable in forced_variables(name) {
             job = job.env(&variable);
@@ -106,7 +106,7 @@ fn a_pe_that_leaves_out_a_broadcast_or_calls_it_late_is_found_out_by_what_follow
 #[test]
 fn many_pes_are_told_soon() {
     let _limit = time_limit(60);
-    for name in ["auto", "tree", "doubling"] {
+    for name in ["auto", "tree", "direct"] {
         let done = cluster(100, forced(name, settings()), |world| async move {
             let team = world.team().split_strided(0, 1, 100).await?.expect("all are in it");
             let words = world.alloc_zeroed::<u64>(8).await?;

@@ -58,7 +58,7 @@ fn they_do_with_each_algorithm() {
 fn processes_do_too() {
     let _limit = time_limit(120);
     for (n, name, spin) in
-        [(2, "auto", 2000), (3, "flat", 2000), (4, "auto", 0), (4, "doubling", 2000), (8, "auto", 0)]
+        [(2, "auto", 2000), (3, "slots", 2000), (4, "auto", 0), (4, "tree", 2000), (8, "auto", 0)]
     {
         let mut job =
             Job::new(test_name!(), n).env("SHMEM_SYMMETRIC_SIZE=64M").env(&format!("SHMEM_SPIN_NS={spin}"));

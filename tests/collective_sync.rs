@@ -13,13 +13,8 @@ use std::{
 use common::{Job, Random, cluster, is_pending, pe_counts, poll_once, settings, soon, test_name, time_limit};
 use oxshmem::{prelude::*, settings::SyncAlgorithm};
 
-const ALGORITHMS: [SyncAlgorithm; 5] = [
-    SyncAlgorithm::Auto,
-    SyncAlgorithm::Dissemination,
-    SyncAlgorithm::Flat,
-    SyncAlgorithm::Counter,
-    SyncAlgorithm::Tree,
-];
+const ALGORITHMS: [SyncAlgorithm; 3] =
+    [SyncAlgorithm::Auto, SyncAlgorithm::Dissemination, SyncAlgorithm::Counter];
 
 /// Syncs in which PEs come at random times; the count of those that have come is kept outside.
 fn nobody_leaves_early(n: usize, algorithm: SyncAlgorithm, rounds: u64) {
@@ -75,7 +70,7 @@ fn nor_where_pes_are_many() {
 #[test]
 fn processes_sync_with_each_algorithm() {
     let _limit = time_limit(90);
-    for algorithm in ["dissemination", "counter", "tree"] {
+    for algorithm in ["dissemination", "counter"] {
         Job::new(test_name!(), 4).env(&format!("SHMEM_SYNC_ALGORITHM={algorithm}")).run(|world| async move {
             let n = world.n_pes() as u64;
             let come = world.alloc_zeroed::<u64>(1).await?;

@@ -23,7 +23,7 @@ const CASES: [(&str, &str); 8] = [
     ("auto", "2+2+2:cyclic"),
     ("ring", "2+1+2"),
     ("tree", "1+2+1+2"),
-    ("central", "2+2"),
+    ("halving", "2+2"),
 ];
 
 #[test]

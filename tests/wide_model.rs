@@ -22,7 +22,7 @@ fn awaited(team: usize, call: Call) -> Made {
 }
 
 /// The algorithms between hosts, and those within them that they are built on.
-const FORCED: [&str; 6] = ["auto", "ring", "bruck", "tree", "central", "halving"];
+const FORCED: [&str; 4] = ["auto", "ring", "tree", "halving"];
 
 /// Every collective on `u64`: lengths around what fits into messages of every kind.
 async fn lengths(world: World) -> Result<()> {

@@ -3,12 +3,12 @@
 use std::{any::TypeId, fmt};
 
 use num_complex::Complex;
-use oxshmem_progress::activity::{self, Activity};
+use oxshmem_runtime::activity::{self, Activity};
 
 use crate::{
     LongDouble,
-    reduction::{ElementType, Kernel},
-    scratch::STREAM_WORDS,
+    memory::scratch::STREAM_WORDS,
+    reduction::{ElementType, Kernel, ReduceOp},
 };
 
 /// A collective call: two words that every PE of the team must come to alike.
@@ -294,7 +294,7 @@ impl Signature {
     /// What is called.
     pub(crate) fn name(self) -> &'static str {
         match (self.kernel(), NAMES.get((self.what & CALL) as usize)) {
-            (Some(kernel), Some(&"reduce")) => kernel.op().reduction(),
+            (Some(kernel), Some(&"reduce")) => reduce_name(kernel.op()),
             (_, Some(name)) => name,
             (_, None) => NAMES[0],
         }
@@ -324,6 +324,19 @@ impl Signature {
 
     fn kernel(self) -> Option<Kernel> {
         (self.what >> KERNEL_BIT & 1 == 1).then(|| Kernel::from_code((self.what >> TYPE_BIT) as u8)).flatten()
+    }
+}
+
+/// The name of a reduction (`OpenSHMEM 1.6 §9.10.9`).
+pub(crate) fn reduce_name(op: ReduceOp) -> &'static str {
+    match op {
+        ReduceOp::And => "and_reduce",
+        ReduceOp::Or => "or_reduce",
+        ReduceOp::Xor => "xor_reduce",
+        ReduceOp::Min => "min_reduce",
+        ReduceOp::Max => "max_reduce",
+        ReduceOp::Sum => "sum_reduce",
+        ReduceOp::Prod => "prod_reduce",
     }
 }
 

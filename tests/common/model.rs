@@ -416,50 +416,45 @@ pub(crate) async fn teams(world: &World) -> Result<Vec<Option<Team>>> {
     Ok(vec![Some(all.clone()), evens, Some(reversed), Some(row), Some(column), nested, shared])
 }
 
-/// The algorithms that can be asked for, in sets: every algorithm of every collective is in one of them.
-pub(crate) const FORCED: [&str; 9] =
-    ["auto", "flat", "central", "tree", "doubling", "halving", "direct", "ring", "bruck"];
+/// Ways to do collectives, in sets: every algorithm of every collective is in one of them.
+pub(crate) const FORCED: [&str; 6] = ["auto", "slots", "tree", "direct", "ring", "halving"];
 
 /// Settings that ask for one of [`FORCED`].
 pub(crate) fn forced(name: &str, mut settings: Settings) -> Settings {
     let s = &mut settings;
-    (s.sync_algorithm, s.broadcast_algorithm, s.reduce_algorithm, s.scan_algorithm) = match name {
-        "flat" => (SyncAlgorithm::Flat, BroadcastAlgorithm::Tree, ReduceAlgorithm::Flat, ScanAlgorithm::Flat),
-        "central" => (
-            SyncAlgorithm::Counter,
-            BroadcastAlgorithm::Auto,
-            ReduceAlgorithm::Central,
-            ScanAlgorithm::Central,
-        ),
-        "tree" => {
-            (SyncAlgorithm::Tree, BroadcastAlgorithm::Tree, ReduceAlgorithm::Tree, ScanAlgorithm::Doubling)
+    let tuning = match name {
+        "slots" => {
+            "flat_pes=16,reduced_in_slots=4096,collected_in_slots=4096,gathered_in_slots=4096,pushed=100000000"
         }
-        "doubling" => (
-            SyncAlgorithm::Tree,
-            BroadcastAlgorithm::Push,
-            ReduceAlgorithm::Doubling,
-            ScanAlgorithm::Doubling,
-        ),
-        "halving" => {
-            (SyncAlgorithm::Auto, BroadcastAlgorithm::Chain, ReduceAlgorithm::Halving, ScanAlgorithm::Auto)
-        }
-        "direct" => {
-            (SyncAlgorithm::Auto, BroadcastAlgorithm::Direct, ReduceAlgorithm::Direct, ScanAlgorithm::Direct)
-        }
-        "ring" | "bruck" => (
-            SyncAlgorithm::Dissemination,
-            BroadcastAlgorithm::Scatter,
-            ReduceAlgorithm::Ring,
-            ScanAlgorithm::Auto,
-        ),
-        _ => Default::default(),
+        "tree" => "flat_pes=0,reduced_in_slots=4096",
+        "direct" => "reduced_in_slots=0,collected_in_slots=0,gathered_in_slots=0,pushed=0,block=4096",
+        _ => "",
     };
-    (s.collect_algorithm, s.alltoall_algorithm) = match name {
-        "flat" => (CollectAlgorithm::Flat, AlltoallAlgorithm::Flat),
-        "central" => (CollectAlgorithm::Central, AlltoallAlgorithm::Central),
-        "direct" => (CollectAlgorithm::Direct, AlltoallAlgorithm::Direct),
-        "ring" => (CollectAlgorithm::Ring, AlltoallAlgorithm::Pairwise),
-        "bruck" => (CollectAlgorithm::Bruck, AlltoallAlgorithm::Pairwise),
+    s.tuning = tuning.to_owned();
+    s.sync_algorithm = match name {
+        "slots" | "ring" => SyncAlgorithm::Dissemination,
+        "direct" => SyncAlgorithm::Counter,
+        _ => SyncAlgorithm::Auto,
+    };
+    (s.broadcast_algorithm, s.reduce_algorithm, s.collect_algorithm, s.alltoall_algorithm) = match name {
+        "tree" => (
+            BroadcastAlgorithm::Binomial,
+            ReduceAlgorithm::Doubling,
+            CollectAlgorithm::Bruck,
+            AlltoallAlgorithm::Leaders,
+        ),
+        "ring" => (
+            BroadcastAlgorithm::Chain,
+            ReduceAlgorithm::Ring,
+            CollectAlgorithm::Ring,
+            AlltoallAlgorithm::Pairwise,
+        ),
+        "halving" => (
+            BroadcastAlgorithm::Scatter,
+            ReduceAlgorithm::Halving,
+            CollectAlgorithm::Auto,
+            AlltoallAlgorithm::Auto,
+        ),
         _ => Default::default(),
     };
     settings
@@ -472,7 +467,7 @@ pub(crate) fn forced_variables(name: &str) -> Vec<String> {
         format!("SHMEM_SYNC_ALGORITHM={}", settings.sync_algorithm),
         format!("SHMEM_BROADCAST_ALGORITHM={}", settings.broadcast_algorithm),
         format!("SHMEM_REDUCE_ALGORITHM={}", settings.reduce_algorithm),
-        format!("SHMEM_SCAN_ALGORITHM={}", settings.scan_algorithm),
+        format!("SHMEM_TUNING={}", settings.tuning),
         format!("SHMEM_COLLECT_ALGORITHM={}", settings.collect_algorithm),
         format!("SHMEM_ALLTOALL_ALGORITHM={}", settings.alltoall_algorithm),
     ]

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::{Core, running::Then};
-use crate::{group::Awaited, processors::For};
+use crate::group::Awaited;
 
 /// The most pauses before the first look: less than a microsecond.
 const MOST_PAUSES: u32 = 24;
@@ -58,8 +58,8 @@ impl Core {
     pub(super) fn look_for(&self, awaited: Awaited, then: Then) -> bool {
         match then {
             // It was looked for when the collective began.
-            Then::Take => self.go_on_looking(awaited, For::All).0,
-            Then::Over => self.group.have_come(awaited) || self.go_on_looking(awaited, For::All).0,
+            Then::Take => self.go_on_looking(awaited).0,
+            Then::Over => self.group.have_come(awaited) || self.go_on_looking(awaited).0,
             Then::TakeOneOfMany => self.look_for_one_of_many(awaited),
         }
     }
@@ -78,20 +78,19 @@ impl Core {
             self.pauses.store(pauses.saturating_sub(1), Ordering::Relaxed);
             return true;
         }
-        let (came, looks) = self.go_on_looking(awaited, For::Root);
+        let (came, looks) = self.go_on_looking(awaited);
         self.pauses.store((pauses + looks / 2).min(MOST_PAUSES), Ordering::Relaxed);
         came
     }
 
     /// Also how often it has looked.
-    pub(super) fn go_on_looking(&self, awaited: Awaited, whom: For) -> (bool, u32) {
+    pub(super) fn go_on_looking(&self, awaited: Awaited) -> (bool, u32) {
         let mut looks = 0;
         let looked = || {
             looks += 1;
             self.group.have_come(awaited)
         };
-        let needs = || self.group.processors.are_needed(&self.group, whom);
-        let came = self.group.pe().executor().spin_until_needed(looked, needs);
+        let came = self.group.pe().executor().spin_until(looked);
         (came, looks)
     }
 }

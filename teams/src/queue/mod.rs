@@ -21,6 +21,8 @@
 
 mod future;
 mod last_wait;
+mod refusal;
+pub(crate) mod registry;
 mod running;
 mod state;
 mod tasks;
@@ -33,42 +35,62 @@ use std::{
     task::{Poll, Waker},
 };
 
-use oxshmem_base::{
+use oxshmem_ops::context::ContextHandles;
+use oxshmem_runtime::{
     Error, Result,
-    sync::{Mutex, MutexGuard, lock},
+    activity::{Activity, Call, Place},
+    biased::{BiasedLock, Guard},
+    settings::FenceSide,
+    sync::Mutex,
     wakes::Hold,
 };
-use oxshmem_ops::context::ContextHandles;
-use oxshmem_progress::activity::{Activity, Call, Place};
 use oxshmem_spaces::allocation::Allocation;
 
 pub use self::future::{Collective, Outcome};
 pub(crate) use self::{future::Idle, running::Told};
 use self::{
     last_wait::LastWait,
+    registry::Registry,
     running::{Begun, Running, Use, begin_sync, stream_begun, takes},
     state::{IDLE, Queue},
 };
 use crate::{
-    choice::Mode,
-    direct::Called,
-    exchange::{Deal, Exchange, Quick, QuickBegun},
+    algorithm::{
+        exchange::{Deal, Exchange, Quick},
+        sync::Sync,
+        tree_broadcast::Stream,
+        work::Called,
+    },
     group::Group,
-    operands::Operands,
-    registry::Registry,
+    hosts::sync::sync_in,
+    memory::{image::Image, span::Span},
     signature::Signature,
-    staged::Image,
-    stream::Stream,
-    sync::{Sync, sync_in},
-    team::TeamConfig,
 };
+
+/// What a team is made for (`OpenSHMEM 1.6 §9.4.3`).
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// let config = TeamConfig { num_contexts: 2 };
+/// let team = world.team().split_strided_with(0, 1, 2, config).await?.expect("both PEs are in it");
+/// assert_eq!(team.config().num_contexts, 2);
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TeamConfig {
+    /// How many contexts are going to exist at a time. Contexts cost so little that this is not a limit.
+    pub num_contexts: usize,
+}
 
 /// What all handles of a team on one PE share.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) group: Arc<Group>,
-    /// Held for a poll at the longest.
-    queue: Mutex<Queue>,
+    /// Held for a poll at the longest. It is most of the price of a sync, so that it favours the thread that has it.
+    queue: BiasedLock<Queue>,
     /// Whether the other PEs are in this process, so that what we do may wake this very team on this thread.
     in_process: bool,
     /// Whether PEs share processors, so that whoever pauses keeps others from going on.
@@ -98,11 +120,12 @@ impl Core {
         config: TeamConfig,
         registry: &Arc<Registry>,
     ) -> Arc<Self> {
+        let leans = group.pe().fence_side() == FenceSide::Sleeper;
         let core = Arc::new_cyclic(|this| Self {
             in_process: group.pe().in_process(),
             crowded: group.pe().is_crowded(),
             group: Arc::new(group),
-            queue: Mutex::default(),
+            queue: BiasedLock::new(Queue::default(), leans),
             last_wait: LastWait::default(),
             pauses: AtomicU32::new(0),
             poked: AtomicBool::new(false),
@@ -181,38 +204,29 @@ impl Core {
     #[inline]
     pub(crate) fn exchange<'a>(
         &'a self,
-        mode: Mode,
         deal: Deal,
         signature: Signature,
-        call: &Operands<'a>,
+        spans: [Span; 2],
+        memory: [&'a Arc<Allocation>; 2],
     ) -> Collective<'a> {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
             let signature = signature.numbered(queue.next());
-            let spans = [call.source, call.dest];
             if queue.front.is_none()
-                && let Some(begun) = Quick::begin(&self.group, mode, &deal, signature, spans)
+                && let Some(begun) = Quick::begin(&self.group, &deal, signature, spans)
             {
-                return self.begun_quickly(queue, begun, call);
+                return self.begun_quickly(queue, begun, memory);
             }
-            self.push_exchange(queue, (mode, deal, signature), call)
+            self.push_exchange(queue, Exchange::new(&self.group, deal, signature, spans), memory)
         });
         Collective::new(self, ticket)
     }
 
     /// Apart from what is quick, so that this keeps to the registers.
     #[inline(never)]
-    fn push_exchange(
-        &self,
-        queue: &mut Queue,
-        (mode, deal, signature): (Mode, Deal, Signature),
-        call: &Operands<'_>,
-    ) -> u64 {
-        let used = queue.lend(call.memory);
-        self.push(
-            queue,
-            Running::Exchange(Exchange::new(mode, deal, signature, call.source, call.dest), used),
-        )
+    fn push_exchange(&self, queue: &mut Queue, exchange: Exchange, memory: [&Arc<Allocation>; 2]) -> u64 {
+        let used = queue.lend(memory);
+        self.push(queue, Running::Exchange(exchange, used))
     }
 
     /// A message from a root to all, of what was called with: what `of` makes of the call's signature.
@@ -220,7 +234,7 @@ impl Core {
     pub(crate) fn stream<'a>(
         &'a self,
         signature: Signature,
-        call: &Operands<'a>,
+        memory: [&'a Arc<Allocation>; 2],
         of: impl FnOnce(Signature) -> Stream,
     ) -> Collective<'a> {
         let ticket = self.with_queue(|queue| {
@@ -228,7 +242,7 @@ impl Core {
             let signature = signature.numbered(queue.next());
             let mut stream = of(signature);
             if queue.front.is_some() {
-                let used = queue.lend(call.memory);
+                let used = queue.lend(memory);
                 return self.push_behind(queue, Running::Stream(stream, used));
             }
             // A root that need not wait for room, or a message that has come already: it is over before it is in the queue.
@@ -238,7 +252,7 @@ impl Core {
                 return queue.pass();
             }
             let begun = begun.map(|()| stream_begun(&stream, &self.group));
-            queue.front = Some(Running::Stream(stream, Use::of(call.memory)));
+            queue.front = Some(Running::Stream(stream, Use::of(memory)));
             self.begun(queue, begun)
         });
         Collective::new(self, ticket)
@@ -313,23 +327,17 @@ impl Core {
 
     /// The only collective has begun, and is a quick one. If the others were first it is over before it is in the queue.
     #[inline(always)]
-    fn begun_quickly(&self, queue: &mut Queue, begun: QuickBegun, call: &Operands<'_>) -> u64 {
+    fn begun_quickly(&self, queue: &mut Queue, quick: Quick, memory: [&Arc<Allocation>; 2]) -> u64 {
         let nobody_watches = queue.watchers.is_empty();
-        let (quick, begun) = match begun {
-            QuickBegun::Ended(_, Ok(())) if nobody_watches => return queue.pass(),
-            QuickBegun::Ended(quick, outcome) => (quick, outcome.map(|()| Begun::Ended)),
-            QuickBegun::Waits(quick) => {
-                let awaited = quick.last_wait(&self.group);
-                match nobody_watches && self.group.have_come(awaited) {
-                    false => (quick, Ok(takes(awaited))),
-                    true => match quick.take(&self.group) {
-                        Ok(()) => return queue.pass(),
-                        Err(differs) => (quick, Err(differs)),
-                    },
-                }
-            }
+        let awaited = quick.last_wait(&self.group);
+        let begun = match nobody_watches && self.group.have_come(awaited) {
+            false => Ok(takes(awaited)),
+            true => match quick.take(&self.group) {
+                Ok(()) => return queue.pass(),
+                Err(differs) => Err(differs),
+            },
         };
-        queue.front = Some(Running::Quick(quick, Use::of(call.memory)));
+        queue.front = Some(Running::Quick(quick, Use::of(memory)));
         self.begun(queue, begun)
     }
 
@@ -440,14 +448,14 @@ impl Core {
     /// Locks the queue for `work`, and wakes whom it set free afterwards.
     #[inline(always)]
     fn with_queue<R>(&self, work: impl FnOnce(&mut Queue) -> R) -> R {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         let result = work(&mut queue);
         self.unlock(queue);
         result
     }
 
     #[inline(always)]
-    fn unlock<'a>(&'a self, mut queue: MutexGuard<'a, Queue>) {
+    fn unlock<'a>(&'a self, mut queue: Guard<'a, Queue>) {
         if queue.due {
             queue = self.poll_task(queue);
         }

@@ -2,17 +2,21 @@
 
 use std::{fmt, pin::Pin, sync::Arc};
 
-use oxshmem_base::Result;
-use oxshmem_progress::activity::{Activity, Call};
+use oxshmem_runtime::{
+    Result,
+    activity::{Activity, Call},
+};
 use oxshmem_spaces::allocation::Allocation;
 
 use crate::{
-    direct::Direct,
-    exchange::{Buffers, Exchange, Quick},
+    algorithm::{
+        direct::Direct,
+        exchange::{Buffers, Exchange, Quick},
+        sync::Sync,
+        tree_broadcast::Stream,
+    },
     group::{Awaited, Group},
     signature::Signature,
-    stream::Stream,
-    sync::Sync,
 };
 
 /// A collective, waiting for its turn or under way.

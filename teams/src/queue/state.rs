@@ -6,16 +6,18 @@ use std::{
     task::{Context as TaskContext, Poll, Waker},
 };
 
-use oxshmem_base::{Error, Result, wakes::StoredWaker};
-use oxshmem_progress::activity::Place;
+use oxshmem_runtime::{Error, Result, activity::Place, wakes::StoredWaker};
 use oxshmem_spaces::allocation::Allocation;
 
 use super::running::{Running, Use};
 use crate::{
-    direct::{Called, Direct},
-    exchange::{Buffers, Exchange},
+    algorithm::{
+        direct::Direct,
+        exchange::{Buffers, Exchange},
+        work::Called,
+    },
+    check::ledger::Ledger,
     group::Group,
-    ledger::Ledger,
 };
 
 /// Watchers from this number on are no collective's: these wait until a team is idle.

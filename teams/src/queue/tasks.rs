@@ -13,13 +13,14 @@ use std::{
     task::{Context as TaskContext, Poll, Wake, Waker},
 };
 
-use oxshmem_base::{
+use oxshmem_runtime::{
     Error, Result,
-    sync::{MutexGuard, lock},
+    activity::Activity,
+    biased::Guard,
+    flight::Flight,
     turns::{Turns, in_turn},
     wakes::Hold,
 };
-use oxshmem_progress::{activity::Activity, flight::Flight};
 use tracing::Instrument;
 
 use super::{
@@ -28,7 +29,7 @@ use super::{
     running::{Running, Task},
     state::Queue,
 };
-use crate::{group::Group, signature::Signature, wide};
+use crate::{group::Group, hosts, signature::Signature};
 
 thread_local! {
     /// The teams whose tasks this thread is polling, each inside of the one before.
@@ -64,7 +65,7 @@ impl Core {
         }
         // In memory of its own at once, as moving it takes longer than that.
         let (group, task) = (Arc::clone(&self.group), Box::pin(task));
-        let task = async move { wide::guarded(&group, signature, task).await };
+        let task = async move { hosts::guarded(&group, signature, task).await };
         self.push_task(told, signature, Box::pin(task))
     }
 
@@ -120,7 +121,7 @@ impl Core {
                     group.check()?;
                     collective(Arc::clone(&group)).await
                 };
-                wide::guarded(&group, signature, Box::pin(begin())).await
+                hosts::guarded(&group, signature, Box::pin(begin())).await
             };
             let mut whole = pin!(whole);
             let outcome = poll_fn(|cx| {
@@ -147,7 +148,7 @@ impl Core {
     /// call on this team. Whoever wakes it while somebody is at it leaves it to them to poll it again.
     #[cold]
     #[inline(never)]
-    pub(super) fn poll_task<'a>(&'a self, mut queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
+    pub(super) fn poll_task<'a>(&'a self, mut queue: Guard<'a, Queue>) -> Guard<'a, Queue> {
         let waker = self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
         while queue.due {
             let Some(Running::Task(place, ..)) = &mut queue.front else {
@@ -176,7 +177,7 @@ impl Core {
             };
             drop(this_one);
 
-            queue = lock(&self.queue);
+            queue = self.queue.lock();
             drop(hold);
             debug_assert_eq!(queue.ended, number, "it is at the front until it ends");
             match outcome {

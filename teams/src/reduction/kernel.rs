@@ -1,8 +1,9 @@
 //! A reduction's arithmetic without its types: what the collectives work with.
 
-use std::{fmt, mem::MaybeUninit, sync::OnceLock};
+use std::sync::OnceLock;
+use std::{fmt, mem::MaybeUninit};
 
-use oxshmem_memory::copy;
+use oxshmem_runtime::memory::copy;
 
 use super::{Arithmetic, Bitwise, ElementType, Ordered, ReduceOp, Reducible, kernels};
 

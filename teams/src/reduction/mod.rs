@@ -115,6 +115,11 @@ pub trait Reducible: Element + sealed::Sealed {
     const TYPE: ElementType;
 }
 
+/// The sum of elements of a type.
+pub(crate) fn sum_kernel<T: Arithmetic>() -> &'static Kernel {
+    Kernel::shared(T::TYPE, ReduceOp::Sum, Kernel::sum::<T>)
+}
+
 mod sealed {
     pub trait Sealed {}
 }

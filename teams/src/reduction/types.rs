@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use oxshmem_runtime::device::Class;
 pub use oxshmem_runtime::device::ReduceOp;
 
 /// The elements there are, as a value.
@@ -110,10 +109,10 @@ impl ElementType {
     /// assert!(!ElementType::F64.takes(ReduceOp::Xor));
     /// ```
     pub const fn takes(self, op: ReduceOp) -> bool {
-        match op.class() {
-            Class::Bitwise => (self as u8) <= Self::U64 as u8,
-            Class::Ordered => (self as u8) <= Self::LongDouble as u8,
-            Class::Arithmetic => true,
+        match op {
+            ReduceOp::And | ReduceOp::Or | ReduceOp::Xor => (self as u8) <= Self::U64 as u8,
+            ReduceOp::Min | ReduceOp::Max => (self as u8) <= Self::LongDouble as u8,
+            ReduceOp::Sum | ReduceOp::Prod => true,
         }
     }
 }

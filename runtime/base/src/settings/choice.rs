@@ -111,32 +111,20 @@ choice! {
         Auto = "auto",
         /// log2(n) rounds, in which PE i signals PE i + 2^round.
         Dissemination = "dissemination",
-        /// Every PE signals every other one.
-        Flat = "flat",
         /// One counter, on the team's first PE.
         Counter = "counter",
-        /// Up a tree and down again.
-        Tree = "tree",
     }
 }
 
 choice! {
-    /// How values are combined among the PEs of a team (`SHMEM_REDUCE_ALGORITHM`).
+    /// How values are combined between the hosts of a team (`SHMEM_REDUCE_ALGORITHM`).
     ReduceAlgorithm {
-        /// By size, team size and placement.
+        /// By size and the number of hosts.
         #[default]
         Auto = "auto",
-        /// Every PE sends its vector to every other one.
-        Flat = "flat",
-        /// Vectors go to the team's first PE, and the last one to come combines them.
-        Central = "central",
-        /// log2(n) rounds, in which pairs of PEs exchange what they have so far.
+        /// log2(k) rounds, in which pairs of hosts exchange what they have so far.
         Doubling = "doubling",
-        /// Up a tree and down again.
-        Tree = "tree",
-        /// Each PE combines one chunk of all vectors where they lie, and writes it to all PEs.
-        Direct = "direct",
-        /// Between hosts: in log2(k) rounds pairs of them share out what they combine, and in as many hand it out. On a host as auto.
+        /// In log2(k) rounds pairs of hosts share out what they combine, and in as many they hand it out.
         Halving = "halving",
         /// Chunks go around a ring twice: combined, then handed out.
         Ring = "ring",
@@ -144,74 +132,43 @@ choice! {
 }
 
 choice! {
-    /// How the bytes of one PE come to all (`SHMEM_BROADCAST_ALGORITHM`).
+    /// How the bytes of one host come to all (`SHMEM_BROADCAST_ALGORITHM`).
     BroadcastAlgorithm {
-        /// By size, team size and placement.
+        /// By size and the number of hosts.
         #[default]
         Auto = "auto",
-        /// Down a tree.
-        Tree = "tree",
-        /// Down a tree, each PE to the destinations of those below it.
-        Push = "push",
-        /// Every PE reads the root's memory, which helps those that are late.
-        Direct = "direct",
-        /// The root gives each PE a part, and the parts go around a ring; between hosts they go to all in rounds.
+        /// Down a binomial tree.
+        Binomial = "binomial",
+        /// The root's host gives each host a part, and the parts go to all in rounds.
         Scatter = "scatter",
-        /// Between hosts: from one to the next, in chunks. On a host as auto.
+        /// From one host to the next, in chunks.
         Chain = "chain",
     }
 }
 
 choice! {
-    /// How `collect` and `fcollect` bring everybody's blocks to everybody (`SHMEM_COLLECT_ALGORITHM`).
+    /// How `collect` and `fcollect` bring the blocks of each host to all (`SHMEM_COLLECT_ALGORITHM`).
     CollectAlgorithm {
-        /// By size, team size and placement.
+        /// By size and the number of hosts.
         #[default]
         Auto = "auto",
-        /// Every PE sends its block to every other one, through scratch memory.
-        Flat = "flat",
-        /// Blocks go to the team's first PE, where all read them.
-        Central = "central",
-        /// Every PE writes its block into the destination of every other one.
-        Direct = "direct",
+        /// log2(k) rounds, in which hosts send all blocks they have.
+        Bruck = "bruck",
         /// Blocks go around a ring.
         Ring = "ring",
-        /// log2(n) rounds, in which PEs send all blocks they have.
-        Bruck = "bruck",
     }
 }
 
 choice! {
-    /// How `alltoall` and `alltoalls` exchange blocks (`SHMEM_ALLTOALL_ALGORITHM`).
+    /// How `alltoall` and `alltoalls` exchange blocks between hosts (`SHMEM_ALLTOALL_ALGORITHM`).
     AlltoallAlgorithm {
-        /// By size, team size and placement.
+        /// By size, and the most PEs that a host has.
         #[default]
         Auto = "auto",
-        /// Every PE sends each block to its PE, through scratch memory.
-        Flat = "flat",
-        /// Blocks go to the team's first PE, where each reads its own.
-        Central = "central",
-        /// Every PE writes its blocks into the destinations.
-        Direct = "direct",
+        /// One PE of each host, for all PEs of it.
+        Leaders = "leaders",
         /// n rounds, in each of which every PE sends one block and receives one.
         Pairwise = "pairwise",
-    }
-}
-
-choice! {
-    /// How prefix sums are computed (`SHMEM_SCAN_ALGORITHM`).
-    ScanAlgorithm {
-        /// By size, team size and placement.
-        #[default]
-        Auto = "auto",
-        /// Every PE sends its vector to every other one.
-        Flat = "flat",
-        /// Vectors go to the team's first PE, where each PE reads those before it.
-        Central = "central",
-        /// log2(n) rounds, in which PE i sends to PE i + 2^round.
-        Doubling = "doubling",
-        /// Each PE computes one chunk of everybody's sums where the vectors lie.
-        Direct = "direct",
     }
 }
 
@@ -243,6 +200,5 @@ mod tests {
         words_read_back::<BroadcastAlgorithm>();
         words_read_back::<CollectAlgorithm>();
         words_read_back::<AlltoallAlgorithm>();
-        words_read_back::<ScanAlgorithm>();
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use super::{
     choice::{
         AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
-        GpuSharing, ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
+        GpuSharing, ReduceAlgorithm, SyncAlgorithm,
     },
     partition::Defined,
     pes::PeRanges,
@@ -111,8 +111,8 @@ pub struct Settings {
     pub collect_algorithm: CollectAlgorithm = CollectAlgorithm::default(),
     /// `SHMEM_ALLTOALL_ALGORITHM`.
     pub alltoall_algorithm: AlltoallAlgorithm = AlltoallAlgorithm::default(),
-    /// `SHMEM_SCAN_ALGORITHM`.
-    pub scan_algorithm: ScanAlgorithm = ScanAlgorithm::default(),
+    /// Limits within which collective algorithms are taken: `SHMEM_TUNING`.
+    pub tuning: String = String::new(),
     /// Bytes of the executable's globals that are symmetric too. No variable: the C library counts them.
     pub statics: usize = 0,
     /// Whether waits look by themselves now and then, because the program may store to its symmetric memory past the library. No

@@ -6,7 +6,7 @@ use super::{
     Settings,
     choice::{
         AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, Choice, CollectAlgorithm, DefaultSpace, Driver,
-        Fence, GpuSharing, ReduceAlgorithm, ScanAlgorithm, SyncAlgorithm,
+        Fence, GpuSharing, ReduceAlgorithm, SyncAlgorithm,
     },
     partition, size,
 };
@@ -413,7 +413,7 @@ pub static TABLE: &[Setting] = &[
         default: "auto",
         values: SyncAlgorithm::WORDS,
         unit: "",
-        effect: "How sync and barrier let the PEs of a team wait for each other. auto chooses by team size and placement.",
+        effect: "How sync and barrier let the PEs of a team wait for each other. auto takes the counter where PEs share processors.",
         same_on_all_pes: true,
         read: Read::Text(|to, text| Choice::read(text).map(|value| to.sync_algorithm = value)),
         show: |from| from.sync_algorithm.to_string(),
@@ -424,8 +424,7 @@ pub static TABLE: &[Setting] = &[
         default: "auto",
         values: ReduceAlgorithm::WORDS,
         unit: "",
-        effect: "How reductions combine the values of a team's PEs. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
-                 gives way to one that can.",
+        effect: "How reductions combine the values of a team's hosts. auto chooses by size and the number of hosts.",
         same_on_all_pes: true,
         read: Read::Text(|to, text| Choice::read(text).map(|value| to.reduce_algorithm = value)),
         show: |from| from.reduce_algorithm.to_string(),
@@ -436,8 +435,7 @@ pub static TABLE: &[Setting] = &[
         default: "auto",
         values: BroadcastAlgorithm::WORDS,
         unit: "",
-        effect: "How broadcast brings the root's values to the team's PEs. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
-                 gives way to one that can.",
+        effect: "How broadcast brings the root's values to the team's hosts. auto chooses by size and the number of hosts.",
         same_on_all_pes: true,
         read: Read::Text(|to, text| Choice::read(text).map(|value| to.broadcast_algorithm = value)),
         show: |from| from.broadcast_algorithm.to_string(),
@@ -448,8 +446,7 @@ pub static TABLE: &[Setting] = &[
         default: "auto",
         values: CollectAlgorithm::WORDS,
         unit: "",
-        effect: "How collect and fcollect bring everybody's blocks to everybody. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
-                 gives way to one that can.",
+        effect: "How collect and fcollect bring the blocks of each host to all. auto chooses by size and the number of hosts.",
         same_on_all_pes: true,
         read: Read::Text(|to, text| Choice::read(text).map(|value| to.collect_algorithm = value)),
         show: |from| from.collect_algorithm.to_string(),
@@ -460,23 +457,24 @@ pub static TABLE: &[Setting] = &[
         default: "auto",
         values: AlltoallAlgorithm::WORDS,
         unit: "",
-        effect: "How alltoall and alltoalls exchange blocks. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
-                 gives way to one that can.",
+        effect: "How alltoall and alltoalls exchange blocks between hosts. auto chooses by size and the most PEs that a host has.",
         same_on_all_pes: true,
         read: Read::Text(|to, text| Choice::read(text).map(|value| to.alltoall_algorithm = value)),
         show: |from| from.alltoall_algorithm.to_string(),
     },
     Setting {
-        name: "SHMEM_SCAN_ALGORITHM",
+        name: "SHMEM_TUNING",
         deprecated: &[],
-        default: "auto",
-        values: ScanAlgorithm::WORDS,
+        default: "",
+        values: "nothing, or NAME=NUMBER,… with the names of the limits of oxshmem_teams::tuning::Tuning",
         unit: "",
-        effect: "How inclusive and exclusive scans compute prefix sums. auto chooses by size, team size and placement; an algorithm that cannot serve a call \
-                 gives way to one that can.",
+        effect: "Within which limits each collective algorithm is taken, for benchmarks and tests.",
         same_on_all_pes: true,
-        read: Read::Text(|to, text| Choice::read(text).map(|value| to.scan_algorithm = value)),
-        show: |from| from.scan_algorithm.to_string(),
+        read: Read::Text(|to, text| {
+            to.tuning = text.trim().to_owned();
+            Ok(())
+        }),
+        show: |from| from.tuning.clone(),
     },
 ];
 

@@ -81,7 +81,7 @@ fn each_variable_sets_its_field() {
         ("SHMEM_OFFLOAD_THRESHOLD", "64k"),
         ("SHMEM_FAKE_HOSTS", "2:cyclic"),
         ("SHMEM_NET_INTERFACES", " eth0, mlx5_0:1 "),
-        ("SHMEM_SYNC_ALGORITHM", "tree"),
+        ("SHMEM_SYNC_ALGORITHM", "counter"),
         ("SHMEM_WARN_UNKNOWN", "Off"),
     ]);
     assert_eq!(settings.symmetric_size, 3_250_586);
@@ -95,7 +95,7 @@ fn each_variable_sets_its_field() {
     assert_eq!(settings.offload_threshold, Some(64 << 10));
     assert_eq!(settings.fake_hosts, Deal::even(2).cyclic());
     assert_eq!(settings.net_interfaces.as_deref(), Some("eth0,mlx5_0:1"));
-    assert_eq!(settings.sync_algorithm, SyncAlgorithm::Tree);
+    assert_eq!(settings.sync_algorithm, SyncAlgorithm::Counter);
     assert!(!settings.warn_unknown && Settings::default().warn_unknown);
 }
 

@@ -1,0 +1,306 @@
+//! Large collectives among PEs that can load and store each other's memory.
+//!
+//! Where PEs read each other's source they meet before, so that it is there, and sync after, so that it may be
+//! changed again. Destinations are ready before any PE calls (`OpenSHMEM 1.6 §9.10`), so that blocks that only
+//! their owner knows are written straight to where they belong, and one meeting ends it.
+
+use std::{
+    future::poll_fn,
+    ops::Range,
+    task::{Poll, Waker},
+};
+
+use oxshmem_runtime::Result;
+use smallvec::SmallVec;
+
+use crate::{
+    algorithm::{
+        exchange::{Buffers, Exchange, combine_bytes},
+        share::Share,
+        sync::Sync,
+        tree_broadcast::Stream,
+        work::{Called, Work, chunk},
+    },
+    check::NumberWait,
+    group::{Flag, Group},
+    memory::span::Span,
+    reduction::Kernel,
+    signature::Signature,
+};
+
+/// One collective under way.
+#[derive(Debug)]
+pub(crate) struct Direct {
+    call: Called,
+    /// How the copies of a broadcast are shared out, if they are.
+    share: Option<Share>,
+    step: Step,
+}
+
+#[derive(Debug)]
+enum Step {
+    Called,
+    /// Waiting for the root to say that its source is there.
+    RootReady(Stream),
+    /// Waiting for everybody, before or after the work.
+    Meet(Exchange),
+    /// The root waits until the others have copied what they took.
+    Taken(NumberWait, u64),
+    /// One of them, until the root has.
+    Given(NumberWait, u64),
+    /// Waiting until all have done their work.
+    Sync(Sync),
+    Done,
+}
+
+impl Direct {
+    pub(crate) fn new(call: Called) -> Self {
+        Self { call, share: None, step: Step::Called }
+    }
+
+    /// The same in the place of one that is over: nothing is moved that is not used.
+    #[inline(always)]
+    pub(crate) fn renew(&mut self, call: Called) {
+        (self.call, self.share, self.step) = (call, None, Step::Called);
+    }
+
+    /// What was called.
+    pub(crate) fn signature(&self) -> Signature {
+        self.call.signature
+    }
+
+    /// Goes on as far as possible. `waker` is asked for only when there is something to wait for.
+    pub(crate) fn poll(
+        &mut self,
+        group: &Group,
+        buffers: &mut Buffers,
+        waker: impl Fn() -> Waker,
+    ) -> Poll<Result<()>> {
+        loop {
+            let came = match &mut self.step {
+                Step::Done => return Poll::Ready(Ok(())),
+                Step::Called => Poll::Ready(Ok(())),
+                Step::RootReady(message) => message.poll(group, &waker),
+                Step::Meet(meeting) => meeting.poll(group, buffers, &waker),
+                Step::Taken(wait, taken) => wait.poll(group, Flag::Taken.place(), *taken, &waker),
+                Step::Given(wait, given) => wait.poll(group, Flag::Given.place(), *given, &waker),
+                Step::Sync(sync) => sync.poll(group, &waker),
+            };
+            match came {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(came) => came?,
+            }
+            self.next(group, buffers)?;
+        }
+    }
+
+    /// Goes on to what follows the step that has just ended.
+    #[inline]
+    fn next(&mut self, group: &Group, buffers: &mut Buffers) -> Result<()> {
+        match (&self.step, self.call.work) {
+            (Step::Called, Work::Broadcast { root, .. }) => {
+                self.step = self.begin_broadcast(group, root);
+            }
+            (Step::Called, work) => {
+                if !matches!(work, Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. }) {
+                    self.hand_out(group);
+                }
+                // In place, as it is large.
+                self.step = Step::Meet(Exchange::meeting(group, self.call.signature));
+            }
+            (Step::Meet(_), Work::Reduce(kernel)) => {
+                self.reduce(group, kernel, group.n());
+                self.step = Step::Sync(Sync::default());
+            }
+            (Step::Meet(_), Work::ReduceToFirst(kernel)) => {
+                self.reduce(group, kernel, 1);
+                self.step = Step::Sync(Sync::default());
+            }
+            (Step::Meet(_), Work::Scan { kernel, inclusive }) => {
+                self.scan(group, kernel, inclusive, buffers);
+                self.step = Step::Sync(Sync::default());
+            }
+            (_, Work::Broadcast { .. }) => self.step = self.go_on_broadcasting(group),
+            _ => self.step = Step::Done,
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn begin_broadcast(&mut self, group: &Group, root: usize) -> Step {
+        self.share = Share::new(group, self.call.source.len());
+        if let Some(share) = self.share.filter(|_| group.me() == root) {
+            share.begin(group);
+        }
+        Step::RootReady(Stream::root_ready(group, self.call.signature, root))
+    }
+
+    /// What follows in a broadcast.
+    #[inline(never)]
+    fn go_on_broadcasting(&self, group: &Group) -> Step {
+        let (Step::RootReady(_), Work::Broadcast { root, to_root, are_ready }) = (&self.step, self.call.work)
+        else {
+            return Step::Done;
+        };
+        let is_root = group.me() == root;
+        match self.share {
+            Some(share) if is_root => {
+                if to_root {
+                    group.memory.copy_here(self.call.dest, self.call.source);
+                }
+                self.help(group, share, are_ready)
+            }
+            Some(share) => self.serve(group, share, root),
+            None => {
+                if to_root || !is_root {
+                    group.memory.copy(self.call.dest, group.here(), self.call.source, group.block(root));
+                }
+                Step::Sync(Sync::default())
+            }
+        }
+    }
+
+    /// The root copies what the others have not taken yet, for each in turn, if their destinations are ready.
+    fn help(&self, group: &Group, share: Share, are_ready: bool) -> Step {
+        let me = group.me();
+        let mut given = 0;
+        let helped = if are_ready { group.n() } else { 1 };
+        for distance in 1..helped {
+            let pe = (me + distance) % group.n();
+            let tell = |units| group.add(Flag::Given, units, pe);
+            given += share.copy(group, me, pe, [self.call.source, self.call.dest], tell);
+        }
+        let others = group.n() as u64 - 1;
+        let taken = group.state.shares.taken.add(share.units() * others - given);
+        Step::Taken(NumberWait::default(), taken)
+    }
+
+    /// Another copies what comes to itself.
+    fn serve(&self, group: &Group, share: Share, root: usize) -> Step {
+        let taken = share.copy(group, root, group.me(), [self.call.source, self.call.dest], |_| {});
+        if taken > 0 {
+            group.add(Flag::Taken, taken, root);
+        }
+        let given = group.state.shares.given.add(share.units() - taken);
+        Step::Given(NumberWait::default(), given)
+    }
+
+    /// Combines this PE's chunk, and hands it to the first so many PEs.
+    fn reduce(&self, group: &Group, kernel: &'static Kernel, to_first: usize) {
+        let all: SmallVec<[usize; 16]> = group.blocks().collect();
+        let here = group.here();
+        self.blocks(group, |block| {
+            let (from, to) = (self.call.source.part(block.clone()), self.call.dest.part(block));
+            // In place, this overwrites this PE's part of the sources after it has been read, element by element.
+            group.memory.fold(kernel, to, from, &all);
+            for pe in group.others().filter(|&pe| pe < to_first) {
+                group.memory.copy(to, group.block(pe), to, here);
+            }
+        });
+    }
+
+    /// Computes this PE's chunk of everybody's sums.
+    fn scan(&self, group: &Group, kernel: &'static Kernel, inclusive: bool, buffers: &mut Buffers) {
+        // In place, an exclusive scan writes where it has yet to read.
+        let is_fused = kernel.fused().is_some() && (inclusive || !self.call.dest.overlaps(self.call.source));
+        self.blocks(group, |block| {
+            let spans = [self.call.source.part(block.clone()), self.call.dest.part(block)];
+            match is_fused {
+                true => scan_in_destinations(group, kernel, inclusive, spans),
+                false => scan_in_private(group, kernel, inclusive, spans, buffers),
+            }
+        });
+    }
+
+    /// Calls `work` with what to do at a time of this PE's chunk.
+    #[inline(always)]
+    fn blocks(&self, group: &Group, mut work: impl FnMut(Range<usize>)) {
+        let (chunk, step) = (chunk(self.call.source.len(), group.me(), group.n()), group.choices.block());
+        let blocks = (chunk.start..chunk.end).step_by(step);
+        blocks.for_each(|start| work(start..(start + step).min(chunk.end)));
+    }
+
+    /// Writes what others get of this PE's source to where it belongs.
+    fn hand_out(&self, group: &Group) {
+        let (me, n, here) = (group.me(), group.n(), group.here());
+        // Each PE begins with the next one, so that they do not all write to the same.
+        let pes = || group.others().chain([me]);
+        let Called { work, signature, source, dest } = self.call;
+        match work {
+            Work::Collect { start } => {
+                let to = dest.part(start..start + source.len());
+                pes().for_each(|pe| group.memory.copy(to, group.block(pe), source, here));
+            }
+            Work::Alltoall => {
+                let block = source.len() / n;
+                let range = |pe: usize| pe * block..(pe + 1) * block;
+                let to = dest.part(range(me));
+                pes().for_each(|pe| group.memory.copy(to, group.block(pe), source.part(range(pe)), here));
+            }
+            Work::Alltoalls { size, dst, sst } => {
+                let elements = signature.len();
+                let Some(last) = elements.checked_sub(1) else { return };
+                let part = |span: Span, pe: usize, step: usize| {
+                    let first = pe * elements * step;
+                    span.part(first..first + last * step + size)
+                };
+                let steps = [dst * size, sst * size];
+                for pe in pes() {
+                    let spans = [part(dest, me, steps[0]), part(source, pe, steps[1])];
+                    group.memory.copy_strided(spans, [group.block(pe), here], steps, size);
+                }
+            }
+            Work::Broadcast { .. } | Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. } => {}
+        }
+    }
+}
+
+/// Sums where they belong: that of each PE from that of the one before, where it still is in the innermost cache.
+fn scan_in_destinations(group: &Group, kernel: &Kernel, inclusive: bool, [from, to]: [Span; 2]) {
+    match inclusive {
+        true => group.memory.copy(to, group.block(0), from, group.block(0)),
+        false => group.memory.clear_of(to, group.block(0)),
+    }
+    for pe in 1..group.n() {
+        let (before, here) = (group.block(pe - 1), group.block(pe));
+        match (inclusive, pe) {
+            (true, _) => group.memory.combine_of(kernel, (to, here), [(to, before), (from, here)]),
+            (false, 1) => group.memory.copy(to, here, from, before),
+            (false, _) => group.memory.combine_of(kernel, (to, here), [(to, before), (from, before)]),
+        }
+    }
+}
+
+/// The same by way of private memory, for what cannot be computed in place.
+fn scan_in_private(
+    group: &Group,
+    kernel: &'static Kernel,
+    inclusive: bool,
+    [from, to]: [Span; 2],
+    buffers: &mut Buffers,
+) {
+    let [total, next] = buffers.get(from.len());
+    total.fill(0);
+    for pe in 0..group.n() {
+        let at = group.block(pe);
+        // Before the destination is written: it may be the source.
+        group.memory.read_from(from, at, next);
+        if !inclusive {
+            group.memory.write_to(to, at, total);
+        }
+        if pe == 0 {
+            total.copy_from_slice(next);
+        } else {
+            combine_bytes(kernel, total, next);
+        }
+        if inclusive {
+            group.memory.write_to(to, at, total);
+        }
+    }
+}
+
+/// All of a collective, inside of a task.
+pub(crate) async fn run(group: &Group, call: Called) -> Result<()> {
+    let (mut direct, mut buffers) = (Direct::new(call), Buffers::default());
+    poll_fn(|cx| direct.poll(group, &mut buffers, || cx.waker().clone())).await
+}

@@ -1,0 +1,106 @@
+//! Sharing out the copies of a broadcast: each PE takes what comes to itself, and the root what others have not taken yet.
+//!
+//! For each other PE there is a word in the root's scratch memory: which broadcast it is of, and how much of it is taken. Whoever
+//! wants to copy takes a part first. So a PE that is late finds everything there, the root works instead of waiting, and
+//! nothing is copied twice.
+//!
+//! The root writes the words before it says that it has come, and begins its next broadcast after all of this one is taken.
+//! Who comes even later finds another broadcast's number, and nothing to take.
+
+use std::ops::Range;
+
+use crate::{
+    group::Group,
+    memory::{
+        scratch::{self, LINE},
+        span::Span,
+    },
+};
+
+/// The most other PEs that a root helps.
+const MOST: usize = 64;
+/// Where their words are in the general scratch memory.
+const WORDS_AT: usize = 20 << 10;
+/// Bytes that are counted: what is taken is a multiple of them, or the rest.
+const UNIT: usize = 64;
+/// The fewest units that are taken at a time: copying them takes longer than taking them.
+const FEWEST: u64 = 512;
+
+/// One broadcast, shared out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    number: u64,
+    len: usize,
+}
+
+impl Share {
+    /// Of so many bytes. Every PE of the group makes the same. None where there are too many PEs, or bytes, for the words.
+    pub(crate) fn new(group: &Group, len: usize) -> Option<Self> {
+        let fits = group.n() <= MOST && len.div_ceil(UNIT) <= u32::MAX as usize;
+        fits.then(|| Self { number: group.state.shares.begun.next(), len })
+    }
+
+    /// What there is to copy for one PE.
+    pub(crate) fn units(self) -> u64 {
+        self.len.div_ceil(UNIT) as u64
+    }
+
+    /// Nothing is taken yet. Called by the root, before it says that it has come.
+    pub(crate) fn begin(self, group: &Group) {
+        for pe in 0..group.n() {
+            // Whoever sees the word that says that the root has come, which is a release, sees these.
+            group.word(place(pe)).store(self.word(0));
+        }
+    }
+
+    /// Copies for `pe` until everything is taken, and tells how many units these were. `taken` is told of each part.
+    pub(crate) fn copy(
+        self,
+        group: &Group,
+        root: usize,
+        pe: usize,
+        [source, dest]: [Span; 2],
+        mut taken: impl FnMut(u64),
+    ) -> u64 {
+        let mut units = 0;
+        while let Some((part, count)) = self.take(group, root, pe) {
+            let (from, to) = (source.part(part.clone()), dest.part(part));
+            group.memory.copy(to, group.block(pe), from, group.block(root));
+            units += count;
+            taken(count);
+        }
+        units
+    }
+
+    /// A part for `pe` that nobody else copies: its bytes, and how many units these are.
+    fn take(self, group: &Group, root: usize, pe: usize) -> Option<(Range<usize>, u64)> {
+        let all = self.units();
+        // A guess, which costs nothing where nobody has taken anything.
+        let mut seen = self.word(0);
+        loop {
+            let from = seen.wrapping_sub(self.word(0));
+            if from >= all {
+                return None;
+            }
+            // Half of what is left: few messages, and everybody is ready at about the same time.
+            let count = (all - from).div_ceil(2).max(FEWEST).min(all - from);
+            let before = group.compare_swap(place(pe), seen, seen + count, root);
+            if before == seen {
+                let start = from as usize * UNIT;
+                return Some((start..(start + count as usize * UNIT).min(self.len), count));
+            }
+            seen = before;
+        }
+    }
+
+    /// The word when so much is taken. Numbers repeat after 2³¹ broadcasts, and stay clear of the highest bit.
+    fn word(self, taken: u64) -> u64 {
+        (self.number & 0x7fff_ffff) << 32 | taken
+    }
+}
+
+fn place(pe: usize) -> usize {
+    scratch::general(WORDS_AT + pe * LINE..WORDS_AT + (pe + 1) * LINE).start
+}
+
+const _: () = assert!(WORDS_AT + MOST * LINE <= scratch::GENERAL - LINE);

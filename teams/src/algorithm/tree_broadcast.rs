@@ -1,0 +1,227 @@
+//! The stream: messages from one PE to all, down a tree, through the slots that each PE has for them. What a message carries
+//! goes with it, or straight to the destination of the PE below.
+//!
+//! A root does not wait for anybody: it may be as many messages ahead as there are slots. Then the PEs sync, unless
+//! some other collective in between has shown that everybody has taken what came before.
+
+use std::task::{Poll, Waker};
+
+use oxshmem_runtime::{Result, memory::copy};
+
+use crate::{
+    algorithm::{sync::Sync, tree::Tree},
+    check::NumberWait,
+    group::{Awaited, Group},
+    memory::{
+        scratch::{self, INLINE, PAYLOAD_AT},
+        span::Span,
+    },
+    signature::Signature,
+};
+
+/// One message under way: from `source` on the root to `dest` on every PE.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    signature: Signature,
+    root: usize,
+    source: Span,
+    dest: Span,
+    /// Whether what it carries goes from destination to destination, and then whether the root's is one too.
+    pushed: Option<ToRoot>,
+    number: u64,
+    step: Step,
+    wait: NumberWait,
+}
+
+/// Whether the root's destination gets what all others get.
+pub(crate) type ToRoot = bool;
+
+#[derive(Debug)]
+enum Step {
+    Called,
+    /// Making room.
+    Sync(Sync),
+    /// Waiting for the parent.
+    Parent,
+    Done,
+}
+
+impl Stream {
+    /// A broadcast of `source` on `root` to `dest`, of at most [`STREAM_BULK`](scratch::STREAM_BULK) bytes.
+    #[inline(always)]
+    pub(crate) fn new(signature: Signature, root: usize, source: Span, dest: Span) -> Self {
+        let (step, wait) = (Step::Called, NumberWait::default());
+        Self { signature, root, source, dest, pushed: None, number: 0, step, wait }
+    }
+
+    /// The same of any number of bytes, which go straight to the destinations, whoever has come.
+    #[inline(always)]
+    pub(crate) fn pushed(
+        signature: Signature,
+        root: usize,
+        source: Span,
+        dest: Span,
+        to_root: ToRoot,
+    ) -> Self {
+        Self { pushed: Some(to_root), ..Self::new(signature, root, source, dest) }
+    }
+
+    /// Only says that the root has come.
+    pub(crate) fn root_ready(group: &Group, signature: Signature, root: usize) -> Self {
+        let nothing = group.scratch(0, 0);
+        Self::new(signature, root, nothing, nothing)
+    }
+
+    /// What was called.
+    pub(crate) fn signature(&self) -> Signature {
+        self.signature
+    }
+
+    /// What it waits for last, if that is all it does before it ends here.
+    #[inline(always)]
+    pub(crate) fn last_wait(&self, group: &Group) -> Option<Awaited> {
+        let is_last = matches!(self.step, Step::Parent) && !self.has_children(group);
+        is_last.then(|| Awaited::one(self.slot(), self.number))
+    }
+
+    /// Whether nothing is left to do.
+    #[inline(always)]
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.step, Step::Done)
+    }
+
+    #[inline(always)]
+    fn has_children(&self, group: &Group) -> bool {
+        self.tree(group).children().next().is_some()
+    }
+
+    #[inline(always)]
+    fn tree(&self, group: &Group) -> Tree {
+        Tree::new(group.me(), group.n(), self.root)
+    }
+
+    /// Begins: sends what can be sent without waiting.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, group: &Group) -> Result<()> {
+        let Some(number) = group.state.slots.next(self.carried()) else {
+            let mut sync = Sync::default();
+            sync.begin(group)?;
+            self.step = Step::Sync(sync);
+            return Ok(());
+        };
+        self.number = number;
+        self.step = Step::Parent;
+        if group.me() == self.root {
+            self.pass_on(group, self.source)?;
+            self.step = Step::Done;
+        } else if group.has_come(self.slot(), number) {
+            // A root that is ahead.
+            self.take(group)?;
+        }
+        Ok(())
+    }
+
+    /// The message has come: compares the calls, and passes it on.
+    #[inline(always)]
+    fn take(&mut self, group: &Group) -> Result<()> {
+        let (theirs, parent) = group.received(self.slot());
+        if !theirs.agrees(self.signature) {
+            return Err(group.differ(parent, theirs, self.signature));
+        }
+        let from = if self.pushed.is_some() { self.dest } else { self.payload(group) };
+        self.pass_on(group, from)?;
+        self.step = Step::Done;
+        Ok(())
+    }
+
+    /// Goes on as far as possible. `waker` is asked for only when there is something to wait for.
+    #[inline]
+    pub(crate) fn poll(&mut self, group: &Group, waker: impl Fn() -> Waker) -> Poll<Result<()>> {
+        loop {
+            match &mut self.step {
+                Step::Done => return Poll::Ready(Ok(())),
+                Step::Called => self.begin(group)?,
+                Step::Sync(sync) => match sync.poll(group, &waker) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(synced) => {
+                        synced?;
+                        self.begin(group)?;
+                    }
+                },
+                Step::Parent => {
+                    let slot = self.slot();
+                    match self.wait.poll(group, slot, self.number, &waker) {
+                        Poll::Pending => return Poll::Pending,
+                        Poll::Ready(came) => came?,
+                    }
+                    self.take(group)?;
+                }
+            }
+        }
+    }
+
+    /// How many bytes go with the message.
+    #[inline(always)]
+    fn carried(&self) -> usize {
+        if self.pushed.is_some() { 0 } else { self.source.len() }
+    }
+
+    #[inline(always)]
+    fn slot(&self) -> usize {
+        scratch::stream(self.number, self.carried())
+    }
+
+    /// The place of the payload on every PE but the root.
+    #[inline(always)]
+    fn payload(&self, group: &Group) -> Span {
+        let len = self.source.len();
+        let place = if len > INLINE { scratch::stream_bulk(self.number) } else { self.slot() + PAYLOAD_AT };
+        group.scratch(place, len)
+    }
+
+    /// Gives the children what is in `from`, and this PE too.
+    #[inline(always)]
+    fn pass_on(&self, group: &Group, from: Span) -> Result<()> {
+        let me = group.here();
+        if let Some(to_root) = self.pushed {
+            push(group, self.tree(group), [from, self.dest], self.number, self.signature);
+            if to_root && group.me() == self.root {
+                group.memory.copy(self.dest, me, from, me);
+            }
+            return Ok(());
+        }
+        let (tree, slot) = (self.tree(group), self.slot());
+        for child in tree.children() {
+            group.memory.copy(self.payload(group), group.block(child), from, me);
+            group.leave(group.words_of(child).0, slot, self.number, self.signature);
+        }
+        group.wake(tree.children().map(|child| (child, slot)));
+        tree.children().for_each(|child| prepare(group, self.number, self.carried(), child));
+        group.memory.copy(self.dest, me, from, me);
+        Ok(())
+    }
+}
+
+/// Fetches the line of a message of so many bytes that comes some messages after that with `number`, while its reader is still at
+/// others. Those of several lines each are as well left alone.
+#[inline(always)]
+fn prepare(group: &Group, number: u64, bytes: usize, child: usize) {
+    const AHEAD: u64 = 4;
+    let place = scratch::stream(number + AHEAD, bytes);
+    if scratch::shares_line(bytes) && place.is_multiple_of(copy::LINE) {
+        group.prepare(place, child);
+    }
+}
+
+/// What goes from destination to destination. Apart from what carries its message, which is shorter, and handed over as words, so that
+/// the other streams can be kept in registers.
+#[inline(never)]
+fn push(group: &Group, tree: Tree, [from, to]: [Span; 2], number: u64, signature: Signature) {
+    let (me, slot) = (group.here(), scratch::stream(number, 0));
+    for child in tree.children() {
+        group.memory.push(to, group.block(child), from, me);
+        group.leave(group.words_of(child).0, slot, number, signature);
+    }
+    group.wake(tree.children().map(|child| (child, slot)));
+    tree.children().for_each(|child| prepare(group, number, 0, child));
+}

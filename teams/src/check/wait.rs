@@ -1,0 +1,56 @@
+//! A wait of a PE for others of its team, which ends if these have called something else.
+
+use std::task::{Poll, Waker};
+
+use oxshmem_ops::{Cmp, wait::WordWait};
+use oxshmem_runtime::Result;
+
+use crate::group::{Group, is_come};
+
+/// A wait for one number of the scratch memory after the other.
+#[derive(Debug, Default)]
+pub(crate) struct NumberWait(WordWait);
+
+impl NumberWait {
+    /// Ready when the word at `place` of this PE has come to `number`. The first look may spin. Asks for the waker only if
+    /// there is something to wait for.
+    #[inline(always)]
+    pub(crate) fn poll(
+        &mut self,
+        group: &Group,
+        place: usize,
+        number: u64,
+        waker: impl FnOnce() -> Waker,
+    ) -> Poll<Result<()>> {
+        if self.is_unwatched() && group.has_come(place, number) {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_slowly(group, place, number, waker)
+    }
+
+    #[inline(never)]
+    fn poll_slowly(
+        &mut self,
+        group: &Group,
+        place: usize,
+        number: u64,
+        waker: impl FnOnce() -> Waker,
+    ) -> Poll<Result<()>> {
+        let word = group.word(place);
+        let seen = match self.0.look(word, Cmp::Ge, number) {
+            Some(seen) => Ok(seen),
+            None => match self.0.watch(word, Cmp::Ge, number, &waker()) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(seen) => seen,
+            },
+        };
+        self.0.end(word);
+        Poll::Ready(seen.and_then(|seen| if is_come(seen, number) { Ok(()) } else { Err(group.poisoned()) }))
+    }
+
+    /// Whether nothing is watched.
+    #[inline(always)]
+    pub(crate) fn is_unwatched(&self) -> bool {
+        self.0.is_unwatched()
+    }
+}

@@ -1,0 +1,500 @@
+//! The collectives of a team on symmetric memory (`OpenSHMEM 1.6 §9.10`).
+//!
+//! Every one begins when it is called, and is over on this PE when its future is ready: the destination has
+//! its result, and the source may be changed. Every PE of the team calls it, with slices of the same length. Before any
+//! PE calls it, the destinations of all must be ready to be written.
+
+mod bytes;
+mod operands;
+mod staged;
+
+use oxshmem_runtime::Error;
+use oxshmem_spaces::{Element, SymView, Symmetric};
+
+use crate::{
+    algorithm::{
+        direct,
+        exchange::Deal,
+        lengths,
+        room::check_room,
+        tree_broadcast::Stream,
+        work::{Called, Work},
+    },
+    collectives::operands::Operands,
+    device::{self, Written},
+    hosts::Layout,
+    queue::Collective,
+    reduction::{Arithmetic, Bitwise, Kernel, Ordered, ReduceOp, sum_kernel},
+    signature::{Call, Signature, reduce_name},
+    team::Team,
+    tuning::Way,
+};
+
+/// Defines the reductions, which differ in name only.
+macro_rules! reductions {
+    ($($name:ident: $class:ident, $op:ident $kernel:ident, $what:literal, [$a:literal, $b:literal] = $total:literal;)*) => {$(
+        #[doc = concat!("`dest` becomes the ", $what, " of all PEs' `source`, element by element. They may be the same \
+                         slice. Collective (`OpenSHMEM 1.6 §9.10.9`).")]
+        ///
+        /// # Errors
+        /// [`Error::LengthMismatch`], at once, and [`Error::Overlap`] if `dest` and `source` overlap and are not the same;
+        /// [`Error::CollectiveMismatch`] if PEs differ in length, type or call, or one of them has refused it;
+        /// [`Error::ForeignMemory`], and those of [`sync`](Self::sync).
+        ///
+        /// ```
+        /// # use oxshmem::prelude::*;
+        /// # LocalCluster::run(2, |world| async move {
+        /// let (value, all) = (world.alloc::<u32>(1).await?, world.alloc::<u32>(1).await?);
+        #[doc = concat!("value.at(0).store([", stringify!($a), ", ", stringify!($b), "][world.my_pe()]);")]
+        #[doc = concat!("world.team().", stringify!($name), "(&all, &value).await?;")]
+        #[doc = concat!("assert_eq!(all.at(0).load(), ", stringify!($total), ");")]
+        /// # world.finalize().await
+        /// # })?;
+        /// # Ok::<(), oxshmem::Error>(())
+        /// ```
+        #[inline]
+        pub fn $name<'a, T: $class>(
+            &'a self,
+            dest: impl Symmetric<'a, Element = T>,
+            source: impl Symmetric<'a, Element = T>,
+        ) -> Collective<'a> {
+            let kernel = Kernel::shared(T::TYPE, ReduceOp::$op, Kernel::$kernel::<T>);
+            self.reduce(kernel, dest.view(), source.view())
+        }
+    )*};
+}
+
+impl Team {
+    reductions! {
+        and_reduce: Bitwise, And and, "bitwise and", [6, 3] = 2;
+        or_reduce: Bitwise, Or or, "bitwise or", [6, 3] = 7;
+        xor_reduce: Bitwise, Xor xor, "bitwise exclusive or", [6, 3] = 5;
+        min_reduce: Ordered, Min min, "minimum", [6, 3] = 3;
+        max_reduce: Ordered, Max max, "maximum", [6, 3] = 6;
+        sum_reduce: Arithmetic, Sum sum, "sum", [6, 3] = 9;
+        prod_reduce: Arithmetic, Prod prod, "product", [6, 3] = 18;
+    }
+
+    /// `dest` becomes the sum of the `source` of the PEs up to this one, element by element. They may be the same
+    /// slice. Collective (`OpenSHMEM 1.6 §9.10.10`).
+    ///
+    /// # Errors
+    /// Those of [`sum_reduce`](Self::sum_reduce).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let counts = world.alloc::<u64>(1).await?;
+    /// counts.at(0).store(10);
+    /// world.team().sum_inscan(&counts, &counts).await?;
+    /// assert_eq!(counts.at(0).load(), [10, 20, 30][world.my_pe()]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    #[inline]
+    pub fn sum_inscan<'a, T: Arithmetic>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+    ) -> Collective<'a> {
+        self.scan(Call::SumInscan, sum_kernel::<T>(), dest.view(), source.view())
+    }
+
+    /// `dest` becomes the sum of the `source` of the PEs before this one, element by element, which on PE 0 is 0.
+    /// They may be the same slice. Collective (`OpenSHMEM 1.6 §9.10.10`).
+    ///
+    /// # Errors
+    /// Those of [`sum_reduce`](Self::sum_reduce).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let (count, start) = (world.alloc::<u64>(1).await?, world.alloc::<u64>(1).await?);
+    /// count.at(0).store(10);
+    /// world.team().sum_exscan(&start, &count).await?; // where this PE's part begins
+    /// assert_eq!(start.at(0).load(), [0, 10, 20][world.my_pe()]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    #[inline]
+    pub fn sum_exscan<'a, T: Arithmetic>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+    ) -> Collective<'a> {
+        self.scan(Call::SumExscan, sum_kernel::<T>(), dest.view(), source.view())
+    }
+
+    /// `dest` on every PE, the root too, becomes the `source` of PE `root`. Collective (`OpenSHMEM 1.6 §9.10.7`).
+    ///
+    /// # Errors
+    /// [`Error::PeOutOfRange`] and those of [`sum_reduce`](Self::sum_reduce).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let seed = world.alloc::<u64>(2).await?;
+    /// seed.view().fill(world.my_pe() as u64);
+    /// world.team().broadcast(&seed, &seed, 2).await?;
+    /// assert_eq!(seed.view().to_vec(), [2, 2]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn broadcast<'a, T: Element>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+        root: usize,
+    ) -> Collective<'a> {
+        self.spread(dest.view(), source.view(), root, true)
+    }
+
+    /// [`broadcast`](Self::broadcast) that leaves the root's `dest` as it is, as those over active sets do
+    /// (`OpenSHMEM 1.6 §9.10.7`). Collective.
+    ///
+    /// # Errors
+    /// Those of `broadcast`, but [`Error::Overlap`]: nobody reads what another writes.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let (seed, got) = (world.alloc::<u64>(1).await?, world.alloc_zeroed::<u64>(1).await?);
+    /// seed.at(0).store(world.my_pe() as u64 + 7);
+    /// world.team().broadcast_to_others(&got, &seed, 1).await?;
+    /// assert_eq!(got.at(0).load(), [8, 0, 8][world.my_pe()]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn broadcast_to_others<'a, T: Element>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+        root: usize,
+    ) -> Collective<'a> {
+        self.spread(dest.view(), source.view(), root, false)
+    }
+
+    fn spread<'a, T: Element>(
+        &'a self,
+        dest: SymView<'a, T>,
+        source: SymView<'a, T>,
+        root: usize,
+        to_root: bool,
+    ) -> Collective<'a> {
+        if device::has([dest, source]) {
+            let is_root = root == self.my_pe();
+            let written = if to_root || !is_root { Written::All } else { Written::Nothing };
+            return self.staged_from("broadcast", [dest, source], is_root, written, |dest, source| {
+                self.spread(dest, source, root, to_root)
+            });
+        }
+        let call = Operands::new(self.core(), "broadcast", dest, source);
+        let checked = call.equal().and_then(|()| match root < self.n_pes() {
+            true if to_root => call.disjoint_or_same(),
+            true => Ok(()),
+            false => Err(Error::PeOutOfRange { call: "broadcast", pe: root, n_pes: self.n_pes() }),
+        });
+        if let Err(error) = checked {
+            return self.core().refuse("broadcast", error);
+        }
+        let signature = call.sign(Signature::of::<T>(Call::Broadcast, call.elements, root));
+        let Operands { core, source, dest, .. } = call;
+        let bytes = source.len();
+        if let Some(wide) = core.group.wide() {
+            return call.across(wide, signature, move |wide, group| async move {
+                wide.broadcast(&group, signature, root, [source, dest], to_root).await
+            });
+        }
+        match core.group.choices.broadcast(bytes) {
+            Way::Slots => {
+                let dest = if !to_root && root == self.my_pe() { source } else { dest };
+                call.stream(signature, |signature| Stream::new(signature, root, source, dest))
+            }
+            Way::Push => core.stream(signature, call.memory, |signature| {
+                Stream::pushed(signature, root, source, dest, to_root)
+            }),
+            Way::Direct => call.direct(Work::Broadcast { root, to_root, are_ready: true }, signature),
+        }
+    }
+
+    /// `dest` becomes everybody's `source`, one behind the other in the order of the PEs. All have the same length.
+    /// Collective (`OpenSHMEM 1.6 §9.10.8`).
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if `dest` is not as long as all together; [`Error::Overlap`] if it has bytes of `source`, other than where
+    /// those belong; otherwise those of [`sum_reduce`](Self::sum_reduce).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let (mine, all) = (world.alloc::<u32>(2).await?, world.alloc::<u32>(6).await?);
+    /// mine.view().fill(world.my_pe() as u32);
+    /// world.team().fcollect(&all, &mine).await?;
+    /// assert_eq!(all.view().to_vec(), [0, 0, 1, 1, 2, 2]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn fcollect<'a, T: Element>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+    ) -> Collective<'a> {
+        let (dest, source) = (dest.view(), source.view());
+        if device::has([dest, source]) {
+            return self.staged("fcollect", [dest, source], Written::All, |dest, source| {
+                self.fcollect(dest, source)
+            });
+        }
+        let call = Operands::new(self.core(), "fcollect", dest, source);
+        if let Err(error) = call.times(self.n_pes()).and_then(|()| call.disjoint_but_own()) {
+            return self.core().refuse("fcollect", error);
+        }
+        let signature = call.sign(Signature::of::<T>(Call::Fcollect, call.elements, 0));
+        let Operands { core, source, dest, .. } = call;
+        if let Some(wide) = core.group.wide() {
+            return call.across(wide, signature, move |wide, group| async move {
+                wide.fcollect(&group, signature, [source, dest]).await
+            });
+        }
+        match core.group.choices.collects_in_slots(source.len()) {
+            true => call.exchange(Deal::Fcollect, signature),
+            false => call.direct(Work::Collect { start: core.group.me() * source.len() }, signature),
+        }
+    }
+
+    /// `dest` becomes everybody's `source`, one behind the other in the order of the PEs. Lengths may differ, and be 0.
+    /// What is left of `dest` stays as it is. Collective (`OpenSHMEM 1.6 §9.10.8`).
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if `dest` is shorter than all together, when all have said how much they give. If that is so on some PEs
+    /// only, the others have [`Error::CollectiveMismatch`], those may too, and nothing is written. Otherwise those of [`sum_reduce`](Self::sum_reduce), where
+    /// lengths may differ.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let (mine, all) = (world.alloc::<u32>(3).await?, world.alloc::<u32>(3).await?);
+    /// mine.view().fill(world.my_pe() as u32);
+    /// world.team().collect(&all, mine.slice(..world.my_pe())).await?; // 0, 1 and 2 elements
+    /// assert_eq!(all.view().to_vec(), [1, 2, 2]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn collect<'a, T: Element>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+    ) -> Collective<'a> {
+        let (dest, source) = (dest.view(), source.view());
+        if device::has([dest, source]) {
+            return self.staged("collect", [dest, source], Written::Collected, |dest, source| {
+                self.collect(dest, source)
+            });
+        }
+        let call = Operands::new(self.core(), "collect", dest, source);
+        if let Err(error) = call.ours() {
+            return self.core().refuse("collect", error);
+        }
+        let size = size_of::<T>();
+        let signature = call.sign(Signature::of_collect::<T>(call.elements, call.dest_elements));
+        let Operands { core, source, dest, .. } = call;
+        if let Some(wide) = core.group.wide() {
+            return call.across(wide, signature, move |wide, group| async move {
+                wide.collect(&group, signature, [source, dest], size).await
+            });
+        }
+        // What is short comes with the lengths; otherwise the queue goes on with what they say.
+        if core.group.choices.gathers_in_slots() {
+            return call.exchange(Deal::Collect { size }, signature);
+        }
+        call.task(signature, move |group| async move {
+            let (said, _) = lengths::lengths(&group, signature, [source, dest], 0).await?;
+            check_room(&group, signature, dest, size, &said)?;
+            direct::run(&group, Called::collect(&group, signature, source, dest, &said)).await
+        })
+    }
+
+    /// Block `i` of `source` becomes block `me` of `dest` on PE `i`; a block is as long as all PEs' have in
+    /// common, an n-th of the slices. Collective (`OpenSHMEM 1.6 §9.10.5`).
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if the slices differ in length, or do not divide into blocks; [`Error::Overlap`]; otherwise those of
+    /// [`sum_reduce`](Self::sum_reduce).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(3, |world| async move {
+    /// let (to, from) = (world.alloc::<u32>(3).await?, world.alloc::<u32>(3).await?);
+    /// to.view().write(&[0, 1, 2].map(|pe| 10 * world.my_pe() as u32 + pe));
+    /// world.team().alltoall(&from, &to).await?;
+    /// assert_eq!(from.view().to_vec(), [0, 10, 20].map(|pe| pe + world.my_pe() as u32));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn alltoall<'a, T: Element>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+    ) -> Collective<'a> {
+        let (dest, source) = (dest.view(), source.view());
+        if device::has([dest, source]) {
+            return self.staged("alltoall", [dest, source], Written::All, |dest, source| {
+                self.alltoall(dest, source)
+            });
+        }
+        let call = Operands::new(self.core(), "alltoall", dest, source);
+        let n = self.n_pes();
+        if let Err(error) = call.equal().and_then(|()| call.divisible(n)).and_then(|()| call.disjoint()) {
+            return self.core().refuse("alltoall", error);
+        }
+        let elements = call.elements / n;
+        let block = elements * size_of::<T>();
+        let signature = call.sign(Signature::of::<T>(Call::Alltoall, elements, 0));
+        let Operands { core, source, dest, .. } = call;
+        if let Some(wide) = core.group.wide() {
+            let layout = Layout::blocks(block);
+            return call.across(wide, signature, move |wide, group| async move {
+                wide.alltoall(&group, signature, layout, [source, dest]).await
+            });
+        }
+        match core.group.choices.collects_in_slots(block) {
+            true => call.exchange(Deal::Alltoall { block }, signature),
+            false => call.direct(Work::Alltoall, signature),
+        }
+    }
+
+    /// [`alltoall`](Self::alltoall) of blocks of `nelems` elements, which lie `sst` elements apart in `source` and
+    /// `dst` apart in `dest`. Collective (`OpenSHMEM 1.6 §9.10.6`).
+    ///
+    /// # Errors
+    /// [`Error::InvalidStride`] if a stride is 0, or elements have no bytes; [`Error::StrideOutOfRange`] if a slice is too short;
+    /// [`Error::Overlap`]; otherwise those of [`sum_reduce`](Self::sum_reduce).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let (to, from) = (world.alloc::<u32>(8).await?, world.alloc_zeroed::<u32>(4).await?);
+    /// to.view().write(&[1, 0, 2, 0, 3, 0, 4, 0]); // for PE 0: 1 and 2, for PE 1: 3 and 4
+    /// world.team().alltoalls(&from, &to, 1, 2, 2).await?;
+    /// assert_eq!(from.view().to_vec(), [[1, 2, 1, 2], [3, 4, 3, 4]][world.my_pe()]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn alltoalls<'a, T: Element>(
+        &'a self,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+        dst: usize,
+        sst: usize,
+        nelems: usize,
+    ) -> Collective<'a> {
+        let (dest, source) = (dest.view(), source.view());
+        let (n, size) = (self.n_pes(), size_of::<T>());
+        let count = n.saturating_mul(nelems);
+        if device::has([dest, source]) {
+            let written = Written::Strided(count, dst);
+            return self.staged("alltoalls", [dest, source], written, |dest, source| {
+                self.alltoalls(dest, source, dst, sst, nelems)
+            });
+        }
+        let call = Operands::new(self.core(), "alltoalls", dest, source);
+        if let Err(error) = call.strided([dst, sst], count, size).and_then(|()| call.disjoint()) {
+            return self.core().refuse("alltoalls", error);
+        }
+        let signature = call.sign(Signature::of_alltoalls::<T>(nelems, [dst, sst]));
+        // One element is where it is, whatever the strides are.
+        let [dst, sst] = if count > 1 { [dst, sst] } else { [1; 2] };
+        let Operands { core, source, dest, .. } = call;
+        if let Some(wide) = core.group.wide() {
+            let layout = Layout { count: nelems, size, dst, sst };
+            return call.across(wide, signature, move |wide, group| async move {
+                wide.alltoall(&group, signature, layout, [source, dest]).await
+            });
+        }
+        match core.group.choices.collects_in_slots(nelems * size) {
+            true => call.exchange(Deal::Alltoalls { size, dst, sst }, signature),
+            false => call.direct(Work::Alltoalls { size, dst, sst }, signature),
+        }
+    }
+
+    #[inline]
+    fn reduce<'a, T: Element>(
+        &'a self,
+        kernel: &'static Kernel,
+        dest: SymView<'a, T>,
+        source: SymView<'a, T>,
+    ) -> Collective<'a> {
+        if device::has([dest, source]) {
+            return self.reduce_on_device(kernel, [dest, source]);
+        }
+        let call = Operands::new(self.core(), reduce_name(kernel.op()), dest, source);
+        if let Err(error) = call.equal().and_then(|()| call.disjoint_or_same()) {
+            return self.core().refuse(reduce_name(kernel.op()), error);
+        }
+        let signature = call.sign(Signature::of_kernel(Call::Reduce, kernel, call.elements));
+        let Operands { core, source, dest, .. } = call;
+        if let Some(wide) = core.group.wide() {
+            return call.across(wide, signature, move |wide, group| async move {
+                wide.reduce(&group, signature, kernel, [source, dest]).await
+            });
+        }
+        match core.group.choices.reduces_in_slots(source.len()) {
+            true => call.exchange(Deal::Reduce(kernel), signature),
+            false => call.direct(Work::Reduce(kernel), signature),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn reduce_on_device<'a, T: Element>(
+        &'a self,
+        kernel: &'static Kernel,
+        views: [SymView<'a, T>; 2],
+    ) -> Collective<'a> {
+        let name = reduce_name(kernel.op());
+        if let Some(reduced) = self.core().reduced_on_devices(kernel, name, views) {
+            return reduced;
+        }
+        self.staged(name, views, Written::All, |dest, source| self.reduce(kernel, dest, source))
+    }
+
+    #[inline]
+    fn scan<'a, T: Element>(
+        &'a self,
+        call: Call,
+        kernel: &'static Kernel,
+        dest: SymView<'a, T>,
+        source: SymView<'a, T>,
+    ) -> Collective<'a> {
+        let inclusive = call == Call::SumInscan;
+        let name = if inclusive { "sum_inscan" } else { "sum_exscan" };
+        if device::has([dest, source]) {
+            return self.staged(name, [dest, source], Written::All, |dest, source| {
+                self.scan(call, kernel, dest, source)
+            });
+        }
+        let operands = Operands::new(self.core(), name, dest, source);
+        if let Err(error) = operands.equal().and_then(|()| operands.disjoint_or_same()) {
+            return self.core().refuse(name, error);
+        }
+        let signature = operands.sign(Signature::of_kernel(call, kernel, operands.elements));
+        let Operands { core, source, dest, .. } = operands;
+        if let Some(wide) = core.group.wide() {
+            return operands.across(wide, signature, move |wide, group| async move {
+                wide.scan(&group, signature, kernel, inclusive, [source, dest]).await
+            });
+        }
+        match core.group.choices.scans_in_slots(source.len()) {
+            true => operands.exchange(Deal::Scan { kernel, inclusive }, signature),
+            false => operands.direct(Work::Scan { kernel, inclusive }, signature),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What a collective was called with, and the checks that need no other PE.
+
+use std::sync::Arc;
+
+use oxshmem_runtime::{Error, Result};
+use oxshmem_spaces::{Element, SymView, allocation::Allocation};
+
+use crate::{
+    algorithm::{
+        exchange::Deal,
+        tree_broadcast::Stream,
+        work::{Called, Work},
+    },
+    group::Group,
+    memory::span::Span,
+    message::Wide,
+    queue::{Collective, Core, Told},
+    signature::Signature,
+};
+
+/// What a collective was called with.
+#[derive(Clone, Copy)]
+pub(crate) struct Operands<'a> {
+    pub(crate) core: &'a Core,
+    call: &'static str,
+    pub(crate) dest: Span,
+    pub(crate) source: Span,
+    pub(crate) memory: [&'a Arc<Allocation>; 2],
+    /// Elements of the destination and of the source.
+    pub(crate) dest_elements: usize,
+    pub(crate) elements: usize,
+}
+
+impl<'a> Operands<'a> {
+    #[inline(always)]
+    pub(crate) fn new<T: Element>(
+        core: &'a Core,
+        call: &'static str,
+        dest: SymView<'a, T>,
+        source: SymView<'a, T>,
+    ) -> Self {
+        tracing::trace!(target: "oxshmem", call, elements = source.len());
+        let memory = [dest.allocation(), source.allocation()];
+        let (dest_elements, elements) = (dest.len(), source.len());
+        Self { core, call, dest: Span::of(dest), source: Span::of(source), memory, dest_elements, elements }
+    }
+
+    /// What tells the call from others, on whichever memory.
+    #[inline(always)]
+    pub(crate) fn sign(&self, signature: Signature) -> Signature {
+        // Spans in the host's image of device memory are what is behind.
+        signature.on_device(self.dest.offset() >= self.core.group.image_from)
+    }
+
+    /// An error if the team is no more, or memory is not this PE's in host memory.
+    #[inline(always)]
+    pub(crate) fn ours(&self) -> Result<()> {
+        self.core.check_turn(self.call)?;
+        let key = self.core.group.pe().key();
+        if self.memory.iter().all(|memory| memory.key() == key) {
+            Ok(())
+        } else {
+            Err(Error::ForeignMemory { call: self.call })
+        }
+    }
+
+    /// An error also if source and destination differ in length.
+    #[inline(always)]
+    pub(crate) fn equal(&self) -> Result<()> {
+        self.times(1)
+    }
+
+    /// An error also if the destination is not `n` times as long as the source.
+    #[inline(always)]
+    pub(crate) fn times(&self, n: usize) -> Result<()> {
+        self.ours()?;
+        if self.elements.checked_mul(n) == Some(self.dest_elements) { Ok(()) } else { Err(self.mismatch(n)) }
+    }
+
+    #[cold]
+    fn mismatch(&self, n: usize) -> Error {
+        let (source_len, dest_len) = (self.elements.saturating_mul(n), self.dest_elements);
+        Error::LengthMismatch { call: self.call, source_len, dest_len }
+    }
+
+    /// An error if the source does not divide into `n` blocks.
+    #[inline(always)]
+    pub(crate) fn divisible(&self, n: usize) -> Result<()> {
+        if self.elements.is_multiple_of(n) {
+            return Ok(());
+        }
+        let source_len = self.elements.next_multiple_of(n);
+        Err(Error::LengthMismatch { call: self.call, source_len, dest_len: self.dest_elements })
+    }
+
+    /// An error if source and destination overlap.
+    #[inline(always)]
+    pub(crate) fn disjoint(&self) -> Result<()> {
+        match self.dest.overlaps(self.source) && self.core.group.n_pes() > 1 {
+            true => Err(Error::Overlap { call: self.call }),
+            false => Ok(()),
+        }
+    }
+
+    /// The same, unless they are the same.
+    #[inline(always)]
+    pub(crate) fn disjoint_or_same(&self) -> Result<()> {
+        if self.dest == self.source { Ok(()) } else { self.disjoint() }
+    }
+
+    /// The same, unless the source is this PE's block of the destination.
+    #[inline(always)]
+    pub(crate) fn disjoint_but_own(&self) -> Result<()> {
+        match self.dest.overlaps(self.source) && !self.is_own_block() {
+            true => self.disjoint(),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn is_own_block(&self) -> bool {
+        let (me, len) = (self.core.group.my_pe(), self.source.len());
+        self.dest.len() >= (me + 1) * len && self.dest.part(me * len..(me + 1) * len) == self.source
+    }
+
+    /// An error if a stride is 0, or `count` elements with the strides are not in the slices.
+    pub(crate) fn strided(&self, [dst, sst]: [usize; 2], count: usize, size: usize) -> Result<()> {
+        self.ours()?;
+        for (what, value) in [("dst", dst), ("sst", sst), ("an element", size)] {
+            if value == 0 {
+                return Err(Error::InvalidStride { call: self.call, what, value });
+            }
+        }
+        for (what, stride, len) in
+            [("the destination", dst, self.dest_elements), ("the source", sst, self.elements)]
+        {
+            let needed = count.checked_sub(1).map_or(0, |last| last.saturating_mul(stride).saturating_add(1));
+            if needed > len {
+                return Err(Error::StrideOutOfRange { call: self.call, what, needed, len });
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the PEs exchange what goes through slots.
+    #[inline(always)]
+    pub(crate) fn exchange(&self, deal: Deal, signature: Signature) -> Collective<'a> {
+        self.core.exchange(deal, signature, [self.source, self.dest], self.memory)
+    }
+
+    /// Has the root send a message to all: what `of` makes of the call's signature.
+    #[inline(always)]
+    pub(crate) fn stream(
+        &self,
+        signature: Signature,
+        of: impl FnOnce(Signature) -> Stream,
+    ) -> Collective<'a> {
+        self.core.stream(signature, self.memory, of)
+    }
+
+    /// Has the PEs reach into each other's memory. Not inline, as what follows, so that the way of the small ones stays narrow.
+    #[inline(never)]
+    pub(crate) fn direct(self, work: Work, signature: Signature) -> Collective<'a> {
+        self.core.direct(Called { work, signature, source: self.source, dest: self.dest }, self.memory)
+    }
+
+    /// Leaves the collective of a team on several hosts to a task.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn across<F>(
+        self,
+        wide: &Arc<Wide>,
+        signature: Signature,
+        task: impl FnOnce(Arc<Wide>, Arc<Group>) -> F + Send + 'static,
+    ) -> Collective<'a>
+    where
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        let wide = Arc::clone(wide);
+        self.task(signature, move |group| task(wide, group))
+    }
+
+    /// Leaves the collective to a task, which owns its memory.
+    #[inline(never)]
+    pub(crate) fn task<F>(
+        self,
+        signature: Signature,
+        task: impl FnOnce(Arc<Group>) -> F + Send + 'static,
+    ) -> Collective<'a>
+    where
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        let group = Arc::clone(&self.core.group);
+        let memory = self.memory.map(Arc::clone);
+        self.core.task(Told::Signed, signature, async move {
+            group.check()?;
+            let outcome = task(group).await;
+            drop(memory);
+            outcome
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! How leaders hear from each other what they were called for: what needs messages.
+
+use std::{
+    pin::Pin,
+    sync::atomic::Ordering,
+    task::{Context, Poll, ready},
+};
+
+use oxshmem_runtime::Result;
+
+use super::wire::{CALL_CHECK, Wire};
+use crate::{
+    group::Group,
+    message::{
+        Wide,
+        buffer::Buffer,
+        call_check::{CALL, CallCheck, HEAD, MOST},
+    },
+    signature::Signature,
+};
+
+impl CallCheck {
+    /// The collective has come as far as it comes for now: the next leader is told, unless only PEs of this host were waited for.
+    pub(super) fn tell(&self, group: &Group, wide: &Wide, ended: bool) -> Result<()> {
+        let Some((next, call_check)) = self.due(ended) else { return Ok(()) };
+        // Nobody waits for it: it owns what it sends.
+        Wire::call_checks(group, wide).send_alone(next, CALL_CHECK, call_check).map(drop)
+    }
+
+    /// The message with that tag, if the call_check of the leader before brings it.
+    pub(super) fn poll_cargo(
+        &self,
+        wire: &Wire<'_>,
+        tag: u64,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<Buffer>>> {
+        while self.state().told_less() {
+            let heard = self.hear(wire.group, wire.wide, cx);
+            self.awaited.store(heard.is_pending(), Ordering::Relaxed);
+            ready!(heard)?;
+        }
+        let cargo = self.state().cargo.take_if(|&mut (its, _)| its == tag);
+        Poll::Ready(Ok(cargo.map(|(_, bytes)| bytes)))
+    }
+
+    /// What this leader and the one before were called for, the next that is to be compared. Nothing if nothing is.
+    pub(super) fn poll_heard(
+        &self,
+        group: &Group,
+        wide: &Wide,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<[Signature; 2]>>> {
+        loop {
+            if let Poll::Ready(pair) = self.next_pair() {
+                return Poll::Ready(Ok(pair));
+            }
+            // Whoever waits for a message that may come with the next call_check has looked for that just now.
+            if self.awaited.load(Ordering::Relaxed) {
+                return Poll::Pending;
+            }
+            ready!(self.hear(group, wide, cx))?;
+        }
+    }
+
+    /// The next call_check is on its way.
+    pub(super) fn expect(&self, group: &Group, wide: &Wide) -> Result<()> {
+        let before = {
+            let state = self.state();
+            if state.coming.is_some() || !state.told_less() {
+                return Ok(());
+            }
+            state.before
+        };
+        let coming =
+            Wire::call_checks(group, wide).receive_alone(before, CALL_CHECK, HEAD + CALL..MOST + 1)?;
+        self.state().coming = Some(coming);
+        Ok(())
+    }
+
+    /// Waits for the next call_check. There are calls of which the leader before has not told.
+    fn hear(&self, group: &Group, wide: &Wide, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        self.expect(group, wide)?;
+        // Out of the lock, as it wakes whom it is polled for.
+        let Some(mut coming) = self.state().coming.take() else { return Poll::Pending };
+        let came = Pin::new(&mut coming).poll(cx);
+        let mut state = self.state();
+        match came {
+            Poll::Ready(came) => {
+                state.take(came?);
+                Poll::Ready(Ok(()))
+            }
+            Poll::Pending => {
+                state.coming = Some(coming);
+                Poll::Pending
+            }
+        }
+    }
+}

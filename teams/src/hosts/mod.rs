@@ -1,0 +1,228 @@
+//! Teams with members on several hosts.
+//!
+//! On each host the first member, in the order of the team, is the *leader*. The members of a host do among themselves what they
+//! would do if they were the team; leaders speak to each other, by [messages](wire); then they tell their host. So a
+//! host sends and receives what it must once, not once a PE.
+//!
+//! Every such collective is a task in the queue of its team, [guarded] while it runs: each leader [tells the next one](call_check), around
+//! the ring of hosts, what it was called for, and no leader ends before it has compared, but some broadcasts. So where PEs of two hosts
+//! call different things, two neighbours in the ring find it, whatever else they wait for. Messages carry a digest of the
+//! call in their tags, so that none is taken for one of another call meanwhile. Whoever finds a difference, between hosts or within
+//! one, [says so](crate::check) in the scratch memory of all PEs.
+
+mod alltoall;
+mod broadcast;
+mod call_check;
+mod collect;
+mod reduce;
+mod scan;
+pub mod sync;
+mod wire;
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::atomic::{AtomicUsize, Ordering},
+    task::Poll,
+};
+
+use oxshmem_ops::{Cmp, wait::WordWait};
+use oxshmem_runtime::Result;
+
+use self::wire::Wire;
+pub(crate) use self::{alltoall::Layout, reduce::doubling};
+use crate::{
+    algorithm::{
+        direct,
+        exchange::meet,
+        tree_broadcast::{Stream, ToRoot},
+        work::{Called, Work},
+    },
+    group::{Flag, Group, POISON},
+    memory::{scratch::STREAM_BULK, span::Span},
+    message::{Wide, buffer::Buffer},
+    signature::Signature,
+};
+
+/// By how much the numbers of the first exchanges of two collectives differ. They may have more.
+const EXCHANGES: u64 = 16;
+
+impl Wide {
+    /// The host of a PE of the team.
+    fn party_of(&self, group: &Group, pe: usize) -> usize {
+        let host = group.pe().placement().hosts.host_of(self.members.world_pe(pe));
+        self.parties.on_host(host)
+    }
+
+    /// For the next exchange of messages. All PEs of the team begin the same ones in the same order, those without messages
+    /// too.
+    pub(crate) fn wire<'a>(&'a self, group: &'a Group) -> Wire<'a> {
+        // One collective runs at a time.
+        let number = self.exchanges.load(Ordering::Relaxed) + 1;
+        self.exchanges.store(number, Ordering::Relaxed);
+        Wire::new(group, self, number, self.digest.load(Ordering::Relaxed))
+    }
+
+    /// Begins a collective. If this is a leader, it is to tell the next one what it was called for, and what the one before was
+    /// called for is on its way.
+    fn greet(&self, group: &Group, signature: Signature) {
+        let number = self.collectives.load(Ordering::Relaxed) + 1;
+        self.collectives.store(number, Ordering::Relaxed);
+        // So that all give them the same numbers even after a call that failed on some PEs only.
+        self.exchanges.store(number * EXCHANGES, Ordering::Relaxed);
+        self.digest.store(signature.digest(), Ordering::Relaxed);
+        if group.me() == 0 {
+            let k = self.n_hosts();
+            let neighbours = [k - 1, 1].map(|distance| self.leader((self.party + distance) % k));
+            self.call_check.begin(neighbours, signature);
+        }
+    }
+
+    /// Compares what this leader and the one before were called for.
+    fn compare(&self, group: &Group, signature: Signature, theirs: Signature) -> Result<()> {
+        if theirs.agrees(signature) {
+            return Ok(());
+        }
+        let k = self.n_hosts();
+        Err(group.differ_from(self.leader((self.party + k - 1) % k), theirs, signature))
+    }
+}
+
+/// Runs the part of a collective that is this PE's, on a team with members on several hosts: see the [module](self). It
+/// [checks](Group::check) by itself whether it may begin.
+pub(crate) async fn guarded<T>(
+    group: &Group,
+    signature: Signature,
+    collective: Pin<Box<impl Future<Output = Result<T>>>>,
+) -> Result<T> {
+    let Some(wide) = group.wide() else { return collective.await };
+    let word = group.word(Flag::Broken.place());
+    if word.load() >= POISON {
+        // It comes to that by itself; what it has to do all the same, it does.
+        drop(group.poisoned());
+        wide.call_check.clear();
+        return collective.await;
+    }
+    wide.greet(group, signature);
+    let mut collective = Kept { task: Some(collective), lent: &wide.lent };
+    let mut outcome = None;
+    let mut broken = WordWait::default();
+    let ended = poll_fn(|cx| {
+        wide.call_check.asks();
+        if outcome.is_none()
+            && let Some(task) = &mut collective.task
+            && let Poll::Ready(ended) = task.as_mut().poll(cx)
+        {
+            outcome = Some(ended);
+        }
+        // What it could send has gone with that.
+        wide.call_check.tell(group, wide, outcome.is_some())?;
+        while let Poll::Ready(Some([mine, theirs])) = wide.call_check.poll_heard(group, wide, cx)? {
+            wide.compare(group, mine, theirs)?;
+        }
+        if let Some(Err(error)) = outcome.take_if(|outcome| outcome.is_err()) {
+            return Poll::Ready(Err(error));
+        }
+        if outcome.is_some()
+            && wide.call_check.may_end()
+            && let Some(outcome) = outcome.take()
+        {
+            return Poll::Ready(outcome);
+        }
+        match broken.watch(word, Cmp::Ge, 1, cx.waker()) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(seen) => Poll::Ready(seen.and_then(|_| Err(group.poisoned()))),
+        }
+    });
+    let ended = ended.await;
+    broken.end(word);
+    ended
+}
+
+/// A collective, which owns the memory it works on. Should it end while a network still has some of that, as it may if it fails, it
+/// never gives it back.
+struct Kept<'a, F> {
+    task: Option<Pin<Box<F>>>,
+    lent: &'a AtomicUsize,
+}
+
+impl<F> Drop for Kept<'_, F> {
+    fn drop(&mut self) {
+        // Acquire: what has come is there before the memory is somebody else's.
+        if self.lent.load(Ordering::Acquire) > 0 {
+            std::mem::forget(self.task.take());
+        }
+    }
+}
+
+/// Both, at the same time.
+async fn both(
+    mut a: Pin<&mut impl Future<Output = Result<()>>>,
+    mut b: Pin<&mut impl Future<Output = Result<()>>>,
+) -> Result<()> {
+    let mut left = [true; 2];
+    poll_fn(|cx| {
+        if left[0]
+            && let Poll::Ready(ended) = a.as_mut().poll(cx)
+        {
+            left[0] = false;
+            ended?;
+        }
+        if left[1]
+            && let Poll::Ready(ended) = b.as_mut().poll(cx)
+        {
+            left[1] = false;
+            ended?;
+        }
+        if left == [false; 2] { Poll::Ready(Ok(())) } else { Poll::Pending }
+    })
+    .await
+}
+
+/// Gives what is in `source` on PE `root` of this host to the `dest` of all its PEs, or of all others.
+async fn spread(
+    group: &Group,
+    signature: Signature,
+    root: usize,
+    [source, dest]: [Span; 2],
+    to_root: ToRoot,
+) -> Result<()> {
+    if group.n() == 1 {
+        if to_root {
+            group.memory.copy_here(dest, source);
+        }
+        return Ok(());
+    }
+    if source.len() > STREAM_BULK {
+        // What was done before may still be at work on the destinations of others.
+        let work = Work::Broadcast { root, to_root, are_ready: false };
+        return Box::pin(direct::run(group, Called { work, signature, source, dest })).await;
+    }
+    let dest = if to_root || group.me() != root { dest } else { source };
+    flow(group, Stream::new(signature, root, source, dest)).await
+}
+
+/// Waits until all PEs of this host have come.
+async fn gathered(group: &Group, signature: Signature) -> Result<()> {
+    if group.n() == 1 { Ok(()) } else { Box::pin(meet(group, signature)).await }
+}
+
+/// Tells the PEs of this host that the leader has done what it had to do.
+async fn release(group: &Group, signature: Signature) -> Result<()> {
+    if group.n() == 1 {
+        return Ok(());
+    }
+    flow(group, Stream::root_ready(group, signature, 0)).await
+}
+
+/// All of a message among the PEs of this host. It is apart, so that a PE that is alone there does not carry it along.
+fn flow(group: &Group, mut message: Stream) -> Pin<Box<impl Future<Output = Result<()>>>> {
+    Box::pin(poll_fn(move |cx| message.poll(group, || cx.waker().clone())))
+}
+
+/// A copy of bytes of this PE.
+fn read(wire: &Wire<'_>, span: Span) -> Buffer {
+    let mut bytes = wire.buffer(span.len());
+    wire.group.memory.read(span, &mut bytes);
+    bytes
+}

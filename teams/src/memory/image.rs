@@ -1,0 +1,25 @@
+//! The host's image of device memory, in which collectives on that run.
+
+use std::sync::{Arc, OnceLock};
+
+use oxshmem_runtime::Pe;
+use oxshmem_spaces::allocation::Allocation;
+
+/// What a team knows of device memory, once it has been used with it.
+#[derive(Debug, Default)]
+pub(crate) struct Image {
+    memory: OnceLock<Arc<Allocation>>,
+    /// A member without a device, by its number in the world.
+    pub(crate) outsider: OnceLock<Option<usize>>,
+}
+
+impl Image {
+    pub(crate) fn memory(&self, pe: &Arc<Pe>) -> &Arc<Allocation> {
+        self.memory.get_or_init(|| {
+            let symmetric = pe.symmetric();
+            let len = symmetric.len();
+            // SAFETY: the image in it is the teams', and they use nothing else of it by this.
+            unsafe { Allocation::unowned(Arc::clone(pe), symmetric, 0, len) }
+        })
+    }
+}

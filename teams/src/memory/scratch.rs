@@ -1,0 +1,156 @@
+//! The scratch memory of teams: where in the control memory each team's lies, and what is in it.
+//!
+//! A PE has room for [`TEAMS`] teams at a time. A team's PEs agree on a place that is free on all of them, so that
+//! it is symmetric among them; other teams may have the same place on other PEs.
+
+use std::ops::Range;
+
+/// How many teams a PE can be in at a time.
+pub(crate) const TEAMS: usize = 512;
+/// Bytes of one team's scratch memory on each of its PEs.
+pub(crate) const TEAM_BYTES: usize = 120 << 10;
+
+/// Bytes that a flag or a slot is aligned to: two cache lines, as processors fetch them in pairs.
+pub(crate) const LINE: usize = 128;
+
+/// Flags: words that only grow.
+pub(crate) const FLAGS: usize = 96;
+const FLAGS_AT: usize = 0;
+/// What this PE is in, for its neighbours.
+pub(crate) const LEDGER: Range<usize> = FLAGS_AT + FLAGS * LINE..FLAGS_AT + (FLAGS + 25) * LINE;
+/// The most slots of an exchange. They come in two sets that take turns.
+pub(crate) const SLOTS: usize = 16;
+const SLOTS_AT: usize = LEDGER.end;
+/// Slots of the stream from a root to all: so many messages it may be ahead, for as many more it needs no sync.
+pub(crate) const STREAM: usize = 32;
+const STREAM_AT: usize = SLOTS_AT + 2 * SLOTS * LINE;
+/// The same for messages of one word, of which several share a line: it travels to a reader once for all of them. More, as a
+/// sync takes longer than many of them, most of all where PEs share processors.
+pub(crate) const STREAM_WORDS: usize = 128;
+const STREAM_WORDS_AT: usize = STREAM_AT + STREAM * LINE;
+const WORD_SLOT: usize = 32;
+/// Bytes of payload that fit into such a slot.
+const WORD_PAYLOAD: usize = WORD_SLOT - PAYLOAD_AT;
+/// Payloads of the stream that do not fit into its slots, of so many messages.
+pub(crate) const STREAM_BULKS: usize = 8;
+pub(crate) const STREAM_BULK: usize = 4 << 10;
+const STREAM_BULK_AT: usize = STREAM_WORDS_AT + STREAM_WORDS * WORD_SLOT;
+/// Payloads of exchanges that do not fit into their slots; one half for each set.
+pub(crate) const BULK: usize = 16 << 10;
+const BULK_AT: usize = STREAM_BULK_AT + STREAM_BULKS * STREAM_BULK;
+/// What is left: for collectives that order their accesses themselves.
+const GENERAL_AT: usize = BULK_AT + 2 * BULK;
+pub(crate) const GENERAL: usize = TEAM_BYTES - GENERAL_AT;
+
+/// Where in that it says which PEs called what, at the end.
+pub(crate) const RECORD_AT: usize = GENERAL - 6 * size_of::<u64>();
+
+/// What must be zero when a team begins: everything with a number that is waited for.
+pub(crate) const NUMBERS: Range<usize> = FLAGS_AT..STREAM_BULK_AT;
+
+/// Where in a slot the payload begins: behind its number and the two words of its collective's signature.
+pub(crate) const PAYLOAD_AT: usize = 24;
+/// Bytes of payload that fit into a slot.
+pub(crate) const INLINE: usize = LINE - PAYLOAD_AT;
+
+/// The place of a flag.
+#[inline(always)]
+pub(crate) fn flag(index: usize) -> usize {
+    debug_assert!(index < FLAGS);
+    FLAGS_AT + index * LINE
+}
+
+/// The place of a slot of the exchange with that number.
+#[inline(always)]
+pub(crate) fn slot(number: u64, index: usize) -> usize {
+    debug_assert!(index < SLOTS);
+    SLOTS_AT + ((number as usize & 1) * SLOTS + index) * LINE
+}
+
+/// The place of the payload of slot `index` of `of`, if it does not fit into the slot.
+#[inline(always)]
+pub(crate) fn bulk(number: u64, index: usize, of: usize) -> usize {
+    debug_assert!(index < of);
+    BULK_AT + (number as usize & 1) * BULK + index * bulk_bytes(of)
+}
+
+/// Bytes of payload that each of `of` slots may have.
+#[inline(always)]
+pub(crate) fn bulk_bytes(of: usize) -> usize {
+    (BULK / of.max(1) / LINE * LINE).min(STREAM_BULK)
+}
+
+/// The place of the stream's slot with that number for a message of so many bytes.
+#[inline(always)]
+pub(crate) fn stream(number: u64, bytes: usize) -> usize {
+    let number = number as usize;
+    if bytes <= WORD_PAYLOAD {
+        STREAM_WORDS_AT + number % STREAM_WORDS * WORD_SLOT
+    } else {
+        STREAM_AT + number % STREAM * LINE
+    }
+}
+
+/// Whether several messages of so many bytes share a line.
+#[inline(always)]
+pub(crate) fn shares_line(bytes: usize) -> bool {
+    bytes <= WORD_PAYLOAD
+}
+
+/// How many messages of so many bytes the stream has room for.
+#[inline(always)]
+pub(crate) fn stream_room(bytes: usize) -> usize {
+    match bytes {
+        0..=WORD_PAYLOAD => STREAM_WORDS,
+        _ if bytes <= INLINE => STREAM,
+        _ => STREAM_BULKS,
+    }
+}
+
+/// The places of all slots of the stream.
+pub(crate) fn stream_slots() -> impl Iterator<Item = usize> {
+    let words = (0..STREAM_WORDS as u64).map(|number| stream(number, WORD_PAYLOAD));
+    words.chain((0..STREAM as u64).map(|number| stream(number, INLINE)))
+}
+
+/// The place of its payload, if it does not fit into the slot.
+#[inline(always)]
+pub(crate) fn stream_bulk(number: u64) -> usize {
+    STREAM_BULK_AT + number as usize % STREAM_BULKS * STREAM_BULK
+}
+
+/// The place of the general scratch memory.
+pub(crate) fn general(range: Range<usize>) -> Range<usize> {
+    assert!(range.start <= range.end && range.end <= GENERAL);
+    GENERAL_AT + range.start..GENERAL_AT + range.end
+}
+
+const _: () = assert!(TEAMS * TEAM_BYTES <= oxshmem_runtime::Pe::SCRATCH_BYTES);
+const _: () =
+    assert!(NUMBERS.end.is_multiple_of(LINE) && BULK_AT.is_multiple_of(LINE) && GENERAL >= 17 << 10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_overlaps() {
+        let mut places: Vec<Range<usize>> = (0..FLAGS).map(|i| flag(i)..flag(i) + LINE).collect();
+        places.push(LEDGER);
+        for number in [6, 7] {
+            places.extend((0..SLOTS).map(|i| slot(number, i)..slot(number, i) + LINE));
+            places.push(bulk(number, 0, 1)..bulk(number, 0, 1) + BULK);
+        }
+        places.extend((0..STREAM as u64).map(|i| stream(i, INLINE)..stream(i, INLINE) + LINE));
+        places.extend((0..STREAM_WORDS as u64).map(|i| stream(i, 8)..stream(i, 8) + WORD_SLOT));
+        places.extend((0..STREAM_BULKS as u64).map(|i| stream_bulk(i)..stream_bulk(i) + STREAM_BULK));
+        places.push(general(0..GENERAL));
+        places.sort_by_key(|place| place.start);
+        assert!(places.windows(2).all(|pair| pair[0].end <= pair[1].start));
+        assert!(places.last().is_some_and(|last| last.end == TEAM_BYTES));
+        for of in 1..=SLOTS {
+            assert!(bulk(0, of - 1, of) + bulk_bytes(of) <= BULK_AT + BULK, "{of} payloads fit");
+            assert!(bulk_bytes(of) >= INLINE);
+        }
+    }
+}

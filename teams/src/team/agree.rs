@@ -1,0 +1,204 @@
+//! Agreement: all PEs propose, and all learn whether they proposed the same and what all said yes to.
+//!
+//! Proposals go up the tree, each PE merging those of its children with its own; the verdict comes down. Where there are
+//! several hosts each has such a tree, and what has come to the tops is merged between these.
+//! It is the entry of every collective allocation: the comparison of arguments and the vote on
+//! what may be freed ride on one message up and one down.
+
+use std::future::poll_fn;
+
+use bytemuck::{Pod, Zeroable};
+use oxshmem_runtime::{Error, Result};
+
+use crate::{
+    algorithm::tree::Tree,
+    check::NumberWait,
+    group::{Flag, Group},
+    hosts::doubling,
+    memory::span::Span,
+    message::buffer::Buffer,
+    signature::Signature,
+    tuning::RADIX,
+};
+
+/// Words of a call that PEs compare: which, and its arguments.
+pub type Call = [u64; 4];
+/// Bits that each PE says yes or no to.
+pub type Votes = [u64; 9];
+
+/// What a subtree has to say.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct Proposal {
+    call: Call,
+    pe: u64,
+    /// A call that differs, and its PE plus 1; 0 if none does.
+    other_call: Call,
+    other_pe: u64,
+    votes: Votes,
+    most: u64,
+}
+
+/// What all PEs learn.
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(2, |world| async move {
+/// use oxshmem_teams::agree::agree;
+///
+/// let call = [7, 0, 0, 0]; // the same on both PEs
+/// let verdict = world.team().run("agree", move |group| async move { agree(&group, call, [1; 9]).await }).await?;
+/// assert_eq!((verdict.differing, verdict.votes), (None, [1; 9]));
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Two PEs that called differently, with their calls.
+    pub differing: Option<[(usize, Call); 2]>,
+    /// The bits that every PE voted for.
+    pub votes: Votes,
+    /// The greatest number that a PE gave, where they did.
+    pub(crate) most: u64,
+}
+
+/// Bytes of one proposal in the scratch memory.
+const SLOT: usize = 256;
+const _: () = assert!(size_of::<Proposal>() <= SLOT);
+/// Where in the scratch memory proposals and the verdict arrive: behind what broadcasts use.
+const START: usize = crate::algorithm::chunks::SCRATCH_END;
+const _: () = assert!(START + (RADIX + 1) * SLOT <= crate::memory::scratch::GENERAL - 64);
+
+/// Proposes `call` and `votes`, inside of a [`Team::run`](crate::Team::run). Collective.
+///
+/// # Errors
+/// Those of [`Team::sync`](crate::Team::sync).
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+/// # use oxshmem_teams::Team;
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
+/// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
+/// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
+/// use oxshmem_teams::agree::agree;
+///
+/// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
+/// let a = a.run("choose", |group| async move { agree(&group, [1, 64, 8, 0], [0b011; 9]).await });
+/// let b = b.run("choose", |group| async move { agree(&group, [1, 80, 8, 0], [0b110; 9]).await });
+/// let (verdict, same) = tokio::try_join!(a, b)?;
+/// assert_eq!(verdict, same);
+/// assert_eq!(verdict.differing, Some([(0, [1, 64, 8, 0]), (1, [1, 80, 8, 0])]));
+/// assert_eq!(verdict.votes, [0b010; 9]);
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # })?;
+/// # Ok::<(), oxshmem_runtime::Error>(())
+/// ```
+pub async fn agree(group: &Group, call: Call, votes: Votes) -> Result<Verdict> {
+    agree_with(group, call, votes, 0).await
+}
+
+/// The same with a number of which all PEs learn the greatest.
+pub(crate) async fn agree_with(group: &Group, call: Call, votes: Votes, most: u64) -> Result<Verdict> {
+    let number = group.state.agreements.next();
+    let tree = Tree::new(group.me(), group.n(), 0);
+    let wire = group.wide().map(|wide| wide.wire(group));
+
+    let mut proposal =
+        Proposal { call, pe: group.my_pe() as u64, other_call: Call::default(), other_pe: 0, votes, most };
+    for child in 0..tree.children().count() {
+        wait(group, Flag::Proposal(child), number).await?;
+        proposal.merge(&read(group, slot(group, child)));
+    }
+    if let Some((parent, place)) = tree.parent() {
+        group.put_bytes(slot(group, place), bytes(&proposal), Flag::Proposal(place), number, parent);
+        wait(group, Flag::Verdict, number).await?;
+        proposal = read(group, slot(group, RADIX));
+    } else if let Some(wire) = wire {
+        let merge = |a: &mut Buffer, b: &Buffer| {
+            let mut merged = *bytemuck::from_bytes::<Proposal>(a);
+            merged.merge(bytemuck::from_bytes(b));
+            a.copy_from_slice(bytes(&merged));
+        };
+        let all = doubling(&wire, wire.copy_of(bytes(&proposal)), merge).await?;
+        proposal = *bytemuck::from_bytes(&all);
+    }
+    // A child takes the verdict before it proposes again, so the slot is free.
+    for child in tree.children() {
+        group.put_bytes(slot(group, RADIX), bytes(&proposal), Flag::Verdict, number, child);
+    }
+    let differing = (proposal.other_pe != 0).then(|| {
+        [(proposal.pe as usize, proposal.call), (proposal.other_pe as usize - 1, proposal.other_call)]
+    });
+    Ok(Verdict { differing, votes: proposal.votes, most: proposal.most })
+}
+
+/// In the place of the call where PEs [meet](meet_in): no other call has that number.
+pub const MEETING: u64 = u64::MAX;
+
+/// Waits inside of a [`Team::run`](crate::Team::run) for every PE to come to the same `call`, the team's last. Collective.
+///
+/// A [`sync_in`](crate::sync::sync_in) goes together with the sync of any other call, so that a PE which is in one too many would be let
+/// go by PEs that leave. This goes together with nothing else.
+///
+/// # Errors
+/// [`Error::CollectiveMismatch`] on all PEs if some came here for another call, and those of [`Team::sync`](crate::Team::sync).
+///
+/// ```
+/// # use oxshmem::prelude::*;
+/// # LocalCluster::run(3, |world| async move {
+/// use oxshmem_teams::agree::meet_in;
+///
+/// world.team().run("meet", |group| async move { meet_in(&group, "destroy").await }).await?;
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+pub async fn meet_in(group: &Group, call: &'static str) -> Result<()> {
+    let [what, len] = Signature::named(call).words();
+    let verdict = agree(group, [MEETING, what, len, 0], Votes::default()).await?;
+    let Some([(pe_a, a), (pe_b, b)]) = verdict.differing else { return Ok(()) };
+    let describe = |[kind, what, len, _]: Call| match kind {
+        MEETING => Signature::from_words([what, len]).to_string(),
+        _ => "another call".to_owned(),
+    };
+    Err(Error::CollectiveMismatch { pe_a, call_a: describe(a), pe_b, call_b: describe(b) })
+}
+
+impl Proposal {
+    fn merge(&mut self, below: &Self) {
+        if self.other_pe == 0 {
+            if below.call != self.call {
+                (self.other_call, self.other_pe) = (below.call, below.pe + 1);
+            } else if below.other_pe != 0 {
+                (self.other_call, self.other_pe) = (below.other_call, below.other_pe);
+            }
+        }
+        self.most = self.most.max(below.most);
+        for (vote, below) in self.votes.iter_mut().zip(below.votes) {
+            *vote &= below;
+        }
+    }
+}
+
+async fn wait(group: &Group, flag: Flag, number: u64) -> Result<()> {
+    let mut wait = NumberWait::default();
+    poll_fn(|cx| wait.poll(group, flag.place(), number, || cx.waker().clone())).await
+}
+
+fn slot(group: &Group, index: usize) -> Span {
+    group.general(START + index * SLOT, size_of::<Proposal>())
+}
+
+fn read(group: &Group, slot: Span) -> Proposal {
+    let mut proposal = Proposal::zeroed();
+    group.memory.read(slot, bytemuck::bytes_of_mut(&mut proposal));
+    proposal
+}
+
+fn bytes(proposal: &Proposal) -> &[u8] {
+    bytemuck::bytes_of(proposal)
+}

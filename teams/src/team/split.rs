@@ -1,0 +1,279 @@
+//! Splits: new teams of some PEs of another (`OpenSHMEM 1.6 §9.4.6`, §9.4.7).
+//!
+//! The PEs of the parent agree on the arguments, and on a place for the new team's scratch memory that is free on all
+//! of them. Those who are in the new team take the place, and clear it before anybody sends to it. Should a split of another
+//! team have been quicker with it on one of them, they agree on another.
+
+use std::sync::Arc;
+
+use oxshmem_ops::Members;
+use oxshmem_runtime::{
+    Error, Result,
+    activity::{Activity, Call},
+};
+
+use crate::{
+    group::Group,
+    memory::scratch::{NUMBERS, TEAMS},
+    queue::{
+        Core, Outcome,
+        registry::{Places, Registry},
+    },
+    team::{
+        Team, TeamConfig,
+        agree::{Call as Arguments, Votes, agree, agree_with},
+    },
+};
+
+impl Team {
+    /// The PEs `start`, `start + stride`, … of this team as a new one: `size` of them, in this order. Collective
+    /// over this team; PEs that are not among them get none (`OpenSHMEM 1.6 §9.4.6`).
+    ///
+    /// # Errors
+    /// On all PEs of this team alike: [`Error::InvalidTriplet`], [`Error::CollectiveMismatch`] if they call it
+    /// with different arguments, and [`Error::TeamsExhausted`]; and those of [`sync`](Self::sync).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(7, |world| async move {
+    /// let threes = world.team().split_strided(6, -3, 3).await?; // PEs 6, 3 and 0
+    /// assert_eq!(threes.map(|team| team.my_pe()), [Some(2), None, None, Some(1), None, None, Some(0)][world.my_pe()]);
+    ///
+    /// assert!(world.team().split_strided(6, 3, 3).await.is_err()); // there are no PEs 9 and 12
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn split_strided(
+        &self,
+        start: usize,
+        stride: isize,
+        size: usize,
+    ) -> impl Future<Output = Result<Option<Self>>> + Send + use<> {
+        self.split_strided_with(start, stride, size, TeamConfig::default())
+    }
+
+    /// [`split_strided`](Self::split_strided), with what the team is for.
+    ///
+    /// # Errors
+    /// Those of `split_strided`.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let config = TeamConfig { num_contexts: 1 };
+    /// let pair = world.team().split_strided_with(0, 1, 2, config).await?.expect("both PEs are in it");
+    /// assert_eq!(pair.config(), config);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn split_strided_with(
+        &self,
+        start: usize,
+        stride: isize,
+        size: usize,
+        config: TeamConfig,
+    ) -> impl Future<Output = Result<Option<Self>>> + Send + use<> {
+        let call = "split_strided";
+        let words = [STRIDED, start as u64, stride as u64, size as u64];
+        let activity = Activity::new(Call::TeamSplit).split(start, stride, size);
+        let n_pes = self.n_pes();
+        let last = size.checked_sub(1).and_then(|last| isize::try_from(last).ok());
+        let last = last.and_then(|last| start.checked_add_signed(last.checked_mul(stride)?));
+        let valid = start < n_pes && last.is_some_and(|last| last < n_pes) && (stride != 0 || size == 1);
+        let member = valid.then(|| self.core().group.team().strided(start, stride, size));
+        let invalid = move || Error::InvalidTriplet { call, start, stride, size, n_pes };
+        let made = self.split(call, words, activity, [member.map(|team| (team, config))], invalid);
+        async move { made.await.map(|[team]| team) }
+    }
+
+    /// Two teams for each PE, from its place in a plane: those in its row, `xrange` PEs of this team in succession,
+    /// and those in its column. The last row may be shorter. Collective over this team
+    /// (`OpenSHMEM 1.6 §9.4.7`).
+    ///
+    /// # Errors
+    /// On all PEs of this team alike: [`Error::InvalidRange`] if `xrange` is 0, and those of
+    /// [`split_strided`](Self::split_strided).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(8, |world| async move {
+    /// let (row, column) = world.team().split_2d(3).await?;
+    /// // 0 1 2
+    /// // 3 4 5
+    /// // 6 7
+    /// assert_eq!((row.my_pe(), column.my_pe()), (world.my_pe() % 3, world.my_pe() / 3));
+    /// assert_eq!(row.n_pes(), if world.my_pe() < 6 { 3 } else { 2 });
+    /// assert_eq!(column.n_pes(), if row.my_pe() < 2 { 3 } else { 2 });
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn split_2d(&self, xrange: usize) -> impl Future<Output = Result<(Self, Self)>> + Send + use<> {
+        self.split_2d_with(xrange, TeamConfig::default(), TeamConfig::default())
+    }
+
+    /// [`split_2d`](Self::split_2d), with what the teams are for.
+    ///
+    /// # Errors
+    /// Those of `split_2d`.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(4, |world| async move {
+    /// let config = TeamConfig { num_contexts: 1 };
+    /// let (row, column) = world.team().split_2d_with(2, config, TeamConfig::default()).await?;
+    /// assert_eq!((row.config(), column.config().num_contexts), (config, 0));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn split_2d_with(
+        &self,
+        xrange: usize,
+        x_config: TeamConfig,
+        y_config: TeamConfig,
+    ) -> impl Future<Output = Result<(Self, Self)>> + Send + use<> {
+        let call = "split_2d";
+        let (me, n) = (self.my_pe(), self.n_pes());
+        let members = (xrange > 0).then(|| {
+            let xrange = xrange.min(n);
+            let (x, y) = (me % xrange, me / xrange);
+            let parent = self.core().group.team();
+            let row = parent.strided(y * xrange, 1, xrange.min(n - y * xrange));
+            (row, parent.strided(x, xrange as isize, (n - x).div_ceil(xrange)))
+        });
+        let (row, column) = members.unzip();
+        let teams = [row.map(|row| (row, x_config)), column.map(|column| (column, y_config))];
+        let words = [PLANE, xrange as u64, 0, 0];
+        let activity = Activity::new(Call::TeamSplit);
+        let made = self.split(call, words, activity, teams, move || Error::InvalidRange { call });
+        async move {
+            match made.await? {
+                [Some(row), Some(column)] => Ok((row, column)),
+                // Every PE is in a row and in a column.
+                _ => Err(Error::InvalidRange { call }),
+            }
+        }
+    }
+
+    /// Makes `teams` of some PEs of this one. Those that this PE is not in have none. `invalid` is the error if the
+    /// arguments, in `words`, name no team at all.
+    fn split<const N: usize>(
+        &self,
+        call: &'static str,
+        words: Arguments,
+        activity: Activity,
+        teams: [Option<(Members, TeamConfig)>; N],
+        invalid: impl Fn() -> Error + Send + 'static,
+    ) -> Outcome<[Option<Self>; N]> {
+        let registry = Arc::clone(&self.core().registry);
+        self.core().run(call, activity, move |group| async move {
+            let mut attempt = 0;
+            loop {
+                let mut votes = Votes::default();
+                // Whoever comes to be in none of the teams needs no place for it.
+                let free = if is_in_one(&group, &teams) { registry.free() } else { [u64::MAX; TEAMS / 64] };
+                votes[..TEAMS / 64].copy_from_slice(&free);
+                let verdict = agree_with(&group, words, votes, registry.next_number()).await?;
+                let number = verdict.most;
+                registry.has_number(number);
+                if let Some([(pe_a, a), (pe_b, b)]) = verdict.differing {
+                    return Err(Error::CollectiveMismatch {
+                        pe_a,
+                        call_a: describe(a),
+                        pe_b,
+                        call_b: describe(b),
+                    });
+                }
+                if teams.iter().any(Option::is_none) {
+                    return Err(invalid());
+                }
+                let places: Option<Vec<usize>> = some(&verdict.votes, N, attempt);
+                let Some(places) = places else { return Err(Error::TeamsExhausted { call, limit: TEAMS }) };
+                let taken = take(&group, &registry, &teams, &places, number);
+                // Before anybody sends to a PE, that PE has cleared the place.
+                let verdict = agree(&group, words, [u64::from(taken.is_some()); _]).await?;
+                match taken {
+                    // Teams from here on: should nobody take them, they leave like any that is dropped.
+                    Some(made) if verdict.votes[0] != 0 => return Ok(made.map(|core| core.map(Self::new))),
+                    Some(made) => made.iter().flatten().for_each(|core| registry.give_back(core.place)),
+                    None => {}
+                }
+                attempt += 1;
+            }
+        })
+    }
+}
+
+/// Makes those teams that this PE is in at their places; none at all if one of these has been taken meanwhile.
+fn take<const N: usize>(
+    group: &Group,
+    registry: &Arc<Registry>,
+    teams: &[Option<(Members, TeamConfig)>; N],
+    places: &[usize],
+    number: u64,
+) -> Option<[Option<Arc<Core>>; N]> {
+    let pe = group.pe();
+    let mut made = [const { None }; N];
+    for ((made, &place), (members, config)) in made.iter_mut().zip(places).zip(teams.iter().flatten()) {
+        let Some(me) = members.pe_of(pe.me()) else { continue };
+        let Some(again) = registry.try_take(place) else { break };
+        let new = Group::new(pe, members.clone(), me, place, id(members, number, place));
+        if again {
+            // What the team that was here before has left behind. Nobody writes here any more.
+            new.memory.clear(new.scratch(NUMBERS.start, NUMBERS.len()));
+        }
+        *made = Some(Core::new(new, place, None, *config, registry));
+    }
+    let wanted = |team: &Option<(Members, TeamConfig)>| {
+        team.as_ref().is_some_and(|(members, _)| members.pe_of(pe.me()).is_some())
+    };
+    if made.iter().zip(teams).all(|(made, team)| made.is_some() == wanted(team)) {
+        return Some(made);
+    }
+    made.iter().flatten().for_each(|core| registry.give_back(core.place));
+    None
+}
+
+/// Whether this PE comes to be in one of the teams.
+fn is_in_one<const N: usize>(group: &Group, teams: &[Option<(Members, TeamConfig)>; N]) -> bool {
+    let me = group.pe().me();
+    teams.iter().flatten().any(|(members, _)| members.pe_of(me).is_some())
+}
+
+/// What names a team to its PEs: its first PE, a number that is greater than that of every team before with one of the PEs that have
+/// made it, and its place. Teams with a PE in common differ in it if they are there at the same time, as their places do, and if one was
+/// made after the other, until the number has come to 2²⁸.
+pub(crate) fn id(members: &Members, number: u64, place: usize) -> u64 {
+    const NUMBER_BITS: u32 = 28;
+    const PLACE_BITS: u32 = 16;
+    let first = members.world_pe(0) as u64;
+    let of_first = (first << NUMBER_BITS) | (number % (1 << NUMBER_BITS));
+    (of_first << PLACE_BITS) | place as u64
+}
+
+/// The numbers that calls travel by.
+const STRIDED: u64 = 1 << 32;
+const PLANE: u64 = 2 << 32;
+
+/// A split, for people.
+fn describe([kind, a, b, c]: Arguments) -> String {
+    match kind {
+        STRIDED => format!("split_strided with start {a}, stride {} and size {c}", b as i64),
+        PLANE => format!("split_2d with xrange {a}"),
+        _ => "another call".to_owned(),
+    }
+}
+
+/// `n` places that everybody has voted for: the lowest ones at the first attempt, and others at later ones, as another
+/// split may be after the same places again.
+fn some(votes: &Votes, n: usize, attempt: usize) -> Option<Vec<usize>> {
+    let mut free = Places::default();
+    free.copy_from_slice(&votes[..TEAMS / 64]);
+    let places: Vec<usize> = (0..TEAMS).filter(|place| free[place / 64] >> (place % 64) & 1 == 1).collect();
+    let starts = places.len().checked_sub(n)? + 1;
+    let start = attempt * n % starts;
+    Some(places[start..start + n].to_vec())
+}
