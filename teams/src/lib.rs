@@ -21,7 +21,7 @@
 //!
 //! Each uses only what is below it.
 
-#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_runtime::report`"))]
+#![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 
 mod algorithm;
 mod check;

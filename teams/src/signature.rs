@@ -3,7 +3,7 @@
 use std::{any::TypeId, fmt};
 
 use num_complex::Complex;
-use oxshmem_runtime::activity::{self, Activity};
+use oxshmem_progress::activity::{self, Activity};
 
 use crate::{
     LongDouble,

@@ -25,10 +25,10 @@
 //! | fcollect, collect | Bruck | ring |
 //! | alltoall | a message a host | a message a PE |
 
-use oxshmem_runtime::{
-    Pe,
-    settings::{AlltoallAlgorithm, BroadcastAlgorithm, CollectAlgorithm, ReduceAlgorithm, SyncAlgorithm},
+use oxshmem_base::settings::{
+    AlltoallAlgorithm, BroadcastAlgorithm, CollectAlgorithm, ReduceAlgorithm, SyncAlgorithm,
 };
+use oxshmem_runtime::Pe;
 
 use crate::memory::scratch::{INLINE, SLOTS, bulk_bytes};
 

@@ -37,7 +37,6 @@ pub mod flight;
 pub mod linger;
 pub mod opset;
 #[cfg(all(test, loom))]
-#[cfg(all(test, loom))]
 mod role_protocol;
 #[cfg(all(test, loom))]
 mod share_protocol;

@@ -5,7 +5,7 @@
 
 use std::future::poll_fn;
 
-use oxshmem_runtime::{Error, Result};
+use oxshmem_base::{Error, Result};
 
 use crate::{
     algorithm::{sync::sync_here, tree::Tree},

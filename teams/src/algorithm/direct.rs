@@ -10,7 +10,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 use smallvec::SmallVec;
 
 use crate::{

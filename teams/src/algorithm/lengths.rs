@@ -1,6 +1,6 @@
 //! How much each PE gives to a `collect`, where there are too many for an exchange of that.
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 use crate::{
     algorithm::{

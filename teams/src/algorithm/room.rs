@@ -1,6 +1,6 @@
 //! How much the PEs of a team give to a `collect`, and whether each has room for that.
 
-use oxshmem_runtime::{Error, Result};
+use oxshmem_base::{Error, Result};
 
 use crate::{group::Group, memory::span::Span, signature::Signature};
 

@@ -13,7 +13,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use oxshmem_runtime::{Result, settings::SyncAlgorithm};
+use oxshmem_base::{Result, settings::SyncAlgorithm};
 
 use crate::{
     check::NumberWait,

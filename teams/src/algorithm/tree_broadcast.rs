@@ -6,7 +6,8 @@
 
 use std::task::{Poll, Waker};
 
-use oxshmem_runtime::{Result, memory::copy};
+use oxshmem_base::Result;
+use oxshmem_memory::copy;
 
 use crate::{
     algorithm::{sync::Sync, tree::Tree},

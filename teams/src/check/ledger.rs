@@ -133,8 +133,10 @@ fn read(group: &Group, pe: usize, word: usize, words: &mut [u64]) {
 mod tests {
     use std::sync::Arc;
 
+    use oxshmem_base::settings::Settings;
+    use oxshmem_job::Local;
     use oxshmem_ops::Members;
-    use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+    use oxshmem_runtime::Pe;
 
     use super::*;
 

@@ -8,12 +8,12 @@ mod wait;
 
 use std::sync::atomic::Ordering;
 
-use oxshmem_runtime::{
-    Error, Result,
-    memory::SegmentId,
-    net::{Batch, Spot, Width},
-    transport::Atomic,
+use oxshmem_base::{Error, Result};
+use oxshmem_memory::{
+    SegmentId,
+    word::{Atomic, Width},
 };
+use oxshmem_runtime::net::{Batch, Spot};
 
 pub(crate) use self::wait::NumberWait;
 use crate::{

@@ -2,8 +2,8 @@
 
 use std::task::{Poll, Waker};
 
+use oxshmem_base::Result;
 use oxshmem_ops::{Cmp, wait::WordWait};
-use oxshmem_runtime::Result;
 
 use crate::group::{Group, is_come};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxshmem_runtime::{Error, Result};
+use oxshmem_base::{Error, Result};
 
 use crate::{
     algorithm::chunks::{CALL, broadcast_here},
@@ -20,7 +20,9 @@ impl Team {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+    /// # use oxshmem_runtime::Pe;
+    /// # use oxshmem_job::Local;
+    /// # use oxshmem_base::settings::Settings;
     /// # use oxshmem_teams::Team;
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     /// # runtime.block_on(async {
@@ -30,9 +32,9 @@ impl Team {
     /// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
     /// let (got_a, got_b) = tokio::try_join!(a.broadcast_bytes(None, 1), b.broadcast_bytes(Some(vec![1, 2, 3]), 1))?;
     /// assert_eq!((got_a, got_b), (vec![1, 2, 3], vec![1, 2, 3]));
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// # })?;
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     pub fn broadcast_bytes(&self, bytes: Option<Vec<u8>>, root: usize) -> Outcome<Vec<u8>> {
         let n_pes = self.n_pes();

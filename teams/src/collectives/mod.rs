@@ -8,7 +8,7 @@ mod bytes;
 mod operands;
 mod staged;
 
-use oxshmem_runtime::Error;
+use oxshmem_base::Error;
 use oxshmem_spaces::{Element, SymView, Symmetric};
 
 use crate::{

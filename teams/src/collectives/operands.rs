@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxshmem_runtime::{Error, Result};
+use oxshmem_base::{Error, Result};
 use oxshmem_spaces::{Element, SymView, allocation::Allocation};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! Collectives on device memory, as three in the queue of the team: a copy to the host, the collective there, and a copy back.
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 use oxshmem_spaces::{Element, SymView};
 
 use crate::{

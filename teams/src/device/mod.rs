@@ -10,13 +10,12 @@
 
 use std::{future::poll_fn, sync::Arc};
 
-use oxshmem_runtime::{
-    Error, Result,
+use oxshmem_base::{Error, Result, settings::SpaceKind};
+use oxshmem_progress::{
     activity::{Activity, Call as What},
-    device::{AnyDevice, Combine, DevicePlace, End, Number, ReduceOp, poll_with},
     flight::Flight,
-    settings::SpaceKind,
 };
+use oxshmem_runtime::device::{AnyDevice, Combine, DevicePlace, End, Number, ReduceOp, poll_with};
 use oxshmem_spaces::{Element, SymSlice, SymView};
 
 use crate::{

@@ -8,8 +8,9 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use oxshmem_memory::copy;
 use oxshmem_ops::Members;
-use oxshmem_runtime::{Pe, memory::copy};
+use oxshmem_runtime::Pe;
 use oxshmem_spaces::{SymRef, SymSlice, allocation::Allocation};
 
 pub(crate) use self::flags::{Awaited, Flag};

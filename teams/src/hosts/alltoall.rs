@@ -4,15 +4,20 @@
 
 use std::{collections::VecDeque, ops::Range};
 
+use oxshmem_base::Result;
 use oxshmem_ops::Members;
-use oxshmem_runtime::Result;
 
 use super::{
     gathered, release,
     wire::{CHUNK, Coming, Going, ONCE, Place, WINDOW, Window, Wire, relay},
 };
-use crate::message::{Wide, buffer::Buffer};
-use crate::{group::Group, memory::span::Span, signature::Signature, tuning::Pairs};
+use crate::{
+    group::Group,
+    memory::span::Span,
+    message::{Wide, buffer::Buffer},
+    signature::Signature,
+    tuning::Pairs,
+};
 
 /// How many messages of other leaders a leader awaits at a time: enough that it need not wait for each to cross a slow network.
 const AHEAD: usize = 64;

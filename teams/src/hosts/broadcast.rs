@@ -4,7 +4,7 @@
 
 use std::{collections::VecDeque, ops::Range, pin::pin};
 
-use oxshmem_runtime::{Error, Result};
+use oxshmem_base::{Error, Result};
 
 use super::{
     both,
@@ -12,11 +12,11 @@ use super::{
     read, spread,
     wire::{CHUNK, Delivery, FLOW, ONCE, PIECE, WINDOW, Window, Wire},
 };
-use crate::message::{Message, Wide, buffer::Buffer};
 use crate::{
     algorithm::{chunks::broadcast_here, tree_broadcast::ToRoot, work::chunk},
     group::Group,
     memory::span::Span,
+    message::{Message, Wide, buffer::Buffer},
     signature::Signature,
     tuning::Spread,
 };

@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 use super::wire::{CALL_CHECK, Wire};
 use crate::{

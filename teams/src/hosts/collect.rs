@@ -3,14 +3,13 @@
 
 use std::ops::Range;
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
     read, spread,
     wire::{CHUNK, Going, Place, Wire, relay, wrong_length},
 };
-use crate::message::{Wide, buffer::Buffer, call_check::CARGO};
 use crate::{
     algorithm::{
         chunks::broadcast_here,
@@ -21,6 +20,7 @@ use crate::{
     },
     group::Group,
     memory::span::Span,
+    message::{Wide, buffer::Buffer, call_check::CARGO},
     signature::Signature,
     tuning::{Gather, rounds},
 };

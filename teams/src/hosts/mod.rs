@@ -26,8 +26,8 @@ use std::{
     task::Poll,
 };
 
+use oxshmem_base::Result;
 use oxshmem_ops::{Cmp, wait::WordWait};
-use oxshmem_runtime::Result;
 
 use self::wire::Wire;
 pub(crate) use self::{alltoall::Layout, reduce::doubling};

@@ -4,13 +4,12 @@
 
 use std::ops::Range;
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 use super::{
     spread,
     wire::{CHUNK, Delivery, EXTRA, Going, PIECE, Place, RESULT, Wire, relay},
 };
-use crate::message::{Wide, buffer::Buffer};
 use crate::{
     algorithm::{
         direct,
@@ -19,6 +18,7 @@ use crate::{
     },
     group::Group,
     memory::span::{Side, Span},
+    message::{Wide, buffer::Buffer},
     reduction::Kernel,
     signature::Signature,
     tuning::{CHUNKS_IN_RING, Fold},

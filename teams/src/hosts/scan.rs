@@ -6,13 +6,17 @@
 
 use std::ops::Range;
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 use super::{collect::bruck, gathered, read, release, wire::Wire};
-use crate::message::{Wide, buffer::Buffer};
 use crate::{
-    algorithm::exchange::combine_bytes, group::Group, memory::span::Span, reduction::Kernel,
-    signature::Signature, tuning::rounds,
+    algorithm::exchange::combine_bytes,
+    group::Group,
+    memory::span::Span,
+    message::{Wide, buffer::Buffer},
+    reduction::Kernel,
+    signature::Signature,
+    tuning::rounds,
 };
 
 /// Bytes of all vectors that a leader has at a time.

@@ -1,10 +1,15 @@
 //! Sync: the PEs of a host meet, the leaders hear of each other in log₂ k rounds, and tell their hosts.
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 use super::{gathered, release};
-use crate::message::{Wide, buffer::Buffer};
-use crate::{algorithm::sync::sync_here, group::Group, signature::Signature, tuning::rounds};
+use crate::{
+    algorithm::sync::sync_here,
+    group::Group,
+    message::{Wide, buffer::Buffer},
+    signature::Signature,
+    tuning::rounds,
+};
 
 impl Wide {
     pub(crate) async fn sync(&self, group: &Group) -> Result<()> {
@@ -32,7 +37,9 @@ impl Wide {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+/// # use oxshmem_runtime::Pe;
+/// # use oxshmem_job::Local;
+/// # use oxshmem_base::settings::Settings;
 /// # use oxshmem_teams::Team;
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
@@ -45,9 +52,9 @@ impl Wide {
 /// let a = a.run("meet", |group| async move { sync_in(&group).await });
 /// let b = b.run("meet", |group| async move { sync_in(&group).await });
 /// assert!(tokio::try_join!(a, b).is_ok());
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem_base::Error>(())
 /// # })?;
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 pub async fn sync_in(group: &Group) -> Result<()> {
     match group.wide() {

@@ -21,11 +21,9 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use oxshmem_runtime::{
-    Error, Result,
-    flight::Flight,
-    net::{Net, TAG_BITS},
-};
+use oxshmem_base::{Error, Result};
+use oxshmem_progress::flight::Flight;
+use oxshmem_runtime::net::{Net, TAG_BITS};
 
 pub(super) use crate::tuning::{CHUNK, WINDOW};
 use crate::{

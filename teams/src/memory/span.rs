@@ -6,11 +6,8 @@
 
 use std::ops::Range;
 
-use oxshmem_runtime::{
-    Pe,
-    memory::{Segment, SegmentId, copy},
-    transport::{Place, Shm},
-};
+use oxshmem_memory::{Segment, SegmentId, copy, word::Place};
+use oxshmem_runtime::{Pe, net::Shm};
 use oxshmem_spaces::{Element, SymView};
 
 use crate::{
@@ -261,7 +258,7 @@ impl Memory {
         assert_eq!(to.len, from.len);
         // SAFETY: as above.
         unsafe {
-            copy::copy_out(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len)
+            copy::copy(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len)
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::{fmt, sync::atomic::AtomicU64};
 
-use oxshmem_runtime::memory::{Segment, copy};
+use oxshmem_memory::{Segment, copy};
 
 use crate::memory::scratch::{INLINE, LINE, PAYLOAD_AT, TEAM_BYTES};
 
@@ -147,7 +147,7 @@ pub(crate) fn payload(slot: &Slot) -> *mut u8 {
 mod tests {
     use super::*;
     use crate::memory::scratch;
-    use oxshmem_runtime::memory::{HostMap, SegmentId};
+    use oxshmem_memory::{HostMap, SegmentId};
     use std::{
         panic::{AssertUnwindSafe, catch_unwind},
         sync::{Arc, atomic::Ordering},

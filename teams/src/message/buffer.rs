@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytemuck::{Pod, Zeroable};
-use oxshmem_runtime::sync::{Mutex, lock};
+use oxshmem_base::sync::{Mutex, lock};
 
 use super::call_check::MOST;
 use crate::tuning::{CHUNK, WINDOW};

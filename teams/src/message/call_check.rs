@@ -19,7 +19,7 @@ use std::{
     task::Poll,
 };
 
-use oxshmem_runtime::sync::{Mutex, MutexGuard, lock};
+use oxshmem_base::sync::{Mutex, MutexGuard, lock};
 
 use super::{
     Message,

@@ -15,8 +15,9 @@ use std::{
     task::{Context, Poll},
 };
 
+use oxshmem_base::{Hosts, Result};
 use oxshmem_ops::Members;
-use oxshmem_runtime::{Result, bootstrap::Hosts, flight::Flight};
+use oxshmem_progress::flight::Flight;
 
 use self::{buffer::Pool, call_check::CallCheck, parties::Parties};
 

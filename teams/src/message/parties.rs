@@ -5,8 +5,8 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use oxshmem_base::Hosts;
 use oxshmem_ops::Members;
-use oxshmem_runtime::bootstrap::Hosts;
 
 /// The members on each host, a *party*, by their numbers in the team: in the order of their leaders, which come first.
 #[derive(Debug)]

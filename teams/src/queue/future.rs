@@ -8,7 +8,8 @@ use std::{
     task::{Context as TaskContext, Poll},
 };
 
-use oxshmem_runtime::{Error, Result, flight::Flight};
+use oxshmem_base::{Error, Result};
+use oxshmem_progress::flight::Flight;
 
 use super::{Core, running::Then, state::Watcher};
 

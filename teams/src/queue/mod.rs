@@ -35,15 +35,10 @@ use std::{
     task::{Poll, Waker},
 };
 
+use oxshmem_base::{Error, Result, settings::FenceSide, sync::Mutex, wakes::Hold};
 use oxshmem_ops::context::ContextHandles;
-use oxshmem_runtime::{
-    Error, Result,
-    activity::{Activity, Call, Place},
-    biased::{BiasedLock, Guard},
-    settings::FenceSide,
-    sync::Mutex,
-    wakes::Hold,
-};
+use oxshmem_progress::activity::{Activity, Call, Place};
+use oxshmem_runtime::biased::{BiasedLock, Guard};
 use oxshmem_spaces::allocation::Allocation;
 
 pub use self::future::{Collective, Outcome};

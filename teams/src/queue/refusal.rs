@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use oxshmem_runtime::Error;
+use oxshmem_base::Error;
 
 use crate::{
     algorithm::exchange::meet,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use oxshmem_runtime::sync::{Mutex, MutexGuard, lock};
+use oxshmem_base::sync::{Mutex, MutexGuard, lock};
 
 use crate::{memory::scratch::TEAMS, queue::Core};
 

@@ -2,10 +2,8 @@
 
 use std::{fmt, pin::Pin, sync::Arc};
 
-use oxshmem_runtime::{
-    Result,
-    activity::{Activity, Call},
-};
+use oxshmem_base::Result;
+use oxshmem_progress::activity::{Activity, Call};
 use oxshmem_spaces::allocation::Allocation;
 
 use crate::{

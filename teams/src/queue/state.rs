@@ -6,7 +6,8 @@ use std::{
     task::{Context as TaskContext, Poll, Waker},
 };
 
-use oxshmem_runtime::{Error, Result, activity::Place, wakes::StoredWaker};
+use oxshmem_base::{Error, Result, wakes::StoredWaker};
+use oxshmem_progress::activity::Place;
 use oxshmem_spaces::allocation::Allocation;
 
 use super::running::{Running, Use};

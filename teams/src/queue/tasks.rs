@@ -13,14 +13,13 @@ use std::{
     task::{Context as TaskContext, Poll, Wake, Waker},
 };
 
-use oxshmem_runtime::{
+use oxshmem_base::{
     Error, Result,
-    activity::Activity,
-    biased::Guard,
-    flight::Flight,
     turns::{Turns, in_turn},
     wakes::Hold,
 };
+use oxshmem_progress::{activity::Activity, flight::Flight};
+use oxshmem_runtime::biased::Guard;
 use tracing::Instrument;
 
 use super::{

@@ -7,7 +7,7 @@
 
 use std::arch::asm;
 
-use oxshmem_runtime::memory::copy;
+use oxshmem_memory::copy;
 
 use super::{
     ElementType, ReduceOp,

@@ -1,9 +1,8 @@
 //! A reduction's arithmetic without its types: what the collectives work with.
 
-use std::sync::OnceLock;
-use std::{fmt, mem::MaybeUninit};
+use std::{fmt, mem::MaybeUninit, sync::OnceLock};
 
-use oxshmem_runtime::memory::copy;
+use oxshmem_memory::copy;
 
 use super::{Arithmetic, Bitwise, ElementType, Ordered, ReduceOp, Reducible, kernels};
 

@@ -3,8 +3,7 @@
 use num_complex::Complex;
 
 #[cfg(target_arch = "x86_64")]
-use super::fused;
-use super::{Combine, ElementType, Kernel, ReduceOp, long_double};
+use super::{Combine, ElementType, Kernel, ReduceOp, fused, long_double};
 
 /// An operation on two elements.
 ///

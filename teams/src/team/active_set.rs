@@ -7,11 +7,10 @@
 
 use std::sync::Arc;
 
+use oxshmem_base::{Error, Result};
 use oxshmem_ops::{Cmp, Context, ContextOptions, Members, Wait};
-use oxshmem_runtime::{
-    Error, Pe, Result,
-    activity::{Activity, Call},
-};
+use oxshmem_progress::activity::{Activity, Call};
+use oxshmem_runtime::Pe;
 use oxshmem_spaces::SymView;
 
 use crate::{

@@ -8,7 +8,7 @@
 use std::future::poll_fn;
 
 use bytemuck::{Pod, Zeroable};
-use oxshmem_runtime::{Error, Result};
+use oxshmem_base::{Error, Result};
 
 use crate::{
     algorithm::tree::Tree,
@@ -77,7 +77,9 @@ const _: () = assert!(START + (RADIX + 1) * SLOT <= crate::memory::scratch::GENE
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+/// # use oxshmem_runtime::Pe;
+/// # use oxshmem_job::Local;
+/// # use oxshmem_base::settings::Settings;
 /// # use oxshmem_teams::Team;
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
@@ -93,9 +95,9 @@ const _: () = assert!(START + (RADIX + 1) * SLOT <= crate::memory::scratch::GENE
 /// assert_eq!(verdict, same);
 /// assert_eq!(verdict.differing, Some([(0, [1, 64, 8, 0]), (1, [1, 80, 8, 0])]));
 /// assert_eq!(verdict.votes, [0b010; 9]);
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem_base::Error>(())
 /// # })?;
-/// # Ok::<(), oxshmem_runtime::Error>(())
+/// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 pub async fn agree(group: &Group, call: Call, votes: Votes) -> Result<Verdict> {
     agree_with(group, call, votes, 0).await

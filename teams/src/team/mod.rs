@@ -6,12 +6,10 @@ mod split;
 
 use std::{any::Any, fmt, sync::Arc};
 
+use oxshmem_base::{Error, Result, sync::lock};
 use oxshmem_ops::{Context, ContextOptions, Members, context::Sharing};
-use oxshmem_runtime::{
-    Error, Pe, Result,
-    activity::{Activity, Call},
-    sync::lock,
-};
+use oxshmem_progress::activity::{Activity, Call};
+use oxshmem_runtime::Pe;
 
 pub use crate::queue::TeamConfig;
 use crate::{
@@ -95,7 +93,9 @@ impl Team {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use oxshmem_runtime::{Pe, bootstrap::Local, settings::Settings};
+    /// # use oxshmem_runtime::Pe;
+    /// # use oxshmem_job::Local;
+    /// # use oxshmem_base::settings::Settings;
     /// # use oxshmem_teams::Team;
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     /// # runtime.block_on(async {
@@ -105,9 +105,9 @@ impl Team {
     /// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
     /// assert_eq!((a.my_pe(), b.my_pe(), b.n_pes()), (0, 1, 2));
     /// tokio::try_join!(a.sync(), b.sync())?;
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// # })?;
-    /// # Ok::<(), oxshmem_runtime::Error>(())
+    /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     pub fn world(pe: &Arc<Pe>) -> Self {
         let [world, _] = Self::predefined(pe);

@@ -6,11 +6,9 @@
 
 use std::sync::Arc;
 
+use oxshmem_base::{Error, Result};
 use oxshmem_ops::Members;
-use oxshmem_runtime::{
-    Error, Result,
-    activity::{Activity, Call},
-};
+use oxshmem_progress::activity::{Activity, Call};
 
 use crate::{
     group::Group,

@@ -1,6 +1,6 @@
 //! Flat exchanges: what every PE has given lies in slots of its own, and each takes what it needs.
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 use smallvec::SmallVec;
 
 use super::{Buffers, Deal, Exchange, Single, Small, combine_bytes};

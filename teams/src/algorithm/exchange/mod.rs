@@ -20,7 +20,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 pub(crate) use self::quick::Quick;
 

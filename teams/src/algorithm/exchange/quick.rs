@@ -3,7 +3,7 @@
 //!
 //! Its messages are those of every such [`Exchange`], which is what it becomes where there is something to wait for.
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 use super::{Deal, Exchange, Single, Small, Step, combine_bytes};
 use crate::{

@@ -1,6 +1,6 @@
 //! The tree: what children have comes up, combined; the result comes down.
 
-use oxshmem_runtime::Result;
+use oxshmem_base::Result;
 
 use super::{Buffers, Deal, Exchange, Step, combine_bytes};
 use crate::{
