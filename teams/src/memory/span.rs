@@ -257,9 +257,7 @@ impl Memory {
     pub(crate) fn push(&self, to: Span, to_pe: usize, from: Span, from_pe: usize) {
         assert_eq!(to.len, from.len);
         // SAFETY: as above.
-        unsafe {
-            copy::copy(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len)
-        }
+        unsafe { copy::copy(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len) }
     }
 
     /// Copies elements of `size` bytes that lie `steps` bytes apart, in what they are copied to and in what from: as

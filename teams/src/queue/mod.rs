@@ -35,10 +35,13 @@ use std::{
     task::{Poll, Waker},
 };
 
-use oxshmem_base::{Error, Result, settings::FenceSide, sync::Mutex, wakes::Hold};
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, MutexGuard, lock},
+    wakes::Hold,
+};
 use oxshmem_ops::context::ContextHandles;
 use oxshmem_progress::activity::{Activity, Call, Place};
-use oxshmem_runtime::biased::{BiasedLock, Guard};
 use oxshmem_spaces::allocation::Allocation;
 
 pub use self::future::{Collective, Outcome};
@@ -84,8 +87,8 @@ pub struct TeamConfig {
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) group: Arc<Group>,
-    /// Held for a poll at the longest. It is most of the price of a sync, so that it favours the thread that has it.
-    queue: BiasedLock<Queue>,
+    /// Held for a poll at the longest.
+    queue: Mutex<Queue>,
     /// Whether the other PEs are in this process, so that what we do may wake this very team on this thread.
     in_process: bool,
     /// Whether PEs share processors, so that whoever pauses keeps others from going on.
@@ -115,12 +118,11 @@ impl Core {
         config: TeamConfig,
         registry: &Arc<Registry>,
     ) -> Arc<Self> {
-        let leans = group.pe().fence_side() == FenceSide::Sleeper;
         let core = Arc::new_cyclic(|this| Self {
             in_process: group.pe().in_process(),
             crowded: group.pe().is_crowded(),
             group: Arc::new(group),
-            queue: BiasedLock::new(Queue::default(), leans),
+            queue: Mutex::default(),
             last_wait: LastWait::default(),
             pauses: AtomicU32::new(0),
             poked: AtomicBool::new(false),
@@ -443,14 +445,14 @@ impl Core {
     /// Locks the queue for `work`, and wakes whom it set free afterwards.
     #[inline(always)]
     fn with_queue<R>(&self, work: impl FnOnce(&mut Queue) -> R) -> R {
-        let mut queue = self.queue.lock();
+        let mut queue = lock(&self.queue);
         let result = work(&mut queue);
         self.unlock(queue);
         result
     }
 
     #[inline(always)]
-    fn unlock<'a>(&'a self, mut queue: Guard<'a, Queue>) {
+    fn unlock<'a>(&'a self, mut queue: MutexGuard<'a, Queue>) {
         if queue.due {
             queue = self.poll_task(queue);
         }

@@ -15,11 +15,11 @@ use std::{
 
 use oxshmem_base::{
     Error, Result,
+    sync::{MutexGuard, lock},
     turns::{Turns, in_turn},
     wakes::Hold,
 };
 use oxshmem_progress::{activity::Activity, flight::Flight};
-use oxshmem_runtime::biased::Guard;
 use tracing::Instrument;
 
 use super::{
@@ -147,7 +147,7 @@ impl Core {
     /// call on this team. Whoever wakes it while somebody is at it leaves it to them to poll it again.
     #[cold]
     #[inline(never)]
-    pub(super) fn poll_task<'a>(&'a self, mut queue: Guard<'a, Queue>) -> Guard<'a, Queue> {
+    pub(super) fn poll_task<'a>(&'a self, mut queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
         let waker = self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
         while queue.due {
             let Some(Running::Task(place, ..)) = &mut queue.front else {
@@ -176,7 +176,7 @@ impl Core {
             };
             drop(this_one);
 
-            queue = self.queue.lock();
+            queue = lock(&self.queue);
             drop(hold);
             debug_assert_eq!(queue.ended, number, "it is at the front until it ends");
             match outcome {
