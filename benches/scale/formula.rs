@@ -7,6 +7,7 @@
 use std::{fmt, str::FromStr, time::Duration};
 
 use oxshmem::Link;
+use oxshmem_teams::tuning::{CHUNK, CHUNKS_IN_RING, Fold, Pairs, Spread, Tuning};
 use serde_json::{Value, json};
 
 use crate::line;
@@ -49,20 +50,6 @@ const MIB: usize = 1 << 20;
 /// What leaders tell each other they were called for, and with how many bytes it goes.
 const HELLO: usize = 32;
 const CARGO: usize = 16 << 10;
-/// As in the room of teams: the bytes of a chunk, from when on a broadcast goes in parts or down a chain and a reduction by halves
-/// or around a ring, and up to when leaders pack an all-to-all.
-const CHUNK: usize = 128 << 10;
-const MANY: usize = 8;
-const PARTS: usize = 128 << 10;
-const CHAIN: usize = 64 << 10;
-const CHAIN_OF_MANY: usize = 128 << 10;
-const LONG: usize = 32 << 10;
-const HALVES: usize = 64 << 10;
-const RING: usize = 16 << 10;
-const RING_OF_MANY: usize = 256 << 10;
-const PACKED: usize = 64 << 10;
-const IN_RING: usize = 8;
-
 impl Network {
     /// The link of a simulation.
     pub(crate) fn link(self) -> Link {
@@ -209,62 +196,104 @@ impl Call {
 
     /// How long it takes between hosts, in ns.
     pub(crate) fn nanos(self, network: Network, Shape { pes, per_host }: Shape) -> f64 {
-        let hosts = Shape { pes, per_host }.hosts();
+        let (hosts, tuning) = (Shape { pes, per_host }.hosts(), Tuning::default());
         if hosts < 2 {
             return 0.0;
         }
-        let (k, log, step, wire) = (hosts as f64, rounds(hosts), network.step(), |bytes| network.wire(bytes));
-        let many = hosts >= MANY;
-        let chain = if many { CHAIN_OF_MANY } else { CHAIN };
-        let ring = if many && hosts.is_power_of_two() { RING_OF_MANY } else { RING };
+        match self {
+            Self::Sync => rounds(hosts) * network.step() + network.hello_with(0),
+            Self::Broadcast(bytes) => network.broadcast(hosts, bytes, tuning.broadcast_between(hosts, bytes)),
+            Self::Sum(bytes) => network.reduce(hosts, bytes, tuning.reduce_between(hosts, bytes)),
+            Self::Alltoall(bytes) => {
+                network.alltoall([pes, per_host], bytes, tuning.alltoall_between(per_host, bytes))
+            }
+        }
+    }
+}
+
+impl Network {
+    /// Everything, but what a host has already, in rounds with ever smaller parts and in as many with larger ones.
+    fn twice(self, hosts: usize, rounds: f64, bytes: usize) -> f64 {
+        2.0 * (rounds * self.step() + (1.0 - 1.0 / hosts as f64) * self.wire(bytes))
+    }
+
+    /// A broadcast between hosts, in ns.
+    pub(crate) fn broadcast(self, hosts: usize, bytes: usize, spread: Spread) -> f64 {
+        let (log, step, chunk) = (rounds(hosts), self.step(), self.wire(CHUNK));
+        let time = match spread {
+            Spread::Scatter => self.twice(hosts, log, bytes),
+            Spread::Binomial if bytes <= CHUNK => log * (step + self.wire(bytes)),
+            // The root's wire has all chunks for all its children; the last one has log k hosts before it.
+            Spread::Binomial => log * (self.wire(bytes) - chunk) + log * (step + chunk),
+            Spread::Chain => self.wire(bytes) - chunk + (hosts as f64 - 1.0) * (step + chunk),
+        };
+        time + self.hello_of_broadcast(hosts, bytes.min(CHUNK))
+    }
+
+    /// A reduction between hosts, in ns.
+    pub(crate) fn reduce(self, hosts: usize, bytes: usize, fold: Fold) -> f64 {
+        let (k, log, step) = (hosts as f64, f64::from(hosts.ilog2()), self.step());
         // The hosts beyond a power of two give theirs away and get the result.
-        let beyond = if hosts.is_power_of_two() { 0.0 } else { 2.0 };
-        // Everything, but what a host has already, in rounds with ever smaller parts and in as many with larger ones.
-        let twice = |rounds: f64, bytes| 2.0 * (rounds * step + (1.0 - 1.0 / k) * wire(bytes));
-        let time = match self {
-            Self::Sync => log * step,
-            Self::Broadcast(bytes) if bytes / chain < hosts && many && bytes >= PARTS => twice(log, bytes),
-            Self::Broadcast(bytes) if bytes <= CHUNK => log * (step + wire(bytes)),
-            Self::Broadcast(bytes) if bytes / chain < hosts => {
-                // The root's wire has all chunks for all its children; the last one has log k hosts before it.
-                let chunk = wire(CHUNK);
-                log * (wire(bytes) - chunk) + log * (step + chunk)
-            }
-            Self::Broadcast(bytes) => wire(bytes) - wire(CHUNK) + (k - 1.0) * (step + wire(CHUNK)),
-            Self::Sum(bytes) if bytes < LONG || bytes / ring < hosts => {
-                let rounds = f64::from(hosts.ilog2());
-                let between = match many && bytes >= HALVES {
-                    true => twice(rounds, bytes),
-                    false => rounds * (step + wire(bytes)),
-                };
-                between + beyond * (step + wire(bytes))
-            }
-            Self::Sum(bytes) => {
+        let beyond = if hosts.is_power_of_two() { 0.0 } else { 2.0 * (step + self.wire(bytes)) };
+        let time = match fold {
+            Fold::Doubling => log * (step + self.wire(bytes)) + beyond,
+            Fold::Halving => self.twice(hosts, log, bytes) + beyond,
+            Fold::Ring => {
                 // Parts of up to some chunks for each host, which follow each other around: either wires are always busy, or the first
                 // chunk meets none on its way.
-                let whole = bytes.min(IN_RING * CHUNK * hosts);
+                let whole = bytes.min(CHUNKS_IN_RING * CHUNK * hosts);
                 let (part, rounds) = (whole / hosts, 2.0 * (k - 1.0));
                 let chunk = part.min(CHUNK);
-                let busy = rounds * wire(part) + step;
-                let first = rounds * (step + wire(chunk)) + wire(part - chunk);
+                let busy = rounds * self.wire(part) + step;
+                let first = rounds * (step + self.wire(chunk)) + self.wire(part - chunk);
                 (bytes as f64 / whole as f64) * busy.max(first)
             }
-            Self::Alltoall(bytes) => {
-                let packed = bytes * per_host * per_host;
-                return match packed <= PACKED {
-                    true => network.all_to_all(k - 1.0, packed),
-                    false => network.all_to_all((pes - per_host) as f64, bytes),
-                };
-            }
         };
-        let hello = match self {
-            Self::Sync => network.hello_with(0),
-            Self::Broadcast(bytes) => network.hello_of_broadcast(hosts, bytes.min(CHUNK)),
-            Self::Sum(bytes) => network.hello_of_doubling(hosts, bytes),
-            Self::Alltoall(_) => 0.0,
-        };
-        time + hello
+        time + self.hello_of_doubling(hosts, bytes)
     }
+
+    /// An all-to-all between hosts with as many PEs in all and on each, in ns.
+    pub(crate) fn alltoall(self, [pes, per_host]: [usize; 2], bytes: usize, pairs: Pairs) -> f64 {
+        match pairs {
+            Pairs::Leaders => {
+                self.all_to_all((pes.div_ceil(per_host) - 1) as f64, bytes * per_host * per_host)
+            }
+            Pairs::All => self.all_to_all((pes - per_host) as f64, bytes),
+        }
+    }
+}
+
+/// What each algorithm between hosts takes beside the next simpler one, as lines of JSON.
+pub(crate) fn variants(network: Network) -> Vec<Value> {
+    let mut lines = Vec::new();
+    for hosts in [8, 64] {
+        for bytes in [64 << 10, 128 << 10, MIB, 16 * MIB] {
+            let mut add = |call: &str, variant: &str, than: &str, [time, simpler]: [f64; 2]| {
+                let what = json!({ "call": call, "variant": variant, "than": than, "bytes": bytes,
+                    "time": time, "simpler": simpler });
+                lines.push(line(network, Shape { pes: hosts, per_host: 1 }, what));
+            };
+            let [binomial, scatter, chain] = [Spread::Binomial, Spread::Scatter, Spread::Chain]
+                .map(|spread| network.broadcast(hosts, bytes, spread));
+            add("broadcast", "scatter", "binomial", [scatter, binomial]);
+            add("broadcast", "chain", "scatter", [chain, scatter]);
+            let [doubling, halving, ring] =
+                [Fold::Doubling, Fold::Halving, Fold::Ring].map(|fold| network.reduce(hosts, bytes, fold));
+            add("sum", "halving", "doubling", [halving, doubling]);
+            // With one host less, as halving is for powers of two.
+            let odd = [Fold::Ring, Fold::Halving].map(|fold| network.reduce(hosts - 1, bytes, fold));
+            add("sum, a host less", "ring", "halving", odd);
+            add("sum", "ring", "halving", [ring, halving]);
+        }
+        for bytes in [8, 64] {
+            let [leaders, all] =
+                [Pairs::Leaders, Pairs::All].map(|pairs| network.alltoall([hosts * 8, 8], bytes, pairs));
+            let what = json!({ "call": "alltoall", "variant": "leaders", "than": "pairwise", "bytes": bytes,
+                "time": leaders, "simpler": all });
+            lines.push(line(network, Shape { pes: hosts * 8, per_host: 8 }, what));
+        }
+    }
+    lines
 }
 
 #[cfg(test)]

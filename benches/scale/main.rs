@@ -43,6 +43,9 @@ struct Options {
     /// Write one JSON object a line to FILE.
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
+    /// Only what each algorithm takes beside the next simpler one, by formula.
+    #[arg(long)]
+    variants: bool,
     /// Simulate one job in this process, and print its lines.
     #[arg(long, hide = true)]
     one: bool,
@@ -52,7 +55,15 @@ type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    match if options.one { one(&options) } else { all(&options) } {
+    let outcome = match () {
+        () if options.one => one(&options),
+        () if options.variants => {
+            formula::variants(options.network).iter().for_each(|line| println!("{line}"));
+            Ok(())
+        }
+        () => all(&options),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("shmem-scale: {error}");

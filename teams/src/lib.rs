@@ -1,7 +1,8 @@
 //! Teams and their collectives: what all PEs do together.
 //!
-//! Collectives are state machines and async functions over the scratch memory of their team, the words of which they store, add to and wait for,
-//! and between hosts over messages. A team runs its collectives in the order of their calls, whether or not anybody still awaits them.
+//! Collectives are state machines and async functions over the scratch memory of their team, the
+//! words of which they store, add to and wait for, and between hosts over messages. A team runs its
+//! collectives in the order of their calls, whether or not anybody still awaits them.
 //!
 //! | module | what it offers |
 //! |---|---|

@@ -13,12 +13,13 @@ use crate::{
 
 /// A collective call: two words that every PE of the team must come to alike.
 ///
-/// Where it travels with a message that others may take for one of a later call, it also says which of the team's
-/// collectives it is: a PE that has left out one, whose root waits for nobody, is found out by the next one like it.
+/// Where it travels with a message that others may take for one of a later call, it also says which
+/// of the team's collectives it is: a PE that has left out one, whose root waits for nobody, is
+/// found out by the next one like it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
-    /// From the lowest bit: the call, whether it is on device memory, whether it is a reduction, which of the team's it is, the
-    /// type, and the root.
+    /// From the lowest bit: the call, whether it is on device memory, whether it is a reduction,
+    /// which of the team's it is, the type, and the root.
     what: u64,
     /// Elements.
     len: u64,
@@ -59,7 +60,8 @@ const DEVICE_BIT: u32 = 5;
 const KERNEL_BIT: u32 = 6;
 /// Where the last bits of the collective's number are; 0 where it is not said.
 const NUMBER_BIT: u32 = 7;
-/// How many numbers these bits tell apart: more than two PEs can be apart by, as broadcasts let none get far ahead.
+/// How many numbers these bits tell apart: more than two PEs can be apart by, as broadcasts let
+/// none get far ahead.
 const NUMBERS: u64 = 512;
 const NUMBER: u64 = (NUMBERS - 1) << NUMBER_BIT;
 const TYPE_BIT: u32 = 16;
@@ -94,7 +96,8 @@ const NAMES: [&str; 17] = [
     "a collective with arguments that do not fit",
 ];
 
-/// What elements are that are only moved: one of the types that the standard has, or else so many bytes.
+/// What elements are that are only moved: one of the types that the standard has, or else so many
+/// bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Moved(u16);
 
@@ -145,7 +148,8 @@ fn element_type<T: 'static>() -> Option<ElementType> {
 }
 
 impl Signature {
-    /// A call on `len` elements that are moved; `number` is its root, if it has one, or what else must agree.
+    /// A call on `len` elements that are moved; `number` is its root, if it has one, or what else
+    /// must agree.
     #[inline(always)]
     pub(crate) fn of<T: 'static>(call: Call, len: usize, number: usize) -> Self {
         Self {
@@ -159,7 +163,8 @@ impl Signature {
         Self::of::<T>(Call::Collect, len, room.min(u32::MAX as usize))
     }
 
-    /// An `alltoalls` of blocks of `len` elements, with these strides of the destination and of the source.
+    /// An `alltoalls` of blocks of `len` elements, with these strides of the destination and of the
+    /// source.
     pub(crate) fn of_alltoalls<T: 'static>(len: usize, strides: [usize; 2]) -> Self {
         let [dst, sst] = strides.map(|stride| match stride < LONG_STRIDE {
             true => stride,
@@ -169,7 +174,8 @@ impl Signature {
         Self::of::<T>(Call::Alltoalls, len, dst | sst << 16)
     }
 
-    /// For how many elements the PE that has called this `collect` has room: as many as one likes, if that is too many to be said.
+    /// For how many elements the PE that has called this `collect` has room: as many as one likes,
+    /// if that is too many to be said.
     pub(crate) fn room(self) -> usize {
         match self.number() as usize {
             most if most == u32::MAX as usize => usize::MAX,
@@ -199,7 +205,8 @@ impl Signature {
         Self { what: self.what & !NUMBER, ..self }
     }
 
-    /// By how many collectives of the team this call comes later than `other`, which is the same call but for that.
+    /// By how many collectives of the team this call comes later than `other`, which is the same
+    /// call but for that.
     pub(crate) fn later_than(self, other: Self) -> Option<i64> {
         let [this, that] = [self, other].map(|call| (call.what & NUMBER) >> NUMBER_BIT);
         if this == that || !self.unnumbered().agrees(other.unnumbered()) {
@@ -246,8 +253,8 @@ impl Signature {
         [self.what, self.len]
     }
 
-    /// The words that a PE of the team sends: who sends them is in the highest bits, as a PE that waits for another
-    /// call may take them for another PE's.
+    /// The words that a PE of the team sends: who sends them is in the highest bits, as a PE that
+    /// waits for another call may take them for another PE's.
     #[inline(always)]
     pub(crate) fn words_of(self, pe: usize) -> [u64; 2] {
         [self.what, self.len | (pe as u64) << LEN_BITS]
@@ -268,7 +275,8 @@ impl Signature {
         self.len as usize
     }
 
-    /// Whether PEs that called these called the same. The lengths of a `collect` may differ, and for how much there is room.
+    /// Whether PEs that called these called the same. The lengths of a `collect` may differ, and
+    /// for how much there is room.
     #[inline(always)]
     pub(crate) fn agrees(self, other: Self) -> bool {
         self.what == other.what && (self.len == other.len || self.is(Call::Collect))
@@ -281,7 +289,8 @@ impl Signature {
         self.is(Call::Collect) && differs.is_multiple_of(1 << ROOT_BIT)
     }
 
-    /// A number that is nearly always another for a call that does not [agree](Self::agrees), and never for one that does.
+    /// A number that is nearly always another for a call that does not [agree](Self::agrees), and
+    /// never for one that does.
     pub(crate) fn digest(self) -> u64 {
         let (what, len) = match self.is(Call::Collect) {
             true => (self.what % (1 << ROOT_BIT), 0),

@@ -1,13 +1,13 @@
 //! Which algorithm a collective takes: by size, team size and placement, unless a setting says.
 //!
-//! All limits are in one struct, [`Tuning`], which benchmarks and the scale model read too. Its default
-//! is for machines of which nothing is known, and nothing asks for a kind of processor.
+//! All limits are in one struct, [`Tuning`], which benchmarks and the scale model read too. Its
+//! default is for machines of which nothing is known, and nothing asks for a kind of processor.
 //!
 //! Among the PEs of a host:
 //!
 //! | | algorithm |
 //! |---|---|
-//! | sync | dissemination; a counter where up to 64 PEs share processors |
+//! | sync | dissemination; a counter where up to 32 PEs share processors |
 //! | reduce, of a few hundred bytes | all to all, through slots; up and down a tree for more than a few PEs |
 //! | scan, fcollect, collect, alltoall, of as few | all to all, through slots, for a few PEs |
 //! | broadcast, short | down a tree, through slots |
@@ -36,8 +36,8 @@ use crate::memory::scratch::{INLINE, SLOTS, bulk_bytes};
 pub(crate) const RADIX: usize = 4;
 /// Messages that are under way from one PE to another host at a time.
 pub(crate) const WINDOW: usize = 4;
-/// Bytes of one message of a long vector between hosts: enough for the bandwidth of any network, and few
-/// enough for the caches.
+/// Bytes of one message of a long vector between hosts: enough for the bandwidth of any network,
+/// and few enough for the caches.
 pub const CHUNK: usize = 128 << 10;
 /// Chunks that a leader sends of its own before it sends on what has come, in a ring.
 pub const CHUNKS_IN_RING: usize = 8;
@@ -78,22 +78,30 @@ macro_rules! limits {
 limits! {
     /// The most PEs that send to each other, all to all, through slots.
     flat_pes: 8,
-    /// The most PEs that sync by a counter where they share processors: the last one releases all others.
-    counter_pes: 64,
+    /// The most PEs that sync by a counter where they share processors: the last one releases all
+    /// others.
+    counter_pes: 32,
     /// The most bytes of a reduction or scan that go through slots.
     reduced_in_slots: 256,
-    /// The most bytes that each PE gives to an `fcollect`, or to each other PE in an `alltoall`, through slots.
+    /// The most bytes that each PE gives to an `fcollect`, or to each other PE in an `alltoall`,
+    /// through slots.
     collected_in_slots: 128,
     /// The most bytes of a `collect` that come with their number.
     gathered_in_slots: 256,
-    /// The most bytes of a broadcast that go from destination to destination, for all children of a PE
-    /// together. What is longer the PEs fetch themselves.
+    /// The most bytes of a broadcast that go through slots.
+    broadcast_in_slots: INLINE,
+    /// The most bytes of a broadcast that go from destination to destination, for all children of a
+    /// PE together. What is longer the PEs fetch themselves.
     pushed: 32 << 10,
+    /// The most PEs among which the copies of a longer broadcast are shared out, so that the root
+    /// helps.
+    helped_pes: 64,
     /// Bytes of a vector that are combined at a time.
     block: 16 << 10,
     /// Between hosts: so many are many.
     many_hosts: 8,
-    /// From this size on bandwidth counts for more than the number of messages that follow each other.
+    /// From this size on bandwidth counts for more than the number of messages that follow each
+    /// other.
     long: 32 << 10,
     /// From so much for each host on a reduction or collect goes around a ring.
     ring: 16 << 10,
@@ -252,7 +260,8 @@ impl Choices {
         let tuning = Tuning::default().with(&settings.tuning).unwrap_or_default();
         Self {
             sync: match settings.sync_algorithm {
-                // A PE that shares its processor goes on after one turn of all others, and not after log₂ n.
+                // A PE that shares its processor goes on after one turn of all others, and not
+                // after log₂ n.
                 SyncAlgorithm::Auto if pe.is_crowded() && n <= tuning.counter_pes => SyncAlgorithm::Counter,
                 SyncAlgorithm::Auto => SyncAlgorithm::Dissemination,
                 asked => asked,
@@ -272,6 +281,7 @@ impl Choices {
             reduced_in_slots: tuning.reduced_in_slots.min(capacity),
             collected_in_slots: tuning.collected_in_slots.min(capacity),
             gathered_in_slots: tuning.gathered_in_slots.min(capacity),
+            broadcast_in_slots: tuning.broadcast_in_slots.min(INLINE),
             ..tuning
         };
         Self {
@@ -298,7 +308,8 @@ impl Choices {
         self.mode == Mode::Flat && bytes <= self.tuning.reduced_in_slots
     }
 
-    /// Whether an `fcollect` of `bytes` a PE, or an `alltoall` of blocks of so many, is an exchange.
+    /// Whether an `fcollect` of `bytes` a PE, or an `alltoall` of blocks of so many, is an
+    /// exchange.
     #[inline]
     pub(crate) fn collects_in_slots(&self, bytes: usize) -> bool {
         self.mode == Mode::Flat && bytes <= self.tuning.collected_in_slots
@@ -318,7 +329,7 @@ impl Choices {
     #[inline]
     pub(crate) fn broadcast(&self, bytes: usize) -> Way {
         match () {
-            () if bytes <= INLINE => Way::Slots,
+            () if bytes <= self.tuning.broadcast_in_slots => Way::Slots,
             () if bytes.saturating_mul(self.children) <= self.tuning.pushed => Way::Push,
             () => Way::Direct,
         }

@@ -119,6 +119,9 @@ enum Task {
         /// Only the C library, or only the collectives
         #[arg(long, value_enum)]
         only: Option<compare::Part>,
+        /// Measures each algorithm of the collectives beside the next simpler one instead
+        #[arg(long)]
+        variants: bool,
     },
     /// Simulates collectives of up to 4,096 PEs on many hosts, and writes the tables and charts of
     /// the chapter about scale
@@ -181,7 +184,7 @@ fn main() -> ExitCode {
         Task::Sanitize { threads } => checks::sanitize(threads),
         Task::Fuzz { seconds } => fuzz::fuzz(seconds),
         Task::Aarch64 { chosen } => aarch64::test(&chosen),
-        Task::Compare { quick, pes, only } => compare::compare(quick, &pes, only),
+        Task::Compare { quick, pes, only, variants } => compare::compare(quick, &pes, only, variants),
         Task::Scale { reuse } => scale::scale(reuse),
         Task::GpuVerify { emulated, quick } => gpu::verify(emulated, quick),
         Task::Ptx => gpu::ptx(),

@@ -39,8 +39,6 @@ pub mod opset;
 #[cfg(all(test, loom))]
 mod role_protocol;
 #[cfg(all(test, loom))]
-mod share_protocol;
-#[cfg(all(test, loom))]
 mod slot_protocol;
 #[cfg(not(loom))]
 pub mod source;

@@ -1,7 +1,7 @@
 //! Broadcast of bytes that only the root knows the number of.
 //!
-//! They flow down a tree in chunks. A PE passes a chunk on as soon as it has it, and has room for two, so
-//! that sending and passing on overlap.
+//! They flow down a tree in chunks. A PE passes a chunk on as soon as it has it, and has room for
+//! two, so that sending and passing on overlap.
 
 use std::future::poll_fn;
 
@@ -28,8 +28,8 @@ const HEADER: usize = size_of::<u64>();
 /// Gives the bytes of `root`, by its number among the PEs of this host, to these.
 pub(crate) async fn broadcast_here(group: &Group, bytes: Option<Vec<u8>>, root: usize) -> Result<Vec<u8>> {
     let (me, n) = (group.me(), group.n());
-    // Another root makes another tree, in which other PEs write the same flags of the same parents: nobody may
-    // begin with it before everybody has ended with the one before.
+    // Another root makes another tree, in which other PEs write the same flags of the same parents:
+    // nobody may begin with it before everybody has ended with the one before.
     if !group.state.chunks.leads_again(root) {
         sync_here(group).await?;
     }

@@ -1,8 +1,9 @@
 //! Large collectives among PEs that can load and store each other's memory.
 //!
-//! Where PEs read each other's source they meet before, so that it is there, and sync after, so that it may be
-//! changed again. Destinations are ready before any PE calls (`OpenSHMEM 1.6 §9.10`), so that blocks that only
-//! their owner knows are written straight to where they belong, and one meeting ends it.
+//! Where PEs read each other's source they meet before, so that it is there, and sync after, so
+//! that it may be changed again. Destinations are ready before any PE calls (`OpenSHMEM 1.6
+//! §9.10`), so that blocks that only their owner knows are written straight to where they belong,
+//! and one meeting ends it.
 
 use std::{
     future::poll_fn,
@@ -23,7 +24,7 @@ use crate::{
     },
     check::NumberWait,
     group::{Flag, Group},
-    memory::span::Span,
+    memory::{scratch::STREAM_BULK, span::Span},
     reduction::Kernel,
     signature::Signature,
 };
@@ -160,7 +161,8 @@ impl Direct {
         }
     }
 
-    /// The root copies what the others have not taken yet, for each in turn, if their destinations are ready.
+    /// The root copies what the others have not taken yet, for each in turn, if their destinations
+    /// are ready.
     fn help(&self, group: &Group, share: Share, are_ready: bool) -> Step {
         let me = group.me();
         let mut given = 0;
@@ -189,9 +191,10 @@ impl Direct {
     fn reduce(&self, group: &Group, kernel: &'static Kernel, to_first: usize) {
         let all: SmallVec<[usize; 16]> = group.blocks().collect();
         let here = group.here();
-        self.blocks(group, |block| {
+        self.blocks(group, group.choices.block(), |block| {
             let (from, to) = (self.call.source.part(block.clone()), self.call.dest.part(block));
-            // In place, this overwrites this PE's part of the sources after it has been read, element by element.
+            // In place, this overwrites this PE's part of the sources after it has been read,
+            // element by element.
             group.memory.fold(kernel, to, from, &all);
             for pe in group.others().filter(|&pe| pe < to_first) {
                 group.memory.copy(to, group.block(pe), to, here);
@@ -203,7 +206,9 @@ impl Direct {
     fn scan(&self, group: &Group, kernel: &'static Kernel, inclusive: bool, buffers: &mut Buffers) {
         // In place, an exclusive scan writes where it has yet to read.
         let is_fused = kernel.fused().is_some() && (inclusive || !self.call.dest.overlaps(self.call.source));
-        self.blocks(group, |block| {
+        // Private memory is a page for each buffer.
+        let step = if is_fused { group.choices.block() } else { STREAM_BULK };
+        self.blocks(group, step, |block| {
             let spans = [self.call.source.part(block.clone()), self.call.dest.part(block)];
             match is_fused {
                 true => scan_in_destinations(group, kernel, inclusive, spans),
@@ -214,8 +219,8 @@ impl Direct {
 
     /// Calls `work` with what to do at a time of this PE's chunk.
     #[inline(always)]
-    fn blocks(&self, group: &Group, mut work: impl FnMut(Range<usize>)) {
-        let (chunk, step) = (chunk(self.call.source.len(), group.me(), group.n()), group.choices.block());
+    fn blocks(&self, group: &Group, step: usize, mut work: impl FnMut(Range<usize>)) {
+        let chunk = chunk(self.call.source.len(), group.me(), group.n());
         let blocks = (chunk.start..chunk.end).step_by(step);
         blocks.for_each(|start| work(start..(start + step).min(chunk.end)));
     }
@@ -255,7 +260,8 @@ impl Direct {
     }
 }
 
-/// Sums where they belong: that of each PE from that of the one before, where it still is in the innermost cache.
+/// Sums where they belong: that of each PE from that of the one before, where it still is in the
+/// innermost cache.
 fn scan_in_destinations(group: &Group, kernel: &Kernel, inclusive: bool, [from, to]: [Span; 2]) {
     match inclusive {
         true => group.memory.copy(to, group.block(0), from, group.block(0)),

@@ -7,7 +7,8 @@ use crate::{group::Group, memory::span::Span, signature::Signature};
 /// What a PE says of its `collect`: how many bytes it gives, and for how many it has room.
 pub(crate) type Said = [u64; 2];
 
-/// How many bytes these give together: the greatest number if it is more than that, as others have said it.
+/// How many bytes these give together: the greatest number if it is more than that, as others have
+/// said it.
 pub(crate) fn total_of(said: &[Said]) -> usize {
     said.iter().fold(0, |sum, &[len, _]| sum.saturating_add(len as usize))
 }
@@ -15,7 +16,8 @@ pub(crate) fn total_of(said: &[Said]) -> usize {
 /// How many bytes the PEs of a team, which have `said` so much, collect.
 ///
 /// # Errors
-/// One of them has no room for them: its own error on that one, and on the others, who have found nothing wrong, that it was that one.
+/// One of them has no room for them: its own error on that one, and on the others, who have found
+/// nothing wrong, that it was that one.
 pub(crate) fn check_room(
     group: &Group,
     signature: Signature,

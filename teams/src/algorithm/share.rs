@@ -1,19 +1,24 @@
-//! Sharing out the copies of a broadcast: each PE takes what comes to itself, and the root what others have not taken yet.
+//! Sharing out the copies of a broadcast: each PE takes what comes to itself, and the root what
+//! others have not taken yet.
 //!
-//! For each other PE there is a word in the root's scratch memory: which broadcast it is of, and how much of it is taken. Whoever
-//! wants to copy takes a part first. So a PE that is late finds everything there, the root works instead of waiting, and
-//! nothing is copied twice.
+//! For each other PE there is a word in the root's scratch memory: which broadcast it is of, and
+//! how much of it is taken. Whoever wants to copy takes a part first. So a PE that is late finds
+//! everything there, the root works instead of waiting, and nothing is copied twice.
 //!
-//! The root writes the words before it says that it has come, and begins its next broadcast after all of this one is taken.
-//! Who comes even later finds another broadcast's number, and nothing to take.
+//! The root writes the words before it says that it has come, and begins its next broadcast after
+//! all of this one is taken. Who comes even later finds another broadcast's number, and nothing to
+//! take.
 
 use std::ops::Range;
+
+use oxshmem_runtime::shares;
 
 use crate::{
     group::Group,
     memory::{
         scratch::{self, LINE},
         span::Span,
+        words,
     },
 };
 
@@ -34,9 +39,11 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Of so many bytes. Every PE of the group makes the same. None where there are too many PEs, or bytes, for the words.
+    /// Of so many bytes. Every PE of the group makes the same. None where there are too many PEs,
+    /// or bytes, for the words.
     pub(crate) fn new(group: &Group, len: usize) -> Option<Self> {
-        let fits = group.n() <= MOST && len.div_ceil(UNIT) <= u32::MAX as usize;
+        let fits =
+            group.n() <= MOST.min(group.choices.tuning.helped_pes) && len.div_ceil(UNIT) <= u32::MAX as usize;
         fits.then(|| Self { number: group.state.shares.begun.next(), len })
     }
 
@@ -48,12 +55,14 @@ impl Share {
     /// Nothing is taken yet. Called by the root, before it says that it has come.
     pub(crate) fn begin(self, group: &Group) {
         for pe in 0..group.n() {
-            // Whoever sees the word that says that the root has come, which is a release, sees these.
-            group.word(place(pe)).store(self.word(0));
+            // Whoever sees the word that says that the root has come, which is a release, sees
+            // these.
+            shares::begin(words::word(group.own_words(), place(pe)), self.number);
         }
     }
 
-    /// Copies for `pe` until everything is taken, and tells how many units these were. `taken` is told of each part.
+    /// Copies for `pe` until everything is taken, and tells how many units these were. `taken` is
+    /// told of each part.
     pub(crate) fn copy(
         self,
         group: &Group,
@@ -74,28 +83,11 @@ impl Share {
 
     /// A part for `pe` that nobody else copies: its bytes, and how many units these are.
     fn take(self, group: &Group, root: usize, pe: usize) -> Option<(Range<usize>, u64)> {
-        let all = self.units();
-        // A guess, which costs nothing where nobody has taken anything.
-        let mut seen = self.word(0);
-        loop {
-            let from = seen.wrapping_sub(self.word(0));
-            if from >= all {
-                return None;
-            }
-            // Half of what is left: few messages, and everybody is ready at about the same time.
-            let count = (all - from).div_ceil(2).max(FEWEST).min(all - from);
-            let before = group.compare_swap(place(pe), seen, seen + count, root);
-            if before == seen {
-                let start = from as usize * UNIT;
-                return Some((start..(start + count as usize * UNIT).min(self.len), count));
-            }
-            seen = before;
-        }
-    }
-
-    /// The word when so much is taken. Numbers repeat after 2³¹ broadcasts, and stay clear of the highest bit.
-    fn word(self, taken: u64) -> u64 {
-        (self.number & 0x7fff_ffff) << 32 | taken
+        group.count_message();
+        let word = words::word(group.words_of(root).0, place(pe));
+        let (from, count) = shares::take(word, self.number, self.units(), FEWEST)?;
+        let start = from as usize * UNIT;
+        Some((start..(start + count as usize * UNIT).min(self.len), count))
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! Two algorithms, both with flags that only grow, so that no flag is ever reset:
 //!
-//! - *dissemination*: log₂ n rounds, in round r PE i signals PE i + 2ʳ. The fastest where each PE has a processor.
-//! - *counter*: each PE adds to one counter, and the last one releases all. Two turns on a processor a PE, which
-//!   counts where PEs share processors.
+//! - *dissemination*: log₂ n rounds, in round r PE i signals PE i + 2ʳ. The fastest where each PE
+//!   has a processor.
+//! - *counter*: each PE adds to one counter, and the last one releases all. Two turns on a
+//!   processor a PE, which counts where PEs share processors.
 //!
 //! Among the PEs of several hosts it is a collective of its own, in `wide`.
 
@@ -70,7 +71,8 @@ impl Sync {
         Ok(())
     }
 
-    /// What it waits for now, if nothing is to be done after it: otherwise others may depend on its going on.
+    /// What it waits for now, if nothing is to be done after it: otherwise others may depend on its
+    /// going on.
     #[inline(always)]
     pub(crate) fn last_wait(&self, group: &Group) -> Option<Awaited> {
         let one = |flag: Flag| Awaited::one(flag.place(), self.number);

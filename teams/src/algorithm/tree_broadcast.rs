@@ -1,8 +1,9 @@
-//! The stream: messages from one PE to all, down a tree, through the slots that each PE has for them. What a message carries
-//! goes with it, or straight to the destination of the PE below.
+//! The stream: messages from one PE to all, down a tree, through the slots that each PE has for
+//! them. What a message carries goes with it, or straight to the destination of the PE below.
 //!
-//! A root does not wait for anybody: it may be as many messages ahead as there are slots. Then the PEs sync, unless
-//! some other collective in between has shown that everybody has taken what came before.
+//! A root does not wait for anybody: it may be as many messages ahead as there are slots. Then the
+//! PEs sync, unless some other collective in between has shown that everybody has taken what came
+//! before.
 
 use std::task::{Poll, Waker};
 
@@ -27,7 +28,8 @@ pub(crate) struct Stream {
     root: usize,
     source: Span,
     dest: Span,
-    /// Whether what it carries goes from destination to destination, and then whether the root's is one too.
+    /// Whether what it carries goes from destination to destination, and then whether the root's is
+    /// one too.
     pushed: Option<ToRoot>,
     number: u64,
     step: Step,
@@ -48,7 +50,8 @@ enum Step {
 }
 
 impl Stream {
-    /// A broadcast of `source` on `root` to `dest`, of at most [`STREAM_BULK`](scratch::STREAM_BULK) bytes.
+    /// A broadcast of `source` on `root` to `dest`, of at most
+    /// [`STREAM_BULK`](scratch::STREAM_BULK) bytes.
     #[inline(always)]
     pub(crate) fn new(signature: Signature, root: usize, source: Span, dest: Span) -> Self {
         let (step, wait) = (Step::Called, NumberWait::default());
@@ -203,8 +206,9 @@ impl Stream {
     }
 }
 
-/// Fetches the line of a message of so many bytes that comes some messages after that with `number`, while its reader is still at
-/// others. Those of several lines each are as well left alone.
+/// Fetches the line of a message of so many bytes that comes some messages after that with
+/// `number`, while its reader is still at others. Those of several lines each are as well left
+/// alone.
 #[inline(always)]
 fn prepare(group: &Group, number: u64, bytes: usize, child: usize) {
     const AHEAD: u64 = 4;
@@ -214,8 +218,8 @@ fn prepare(group: &Group, number: u64, bytes: usize, child: usize) {
     }
 }
 
-/// What goes from destination to destination. Apart from what carries its message, which is shorter, and handed over as words, so that
-/// the other streams can be kept in registers.
+/// What goes from destination to destination. Apart from what carries its message, which is
+/// shorter, and handed over as words, so that the other streams can be kept in registers.
 #[inline(never)]
 fn push(group: &Group, tree: Tree, [from, to]: [Span; 2], number: u64, signature: Signature) {
     let (me, slot) = (group.here(), scratch::stream(number, 0));

@@ -19,12 +19,13 @@ const ALIGN: usize = 64;
 /// What is to be done in the memory of the PEs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Work {
-    /// Everybody copies from the root. Its own destination may be left as it is. It helps if the destinations are ready
-    /// before their PEs come to this.
+    /// Everybody copies from the root. Its own destination may be left as it is. It helps if the
+    /// destinations are ready before their PEs come to this.
     Broadcast { root: usize, to_root: ToRoot, are_ready: bool },
     /// Each PE combines its chunk of all sources, and writes it to all destinations.
     Reduce(&'static Kernel),
-    /// The same, to the destination of the first PE. What others have in theirs is then unspecified.
+    /// The same, to the destination of the first PE. What others have in theirs is then
+    /// unspecified.
     ReduceToFirst(&'static Kernel),
     /// Each PE computes its chunk of everybody's sums, and writes it to them.
     Scan { kernel: &'static Kernel, inclusive: bool },
@@ -61,7 +62,8 @@ impl Called {
     }
 }
 
-/// The bytes of `len` that are PE `pe`'s part, of `n`: whole elements, as `ALIGN` is a multiple of all sizes.
+/// The bytes of `len` that are PE `pe`'s part, of `n`: whole elements, as `ALIGN` is a multiple of
+/// all sizes.
 pub(crate) fn chunk(len: usize, pe: usize, n: usize) -> Range<usize> {
     let each = len.div_ceil(n).next_multiple_of(ALIGN);
     (pe * each).min(len)..((pe + 1) * each).min(len)

@@ -1,14 +1,17 @@
-//! What each PE of a team is in, for its neighbours: how PEs that wait for each other in different calls find out.
+//! What each PE of a team is in, for its neighbours: how PEs that wait for each other in different
+//! calls find out.
 //!
-//! Messages of one kind of collective carry its signature, but a PE that waits for a message of one kind looks at none
-//! of another kind. So whoever is about to sleep in a collective writes into its own scratch memory which one it is,
-//! and looks at what its two neighbours have written. Of two neighbours, the later one sees the earlier. If all PEs of
-//! a team wait and no two neighbours differ, they all wait in the same call, which then goes on.
+//! Messages of one kind of collective carry its signature, but a PE that waits for a message of one
+//! kind looks at none of another kind. So whoever is about to sleep in a collective writes into its
+//! own scratch memory which one it is, and looks at what its two neighbours have written. Of two
+//! neighbours, the later one sees the earlier. If all PEs of a team wait and no two neighbours
+//! differ, they all wait in the same call, which then goes on.
 //!
-//! A broadcast may end before others have begun it, so the signatures of the last ones are there too.
+//! A broadcast may end before others have begun it, so the signatures of the last ones are there
+//! too.
 //!
-//! Who is late to look, at the very end of a team, may find the ledger of a later team that has the same place in a neighbour's
-//! memory. So it says first which team it is of.
+//! Who is late to look, at the very end of a team, may find the ledger of a later team that has the
+//! same place in a neighbour's memory. So it says first which team it is of.
 
 use std::sync::atomic::{Ordering, fence};
 
@@ -60,8 +63,8 @@ impl Ledger {
         self.last = number;
     }
 
-    /// This PE is going to sleep in a collective. True if it has found that a neighbour called something else, and has
-    /// said so to all.
+    /// This PE is going to sleep in a collective. True if it has found that a neighbour called
+    /// something else, and has said so to all.
     #[cold]
     pub(crate) fn compare(&self, group: &Group, number: u64, signature: Signature) -> bool {
         if group.n() == 1 || group.is_broken() {
@@ -92,7 +95,8 @@ impl Ledger {
         })
     }
 
-    /// What a PE and this one have called with the same number, if that is known: the lower of the two they are in.
+    /// What a PE and this one have called with the same number, if that is known: the lower of the
+    /// two they are in.
     fn in_common(&self, group: &Group, mine: Entry, pe: usize) -> Option<(Signature, Signature)> {
         let [mut before, mut after] = [[0; 2]; 2];
         read(group, pe, TEAM, &mut before);
@@ -140,7 +144,8 @@ mod tests {
 
     use super::*;
 
-    /// Whether PE 1, in a sync of the team `mine`, finds that PE 0 does something else, which destroys the team `theirs` at the same place.
+    /// Whether PE 1, in a sync of the team `mine`, finds that PE 0 does something else, which
+    /// destroys the team `theirs` at the same place.
     fn finds(mine: u64, theirs: u64) -> bool {
         const PLACE: usize = 5;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

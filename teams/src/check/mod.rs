@@ -1,7 +1,7 @@
 //! Whether all PEs of a team have called the same.
 //!
-//! Messages carry the signature of the call. A PE that finds another one than its own says so on all PEs:
-//! it writes a record of both calls, and poisons every number that a PE may wait for.
+//! Messages carry the signature of the call. A PE that finds another one than its own says so on
+//! all PEs: it writes a record of both calls, and poisons every number that a PE may wait for.
 
 pub(crate) mod ledger;
 mod wait;
@@ -32,8 +32,9 @@ type Record = [u64; 6];
 const _: () = assert!(RECORD_AT + size_of::<Record>() == scratch::GENERAL);
 
 impl Group {
-    /// This PE comes to a meeting of all, which they count by a flag of the first: what it has written for that is there. Whether it is the
-    /// last. Nobody comes to the next such meeting before this one is over.
+    /// This PE comes to a meeting of all, which they count by a flag of the first: what it has
+    /// written for that is there. Whether it is the last. Nobody comes to the next such meeting
+    /// before this one is over.
     #[inline(always)]
     pub(crate) fn arrive(&self, flag: Flag) -> Result<bool> {
         // Who comes says by the number to which of them, so that there is one counter for all.
@@ -44,8 +45,8 @@ impl Group {
         Ok((before + 1).is_multiple_of(self.n() as u64))
     }
 
-    /// Says on all PEs that this one and another of this host called different things; whoever waits on the team ends with
-    /// an error.
+    /// Says on all PEs that this one and another of this host called different things; whoever
+    /// waits on the team ends with an error.
     #[cold]
     pub(crate) fn differ(&self, pe: usize, theirs: Signature, mine: Signature) -> Error {
         self.differ_from(self.number(pe), theirs, mine)
@@ -65,8 +66,8 @@ impl Group {
         mismatch(&record)
     }
 
-    /// The word is poisoned: the error that its poisoner has found. Passes it on to the PEs of this host: what this PE has sent
-    /// meanwhile may have undone it, or it came from another host.
+    /// The word is poisoned: the error that its poisoner has found. Passes it on to the PEs of this
+    /// host: what this PE has sent meanwhile may have undone it, or it came from another host.
     #[cold]
     pub(crate) fn poisoned(&self) -> Error {
         let record = self.recorded();
@@ -74,7 +75,8 @@ impl Group {
         mismatch(&record)
     }
 
-    /// An error if PEs have called different things. Nothing begins any more then: its messages would undo the poison.
+    /// An error if PEs have called different things. Nothing begins any more then: its messages
+    /// would undo the poison.
     #[inline(always)]
     pub(crate) fn check(&self) -> Result<()> {
         if self.is_broken() { Err(mismatch(&self.recorded())) } else { Ok(()) }
@@ -108,8 +110,8 @@ impl Group {
     }
 }
 
-/// Says on all PEs of other hosts that PEs have called different things: `record`, which belongs there, has which. Each says
-/// so to those of its host when it looks.
+/// Says on all PEs of other hosts that PEs have called different things: `record`, which belongs
+/// there, has which. Each says so to those of its host when it looks.
 #[cold]
 fn poison_elsewhere(group: &Group, wide: &Wide, there: Span, record: &[u8]) {
     let Some(net) = group.pe().net() else { return };

@@ -12,8 +12,8 @@ use crate::group::{Group, is_come};
 pub(crate) struct NumberWait(WordWait);
 
 impl NumberWait {
-    /// Ready when the word at `place` of this PE has come to `number`. The first look may spin. Asks for the waker only if
-    /// there is something to wait for.
+    /// Ready when the word at `place` of this PE has come to `number`. The first look may spin.
+    /// Asks for the waker only if there is something to wait for.
     #[inline(always)]
     pub(crate) fn poll(
         &mut self,

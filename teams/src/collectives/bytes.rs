@@ -12,11 +12,13 @@ use crate::{
 };
 
 impl Team {
-    /// Gives the bytes of `root` to every PE. The root gives `Some`, all others what they like. Collective.
+    /// Gives the bytes of `root` to every PE. The root gives `Some`, all others what they like.
+    /// Collective.
     ///
     /// # Errors
     /// [`Error::PeOutOfRange`], on every PE alike, and those of [`sync`](Self::sync). At the root,
-    /// [`Error::LengthMismatch`] if there are no bytes to give; the others then get an empty vector.
+    /// [`Error::LengthMismatch`] if there are no bytes to give; the others then get an empty
+    /// vector.
     ///
     /// ```
     /// # use std::sync::Arc;

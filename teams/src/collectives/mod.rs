@@ -1,8 +1,9 @@
 //! The collectives of a team on symmetric memory (`OpenSHMEM 1.6 §9.10`).
 //!
-//! Every one begins when it is called, and is over on this PE when its future is ready: the destination has
-//! its result, and the source may be changed. Every PE of the team calls it, with slices of the same length. Before any
-//! PE calls it, the destinations of all must be ready to be written.
+//! Every one begins when it is called, and is over on this PE when its future is ready: the
+//! destination has its result, and the source may be changed. Every PE of the team calls it, with
+//! slices of the same length. Before any PE calls it, the destinations of all must be ready to be
+//! written.
 
 mod bytes;
 mod operands;
@@ -37,9 +38,10 @@ macro_rules! reductions {
                          slice. Collective (`OpenSHMEM 1.6 §9.10.9`).")]
         ///
         /// # Errors
-        /// [`Error::LengthMismatch`], at once, and [`Error::Overlap`] if `dest` and `source` overlap and are not the same;
-        /// [`Error::CollectiveMismatch`] if PEs differ in length, type or call, or one of them has refused it;
-        /// [`Error::ForeignMemory`], and those of [`sync`](Self::sync).
+        /// [`Error::LengthMismatch`], at once, and [`Error::Overlap`] if `dest` and `source`
+        /// overlap and are not the same; [`Error::CollectiveMismatch`] if PEs differ in length,
+        /// type or call, or one of them has refused it; [`Error::ForeignMemory`], and those of
+        /// [`sync`](Self::sync).
         ///
         /// ```
         /// # use oxshmem::prelude::*;
@@ -75,8 +77,8 @@ impl Team {
         prod_reduce: Arithmetic, Prod prod, "product", [6, 3] = 18;
     }
 
-    /// `dest` becomes the sum of the `source` of the PEs up to this one, element by element. They may be the same
-    /// slice. Collective (`OpenSHMEM 1.6 §9.10.10`).
+    /// `dest` becomes the sum of the `source` of the PEs up to this one, element by element. They
+    /// may be the same slice. Collective (`OpenSHMEM 1.6 §9.10.10`).
     ///
     /// # Errors
     /// Those of [`sum_reduce`](Self::sum_reduce).
@@ -101,8 +103,8 @@ impl Team {
         self.scan(Call::SumInscan, sum_kernel::<T>(), dest.view(), source.view())
     }
 
-    /// `dest` becomes the sum of the `source` of the PEs before this one, element by element, which on PE 0 is 0.
-    /// They may be the same slice. Collective (`OpenSHMEM 1.6 §9.10.10`).
+    /// `dest` becomes the sum of the `source` of the PEs before this one, element by element, which
+    /// on PE 0 is 0. They may be the same slice. Collective (`OpenSHMEM 1.6 §9.10.10`).
     ///
     /// # Errors
     /// Those of [`sum_reduce`](Self::sum_reduce).
@@ -127,7 +129,8 @@ impl Team {
         self.scan(Call::SumExscan, sum_kernel::<T>(), dest.view(), source.view())
     }
 
-    /// `dest` on every PE, the root too, becomes the `source` of PE `root`. Collective (`OpenSHMEM 1.6 §9.10.7`).
+    /// `dest` on every PE, the root too, becomes the `source` of PE `root`. Collective (`OpenSHMEM
+    /// 1.6 §9.10.7`).
     ///
     /// # Errors
     /// [`Error::PeOutOfRange`] and those of [`sum_reduce`](Self::sum_reduce).
@@ -152,8 +155,8 @@ impl Team {
         self.spread(dest.view(), source.view(), root, true)
     }
 
-    /// [`broadcast`](Self::broadcast) that leaves the root's `dest` as it is, as those over active sets do
-    /// (`OpenSHMEM 1.6 §9.10.7`). Collective.
+    /// [`broadcast`](Self::broadcast) that leaves the root's `dest` as it is, as those over active
+    /// sets do (`OpenSHMEM 1.6 §9.10.7`). Collective.
     ///
     /// # Errors
     /// Those of `broadcast`, but [`Error::Overlap`]: nobody reads what another writes.
@@ -221,12 +224,13 @@ impl Team {
         }
     }
 
-    /// `dest` becomes everybody's `source`, one behind the other in the order of the PEs. All have the same length.
-    /// Collective (`OpenSHMEM 1.6 §9.10.8`).
+    /// `dest` becomes everybody's `source`, one behind the other in the order of the PEs. All have
+    /// the same length. Collective (`OpenSHMEM 1.6 §9.10.8`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if `dest` is not as long as all together; [`Error::Overlap`] if it has bytes of `source`, other than where
-    /// those belong; otherwise those of [`sum_reduce`](Self::sum_reduce).
+    /// [`Error::LengthMismatch`] if `dest` is not as long as all together; [`Error::Overlap`] if it
+    /// has bytes of `source`, other than where those belong; otherwise those of
+    /// [`sum_reduce`](Self::sum_reduce).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -267,13 +271,15 @@ impl Team {
         }
     }
 
-    /// `dest` becomes everybody's `source`, one behind the other in the order of the PEs. Lengths may differ, and be 0.
-    /// What is left of `dest` stays as it is. Collective (`OpenSHMEM 1.6 §9.10.8`).
+    /// `dest` becomes everybody's `source`, one behind the other in the order of the PEs. Lengths
+    /// may differ, and be 0. What is left of `dest` stays as it is. Collective (`OpenSHMEM 1.6
+    /// §9.10.8`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if `dest` is shorter than all together, when all have said how much they give. If that is so on some PEs
-    /// only, the others have [`Error::CollectiveMismatch`], those may too, and nothing is written. Otherwise those of [`sum_reduce`](Self::sum_reduce), where
-    /// lengths may differ.
+    /// [`Error::LengthMismatch`] if `dest` is shorter than all together, when all have said how
+    /// much they give. If that is so on some PEs only, the others have
+    /// [`Error::CollectiveMismatch`], those may too, and nothing is written. Otherwise those of
+    /// [`sum_reduce`](Self::sum_reduce), where lengths may differ.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -320,12 +326,12 @@ impl Team {
         })
     }
 
-    /// Block `i` of `source` becomes block `me` of `dest` on PE `i`; a block is as long as all PEs' have in
-    /// common, an n-th of the slices. Collective (`OpenSHMEM 1.6 §9.10.5`).
+    /// Block `i` of `source` becomes block `me` of `dest` on PE `i`; a block is as long as all PEs'
+    /// have in common, an n-th of the slices. Collective (`OpenSHMEM 1.6 §9.10.5`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if the slices differ in length, or do not divide into blocks; [`Error::Overlap`]; otherwise those of
-    /// [`sum_reduce`](Self::sum_reduce).
+    /// [`Error::LengthMismatch`] if the slices differ in length, or do not divide into blocks;
+    /// [`Error::Overlap`]; otherwise those of [`sum_reduce`](Self::sum_reduce).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -370,12 +376,13 @@ impl Team {
         }
     }
 
-    /// [`alltoall`](Self::alltoall) of blocks of `nelems` elements, which lie `sst` elements apart in `source` and
-    /// `dst` apart in `dest`. Collective (`OpenSHMEM 1.6 §9.10.6`).
+    /// [`alltoall`](Self::alltoall) of blocks of `nelems` elements, which lie `sst` elements apart
+    /// in `source` and `dst` apart in `dest`. Collective (`OpenSHMEM 1.6 §9.10.6`).
     ///
     /// # Errors
-    /// [`Error::InvalidStride`] if a stride is 0, or elements have no bytes; [`Error::StrideOutOfRange`] if a slice is too short;
-    /// [`Error::Overlap`]; otherwise those of [`sum_reduce`](Self::sum_reduce).
+    /// [`Error::InvalidStride`] if a stride is 0, or elements have no bytes;
+    /// [`Error::StrideOutOfRange`] if a slice is too short; [`Error::Overlap`]; otherwise those of
+    /// [`sum_reduce`](Self::sum_reduce).
     ///
     /// ```
     /// # use oxshmem::prelude::*;

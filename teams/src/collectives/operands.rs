@@ -158,7 +158,8 @@ impl<'a> Operands<'a> {
         self.core.stream(signature, self.memory, of)
     }
 
-    /// Has the PEs reach into each other's memory. Not inline, as what follows, so that the way of the small ones stays narrow.
+    /// Has the PEs reach into each other's memory. Not inline, as what follows, so that the way of
+    /// the small ones stays narrow.
     #[inline(never)]
     pub(crate) fn direct(self, work: Work, signature: Signature) -> Collective<'a> {
         self.core.direct(Called { work, signature, source: self.source, dest: self.dest }, self.memory)

@@ -1,4 +1,5 @@
-//! Collectives on device memory, as three in the queue of the team: a copy to the host, the collective there, and a copy back.
+//! Collectives on device memory, as three in the queue of the team: a copy to the host, the
+//! collective there, and a copy back.
 
 use oxshmem_base::Result;
 use oxshmem_spaces::{Element, SymView};
@@ -10,7 +11,8 @@ use crate::{
 };
 
 impl Team {
-    /// A collective that has an operand in device memory, with `inner` as the collective on the host.
+    /// A collective that has an operand in device memory, with `inner` as the collective on the
+    /// host.
     #[cold]
     #[inline(never)]
     pub(super) fn staged<'a, T: Element>(
@@ -23,8 +25,8 @@ impl Team {
         self.staged_from(call, views, true, written, inner)
     }
 
-    /// The same where it may be that no PE `reads` this PE's source. Then it is not copied: others may have written to the image
-    /// already, where a destination is a source too.
+    /// The same where it may be that no PE `reads` this PE's source. Then it is not copied: others
+    /// may have written to the image already, where a destination is a source too.
     #[cold]
     #[inline(never)]
     pub(super) fn staged_from<'a, T: Element>(

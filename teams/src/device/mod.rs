@@ -1,12 +1,14 @@
 //! Collectives on device memory: by way of the host's image of it.
 //!
-//! The image has as many bytes as the device's heap, at the same offsets, so that an object's place in it is symmetric as
-//! the object is, and nobody else's. A collective becomes three in the queue of its team, in one go: the source is
-//! copied to the image, if anybody reads it, the collective runs there as on any host memory, by whichever algorithm, and what it has
-//! written is copied back. Nothing else of the destination is touched.
+//! The image has as many bytes as the device's heap, at the same offsets, so that an object's place
+//! in it is symmetric as the object is, and nobody else's. A collective becomes three in the queue
+//! of its team, in one go: the source is copied to the image, if anybody reads it, the collective
+//! runs there as on any host memory, by whichever algorithm, and what it has written is copied
+//! back. Nothing else of the destination is touched.
 //!
-//! Reductions of numbers that devices [combine](oxshmem_runtime::device::Device::combine), by a team whose devices all reach each
-//! other, never come to the host: once all PEs have come, each combines its part of all sources into all destinations.
+//! Reductions of numbers that devices [combine](oxshmem_runtime::device::Device::combine), by a
+//! team whose devices all reach each other, never come to the host: once all PEs have come, each
+//! combines its part of all sources into all destinations.
 
 use std::{future::poll_fn, sync::Arc};
 
@@ -56,7 +58,8 @@ pub(crate) enum Stage<'a, T: Element> {
     Device(Staged<'a, T>),
 }
 
-/// A collective on device memory in the making: its source is about to be copied to the host's image.
+/// A collective on device memory in the making: its source is about to be copied to the host's
+/// image.
 pub(crate) struct Staged<'a, T: Element> {
     core: &'a Core,
     call: &'static str,
@@ -98,7 +101,8 @@ impl<'a, T: Element> Staged<'a, T> {
 }
 
 impl Core {
-    /// Makes ready a collective on device memory: its operands in the host's image, and the copy of the source to it.
+    /// Makes ready a collective on device memory: its operands in the host's image, and the copy of
+    /// the source to it.
     ///
     /// # Errors
     /// The operands are not in one space of this PE, or a PE of the team has no device.
@@ -116,7 +120,8 @@ impl Core {
         let pe = self.group.pe();
         let image = self.image.memory(pe);
         let shown = |view: SymView<'a, T>| {
-            // SAFETY: the image is as long as the device's memory, whose bytes these are, and aligned like it.
+            // SAFETY: the image is as long as the device's memory, whose bytes these are, and
+            // aligned like it.
             unsafe { SymView::<T>::inside_unchecked(image, pe.image_at() + view.extent().offset, view.len()) }
         };
         let images = [dest, source].map(shown);
@@ -194,8 +199,9 @@ impl Core {
                     landing.land(combined);
                 });
                 let what = Combine { by, fold, number, from: &from, to: &to, len: end - start };
-                // SAFETY: the operands are in bounds on every PE, which `done` holds here, and the PEs that hold them
-                // elsewhere wait for each other below. No other PE has this part.
+                // SAFETY: the operands are in bounds on every PE, which `done` holds here, and the
+                // PEs that hold them elsewhere wait for each other below. No other PE has this
+                // part.
                 unsafe { device.combine(what, done) };
             }
             let mut patient = Some(device);
@@ -211,7 +217,8 @@ impl Core {
         Some(Collective::staged(self, vec![ticket]))
     }
 
-    /// Destination and source, if both are this PE's and in one space. What has no elements is as good as in the other's.
+    /// Destination and source, if both are this PE's and in one space. What has no elements is as
+    /// good as in the other's.
     fn in_one_space<'a, T: Element>(
         &self,
         call: &'static str,

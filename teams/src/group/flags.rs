@@ -11,7 +11,8 @@ pub(crate) enum Flag {
     Counter,
     /// The release of a sync.
     Release,
-    /// PEs that have read the memory of this one, in broadcasts; or how much they have read, where it helps them.
+    /// PEs that have read the memory of this one, in broadcasts; or how much they have read, where
+    /// it helps them.
     Taken,
     /// How much of what is to come to this PE its helpers have written, in broadcasts.
     Given,
@@ -23,7 +24,8 @@ pub(crate) enum Flag {
     ChunkTaken(usize),
     /// Proposals of this child that have arrived.
     Proposal(usize),
-    /// That PEs have called different things. Nobody sets it to anything else, and nobody looks at another PE's.
+    /// That PEs have called different things. Nobody sets it to anything else, and nobody looks at
+    /// another PE's.
     Broken,
 }
 
@@ -56,13 +58,15 @@ impl Flag {
 
 const _: () = assert!(ROUNDS + 6 + 2 * RADIX < scratch::FLAGS);
 
-/// Words of a PE's scratch memory that come to a number, and all of it is over then: one, or a row of which one is left out.
+/// Words of a PE's scratch memory that come to a number, and all of it is over then: one, or a row
+/// of which one is left out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Awaited {
     /// Where the first is.
     pub(crate) place: usize,
     pub(crate) number: u64,
-    /// From the lowest bit: how many there are, 0 for one alone, which is left out, and bytes from one to the next.
+    /// From the lowest bit: how many there are, 0 for one alone, which is left out, and bytes from
+    /// one to the next.
     pub(crate) row: usize,
 }
 

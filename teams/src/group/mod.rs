@@ -26,17 +26,19 @@ use crate::{
     tuning::Choices,
 };
 
-/// What is set in a number when PEs have found that they called different things. What has come before counts nevertheless: a PE
-/// that has not seen it yet is not told of a later call's error. Others may add to it.
+/// What is set in a number when PEs have found that they called different things. What has come
+/// before counts nevertheless: a PE that has not seen it yet is not told of a later call's error.
+/// Others may add to it.
 pub(crate) const POISON: u64 = 1 << 63;
 
 /// The PEs of a team on this host, as its collectives see them, and the way to those on others.
 ///
-/// PEs have two numbers: that in the team, and that among its members on this host, in the same order. Where all members are on
-/// this host, they are the same. Collectives within a host know the second only.
+/// PEs have two numbers: that in the team, and that among its members on this host, in the same
+/// order. Where all members are on this host, they are the same. Collectives within a host know the
+/// second only.
 ///
-/// Collectives run one at a time, under the lock of their team's queue, so that the counters here are read and
-/// written without read-modify-write instructions.
+/// Collectives run one at a time, under the lock of their team's queue, so that the counters here
+/// are read and written without read-modify-write instructions.
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -63,7 +65,8 @@ pub struct Group {
     numbers: TeamWords,
     scratch: Span,
     pub(crate) memory: Memory,
-    /// Where in the symmetric memory the host's image of device memory begins; far behind all of it if there is none.
+    /// Where in the symmetric memory the host's image of device memory begins; far behind all of it
+    /// if there is none.
     pub(crate) image_from: usize,
     pub(crate) choices: Choices,
     /// What names the team to its PEs: the same on all of them.
@@ -93,8 +96,8 @@ struct Local {
 }
 
 impl Group {
-    /// The team of `members`, of which this PE is number `my_pe`, with its scratch memory at `place`, which holds no number
-    /// but 0 on any of them.
+    /// The team of `members`, of which this PE is number `my_pe`, with its scratch memory at
+    /// `place`, which holds no number but 0 on any of them.
     pub(crate) fn new(pe: &Arc<Pe>, members: Members, my_pe: usize, place: usize, id: u64) -> Self {
         let (members, wide) = Local::of(pe, members, my_pe, place);
         let range = place * TEAM_BYTES..(place + 1) * TEAM_BYTES;
@@ -127,7 +130,8 @@ impl Group {
         }
     }
 
-    /// This PE's number in the team (`OpenSHMEM 1.6 §9.4.1`). It is known at once, and asking cannot fail.
+    /// This PE's number in the team (`OpenSHMEM 1.6 §9.4.1`). It is known at once, and asking
+    /// cannot fail.
     #[inline(always)]
     pub fn my_pe(&self) -> usize {
         self.members.my_pe
@@ -267,7 +271,8 @@ impl Group {
 
     /// Wakes those PEs that sleep, at each of which a word at a place was just stored.
     ///
-    /// Between a store and the look for a sleeper processors wait for all that they have stored, so that it is better to store to all PEs first.
+    /// Between a store and the look for a sleeper processors wait for all that they have stored, so
+    /// that it is better to store to all PEs first.
     #[inline(always)]
     pub(crate) fn wake(&self, mut stored: impl Iterator<Item = (usize, usize)>) {
         let shm = self.pe.shm();
@@ -308,17 +313,9 @@ impl Group {
         words::word(self.words_of(pe).0, flag.place()).fetch_add(value, Ordering::SeqCst)
     }
 
-    /// Sets a word of a PE to `value` if it is `expected`, wakes nobody, and returns what it was.
-    pub(crate) fn compare_swap(&self, place: usize, expected: u64, value: u64, pe: usize) -> u64 {
-        self.count_message();
-        let word = words::word(self.words_of(pe).0, place);
-        let (Ok(before) | Err(before)) =
-            word.compare_exchange(expected, value, Ordering::SeqCst, Ordering::SeqCst);
-        before
-    }
-
-    /// Gets hold of the cache line at `place` of a PE, which it is going to send to next, while nobody looks at it yet: a
-    /// store to a line that another PE looks at takes as long as a message.
+    /// Gets hold of the cache line at `place` of a PE, which it is going to send to next, while
+    /// nobody looks at it yet: a store to a line that another PE looks at takes as long as a
+    /// message.
     #[inline(always)]
     pub(crate) fn prepare(&self, place: usize, pe: usize) {
         if self.has_lines {
@@ -326,12 +323,15 @@ impl Group {
         }
     }
 
-    /// To be called between the messages that this PE sends and its first look for those of PEs that send at the same time.
+    /// To be called between the messages that this PE sends and its first look for those of PEs
+    /// that send at the same time.
     ///
-    /// A look takes the line away from the PE that is about to write it, which has to fetch it back: whoever looks too early sees the
-    /// message two ways of a line later instead of one, is late next time, and so on for ever. Processors look early by themselves:
-    /// their own stores wait in line, and loads do not, so that they look for messages of collectives that they only
-    /// suspect to come. Where everybody's messages are on their way before anybody looks, PEs that have come together once stay together.
+    /// A look takes the line away from the PE that is about to write it, which has to fetch it
+    /// back: whoever looks too early sees the message two ways of a line later instead of one, is
+    /// late next time, and so on for ever. Processors look early by themselves: their own stores
+    /// wait in line, and loads do not, so that they look for messages of collectives that they only
+    /// suspect to come. Where everybody's messages are on their way before anybody looks, PEs that
+    /// have come together once stay together.
     #[inline(always)]
     pub(crate) fn settle(&self) {
         if self.has_lines {
@@ -339,8 +339,8 @@ impl Group {
         }
     }
 
-    /// Puts `signature` into the slot at `place` of a PE's words, then sets its number. The payload is there already. The PE is to be
-    /// [woken](Self::wake) then.
+    /// Puts `signature` into the slot at `place` of a PE's words, then sets its number. The payload
+    /// is there already. The PE is to be [woken](Self::wake) then.
     #[inline(always)]
     pub(crate) fn leave(&self, to: &Words, place: usize, number: u64, signature: Signature) {
         self.count_message();
@@ -365,7 +365,8 @@ impl Group {
         self.set(flag, value, pe);
     }
 
-    /// Whether the word at `place` of this PE has come to `number`, and not only because it is poisoned.
+    /// Whether the word at `place` of this PE has come to `number`, and not only because it is
+    /// poisoned.
     #[inline(always)]
     pub(crate) fn has_come(&self, place: usize, number: u64) -> bool {
         // Acquire: with the number comes what was written before it.
@@ -397,7 +398,8 @@ impl Group {
 }
 
 impl Local {
-    /// Those of `members`, of which `pe` is number `my_pe`; and the way to the others, if there are any.
+    /// Those of `members`, of which `pe` is number `my_pe`; and the way to the others, if there are
+    /// any.
     fn of(pe: &Pe, members: Members, my_pe: usize, place: usize) -> (Self, Option<Arc<Wide>>) {
         let hosts = &pe.placement().hosts;
         let n_pes = members.n();

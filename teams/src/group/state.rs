@@ -1,4 +1,5 @@
-//! What the collectives of a team remember from one call to the next, on one PE: a state for each algorithm.
+//! What the collectives of a team remember from one call to the next, on one PE: a state for each
+//! algorithm.
 //!
 //! Collectives run one at a time, under the lock of their team's queue, so that these are read and
 //! written without read-modify-write instructions.
@@ -47,7 +48,8 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// The number of the next message, if there is room for its `bytes`. Otherwise PEs must sync first.
+    /// The number of the next message, if there is room for its `bytes`. Otherwise PEs must sync
+    /// first.
     #[inline(always)]
     pub(crate) fn next(&self, bytes: usize) -> Option<u64> {
         if self.unsynced.get() >= scratch::stream_room(bytes) as u64 {
@@ -63,7 +65,8 @@ impl Slots {
 pub(crate) struct Shares {
     /// How many there were.
     pub(crate) begun: Counter,
-    /// What broadcasts of this PE have waited for in all, and what it has waited for in those of others.
+    /// What broadcasts of this PE have waited for in all, and what it has waited for in those of
+    /// others.
     pub(crate) taken: Counter,
     pub(crate) given: Counter,
 }

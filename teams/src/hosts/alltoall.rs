@@ -1,6 +1,6 @@
-//! All-to-all: PEs of one host write to each other's destinations. Small blocks go from leader to leader, all that is from one
-//! host to another in one message, which the leaders pack and unpack in the memory of their hosts' PEs; large ones
-//! go from each PE to each.
+//! All-to-all: PEs of one host write to each other's destinations. Small blocks go from leader to
+//! leader, all that is from one host to another in one message, which the leaders pack and unpack
+//! in the memory of their hosts' PEs; large ones go from each PE to each.
 
 use std::{collections::VecDeque, ops::Range};
 
@@ -19,11 +19,12 @@ use crate::{
     tuning::Pairs,
 };
 
-/// How many messages of other leaders a leader awaits at a time: enough that it need not wait for each to cross a slow network.
+/// How many messages of other leaders a leader awaits at a time: enough that it need not wait for
+/// each to cross a slow network.
 const AHEAD: usize = 64;
 
-/// What each PE has for each other one: `count` pieces of `size` bytes, which are so many of them apart in the destination and in
-/// the source.
+/// What each PE has for each other one: `count` pieces of `size` bytes, which are so many of them
+/// apart in the destination and in the source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     pub(crate) count: usize,
@@ -78,7 +79,8 @@ impl Blocks {
         start + part.start..start + part.end
     }
 
-    /// Reads a part of what a PE of this host, in that block of memory, has for PE `to` of the team.
+    /// Reads a part of what a PE of this host, in that block of memory, has for PE `to` of the
+    /// team.
     fn read(&self, group: &Group, block: usize, to: usize, part: Range<usize>, bytes: &mut [u8]) {
         let mut rest = bytes;
         for piece in self.layout.pieces(self.source, self.layout.sst, to, part) {
@@ -88,7 +90,8 @@ impl Blocks {
         }
     }
 
-    /// Writes a part of what PE `from` of the team had for a PE of this host, in that block of memory.
+    /// Writes a part of what PE `from` of the team had for a PE of this host, in that block of
+    /// memory.
     fn write(&self, group: &Group, block: usize, from: usize, part: Range<usize>, bytes: &[u8]) {
         let mut rest = bytes;
         for piece in self.layout.pieces(self.dest, self.layout.dst, from, part) {
@@ -137,15 +140,17 @@ impl Wide {
         }
     }
 
-    /// One message from each host to each: in round r to the r-th behind it, while those of the r-th and the next ones before it
-    /// may come. So a leader has messages of a few hosts in its memory, however many there are.
+    /// One message from each host to each: in round r to the r-th behind it, while those of the
+    /// r-th and the next ones before it may come. So a leader has messages of a few hosts in its
+    /// memory, however many there are.
     async fn between_leaders(&self, wire: &Wire<'_>, blocks: &Blocks) -> Result<()> {
         let (group, k, each) = (wire.group, self.n_hosts(), blocks.layout.bytes());
         let here = &self.here;
         let (mut sends, mut coming, mut ahead) = (VecDeque::new(), VecDeque::new(), 1..k);
         for round in 1..k {
             {
-                // Gone before this waits, so that a future that is made for each call has no room for it.
+                // Gone before this waits, so that a future that is made for each call has no room
+                // for it.
                 let there = self.parties.of((self.party + round) % k);
                 let mut packed = wire.buffer(here.n() * there.n() * each);
                 let mut rest = &mut packed[..];
@@ -182,7 +187,8 @@ impl Wide {
         Ok(())
     }
 
-    /// Waits for the first of the messages that come from other hosts, and gives its blocks to the PEs of this one.
+    /// Waits for the first of the messages that come from other hosts, and gives its blocks to the
+    /// PEs of this one.
     async fn unpack(
         &self,
         wire: &Wire<'_>,
@@ -200,7 +206,8 @@ impl Wide {
         Ok(())
     }
 
-    /// In round r each PE sends to the r-th behind it, and hears from the r-th before it. It waits for that some rounds later.
+    /// In round r each PE sends to the r-th behind it, and hears from the r-th before it. It waits
+    /// for that some rounds later.
     async fn short_between_all(&self, wire: &Wire<'_>, blocks: &Blocks) -> Result<()> {
         let (group, n, each) = (wire.group, self.members.n(), blocks.layout.bytes());
         let local = &self.here;

@@ -1,6 +1,6 @@
-//! Broadcast: the root itself stands for its host, leaders for the others. What is short goes down a binomial tree of them, what
-//! is longer in parts, one for each down that tree and then all of them to all, what is long down a chain: in chunks, each of which
-//! goes on when it has come.
+//! Broadcast: the root itself stands for its host, leaders for the others. What is short goes down
+//! a binomial tree of them, what is longer in parts, one for each down that tree and then all of
+//! them to all, what is long down a chain: in chunks, each of which goes on when it has come.
 
 use std::{collections::VecDeque, ops::Range, pin::pin};
 
@@ -41,7 +41,8 @@ impl Wide {
         let party = self.party_of(group, root);
         let stands = [root, party];
         self.call_check.run_ahead();
-        // Not both, or two leaders that take each other for the root would wait for each other and say nothing.
+        // Not both, or two leaders that take each other for the root would wait for each other and
+        // say nothing.
         if self.n_hosts() == 2 && [party, self.party] == [0, 1] {
             self.call_check.follow();
         }
@@ -161,7 +162,8 @@ impl Wide {
     }
 }
 
-/// The parent and the children of place `me` of `k`, with place 0 on top: the child that has most below it first.
+/// The parent and the children of place `me` of `k`, with place 0 on top: the child that has most
+/// below it first.
 fn relatives(me: usize, k: usize, shape: Spread) -> (Option<usize>, Vec<usize>) {
     let parent = |parent: usize| (me > 0).then_some(parent);
     match shape {

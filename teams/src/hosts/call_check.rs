@@ -13,14 +13,15 @@ use crate::{
     group::Group,
     message::{
         Wide,
-        buffer::Buffer,
-        call_check::{CALL, CallCheck, HEAD, MOST},
+        buffer::{Buffer, MOST},
+        call_check::{CALL, CallCheck, HEAD},
     },
     signature::Signature,
 };
 
 impl CallCheck {
-    /// The collective has come as far as it comes for now: the next leader is told, unless only PEs of this host were waited for.
+    /// The collective has come as far as it comes for now: the next leader is told, unless only PEs
+    /// of this host were waited for.
     pub(super) fn tell(&self, group: &Group, wide: &Wide, ended: bool) -> Result<()> {
         let Some((next, call_check)) = self.due(ended) else { return Ok(()) };
         // Nobody waits for it: it owns what it sends.
@@ -43,7 +44,8 @@ impl CallCheck {
         Poll::Ready(Ok(cargo.map(|(_, bytes)| bytes)))
     }
 
-    /// What this leader and the one before were called for, the next that is to be compared. Nothing if nothing is.
+    /// What this leader and the one before were called for, the next that is to be compared.
+    /// Nothing if nothing is.
     pub(super) fn poll_heard(
         &self,
         group: &Group,
@@ -54,7 +56,8 @@ impl CallCheck {
             if let Poll::Ready(pair) = self.next_pair() {
                 return Poll::Ready(Ok(pair));
             }
-            // Whoever waits for a message that may come with the next call_check has looked for that just now.
+            // Whoever waits for a message that may come with the next call_check has looked for
+            // that just now.
             if self.awaited.load(Ordering::Relaxed) {
                 return Poll::Pending;
             }

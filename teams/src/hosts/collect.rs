@@ -1,5 +1,6 @@
-//! Collects: the PEs of a host write their blocks to each other's destinations, and the leaders pass the blocks of their
-//! hosts to each other: what is short in log₂ k rounds, what is long around a ring. Then their hosts copy from them.
+//! Collects: the PEs of a host write their blocks to each other's destinations, and the leaders
+//! pass the blocks of their hosts to each other: what is short in log₂ k rounds, what is long
+//! around a ring. Then their hosts copy from them.
 
 use std::ops::Range;
 
@@ -38,8 +39,8 @@ impl Wide {
         self.gather(group, signature, [source, dest], starts)
     }
 
-    /// Everybody's `source`, of elements of `size` bytes. What a host gives goes with the lengths of it if it is short, and if that is so
-    /// of all hosts, nothing more is to be said.
+    /// Everybody's `source`, of elements of `size` bytes. What a host gives goes with the lengths
+    /// of it if it is short, and if that is so of all hosts, nothing more is to be said.
     pub(crate) async fn collect(
         &self,
         group: &Group,
@@ -72,7 +73,8 @@ impl Wide {
         spread(group, signature, 0, [dest, dest], true).await
     }
 
-    /// Tells all PEs of the team what each of them [says](Said), and the leaders what hosts give that give up to `carried` bytes.
+    /// Tells all PEs of the team what each of them [says](Said), and the leaders what hosts give
+    /// that give up to `carried` bytes.
     async fn tell(
         &self,
         group: &Group,
@@ -229,7 +231,8 @@ impl Blocks<'_> {
 struct Told {
     /// What every PE of the team says, in its order.
     said: Vec<Said>,
-    /// Of every host the same, in its order, and what it gives, if that is little. For leaders only.
+    /// Of every host the same, in its order, and what it gives, if that is little. For leaders
+    /// only.
     blocks: Vec<Buffer>,
 }
 
@@ -249,8 +252,8 @@ struct Sizes<F, G> {
     first: G,
 }
 
-/// The blocks of all hosts, in their order, in log₂ k rounds. In each a host's PE, which `pe` names, passes on all that it has, of
-/// which the others know by `len` how much it is.
+/// The blocks of all hosts, in their order, in log₂ k rounds. In each a host's PE, which `pe`
+/// names, passes on all that it has, of which the others know by `len` how much it is.
 pub(super) fn bruck(
     wire: &Wire<'_>,
     mine: Buffer,
@@ -269,7 +272,8 @@ async fn bruck_of(
     pe: impl Fn(usize) -> usize,
 ) -> Result<Vec<Buffer>> {
     let (me, k) = (wire.wide.party, wire.wide.n_hosts());
-    // Beginning with this host's, and then of those before it: so what goes first goes with the call_check.
+    // Beginning with this host's, and then of those before it: so what goes first goes with the
+    // call_check.
     let mut blocks = vec![mine];
     for round in 0..rounds(k) {
         let have = blocks.len();
@@ -301,7 +305,8 @@ async fn bruck_of(
     Ok(blocks)
 }
 
-/// Passes the blocks of the hosts around a ring, in chunks. A leader that is `alone` copies its own block as it sends it.
+/// Passes the blocks of the hosts around a ring, in chunks. A leader that is `alone` copies its own
+/// block as it sends it.
 async fn ring(wire: &Wire<'_>, blocks: &Blocks<'_>, alone: Option<Span>) -> Result<()> {
     let (group, me, k) = (wire.group, wire.wide.party, wire.wide.n_hosts());
     let chunks = |party: usize| {

@@ -1,14 +1,17 @@
 //! Teams with members on several hosts.
 //!
-//! On each host the first member, in the order of the team, is the *leader*. The members of a host do among themselves what they
-//! would do if they were the team; leaders speak to each other, by [messages](wire); then they tell their host. So a
-//! host sends and receives what it must once, not once a PE.
+//! On each host the first member, in the order of the team, is the *leader*. The members of a host
+//! do among themselves what they would do if they were the team; leaders speak to each other, by
+//! [messages](wire); then they tell their host. So a host sends and receives what it must once, not
+//! once a PE.
 //!
-//! Every such collective is a task in the queue of its team, [guarded] while it runs: each leader [tells the next one](call_check), around
-//! the ring of hosts, what it was called for, and no leader ends before it has compared, but some broadcasts. So where PEs of two hosts
-//! call different things, two neighbours in the ring find it, whatever else they wait for. Messages carry a digest of the
-//! call in their tags, so that none is taken for one of another call meanwhile. Whoever finds a difference, between hosts or within
-//! one, [says so](crate::check) in the scratch memory of all PEs.
+//! Every such collective is a task in the queue of its team, [guarded] while it runs: each leader
+//! [tells the next one](call_check), around the ring of hosts, what it was called for, and no
+//! leader ends before it has compared, but some broadcasts. So where PEs of two hosts call
+//! different things, two neighbours in the ring find it, whatever else they wait for. Messages
+//! carry a digest of the call in their tags, so that none is taken for one of another call
+//! meanwhile. Whoever finds a difference, between hosts or within one, [says so](crate::check) in
+//! the scratch memory of all PEs.
 
 mod alltoall;
 mod broadcast;
@@ -54,8 +57,8 @@ impl Wide {
         self.parties.on_host(host)
     }
 
-    /// For the next exchange of messages. All PEs of the team begin the same ones in the same order, those without messages
-    /// too.
+    /// For the next exchange of messages. All PEs of the team begin the same ones in the same
+    /// order, those without messages too.
     pub(crate) fn wire<'a>(&'a self, group: &'a Group) -> Wire<'a> {
         // One collective runs at a time.
         let number = self.exchanges.load(Ordering::Relaxed) + 1;
@@ -63,8 +66,8 @@ impl Wide {
         Wire::new(group, self, number, self.digest.load(Ordering::Relaxed))
     }
 
-    /// Begins a collective. If this is a leader, it is to tell the next one what it was called for, and what the one before was
-    /// called for is on its way.
+    /// Begins a collective. If this is a leader, it is to tell the next one what it was called for,
+    /// and what the one before was called for is on its way.
     fn greet(&self, group: &Group, signature: Signature) {
         let number = self.collectives.load(Ordering::Relaxed) + 1;
         self.collectives.store(number, Ordering::Relaxed);
@@ -88,8 +91,8 @@ impl Wide {
     }
 }
 
-/// Runs the part of a collective that is this PE's, on a team with members on several hosts: see the [module](self). It
-/// [checks](Group::check) by itself whether it may begin.
+/// Runs the part of a collective that is this PE's, on a team with members on several hosts: see
+/// the [module](self). It [checks](Group::check) by itself whether it may begin.
 pub(crate) async fn guarded<T>(
     group: &Group,
     signature: Signature,
@@ -139,8 +142,8 @@ pub(crate) async fn guarded<T>(
     ended
 }
 
-/// A collective, which owns the memory it works on. Should it end while a network still has some of that, as it may if it fails, it
-/// never gives it back.
+/// A collective, which owns the memory it works on. Should it end while a network still has some of
+/// that, as it may if it fails, it never gives it back.
 struct Kept<'a, F> {
     task: Option<Pin<Box<F>>>,
     lent: &'a AtomicUsize,
@@ -179,7 +182,8 @@ async fn both(
     .await
 }
 
-/// Gives what is in `source` on PE `root` of this host to the `dest` of all its PEs, or of all others.
+/// Gives what is in `source` on PE `root` of this host to the `dest` of all its PEs, or of all
+/// others.
 async fn spread(
     group: &Group,
     signature: Signature,
@@ -215,7 +219,8 @@ async fn release(group: &Group, signature: Signature) -> Result<()> {
     flow(group, Stream::root_ready(group, signature, 0)).await
 }
 
-/// All of a message among the PEs of this host. It is apart, so that a PE that is alone there does not carry it along.
+/// All of a message among the PEs of this host. It is apart, so that a PE that is alone there does
+/// not carry it along.
 fn flow(group: &Group, mut message: Stream) -> Pin<Box<impl Future<Output = Result<()>>>> {
     Box::pin(poll_fn(move |cx| message.poll(group, || cx.waker().clone())))
 }

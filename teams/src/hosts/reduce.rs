@@ -1,6 +1,7 @@
-//! Reductions: the PEs of a host combine what they have in the destination of their leader, the leaders combine that, and
-//! tell their hosts. What is short goes by recursive doubling, what is longer by halving and doubling, what is long around a ring,
-//! in parts. Every element is combined in one order only, so that all PEs get the same bits.
+//! Reductions: the PEs of a host combine what they have in the destination of their leader, the
+//! leaders combine that, and tell their hosts. What is short goes by recursive doubling, what is
+//! longer by halving and doubling, what is long around a ring, in parts. Every element is combined
+//! in one order only, so that all PEs get the same bits.
 
 use std::ops::Range;
 
@@ -61,8 +62,9 @@ impl Wide {
     }
 }
 
-/// Combines the sources of this host's PEs, in the destination of the first. What the others have in theirs is unspecified. Where it is
-/// then: a PE that is alone on its host has it in its source, from which it need not be copied.
+/// Combines the sources of this host's PEs, in the destination of the first. What the others have
+/// in theirs is unspecified. Where it is then: a PE that is alone on its host has it in its source,
+/// from which it need not be copied.
 async fn reduce_here(
     group: &Group,
     signature: Signature,
@@ -82,8 +84,8 @@ async fn reduce_here(
     Ok(dest)
 }
 
-/// Recursive doubling between the leaders: log₂ k rounds, in each of which one merges what it has with what another has,
-/// in the order of their hosts. All get the same.
+/// Recursive doubling between the leaders: log₂ k rounds, in each of which one merges what it has
+/// with what another has, in the order of their hosts. All get the same.
 pub(crate) async fn doubling(
     wire: &Wire<'_>,
     mut mine: Buffer,
@@ -114,9 +116,10 @@ pub(crate) async fn doubling(
     Ok(mine)
 }
 
-/// Reduction of what the leaders have to `dest` by recursive doubling, where that lies. For what is longer by halves: in each of log₂ k
-/// rounds leaders give each other the half of what they still combine that the other is to go on with, and in as many more what has
-/// come of it. So every byte travels twice, however many hosts there are.
+/// Reduction of what the leaders have to `dest` by recursive doubling, where that lies. For what is
+/// longer by halves: in each of log₂ k rounds leaders give each other the half of what they still
+/// combine that the other is to go on with, and in as many more what has come of it. So every byte
+/// travels twice, however many hosts there are.
 async fn in_rounds(
     wire: &Wire<'_>,
     kernel: &Kernel,
@@ -138,7 +141,8 @@ async fn in_rounds(
     }
     let side = |round| if pairs.is_first(round) { Side::Behind } else { Side::Before };
     if by_halves {
-        // What this leader goes on with, where that is and where it comes, and where comes what it has given away in each round.
+        // What this leader goes on with, where that is and where it comes, and where comes what it
+        // has given away in each round.
         let (mut keeps, mut given) = (dest, Vec::new());
         for round in (0..pairs.rounds).rev() {
             let (keep, give) = if pairs.is_first(round) { (0, 1) } else { (1, 0) };
@@ -200,8 +204,8 @@ fn halves(span: Span) -> [Span; 2] {
     [span.part(0..middle), span.part(middle..span.len())]
 }
 
-/// Leaders in pairs, in rounds: all of them, if they are a power of two. Otherwise the first ones are paired before, so that one
-/// of two takes part for both.
+/// Leaders in pairs, in rounds: all of them, if they are a power of two. Otherwise the first ones
+/// are paired before, so that one of two takes part for both.
 struct Pairing {
     me: usize,
     /// How many of these first pairs there are.
@@ -249,14 +253,16 @@ impl Pairing {
     }
 }
 
-/// Reduction of what the leaders have to `dest` by a ring: parts go around once to be combined, and once to be handed out, in chunks.
+/// Reduction of what the leaders have to `dest` by a ring: parts go around once to be combined, and
+/// once to be handed out, in chunks.
 async fn ring(wire: &Wire<'_>, kernel: &Kernel, [mine, dest]: [Span; 2]) -> Result<()> {
     let (memory, me, k) = (&wire.group.memory, wire.wide.party, wire.wide.n_hosts());
     let chunks = |index: usize| {
         let part = chunk(dest.len(), index % k, k);
         part.clone().step_by(CHUNK).map(move |start| start..(start + CHUNK).min(part.end))
     };
-    // What comes in the last of the first k - 1 rounds is complete with this host's: it began at the right neighbour.
+    // What comes in the last of the first k - 1 rounds is complete with this host's: it began at
+    // the right neighbour.
     let coming = (1..2 * k - 1).flat_map(|round| chunks(me + 2 * k - round).map(move |part| (round, part)));
     let place = |(round, part): &(usize, Range<usize>)| match *round < k {
         true => Place::Apart(part.len()),

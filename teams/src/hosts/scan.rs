@@ -1,8 +1,10 @@
-//! Scans: the leader of each host reads the vectors of its PEs, learns what comes before them, and writes their sums.
+//! Scans: the leader of each host reads the vectors of its PEs, learns what comes before them, and
+//! writes their sums.
 //!
-//! If the PEs of every host follow each other in the team, that is one vector, which leaders pass on in log₂ k rounds: each adds what
-//! those before it have. Otherwise leaders give each other the vectors of all their PEs, piece by piece. Sums are taken in
-//! the order of the PEs then; in the other case a host's are taken first, and then those of hosts.
+//! If the PEs of every host follow each other in the team, that is one vector, which leaders pass
+//! on in log₂ k rounds: each adds what those before it have. Otherwise leaders give each other the
+//! vectors of all their PEs, piece by piece. Sums are taken in the order of the PEs then; in the
+//! other case a host's are taken first, and then those of hosts.
 
 use std::ops::Range;
 
@@ -55,7 +57,8 @@ impl Scan {
         bytes
     }
 
-    /// Adds `next`, which is that of a PE, and writes what it gets if it is number `pe` of this host.
+    /// Adds `next`, which is that of a PE, and writes what it gets if it is number `pe` of this
+    /// host.
     fn step(
         &self,
         group: &Group,
@@ -126,7 +129,8 @@ impl Wide {
         }
         let blocks =
             bruck(wire, mine, |party| self.parties.of(party).n() * len, |party| self.leader(party)).await?;
-        // Those of each host are in the order of the team, so that the next one is the first of some host that are left.
+        // Those of each host are in the order of the team, so that the next one is the first of
+        // some host that are left.
         let mut left: Vec<_> = blocks.iter().map(|block| block.chunks_exact(len)).collect();
         let mut running = Running { kernel: scan.kernel, total: None };
         let mut local = 0;

@@ -1,4 +1,5 @@
-//! Sync: the PEs of a host meet, the leaders hear of each other in log₂ k rounds, and tell their hosts.
+//! Sync: the PEs of a host meet, the leaders hear of each other in log₂ k rounds, and tell their
+//! hosts.
 
 use oxshmem_base::Result;
 
@@ -63,7 +64,8 @@ pub async fn sync_in(group: &Group) -> Result<()> {
     }
 }
 
-/// The last sync of a team: when it is over here, no PE looks at the scratch memory of this one any more, or writes there.
+/// The last sync of a team: when it is over here, no PE looks at the scratch memory of this one any
+/// more, or writes there.
 pub(crate) async fn sync_last(group: &Group) -> Result<()> {
     sync_in(group).await
 }

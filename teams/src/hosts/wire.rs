@@ -1,14 +1,15 @@
 //! Messages between PEs of different hosts.
 //!
-//! What is short, or is combined, is in a [`Buffer`] that the operation owns until it is over. What is long goes from symmetric memory
-//! to symmetric memory, in chunks, and on to other hosts from there. Whoever drops the future of such a message, because PEs have called
-//! different things or the team is gone, leaves the network something to write to. So messages are counted while their memory is
-//! [lent](Lent), and a collective that fails meanwhile keeps that for ever.
+//! What is short, or is combined, is in a [`Buffer`] that the operation owns until it is over. What
+//! is long goes from symmetric memory to symmetric memory, in chunks, and on to other hosts from
+//! there. Whoever drops the future of such a message, because PEs have called different things or
+//! the team is gone, leaves the network something to write to. So messages are counted while their
+//! memory is [lent](Lent), and a collective that fails meanwhile keeps that for ever.
 //!
-//! Two PEs have one team with members on both at a time in a place of the scratch memory, so its number names the team.
-//! Messages with equal tags arrive in their order: numbers may wrap, and what comes in a known order needs no steps. A
-//! collective ends on a PE when all messages to that PE have arrived, so that none is left behind for the next team in the
-//! place.
+//! Two PEs have one team with members on both at a time in a place of the scratch memory, so its
+//! number names the team. Messages with equal tags arrive in their order: numbers may wrap, and
+//! what comes in a known order needs no steps. A collective ends on a PE when all messages to that
+//! PE have arrived, so that none is left behind for the next team in the place.
 
 use std::{
     collections::VecDeque,
@@ -32,8 +33,8 @@ use crate::{
     message::{Message, Wide, buffer::Buffer, call_check::CARGO},
 };
 
-/// Bytes of a vector that are taken at a time where they lie in buffers as a whole: so many that the messages which that costs
-/// do not count.
+/// Bytes of a vector that are taken at a time where they lie in buffers as a whole: so many that
+/// the messages which that costs do not count.
 pub(super) const PIECE: usize = 16 << 20;
 
 const STEP_BITS: u32 = 6;
@@ -71,8 +72,8 @@ impl Drop for Lent {
     }
 }
 
-/// A message that a PE of the team sends to this one, for some place in its symmetric memory. What is not there when it has come
-/// is given to who waits.
+/// A message that a PE of the team sends to this one, for some place in its symmetric memory. What
+/// is not there when it has come is given to who waits.
 #[derive(Debug)]
 #[must_use = "it has come once this is awaited"]
 pub(super) enum Delivery<'a> {
@@ -97,7 +98,8 @@ impl Future for Delivery<'_> {
 pub(super) enum Coming<'a> {
     /// By itself.
     Alone(Message<Buffer>),
-    /// By itself or with the call_check of the leader before, in the step that is given, as many bytes as `lens` has.
+    /// By itself or with the call_check of the leader before, in the step that is given, as many
+    /// bytes as `lens` has.
     OrWithCallCheck { wire: Wire<'a>, pe: usize, step: u64, lens: Range<usize> },
 }
 
@@ -196,8 +198,8 @@ impl<'a> Wire<'a> {
         Ok(Message::Aloft(flight))
     }
 
-    /// Sends bytes of this PE's symmetric memory to a PE of the team, on another host. They must stay as they are until they have
-    /// left.
+    /// Sends bytes of this PE's symmetric memory to a PE of the team, on another host. They must
+    /// stay as they are until they have left.
     pub(super) fn send_from(&self, pe: usize, step: u64, from: Span) -> Result<Message<()>> {
         let fill = |to: &mut [u8]| self.group.memory.read(from, to);
         if let Some(with_call_check) = self.send_with_call_check(pe, step, from.len(), fill) {
@@ -216,7 +218,8 @@ impl<'a> Wire<'a> {
         Ok(Message::Aloft(flight))
     }
 
-    /// Receives bytes from a PE of the team, on another host, for that place in this PE's symmetric memory.
+    /// Receives bytes from a PE of the team, on another host, for that place in this PE's symmetric
+    /// memory.
     pub(super) fn receive_to(&self, pe: usize, step: u64, to: Span) -> Result<Delivery<'a>> {
         let len = to.len();
         if can_go_with_call_check(step, len) && self.wide.call_check.may_bring(pe) {
@@ -230,8 +233,8 @@ impl<'a> Wire<'a> {
             landing.land(came.and_then(|came| if came == len { Ok(()) } else { Err(wrong_length(pe)) }));
         });
         let (from, net) = (self.wide.members.world_pe(pe), self.net()?);
-        // SAFETY: a span is in bounds, and the memory stays mapped until the network has ended. Nobody has a reference to it that the
-        // other PE might not write behind.
+        // SAFETY: a span is in bounds, and the memory stays mapped until the network has ended.
+        // Nobody has a reference to it that the other PE might not write behind.
         unsafe { net.receive(from, self.tag | step, self.group.memory.here(to), len, done) };
         Ok(Delivery::There(Message::Aloft(flight)))
     }
@@ -301,8 +304,8 @@ impl<'a> Wire<'a> {
     }
 }
 
-/// Whether such a message may go with a call_check, in which it may overtake others with its tag: where several of these are expected
-/// at a time, that must not be.
+/// Whether such a message may go with a call_check, in which it may overtake others with its tag:
+/// where several of these are expected at a time, that must not be.
 fn can_go_with_call_check(step: u64, len: usize) -> bool {
     step < FLOW && len <= CARGO
 }
@@ -350,8 +353,8 @@ pub(super) enum Going {
     Is(Buffer),
 }
 
-/// Passes messages around a ring: first this PE's `own`, then what `take` gives back of those that come, of which `place` says where they
-/// go. Several are under way at a time, both ways.
+/// Passes messages around a ring: first this PE's `own`, then what `take` gives back of those that
+/// come, of which `place` says where they go. Several are under way at a time, both ways.
 pub(super) async fn relay<'a, I>(
     wire: &Wire<'a>,
     [right, left]: [usize; 2],

@@ -1,4 +1,5 @@
-//! The memory of a team: what its scratch memory holds, as words and slots, and ranges of symmetric memory.
+//! The memory of a team: what its scratch memory holds, as words and slots, and ranges of symmetric
+//! memory.
 
 pub(crate) mod image;
 pub(crate) mod scratch;

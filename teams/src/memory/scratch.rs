@@ -1,7 +1,7 @@
 //! The scratch memory of teams: where in the control memory each team's lies, and what is in it.
 //!
-//! A PE has room for [`TEAMS`] teams at a time. A team's PEs agree on a place that is free on all of them, so that
-//! it is symmetric among them; other teams may have the same place on other PEs.
+//! A PE has room for [`TEAMS`] teams at a time. A team's PEs agree on a place that is free on all
+//! of them, so that it is symmetric among them; other teams may have the same place on other PEs.
 
 use std::ops::Range;
 
@@ -21,11 +21,13 @@ pub(crate) const LEDGER: Range<usize> = FLAGS_AT + FLAGS * LINE..FLAGS_AT + (FLA
 /// The most slots of an exchange. They come in two sets that take turns.
 pub(crate) const SLOTS: usize = 16;
 const SLOTS_AT: usize = LEDGER.end;
-/// Slots of the stream from a root to all: so many messages it may be ahead, for as many more it needs no sync.
+/// Slots of the stream from a root to all: so many messages it may be ahead, for as many more it
+/// needs no sync.
 pub(crate) const STREAM: usize = 32;
 const STREAM_AT: usize = SLOTS_AT + 2 * SLOTS * LINE;
-/// The same for messages of one word, of which several share a line: it travels to a reader once for all of them. More, as a
-/// sync takes longer than many of them, most of all where PEs share processors.
+/// The same for messages of one word, of which several share a line: it travels to a reader once
+/// for all of them. More, as a sync takes longer than many of them, most of all where PEs share
+/// processors.
 pub(crate) const STREAM_WORDS: usize = 128;
 const STREAM_WORDS_AT: usize = STREAM_AT + STREAM * LINE;
 const WORD_SLOT: usize = 32;
@@ -48,7 +50,8 @@ pub(crate) const RECORD_AT: usize = GENERAL - 6 * size_of::<u64>();
 /// What must be zero when a team begins: everything with a number that is waited for.
 pub(crate) const NUMBERS: Range<usize> = FLAGS_AT..STREAM_BULK_AT;
 
-/// Where in a slot the payload begins: behind its number and the two words of its collective's signature.
+/// Where in a slot the payload begins: behind its number and the two words of its collective's
+/// signature.
 pub(crate) const PAYLOAD_AT: usize = 24;
 /// Bytes of payload that fit into a slot.
 pub(crate) const INLINE: usize = LINE - PAYLOAD_AT;

@@ -1,8 +1,8 @@
 //! Ranges of symmetric memory that collectives read and write, on this PE and on others.
 //!
-//! A [`Span`] is plain data: it neither borrows nor owns. It stays valid because a segment is mapped for as long as
-//! its PE exists; what keeps the bytes from being allocated to somebody else is said where spans are kept
-//! (`queue`). Everything here copies, by copies that tolerate races.
+//! A [`Span`] is plain data: it neither borrows nor owns. It stays valid because a segment is
+//! mapped for as long as its PE exists; what keeps the bytes from being allocated to somebody else
+//! is said where spans are kept (`queue`). Everything here copies, by copies that tolerate races.
 
 use std::ops::Range;
 
@@ -128,7 +128,8 @@ impl Memory {
         }
     }
 
-    /// The address of this PE's bytes, which are mapped for as long as its network runs, and longer.
+    /// The address of this PE's bytes, which are mapped for as long as its network runs, and
+    /// longer.
     #[inline(always)]
     pub(crate) fn here(&self, span: Span) -> *mut u8 {
         let start = match span.segment {
@@ -158,7 +159,8 @@ impl Memory {
     #[inline(always)]
     pub(crate) fn read_from(&self, from: Span, block: usize, to: &mut [u8]) {
         assert_eq!(from.len, to.len());
-        // SAFETY: a span is in bounds on every PE, and `place` checks the PE; `to` has as many bytes.
+        // SAFETY: a span is in bounds on every PE, and `place` checks the PE; `to` has as many
+        // bytes.
         unsafe { copy::copy(to.as_mut_ptr(), self.place(from, block).address(), to.len()) }
     }
 
@@ -202,7 +204,8 @@ impl Memory {
         unsafe { words::take(self.here(to), slot, to.len) }
     }
 
-    /// `out = mine op theirs` or the other way around, of this PE's bytes and the payload of a slot.
+    /// `out = mine op theirs` or the other way around, of this PE's bytes and the payload of a
+    /// slot.
     #[inline(always)]
     pub(crate) fn combine_slot(
         &self,
@@ -217,8 +220,8 @@ impl Memory {
         let (out, n) = (self.here(out), mine.len / size);
         let (mine, theirs) = (self.here(mine).cast_const(), words::payload(theirs).cast_const());
         let (a, b) = if is_mine_first { (mine, theirs) } else { (theirs, mine) };
-        // SAFETY: all are in bounds for these bytes and aligned for the elements, as segments are; such a kernel tolerates
-        // races, and that the destination is the source.
+        // SAFETY: all are in bounds for these bytes and aligned for the elements, as segments are;
+        // such a kernel tolerates races, and that the destination is the source.
         unsafe { combine(out, a, b, n) }
     }
 
@@ -229,7 +232,8 @@ impl Memory {
         unsafe { words::take(to.as_mut_ptr(), slot, to.len()) }
     }
 
-    /// Wakes a PE if it sleeps and may wait for the word at `offset` of its scratch memory, which was just stored.
+    /// Wakes a PE if it sleeps and may wait for the word at `offset` of its scratch memory, which
+    /// was just stored.
     #[inline(always)]
     pub(crate) fn ring(&self, shm: &Shm, offset: usize, block: usize) {
         shm.ring(Place { segment: &self.scratch, block, offset }, size_of::<u64>());
@@ -248,7 +252,8 @@ impl Memory {
         if to == from && to_pe == from_pe {
             return;
         }
-        // SAFETY: both are in bounds on every PE; the copy tolerates overlap by giving unspecified bytes.
+        // SAFETY: both are in bounds on every PE; the copy tolerates overlap by giving unspecified
+        // bytes.
         unsafe { copy::copy(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len) }
     }
 
@@ -260,8 +265,8 @@ impl Memory {
         unsafe { copy::copy(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len) }
     }
 
-    /// Copies elements of `size` bytes that lie `steps` bytes apart, in what they are copied to and in what from: as
-    /// many as there are from the first byte of a span to its last. Wakes nobody.
+    /// Copies elements of `size` bytes that lie `steps` bytes apart, in what they are copied to and
+    /// in what from: as many as there are from the first byte of a span to its last. Wakes nobody.
     pub(crate) fn copy_strided(
         &self,
         [to, from]: [Span; 2],
@@ -283,7 +288,8 @@ impl Memory {
         unsafe { copy::copy_strided(to, steps[0], from, steps[1], size, count[0]) }
     }
 
-    /// `out = a op b op …` over the same bytes of several PEs, in that order, where they lie. `out` is on this PE.
+    /// `out = a op b op …` over the same bytes of several PEs, in that order, where they lie. `out`
+    /// is on this PE.
     pub(crate) fn fold(&self, kernel: &Kernel, out: Span, from: Span, blocks: &[usize]) {
         let align = kernel.element().align();
         assert!(out.len == from.len && !blocks.is_empty() && from.len.is_multiple_of(kernel.size()));
@@ -301,8 +307,8 @@ impl Memory {
             &many
         };
         let out = self.place(out, self.me).address();
-        // SAFETY: all are in bounds for these bytes and aligned for the elements, as segments are; the kernel
-        // tolerates races, and that the destination is one of the sources.
+        // SAFETY: all are in bounds for these bytes and aligned for the elements, as segments are;
+        // the kernel tolerates races, and that the destination is one of the sources.
         unsafe { kernel.fold(out, sources, from.len / kernel.size()) }
     }
 
@@ -313,7 +319,8 @@ impl Memory {
             Side::Before => [came.as_ptr(), own],
             Side::Behind => [own, came.as_ptr()],
         };
-        // SAFETY: as `combined_with` has checked; the kernel tolerates that the destination is one of the sources.
+        // SAFETY: as `combined_with` has checked; the kernel tolerates that the destination is one
+        // of the sources.
         unsafe { kernel.fold(out, &sources, came.len() / kernel.size()) }
     }
 
@@ -321,7 +328,8 @@ impl Memory {
     pub(crate) fn combine_to(&self, kernel: &Kernel, came: &mut [u8], own: Span) {
         let own = self.combined_with(kernel, came, own).cast_const();
         let out = came.as_mut_ptr();
-        // SAFETY: as `combined_with` has checked; the kernel tolerates that the destination is one of the sources.
+        // SAFETY: as `combined_with` has checked; the kernel tolerates that the destination is one
+        // of the sources.
         unsafe { kernel.fold(out, &[out.cast_const(), own], came.len() / kernel.size()) }
     }
 
@@ -339,8 +347,9 @@ impl Memory {
         assert!(len.is_multiple_of(kernel.size()) && out.0.offset.is_multiple_of(align));
         assert!(sources.iter().all(|(span, _)| span.len == len && span.offset.is_multiple_of(align)));
         let sources = sources.map(|(span, pe)| self.place(span, pe).address().cast_const());
-        // SAFETY: all are in bounds on every PE, for as many bytes, and aligned, as asserted; the kernel tolerates that other PEs
-        // access them, and that the destination is one of the sources.
+        // SAFETY: all are in bounds on every PE, for as many bytes, and aligned, as asserted; the
+        // kernel tolerates that other PEs access them, and that the destination is one of the
+        // sources.
         unsafe { kernel.fold(self.place(out.0, out.1).address(), &sources, len / kernel.size()) }
     }
 

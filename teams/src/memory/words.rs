@@ -1,7 +1,8 @@
-//! The scratch memory of a team at its addresses: as words, which PEs load and store as atomics, or copy as payloads of slots.
+//! The scratch memory of a team at its addresses: as words, which PEs load and store as atomics, or
+//! copy as payloads of slots.
 //!
-//! It is what small collectives are made of, so that finding a word is a comparison and an addition, and a multiplication for
-//! another PE's.
+//! It is what small collectives are made of, so that finding a word is a comparison and an
+//! addition, and a multiplication for another PE's.
 
 use std::{fmt, sync::atomic::AtomicU64};
 
@@ -28,7 +29,8 @@ pub(crate) struct TeamWords {
     _scratch: Segment,
 }
 
-// SAFETY: the pointers are addresses of memory that stays mapped, and of which nothing but atomics is handed out.
+// SAFETY: the pointers are addresses of memory that stays mapped, and of which nothing but atomics
+// is handed out.
 unsafe impl Send for TeamWords {}
 // SAFETY: as above.
 unsafe impl Sync for TeamWords {}
@@ -59,8 +61,8 @@ impl TeamWords {
     /// This PE's.
     #[inline(always)]
     pub(crate) fn own(&self) -> &Words {
-        // SAFETY: inside of the segment and aligned, which `new` has checked; mapped as long as the segment is there. PEs access
-        // it atomically, or by copies that tolerate races.
+        // SAFETY: inside of the segment and aligned, which `new` has checked; mapped as long as the
+        // segment is there. PEs access it atomically, or by copies that tolerate races.
         unsafe { &*self.own }
     }
 
@@ -119,7 +121,8 @@ pub(crate) fn prepare(words: &Words, place: usize) {
 #[inline(always)]
 pub(crate) unsafe fn fill(slot: &Slot, from: *const u8, len: usize) {
     assert!(len <= INLINE);
-    // SAFETY: a slot has room for so many bytes behind its signature; the rest is the caller's word.
+    // SAFETY: a slot has room for so many bytes behind its signature; the rest is the caller's
+    // word.
     unsafe { copy::copy(payload(slot), from, len) }
 }
 

@@ -8,8 +8,10 @@ use std::{
 use bytemuck::{Pod, Zeroable};
 use oxshmem_base::sync::{Mutex, lock};
 
-use super::call_check::MOST;
 use crate::tuning::{CHUNK, WINDOW};
+
+/// Bytes of the longest call check.
+pub(crate) const MOST: usize = (16 << 10) + 192;
 
 /// Bytes in memory that suits every kernel.
 #[derive(Debug)]
@@ -53,8 +55,8 @@ fn zeros(len: usize) -> Vec<Line> {
     bytemuck::zeroed_vec(len.div_ceil(size_of::<Line>()))
 }
 
-/// Memory of buffers that were dropped, a few of each of some sizes: a system takes longer to give new memory
-/// than to bring what comes to it.
+/// Memory of buffers that were dropped, a few of each of some sizes: a system takes longer to give
+/// new memory than to bring what comes to it.
 #[derive(Debug, Default)]
 pub(crate) struct Pool([Mutex<Vec<Vec<Line>>>; SIZES.len()]);
 

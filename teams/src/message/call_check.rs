@@ -1,14 +1,17 @@
 //! What leaders tell each other they were called for, around the ring of hosts.
 //!
-//! Over many networks a message of a few bytes costs as much as one of some thousand. So a leader tells the next one with the first
-//! message that it has for it, if that is short and goes before the leader waits for another host; otherwise by itself, then. Nothing
-//! else can keep it back but PEs of the same host. Who expects a short message from the leader before waits for what that tells first,
-//! which does not come later in any case, and finds the message with it or has it come by itself.
+//! Over many networks a message of a few bytes costs as much as one of some thousand. So a leader
+//! tells the next one with the first message that it has for it, if that is short and goes before
+//! the leader waits for another host; otherwise by itself, then. Nothing else can keep it back but
+//! PEs of the same host. Who expects a short message from the leader before waits for what that
+//! tells first, which does not come later in any case, and finds the message with it or has it come
+//! by itself.
 //!
-//! A leader compares with what the one before tells, in the order of their calls, before it ends a collective. A broadcast it may end
-//! [earlier](CallCheck::run_ahead), as its root has nothing to wait for, and compare when it is called for something else, or some broadcasts
-//! later. Of two hosts, where the root is on the first, the second has [compared](CallCheck::follow) when it has what the root has sent. So it
-//! tells the other of several broadcasts at once.
+//! A leader compares with what the one before tells, in the order of their calls, before it ends a
+//! collective. A broadcast it may end [earlier](CallCheck::run_ahead), as its root has nothing to
+//! wait for, and compare when it is called for something else, or some broadcasts later. Of two
+//! hosts, where the root is on the first, the second has [compared](CallCheck::follow) when it has
+//! what the root has sent. So it tells the other of several broadcasts at once.
 
 use std::{
     collections::VecDeque,
@@ -23,18 +26,18 @@ use oxshmem_base::sync::{Mutex, MutexGuard, lock};
 
 use super::{
     Message,
-    buffer::{Buffer, Pool},
+    buffer::{Buffer, MOST, Pool},
 };
 use crate::signature::Signature;
 
 /// Bytes of a message up to which it goes with a call_check.
 pub(crate) const CARGO: usize = 16 << 10;
-/// A call_check begins with the message's tag and the number of calls, then has two words of the signature of each.
+/// A call_check begins with the message's tag and the number of calls, then has two words of the
+/// signature of each.
 pub(crate) const HEAD: usize = 2 * WORD;
 pub(crate) const CALL: usize = 2 * WORD;
 const WORD: usize = size_of::<u64>();
-/// The longest, in whole cache lines.
-pub(crate) const MOST: usize = (HEAD + BATCH * CALL + CARGO).next_multiple_of(64);
+const _: () = assert!(HEAD + BATCH * CALL + CARGO <= MOST);
 /// No message has that tag.
 const NO_CARGO: u64 = u64::MAX;
 
@@ -110,13 +113,14 @@ impl CallCheck {
         self.state().runs_ahead = true;
     }
 
-    /// Of this collective the first of two leaders need not be told soon: if it waits for another, it tells this one of that.
+    /// Of this collective the first of two leaders need not be told soon: if it waits for another,
+    /// it tells this one of that.
     pub(crate) fn follow(&self) {
         self.state().follows = true;
     }
 
-    /// This PE is about to send to `pe` of the team: `len` bytes, which are few. They go with the call_check, if that is for the same PE
-    /// and has not gone: then this is it, and who it is for.
+    /// This PE is about to send to `pe` of the team: `len` bytes, which are few. They go with the
+    /// call_check, if that is for the same PE and has not gone: then this is it, and who it is for.
     pub(crate) fn take_along(
         &self,
         pe: usize,
@@ -130,12 +134,14 @@ impl CallCheck {
         goes.then(|| (state.next, state.call_check(&self.pool, tag, len, fill)))
     }
 
-    /// This PE is about to send a message or to wait for one that has nothing to do with a call_check.
+    /// This PE is about to send a message or to wait for one that has nothing to do with a
+    /// call_check.
     pub(crate) fn speaks(&self) {
         self.state().speaks = true;
     }
 
-    /// This PE is about to wait for a message from `pe`. Whether that, if it is short, may come, or has come, with the call_check.
+    /// This PE is about to wait for a message from `pe`. Whether that, if it is short, may come, or
+    /// has come, with the call_check.
     pub(crate) fn may_bring(&self, pe: usize) -> bool {
         let mut state = self.state();
         state.speaks = true;
@@ -175,7 +181,8 @@ impl State {
         self.told < self.called
     }
 
-    /// The first call of this leader and of the one before that are to be compared. One that has called less may have been told of more.
+    /// The first call of this leader and of the one before that are to be compared. One that has
+    /// called less may have been told of more.
     fn next_pair(&mut self) -> Option<[Signature; 2]> {
         let (mine, theirs) = (self.mine.front().copied()?, self.theirs.front().copied()?);
         self.mine.pop_front();
@@ -183,7 +190,8 @@ impl State {
         Some([mine, theirs])
     }
 
-    /// What tells the next leader of all calls that it was not told of, and brings it what `fill` makes of `len` bytes.
+    /// What tells the next leader of all calls that it was not told of, and brings it what `fill`
+    /// makes of `len` bytes.
     pub(crate) fn call_check(
         &mut self,
         pool: &Arc<Pool>,
@@ -254,7 +262,8 @@ mod tests {
         let (call_check, mut before) = (CallCheck::new(&pool), State::default());
         assert_eq!(call_check.next_pair().map(|pair| pair.is_some()), Poll::Ready(false));
         before.call(theirs);
-        // A broadcast that ended before it was compared, and a call that waits for what its call_check may bring.
+        // A broadcast that ended before it was compared, and a call that waits for what its
+        // call_check may bring.
         call_check.state().call(mine);
         call_check.state().call(mine);
         call_check.state().take(before.call_check(&pool, NO_CARGO, 0, |_| {}));

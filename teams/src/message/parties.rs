@@ -1,14 +1,15 @@
 //! Which members of a team are on which host.
 //!
-//! For the world that follows from the [map of hosts](Hosts), unless that is irregular: then, and for other teams, it is
-//! a list, which takes memory for each host that the team is on.
+//! For the world that follows from the [map of hosts](Hosts), unless that is irregular: then, and
+//! for other teams, it is a list, which takes memory for each host that the team is on.
 
 use std::{collections::HashMap, sync::Arc};
 
 use oxshmem_base::Hosts;
 use oxshmem_ops::Members;
 
-/// The members on each host, a *party*, by their numbers in the team: in the order of their leaders, which come first.
+/// The members on each host, a *party*, by their numbers in the team: in the order of their
+/// leaders, which come first.
 #[derive(Debug)]
 pub(crate) enum Parties {
     /// All PEs of the job: parties are hosts, on which PEs are `step` apart.

@@ -230,8 +230,8 @@ impl<T> Future for Outcome<T> {
     type Output = Result<T>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        // It goes on by itself; looking once more saves a turn through the executor. Whoever has the queue
-        // locked is at it already.
+        // It goes on by itself; looking once more saves a turn through the executor. Whoever has
+        // the queue locked is at it already.
         let core = self.core.upgrade();
         if let Some(core) = &core
             && let Some(mut queue) = core.queue.try_lock()

@@ -12,11 +12,12 @@ const THEN: usize = 0b11;
 const _: () =
     assert!(THEN < align_of::<u64>() && Then::TakeOneOfMany as usize <= THEN && Then::Over as usize == 0);
 
-/// What the youngest collective waits for, if that is the last thing it does: its future looks at it without the
-/// queue.
+/// What the youngest collective waits for, if that is the last thing it does: its future looks at
+/// it without the queue.
 ///
-/// Whoever reads while another thread begins the next one may see parts of that one's, and with them look at any words of the
-/// scratch memory. This one has ended then, so that whatever it finds there is right, or is found out in the queue.
+/// Whoever reads while another thread begins the next one may see parts of that one's, and with
+/// them look at any words of the scratch memory. This one has ended then, so that whatever it finds
+/// there is right, or is found out in the queue.
 #[derive(Debug, Default)]
 pub(super) struct LastWait {
     ticket: AtomicU64,
@@ -64,8 +65,8 @@ impl Core {
         }
     }
 
-    /// Leaves the line alone at first, so that several messages come with it: the first look comes when, by the time that the
-    /// last ones took, the message should have come.
+    /// Leaves the line alone at first, so that several messages come with it: the first look comes
+    /// when, by the time that the last ones took, the message should have come.
     #[inline(always)]
     pub(super) fn look_for_one_of_many(&self, awaited: Awaited) -> bool {
         let pauses = self.pauses.load(Ordering::Relaxed);

@@ -1,15 +1,16 @@
 //! A team runs its collectives one after the other, in the order of their calls.
 //!
-//! A collective lives in its team's queue, not in the future that its caller holds: the future only watches. So
-//! a caller who drops it, or loses a `select!`, leaves nobody waiting: the collective goes on, woken by
-//! the executor like any other, and the next one of the team waits its turn.
+//! A collective lives in its team's queue, not in the future that its caller holds: the future only
+//! watches. So a caller who drops it, or loses a `select!`, leaves nobody waiting: the collective
+//! goes on, woken by the executor like any other, and the next one of the team waits its turn.
 //!
-//! What this library does in a collective runs with the queue locked. A task is polled with it unlocked: a user's future may call the
-//! team, or drop its last handle.
+//! What this library does in a collective runs with the queue locked. A task is polled with it
+//! unlocked: a user's future may call the team, or drop its last handle.
 //!
-//! The one at the front does not own the memory it works on, since that would cost two locked instructions a slice.
-//! Its future borrows the memory; should that be forgotten, [`Core::blocks_in_use`] keeps what it uses from
-//! being allocated to others. Those that wait behind it own theirs.
+//! The one at the front does not own the memory it works on, since that would cost two locked
+//! instructions a slice. Its future borrows the memory; should that be forgotten,
+//! [`Core::blocks_in_use`] keeps what it uses from being allocated to others. Those that wait
+//! behind it own theirs.
 //!
 //! | module | what it offers |
 //! |---|---|
@@ -27,43 +28,16 @@ mod running;
 mod state;
 mod tasks;
 
-use std::{
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicBool, AtomicU32, Ordering, fence},
-    },
-    task::{Poll, Waker},
-};
+use std::{sync::{Arc, Weak, atomic::{AtomicBool, AtomicU32, Ordering, fence}}, task::{Poll, Waker}};
 
-use oxshmem_base::{
-    Error, Result,
-    sync::{Mutex, MutexGuard, lock},
-    wakes::Hold,
-};
+use oxshmem_base::{Error, Result, sync::{Mutex, MutexGuard, lock}, wakes::Hold};
 use oxshmem_ops::context::ContextHandles;
 use oxshmem_progress::activity::{Activity, Call, Place};
 use oxshmem_spaces::allocation::Allocation;
 
 pub use self::future::{Collective, Outcome};
 pub(crate) use self::{future::Idle, running::Told};
-use self::{
-    last_wait::LastWait,
-    registry::Registry,
-    running::{Begun, Running, Use, begin_sync, stream_begun, takes},
-    state::{IDLE, Queue},
-};
-use crate::{
-    algorithm::{
-        exchange::{Deal, Exchange, Quick},
-        sync::Sync,
-        tree_broadcast::Stream,
-        work::Called,
-    },
-    group::Group,
-    hosts::sync::sync_in,
-    memory::{image::Image, span::Span},
-    signature::Signature,
-};
+use crate::{algorithm::{exchange::{Deal, Exchange, Quick}, sync::Sync, tree_broadcast::Stream, work::Called}, group::Group, hosts::sync::sync_in, memory::{image::Image, span::Span}, signature::Signature};
 
 /// What a team is made for (`OpenSHMEM 1.6 §9.4.3`).
 ///
@@ -79,7 +53,8 @@ use crate::{
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TeamConfig {
-    /// How many contexts are going to exist at a time. Contexts cost so little that this is not a limit.
+    /// How many contexts are going to exist at a time. Contexts cost so little that this is not a
+    /// limit.
     pub num_contexts: usize,
 }
 
@@ -89,7 +64,8 @@ pub(crate) struct Core {
     pub(crate) group: Arc<Group>,
     /// Held for a poll at the longest.
     queue: Mutex<Queue>,
-    /// Whether the other PEs are in this process, so that what we do may wake this very team on this thread.
+    /// Whether the other PEs are in this process, so that what we do may wake this very team on
+    /// this thread.
     in_process: bool,
     /// Whether PEs share processors, so that whoever pauses keeps others from going on.
     crowded: bool,
@@ -149,7 +125,8 @@ impl Core {
         self.group.pe().check(call)
     }
 
-    /// An error also if PEs have called different things before, after which nothing begins any more.
+    /// An error also if PEs have called different things before, after which nothing begins any
+    /// more.
     #[inline(always)]
     pub(crate) fn check_turn(&self, call: &'static str) -> Result<()> {
         self.group.pe().home().check(self.group.pe().me(), call)?;
@@ -173,8 +150,8 @@ impl Core {
             return self.sync_wide();
         }
         let ticket = self.with_queue(|queue| {
-            // The sync before is still there if its future has seen the end of it by itself. It is used again in
-            // place: moving it about would cost more than all the rest.
+            // The sync before is still there if its future has seen the end of it by itself. It is
+            // used again in place: moving it about would cost more than all the rest.
             if queue.behind.is_empty()
                 && let Some(Running::Sync(sync)) = queue.front.as_mut()
                 && sync.is_over(&self.group)
@@ -226,7 +203,8 @@ impl Core {
         self.push(queue, Running::Exchange(exchange, used))
     }
 
-    /// A message from a root to all, of what was called with: what `of` makes of the call's signature.
+    /// A message from a root to all, of what was called with: what `of` makes of the call's
+    /// signature.
     #[inline(always)]
     pub(crate) fn stream<'a>(
         &'a self,
@@ -242,7 +220,8 @@ impl Core {
                 let used = queue.lend(memory);
                 return self.push_behind(queue, Running::Stream(stream, used));
             }
-            // A root that need not wait for room, or a message that has come already: it is over before it is in the queue.
+            // A root that need not wait for room, or a message that has come already: it is over
+            // before it is in the queue.
             let begun = stream.begin(&self.group);
             if begun.is_ok() && stream.is_over() && queue.watchers.is_empty() {
                 queue.ledger.remember(queue.ended + 1, signature);
@@ -266,7 +245,8 @@ impl Core {
         Collective::new(self, ticket)
     }
 
-    /// The blocks of the heap, by number, that the collective at the front uses without owning them.
+    /// The blocks of the heap, by number, that the collective at the front uses without owning
+    /// them.
     pub(crate) fn blocks_in_use(&self) -> Vec<u64> {
         let blocks = self.with_queue(|queue| match queue.front.as_ref() {
             Some(
@@ -280,8 +260,8 @@ impl Core {
         blocks.into_iter().filter_map(|block| block.checked_sub(1)).collect()
     }
 
-    /// Ready when everything that was called on this team before has ended, well or not. What goes on behind all calls of the program is
-    /// not waited for, as others may never come to it.
+    /// Ready when everything that was called on this team before has ended, well or not. What goes
+    /// on behind all calls of the program is not waited for, as others may never come to it.
     pub(crate) fn idle(&self) -> Idle<'_> {
         self.with_queue(|queue| {
             self.retire(queue);
@@ -304,7 +284,8 @@ impl Core {
         }
     }
 
-    /// Appends a collective, and begins it if it is its turn. Returns its ticket, or 0 if it has ended well.
+    /// Appends a collective, and begins it if it is its turn. Returns its ticket, or 0 if it has
+    /// ended well.
     #[inline(always)]
     fn push(&self, queue: &mut Queue, running: Running) -> u64 {
         if queue.front.is_some() {
@@ -322,7 +303,8 @@ impl Core {
         ticket
     }
 
-    /// The only collective has begun, and is a quick one. If the others were first it is over before it is in the queue.
+    /// The only collective has begun, and is a quick one. If the others were first it is over
+    /// before it is in the queue.
     #[inline(always)]
     fn begun_quickly(&self, queue: &mut Queue, quick: Quick, memory: [&Arc<Allocation>; 2]) -> u64 {
         let nobody_watches = queue.watchers.is_empty();
@@ -358,8 +340,9 @@ impl Core {
         if well { 0 } else { ticket }
     }
 
-    /// The last message of the collective with that ticket has come: ends it, if it is the only one, and needs nothing
-    /// else. Nothing is sent then, so nobody is to be woken but those who wait for this one.
+    /// The last message of the collective with that ticket has come: ends it, if it is the only
+    /// one, and needs nothing else. Nothing is sent then, so nobody is to be woken but those who
+    /// wait for this one.
     #[inline(always)]
     fn finish(&self, queue: &mut Queue, ticket: u64) {
         let Queue { front, buffers, behind, .. } = queue;
@@ -381,8 +364,8 @@ impl Core {
         }
     }
 
-    /// Runs the queue as far as it goes without polling a task. Whoever is set free by the way is woken when it is unlocked, and
-    /// then a task at the front is polled too.
+    /// Runs the queue as far as it goes without polling a task. Whoever is set free by the way is
+    /// woken when it is unlocked, and then a task at the front is polled too.
     fn advance(&self, queue: &mut Queue) {
         let waker = || self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
         loop {
@@ -401,7 +384,8 @@ impl Core {
                 Some(Running::Exchange(exchange, _)) => exchange.poll(&self.group, buffers, waker),
                 Some(Running::Stream(stream, _)) => stream.poll(&self.group, waker),
                 Some(Running::Direct(direct, _)) => direct.poll(&self.group, buffers, waker),
-                // What it does may come back to this very team, which must not be locked then. Who is at it goes on by itself.
+                // What it does may come back to this very team, which must not be locked then. Who
+                // is at it goes on by itself.
                 Some(Running::Task(task, ..)) => {
                     queue.due |= task.is_some();
                     return;
@@ -428,8 +412,8 @@ impl Core {
         }
     }
 
-    /// The collective at the front waits for others: says so, if it has not. True if it is to be looked at again, as a
-    /// neighbour waits in another.
+    /// The collective at the front waits for others: says so, if it has not. True if it is to be
+    /// looked at again, as a neighbour waits in another.
     fn note(&self, queue: &mut Queue) -> bool {
         if queue.noted.is_none()
             && let Some(front) = queue.front.as_ref()
@@ -457,10 +441,12 @@ impl Core {
             queue = self.poll_task(queue);
         }
         if self.in_process {
-            // Tasks that it set free are woken after this, as they may run at once, and wait for the thread that has poked.
+            // Tasks that it set free are woken after this, as they may run at once, and wait for
+            // the thread that has poked.
             let _hold = Hold::begin();
             drop(queue);
-            // With the fence in `poke`: either we see the poke, or who poked finds the queue unlocked.
+            // With the fence in `poke`: either we see the poke, or who poked finds the queue
+            // unlocked.
             fence(Ordering::SeqCst);
             if self.poked.load(Ordering::Relaxed) {
                 self.poke();

@@ -1,8 +1,9 @@
 //! Calls that a PE refuses for its own arguments: the others are told, as they would wait for it.
 //!
-//! What does not fit is found out before anything is sent, and the caller has the error at once. In its place in the order of the
-//! team's collectives the PE meets the others, with a signature that agrees with no call that was not refused. If all have made
-//! the same mistake, they meet, and the team is as good as before. Otherwise whoever waits learns from
+//! What does not fit is found out before anything is sent, and the caller has the error at once. In
+//! its place in the order of the team's collectives the PE meets the others, with a signature that
+//! agrees with no call that was not refused. If all have made the same mistake, they meet, and the
+//! team is as good as before. Otherwise whoever waits learns from
 //! [`CollectiveMismatch`](Error::CollectiveMismatch) which PE it was.
 
 use std::sync::Arc;
@@ -52,8 +53,8 @@ impl Core {
     }
 }
 
-/// Whether other PEs may have called the same and found nothing wrong with it. Of memory that some of them do not have, those that have
-/// it find the same.
+/// Whether other PEs may have called the same and found nothing wrong with it. Of memory that some
+/// of them do not have, those that have it find the same.
 fn is_about_arguments(error: &Error) -> bool {
     matches!(
         error,

@@ -1,4 +1,5 @@
-//! The teams that a PE is in: which places of the scratch memory they have, and which memory they use.
+//! The teams that a PE is in: which places of the scratch memory they have, and which memory they
+//! use.
 
 use std::sync::{Arc, Weak};
 
@@ -52,7 +53,8 @@ impl Registry {
         state.teams.push(Arc::downgrade(team));
     }
 
-    /// A number for a team that is greater than those of all that this PE has helped to make, or is about to.
+    /// A number for a team that is greater than those of all that this PE has helped to make, or is
+    /// about to.
     pub(crate) fn next_number(&self) -> u64 {
         let mut state = self.state();
         state.last += 1;

@@ -20,7 +20,8 @@ use crate::{
 /// A collective, waiting for its turn or under way.
 pub(super) enum Running {
     Sync(Sync),
-    /// An exchange that has begun, and of which nothing is left but to wait and to take what has come.
+    /// An exchange that has begun, and of which nothing is left but to wait and to take what has
+    /// come.
     Quick(Quick, Use),
     Exchange(Exchange, Use),
     Stream(Stream, Use),
@@ -148,8 +149,8 @@ impl Running {
         Some(named)
     }
 
-    /// Whether the program does not wait for it, and others may never come to it: how a team is left by who drops it, or that a call is
-    /// refused here.
+    /// Whether the program does not wait for it, and others may never come to it: how a team is
+    /// left by who drops it, or that a call is refused here.
     pub(super) fn is_background(&self) -> bool {
         match self {
             Self::Task(_, Told::Nothing, _) => true,

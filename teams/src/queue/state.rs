@@ -24,8 +24,8 @@ use crate::{
 /// Watchers from this number on are no collective's: these wait until a team is idle.
 pub(super) const IDLE: u64 = 1 << 63;
 
-/// A task that watches the queue. Its waker is made without the queue's lock, since that runs code of the program, and only where it is
-/// wanted.
+/// A task that watches the queue. Its waker is made without the queue's lock, since that runs code
+/// of the program, and only where it is wanted.
 pub(super) struct Watcher<'a> {
     waker: &'a Waker,
     stored: Option<StoredWaker>,
@@ -42,7 +42,8 @@ impl<'a> Watcher<'a> {
         Self { stored: Some(StoredWaker::of(cx.waker())), ..Self::unmade(cx) }
     }
 
-    /// Whether the queue has something to wait for, but no waker: it must be looked at again with one.
+    /// Whether the queue has something to wait for, but no waker: it must be looked at again with
+    /// one.
     pub(super) fn is_wanted(&self) -> bool {
         self.is_wanted
     }
@@ -56,11 +57,13 @@ pub(super) struct Queue {
     /// The one whose turn it is. Apart from the others, so that it is made in place.
     pub(super) front: Option<Running>,
     pub(super) behind: VecDeque<Running>,
-    /// Who to wake when something has ended: the future of that number's collective, or whoever waits until the team is [idle](IDLE).
+    /// Who to wake when something has ended: the future of that number's collective, or whoever
+    /// waits until the team is [idle](IDLE).
     pub(super) watchers: Vec<(u64, StoredWaker)>,
     /// How many have waited for that.
     pub(super) idlers: u64,
-    /// The task at the front is to be polled, as soon as the queue is unlocked; or again, if somebody is at it.
+    /// The task at the front is to be polled, as soon as the queue is unlocked; or again, if
+    /// somebody is at it.
     pub(super) due: bool,
     pub(super) buffers: Buffers,
     /// What the last one in the memory of all PEs was in, for the next.
@@ -86,7 +89,8 @@ impl Queue {
         self.ended + self.len() + 1
     }
 
-    /// What a collective that is called now uses of `memory`: the one whose turn it is only borrows it.
+    /// What a collective that is called now uses of `memory`: the one whose turn it is only borrows
+    /// it.
     #[inline(always)]
     pub(super) fn lend(&self, memory: [&Arc<Allocation>; 2]) -> Use {
         let mut used = Use::of(memory);
@@ -96,15 +100,16 @@ impl Queue {
         used
     }
 
-    /// A collective has ended well that was never in the queue, in which there is nothing. Returns its ticket, or 0 if nothing
-    /// is to be told of it.
+    /// A collective has ended well that was never in the queue, in which there is nothing. Returns
+    /// its ticket, or 0 if nothing is to be told of it.
     #[inline(always)]
     pub(super) fn pass(&mut self) -> u64 {
         self.ended += 1;
         if self.failures.is_empty() && self.broken.is_none() { 0 } else { self.ended }
     }
 
-    /// The collective at the front has to wait: if it is a quick exchange, it does so as a common one.
+    /// The collective at the front has to wait: if it is a quick exchange, it does so as a common
+    /// one.
     #[cold]
     pub(super) fn slow_down(&mut self) {
         if let Some(Running::Quick(quick, used)) = &mut self.front {
@@ -174,7 +179,8 @@ impl Queue {
         self.watchers.drain(..).for_each(|(_, waker)| waker.wake());
     }
 
-    /// Whether so many have ended. If not, the watcher is woken when one has; it replaces an older one with that key.
+    /// Whether so many have ended. If not, the watcher is woken when one has; it replaces an older
+    /// one with that key.
     pub(super) fn look(&mut self, ticket: u64, key: u64, watcher: &mut Watcher<'_>) -> Poll<()> {
         if self.ended >= ticket {
             return Poll::Ready(());
@@ -189,7 +195,8 @@ impl Queue {
         Poll::Pending
     }
 
-    /// The same for the future of the collective with that ticket, which is its own: with its outcome.
+    /// The same for the future of the collective with that ticket, which is its own: with its
+    /// outcome.
     pub(super) fn poll(&mut self, ticket: u64, watcher: &mut Watcher<'_>) -> Poll<Result<()>> {
         self.look(ticket, ticket, watcher).map(|()| self.outcome(ticket))
     }

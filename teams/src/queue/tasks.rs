@@ -1,5 +1,6 @@
-//! Collectives that are futures: the long way for what is nothing special, and what programs run on a team. They are polled with the
-//! queue unlocked, as they may call the very team, or drop its last handle.
+//! Collectives that are futures: the long way for what is nothing special, and what programs run on
+//! a team. They are polled with the queue unlocked, as they may call the very team, or drop its
+//! last handle.
 
 use std::{
     cell::RefCell,
@@ -68,7 +69,8 @@ impl Core {
         self.push_task(told, signature, Box::pin(task))
     }
 
-    /// Leaves something to a task, when its turn comes, that concerns no other PE. Returns its ticket.
+    /// Leaves something to a task, when its turn comes, that concerns no other PE. Returns its
+    /// ticket.
     pub(crate) fn local(
         &self,
         activity: Activity,
@@ -82,8 +84,8 @@ impl Core {
         Collective::new(self, self.enqueue(told, signature, task))
     }
 
-    /// Appends a task and returns its ticket. The same code for all of them: with the queue's, which is part of it, each
-    /// would be a hundred kilobytes in a debug build.
+    /// Appends a task and returns its ticket. The same code for all of them: with the queue's,
+    /// which is part of it, each would be a hundred kilobytes in a debug build.
     #[inline(never)]
     pub(super) fn enqueue(&self, told: Told, signature: Signature, task: Task) -> u64 {
         self.with_queue(|queue| {
@@ -143,8 +145,9 @@ impl Core {
         Outcome { flight: Arc::new(flight), core: self.this.clone() }
     }
 
-    /// Polls the task at the front, with the queue unlocked meanwhile: what a task does, and what is dropped with it, may be another
-    /// call on this team. Whoever wakes it while somebody is at it leaves it to them to poll it again.
+    /// Polls the task at the front, with the queue unlocked meanwhile: what a task does, and what
+    /// is dropped with it, may be another call on this team. Whoever wakes it while somebody is at
+    /// it leaves it to them to poll it again.
     #[cold]
     #[inline(never)]
     pub(super) fn poll_task<'a>(&'a self, mut queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
@@ -199,7 +202,8 @@ impl Core {
         queue
     }
 
-    /// An error if this thread is polling a task of this team, so that a wait in there for a later collective of it would never end.
+    /// An error if this thread is polling a task of this team, so that a wait in there for a later
+    /// collective of it would never end.
     #[cold]
     pub(crate) fn check_awaited(&self, call: &'static str) -> Result<()> {
         // There are none any more for what runs when the thread ends.
@@ -224,7 +228,8 @@ impl Core {
             return;
         }
         if let Some(mut queue) = self.queue.try_lock() {
-            // AcqRel: what follows is looked at after this, so that a poke which this takes back is seen to.
+            // AcqRel: what follows is looked at after this, so that a poke which this takes back is
+            // seen to.
             self.poked.swap(false, Ordering::AcqRel);
             self.look_again(&mut queue);
             self.unlock(queue);

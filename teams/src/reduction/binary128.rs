@@ -1,6 +1,7 @@
 //! IEEE 754's binary128, through the functions that every C compiler for aarch64 links for it.
 //!
-//! Rust has no stable type that is passed as theirs are, in a whole vector register, so the calls are in assembly.
+//! Rust has no stable type that is passed as theirs are, in a whole vector register, so the calls
+//! are in assembly.
 
 use std::arch::{aarch64::uint8x16_t, asm};
 

@@ -1,9 +1,10 @@
 //! Kernels that read and write symmetric memory directly, while other PEs may access it.
 //!
-//! A loop in Rust over such memory would be a data race. These are loops in assembly, in which the compiler sees
-//! neither loads nor stores, so that a race only makes elements stale or torn, as [`copy`] does. They exist where
-//! one vector instruction is the whole operation, and save the way through private memory: they are faster by a
-//! third in the second-level cache, and several times as fast from main memory.
+//! A loop in Rust over such memory would be a data race. These are loops in assembly, in which the
+//! compiler sees neither loads nor stores, so that a race only makes elements stale or torn, as
+//! [`copy`] does. They exist where one vector instruction is the whole operation, and save the way
+//! through private memory: they are faster by a third in the second-level cache, and several times
+//! as fast from main memory.
 
 use std::arch::asm;
 
@@ -11,8 +12,8 @@ use oxshmem_memory::copy;
 
 use super::{
     ElementType, ReduceOp,
-    kernel::Fused,
     kernels::{Level, tail},
+    types::Fused,
 };
 
 /// The fused kernel at a level that this processor has, if there is one.
@@ -24,7 +25,8 @@ pub(super) fn at(level: Level, element: ElementType, op: ReduceOp) -> Option<Fus
     }
 }
 
-/// A row is an operation, the types of one size that share an instruction for it, and the instruction.
+/// A row is an operation, the types of one size that share an instruction for it, and the
+/// instruction.
 macro_rules! table {
     ($level:ident from $from:literal, $loop:ident, $fold:ident: $($op:ident: $($element:ident)|* => $instruction:literal;)*) => {
         fn $level(element: ElementType, op: ReduceOp) -> Option<Fused> {
@@ -48,8 +50,8 @@ macro_rules! table {
     };
 }
 
-/// 256 bytes at a time, then 64, then what is left under a mask, outside of which nothing is touched. Registers
-/// above 15 leave nothing to clean up.
+/// 256 bytes at a time, then 64, then what is left under a mask, outside of which nothing is
+/// touched. Registers above 15 leave nothing to clean up.
 macro_rules! loop_avx512 {
     ($instruction:literal, $element:expr, $op:expr, $out:ident, $a:ident, $b:ident, $n:ident) => {
         asm!(
@@ -100,8 +102,8 @@ macro_rules! loop_avx512 {
     };
 }
 
-/// 512 bytes of all sources at a time, then 64 or what is left under a mask. The result is in registers until all
-/// sources are in it, so that `out` may be any of them.
+/// 512 bytes of all sources at a time, then 64 or what is left under a mask. The result is in
+/// registers until all sources are in it, so that `out` may be any of them.
 macro_rules! fold_avx512 {
     ($instruction:literal, $element:expr, $op:expr, $out:ident, $sources:ident, $count:ident, $n:ident) => {
         asm!(
@@ -338,7 +340,8 @@ unsafe fn rest(
     }
 }
 
-// `vminpd` and its like are C's `a < b ? a : b`: the second operand if either is NaN, or both are zero.
+// `vminpd` and its like are C's `a < b ? a : b`: the second operand if either is NaN, or both are
+// zero.
 table! { avx512 from 0, loop_avx512, fold_avx512:
     And: I8 | U8 => "vpandq";
     And: I16 | U16 => "vpandq";

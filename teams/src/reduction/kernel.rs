@@ -4,9 +4,16 @@ use std::{fmt, mem::MaybeUninit, sync::OnceLock};
 
 use oxshmem_memory::copy;
 
-use super::{Arithmetic, Bitwise, ElementType, Ordered, ReduceOp, Reducible, kernels};
+#[cfg(target_arch = "x86_64")]
+use super::fused;
+use super::{
+    Arithmetic, Bitwise, ElementType, Ordered, ReduceOp, Reducible,
+    kernels::{self, Level},
+    types::{Combine, Fused},
+};
 
-/// One operation on vectors of one type, as functions on bytes, in the form that suits this processor.
+/// One operation on vectors of one type, as functions on bytes, in the form that suits this
+/// processor.
 ///
 /// ```
 /// use oxshmem_teams::reduction::Kernel;
@@ -29,20 +36,6 @@ pub struct Kernel {
 
 /// Bytes that go through private memory at once, few enough for the first-level cache.
 const BLOCK: usize = 4096;
-
-/// The kernels that work on memory that other PEs may access.
-#[derive(Clone, Copy)]
-pub(super) struct Fused {
-    /// What [`Kernel::fused`] returns.
-    pub(super) two: Combine,
-    /// [`Kernel::fold`] of at least two sources: the output, the sources, how many, elements of each.
-    pub(super) many: unsafe fn(*mut u8, *const *const u8, usize, usize),
-    /// From so many bytes on they are quicker than private memory, however well that is cached.
-    pub(super) from: usize,
-}
-
-/// `out[i] = a[i] op b[i]` for all `i` below the last argument.
-pub type Combine = unsafe fn(out: *mut u8, a: *const u8, b: *const u8, n: usize);
 
 macro_rules! constructors {
     ($($name:ident: $class:ident => $op:ident;)*) => {$(
@@ -82,11 +75,20 @@ impl Kernel {
     /// ```
     #[inline]
     pub fn of(element: ElementType, op: ReduceOp) -> Option<Self> {
-        kernels::at(kernels::Level::detect(), element, op)
+        Self::at(Level::detect(), element, op)
     }
 
-    /// The kernel that `make` makes for `element` and `op`, made once: to look up what the processor can do at every
-    /// call would cost as much as a small reduction.
+    /// The same at a level that this processor has.
+    pub(super) fn at(level: Level, element: ElementType, op: ReduceOp) -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        let fused = fused::at(level, element, op);
+        #[cfg(not(target_arch = "x86_64"))]
+        let fused = None;
+        Some(Self { element, op, into: kernels::combine(level, element, op)?, fused })
+    }
+
+    /// The kernel that `make` makes for `element` and `op`, made once: to look up what the
+    /// processor can do at every call would cost as much as a small reduction.
     pub(crate) fn shared(element: ElementType, op: ReduceOp, make: fn() -> Self) -> &'static Self {
         static MADE: [OnceLock<Kernel>; ElementType::ALL.len() * ReduceOp::ALL.len()] =
             [const { OnceLock::new() }; ElementType::ALL.len() * ReduceOp::ALL.len()];
@@ -159,9 +161,9 @@ impl Kernel {
     /// `acc[i] = acc[i] op x[i]` for `n` elements.
     ///
     /// # Safety
-    /// `acc` must be writable and `x` readable for `n` elements, initialized, and aligned as the element is.
-    /// They must not overlap, except that they may be equal. Nobody else may access them meanwhile: this is for
-    /// private memory.
+    /// `acc` must be writable and `x` readable for `n` elements, initialized, and aligned as the
+    /// element is. They must not overlap, except that they may be equal. Nobody else may access
+    /// them meanwhile: this is for private memory.
     ///
     /// ```
     /// use oxshmem_teams::reduction::Kernel;
@@ -198,12 +200,13 @@ impl Kernel {
         unsafe { (self.into)(out, a, b, n) }
     }
 
-    /// [`combine_into`](Self::combine_into) for memory that other PEs may access meanwhile, where there is one
-    /// that is faster than a copy to private memory first. A race gives stale or torn elements.
+    /// [`combine_into`](Self::combine_into) for memory that other PEs may access meanwhile, where
+    /// there is one that is faster than a copy to private memory first. A race gives stale or torn
+    /// elements.
     ///
     /// # Safety
-    /// Of the function: `out` must be writable, `a` and `b` readable for `n` elements and aligned as the
-    /// element is. They must not overlap, except that any of them may be equal.
+    /// Of the function: `out` must be writable, `a` and `b` readable for `n` elements and aligned
+    /// as the element is. They must not overlap, except that any of them may be equal.
     ///
     /// ```
     /// use oxshmem_teams::reduction::Kernel;
@@ -232,12 +235,13 @@ impl Kernel {
         }
     }
 
-    /// `out[i] = sources[0][i] op sources[1][i] op …`, from left to right, for `n` elements in memory that other
-    /// PEs may access meanwhile. A race gives stale or torn elements.
+    /// `out[i] = sources[0][i] op sources[1][i] op …`, from left to right, for `n` elements in
+    /// memory that other PEs may access meanwhile. A race gives stale or torn elements.
     ///
     /// # Safety
-    /// `out` must be writable and every source readable for `n` elements, and aligned as the element is. `out`
-    /// may be any of them; where it overlaps one otherwise, its elements are unspecified.
+    /// `out` must be writable and every source readable for `n` elements, and aligned as the
+    /// element is. `out` may be any of them; where it overlaps one otherwise, its elements are
+    /// unspecified.
     ///
     /// # Panics
     /// If there are no sources.
@@ -303,7 +307,8 @@ impl Kernel {
     pub fn combine_slices<T: Reducible>(&self, acc: &mut [T], x: &[T]) {
         assert_eq!(T::TYPE, self.element, "{self}");
         assert_eq!(acc.len(), x.len(), "lengths differ");
-        // SAFETY: both slices have that many elements of the kernel's type; they are borrowed until the end.
+        // SAFETY: both slices have that many elements of the kernel's type; they are borrowed until
+        // the end.
         unsafe { self.combine(acc.as_mut_ptr().cast(), x.as_ptr().cast(), x.len()) }
     }
 

@@ -1,14 +1,17 @@
-//! The loops behind [`Kernel`]: one body for every type and operation, compiled for each width of vector.
+//! The loops behind [`Kernel`](super::Kernel): one body for every type and operation, compiled for each width of
+//! vector.
 
 use num_complex::Complex;
 
-#[cfg(target_arch = "x86_64")]
-use super::{Combine, ElementType, Kernel, ReduceOp, fused, long_double};
+use super::ElementType;
+use super::ReduceOp;
+use super::long_double;
+use super::types::Combine;
 
 /// An operation on two elements.
 ///
-/// `apply` has no branches, so that it becomes vector instructions. Where that makes it wrong, `suspect` says of
-/// a block of results that some may be, and `carefully` is right.
+/// `apply` has no branches, so that it becomes vector instructions. Where that makes it wrong,
+/// `suspect` says of a block of results that some may be, and `carefully` is right.
 trait Apply<T: Copy> {
     fn apply(a: T, b: T) -> T;
 
@@ -63,7 +66,8 @@ macro_rules! complex_product {
                 a * b
             }
 
-            /// Whether a part of one is infinite or NaN: its exponent is all ones, and carries into the sign.
+            /// Whether a part of one is infinite or NaN: its exponent is all ones, and carries into
+            /// the sign.
             #[inline(always)]
             fn suspect<const L: usize>(products: &[Complex<$float>; L]) -> bool {
                 let exponent = $float::INFINITY.to_bits();
@@ -135,16 +139,8 @@ impl Level {
     }
 }
 
-/// The kernel at a level that this processor has.
-pub(super) fn at(level: Level, element: ElementType, op: ReduceOp) -> Option<Kernel> {
-    #[cfg(target_arch = "x86_64")]
-    let fused = fused::at(level, element, op);
-    #[cfg(not(target_arch = "x86_64"))]
-    let fused = None;
-    Some(Kernel { element, op, into: combine(level, element, op)?, fused })
-}
-
-fn combine(level: Level, element: ElementType, op: ReduceOp) -> Option<Combine> {
+/// The loop at a level that this processor has.
+pub(super) fn combine(level: Level, element: ElementType, op: ReduceOp) -> Option<Combine> {
     macro_rules! table {
         ($($element:ident => $($op:ident on $name:ty),*;)*) => {
             match (element, op) {
@@ -214,12 +210,14 @@ unsafe fn body<T: Copy, O: Apply<T>>(out: *mut u8, a: *const u8, b: *const u8, n
     macro_rules! steps {
         ($($l:literal)*) => {{
             let mut done = 0;
-            // SAFETY: the caller vouches for `n` aligned elements of each; no step reaches beyond them.
+            // SAFETY: the caller vouches for `n` aligned elements of each; no step reaches beyond
+            // them.
             $(done = unsafe { blocks::<T, O, $l>(out, a, b, n, done) };)*
             debug_assert_eq!(done, n);
         }};
     }
-    // Blocks of up to 256 bytes, then of 64 and 16, then one element: no more than 64, which are code each.
+    // Blocks of up to 256 bytes, then of 64 and 16, then one element: no more than 64, which are
+    // code each.
     match size_of::<T>() {
         1 => steps!(64 16 1),
         2 => steps!(64 8 1),
@@ -231,8 +229,8 @@ unsafe fn body<T: Copy, O: Apply<T>>(out: *mut u8, a: *const u8, b: *const u8, n
 
 /// Whole blocks of `L` elements from element `start` on; returns where they end.
 ///
-/// A block is read as a whole before it is written, so that it becomes vectors whether or not `out` is `a`:
-/// the compiler need not prove that they are apart.
+/// A block is read as a whole before it is written, so that it becomes vectors whether or not `out`
+/// is `a`: the compiler need not prove that they are apart.
 #[inline(always)]
 unsafe fn blocks<T: Copy, O: Apply<T>, const L: usize>(
     out: *mut T,
@@ -258,7 +256,8 @@ unsafe fn blocks<T: Copy, O: Apply<T>, const L: usize>(
             }
         }
         at += L;
-        // Otherwise the compiler makes vectors *across* blocks, with gathers, at a tenth of the speed.
+        // Otherwise the compiler makes vectors *across* blocks, with gathers, at a tenth of the
+        // speed.
         #[cfg(not(miri))]
         // SAFETY: does nothing.
         unsafe {
@@ -268,7 +267,8 @@ unsafe fn blocks<T: Copy, O: Apply<T>, const L: usize>(
     at
 }
 
-/// Element by element, from memory: the blocks above would not stay in registers if anybody looked into them.
+/// Element by element, from memory: the blocks above would not stay in registers if anybody looked
+/// into them.
 #[cold]
 #[inline(never)]
 unsafe fn slowly<T: Copy, O: Apply<T>>(out: *mut T, a: *const T, b: *const T, n: usize) {

@@ -1,7 +1,9 @@
-//! C's `long double` as plain data: more precise than `f64`, in the format that C has on this processor.
+//! C's `long double` as plain data: more precise than `f64`, in the format that C has on this
+//! processor.
 //!
-//! On x86-64 it is the x87's 80-bit format, on aarch64 the 128-bit one of IEEE 754. Rust knows neither, so that
-//! its arithmetic is in assembly: x87 instructions there, calls of the compiler's support library here.
+//! On x86-64 it is the x87's 80-bit format, on aarch64 the 128-bit one of IEEE 754. Rust knows
+//! neither, so that its arithmetic is in assembly: x87 instructions there, calls of the compiler's
+//! support library here.
 
 #[cfg_attr(target_arch = "x86_64", path = "x87.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "binary128.rs")]
@@ -19,9 +21,9 @@ pub(super) use format::kernel;
 
 /// C's `long double`: 16 bytes, aligned to 16.
 ///
-/// On x86-64 the format is the x87's with 64 bits of precision, and the last 6 bytes are padding: ignored, and
-/// zero in results. On aarch64 it is IEEE 754's binary128 with 113 bits. Its bytes are those that a C program on
-/// the same kind of host has; between unlike hosts it means nothing.
+/// On x86-64 the format is the x87's with 64 bits of precision, and the last 6 bytes are padding:
+/// ignored, and zero in results. On aarch64 it is IEEE 754's binary128 with 113 bits. Its bytes are
+/// those that a C program on the same kind of host has; between unlike hosts it means nothing.
 ///
 /// It compares, and adds, as C does: NaN is not equal to itself, -0 equals 0.
 ///

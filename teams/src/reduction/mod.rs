@@ -1,9 +1,9 @@
-//! What reductions and scans compute: the element types of `OpenSHMEM 1.6 §9.10.9` and `§9.10.10`, and the
-//! arithmetic on vectors of them.
+//! What reductions and scans compute: the element types of `OpenSHMEM 1.6 §9.10.9` and `§9.10.10`,
+//! and the arithmetic on vectors of them.
 //!
-//! Which types an operation takes is in three traits: [`Bitwise`] (and, or, xor), [`Ordered`] (min, max) and
-//! [`Arithmetic`] (sum, prod, and the scans). From a type that has the trait comes a [`Kernel`], which works on
-//! bytes, so that the collectives themselves are not generic.
+//! Which types an operation takes is in three traits: [`Bitwise`] (and, or, xor), [`Ordered`] (min,
+//! max) and [`Arithmetic`] (sum, prod, and the scans). From a type that has the trait comes a
+//! [`Kernel`], which works on bytes, so that the collectives themselves are not generic.
 //!
 //! | C (tables 10 and 11) | Rust | [`Bitwise`] | [`Ordered`] | [`Arithmetic`] |
 //! |---|---|---|---|---|
@@ -24,14 +24,15 @@
 //! | `float _Complex` | [`Complex<f32>`](Complex) | | | ✓ |
 //! | `double _Complex` | [`Complex<f64>`](Complex) | | | ✓ |
 //!
-//! In Rust every integer is [`Bitwise`]. In C the team-based routines leave out `char`, `signed char`, `short`,
-//! `int`, `long`, `long long` and `ptrdiff_t` by name (the `intN_t` names have them), and the active-set-based
-//! ones take `short`, `int`, `long` and `long long`.
+//! In Rust every integer is [`Bitwise`]. In C the team-based routines leave out `char`, `signed
+//! char`, `short`, `int`, `long`, `long long` and `ptrdiff_t` by name (the `intN_t` names have
+//! them), and the active-set-based ones take `short`, `int`, `long` and `long long`.
 //!
-//! Integers wrap. The minimum is C's `a < b ? a : b` and the maximum `a > b ? a : b`, where `a` is from the
-//! lower PE: a NaN in `b` wins, one in `a` loses, and of two zeros `b` wins. A complex product is C's (annex G),
-//! which is infinite, not NaN, where a factor is infinite. No operation is contracted or reordered, whatever
-//! the processor has, so that equal operands give equal results on every PE, except for the payload of a NaN.
+//! Integers wrap. The minimum is C's `a < b ? a : b` and the maximum `a > b ? a : b`, where `a` is
+//! from the lower PE: a NaN in `b` wins, one in `a` loses, and of two zeros `b` wins. A complex
+//! product is C's (annex G), which is infinite, not NaN, where a factor is infinite. No operation
+//! is contracted or reordered, whatever the processor has, so that equal operands give equal
+//! results on every PE, except for the payload of a NaN.
 
 #[cfg(target_arch = "x86_64")]
 mod fused;
@@ -46,9 +47,9 @@ pub use num_complex::Complex;
 use oxshmem_spaces::Element;
 
 pub use self::{
-    kernel::{Combine, Kernel},
+    kernel::Kernel,
     long_double::LongDouble,
-    types::{ElementType, ReduceOp},
+    types::{Combine, ElementType, ReduceOp},
 };
 
 /// Integers: and, or, xor.
@@ -100,9 +101,11 @@ pub trait Ordered: Reducible {}
 /// ```
 pub trait Arithmetic: Reducible {}
 
-/// Every type that some reduction takes: what [`Bitwise`], [`Ordered`] and [`Arithmetic`] have in common.
+/// Every type that some reduction takes: what [`Bitwise`], [`Ordered`] and [`Arithmetic`] have in
+/// common.
 ///
-/// Only the types in [the table](self) are. `usize` counts as the `u64` that it is, `isize` as `i64`.
+/// Only the types in [the table](self) are. `usize` counts as the `u64` that it is, `isize` as
+/// `i64`.
 ///
 /// ```
 /// use oxshmem_teams::reduction::{ElementType, Reducible};

@@ -2,10 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::{
-    kernels::{Level, at},
-    *,
-};
+use super::{kernels::Level, *};
 
 /// Bytes before and after a vector that must stay as they are.
 const MARGIN: usize = 128;
@@ -26,7 +23,7 @@ fn kernels() -> impl Iterator<Item = Kernel> {
     ElementType::ALL.into_iter().flat_map(|element| {
         ReduceOp::ALL.into_iter().flat_map(move |op| {
             levels().into_iter().filter_map(move |level| {
-                let kernel = at(level, element, op);
+                let kernel = Kernel::at(level, element, op);
                 assert_eq!(kernel.is_some(), element.takes(op), "{op} of {element}");
                 kernel
             })
@@ -196,8 +193,8 @@ fn model(element: ElementType, op: ReduceOp, a: &[u8], b: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Equal in every bit, except that a NaN that was computed may be any, and so may a product that is NaN by the
-/// textbook: that one is compared with C's below.
+/// Equal in every bit, except that a NaN that was computed may be any, and so may a product that is
+/// NaN by the textbook: that one is compared with C's below.
 #[track_caller]
 fn assert_same(kernel: Kernel, is: &[u8], should: &[u8], what: &dyn Debug) {
     let nan = |bytes: &[u8]| match kernel.element {
@@ -324,7 +321,7 @@ fn of_nan_and_of_two_zeros_the_second_operand_is_the_minimum_and_the_maximum() {
     fn check<T: Ordered + Debug>(convert: impl Fn(f64) -> T, bits: impl Fn(&T) -> u128) {
         for op in [ReduceOp::Min, ReduceOp::Max] {
             for level in levels() {
-                let kernel = at(level, T::TYPE, op).unwrap();
+                let kernel = Kernel::at(level, T::TYPE, op).unwrap();
                 for (a, b) in [(f64::NAN, 1.0), (1.0, f64::NAN), (0.0, -0.0), (-0.0, 0.0)] {
                     let (mut acc, x) = (vec![convert(a); 71], vec![convert(b); 71]);
                     kernel.combine_slices(&mut acc, &x);
@@ -435,7 +432,7 @@ fn long_doubles_and_complex_numbers_are_as_in_c() {
         let ran = std::process::Command::new(&program).arg(name).stdin(input).output().unwrap();
         assert_eq!(ran.stdout.len(), n * size);
         for level in levels() {
-            let kernel = at(level, element, op).unwrap();
+            let kernel = Kernel::at(level, element, op).unwrap();
             let mut out = Vector::new(element, n, 0, 0);
             // SAFETY: three aligned vectors of `n` elements.
             unsafe { kernel.combine_into(out.as_mut_ptr(), a.as_ptr(), b.as_ptr(), n) };

@@ -122,3 +122,18 @@ impl fmt::Display for ElementType {
         f.write_str(self.name())
     }
 }
+
+/// The kernels that work on memory that other PEs may access.
+#[derive(Clone, Copy)]
+pub(super) struct Fused {
+    /// What [`Kernel::fused`](super::Kernel::fused) returns.
+    pub(super) two: Combine,
+    /// [`Kernel::fold`](super::Kernel::fold) of at least two sources: the output, the sources, how many, elements of
+    /// each.
+    pub(super) many: unsafe fn(*mut u8, *const *const u8, usize, usize),
+    /// From so many bytes on they are quicker than private memory, however well that is cached.
+    pub(super) from: usize,
+}
+
+/// `out[i] = a[i] op b[i]` for all `i` below the last argument.
+pub type Combine = unsafe fn(out: *mut u8, a: *const u8, b: *const u8, n: usize);

@@ -1,8 +1,8 @@
-//! The x87's 80-bit format: a 64-bit significand whose leading bit is explicit, then sign and exponent, then 6
-//! bytes of padding.
+//! The x87's 80-bit format: a 64-bit significand whose leading bit is explicit, then sign and
+//! exponent, then 6 bytes of padding.
 //!
-//! Every block of assembly finds the register stack empty and leaves it empty, which is what naming all eight
-//! registers as clobbered means.
+//! Every block of assembly finds the register stack empty and leaves it empty, which is what naming
+//! all eight registers as clobbered means.
 
 use std::arch::asm;
 

@@ -1,9 +1,11 @@
-//! Active sets: teams that their members make without the others (`OpenSHMEM 1.6 §9.10`, deprecated there).
+//! Active sets: teams that their members make without the others (`OpenSHMEM 1.6 §9.10`, deprecated
+//! there).
 //!
-//! A split is agreed on by all PEs of the parent, in its queue. Of an active set only the members call, so that they have
-//! no queue in common, and no scratch memory. What they have is a piece of symmetric memory that the program gives to
-//! this one call: through it they tell the first member which places are taken, and it tells them the one to take. Should
-//! one of them have given that away meanwhile, they begin again.
+//! A split is agreed on by all PEs of the parent, in its queue. Of an active set only the members
+//! call, so that they have no queue in common, and no scratch memory. What they have is a piece of
+//! symmetric memory that the program gives to this one call: through it they tell the first member
+//! which places are taken, and it tells them the one to take. Should one of them have given that
+//! away meanwhile, they begin again.
 
 use std::sync::Arc;
 
@@ -39,8 +41,8 @@ use crate::{
 pub struct ActiveSet {
     /// The team.
     pub team: Team,
-    /// Whether there is room for many more teams, on all members: if not, do not keep it for the next time. All members
-    /// have the same here.
+    /// Whether there is room for many more teams, on all members: if not, do not keep it for the
+    /// next time. All members have the same here.
     pub keep: bool,
 }
 
@@ -73,18 +75,20 @@ impl ActiveSet {
 }
 
 impl Team {
-    /// The PEs `start`, `start + stride`, … of this team as a new one: `size` of them, in this order. Collective over
-    /// these PEs; others that call it get none at once.
+    /// The PEs `start`, `start + stride`, … of this team as a new one: `size` of them, in this
+    /// order. Collective over these PEs; others that call it get none at once.
     ///
-    /// `meeting` is as long as [`ActiveSet::MEETING`] or longer, the same memory on all members, and 0 on all of them before
-    /// the first one calls. It is 0 again on a PE whose call has ended, and may then be used for the same PEs again. Other
-    /// sets, with members in common or without, may be made at the same time if they meet elsewhere.
+    /// `meeting` is as long as [`ActiveSet::MEETING`] or longer, the same memory on all members,
+    /// and 0 on all of them before the first one calls. It is 0 again on a PE whose call has ended,
+    /// and may then be used for the same PEs again. Other sets, with members in common or without,
+    /// may be made at the same time if they meet elsewhere.
     ///
     /// The future must be awaited to its end.
     ///
     /// # Errors
-    /// [`Error::InvalidTriplet`] and [`Error::TeamsExhausted`] on all members alike; [`Error::LengthMismatch`] if
-    /// `meeting` is too short; [`Error::TeamDestroyed`], and those of operations on the members.
+    /// [`Error::InvalidTriplet`] and [`Error::TeamsExhausted`] on all members alike;
+    /// [`Error::LengthMismatch`] if `meeting` is too short; [`Error::TeamDestroyed`], and those of
+    /// operations on the members.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -228,8 +232,8 @@ impl<'a> Meeting<'a> {
         self.hear(PLACE).await
     }
 
-    /// Waits until all members have come here, and hears whether all said yes. The memory is as it was before for those
-    /// who leave.
+    /// Waits until all members have come here, and hears whether all said yes. The memory is as it
+    /// was before for those who leave.
     async fn all(&self, yes: bool) -> Result<bool> {
         if self.me == 0 {
             let no = self.gather(READY).await? > 0 || !yes;
@@ -284,8 +288,9 @@ fn left(free: &Places) -> u32 {
     free.iter().map(|word| word.count_ones()).sum()
 }
 
-/// The place with that number among those that are free, beginning anew after the last one. After a failed attempt others
-/// may be after the same place once more, so that it is another one each time.
+/// The place with that number among those that are free, beginning anew after the last one. After a
+/// failed attempt others may be after the same place once more, so that it is another one each
+/// time.
 fn nth(free: &Places, number: usize) -> Option<usize> {
     let number = number.checked_rem(left(free) as usize)?;
     (0..TEAMS).filter(|place| free[place / 64] >> (place % 64) & 1 == 1).nth(number)

@@ -1,9 +1,10 @@
-//! Agreement: all PEs propose, and all learn whether they proposed the same and what all said yes to.
+//! Agreement: all PEs propose, and all learn whether they proposed the same and what all said yes
+//! to.
 //!
-//! Proposals go up the tree, each PE merging those of its children with its own; the verdict comes down. Where there are
-//! several hosts each has such a tree, and what has come to the tops is merged between these.
-//! It is the entry of every collective allocation: the comparison of arguments and the vote on
-//! what may be freed ride on one message up and one down.
+//! Proposals go up the tree, each PE merging those of its children with its own; the verdict comes
+//! down. Where there are several hosts each has such a tree, and what has come to the tops is
+//! merged between these. It is the entry of every collective allocation: the comparison of
+//! arguments and the vote on what may be freed ride on one message up and one down.
 
 use std::future::poll_fn;
 
@@ -141,13 +142,16 @@ pub(crate) async fn agree_with(group: &Group, call: Call, votes: Votes, most: u6
 /// In the place of the call where PEs [meet](meet_in): no other call has that number.
 pub const MEETING: u64 = u64::MAX;
 
-/// Waits inside of a [`Team::run`](crate::Team::run) for every PE to come to the same `call`, the team's last. Collective.
+/// Waits inside of a [`Team::run`](crate::Team::run) for every PE to come to the same `call`, the
+/// team's last. Collective.
 ///
-/// A [`sync_in`](crate::sync::sync_in) goes together with the sync of any other call, so that a PE which is in one too many would be let
-/// go by PEs that leave. This goes together with nothing else.
+/// A [`sync_in`](crate::sync::sync_in) goes together with the sync of any other call, so that a PE
+/// which is in one too many would be let go by PEs that leave. This goes together with nothing
+/// else.
 ///
 /// # Errors
-/// [`Error::CollectiveMismatch`] on all PEs if some came here for another call, and those of [`Team::sync`](crate::Team::sync).
+/// [`Error::CollectiveMismatch`] on all PEs if some came here for another call, and those of
+/// [`Team::sync`](crate::Team::sync).
 ///
 /// ```
 /// # use oxshmem::prelude::*;

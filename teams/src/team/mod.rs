@@ -1,4 +1,5 @@
-//! Teams: subsets of the PEs, with numbers of their own and collectives among themselves (`OpenSHMEM 1.6 §9.4`).
+//! Teams: subsets of the PEs, with numbers of their own and collectives among themselves
+//! (`OpenSHMEM 1.6 §9.4`).
 
 pub(crate) mod active_set;
 pub mod agree;
@@ -22,11 +23,11 @@ use crate::{
 
 /// A team of PEs. Clones are the same team; any thread may use any of them.
 ///
-/// Two collectives of a team run in the order of their calls, which must be the same on all its PEs. Those
-/// of different teams may be under way at once.
+/// Two collectives of a team run in the order of their calls, which must be the same on all its
+/// PEs. Those of different teams may be under way at once.
 ///
-/// When a PE drops its last handle to a team that was split off, it leaves it, as the others must do after
-/// their last collective too; [`destroy`](Self::destroy) does the same and can be awaited.
+/// When a PE drops its last handle to a team that was split off, it leaves it, as the others must
+/// do after their last collective too; [`destroy`](Self::destroy) does the same and can be awaited.
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -59,8 +60,8 @@ const SHARED: usize = 1;
 const SPACE: usize = 2;
 
 impl Team {
-    /// The team of all PEs, `SHMEM_TEAM_WORLD`, and that of those on this PE's host, `SHMEM_TEAM_SHARED`: they
-    /// can load and store each other's heaps.
+    /// The team of all PEs, `SHMEM_TEAM_WORLD`, and that of those on this PE's host,
+    /// `SHMEM_TEAM_SHARED`: they can load and store each other's heaps.
     #[doc(hidden)]
     pub fn predefined(pe: &Arc<Pe>) -> [Self; 2] {
         let registry = Arc::new(Registry::default());
@@ -89,7 +90,8 @@ impl Team {
         Some(Self::new(Core::new(group, SPACE, Some(name), TeamConfig::default(), registry)))
     }
 
-    /// The team of all PEs. Once a PE: a second one would begin to count anew. `World::team` has it.
+    /// The team of all PEs. Once a PE: a second one would begin to count anew. `World::team` has
+    /// it.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -204,8 +206,8 @@ impl Team {
         (pe < members.n()).then(|| members.world_pe(pe))
     }
 
-    /// A context whose operations take PE numbers of this team. Local: other PEs need not do the same
-    /// (`OpenSHMEM 1.6 §9.5.2`).
+    /// A context whose operations take PE numbers of this team. Local: other PEs need not do the
+    /// same (`OpenSHMEM 1.6 §9.5.2`).
     ///
     /// # Errors
     /// [`Error::TeamDestroyed`] and [`Error::Finalized`].
@@ -236,7 +238,8 @@ impl Team {
         Ok(context)
     }
 
-    /// The context that operations are on that name none, of the team of all PEs. It lasts as long as the job.
+    /// The context that operations are on that name none, of the team of all PEs. It lasts as long
+    /// as the job.
     #[doc(hidden)]
     pub fn default_context(&self) -> Context {
         let group = &self.core.group;
@@ -246,12 +249,14 @@ impl Team {
         unsafe { Context::over(pe, members, me, team, ContextOptions::new()) }
     }
 
-    /// Nobody's future is ready before every PE of the team has called this (`OpenSHMEM 1.6 §9.10.3`). Completes no
-    /// operations: see `quiet`. Collective; the call itself says that this PE has come.
+    /// Nobody's future is ready before every PE of the team has called this (`OpenSHMEM 1.6
+    /// §9.10.3`). Completes no operations: see `quiet`. Collective; the call itself says that this
+    /// PE has come.
     ///
     /// # Errors
     /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`], when it can end no more;
-    /// [`Error::TeamDestroyed`]; [`Error::CollectiveMismatch`] if PEs called different things before.
+    /// [`Error::TeamDestroyed`]; [`Error::CollectiveMismatch`] if PEs called different things
+    /// before.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -267,12 +272,13 @@ impl Team {
         self.core.sync()
     }
 
-    /// Runs `collective`, which `call` names to those who trace, when its turn comes. It sees the team's
-    /// group, and may [`sync`](crate::sync::sync_in) in it.
+    /// Runs `collective`, which `call` names to those who trace, when its turn comes. It sees the
+    /// team's group, and may [`sync`](crate::sync::sync_in) in it.
     ///
-    /// It may call whatever it likes, of this team too, whose turn comes when it has ended, and drop the team's last handle. What it has
-    /// called of this team it cannot await: that is an error at once, [`Error::Unsupported`]. If it wakes itself at every poll it keeps
-    /// its thread to itself.
+    /// It may call whatever it likes, of this team too, whose turn comes when it has ended, and
+    /// drop the team's last handle. What it has called of this team it cannot await: that is an
+    /// error at once, [`Error::Unsupported`]. If it wakes itself at every poll it keeps its thread
+    /// to itself.
     ///
     /// # Errors
     /// Those of [`sync`](Self::sync), and its own; [`Error::Panicked`] if it panics.
@@ -303,7 +309,8 @@ impl Team {
         self.core.run(call, Activity::new(Call::collective(call)), collective)
     }
 
-    /// An error if `call`, which takes the team's turn, is awaited by what [runs](Self::run) on the team.
+    /// An error if `call`, which takes the team's turn, is awaited by what [runs](Self::run) on the
+    /// team.
     #[doc(hidden)]
     pub fn check_awaited(&self, call: &'static str) -> Result<()> {
         self.core.check_awaited(call)
@@ -338,8 +345,9 @@ impl Team {
         teams.filter(|team| !Arc::ptr_eq(team, &self.core)).collect()
     }
 
-    /// Ends the team: waits for its collectives and completes its contexts, which cannot be used any more; nor can
-    /// the team, on this PE, from the call on. Collective over the team (`OpenSHMEM 1.6 §9.4.8`).
+    /// Ends the team: waits for its collectives and completes its contexts, which cannot be used
+    /// any more; nor can the team, on this PE, from the call on. Collective over the team
+    /// (`OpenSHMEM 1.6 §9.4.8`).
     ///
     /// # Errors
     /// [`Error::TeamPredefined`], [`Error::TeamDestroyed`] the second time, errors of operations on
@@ -375,8 +383,8 @@ impl Team {
 }
 
 impl Core {
-    /// Completes the team's contexts, then its last collective: afterwards its scratch memory may be another's. It
-    /// goes on if nobody awaits it.
+    /// Completes the team's contexts, then its last collective: afterwards its scratch memory may
+    /// be another's. It goes on if nobody awaits it.
     fn leave(&self, told: Told) -> Collective<'_> {
         let (group, registry, place) = (Arc::clone(&self.group), Arc::clone(&self.registry), self.place);
         let contexts = lock(&self.contexts).take();
@@ -386,8 +394,8 @@ impl Core {
             for quiet in under_way {
                 completed = completed.and(quiet.await);
             }
-            // Even if an operation has failed: the others wait. Where PEs have called different things, others may
-            // still write here that they have, so the place stays taken.
+            // Even if an operation has failed: the others wait. Where PEs have called different
+            // things, others may still write here that they have, so the place stays taken.
             group.check()?;
             meet_in(&group, "destroy").await?;
             sync_last(&group).await?;
@@ -418,8 +426,8 @@ impl Drop for Handle {
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
 pub trait InTeam: sealed::Sealed {
-    /// The team that the context was made from, which for the default context is the world; none if the team is destroyed
-    /// (`OpenSHMEM 1.6 §9.5.4`).
+    /// The team that the context was made from, which for the default context is the world; none if
+    /// the team is destroyed (`OpenSHMEM 1.6 §9.5.4`).
     ///
     /// ```
     /// # use oxshmem::prelude::*;

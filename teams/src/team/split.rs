@@ -1,8 +1,9 @@
 //! Splits: new teams of some PEs of another (`OpenSHMEM 1.6 §9.4.6`, §9.4.7).
 //!
-//! The PEs of the parent agree on the arguments, and on a place for the new team's scratch memory that is free on all
-//! of them. Those who are in the new team take the place, and clear it before anybody sends to it. Should a split of another
-//! team have been quicker with it on one of them, they agree on another.
+//! The PEs of the parent agree on the arguments, and on a place for the new team's scratch memory
+//! that is free on all of them. Those who are in the new team take the place, and clear it before
+//! anybody sends to it. Should a split of another team have been quicker with it on one of them,
+//! they agree on another.
 
 use std::sync::Arc;
 
@@ -24,12 +25,14 @@ use crate::{
 };
 
 impl Team {
-    /// The PEs `start`, `start + stride`, … of this team as a new one: `size` of them, in this order. Collective
-    /// over this team; PEs that are not among them get none (`OpenSHMEM 1.6 §9.4.6`).
+    /// The PEs `start`, `start + stride`, … of this team as a new one: `size` of them, in this
+    /// order. Collective over this team; PEs that are not among them get none (`OpenSHMEM 1.6
+    /// §9.4.6`).
     ///
     /// # Errors
-    /// On all PEs of this team alike: [`Error::InvalidTriplet`], [`Error::CollectiveMismatch`] if they call it
-    /// with different arguments, and [`Error::TeamsExhausted`]; and those of [`sync`](Self::sync).
+    /// On all PEs of this team alike: [`Error::InvalidTriplet`], [`Error::CollectiveMismatch`] if
+    /// they call it with different arguments, and [`Error::TeamsExhausted`]; and those of
+    /// [`sync`](Self::sync).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -86,9 +89,9 @@ impl Team {
         async move { made.await.map(|[team]| team) }
     }
 
-    /// Two teams for each PE, from its place in a plane: those in its row, `xrange` PEs of this team in succession,
-    /// and those in its column. The last row may be shorter. Collective over this team
-    /// (`OpenSHMEM 1.6 §9.4.7`).
+    /// Two teams for each PE, from its place in a plane: those in its row, `xrange` PEs of this
+    /// team in succession, and those in its column. The last row may be shorter. Collective over
+    /// this team (`OpenSHMEM 1.6 §9.4.7`).
     ///
     /// # Errors
     /// On all PEs of this team alike: [`Error::InvalidRange`] if `xrange` is 0, and those of
@@ -156,8 +159,8 @@ impl Team {
         }
     }
 
-    /// Makes `teams` of some PEs of this one. Those that this PE is not in have none. `invalid` is the error if the
-    /// arguments, in `words`, name no team at all.
+    /// Makes `teams` of some PEs of this one. Those that this PE is not in have none. `invalid` is
+    /// the error if the arguments, in `words`, name no team at all.
     fn split<const N: usize>(
         &self,
         call: &'static str,
@@ -194,7 +197,8 @@ impl Team {
                 // Before anybody sends to a PE, that PE has cleared the place.
                 let verdict = agree(&group, words, [u64::from(taken.is_some()); _]).await?;
                 match taken {
-                    // Teams from here on: should nobody take them, they leave like any that is dropped.
+                    // Teams from here on: should nobody take them, they leave like any that is
+                    // dropped.
                     Some(made) if verdict.votes[0] != 0 => return Ok(made.map(|core| core.map(Self::new))),
                     Some(made) => made.iter().flatten().for_each(|core| registry.give_back(core.place)),
                     None => {}
@@ -205,7 +209,8 @@ impl Team {
     }
 }
 
-/// Makes those teams that this PE is in at their places; none at all if one of these has been taken meanwhile.
+/// Makes those teams that this PE is in at their places; none at all if one of these has been taken
+/// meanwhile.
 fn take<const N: usize>(
     group: &Group,
     registry: &Arc<Registry>,
@@ -241,9 +246,10 @@ fn is_in_one<const N: usize>(group: &Group, teams: &[Option<(Members, TeamConfig
     teams.iter().flatten().any(|(members, _)| members.pe_of(me).is_some())
 }
 
-/// What names a team to its PEs: its first PE, a number that is greater than that of every team before with one of the PEs that have
-/// made it, and its place. Teams with a PE in common differ in it if they are there at the same time, as their places do, and if one was
-/// made after the other, until the number has come to 2²⁸.
+/// What names a team to its PEs: its first PE, a number that is greater than that of every team
+/// before with one of the PEs that have made it, and its place. Teams with a PE in common differ in
+/// it if they are there at the same time, as their places do, and if one was made after the other,
+/// until the number has come to 2²⁸.
 pub(crate) fn id(members: &Members, number: u64, place: usize) -> u64 {
     const NUMBER_BITS: u32 = 28;
     const PLACE_BITS: u32 = 16;
@@ -265,8 +271,8 @@ fn describe([kind, a, b, c]: Arguments) -> String {
     }
 }
 
-/// `n` places that everybody has voted for: the lowest ones at the first attempt, and others at later ones, as another
-/// split may be after the same places again.
+/// `n` places that everybody has voted for: the lowest ones at the first attempt, and others at
+/// later ones, as another split may be after the same places again.
 fn some(votes: &Votes, n: usize, attempt: usize) -> Option<Vec<usize>> {
     let mut free = Places::default();
     free.copy_from_slice(&votes[..TEAMS / 64]);

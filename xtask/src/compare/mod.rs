@@ -11,6 +11,7 @@
 //! | [`page`] | the chapter of the book |
 //! | [`words`] | the C library: transfers, atomics, waiting, start |
 //! | [`hosts`] | two hosts, beside UCX itself |
+//! | [`variants`] | each algorithm beside the next simpler one |
 //! | [`cable`] | two network namespaces, as hosts |
 
 mod apart;
@@ -20,6 +21,7 @@ mod figures;
 mod hosts;
 mod page;
 mod peer;
+mod variants;
 mod words;
 
 use std::{fs, path::Path};
@@ -55,8 +57,10 @@ struct Settings {
 }
 
 /// Builds both sides, runs them in turns and writes the chapter, unless `quick`.
-pub(crate) fn compare(quick: bool, pes: &[usize], only: Option<Part>) -> Outcome {
-    peer::install_if_missing()?;
+pub(crate) fn compare(quick: bool, pes: &[usize], only: Option<Part>, variants: bool) -> Outcome {
+    if !variants {
+        peer::install_if_missing()?;
+    }
     Job::cargo("build --release --package oxshmem-bench --package oxshmem-launch --package oxshmem-capi")
         .limit(1200)
         .run()?;
@@ -67,6 +71,10 @@ pub(crate) fn compare(quick: bool, pes: &[usize], only: Option<Part>) -> Outcome
         true => Settings { quick, rounds: 2, samples: 5 },
         false => Settings { quick, rounds: 3, samples: 11 },
     };
+    if variants {
+        variants::compare(&target.join("release"), &folder, settings)?;
+        return Ok(Verdict::Passed);
+    }
     let wanted = |part| only.is_none_or(|only| only == part);
     if wanted(Part::Hosts) {
         hosts::compare(&target.join("release"), &folder, settings)?;

@@ -164,8 +164,8 @@ impl Exchange {
         self.said(group, pe, size)[0] as usize
     }
 
-    /// What is left to do after a `collect` in which some block was too long for the slots, so that only the lengths
-    /// have come.
+    /// What is left to do after a `collect` in which some block was too long for the slots, so that
+    /// only the lengths have come.
     #[cold]
     pub(crate) fn follow_up(&self, group: &Group) -> Result<Option<Called>> {
         let Deal::Collect { size } = self.deal else { return Ok(None) };

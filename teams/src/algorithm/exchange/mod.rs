@@ -1,12 +1,14 @@
 //! Exchange: every PE gives a few bytes, and takes from what all have given.
 //!
-//! Small reductions, scans, collects and all-to-alls are one exchange each; what is larger begins with one, by which
-//! PEs learn that the others have come, or is cut into several. No PE's exchange ends before all have begun it.
+//! Small reductions, scans, collects and all-to-alls are one exchange each; what is larger begins
+//! with one, by which PEs learn that the others have come, or is cut into several. No PE's exchange
+//! ends before all have begun it.
 //!
-//! What a PE sends goes into a *slot* of the receiver's scratch memory: a number, by which the receiver sees
-//! that it has come, the signature of the call, and the payload, which lies elsewhere if it is longer than a slot.
-//! Slots come in two sets that exchanges use in turn. Who writes into a set has ended the exchange before, so
-//! everybody has begun that one, and ended the one before it, which used the same set.
+//! What a PE sends goes into a *slot* of the receiver's scratch memory: a number, by which the
+//! receiver sees that it has come, the signature of the call, and the payload, which lies elsewhere
+//! if it is longer than a slot. Slots come in two sets that exchanges use in turn. Who writes into
+//! a set has ended the exchange before, so everybody has begun that one, and ended the one before
+//! it, which used the same set.
 //!
 //! - *flat*: everybody sends to everybody. One message's time.
 //! - *tree*: up and down a tree of radix 4. No PE sends more than five messages.

@@ -1,7 +1,9 @@
-//! The quick way through flat exchanges of so little that it fits into slots, which most small collectives are: without
-//! a state machine, and without an entry in the queue if the others were first.
+//! The quick way through flat exchanges of so little that it fits into slots, which most small
+//! collectives are: without a state machine, and without an entry in the queue if the others were
+//! first.
 //!
-//! Its messages are those of every such [`Exchange`], which is what it becomes where there is something to wait for.
+//! Its messages are those of every such [`Exchange`], which is what it becomes where there is
+//! something to wait for.
 
 use oxshmem_base::Result;
 
@@ -155,7 +157,8 @@ impl Quick {
         }
     }
 
-    /// Combines what all have given, in the order of the PEs, in two buffers that are as long or longer.
+    /// Combines what all have given, in the order of the PEs, in two buffers that are as long or
+    /// longer.
     #[inline(always)]
     fn combined<'a>(self, group: &Group, kernel: &Kernel, [total, next]: [&'a mut [u8]; 2]) -> &'a [u8] {
         let (total, next) = (&mut total[..self.given], &mut next[..self.given]);
