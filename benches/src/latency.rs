@@ -1,7 +1,9 @@
 //! What takes two PEs: answers, barriers and waiting. These depend on how near the two cores are.
 
-use std::sync::atomic::Ordering::{Acquire, Release};
-use std::time::{Duration, Instant};
+use std::{
+    sync::atomic::Ordering::{Acquire, Release},
+    time::{Duration, Instant},
+};
 
 use oxshmem::{Cmp, Signal, SymSlice, Wait, World};
 

@@ -9,6 +9,7 @@
 //! | [`opset`], [`flight`] | operations that do not finish at once, and the future of one |
 //! | [`copies`] | a thread that performs large copies |
 //! | [`control`], [`fabric`] | what the PEs of a host share beside symmetric memory |
+//! | [`shares`] | work that several PEs share out among themselves |
 //! | [`bell`], [`doorbell`] | how a store wakes a PE if, and only if, it sleeps |
 //! | [`activity`], [`watchdog`] | what each PE is in, for people, and when it seems to be stuck |
 
@@ -38,6 +39,7 @@ pub mod linger;
 pub mod opset;
 #[cfg(all(test, loom))]
 mod role_protocol;
+pub mod shares;
 #[cfg(all(test, loom))]
 mod slot_protocol;
 #[cfg(not(loom))]

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use oxshmem_runtime::shares;
+use oxshmem_progress::shares;
 
 use crate::{
     group::Group,

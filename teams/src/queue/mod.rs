@@ -28,16 +28,43 @@ mod running;
 mod state;
 mod tasks;
 
-use std::{sync::{Arc, Weak, atomic::{AtomicBool, AtomicU32, Ordering, fence}}, task::{Poll, Waker}};
+use std::{
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicU32, Ordering, fence},
+    },
+    task::{Poll, Waker},
+};
 
-use oxshmem_base::{Error, Result, sync::{Mutex, MutexGuard, lock}, wakes::Hold};
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, MutexGuard, lock},
+    wakes::Hold,
+};
 use oxshmem_ops::context::ContextHandles;
 use oxshmem_progress::activity::{Activity, Call, Place};
 use oxshmem_spaces::allocation::Allocation;
 
 pub use self::future::{Collective, Outcome};
 pub(crate) use self::{future::Idle, running::Told};
-use crate::{algorithm::{exchange::{Deal, Exchange, Quick}, sync::Sync, tree_broadcast::Stream, work::Called}, group::Group, hosts::sync::sync_in, memory::{image::Image, span::Span}, signature::Signature};
+use self::{
+    last_wait::LastWait,
+    registry::Registry,
+    running::{Begun, Running, Use, begin_sync, stream_begun, takes},
+    state::{IDLE, Queue},
+};
+use crate::{
+    algorithm::{
+        exchange::{Deal, Exchange, Quick},
+        sync::Sync,
+        tree_broadcast::Stream,
+        work::Called,
+    },
+    group::Group,
+    hosts::sync::sync_in,
+    memory::{image::Image, span::Span},
+    signature::Signature,
+};
 
 /// What a team is made for (`OpenSHMEM 1.6 §9.4.3`).
 ///

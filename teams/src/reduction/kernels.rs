@@ -3,10 +3,7 @@
 
 use num_complex::Complex;
 
-use super::ElementType;
-use super::ReduceOp;
-use super::long_double;
-use super::types::Combine;
+use super::{ElementType, ReduceOp, long_double, types::Combine};
 
 /// An operation on two elements.
 ///

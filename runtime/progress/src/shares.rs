@@ -9,7 +9,7 @@ use loom::sync::atomic::AtomicU64;
 #[cfg(not(loom))]
 use std::sync::atomic::AtomicU64;
 
-use crate::sync::Ordering;
+use oxshmem_base::sync::Ordering;
 
 /// The word of a vector with that number, of which so much is taken.
 fn word(number: u64, taken: u64) -> u64 {
