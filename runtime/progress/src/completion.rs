@@ -1,34 +1,36 @@
 //! Completions, one after the other.
 //!
-//! A completion may start the next operation, and that may complete at once. Nested, a chain of thousands of operations would need
-//! thousands of stack frames. So a thread runs one completion at a time: what completes meanwhile [waits](run) for it to return, and what
-//! starts an operation meanwhile makes no progress by itself, since progress runs completions.
+//! A completion may start the next operation, and that may complete at once. Nested, a chain of
+//! thousands of operations would need thousands of stack frames. So a thread runs one completion at
+//! a time: what completes meanwhile [waits](run) for it to return, and what starts an operation
+//! meanwhile makes no progress by itself, since progress runs completions.
 //!
-//! A thread may block inside of a completion, as where a waker runs its task at once. The completions that it waits for may be
-//! those that wait for it, so those run [while it waits](waiting).
+//! A thread may block inside of a completion, as where a waker runs its task at once. The
+//! completions that it waits for may be those that wait for it, so those run [while it
+//! waits](waiting).
 
-use std::{
-    cell::{Cell, RefCell},
-    collections::VecDeque,
-    fmt,
-    marker::PhantomData,
-    mem::ManuallyDrop,
-    sync::Arc,
-};
+use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
 
-use oxshmem_base::{
-    Error, Result,
-    panics::Panics,
-    sync::{Mutex, lock},
-};
+use oxshmem_base::Error;
+use oxshmem_base::Result;
+use oxshmem_base::panics::Panics;
+use oxshmem_base::sync::Mutex;
+use oxshmem_base::sync::lock;
 
-/// What runs once when an operation is over: with its outcome, on the thread that made the progress, which holds no lock. That may be
-/// before the call returns that started it, so that call's caller may hold no lock that the completion takes. A thread runs one
-/// completion at a time: what is started inside of one completes after it has returned.
+/// What runs once when an operation is over: with its outcome, on the thread that made the
+/// progress, which holds no lock. That may be before the call returns that started it, so that
+/// call's caller may hold no lock that the completion takes. A thread runs one completion at a
+/// time: what is started inside of one completes after it has returned.
 pub type Completion<T = ()> = Box<dyn FnOnce(Result<T>) + Send>;
 
 /// What a thread does.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Nothing of the kind.
     Idle,
@@ -40,17 +42,20 @@ enum State {
 
 thread_local! {
     static STATE: Cell<State> = const { Cell::new(State::Idle) };
-    // Without a destructor, so that it is there for what still completes when the thread ends: C programs finalize at exit.
+    // Without a destructor, so that it is there for what still completes when the thread ends: C
+    // programs finalize at exit.
     static WAITING: RefCell<ManuallyDrop<VecDeque<Box<dyn FnOnce()>>>> =
         const { RefCell::new(ManuallyDrop::new(VecDeque::new())) };
 }
 
-/// Runs `done` now, or, inside of another completion on this thread, when that has returned. No lock may be held.
+/// Runs `done` now, or, inside of another completion on this thread, when that has returned. No
+/// lock may be held.
 pub fn complete<T: 'static>(done: Completion<T>, outcome: Result<T>) {
     run(move || done(outcome));
 }
 
-/// The same for what a completion is made of otherwise. One that panics does so when those that wait for it have run.
+/// The same for what a completion is made of otherwise. One that panics does so when those that
+/// wait for it have run.
 pub fn run(completion: impl FnOnce() + 'static) {
     if STATE.get() == State::Completing {
         return WAITING.with_borrow_mut(|waiting| waiting.push_back(Box::new(completion)));
@@ -70,15 +75,15 @@ fn next() -> Option<Box<dyn FnOnce()>> {
     WAITING.with_borrow_mut(|waiting| {
         let next = waiting.pop_front();
         if next.is_none() {
-            // There may have been many, whose room nobody frees when the thread ends.
+            // There may have been many, whose room is not freed when the thread ends.
             **waiting = VecDeque::new();
         }
         next
     })
 }
 
-/// Marks this thread as one that serves a net, as long as what is returned exists. None if it does so already, or runs a completion:
-/// then it is to start nothing that runs completions.
+/// Marks this thread as one that serves a net, as long as what is returned exists. None if it does
+/// so already, or runs a completion: then it is to start nothing that runs completions.
 pub fn serve() -> Option<Enter> {
     (!is_busy()).then(|| Enter::the(State::Serving))
 }
@@ -88,7 +93,8 @@ pub fn is_busy() -> bool {
     STATE.get() != State::Idle
 }
 
-/// Runs `wait`, in which this thread waits for completions. Inside of one it runs those that wait for that first.
+/// Runs `wait`, in which this thread waits for completions. Inside of one it runs those that wait
+/// for that first.
 pub fn waiting<T>(wait: impl FnOnce() -> T) -> T {
     if !is_busy() {
         return wait();
@@ -99,6 +105,7 @@ pub fn waiting<T>(wait: impl FnOnce() -> T) -> T {
 }
 
 /// A thread's state, until this is dropped.
+#[derive(Debug)]
 pub struct Enter {
     before: State,
     /// It is of this thread.
@@ -117,8 +124,8 @@ impl Drop for Enter {
     }
 }
 
-/// The completion of an operation of several parts. It runs when all of them are over, with an error
-/// if one of them had one.
+/// The completion of an operation of several parts. It runs when all of them are over, with an
+/// error if one of them had one.
 pub struct AllParts {
     done: Mutex<Option<Completion>>,
     failed: Mutex<Option<Error>>,
@@ -193,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn who_serves_runs_them_at_once_and_nobody_serves_twice() {
+    fn a_thread_that_serves_runs_them_at_once_and_does_not_serve_twice() {
         let log = Log::default();
         let serving = serve();
         assert!(serving.is_some() && serve().is_none() && is_busy());

@@ -1,16 +1,15 @@
-//! How long whoever waits for a message looks for it before it sleeps.
+//! How long a thread that waits for a message looks for it before it sleeps.
 
-use std::{
-    sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// An answer takes some microseconds, and waking as many again.
 const LONG: Duration = Duration::from_micros(100);
 /// What an answer takes where the other PE waits for the question.
 const SHORT: Duration = Duration::from_micros(20);
-/// So long whoever looks for a message keeps the processor to himself. An answer that takes longer may have to come from a
-/// thread that waits for this very processor.
+/// So long a thread that looks for a message does not yield its processor. An answer that takes
+/// longer may have to come from a thread that waits for this very processor.
 pub const ALONE: Duration = SHORT;
 /// So many waits in vain may be chance.
 const CHANCE: u32 = 4;
@@ -19,12 +18,14 @@ const LONG_WAITS: u32 = 16;
 
 /// The patience of one thread, which learns.
 ///
-/// Where the PE that is to answer computes, its helper thread has to be woken, perhaps on the very processor of the one
-/// who waits. So after some waits in vain in a row the next ones are short, and one of many is long again, lest two PEs that
-/// answer each other go to sleep for ever after.
+/// Where the PE that is to answer computes, its helper thread has to be woken, perhaps on the very
+/// processor of the thread that waits. So after some waits in vain in a row the next ones are
+/// short, and one of many is long again, lest two PEs that answer each other go to sleep for ever
+/// after.
 #[derive(Debug, Default)]
 pub struct Linger {
-    /// How many waits in a row were in vain. Relaxed: an estimate, for which a lost count is no harm.
+    /// How many waits in a row were in vain. Relaxed: an estimate, for which a lost count is no
+    /// harm.
     in_vain: AtomicU32,
 }
 

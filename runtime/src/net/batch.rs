@@ -1,19 +1,23 @@
-//! A batch: several small operations on the memory of one PE, in one message that the PE itself applies.
+//! A batch: several small operations on the memory of one PE, in one message that the PE itself
+//! applies.
 //!
-//! It is what a put with its signal travels in, and what a session gathers. An entry is a head of two words and,
-//! for a put, its bytes, padded to words. Both sides are processes of one program on machines of one kind, so that
-//! words are in the machine's own order.
+//! It is what a put with its signal travels in, and what a session gathers. An entry is a head of
+//! two words and, for a put, its bytes, padded to words. Both sides are processes of one program on
+//! machines of one kind, so that words are in the machine's own order.
 
-use oxshmem_base::{Error, Result};
-use oxshmem_memory::{
-    Segment, SegmentId, copy,
-    word::{Atomic, Signal, Width},
-};
+use oxshmem_base::Error;
+use oxshmem_base::Result;
+use oxshmem_memory::Segment;
+use oxshmem_memory::SegmentId;
+use oxshmem_memory::copy;
+use oxshmem_memory::word::Atomic;
+use oxshmem_memory::word::Signal;
+use oxshmem_memory::word::Width;
 
 use super::Spot;
 
-// What the first byte of an entry's head says. It is followed by a byte for the segment and six for the offset; the
-// second word is the operand, or the length of a put.
+// What the first byte of an entry's head says. It is followed by a byte for the segment and six for
+// the offset; the second word is the operand, or the length of a put.
 const PUT: u64 = 1;
 const SET: u64 = 2;
 const ADD: u64 = 3;
@@ -50,7 +54,7 @@ const OFFSET: u32 = 48;
 /// // What the target does with it:
 /// let map = Arc::new(HostMap::new(2, 1 << 16)?);
 /// let heap = Segment::new(SegmentId::Heap, map, 0, 1 << 16);
-/// // SAFETY: the heap is mapped, and nobody else has it.
+/// // SAFETY: the heap is mapped, and nothing else has it.
 /// unsafe { apply(batch.words(), 1, &[&heap]) }?;
 /// // SAFETY: both are in PE 1's block.
 /// let (bytes, word) = unsafe {
@@ -136,13 +140,13 @@ impl Batch {
         &self.words
     }
 
-    /// What travels, to be kept by whoever sends it.
+    /// What travels, to be kept by its sender.
     pub fn into_words(self) -> Vec<u64> {
         self.words
     }
 
     /// Adds what is in another.
-    pub(super) fn append(&mut self, mut other: Self) {
+    pub fn append(&mut self, mut other: Self) {
         self.words.append(&mut other.words);
         self.operations += other.operations;
     }
@@ -169,10 +173,10 @@ fn first(kind: u64, spot: Spot) -> u64 {
 }
 
 /// An atomic operation that fetches, as it travels.
-pub(super) type Question = [u64; 3];
+pub type Question = [u64; 3];
 
-/// What is to travel for one.
-pub(super) fn question(at: Spot, width: Width, operation: Atomic<u64>) -> Question {
+/// An atomic operation as it is to travel.
+pub fn question(at: Spot, width: Width, operation: Atomic<u64>) -> Question {
     let (kind, operand, cond) = match operation {
         Atomic::Fetch => (FETCH, 0, 0),
         Atomic::Set(value) => (SET, value, 0),
@@ -187,8 +191,11 @@ pub(super) fn question(at: Spot, width: Width, operation: Atomic<u64>) -> Questi
     [first(kind | four, at), operand, cond]
 }
 
-/// Its width and operation.
-pub(super) fn asked([first, operand, cond]: Question) -> Result<(Width, Atomic<u64>)> {
+/// The width and the operation of a question.
+///
+/// # Errors
+/// If there is no such operation.
+pub fn decode([first, operand, cond]: Question) -> Result<(Width, Atomic<u64>)> {
     let operation = match first & 0xff & !FOUR {
         FETCH => Atomic::Fetch,
         SWAP => Atomic::Swap(operand),
@@ -198,9 +205,9 @@ pub(super) fn asked([first, operand, cond]: Question) -> Result<(Width, Atomic<u
     Ok((if first & FOUR != 0 { Width::Four } else { Width::Eight }, operation))
 }
 
-/// Performs it on the PE in `block`, and returns the value before.
-pub(super) fn answer(question: Question, block: usize, segments: &[&Segment]) -> Result<u64> {
-    let (width, operation) = asked(question)?;
+/// Performs a question on the PE in `block`, and returns the value before.
+pub(super) fn perform(question: Question, block: usize, segments: &[&Segment]) -> Result<u64> {
+    let (width, operation) = decode(question)?;
     let len = width as usize;
     let at = place(question[0], len, block, segments)?;
     if !at.addr().is_multiple_of(len) {
@@ -217,14 +224,16 @@ fn place(first: u64, len: usize, block: usize, segments: &[&Segment]) -> Result<
     segment.address(block, (first >> (u64::BITS - OFFSET)) as usize, len).ok_or_else(malformed)
 }
 
-/// Performs the operations of a batch on the PE in `block`, whose symmetric memory is in `segments`. Words that make no sense
-/// are an error: they come from another process.
+/// Performs the operations of a batch on the PE in `block`, whose symmetric memory is in
+/// `segments`. Words that make no sense are an error: they come from another process.
 ///
 /// # Safety
-/// The segments must be memory that can be loaded and stored, of a PE that expects what comes from others.
+/// The segments must be memory that can be loaded and stored, of a PE that expects what comes from
+/// others.
 ///
 /// # Errors
-/// [`Error::Bootstrap`] if the words are no batch or go beyond the memory; what came before has been done.
+/// [`Error::Bootstrap`] if the words are no batch or go beyond the memory; what came before has
+/// been done.
 pub unsafe fn apply(mut words: &[u64], block: usize, segments: &[&Segment]) -> Result<()> {
     while let &[first, operand, ref rest @ ..] = words {
         let kind = first & 0xff;
@@ -237,7 +246,8 @@ pub unsafe fn apply(mut words: &[u64], block: usize, segments: &[&Segment]) -> R
         words = rest;
         if kind == PUT {
             let (data, rest) = rest.split_at_checked(len.div_ceil(size_of::<u64>())).ok_or_else(malformed)?;
-            // SAFETY: `address` has checked the bounds of one side, `split_at_checked` those of the other.
+            // SAFETY: `address` has checked the bounds of one side, `split_at_checked` those of the
+            // other.
             unsafe { copy::copy(to, data.as_ptr().cast(), len) };
             words = rest;
             continue;
@@ -251,8 +261,9 @@ pub unsafe fn apply(mut words: &[u64], block: usize, segments: &[&Segment]) -> R
     if words.is_empty() { Ok(()) } else { Err(malformed()) }
 }
 
-/// What an entry does, where it is not [applied](apply).
-pub(super) enum Entry {
+/// What an entry does, where it is not [applied](apply) at once.
+#[derive(Clone, Copy, Debug)]
+pub enum Entry {
     /// Puts so many bytes, which begin with the entry's third word.
     Put(usize),
     /// Updates a word.
@@ -260,7 +271,10 @@ pub(super) enum Entry {
 }
 
 /// The first entry of a batch: where, what, and how many words it takes.
-pub(super) fn first_entry(words: &[u64]) -> Result<(Place, Entry, usize)> {
+///
+/// # Errors
+/// If the words are no batch.
+pub fn first_entry(words: &[u64]) -> Result<(Location, Entry, usize)> {
     let &[first, operand, ref rest @ ..] = words else { return Err(malformed()) };
     let (entry, data) = match first & 0xff {
         PUT => {
@@ -268,27 +282,31 @@ pub(super) fn first_entry(words: &[u64]) -> Result<(Place, Entry, usize)> {
             (Entry::Put(len), len.div_ceil(size_of::<u64>()))
         }
         _ => {
-            let (width, operation) = asked([first, operand, 0])?;
+            let (width, operation) = decode([first, operand, 0])?;
             (Entry::Update(width, operation), 0)
         }
     };
     if data > rest.len() {
         return Err(malformed());
     }
-    Ok((Place::of(first)?, entry, 2 + data))
+    Ok((Location::of(first)?, entry, 2 + data))
 }
 
 /// What an entry is about, on whichever PE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) segment: SegmentId,
+pub struct Location {
+    /// The symmetric memory.
+    pub segment: SegmentId,
     /// Bytes from the start of that memory.
-    pub(super) offset: usize,
+    pub offset: usize,
 }
 
-impl Place {
+impl Location {
     /// Of an entry or a question that begins with this word.
-    pub(super) fn of(first: u64) -> Result<Self> {
+    ///
+    /// # Errors
+    /// If there is no such memory.
+    pub fn of(first: u64) -> Result<Self> {
         let bit = (first >> 8 & 0xff) as u32;
         let known = [SegmentId::Scratch, SegmentId::Heap, SegmentId::Gpu];
         let segment = known.into_iter().find(|segment| segment.bit() == bit).ok_or_else(malformed)?;
@@ -296,7 +314,7 @@ impl Place {
     }
 
     /// Whether it is device memory.
-    pub(super) fn on_device(self) -> bool {
+    pub fn on_device(self) -> bool {
         self.segment == SegmentId::Gpu
     }
 }
@@ -312,8 +330,9 @@ fn operation(kind: u64, operand: u64) -> Result<Atomic<u64>> {
     })
 }
 
+/// The error about operations of another PE that make no sense.
 #[cold]
-pub(super) fn malformed() -> Error {
+pub fn malformed() -> Error {
     Error::bootstrap(
         "net",
         "a PE sent operations that this one cannot make sense of: do all run the same build?",
@@ -336,7 +355,7 @@ mod tests {
     }
 
     fn apply_here(words: &[u64], segments: &[&Segment]) -> Result<()> {
-        // SAFETY: the segments are mapped, and nobody else has them.
+        // SAFETY: the segments are mapped, and nothing else has them.
         unsafe { apply(words, 0, segments) }
     }
 
@@ -362,7 +381,7 @@ mod tests {
     #[test]
     fn questions_are_answered_with_what_was_there() {
         let heap = heap();
-        let ask = |offset, width, operation| answer(question(spot(offset), width, operation), 0, &[&heap]);
+        let ask = |offset, width, operation| perform(question(spot(offset), width, operation), 0, &[&heap]);
         for (operation, before) in [
             (Atomic::Add(u64::MAX), 0),
             (Atomic::Swap(12), u64::MAX),

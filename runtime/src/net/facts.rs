@@ -28,9 +28,9 @@ impl UcxFound {
     }
 }
 
-/// Who performs atomic operations, in every job: what `shmem-info` shows.
+/// What performs atomic operations, in every job: `shmem-info` shows it.
 ///
-/// A job needs one answer, since an operation must be atomic towards all others on the same word, whichever way
-/// they come.
+/// A job needs one answer, since an operation must be atomic towards all others on the same word,
+/// whichever way they come.
 pub const ATOMICS: &str = "by the target's processors: with instructions on the same host, with messages that the target performs \
                            over networks; those of network cards are not used, as they would not be atomic towards either";

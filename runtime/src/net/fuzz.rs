@@ -10,7 +10,7 @@ use oxshmem_memory::{
 
 use super::{
     Batch, Spot, Width, apply,
-    batch::{answer, first_entry, question},
+    batch::{first_entry, perform, question},
 };
 
 const LEN: usize = 4096;
@@ -60,7 +60,7 @@ fn batches_are_applied_or_refused_whatever_is_in_them() {
         }
         for block in [0, 2] {
             let at = heap.address(block, 0, LEN).unwrap();
-            // SAFETY: it is mapped, and nobody writes there.
+            // SAFETY: it is mapped, and nothing writes there.
             assert!((0..LEN).all(|i| unsafe { at.add(i).read() } == 0));
         }
     });
@@ -73,7 +73,7 @@ fn questions_are_answered_or_refused_whatever_they_ask() {
     let real: Vec<_> = questions().iter().map(|question| bytes_of(question)).collect();
     mutated(&real, |bytes| {
         if let Some(&question) = words_of(bytes).first_chunk() {
-            let _ = answer(question, 0, &[&heap]);
+            let _ = perform(question, 0, &[&heap]);
         }
     });
 }

@@ -1,15 +1,11 @@
 //! The way to the PEs of other hosts.
 //!
-//! A [`Net`] starts operations on symmetric memory of PEs that this one cannot load from and store to, and
-//! carries messages between PEs for the collectives. Whatever it is given to do goes on by itself, whoever makes
-//! progress ([`Source::poll`]); the target's side needs nobody there to call the library. The rooms above decide
-//! what is awaited: nothing here blocks.
 //!
-//! Operations come in two kinds. *Eager* ones have copied what they need when the call returns, and are known to be
-//! visible at the target when a later [`flush`](Net::flush) is over. The others borrow memory by address until
-//! their [`Completion`] is told.
+//! Operations come in two kinds. *Eager* ones have copied what they need when the call returns, and
+//! are known to be visible at the target when a later [`flush`](Net::flush) is over. The others
+//! borrow memory by address until their [`Completion`] runs.
 
-mod batch;
+pub mod batch;
 mod facts;
 #[cfg(test)]
 mod fuzz;
@@ -22,32 +18,33 @@ pub(crate) mod staged;
 pub mod suite;
 mod ucx;
 
-use std::{
-    future::poll_fn,
-    sync::{Arc, Weak},
-};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::Weak;
 
 pub use batch::{Batch, apply};
 pub use facts::{ATOMICS, UcxFound};
 pub use model::{Link, Model, Sent, Simulation, Wires};
 pub use shm::Shm;
 
-use oxshmem_base::{Error, Result};
+use oxshmem_base::Error;
+use oxshmem_base::Result;
 use oxshmem_job::Bootstrap;
-use oxshmem_memory::{
-    Segment, SegmentId,
-    word::{Atomic, Signal, Width},
-};
-use oxshmem_progress::{
-    completion::{AllParts, Completion},
-    executor::Executor,
-    fabric::Fabric,
-    flight::Flight,
-    opset::OpSet,
-    source::Source,
-};
+use oxshmem_memory::Segment;
+use oxshmem_memory::SegmentId;
+use oxshmem_memory::word::Atomic;
+use oxshmem_memory::word::Signal;
+use oxshmem_memory::word::Width;
+use oxshmem_progress::completion::AllParts;
+use oxshmem_progress::completion::Completion;
+use oxshmem_progress::executor::Executor;
+use oxshmem_progress::fabric::Fabric;
+use oxshmem_progress::flight::Flight;
+use oxshmem_progress::opset::OpSet;
+use oxshmem_progress::source::Source;
 
-/// A place in the symmetric memory of a PE on another host. Whoever makes one has checked that it is in bounds.
+/// A place in the symmetric memory of a PE on another host. The maker has checked that it is in
+/// bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
     /// The PE's number in the world.
@@ -70,7 +67,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Bytes of all blocks, and from the start of the first to the end of the last; none if they are no numbers, or nothing.
+    /// Bytes of all blocks, and from the start of the first to the end of the last; none if they
+    /// are no numbers, or nothing.
     fn bytes(self) -> Option<(usize, usize)> {
         let Self { block, stride, count } = self;
         let before = count.checked_sub(1)?.checked_mul(stride)?;
@@ -82,28 +80,30 @@ impl Shape {
 /// Bytes of the blocks that are [got](Net::get_packed) in one go.
 pub const PACKED: usize = 48 << 10;
 
-/// Words that a PE [says](Net::notify) to another beside some bytes.
+/// The words of a [notification](Net::notify).
 pub type Words = [u64; 5];
 
-/// Who hears what other PEs [say](Net::notify) to this one. It is called with no lock held, and perhaps by several threads at a time.
+/// Gets the notifications that other PEs [send](Net::notify) to this one. It is called with no lock
+/// held, and perhaps by several threads at a time.
 pub trait Listener: Send + Sync {
-    /// PE `from` has said this.
+    /// A notification of PE `from` has come.
     fn notified(self: Arc<Self>, from: usize, words: Words, bytes: Vec<u8>);
 
-    /// A PE, or any if none is given, says nothing any more, for this reason.
+    /// No notification comes any more of a PE, or of any if none is given, for this reason.
     fn lost(&self, pe: Option<usize>, why: &dyn Fn() -> Error);
 }
 
 /// A way to the PEs of other hosts.
 ///
-/// Operations that write to one PE may become visible in any order, unless a `flush` is over in between. One that reads
-/// from a PE sees what this PE has written there before. Atomic operations are atomic towards all others on that
-/// word, from whichever host.
+/// Operations that write to one PE may become visible in any order, unless a `flush` is over in
+/// between. One that reads from a PE sees what this PE has written there before. Atomic operations
+/// are atomic towards all others on that word, from whichever host.
 ///
 /// # Safety
-/// An implementation must touch only the bytes it was given, and none of them after it has told `done`.
+/// An implementation must touch only the bytes it was given, and none of them after `done` has run.
 pub unsafe trait Net: Source {
-    /// How many bytes [`put`](Self::put) does better to copy first, by [`put_eager`](Self::put_eager).
+    /// How many bytes [`put`](Self::put) does better to copy first, by
+    /// [`put_eager`](Self::put_eager).
     fn eager_limit(&self) -> usize;
 
     /// Copies `len` bytes from `from` to `to`. Eager.
@@ -112,14 +112,16 @@ pub unsafe trait Net: Source {
     /// `from` must be readable for `len` bytes; others may write there meanwhile.
     unsafe fn put_eager(&self, to: Spot, from: *const u8, len: usize) -> Result<()>;
 
-    /// Copies `len` bytes from `from` to `to`; `done` is told when `from` may be reused. Visible after a flush.
+    /// Copies `len` bytes from `from` to `to`; `done` runs when `from` may be reused. Visible after
+    /// a flush.
     ///
     /// # Safety
     /// `from` must be readable for `len` bytes until then.
     unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Completion);
 
-    /// Copies `len` bytes from `from` to `to` and updates the signal `at` the same PE when they are there; `done` is told when `from` may
-    /// be reused. Visible after a flush. Gives `done` back and does nothing where that takes a flush in between.
+    /// Copies `len` bytes from `from` to `to` and updates the signal `at` the same PE when they are
+    /// there; `done` runs when `from` may be reused. Visible after a flush. Gives `done` back and
+    /// does nothing where that takes a flush in between.
     ///
     /// # Safety
     /// `from` must be readable for `len` bytes until then.
@@ -136,14 +138,14 @@ pub unsafe trait Net: Source {
         Some(done)
     }
 
-    /// Copies `len` bytes from `from` to `to`; `done` is told when they have arrived.
+    /// Copies `len` bytes from `from` to `to`; `done` runs when they have arrived.
     ///
     /// # Safety
     /// `to` must be writable for `len` bytes until then.
     unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Completion);
 
-    /// Copies blocks, of which the first begins at `from`, to `to`, one behind the other; `done` runs when all of them have arrived.
-    /// They have [`PACKED`] bytes at the most.
+    /// Copies blocks, of which the first begins at `from`, to `to`, one behind the other; `done`
+    /// runs when all of them have arrived. They have [`PACKED`] bytes at the most.
     ///
     /// # Safety
     /// `to` must be writable for all bytes of them until then.
@@ -155,14 +157,14 @@ pub unsafe trait Net: Source {
     /// An atomic operation that fetches nothing. Eager.
     fn update(&self, at: Spot, width: Width, operation: Atomic<u64>) -> Result<()>;
 
-    /// An atomic operation; `done` is told the word's value before it.
+    /// An atomic operation; `done` gets the word's value before it.
     fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Completion<u64>);
 
     /// Has `pe` perform all of `batch`, in its order and in one go. Eager.
     fn apply(&self, pe: usize, batch: Batch) -> Result<()>;
 
-    /// Adds to the operations that are gathered for `pe`, which leave together when they have `room` bytes, with the next
-    /// flush, when this PE waits for something, or soon. Eager.
+    /// Adds to the operations that are gathered for `pe`, which leave together when they have
+    /// `room` bytes, with the next flush, when this PE waits for something, or soon. Eager.
     fn gather(&self, pe: usize, room: usize, add: &mut dyn FnMut(&mut Batch)) -> Result<()> {
         let mut batch = Batch::with_capacity(room.min(64));
         add(&mut batch);
@@ -172,47 +174,49 @@ pub unsafe trait Net: Source {
     /// Sends everything that was gathered.
     fn send_gathered(&self) {}
 
-    /// Tells `done` when everything that was started on `pe` before this call is visible there.
+    /// Runs `done` when everything that was started on `pe` before this call is visible there.
     fn flush(&self, pe: usize, done: Completion);
 
-    /// Tells `done` when everything that was started on any PE before this call is visible there.
+    /// Runs `done` when everything that was started on any PE before this call is visible there.
     fn flush_all(&self, done: Completion);
 
-    /// Sends a message to `pe`, whose [`receive`](Self::receive) names this PE and the same `tag`; `done` is told
-    /// when `from` may be reused. Messages with equal tags arrive in their order.
+    /// Sends a message to `pe`, whose [`receive`](Self::receive) names this PE and the same `tag`;
+    /// `done` runs when `from` may be reused. Messages with equal tags arrive in their order.
     ///
     /// # Safety
     /// `from` must be readable for `len` bytes until then.
     unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Completion);
 
-    /// The same for a message so short that it is copied at once: `bytes` may be reused when this returns, with what
-    /// [`send`](Self::send) would have told `done`. Of a longer one, or by a net that has no such way, nothing is sent, and `None` is
-    /// returned.
+    /// The same for a message so short that it is copied at once: `bytes` may be reused when this
+    /// returns, with what [`send`](Self::send) would have given `done`. Of a longer one, or by a
+    /// net that has no such way, nothing is sent, and `None` is returned.
     fn send_short(&self, _pe: usize, _tag: u64, _bytes: &[u8]) -> Option<Result<()>> {
         None
     }
 
-    /// Receives a message that `pe` has sent or will send; `done` is told its length when it is there.
+    /// Receives a message that `pe` has sent or will send; `done` gets its length when it is there.
     /// A message longer than `len` is an error.
     ///
     /// # Safety
     /// `to` must be writable for `len` bytes until then.
     unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Completion<usize>);
 
-    /// Says something to `pe`, whose [listener](Self::listen) hears it; `done` is told when `from` may be reused. What is said may
-    /// be overtaken by what is said later.
+    /// Sends a notification to `pe`, for its [listener](Self::listen): words, and `len` bytes at
+    /// `from`; `done` runs when `from` may be reused. Later notifications may overtake it.
     ///
     /// # Safety
     /// `from` must be readable for `len` bytes until then.
     unsafe fn notify(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion);
 
-    /// Names who hears what others say. To be called once, before any PE says something.
+    /// Names the listener of this PE. To be called once, before any PE sends a notification.
     fn listen(&self, listener: Weak<dyn Listener>);
 
-    /// Ends it: what is under way fails, and nothing can be started any more. Every PE has called the barrier before.
+    /// Ends it: what is under way fails, and nothing can be started any more. Every PE has called
+    /// the barrier before.
     fn close(&self);
 
-    /// Closes it in a job that has not come to its end in order: others may be connecting to this PE just now.
+    /// Closes it in a job that has not come to its end in order: others may be connecting to this
+    /// PE just now.
     fn abandon(&self) {
         self.close();
     }
@@ -222,7 +226,7 @@ pub unsafe trait Net: Source {
 ///
 /// # Safety
 /// As for that.
-unsafe fn get_each<N: Net + ?Sized>(net: &N, from: Spot, blocks: Shape, to: *mut u8, done: Completion) {
+pub unsafe fn get_each<N: Net + ?Sized>(net: &N, from: Spot, blocks: Shape, to: *mut u8, done: Completion) {
     let all = AllParts::new(done);
     for i in 0..blocks.count {
         let spot = Spot { offset: from.offset + i * blocks.stride, ..from };
@@ -231,8 +235,9 @@ unsafe fn get_each<N: Net + ?Sized>(net: &N, from: Spot, blocks: Shape, to: *mut
     }
 }
 
-/// The way of this PE to those of other hosts, if there are any, over the network interfaces of these
-/// names if that is said. Nothing may be started on it before all PEs have called this and met in a barrier.
+/// The way of this PE to those of other hosts, if there are any, over the network interfaces of
+/// these names if that is said. Nothing may be started on it before all PEs have called this and
+/// met in a barrier.
 pub(crate) async fn connect(
     bootstrap: &Arc<dyn Bootstrap>,
     fabric: &Arc<Fabric>,
@@ -256,7 +261,8 @@ pub(crate) async fn connect(
     }))
 }
 
-/// Starts the flushes that operations of `set` wait for, those on `pes` if given, and has the set complete them.
+/// Starts the flushes that operations of `set` wait for, those on `pes` if given, and has the set
+/// complete them.
 pub fn flush(net: &dyn Net, set: &Arc<OpSet>, pes: Option<&[usize]>) {
     for (target, ticket) in set.take_unflushed(pes) {
         let set = Arc::clone(set);

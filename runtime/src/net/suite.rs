@@ -34,7 +34,8 @@ pub struct End {
     pub pe: usize,
     /// Its way to the others.
     pub net: Arc<dyn Net>,
-    /// The memory that is written and read, of [`MEMORY`] bytes at least, zeroed, mapped by this process.
+    /// The memory that is written and read, of [`MEMORY`] bytes at least, zeroed, mapped by this
+    /// process.
     pub memory: Segment,
     /// Where in it the PE's memory is.
     pub block: usize,
@@ -44,7 +45,7 @@ pub struct End {
 pub struct Job<'a> {
     /// Two PEs or more, each of which reaches all others by its net.
     pub ends: &'a [End],
-    /// Makes progress on all nets that need somebody to do so. Called from several threads.
+    /// Makes progress on all nets that need it. Called from several threads.
     pub progress: &'a (dyn Fn() + Sync),
     /// Whether the nets' atomic operations and the processor's are atomic towards each other.
     pub cpu_atomics: bool,
@@ -96,7 +97,7 @@ struct Tally {
     dropped: AtomicUsize,
 }
 
-/// Notices that a `done` is dropped without having been told.
+/// Notices that a `done` is dropped without having run.
 struct Telling {
     tally: Arc<Tally>,
     told: bool,
@@ -157,7 +158,7 @@ impl End {
 }
 
 impl Suite<'_> {
-    /// A `done` that keeps `buffer` until it is told and then hands it over with the result.
+    /// A `done` that keeps `buffer` until it runs and then hands it over with the result.
     fn awaited<T: Send + 'static, B: Send + 'static>(
         &self,
         buffer: B,
@@ -205,7 +206,7 @@ impl Suite<'_> {
     fn put(&self, from: &End, to: Spot, bytes: Vec<u8>) -> Awaited<(Result<()>, Vec<u8>)> {
         let (address, len) = (bytes.as_ptr(), bytes.len());
         let (awaited, done) = self.awaited(bytes);
-        // SAFETY: `done` keeps the bytes until it is told.
+        // SAFETY: `done` keeps the bytes until it runs.
         unsafe { from.net.put(to, address, len, done) };
         awaited
     }
@@ -227,7 +228,7 @@ impl Suite<'_> {
         let (awaited, done) = self.awaited(bytes);
         match sent {
             Some(sent) => done(sent),
-            // SAFETY: `done` keeps the bytes until it is told.
+            // SAFETY: `done` keeps the bytes until it runs.
             None => unsafe { from.net.send(pe, tag, address, len, done) },
         }
         awaited
@@ -338,7 +339,7 @@ impl Suite<'_> {
                 let from = bytes.as_ptr();
                 let (awaited, done) = self.awaited(bytes);
                 let update = if round % 2 == 0 { Signal::Set(sum + round) } else { Signal::Add(round) };
-                // SAFETY: `done` keeps the bytes until it is told.
+                // SAFETY: `done` keeps the bytes until it runs.
                 let back = unsafe { a.net.put_signal(b.spot(BASE), from, len, at, update, done) };
                 if let Some(done) = back {
                     // This net takes two steps for it.
@@ -557,7 +558,8 @@ impl Suite<'_> {
             assert!(self.message("a message", &receive) == bytes);
             self.succeed("a sent buffer", &send);
         }
-        // Several of one tag at once, long and short, of which some are received when some of it has come.
+        // Several of one tag at once, long and short, of which some are received when some of it
+        // has come.
         let pattern: Vec<u8> = (0..4 << 20).map(|i: u32| (i * 13) as u8 ^ (i >> 8) as u8).collect();
         for looks in [0, 1, 2, 4, 8, 16, 32] {
             let lens = [3 << 20, 70_000, 10, 3 << 20, 0, 61_441];
@@ -575,14 +577,15 @@ impl Suite<'_> {
             }
             sends.iter().for_each(|send| drop(self.succeed("a sent buffer", send)));
         }
-        // A message that is too long is an error, whoever comes first, and spoils nothing that follows.
+        // A message that is too long is an error, whichever side comes first, and spoils nothing
+        // that follows.
         for len in [9, 20_000, 100_000] {
             for expected in [false, true] {
                 let early = expected.then(|| self.receive(b, a.pe, 7, 8));
                 let send = self.send(a, b.pe, 7, vec![1; len]);
                 let receive = early.unwrap_or_else(|| self.receive(b, a.pe, 7, 8));
                 assert!(self.wait("a truncated message", &receive).0.is_err(), "{len} bytes into 8");
-                // Whether the sender is told of the error is the net's business.
+                // Whether the sender gets the error is the net's business.
                 drop(self.wait("a sent buffer", &send));
                 let send = self.send(a, b.pe, 7, vec![2; 8]);
                 assert_eq!(self.message("a message", &self.receive(b, a.pe, 7, 8)), [2; 8]);
@@ -600,7 +603,7 @@ impl Suite<'_> {
             let blocks = Shape { block, stride, count };
             let span = blocks.bytes().map_or(0, |(_, span)| span);
             let there = pattern[round..].to_vec();
-            // What is long is behind what comes later, unless somebody sees to it.
+            // What is long is behind what comes later, unless a net sees to it.
             let put = self.put(a, b.spot(BASE), there.clone());
             let mut bytes = vec![0; block * count];
             let address = bytes.as_mut_ptr();
@@ -616,7 +619,8 @@ impl Suite<'_> {
         }
     }
 
-    /// Each completion starts the next operation, in chains for which the stack has no room where that is ready at once.
+    /// Each completion starts the next operation, in chains for which the stack has no room where
+    /// that is ready at once.
     fn completions_do_not_nest(&self, a: &End, b: &End) {
         const N: usize = 300;
         self.chain(a, b, 100_000, |net, at, next| net.flush(at.pe, next));
@@ -648,7 +652,7 @@ impl Suite<'_> {
         self.succeed("the end of a chain", &awaited);
     }
 
-    /// Everybody sends to everybody with the same tag, from threads of their own.
+    /// Every PE sends to every other with the same tag, from threads of their own.
     fn messages_cross_each_other(&self) {
         const ROUNDS: u64 = 200;
         std::thread::scope(|scope| {
@@ -701,7 +705,7 @@ impl Suite<'_> {
     fn everything_was_told_once(&self) {
         let Tally { started, told, dropped } = &*self.tally;
         let started = started.load(Ordering::Relaxed);
-        // The last may just be being told.
+        // The last completion may be running just now.
         self.until("the last answer", || told.load(Ordering::Relaxed) == started);
         assert_eq!(dropped.load(Ordering::Relaxed), 0, "operations that were given up without an answer");
     }

@@ -1,5 +1,5 @@
-//! Has operations take their effect later, in the order of their times: by a thread, or, where time is virtual, when whoever
-//! runs the PEs says that none of them can go on.
+//! Has operations take their effect later, in the order of their times: by a thread, or, where time
+//! is virtual, when the thread that runs the PEs says that none of them can go on.
 
 use std::{cmp::Ordering, collections::BinaryHeap, sync::Arc};
 
@@ -13,11 +13,13 @@ use super::{
     port::Port,
 };
 
-/// What is on the way, and the thread that brings it, which starts with the first and ends when the job is gone and
-/// nothing is on the way any more. In virtual time there is no thread, and somebody [advances](Self::advance) it.
+/// What is on the way, and the thread that brings it, which starts with the first and ends when the
+/// job is gone and nothing is on the way any more. In virtual time there is no thread, and a PE
+/// [advances](Self::advance) it.
 pub(super) struct Delivery {
     clock: Arc<Clock>,
-    /// Locked by who advances a virtual clock: steps take their effect one after the other.
+    /// Locked by the thread that advances a virtual clock: steps take their effect one after the
+    /// other.
     advancing: Mutex<()>,
     state: Mutex<State>,
     changed: Condvar,
@@ -59,8 +61,8 @@ impl Delivery {
         &self.clock
     }
 
-    /// Has `step`, on an operation that `origin` started, happen at `due`, after those that were due before or
-    /// are due at that moment already.
+    /// Has `step`, on an operation that `origin` started, happen at `due`, after those that were
+    /// due before or are due at that moment already.
     pub(super) fn at(self: &Arc<Self>, due: Moment, origin: &Arc<Port>, step: Step) {
         let mut state = lock(&self.state);
         let number = state.number;
@@ -113,8 +115,8 @@ impl Delivery {
         while self.advance() {}
     }
 
-    /// Sets a virtual clock to when something happens next, and has happen what does at that moment. False if nothing is on
-    /// the way, time is real, or somebody does so already.
+    /// Sets a virtual clock to when something happens next, and has happen what does at that
+    /// moment. False if nothing is on the way, time is real, or another thread does so already.
     pub(super) fn advance(&self) -> bool {
         if !self.clock.is_virtual() {
             return false;

@@ -4,20 +4,24 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use super::clock::{Clock, Moment};
 
-/// What it takes to reach a PE of another host. By default nothing: operations have their effect at once.
+/// What it takes to reach a PE of another host. By default nothing: operations have their effect at
+/// once.
 ///
-/// Each PE has a processor and a wire. An operation or a message takes the processor for the `overhead`, then the wire for its
-/// bytes, and is there after the `latency`; a message then takes the receiver's processor for the `receipt`. That is
-/// the LogGP model: L, o on either side, and G in bytes per second.
+/// Each PE has a processor and a wire. An operation or a message takes the processor for the
+/// `overhead`, then the wire for its bytes, and is there after the `latency`; a message then takes
+/// the receiver's processor for the `receipt`. That is the LogGP model: L, o on either side, and G
+/// in bytes per second.
 ///
-/// Times are real ones, and what the machine adds to them comes on top, unless they are [virtual](Self::virtual_time).
+/// Times are real ones, and what the machine adds to them comes on top, unless they are
+/// [virtual](Self::virtual_time).
 ///
 /// ```
 /// use std::time::Duration;
 /// use oxshmem_runtime::net::Link;
 ///
 /// assert!(Link::default().is_immediate());
-/// let ethernet = Link { latency: Duration::from_micros(20), bandwidth: 1_250_000_000, ..Link::default() };
+/// let (latency, bandwidth) = (Duration::from_micros(20), 1_250_000_000);
+/// let ethernet = Link { latency, bandwidth, ..Link::default() };
 /// assert!(!ethernet.is_immediate());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,17 +30,18 @@ pub struct Link {
     pub latency: Duration,
     /// For how long each operation and each message keeps the processor of the PE that starts it.
     pub overhead: Duration,
-    /// For how long each message that arrives keeps the processor of its receiver, which has it then. Operations on memory go past
-    /// the processor.
+    /// For how long each message that arrives keeps the processor of its receiver, which has it
+    /// then. Operations on memory go past the processor.
     pub receipt: Duration,
     /// Bytes that a PE sends in a second, to all targets together. 0 is without limit.
     pub bandwidth: u64,
-    /// Up to so much later, as chance has it: operations overtake each other, but messages to one PE do not.
+    /// Up to so much later, as chance has it: operations overtake each other, but messages to one
+    /// PE do not.
     pub jitter: Duration,
     /// Where the random numbers begin. Each PE has a sequence of its own.
     pub seed: u64,
-    /// Whether all these are times of a clock that stands still as long as any PE has something to do, so that they do not
-    /// depend on the machine: see [`Simulation`](super::Simulation).
+    /// Whether all these are times of a clock that stands still as long as any PE has something to
+    /// do, so that they do not depend on the machine: see [`Simulation`](super::Simulation).
     pub virtual_time: bool,
 }
 
@@ -129,7 +134,8 @@ impl Line {
         self.processor.max(self.clock.now())
     }
 
-    /// When it is known that all operations are there that were sent to `pe`, or to anybody. None if there were none.
+    /// When it is known that all operations are there that were sent to `pe`, or to any PE. None if
+    /// there were none.
     pub(super) fn flushed(&self, pe: Option<usize>) -> Option<Moment> {
         let latest = match pe {
             Some(pe) => self.latest.get(&pe).and_then(|latest| latest.effect),

@@ -20,13 +20,14 @@ enum Queue {
 
 /// A message that is there.
 pub(super) enum Message {
-    /// Its sender has been told.
+    /// Its send is complete.
     Copied(Box<[u8]>),
-    /// Its sender keeps `len` bytes at `from` until it is told.
+    /// Its sender keeps `len` bytes at `from` until it runs.
     Lent { from: Address, len: usize, done: Completion },
 }
 
-/// Somebody who waits for a message of up to `room` bytes, for which there is room at `to` until it is told.
+/// A receive that waits for a message of up to `room` bytes, for which there is room at `to` until
+/// it runs.
 pub(super) struct Receive {
     pub(super) to: Address,
     pub(super) room: usize,
@@ -66,7 +67,8 @@ impl Mailbox {
         }
     }
 
-    /// Takes out what somebody waits for: receives, and messages whose senders were not told; those from `pe` if given.
+    /// Takes out what is waited for: receives, and messages whose sends are not complete; those
+    /// from `pe` if given.
     pub(super) fn take_awaited(&mut self, pe: Option<usize>) -> (Vec<Receive>, Vec<Message>) {
         let (mut receives, mut messages) = (Vec::new(), Vec::new());
         self.0.retain(|&(sender, _), queue| {
@@ -107,7 +109,7 @@ impl Queue {
 }
 
 impl Message {
-    /// Gives it to `receive`, and tells both sides.
+    /// Gives it to `receive`, and completes both sides.
     pub(super) fn give_to(self, receive: Receive) {
         let (from, len) = match &self {
             Self::Copied(bytes) => (bytes.as_ptr(), bytes.len()),
@@ -115,8 +117,8 @@ impl Message {
         };
         let Receive { to, room, done } = receive;
         let received = if len <= room {
-            // SAFETY: neither side has been told, so the sender keeps `len` bytes at `from` (or the message has
-            // them itself), and the receiver has room for `room` at `to`.
+            // SAFETY: neither side is complete, so the sender keeps `len` bytes at `from` (or the
+            // message has them itself), and the receiver has room for `room` at `to`.
             unsafe { copy(to.get(), from, len) };
             Ok(len)
         } else {
@@ -129,7 +131,7 @@ impl Message {
         self.tell_sender(Ok(()));
     }
 
-    /// Tells the sender, if it was not told before.
+    /// Completes the send, if it was not complete before.
     pub(super) fn tell_sender(self, result: Result<()>) {
         if let Self::Lent { done, .. } = self {
             complete(done, result);

@@ -1,10 +1,12 @@
-//! A network that is not there: the way between PEs that are tasks of one process and are said to be on several hosts.
+//! A network that is not there: the way between PEs that are tasks of one process and are said to
+//! be on several hosts.
 //!
-//! Everything above is tested with it, as it keeps the promises of [`Net`] and no others: where a [`Link`] is given,
-//! operations have their effect later, on a thread of their own, and in any order that the promises allow. Without one
-//! the caller performs them at once. Long messages wait for their receive, as they do on a real network.
+//! Everything above is tested with it, as it keeps the promises of [`Net`] and no others: where a
+//! [`Link`] is given, operations have their effect later, on a thread of their own, and in any
+//! order that the promises allow. Without one the caller performs them at once. Long messages wait
+//! for their receive, as they do on a real network.
 //!
-//! In [virtual time](Simulation) it tells what a job would take on a network of any size.
+//! In [virtual time](Simulation) it shows what a job would take on a network of any size.
 
 mod clock;
 mod delivery;
@@ -15,32 +17,41 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    fmt,
-    sync::{Arc, OnceLock, Weak},
-};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::Weak;
 
 pub use link::Link;
 pub use simulation::Simulation;
 
-use oxshmem_base::{Error, Result};
+use oxshmem_base::Error;
+use oxshmem_base::Result;
 use oxshmem_job::Bootstrap;
-use oxshmem_memory::{
-    copy::copy,
-    word::{Atomic, Width},
-};
-use oxshmem_progress::{
-    completion::complete, executor::Executor, fabric::Fabric, failure::Failure, source::Source,
-};
+use oxshmem_memory::copy::copy;
+use oxshmem_memory::word::Atomic;
+use oxshmem_memory::word::Width;
+use oxshmem_progress::completion::complete;
+use oxshmem_progress::executor::Executor;
+use oxshmem_progress::fabric::Fabric;
+use oxshmem_progress::failure::Failure;
+use oxshmem_progress::source::Source;
 
-use self::{
-    clock::{Clock, Moment},
-    delivery::{Delivery, Step},
-    link::Line,
-    mailbox::{Message, Receive},
-    port::{Landing, Port},
-};
-use super::{Batch, Completion, Listener, Net, Spot, Words};
+use self::clock::Clock;
+use self::clock::Moment;
+use self::delivery::Delivery;
+use self::delivery::Step;
+use self::link::Line;
+use self::mailbox::Message;
+use self::mailbox::Receive;
+use self::port::Landing;
+use self::port::Port;
+use super::Batch;
+use super::Completion;
+use super::Listener;
+use super::Net;
+use super::Spot;
+use super::Words;
 
 /// Bytes up to which puts are eager, and messages do not wait for their receive.
 const EAGER: usize = 8 << 10;
@@ -52,7 +63,8 @@ pub struct Wires {
     link: Link,
 }
 
-/// What a PE has sent to PEs of other hosts. What it answers when others get or fetch counts as sent, flushes do not.
+/// What a PE has sent to PEs of other hosts. What it answers when others get or fetch counts as
+/// sent, flushes do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Messages, each for an operation, a request or an answer.
@@ -69,8 +81,9 @@ impl Wires {
         Self { ports, delivery: Arc::new(Delivery::new(&clock)), link }
     }
 
-    /// Those of the job of `bootstrap`, if its PEs are in one process. Their [`Link`] is the one that the PEs have in
-    /// [common](Bootstrap::common), if they do so before the first of them joins.
+    /// Those of the job of `bootstrap`, if its PEs are in one process. Their [`Link`] is the one
+    /// that the PEs have in [common](Bootstrap::common), if they do so before the first of them
+    /// joins.
     ///
     /// ```
     /// use std::time::Duration;
@@ -100,8 +113,9 @@ impl Wires {
         self.port(pe).map_or_else(|_| Sent::default(), |port| port.sent())
     }
 
-    /// Sets the clock of [virtual time](Simulation) to when something happens next, and has that happen. To be called when no PE
-    /// can go on; false if nothing will happen, or another thread is about to do this.
+    /// Sets the clock of [virtual time](Simulation) to when something happens next, and has that
+    /// happen. To be called when no PE can go on; false if nothing will happen, or another thread
+    /// is about to do this.
     pub fn advance(&self) -> bool {
         self.delivery.advance()
     }
@@ -142,8 +156,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// Connects a PE, which is in `block` of its host's memory. It can be reached from now on; it can reach those that
-    /// have joined.
+    /// Connects a PE, which is in `block` of its host's memory. It can be reached from now on; it
+    /// can reach those that have joined.
     pub(crate) fn join(
         wires: Arc<Wires>,
         pe: usize,
@@ -178,7 +192,7 @@ impl Model {
         self.wires.delivery.eager(due, &self.here, step);
     }
 
-    /// The way of an operation that somebody awaits.
+    /// The way of an operation that is awaited.
     fn way(&self, call: &'static str) -> Way {
         Way { call, origin: Arc::clone(&self.here), delivery: Arc::clone(&self.wires.delivery) }
     }
@@ -195,23 +209,13 @@ impl Model {
 }
 
 impl Source for Model {
-    fn poll(&self) -> bool {
-        false
-    }
-
-    fn wants_polling(&self) -> bool {
-        false
-    }
-
-    fn rest(&self) {}
-
     fn is_pending(&self) -> bool {
         true
     }
 }
 
-// SAFETY: every operation goes through a `Landing`, which has checked the bounds of the one side and keeps it mapped; the
-// other is the caller's until `done` is told, which is the last thing that is done of each.
+// SAFETY: every operation goes through a `Landing`, which has checked the bounds of the one side
+// and keeps it mapped; the other is the caller's until `done` runs, which is the last step of each.
 unsafe impl Net for Model {
     fn eager_limit(&self) -> usize {
         EAGER
@@ -220,7 +224,8 @@ unsafe impl Net for Model {
     unsafe fn put_eager(&self, to: Spot, from: *const u8, len: usize) -> Result<()> {
         let landing = self.landing("put", to, len, 1)?;
         let Some(due) = self.here.sends(len, |line| line.effect(to.pe, len)) else {
-            // SAFETY: `from` is readable for `len` bytes by the caller's word, and the landing is as long.
+            // SAFETY: `from` is readable for `len` bytes by the caller's word, and the landing is
+            // as long.
             unsafe { landing.put(from) };
             return Ok(());
         };
@@ -239,7 +244,8 @@ unsafe impl Net for Model {
         let from = Address(from.cast_mut());
         let due = self.here.sends(len, |line| line.effect(to.pe, len));
         self.way("put").go(due, done, move |_, done| {
-            // SAFETY: `done` has not been told, so `from` is readable for `len` bytes, the landing's length.
+            // SAFETY: `done` has not run, so `from` is readable for `len` bytes, the landing's
+            // length.
             unsafe { landing.put(from.get()) };
             complete(done, Ok(()));
         });
@@ -255,7 +261,8 @@ unsafe impl Net for Model {
         self.way("get").go(asked, done, move |way, done| {
             let answered = landing.port().sends(len, |line| line.effect(me, len));
             way.go(answered, done, move |way, done| {
-                // SAFETY: `done` has not been told, so `to` is writable for `len` bytes, the landing's length.
+                // SAFETY: `done` has not run, so `to` is writable for `len` bytes, the landing's
+                // length.
                 unsafe { landing.get(to.get(), &way.origin) };
                 complete(done, Ok(()));
             });
@@ -326,7 +333,7 @@ unsafe impl Net for Model {
                 });
             });
         }
-        // SAFETY: `done` has not been told, so `from` is readable for `len` bytes.
+        // SAFETY: `done` has not run, so `from` is readable for `len` bytes.
         let bytes = unsafe { copied(from.get(), len) };
         let delivery = Arc::clone(&self.wires.delivery);
         self.send_off(due, move || {
@@ -349,7 +356,7 @@ unsafe impl Net for Model {
             Ok(target) => Arc::clone(target),
             Err(error) => return complete(done, Err(error)),
         };
-        // SAFETY: `done` has not been told, so `from` is readable for `len` bytes.
+        // SAFETY: `done` has not run, so `from` is readable for `len` bytes.
         let bytes = unsafe { copied(from, len) }.into_vec();
         let due = self.here.sends(len, |line| line.effect(pe, len));
         let here = Arc::clone(&self.here);
@@ -371,8 +378,9 @@ unsafe impl Net for Model {
     }
 }
 
-/// Ends what waits for a PE that has closed, when its last message has arrived: what was eager is still on its way, and somebody
-/// may wait for it. What was to be there `until` then has arrived, but its receiver may be busy with it for longer.
+/// Ends what waits for a PE that has closed, when its last message has arrived: what was eager is
+/// still on its way, and a PE may wait for it. What was to be there `until` then has arrived, but
+/// its receiver may be busy with it for longer.
 fn leave(delivery: &Arc<Delivery>, port: Arc<Port>, until: Option<Moment>) {
     let said = port.sent_until(Line::all_said);
     if said <= until {
@@ -394,7 +402,7 @@ impl fmt::Debug for Model {
     }
 }
 
-/// The way of an operation that somebody awaits.
+/// The way of an operation that is awaited.
 struct Way {
     call: &'static str,
     origin: Arc<Port>,
@@ -402,7 +410,8 @@ struct Way {
 }
 
 impl Way {
-    /// Has `step` happen when it is `due`, or tells `done` that this PE has left.
+    /// Has `step` happen when it is `due`, or completes `done` with the error that this PE has
+    /// left.
     fn go<T: 'static>(
         self,
         due: Option<Moment>,
@@ -428,7 +437,7 @@ impl Address {
     }
 }
 
-// SAFETY: it is only a number. Who reads or writes there has its own reason that this is allowed.
+// SAFETY: it is only a number. Each use has its own reason that this is allowed.
 unsafe impl Send for Address {}
 
 /// A copy of what may be symmetric memory.

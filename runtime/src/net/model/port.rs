@@ -46,9 +46,10 @@ pub(super) struct Port {
     /// None where operations have their effect at once.
     line: Option<Mutex<Line>>,
     mailbox: Mutex<Mailbox>,
-    /// Who hears what others say.
+    /// Gets the notifications of other PEs.
     listener: OnceLock<Weak<dyn Listener>>,
-    /// Whose mailboxes have something that this PE's leave must end. May be locked with a mailbox locked.
+    /// Whose mailboxes have something that this PE's leave must end. May be locked with a mailbox
+    /// locked.
     awaited_in: Mutex<HashMap<usize, Weak<Port>>>,
     /// Set before this PE's own mailbox is emptied.
     closed: AtomicBool,
@@ -56,7 +57,7 @@ pub(super) struct Port {
     gone: AtomicBool,
     /// Set before the mailbox is emptied.
     failure: OnceLock<Failure>,
-    /// What went wrong with an operation that nobody awaits.
+    /// What went wrong with an operation that is not awaited.
     spoilt: Mutex<Option<Error>>,
     messages: AtomicU64,
     bytes: AtomicU64,
@@ -95,7 +96,8 @@ impl Port {
         self.pe
     }
 
-    /// Sends something with `bytes`: counts it, and asks `when` for the time that it is there. None if that is now.
+    /// Sends something with `bytes`: counts it, and asks `when` for the time that it is there. None
+    /// if that is now.
     pub(super) fn sends(&self, bytes: usize, when: impl FnOnce(&mut Line) -> Moment) -> Option<Moment> {
         // Relaxed: these are only counted.
         self.messages.fetch_add(1, Ordering::Relaxed);
@@ -136,7 +138,7 @@ impl Port {
         !self.closed.swap(true, Ordering::AcqRel)
     }
 
-    /// What those get who wait for this PE.
+    /// What those that wait for this PE get.
     pub(super) fn lost(&self) -> Error {
         // If it has left because of another, that is the one to name.
         let left = || Error::PeLost { pe: self.pe, how: "it has left the job".into() };
@@ -206,9 +208,10 @@ impl Port {
             return message.tell_sender(Err(error));
         }
         match message {
-            // As on a real network, short messages are on their way whether or not they are expected.
+            // As on a real network, short messages are on their way whether or not they are
+            // expected.
             Message::Lent { from, len, done } if len <= EAGER => {
-                // SAFETY: the sender keeps `len` bytes until it is told.
+                // SAFETY: the sender keeps `len` bytes until it runs.
                 let bytes = unsafe { copied(from.get(), len) };
                 mailbox.keep_message(sender.pe, tag, Message::Copied(bytes));
                 drop(mailbox);
@@ -218,7 +221,7 @@ impl Port {
         }
     }
 
-    /// From now on this is who listens.
+    /// Notifications go to this from now on.
     pub(super) fn listen(&self, listener: Weak<dyn Listener>) {
         // A PE joins once, so there is no other.
         let _ = self.listener.set(listener);
@@ -288,10 +291,10 @@ impl Port {
         messages.into_iter().for_each(|message| message.tell_sender(Err(self.lost())));
     }
 
-    /// Ends what waits for this PE in the mailboxes of others. To be called when it has [closed](Self::close) and its
-    /// last message has arrived.
+    /// Ends what waits for this PE in the mailboxes of others. To be called when it has
+    /// [closed](Self::close) and its last message has arrived.
     pub(super) fn farewell(&self) {
-        // Release: who sees it also sees the messages that came before.
+        // Release: a thread that sees it also sees the messages that came before.
         self.gone.store(true, Ordering::Release);
         let mailboxes = std::mem::take(&mut *lock(&self.awaited_in));
         for port in mailboxes.into_values().filter_map(|port| port.upgrade()) {

@@ -13,13 +13,15 @@ use super::{
     port::Port,
 };
 
-/// A job on a simulated network, in virtual time: PEs run the code that they always run, and a clock says how long it would
-/// take if communication took what a [`Link`](super::Link) says, and nothing else took any time.
+/// A job on a simulated network, in virtual time: PEs run the code that they always run, and a
+/// clock says how long it would take if communication took what a [`Link`](super::Link) says, and
+/// nothing else took any time.
 ///
-/// The clock stands still while any PE has something to do. When all wait, it is set to when the next thing happens
-/// on the network, so that the figures are the same on any machine, however many PEs share a processor. What PEs
-/// of one host do among themselves takes no time, nor does computing, unless they [say so](Self::work). PEs must wait for each
-/// other only: a timer or a file is none of the clock's business.
+/// The clock stands still while any PE has something to do. When all wait, it is set to when the
+/// next thing happens on the network, so that the figures are the same on any machine, however many
+/// PEs share a processor. What PEs of one host do among themselves takes no time, nor does
+/// computing, unless they [say so](Self::work). PEs must wait for each other only: a timer or a
+/// file is none of the clock's business.
 pub struct Simulation {
     bootstrap: Arc<dyn Bootstrap>,
     wires: Arc<Wires>,
@@ -27,14 +29,16 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// That of the job that `bootstrap` knows, as its PE sees it. None if its time is real, or it is on one host.
+    /// That of the job that `bootstrap` knows, as its PE sees it. None if its time is real, or it
+    /// is on one host.
     pub fn of(bootstrap: &Arc<dyn Bootstrap>) -> Option<Self> {
         let wires = Wires::of(&**bootstrap).filter(|wires| wires.link.virtual_time)?;
         let port = Arc::clone(wires.port(bootstrap.placement().pe).ok()?);
         Some(Self { bootstrap: Arc::clone(bootstrap), wires, port })
     }
 
-    /// This PE's time since the job began: when its processor has done all that it was asked for so far.
+    /// This PE's time since the job began: when its processor has done all that it was asked for so
+    /// far.
     pub fn now(&self) -> Duration {
         self.port.sent_until(|line| Some(line.idle_from())).unwrap_or_default()
     }
@@ -50,8 +54,8 @@ impl Simulation {
         self.wait(until.unwrap_or_default()).await;
     }
 
-    /// All PEs call this, and go on at the same moment: when all have come, and everything that was sent has arrived. That takes
-    /// no messages.
+    /// All PEs call this, and go on at the same moment: when all have come, and everything that was
+    /// sent has arrived. That takes no messages.
     ///
     /// # Errors
     /// If the job ends before.
@@ -60,7 +64,7 @@ impl Simulation {
         loop {
             let horizon = self.wires.delivery.horizon();
             self.wait(horizon).await;
-            // What arrived may have kept somebody for longer.
+            // What arrived may keep a PE for longer.
             let is_quiet = self.wires.delivery.horizon() == horizon;
             // All PEs have looked before any goes on, so that they find the same.
             self.wait(horizon).await;

@@ -246,7 +246,7 @@ fn a_long_message_waits_for_its_receive_and_a_short_one_does_not() {
         assert!(sends[1].get().is_none());
         let mut room = vec![0; EAGER + 1];
         let (received, done) = outcome();
-        // SAFETY: there is room until it is told, which the test waits for.
+        // SAFETY: there is room until it runs, which the test waits for.
         unsafe { b.net.receive(0, EAGER as u64 + 1, room.as_mut_ptr(), room.len(), done) };
         assert_eq!(*wait(&received).as_ref().unwrap(), EAGER + 1);
         assert!(wait(&sends[1]).is_ok() && room == *bytes);
@@ -292,7 +292,7 @@ fn a_pe_that_leaves_takes_what_it_has_said_to_its_target_and_fails_the_rest() {
         }
         let lost = b.put_eager(spot(0, 0), &[1]).unwrap_err().to_string();
         assert!(lost.contains("PE 0 is lost"), "{lost}");
-        // Those who stay go on.
+        // Those that stay go on.
         let received = receive(&c, 1, 4);
         wait(&send(&b, 2, 4, 8)).as_ref().unwrap();
         wait(&received).as_ref().unwrap();

@@ -1,19 +1,26 @@
 //! Over the model of a network, on the emulated device.
 
 use oxshmem_base::settings::FenceSide;
+use oxshmem_memory::SegmentId;
+use oxshmem_memory::word::Atomic;
 use oxshmem_memory::word::Signal;
-use oxshmem_progress::{executor::Patience, fabric::Fabric, failure::Failure};
+use oxshmem_memory::word::Width;
+use oxshmem_progress::executor::Patience;
+use oxshmem_progress::fabric::Fabric;
+use oxshmem_progress::failure::Failure;
 
 use super::*;
-use crate::{
-    device::emulated::Emulated,
-    net::{
-        Link, Model, Wires,
-        model::wires,
-        outcome::{outcome, wait},
-        suite::{self, End, Job, MEMORY},
-    },
-};
+use crate::device::emulated::Emulated;
+use crate::net::Link;
+use crate::net::Model;
+use crate::net::Wires;
+use crate::net::model::wires;
+use crate::net::outcome::outcome;
+use crate::net::outcome::wait;
+use crate::net::suite::End;
+use crate::net::suite::Job;
+use crate::net::suite::MEMORY;
+use crate::net::suite::self;
 
 /// What an operation of the device takes.
 const LATENCY: Duration = Duration::from_micros(50);
@@ -87,7 +94,8 @@ fn device_memory_of_other_hosts_passes_the_suite_of_all_nets() {
 fn operations_on_host_and_device_memory_in_one_batch_keep_their_order() {
     let (_wires, ends) = three(jittered(), LATENCY);
     let from = &ends[0];
-    // Beyond what one message takes, so that it is cut, and its parts overtake each other on the way.
+    // Beyond what one message takes, so that it is cut, and its parts overtake each other on the
+    // way.
     for len in [8, 5 * PART + 24] {
         for round in 1..=4u64 {
             let bytes = vec![round as u8; len];
@@ -97,7 +105,7 @@ fn operations_on_host_and_device_memory_in_one_batch_keep_their_order() {
             batch.put(on_host(1, 64), &bytes);
             batch.signal(on_device(1, MEMORY - 8), Signal::Set(round));
             from.net.apply(1, batch).unwrap();
-            // Who reads sees what was written, in either memory.
+            // A PE that reads sees what it has written, in either memory.
             assert_eq!((value(from, on_host(1, 0)), value(from, on_device(1, MEMORY - 8))), (round, round));
             for spot in [on_device(1, 0), on_host(1, 64)] {
                 let mut there = vec![0; len];
@@ -133,7 +141,7 @@ fn what_is_under_way_when_the_job_fails_fails_too() {
     let link = Link { latency: Duration::from_millis(300), ..Link::default() };
     let (wires, ends) = three(link, Duration::ZERO);
     let from = &ends[0];
-    let mut bytes = vec![0u8; 2 * line::WINDOW];
+    let mut bytes = vec![0u8; 2 * client::WINDOW];
     let (put, sent) = outcome();
     let (got, arrived) = outcome();
     let (before, fetched) = outcome::<u64>();

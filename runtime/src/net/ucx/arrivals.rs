@@ -1,11 +1,13 @@
 //! Active messages as they arrive.
 //!
-//! UCX calls one function for all of them, [`arrived`], inside of its progress and so under the worker's lock. Everything that is unsafe
-//! about that ends there: a kind of message is a type that gets a [`Worker`] and slices. None of them completes anything yet, but
-//! leaves an [event](super::Event) or something that is to be sent.
+//! UCX calls one function for all of them, [`arrived`], inside of its progress and so under the
+//! worker's lock. Everything that is unsafe about that ends there: a kind of message is a type that
+//! gets a [`Worker`] and slices. None of them completes anything yet, but leaves an
+//! [event](super::Event) or something that is to be sent.
 //!
-//! A message that does not end as those of this job do is [a stranger's](super::strangers), which is dropped and counted. One of this
-//! job that is not of the form its kind has is not from a PE of this build, and is ignored.
+//! A message that does not end as those of this job do is [a stranger's](super::strangers), which
+//! is dropped and counted. One of this job that is not of the form its kind has is not from a PE of
+//! this build, and is ignored.
 
 use std::{
     ffi::{c_uint, c_void},
@@ -17,7 +19,8 @@ use ucx_sys::*;
 
 use super::{Worker, offers::Offer, operation::HEADER};
 
-/// Names of the active messages. Processes of one build talk to each other only, so they may change.
+/// Names of the active messages. Processes of one build talk to each other only, so they may
+/// change.
 pub(super) const BATCH: c_uint = 1;
 pub(super) const APPLIED: c_uint = 2;
 pub(super) const WANT_APPLIED: c_uint = 3;
@@ -47,7 +50,8 @@ pub(super) trait Arrival {
     /// It has come, with its data, which is lent for the time of the call.
     fn came(worker: &Worker, header: &[u64], data: &[u8]);
 
-    /// It has come, and its data is only offered, which those that are sent as such may be. Whether the offer is kept.
+    /// It has come, and its data is only offered, which those that are sent as such may be. Whether
+    /// the offer is kept.
     fn offered(_worker: &Worker, _header: &[u64], _offer: Offer) -> bool {
         false
     }
@@ -79,7 +83,8 @@ pub(super) unsafe extern "C" fn arrived<M: Arrival>(
     len: usize,
     param: *const ucp_am_recv_param_t,
 ) -> ucs_status_t {
-    // SAFETY: UCX passes what `accept_messages` gave it, and lends `param` for the time of the call.
+    // SAFETY: UCX passes what `accept_messages` gave it, and lends `param` for the time of the
+    // call.
     let (worker, is_offer) = unsafe {
         (&*worker.cast::<Worker>(), (*param).recv_attr & u64::from(UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
     };
@@ -88,7 +93,8 @@ pub(super) unsafe extern "C" fn arrived<M: Arrival>(
         worker.drop_strange();
         return UCS_OK;
     }
-    // SAFETY: UCX lends the header for the time of the call; the words have room for it. It may lie anywhere, and any bytes are words.
+    // SAFETY: UCX lends the header for the time of the call; the words have room for it. It may lie
+    // anywhere, and any bytes are words.
     unsafe { ptr::copy_nonoverlapping(header.cast::<u8>(), words.as_mut_ptr().cast(), header_len) };
     let header = &words[..header_len / WORD];
     if is_offer {
@@ -97,7 +103,8 @@ pub(super) unsafe extern "C" fn arrived<M: Arrival>(
         let offer = unsafe { Offer::new(data, len) };
         return if M::offered(worker, header, offer) { UCS_INPROGRESS } else { UCS_OK };
     }
-    // SAFETY: UCX lends as many bytes for the time of the call, and nobody writes to them; of no bytes it may give no address.
+    // SAFETY: UCX lends as many bytes for the time of the call, and nothing writes to them; of no
+    // bytes it may give no address.
     let data = if len == 0 { &[] } else { unsafe { slice::from_raw_parts(data.cast_const().cast(), len) } };
     if let Some((header, data)) = worker.admit(header, data) {
         M::came(worker, header, data);

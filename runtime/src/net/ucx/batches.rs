@@ -1,8 +1,9 @@
 //! Batches over UCX: active messages that the target applies, counts, and counts back.
 //!
-//! UCX's flush says nothing about active messages, so every PE keeps [for each other one](super::channel) how many batches it has sent
-//! and how many of them that PE has said to have applied. Such answers give the count so far, so that one is enough for many
-//! batches, and their order does not matter.
+//! UCX's flush says nothing about active messages, so every PE keeps [for each other
+//! one](super::channel) how many batches it has sent and how many of them that PE has said to have
+//! applied. Such answers give the count so far, so that one is enough for many batches, and their
+//! order does not matter.
 
 use std::{
     collections::HashMap,
@@ -81,8 +82,8 @@ impl Channels {
         self.all.get(&pe)?.unapplied_long()
     }
 
-    /// Keeps `done` until `pe` has applied `count` batches, and returns whether to ask it for a report; gives `done` back if
-    /// there is nothing to wait for.
+    /// Keeps `done` until `pe` has applied `count` batches, and returns whether to ask it for a
+    /// report; gives `done` back if there is nothing to wait for.
     pub(super) fn wait(&mut self, pe: usize, count: u64, done: Completion) -> Result<bool, Completion> {
         let waits = self.to(pe).wait(count, done);
         self.waiting += usize::from(waits.is_ok());
@@ -113,7 +114,8 @@ impl Channels {
         !(self.owed.is_empty() && self.fetches.answers.is_empty() && self.gets.wanted.is_empty())
     }
 
-    /// Notes that `pe` is owed a report of how many of its batches were applied, if it is. Whether it is.
+    /// Notes that `pe` is owed a report of how many of its batches were applied, if it is. Whether
+    /// it is.
     fn owe(&mut self, pe: usize) -> bool {
         if !self.to(pe).owes() {
             return false;
@@ -132,8 +134,9 @@ impl Worker {
         self.send_announced(pe, stamp, batch)
     }
 
-    /// Counts a batch or a put that is about to be sent to `pe`. One that `is_long` may be overtaken by what is sent later. Whether it
-    /// takes so long to send that the report of its end `is_cheap`.
+    /// Counts a batch or a put that is about to be sent to `pe`. One that `is_long` may be
+    /// overtaken by what is sent later. Whether it takes so long to send that the report of its end
+    /// `is_cheap`.
     pub(super) fn announce(&self, pe: usize, is_long: bool, is_cheap: bool) -> Stamp {
         if is_long {
             // Relaxed: what must not overtake it is started after it, by whatever orders the two.
@@ -235,7 +238,8 @@ impl Worker {
         }
     }
 
-    /// Tells all PEs that this one was connected to that it leaves, and that the end of the connection is no failure.
+    /// Announces to all PEs that this one was connected to that it leaves, and that the end of the
+    /// connection is no failure.
     pub(super) fn take_leave(&self) {
         let known: Vec<usize> = {
             let inner = self.inner();
@@ -246,7 +250,7 @@ impl Worker {
                 .collect()
         };
         for pe in known {
-            // A PE that has left already need not be told.
+            // A PE that has left already need not know.
             let _ = self.send_words(pe, GOODBYE, Operation::note([self.me as u64]));
         }
     }

@@ -1,8 +1,9 @@
-//! The channel to a PE: what was sent to it and came from it, counted, so that a flush knows when all of it was applied.
+//! The channel to a PE: what was sent to it and came from it, counted, so that a flush knows when
+//! all of it was applied.
 //!
-//! If a target reported every batch, the sender would get as many messages as it sends. So a batch says whether it is to be
-//! reported: where the sender has lately waited for single ones, it will wait for this one too, and gets a report without having
-//! asked. Else it asks when it waits.
+//! If a target reported every batch, the sender would get as many messages as it sends. So a batch
+//! says whether it is to be reported: where the sender has lately waited for single ones, it will
+//! wait for this one too, and gets a report without having asked. Else it asks when it waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,8 @@ use oxshmem_progress::completion::Completion;
 /// After a flush of so few batches the next one is taken to be of as few.
 const FEW: u64 = 2;
 
-/// The sender of a batch, its number among those to the same PE, and whether the target reports that it was applied.
+/// The sender of a batch, its number among those to the same PE, and whether the target reports
+/// that it was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp(u64);
 
@@ -71,7 +73,8 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    /// Counts a batch or put of this PE, `me`, that is about to be sent. One that takes long to send is reported in any case.
+    /// Counts a batch or put of this PE, `me`, that is about to be sent. One that takes long to
+    /// send is reported in any case.
     pub(super) fn announce(&mut self, me: usize, is_long: bool, is_cheap: bool) -> Stamp {
         let number = self.sent;
         self.sent += 1;
@@ -95,8 +98,8 @@ impl Channel {
         (self.applied < self.long && !self.failed).then_some(self.long)
     }
 
-    /// Keeps `done` until the other PE has applied `count` batches, and returns whether to ask for a report; gives `done` back if
-    /// there is nothing to wait for.
+    /// Keeps `done` until the other PE has applied `count` batches, and returns whether to ask for
+    /// a report; gives `done` back if there is nothing to wait for.
     pub(super) fn wait(&mut self, count: u64, done: Completion) -> Result<bool, Completion> {
         self.was_few = self.sent - self.awaited <= FEW;
         self.awaited = self.sent;
@@ -123,7 +126,8 @@ impl Channel {
         std::mem::take(&mut self.waiting).into_values().flatten().collect()
     }
 
-    /// Its batch of this stamp was applied here. A long one comes after later ones, which are not reported before it has.
+    /// Its batch of this stamp was applied here. A long one comes after later ones, which are not
+    /// reported before it has.
     pub(super) fn perform(&mut self, stamp: Stamp) {
         let ahead = u64::from(stamp.number().wrapping_sub(self.performed as u32));
         if stamp.is_reported() {

@@ -19,15 +19,17 @@ use super::{Inner, UnderWay, Worker};
 const LEAVING: Duration = Duration::from_secs(2);
 
 impl Worker {
-    /// True for the first who wants to close it.
+    /// True for the first call that wants to close it.
     pub(super) fn begin_close(&self) -> bool {
         !self.closing.swap(true, Ordering::AcqRel)
     }
 
-    /// Waits a moment for what was sent, then closes everything. Operations that are still under way fail.
+    /// Waits a moment for what was sent, then closes everything. Operations that are still under
+    /// way fail.
     ///
-    /// UCX 1.13 ends the process if a worker is destroyed that has an answer to give to a PE that connects. Where the job does not end
-    /// `in_order`, that may be so, and a worker that holds nothing stays, without anybody who would make progress on it, until the process ends.
+    /// UCX 1.13 ends the process if a worker is destroyed that has an answer to give to a PE that
+    /// connects. Where the job does not end `in_order`, that may be so, and a worker that holds
+    /// nothing stays, on which no thread makes progress, until the process ends.
     ///
     /// A completion may drop the last handle of its PE: those of the others run all the same.
     pub(super) fn close(&self, in_order: bool) {
@@ -58,7 +60,8 @@ impl Worker {
         }
         let mut inner = self.inner();
         inner.open = false;
-        // SAFETY: nobody uses the worker after `open` was set to false under the lock; what is freed and destroyed is ours.
+        // SAFETY: no thread uses the worker after `open` was set to false under the lock; what is
+        // freed and destroyed is ours.
         unsafe {
             closings.into_iter().for_each(|request| self.ucx.ucp_request_free(request));
         }
@@ -67,7 +70,7 @@ impl Worker {
             self.destroy(&inner);
         }
         drop(inner);
-        // What UCX has told of meanwhile, and what it has not: it holds no operation any more.
+        // What UCX has reported meanwhile, and what it has not: it holds no operation any more.
         self.complete_events();
         let left = std::mem::take(&mut self.ends().under_way);
         for (_, UnderWay(operation)) in left {
@@ -99,7 +102,7 @@ impl Worker {
 
     /// Ends what UCX has of it. Called with the lock held and `open` set to false.
     fn destroy(&self, inner: &Inner) {
-        // SAFETY: nobody uses the worker any more, and what is destroyed is ours.
+        // SAFETY: no thread uses the worker any more, and what is destroyed is ours.
         unsafe {
             self.ucx.ucp_worker_destroy(self.handle);
             self.ucx.ucp_mem_unmap(inner.context, inner.registered);
@@ -108,13 +111,14 @@ impl Worker {
         }
     }
 
-    /// Whether UCX holds nothing. A long message that nobody receives is never sent.
+    /// Whether UCX holds nothing. A long message that is never received is never sent.
     fn has_sent_all(&self) -> bool {
         self.ends().under_way.is_empty()
     }
 
-    /// Lets go of messages that nobody has received, and begins to close all connections. UCX sends first what it holds, or, if `force`
-    /// is set, lets go of it: it must have nothing when the worker is destroyed.
+    /// Lets go of messages that were not received, and begins to close all connections. UCX sends
+    /// first what it holds, or, if `force` is set, lets go of it: it must have nothing when the
+    /// worker is destroyed.
     fn close_endpoints(&self, force: bool) -> Vec<ucs_status_ptr_t> {
         let unreceived = self.messages().take_offered();
         self.turn_down(unreceived);
@@ -128,7 +132,7 @@ impl Worker {
             };
             let endpoint = std::mem::replace(&mut peer.endpoint, ptr::null_mut());
             peer.failed.get_or_insert(UCS_ERR_CANCELED);
-            // SAFETY: both are open, and nobody finds them any more.
+            // SAFETY: both are open, and nothing finds them any more.
             let closing = unsafe {
                 self.ucx.ucp_rkey_destroy(std::mem::replace(&mut peer.rkey, ptr::null_mut()));
                 self.ucx.ucp_ep_close_nbx(endpoint, &params)

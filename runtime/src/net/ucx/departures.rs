@@ -1,4 +1,5 @@
-//! Active messages as they leave. What becomes of them where they [arrive](super::arrivals) their name says.
+//! Active messages as they leave. What becomes of them where they [arrive](super::arrivals) their
+//! name says.
 
 use std::{ffi::c_uint, ptr};
 
@@ -61,7 +62,8 @@ impl Worker {
         let params = message(operation, form);
         // SAFETY: it was lent, and UCX does not have it yet.
         unsafe { (*operation).sign(peer.secret) };
-        // SAFETY: the header is the operation's, which stays until UCX has let go of it; so does the rest, as the caller says.
+        // SAFETY: the header is the operation's, which stays until UCX has let go of it; so does
+        // the rest, as the caller says.
         unsafe {
             let header = (*operation).header();
             let (head, head_len) = (header.as_ptr().cast(), size_of_val(header));
@@ -70,7 +72,7 @@ impl Worker {
     }
 }
 
-/// How UCX is to send a message, and to tell of its end.
+/// How UCX is to send a message, and to report its end.
 fn message(operation: *mut Operation, form: Form) -> ucp_request_param_t {
     let mut params = sending(operation);
     if form == Form::Whole {

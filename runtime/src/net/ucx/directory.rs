@@ -10,8 +10,8 @@ use oxshmem_memory::{HostMap, copy};
 #[derive(Debug)]
 pub(super) struct Directory(HostMap);
 
-/// Puts what all PEs have published, which the leader has heard, where all PEs of the host find it. An error if some PE has
-/// published nothing. Collective over the host.
+/// Puts what all PEs have published, which the leader has, where all PEs of the host find it. An
+/// error if some PE has published nothing. Collective over the host.
 pub(super) async fn share(
     bootstrap: &dyn Bootstrap,
     heard: Option<Arc<[Vec<u8>]>>,
@@ -47,7 +47,7 @@ impl Directory {
         Ok(Self(map))
     }
 
-    /// Whether it is of nobody.
+    /// Whether it is of no PE.
     fn is_empty(&self) -> bool {
         // SAFETY: there is at least the end of the last, which is where the first would begin.
         unsafe { copy::load(self.0.base().cast::<u64>()) as usize == size_of::<u64>() }

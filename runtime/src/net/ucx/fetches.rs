@@ -1,28 +1,28 @@
 //! Atomic operations that fetch, over UCX: an active message asks, the target performs and answers.
 //!
-//! UCX has atomic operations of its own, but newer versions refuse those that run on the target's processor to
-//! connections that report errors. These take a tenth to a fifth longer over TCP, run on the target's processor everywhere,
-//! and need nothing that all versions do not have.
+//! UCX has atomic operations of its own, but newer versions refuse those that run on the target's
+//! processor to connections that report errors. These take a tenth to a fifth longer over TCP, run
+//! on the target's processor everywhere, and need nothing that all versions do not have.
 
 use std::sync::Weak;
 
-use oxshmem_base::{Error, Result};
-use oxshmem_memory::word::{Atomic, Width};
-use oxshmem_progress::{
-    completion::{Completion, complete},
-    failure::Failure,
-};
+use oxshmem_base::Error;
+use oxshmem_base::Result;
+use oxshmem_memory::word::Atomic;
+use oxshmem_memory::word::Width;
+use oxshmem_progress::completion::Completion;
+use oxshmem_progress::completion::complete;
+use oxshmem_progress::failure::Failure;
 
-use super::{
-    Event, Worker,
-    arrivals::{Note, QUESTION},
-    operation::Operation,
-    requests::Requests,
-};
-use crate::net::{
-    Spot,
-    batch::{answer, question},
-};
+use super::Event;
+use super::Worker;
+use super::arrivals::Note;
+use super::arrivals::QUESTION;
+use super::operation::Operation;
+use super::requests::Requests;
+use crate::net::Spot;
+use crate::net::batch::perform;
+use crate::net::batch::question;
 
 /// Operations of this PE that wait for their answers, and answers that other PEs wait for.
 #[derive(Default)]
@@ -65,7 +65,7 @@ pub(super) struct Question;
 impl Note<5> for Question {
     fn came(worker: &Worker, [from, number, first, operand, cond]: [u64; 5]) {
         let Some(from) = worker.sender(from) else { return };
-        match answer([first, operand, cond], worker.block, &[&worker.memory]) {
+        match perform([first, operand, cond], worker.block, &[&worker.memory]) {
             Ok(before) => {
                 worker.channels().fetches.answers.push((from, [number, before]));
                 worker.must_reply();

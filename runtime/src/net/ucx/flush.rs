@@ -10,7 +10,7 @@ use super::{
 };
 
 impl Worker {
-    /// Tells `done` when everything that was started on `pe` before is visible there.
+    /// Runs `done` when everything that was started on `pe` before is visible there.
     pub(super) fn flush(&self, pe: usize, done: Completion) {
         self.send_gathered(Some(pe));
         let mut inner = self.inner();
@@ -43,7 +43,7 @@ impl Worker {
         });
     }
 
-    /// Tells `done` when `pe` has applied so many batches.
+    /// Runs `done` when `pe` has applied so many batches.
     pub(super) fn when_applied(&self, pe: usize, count: u64, done: Completion) {
         let (waits, n) = {
             let mut channels = self.channels();
@@ -69,7 +69,7 @@ impl Worker {
         }
     }
 
-    /// Tells `done` when everything that was started on any PE before is visible there.
+    /// Runs `done` when everything that was started on any PE before is visible there.
     pub(super) fn flush_all(&self, done: Completion) {
         self.send_gathered(None);
         let pes: Vec<usize> = {

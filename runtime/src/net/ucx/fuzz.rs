@@ -73,7 +73,8 @@ fn hand_over(worker: &Worker, bytes: &[u8]) {
         false => header.push(worker.strangers.secret()),
     }
     let param = ucp_am_recv_param_t::default();
-    // SAFETY: header, data and `param` live for the time of the call, and the worker is what handlers are given.
+    // SAFETY: header, data and `param` live for the time of the call, and the worker is what
+    // handlers are given.
     let status = unsafe {
         handler(
             ptr::from_ref(worker).cast_mut().cast(),

@@ -57,8 +57,9 @@ pub(super) const HANDLERS: [(c_uint, ucp_am_recv_callback_t); 19] = [
 impl Worker {
     /// From now on active messages are understood.
     pub(super) fn accept_messages(&self) -> Result<()> {
-        // UCX keeps one handler for each name up to the highest, and, in 1.13 and later versions, clears only that one when it makes
-        // room for more: a message of a name between them would be a jump to nowhere. So the highest comes first, and all have one.
+        // UCX keeps one handler for each name up to the highest, and, in 1.13 and later versions,
+        // clears only that one when it makes room for more: a message of a name between them would
+        // be a jump to nowhere. So the highest comes first, and all have one.
         for id in (0..NAMES).rev() {
             let known = HANDLERS.iter().find(|(known, _)| *known == id);
             let cb = known.map_or(Some(arrived::<Unknown> as _), |(_, cb)| *cb);
@@ -73,8 +74,8 @@ impl Worker {
                 cb,
                 arg: ptr::from_ref(self).cast_mut().cast(),
             };
-            // SAFETY: the worker is open and not used yet; handlers run inside of its progress, which ends
-            // before this goes.
+            // SAFETY: the worker is open and not used yet; handlers run inside of its progress,
+            // which ends before this goes.
             check(self.ucx, "take active messages", unsafe {
                 self.ucx.ucp_worker_set_am_recv_handler(self.handle, &params)
             })?;

@@ -1,8 +1,9 @@
-//! The helper thread: serves what other PEs ask of this one while its own threads do something else.
+//! The helper thread: serves what other PEs ask of this one while its own threads do something
+//! else.
 //!
-//! While another thread polls, this one only looks now and then whether that goes on, and is woken when that thread goes to
-//! sleep. It looks for messages in a loop for a moment after each, since more tend to follow, then sleeps on the worker's event
-//! descriptor.
+//! While another thread polls, this one only looks now and then whether that goes on, and is woken
+//! when that thread goes to sleep. It looks for messages in a loop for a moment after each, since
+//! more tend to follow, then sleeps on the worker's event descriptor.
 
 use std::{
     os::fd::BorrowedFd,
@@ -20,14 +21,16 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::Worker;
 
-/// How long it leaves others at work before it looks again: from, and up to, twice as long each time. In a virtual machine each
-/// look costs them tens of microseconds, which the timer takes; whoever begins to compute is not replaced before.
+/// How long it leaves others at work before it looks again: from, and up to, twice as long each
+/// time. In a virtual machine each look costs them tens of microseconds, which the timer takes; a
+/// thread that begins to compute is not replaced before.
 const NAP: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(4)];
 
 /// How long it looks for more messages where the PE's threads sleep.
 const IDLE: Duration = Duration::from_micros(100);
 
-/// So many signs of life of another thread may be those of one that has started something and waits for it.
+/// So many signs of life of another thread may be those of one that has started something and waits
+/// for it.
 const FEW: u64 = 4;
 
 /// How long operations are gathered at the most while their PE computes.
@@ -48,14 +51,14 @@ impl Helper {
         Ok(Self { thread: handle.thread().clone(), handle: Mutex::new(Some(handle)) })
     }
 
-    /// Whoever has polled the worker is about to sleep.
+    /// The threads that polled the worker are about to sleep.
     pub(super) fn take_over(&self, worker: &Worker) {
         // Release: it sees that they sleep.
         worker.rests.store(true, Ordering::Release);
         self.thread.unpark();
     }
 
-    /// Ends it, after the worker was told to close.
+    /// Ends it, after the worker has begun to close.
     pub(super) fn stop(&self, worker: &Worker) {
         let Some(handle) = lock(&self.handle).take() else { return };
         if self.thread.id() == thread::current().id() {
@@ -88,12 +91,13 @@ fn serve(worker: &Worker, may_spin: bool) {
     let mut woken_by_net = false;
     while !worker.is_closed() {
         let now = worker.polls();
-        // Whoever starts something and then waits in a way of its own, as in an event loop, leaves the answer to this thread.
+        // A thread that starts something and then waits in a way of its own, as in an event loop,
+        // leaves the answer to this thread.
         let is_left =
             std::mem::take(&mut woken_by_net) && now.wrapping_sub(polls) <= FEW && !worker.is_driven();
         if now != polls && !is_left && !worker.rests() {
             (polls, beside) = (now, true);
-            // Who does not wait now may have begun to compute: a short nap tells.
+            // A thread that does not wait now may have begun to compute: a short nap shows.
             doubts = !doubts && !worker.is_driven();
             if doubts {
                 sleep_beside(worker, NAP[0]);
@@ -112,11 +116,12 @@ fn serve(worker: &Worker, may_spin: bool) {
         if worker.progress() {
             // The answers that were just given are no sign of life of another thread.
             polls = worker.polls();
-            // Whoever was woken may need this processor, and makes progress itself if it waits again.
+            // The thread that was woken may need this processor, and makes progress itself if it
+            // waits again.
             busy = (executor::woken() == woken).then(Instant::now);
             continue;
         }
-        // A thread that sleeps does not compute, so that this one is in nobody's way.
+        // A thread that sleeps does not compute, so this one is not in its way.
         let patience = if worker.is_idle() { IDLE } else { ALONE };
         if may_spin && busy.is_some_and(|busy| busy.elapsed() < patience) {
             std::hint::spin_loop();
@@ -136,7 +141,8 @@ fn serve(worker: &Worker, may_spin: bool) {
             .map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() });
         worker.set_asleep(true);
         if worker.gathering_for().is_none() && !worker.has_events_left() && worker.arm() {
-            // SAFETY: the worker's descriptor is open until the worker is closed, which waits for this thread.
+            // SAFETY: the worker's descriptor is open until the worker is closed, which waits for
+            // this thread.
             let descriptor = unsafe { BorrowedFd::borrow_raw(worker.descriptor) };
             // It fails when a signal comes; then it is tried again.
             woken_by_net = poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], limit.as_ref()).is_ok();

@@ -1,8 +1,9 @@
 //! Messages of collectives, as active messages that are [matched](super::matching) here.
 //!
-//! UCX has messages with tags, but over TCP it sends long ones in pieces of 8 KiB that it copies on both sides. Here short ones go as
-//! words in one piece. Longer ones go [as TCP likes it](super::tcp::messages), or, where not everything goes over TCP, as
-//! UCX likes it, which may only offer them at first. What comes before it is received is kept.
+//! UCX has messages with tags, but over TCP it sends long ones in pieces of 8 KiB that it copies on
+//! both sides. Here short ones go as words in one piece. Longer ones go [as TCP likes
+//! it](super::tcp::messages), or, where not everything goes over TCP, as UCX likes it, which may
+//! only offer them at first. What comes before it is received is kept.
 
 use std::mem;
 
@@ -22,10 +23,12 @@ use super::{
     tcp::messages::Long,
 };
 
-/// Up to so many bytes are copied to words, of which the last ones say what a header does for others.
+/// Up to so many bytes are copied to words, of which the last ones say what a header does for
+/// others.
 pub(super) const SHORT: usize = 2 << 10;
 
-/// Messages that are to be received, and that have come before. Never both of the same sender and tag.
+/// Messages that are to be received, and that have come before. Never both of the same sender and
+/// tag.
 #[derive(Default)]
 pub(super) struct Messages {
     pub(super) awaited: By<Awaited>,
@@ -62,7 +65,8 @@ impl Messages {
         }
     }
 
-    /// So many bytes of a message of `pe` were received that it has sent unasked. Whether that is to be reported.
+    /// So many bytes of a message of `pe` were received that it has sent unasked. Whether that is
+    /// to be reported.
     pub(super) fn received(&mut self, pe: usize, len: usize) -> bool {
         len > SHORT && self.long.received(pe, len)
     }
@@ -125,7 +129,8 @@ impl Worker {
     ) {
         let to = Bytes { at: to, len };
         let mut messages = self.messages();
-        // Under the lock: the thread that closes takes what is awaited after it has said that it closes.
+        // Under the lock: the thread that closes takes what is awaited after it has said that it
+        // closes.
         if self.is_closed() {
             drop(messages);
             return complete(done, Err(Error::Finalized { call: "net" }));
@@ -162,7 +167,8 @@ impl Worker {
         }
     }
 
-    /// Fetches what was offered, asks for what was promised, and reports what was received. Called with no lock held.
+    /// Fetches what was offered, asks for what was promised, and reports what was received. Called
+    /// with no lock held.
     pub(super) fn reply_to_messages(&self) {
         let (offered, unsaid) = {
             let mut messages = self.messages();

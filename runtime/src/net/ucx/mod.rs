@@ -1,14 +1,15 @@
 //! The net over UCX: RDMA, RoCE or TCP, whatever UCX finds.
 //!
-//! A PE has one UCX worker, which one thread at a time uses, under a lock. Every thread that waits in the library polls
-//! it; while none does, a [helper thread](helper) of the PE serves what other PEs ask of it, asleep on the
-//! worker's event descriptor when there is nothing to do. Endpoints and remote keys are made when a PE is first
-//! talked to.
+//! A PE has one UCX worker, which one thread at a time uses, under a lock. Every thread that waits
+//! in the library polls it; while none does, a [helper thread](helper) of the PE serves what other
+//! PEs ask of it, asleep on the worker's event descriptor when there is nothing to do. Endpoints
+//! and remote keys are made when a PE is first talked to.
 //!
-//! Puts and gets are UCX's own, or, where everything goes over [TCP](tcp), messages too. Batches are active messages,
-//! which the target applies and counts back ([`batches`]), and so are atomic operations, alone or with an answer
-//! ([`fetches`]): they run on the target's processor, in all transports, so that they are atomic towards those of PEs
-//! that share memory with the target. Messages of collectives are [matched here](messages).
+//! Puts and gets are UCX's own, or, where everything goes over [TCP](tcp), messages too. Batches
+//! are active messages, which the target applies and counts back ([`batches`]), and so are atomic
+//! operations, alone or with an answer ([`fetches`]): they run on the target's processor, in all
+//! transports, so that they are atomic towards those of PEs that share memory with the target.
+//! Messages of collectives are [matched here](messages).
 //!
 //! | module | what it does |
 //! |---|---|
@@ -17,8 +18,8 @@
 //! | [`peers`], [`strangers`] | connections to PEs, and messages of processes that are none |
 //! | [`operation`], [`start`], [`poll`], [`helper`] | operations under way, and their progress |
 //! | [`departures`], [`arrivals`], [`handlers`] | active messages as they leave and arrive |
-//! | [`transfers`], [`batches`], [`channel`], [`fetches`], [`requests`], [`flush`] | one-sided operations |
-//! | [`messages`], [`matching`], [`offers`], [`notifications`] | two-sided ones |
+//! | [`transfers`], [`batches`], [`channel`], [`fetches`], [`requests`], [`flush`] | one-sided ones |
+//! | [`messages`], [`matching`], [`offers`], [`notifications`] | messages |
 //! | [`tcp`] | long puts, gets and messages where UCX has none of its own that are fast |
 
 mod arrivals;
@@ -109,7 +110,8 @@ struct Worker {
     inner: Mutex<Inner>,
     /// What has happened inside of UCX, until a thread has seen to it; and what UCX still holds.
     ends: Mutex<Ends>,
-    /// Whether UCX has ended an operation within the call that started it. Written and read under the lock of `inner`.
+    /// Whether UCX has ended an operation within the call that started it. Written and read under
+    /// the lock of `inner`.
     ended_at_once: AtomicBool,
     /// Whether there may be events to see to, or something to be answered.
     has_events: AtomicBool,
@@ -215,7 +217,8 @@ impl Hasher for NumberHasher {
     }
 }
 
-/// An error if this process can have no more threads. UCX needs one, and aborts the process without it.
+/// An error if this process can have no more threads. UCX needs one, and aborts the process without
+/// it.
 fn threads_start() -> Result<()> {
     let started = std::thread::Builder::new().spawn(|| ());
     // It does nothing that could panic.
@@ -230,7 +233,7 @@ pub(super) async fn connect(
     scratch: Segment,
     interfaces: Option<&str>,
 ) -> Result<UcxNet> {
-    // A PE that cannot load it tells the others, which else would wait for its address.
+    // A PE that cannot load it lets the others know, which else would wait for its address.
     let loaded = match is_static() {
         true => Err(Error::Unsupported {
             what: "a statically linked program cannot load UCX, which its PEs need to reach other hosts; link it \
@@ -302,7 +305,7 @@ impl Worker {
     /// Whether anything was gathered that was not sent.
     #[inline]
     fn is_gathering(&self) -> bool {
-        // Relaxed: whoever gathers sees its own, and the helper thread looks again.
+        // Relaxed: a thread that gathers sees its own, and the helper thread looks again.
         self.gathering.load(Ordering::Relaxed)
     }
 
@@ -311,7 +314,7 @@ impl Worker {
         self.gathering.store(gathering, Ordering::Relaxed);
     }
 
-    /// Whether there is anything of whose end somebody was not told.
+    /// Whether anything was started that is not complete.
     fn is_awaited(&self) -> bool {
         !self.ends().under_way.is_empty() || self.channels().is_awaited() || self.messages().is_awaited()
     }

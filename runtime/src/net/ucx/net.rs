@@ -1,23 +1,31 @@
 //! The trait [`Net`] over UCX.
 
-use std::{
-    fmt,
-    sync::{Arc, Weak},
-};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::Weak;
 
 use oxshmem_base::Result;
-use oxshmem_memory::word::{Atomic, Signal, Width};
-use oxshmem_progress::{completion::Completion, source::Source};
+use oxshmem_memory::word::Atomic;
+use oxshmem_memory::word::Signal;
+use oxshmem_memory::word::Width;
+use oxshmem_progress::completion::Completion;
+use oxshmem_progress::source::Source;
 
-use super::{
-    Worker,
-    helper::Helper,
-    messages,
-    operation::{Kind, Operation},
-};
-use crate::net::{Batch, Listener, Net, Shape, Spot, Words, get_each};
+use super::Worker;
+use super::helper::Helper;
+use super::messages;
+use super::operation::Kind;
+use super::operation::Operation;
+use crate::net::Batch;
+use crate::net::Listener;
+use crate::net::Net;
+use crate::net::Shape;
+use crate::net::Spot;
+use crate::net::Words;
+use crate::net::get_each;
 
-/// Up to so many bytes are copied when an operation starts: that takes less than a system call. Over TCP such a put is a batch.
+/// Up to so many bytes are copied when an operation starts: that takes less than a system call.
+/// Over TCP such a put is a batch.
 const EAGER: usize = 7 << 10;
 /// Bytes of an entry of a batch besides its data, and to round that up.
 const HEAD: usize = 24;
@@ -29,21 +37,13 @@ pub(in super::super) struct UcxNet {
 }
 
 impl Source for UcxNet {
-    fn poll(&self) -> bool {
-        self.worker.poll()
-    }
-
     fn is_pending(&self) -> bool {
-        self.worker.is_awaited()
-    }
-
-    fn rest(&self) {
-        self.helper.take_over(&self.worker);
+        true
     }
 }
 
-// SAFETY: every operation hands exactly the caller's range to UCX, and `done` is told by `Operation::end` alone, when
-// UCX has let go of it.
+// SAFETY: every operation hands exactly the caller's range to UCX, and `done` is run by
+// `Operation::end` alone, when UCX has let go of it.
 unsafe impl Net for UcxNet {
     fn eager_limit(&self) -> usize {
         EAGER
@@ -62,7 +62,7 @@ unsafe impl Net for UcxNet {
     }
 
     unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Completion) {
-        // SAFETY: the caller keeps `from` until `done` is told, as it is in any case.
+        // SAFETY: the caller keeps `from` until `done` runs, as it is in any case.
         let _ = unsafe { self.worker.put(to, from, len, Operation::new(Kind::Plain(done))) };
         self.worker.began();
     }
@@ -80,7 +80,7 @@ unsafe impl Net for UcxNet {
             return Some(done);
         }
         let operation = Operation::new(Kind::Plain(done));
-        // SAFETY: the caller keeps `from` until `done` is told, as it is in any case.
+        // SAFETY: the caller keeps `from` until `done` runs, as it is in any case.
         let _ = unsafe { self.worker.put_by_message(to, from, len, Some((at, update)), operation) };
         self.worker.began();
         None
@@ -137,7 +137,7 @@ unsafe impl Net for UcxNet {
     }
 
     unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Completion) {
-        // SAFETY: the caller keeps `from` until `done` is told.
+        // SAFETY: the caller keeps `from` until `done` runs.
         unsafe { self.worker.send(pe, tag, from, len, done) };
         self.worker.began();
     }
@@ -155,7 +155,7 @@ unsafe impl Net for UcxNet {
     }
 
     unsafe fn notify(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion) {
-        // SAFETY: the caller keeps `from` until `done` is told.
+        // SAFETY: the caller keeps `from` until `done` runs.
         unsafe { self.worker.notify(pe, words, from, len, done) };
         self.worker.began();
     }

@@ -1,4 +1,5 @@
-//! What PEs say to each other over UCX, for whoever listens: an active message each, of a head and bytes.
+//! Notifications between PEs, for the listener of each: an active message each, of a head and
+//! bytes.
 
 use std::sync::{Arc, Weak};
 
@@ -13,7 +14,7 @@ use super::{
 use crate::net::{Listener, Words};
 
 impl Worker {
-    /// From now on this is who listens.
+    /// Notifications go to this from now on.
     pub(super) fn listen(&self, listener: Weak<dyn Listener>) {
         // A PE joins once, so there is no other.
         let _ = self.listener.set(listener);
@@ -24,7 +25,7 @@ impl Worker {
     }
 
     /// # Safety
-    /// `from` must be readable for `len` bytes until `done` is told.
+    /// `from` must be readable for `len` bytes until `done` runs.
     pub(super) unsafe fn notify(
         &self,
         pe: usize,
@@ -36,13 +37,13 @@ impl Worker {
         let [a, b, c, d, e] = words;
         let operation = Operation::new(Kind::Plain(done)).with_header([self.me as u64, a, b, c, d, e]);
         let _ = self.start(pe, operation, |_, peer, operation| {
-            // SAFETY: passed on to the caller; whoever listens has agreed to have room for it.
+            // SAFETY: passed on to the caller; the listener has agreed to have room for it.
             unsafe { self.give_bytes(peer, NOTIFICATION, operation, from, len, Form::Whole) }
         });
     }
 }
 
-/// A PE has said something.
+/// A notification has come.
 pub(super) struct Notification;
 
 impl Arrival for Notification {

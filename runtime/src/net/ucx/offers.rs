@@ -1,4 +1,5 @@
-//! Data of active messages that UCX does not bring with them but offers: of long ones, where not everything goes over TCP.
+//! Data of active messages that UCX does not bring with them but offers: of long ones, where not
+//! everything goes over TCP.
 //!
 //! What was offered comes after what is sent later.
 
@@ -19,7 +20,8 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
-    /// The address. A closure that calls this keeps all of it, which it may take to another thread; of `at` it may not.
+    /// The address. A closure that calls this keeps all of it, which it may take to another thread;
+    /// of `at` it may not.
     pub(super) fn address(self) -> *mut u8 {
         self.at
     }
@@ -76,7 +78,7 @@ impl Offered {
 impl Worker {
     /// Has UCX bring data that was offered.
     pub(super) fn fetch_offered(&self, Offered { offer, pe, to, kind }: Offered) {
-        // To know whom it came from, not to talk to them.
+        // To know where it came from, not to send there.
         let _ = self.start(pe, Operation::new(kind), |ucx, _, operation| {
             let params = ucp_request_param_t {
                 op_attr_mask: UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
@@ -84,7 +86,8 @@ impl Worker {
                 user_data: operation.cast(),
                 ..Default::default()
             };
-            // SAFETY: what has taken the offer has said that this may be written to; the data was offered, and is fetched once.
+            // SAFETY: what has taken the offer has said that this may be written to; the data was
+            // offered, and is fetched once.
             unsafe { ucx.ucp_am_recv_data_nbx(self.handle, offer.data, to.at.cast(), to.len, &params) }
         });
     }
@@ -94,7 +97,8 @@ impl Worker {
         let inner = self.inner();
         if inner.open {
             for Offer { data, .. } in offered {
-                // SAFETY: the worker is open and ours; the data was offered, and nobody else has its name any more.
+                // SAFETY: the worker is open and ours; the data was offered, and nothing else has
+                // its name any more.
                 unsafe { self.ucx.ucp_am_data_release(self.handle, data) };
             }
         }

@@ -18,8 +18,8 @@ use ucx_sys::*;
 
 use super::{Inner, Worker, operation::WORDS, strangers::Strangers};
 
-/// What a PE needs of another to reach it: lengths of address and key, then the memory's address, and what messages to it
-/// end with; behind these words address and key.
+/// What a PE needs of another to reach it: lengths of address and key, then the memory's address,
+/// and what messages to it end with; behind these words address and key.
 pub(super) const HEAD: usize = 32;
 
 /// Closes UCX if opening goes wrong on the way.
@@ -32,7 +32,7 @@ pub(super) struct Opening {
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        // SAFETY: what is not null is open, and nobody else knows of it.
+        // SAFETY: what is not null is open, and nothing else knows of it.
         unsafe {
             if !self.registered.is_null() {
                 self.ucx.ucp_mem_unmap(self.context, self.registered);
@@ -59,8 +59,8 @@ pub(super) enum Interfaces {
 }
 
 impl Interfaces {
-    /// Those that were `asked` for. Where nobody asks, and UCX's own variables do not either, hosts that `one_machine`
-    /// simulates need no more than its loopback interface.
+    /// Those that were `asked` for. Where none were, and UCX's own variables do not say either,
+    /// hosts that `one_machine` simulates need no more than its loopback interface.
     pub(super) fn choose(asked: Option<&str>, one_machine: bool) -> Self {
         let transports = env::var("UCX_TLS").ok();
         Self::of(asked, one_machine, transports.as_deref(), env::var_os("UCX_NET_DEVICES").is_some())
@@ -105,7 +105,8 @@ pub(super) fn open_context(
     let asked = |variable: &str| env::var_os(variable).is_some();
     let mut status = UCS_OK;
     if !asked("UCX_TLS") && !asked("UCX_NET_DEVICES") {
-        // PEs that could share memory do so without UCX; that others might is what simulated hosts are to forget.
+        // PEs that could share memory do so without UCX; that others might is what simulated hosts
+        // are to forget.
         status = set(c"TLS", c"^shm");
     }
     if let (UCS_OK, Some(names)) = (status, interfaces.names()) {
@@ -113,7 +114,8 @@ pub(super) fn open_context(
         status = set(c"NET_DEVICES", &CString::new(names).unwrap_or_default());
     }
     if ucx.version() >= (Version { major: 1, minor: 20, release: 0 }) && !asked("UCX_TCP_PUT_ENABLE") {
-        // TCP's own puts crash a target that was stopped for a while. Older versions have no such thing.
+        // TCP's own puts crash a target that was stopped for a while. Older versions have no such
+        // thing.
         set(c"TCP_PUT_ENABLE", c"n");
     }
     let features = UCP_FEATURE_RMA | UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
@@ -148,7 +150,8 @@ pub(super) fn open_context(
 }
 
 impl Worker {
-    /// Opens UCX for the PE of `placement`, whose symmetric memory is its block of `memory`. Batches reach its `scratch` too.
+    /// Opens UCX for the PE of `placement`, whose symmetric memory is its block of `memory`.
+    /// Batches reach its `scratch` too.
     pub(super) fn open(
         ucx: &'static Ucx,
         placement: &Placement,
@@ -270,7 +273,8 @@ fn published(opening: &Opening, base: u64, secret: u64) -> Result<Vec<u8>> {
     Ok(published)
 }
 
-/// Whether everything to that PE goes over TCP, where the target's processor performs puts in any case.
+/// Whether everything to that PE goes over TCP, where the target's processor performs puts in any
+/// case.
 pub(super) fn is_tcp(ucx: &Ucx, endpoint: ucp_ep_h) -> bool {
     let (mut text, mut len) = (ptr::null_mut(), 0);
     // SAFETY: a stream into memory, which is ours when it is closed. The endpoint is open.

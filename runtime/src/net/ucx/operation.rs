@@ -35,7 +35,7 @@ pub(super) type Update = [u64; 2];
 
 /// An operation under way. UCX knows it by its address.
 pub(super) struct Operation {
-    /// Whose it is: outlives it, since a worker tells UCX to let go of everything before it goes.
+    /// Whose it is: outlives it, since a worker has UCX let go of everything before it goes.
     worker: Option<NonNull<Worker>>,
     /// The other PE.
     pub(super) pe: usize,
@@ -114,7 +114,8 @@ impl Operation {
         Box::into_raw(self)
     }
 
-    /// Completes it, or returns what went wrong where nothing waits for it. Called with no lock held.
+    /// Completes it, or returns what went wrong where nothing waits for it. Called with no lock
+    /// held.
     pub(super) fn end(self, outcome: Result<()>) -> Result<()> {
         match self.kind {
             Kind::Plain(done) | Kind::Flush { done, .. } => complete(done, outcome),
@@ -125,7 +126,7 @@ impl Operation {
     }
 }
 
-/// How UCX is to tell of the end of an operation.
+/// How UCX is to report the end of an operation.
 pub(super) fn sending(operation: *mut Operation) -> ucp_request_param_t {
     ucp_request_param_t {
         op_attr_mask: UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
@@ -137,7 +138,8 @@ pub(super) fn sending(operation: *mut Operation) -> ucp_request_param_t {
 
 /// The end of everything that is sent, put, fetched or flushed.
 unsafe extern "C" fn ended(request: *mut c_void, status: ucs_status_t, operation: *mut c_void) {
-    // SAFETY: UCX calls this once for an operation that `lend` made, inside of a call for its worker.
+    // SAFETY: UCX calls this once for an operation that `lend` made, inside of a call for its
+    // worker.
     unsafe { end(request, status, operation.cast()) }
 }
 
@@ -166,11 +168,13 @@ unsafe fn end(request: *mut c_void, status: ucs_status_t, operation: *mut Operat
 /// `from` must be readable for `len` bytes; others may write there meanwhile.
 pub(super) unsafe fn words_from(from: *const u8, len: usize) -> Vec<u64> {
     let n = len.div_ceil(size_of::<u64>());
-    // Not zeroed memory, which takes an allocator longer. With room for three words behind it: see `send_short`.
+    // Not zeroed memory, which takes an allocator longer. With room for three words behind it: see
+    // `send_short`.
     let mut words = Vec::<u64>::with_capacity(n + 3);
     if let Some(last) = n.checked_sub(1) {
         words.spare_capacity_mut()[last].write(0);
-        // SAFETY: there is room for `len` bytes, and the caller's are readable. What is not written of the words is in the last one.
+        // SAFETY: there is room for `len` bytes, and the caller's are readable. What is not written
+        // of the words is in the last one.
         unsafe {
             copy::copy(words.as_mut_ptr().cast(), from, len);
             words.set_len(n);
@@ -179,7 +183,7 @@ pub(super) unsafe fn words_from(from: *const u8, len: usize) -> Vec<u64> {
     words
 }
 
-/// What a status means to whoever waits.
+/// What a status means to what waits.
 pub(super) fn outcome(worker: &Worker, pe: usize, status: ucs_status_t) -> Result<()> {
     match status {
         UCS_OK => Ok(()),
@@ -190,8 +194,8 @@ pub(super) fn outcome(worker: &Worker, pe: usize, status: ucs_status_t) -> Resul
 
 /// A type of data for UCX, of which every element is the words of an operation.
 ///
-/// UCX copies such data into its own buffer and sends that in one piece. A short message of bytes it would send in several
-/// pieces by one call, which over TCP takes the kernel longer.
+/// UCX copies such data into its own buffer and sends that in one piece. A short message of bytes
+/// it would send in several pieces by one call, which over TCP takes the kernel longer.
 pub(super) const WORDS: ucp_generic_dt_ops_t = ucp_generic_dt_ops_t {
     start_pack: Some(start_pack),
     start_unpack: None,
@@ -206,7 +210,8 @@ unsafe extern "C" fn start_pack(_: *mut c_void, operation: *const c_void, _: usi
 }
 
 unsafe extern "C" fn packed_size(operation: *mut c_void) -> usize {
-    // SAFETY: what was to be sent is an operation that was lent to UCX, whose words nobody changes meanwhile.
+    // SAFETY: what was to be sent is an operation that was handed over to UCX, whose words do not
+    // change meanwhile.
     size_of_val(unsafe { (*operation.cast::<Operation>()).words() })
 }
 

@@ -17,8 +17,8 @@ use super::{
     operation::outcome,
 };
 
-/// How long after the end of a connection its PE may still turn out to have left in peace: what it said may come over
-/// another connection.
+/// How long after the end of a connection its PE may still turn out to have left in peace: what it
+/// said may come over another connection.
 const BENEFIT_OF_DOUBT: Duration = Duration::from_secs(2);
 
 /// A PE that was talked to.
@@ -29,12 +29,13 @@ pub(super) struct Peer {
     pub(super) base: u64,
     /// What messages to it end with.
     pub(super) secret: u64,
-    /// How many operations were started that UCX has to flush, and how many it is known to have flushed.
+    /// How many operations were started that UCX has to flush, and how many it is known to have
+    /// flushed.
     pub(super) started: u64,
     pub(super) flushed: u64,
     pub(super) failed: Option<ucs_status_t>,
-    /// Whether everything to it goes over TCP, where puts are better messages that the target applies: UCX would make
-    /// messages of them anyway.
+    /// Whether everything to it goes over TCP, where puts are better messages that the target
+    /// applies: UCX would make messages of them anyway.
     pub(super) by_message: bool,
     /// Shared, as UCX has its address: a box may not be aliased when it is moved.
     link: Arc<Link>,
@@ -107,8 +108,9 @@ impl Worker {
             err_handler: ucp_err_handler { cb: Some(broke), arg: Arc::as_ptr(&peer.link).cast_mut().cast() },
             ..Default::default()
         };
-        // SAFETY: the worker is open and ours; the address and the key are what the PE has published. What the error
-        // handler is given stays with the peer until the worker is destroyed.
+        // SAFETY: the worker is open and ours; the address and the key are what the PE has
+        // published. What the error handler is given stays with the peer until the worker is
+        // destroyed.
         unsafe {
             check(self.ucx, "connect", self.ucx.ucp_ep_create(self.handle, &params, &mut peer.endpoint))
                 .map_err(lost)?;
@@ -138,7 +140,8 @@ impl Worker {
                 ..Default::default()
             };
             let endpoint = std::mem::replace(&mut peer.endpoint, ptr::null_mut());
-            // SAFETY: the endpoint is open, and nobody finds it any more. Its remote key goes first.
+            // SAFETY: the endpoint is open, and nothing finds it any more. Its remote key goes
+            // first.
             let closing = unsafe {
                 self.ucx.ucp_rkey_destroy(std::mem::replace(&mut peer.rkey, ptr::null_mut()));
                 self.ucx.ucp_ep_close_nbx(endpoint, &force)
@@ -179,8 +182,8 @@ impl Worker {
         }
     }
 
-    /// Ends the job of this PE if another was lost: who only waits for it would never know. How long there is to wait for
-    /// that, if there is a doubt. Called by the helper thread.
+    /// Ends the job of this PE if another was lost: a thread that only waits for it would never
+    /// know. How long there is to wait for that, if there is a doubt. Called by the helper thread.
     pub(super) fn judge(&self) -> Option<Duration> {
         let (lost, next) = {
             let Ends { suspects, left, .. } = &mut *self.ends();
@@ -208,7 +211,8 @@ fn is_other_network() -> bool {
 
 /// UCX has given up an endpoint.
 unsafe extern "C" fn broke(link: *mut c_void, _endpoint: ucp_ep_h, status: ucs_status_t) {
-    // SAFETY: UCX passes what `connect` gave it, which lives as long as the endpoint, and so does the worker.
+    // SAFETY: UCX passes what `connect` gave it, which lives as long as the endpoint, and so does
+    // the worker.
     let (worker, pe) = unsafe {
         let link = &*link.cast::<Link>();
         (link.worker.as_ref(), link.pe)

@@ -66,8 +66,9 @@ impl Worker {
         self.has_events();
     }
 
-    /// Completes operations that have ended, and does what messages that came ask for. Called with no lock held. Inside of a
-    /// completion it leaves that to the caller of that completion, which goes on when it has returned.
+    /// Completes operations that have ended, and does what messages that came ask for. Called with
+    /// no lock held. Inside of a completion it leaves that to the caller of that completion, which
+    /// goes on when it has returned.
     pub(super) fn complete_events(&self) {
         // Relaxed: a look before the exchange, which nearly always can be left out.
         if !self.has_events.load(Ordering::Relaxed) {
@@ -116,7 +117,8 @@ impl Worker {
         Some((event, ends.events.is_empty()))
     }
 
-    /// Prepares the worker for its event descriptor to be slept on. False if there is something to do instead.
+    /// Prepares the worker for its event descriptor to be slept on. False if there is something to
+    /// do instead.
     pub(super) fn arm(&self) -> bool {
         let inner = self.inner();
         // SAFETY: as above.
@@ -136,13 +138,15 @@ impl Worker {
     pub(super) fn set_asleep(&self, asleep: bool) {
         // Relaxed: an estimate, for which a lost count is no harm.
         self.found_beside.store(0, Ordering::Relaxed);
-        // SeqCst, and an exchange: see `wake_helper`. What the thread there before us has left is seen after this.
+        // SeqCst, and an exchange: see `wake_helper`. What the thread there before us has left is
+        // seen after this.
         self.asleep.swap(asleep, Ordering::SeqCst);
     }
 
     /// Has the helper thread, which sleeps, look for what there is to do.
     fn wake_helper(&self) {
-        // SeqCst: either we see that the helper sleeps, or it sees what we have left for it before it does.
+        // SeqCst: either we see that the helper sleeps, or it sees what we have left for it before
+        // it does.
         if self.asleep.swap(false, Ordering::SeqCst) {
             self.signal();
         }
@@ -150,9 +154,9 @@ impl Worker {
 
     /// Another thread has found messages while the helper thread sleeps on the descriptor.
     ///
-    /// The kernel wakes that for each of them, finds that there is nothing left for it to see, and lets it sleep on: two
-    /// changes of thread on the processor of the one that waits for the message. Where more follow, it is to leave
-    /// the descriptor, and to look now and then.
+    /// The kernel wakes that for each of them, finds that there is nothing left for it to see, and
+    /// lets it sleep on: two changes of thread on the processor of the one that waits for the
+    /// message. Where more follow, it is to leave the descriptor, and to look now and then.
     fn found_beside_helper(&self) {
         let found = self.found_beside.load(Ordering::Relaxed) + 1;
         self.found_beside.store(found, Ordering::Relaxed);
@@ -161,14 +165,14 @@ impl Worker {
         }
     }
 
-    /// Something was gathered, which the helper thread sends if no other thread does. Called after the lock of what was
-    /// gathered is given back.
+    /// Something was gathered, which the helper thread sends if no other thread does. Called after
+    /// the lock of what was gathered is given back.
     pub(super) fn gathering_began(&self) {
         self.wake_helper();
     }
 
-    /// Looks after the futures of this PE, whose memory others may have changed. A waker may run its task at once, which may start
-    /// operations: so this is done as a completion is.
+    /// Looks after the futures of this PE, whose memory others may have changed. A waker may run
+    /// its task at once, which may start operations: so this is done as a completion is.
     fn scan(&self) {
         if let Some(executor) = self.executor.upgrade() {
             completion::run(move || executor.scan());

@@ -1,10 +1,11 @@
-//! What this PE has asked others for, until they have answered.
+//! Requests of this PE to others, until they are answered.
 
 use slab::Slab;
 
-/// Those that wait for an answer, each of which names its question by a number.
+/// Those that wait for an answer, each of which names its request by a number.
 ///
-/// A number is not given twice, so that an answer which comes after its question was given up is nobody's.
+/// A number is not given twice, so that an answer that comes after its request was given up is
+/// ignored.
 pub(super) struct Requests<T> {
     waiting: Slab<Waiting<T>>,
     count: u32,
@@ -56,7 +57,7 @@ impl<T> Requests<T> {
         Some(self.waiting.remove(place).asked)
     }
 
-    /// Those that wait for `pe`, or for anybody, wait no more.
+    /// Those that wait for `pe`, or for any PE, wait no more.
     pub(super) fn fail(&mut self, pe: Option<usize>) -> Vec<T> {
         let lost = |waiting: &Waiting<T>| pe.is_none_or(|pe| waiting.pe == pe);
         let places = self.waiting.iter().filter(|(_, waiting)| lost(waiting)).map(|(place, _)| place);

@@ -24,8 +24,8 @@ const STARTS: u32 = 32;
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 impl Worker {
-    /// Starts something on `pe`: `start` hands it to UCX by its address. An operation that has a completion completes
-    /// whatever happens; for others, what went wrong at once is returned.
+    /// Starts something on `pe`: `start` hands it to UCX by its address. An operation that has a
+    /// completion completes whatever happens; for others, what went wrong at once is returned.
     pub(super) fn start(
         &self,
         pe: usize,
@@ -42,8 +42,9 @@ impl Worker {
             Err(error) => {
                 drop(inner);
                 if let (false, Error::PeLost { pe, how }) = (known, &error) {
-                    // There never was a connection, and others wait for what this PE cannot send. If that PE has just ended,
-                    // the launcher is about to say why, and to end this one too: that is what people are to read.
+                    // There never was a connection, and others wait for what this PE cannot send.
+                    // If that PE has just ended, the launcher is about to say why, and to end this
+                    // one too: that is what people are to read.
                     if self.executor.upgrade().is_some_and(|executor| executor.check_failure().is_ok()) {
                         std::thread::sleep(LAST_WORDS);
                     }
@@ -69,18 +70,20 @@ impl Worker {
         self.polls.store(self.polls.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// Takes an operation back that UCX has ended at once; the others are noted. Called with the lock held.
+    /// Takes an operation back that UCX has ended at once; the others are noted. Called with the
+    /// lock held.
     pub(super) fn take_back(
         &self,
         handed_over: *mut Operation,
         status: ucs_status_ptr_t,
     ) -> Option<(Box<Operation>, ucs_status_t)> {
         if UCS_PTR_IS_PTR(status) {
-            // UCX may have ended it within the call all the same. Relaxed: written by this thread, if it was.
+            // UCX may have ended it within the call all the same. Relaxed: written by this thread,
+            // if it was.
             if !self.ended_at_once.load(Ordering::Relaxed) {
                 let place = Some(self.ends().under_way.insert(UnderWay(handed_over)));
-                // SAFETY: UCX passes it on to `ended` alone, inside of calls under the lock that is held; what UCX reads of
-                // it is another field.
+                // SAFETY: UCX passes it on to `ended` alone, inside of calls under the lock that is
+                // held; what UCX reads of it is another field.
                 unsafe { (*handed_over).place = place };
             }
             self.ended_at_once.store(false, Ordering::Relaxed);
@@ -128,8 +131,9 @@ impl Worker {
         }
     }
 
-    /// Makes progress for a thread that starts many operations. If the target is slower, that waits until it has caught
-    /// up, rather than collect operations without limit. Not inside of a completion: progress would run others inside of it.
+    /// Makes progress for a thread that starts many operations. If the target is slower, that waits
+    /// until it has caught up, rather than collect operations without limit. Not inside of a
+    /// completion: progress would run others inside of it.
     fn keep_up(&self) {
         if completion::is_busy() {
             return;
@@ -146,7 +150,8 @@ impl Worker {
         }
     }
 
-    /// How many operations UCX holds, wait for an answer or for what comes before them, or have ended and not completed.
+    /// How many operations UCX holds, wait for an answer or for what comes before them, or have
+    /// ended and not completed.
     fn n_under_way(&self) -> usize {
         let ends = self.ends();
         let here = ends.under_way.len() + ends.events.len();
@@ -154,7 +159,8 @@ impl Worker {
         here + self.channels().n_waiting()
     }
 
-    /// So many operations wait for an answer, or for what comes before them, the last of which was just started.
+    /// So many operations wait for an answer, or for what comes before them, the last of which was
+    /// just started.
     pub(super) fn keep_up_with(&self, waiting: usize) {
         if waiting.is_multiple_of(STARTS as usize) {
             self.keep_up();

@@ -1,9 +1,10 @@
 //! Messages of processes that are no PEs of this job, which are dropped.
 //!
-//! UCX takes messages of any process that reaches its port, other users' included. So each PE makes up a number when it
-//! joins, which it publishes through the launcher with its address, and every message to it ends with that number: the
-//! header, where there is one, and the data otherwise. It is in every message, because UCX does not say which process has sent one
-//! but by what it says itself.
+//! UCX takes messages of any process that reaches its port, other users' included. So each PE makes
+//! up a number when it joins, which it publishes through the launcher with its address, and every
+//! message to it ends with that number: the header, where there is one, and the data otherwise. It
+//! is in every message, because UCX does not say which process has sent one but by what it says
+//! itself.
 
 use std::{
     fmt,
@@ -33,16 +34,16 @@ impl Strangers {
         self.secret
     }
 
-    /// Whether a message that ends with this word is from a PE of this job. One comparison of two words, which takes as long
-    /// whichever of their bits differ.
+    /// Whether a message that ends with this word is from a PE of this job. One comparison of two
+    /// words, which takes as long whichever of their bits differ.
     fn knows(&self, word: u64) -> bool {
         word == self.secret
     }
 }
 
 impl Worker {
-    /// The words of a message's header and its data, without the number that it ends with. `None` if it is a stranger's.
-    /// Called inside of UCX.
+    /// The words of a message's header and its data, without the number that it ends with. `None`
+    /// if it is a stranger's. Called inside of UCX.
     #[inline]
     pub(super) fn admit<'a>(&self, header: &'a [u64], data: &'a [u8]) -> Option<(&'a [u64], &'a [u8])> {
         let (word, header, data) = match header {
@@ -59,8 +60,8 @@ impl Worker {
         None
     }
 
-    /// The PE that a message says it is from, if the job has one of that number. It is an index and a key here, of which there are to be
-    /// no more than there are PEs.
+    /// The PE that a message says it is from, if the job has one of that number. It is an index and
+    /// a key here, of which there are to be no more than there are PEs.
     pub(super) fn sender(&self, from: u64) -> Option<usize> {
         usize::try_from(from).ok().filter(|&from| from < self.n_pes)
     }
@@ -146,7 +147,8 @@ mod tests {
                 address: address.as_ptr().cast(),
                 ..Default::default()
             };
-            // SAFETY: the context is open, and the parameters say which of them count. The address is a worker's.
+            // SAFETY: the context is open, and the parameters say which of them count. The address
+            // is a worker's.
             unsafe {
                 assert_eq!(ucx.ucp_worker_create(context, &params, &mut opening.worker), UCS_OK);
                 assert_eq!(ucx.ucp_ep_create(opening.worker, &to, &mut endpoint), UCS_OK);
@@ -216,7 +218,7 @@ mod tests {
         for id in 0..40 {
             for len in 0..=8 {
                 stranger.send(id, &[u64::MAX; 8][..len], &[u64::MAX; 9][..8 - len]);
-                // Of the names that nobody has, UCX says so itself.
+                // UCX warns of names that have no handler by itself.
                 sent += u64::from(id < 32);
             }
         }

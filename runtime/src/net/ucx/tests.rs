@@ -24,10 +24,12 @@ use crate::net::{
     suite::{self, End, Job, MEMORY},
 };
 
-/// Whether TCP is taken for another network, for which there is none here: puts and gets are UCX's own then, and it offers what is long.
+/// Whether TCP is taken for another network, for which there is none here: puts and gets are UCX's
+/// own then, and it offers what is long.
 pub(super) static OTHER_NETWORK: AtomicBool = AtomicBool::new(false);
 
-/// Three PEs on hosts of their own, whose waits may look around for so long, and their workers, if there is a UCX.
+/// Three PEs on hosts of their own, whose waits may look around for so long, and their workers, if
+/// there is a UCX.
 pub(super) fn three(spin: Duration) -> Option<(Vec<End>, Vec<Arc<Worker>>)> {
     if let Err(error) = Ucx::load() {
         println!("skipped: {error}");
@@ -100,10 +102,11 @@ fn gets_behind_a_long_put(ends: &[End], target: &Worker, n: usize) -> Duration {
     let start = Instant::now();
     // The put is not applied meanwhile.
     let held = target.inner();
-    // From inside of a completion, where nobody waits for those before.
+    // From inside of a completion, where nothing waits for those before.
     let begin: Completion = Box::new(move |_| {
         for i in 0..n {
-            // SAFETY: the bytes are inside of the vector, which is there until all gets are over, which is waited for.
+            // SAFETY: the bytes are inside of the vector, which is there until all gets are over,
+            // which is waited for.
             unsafe { net.get(at, to.address().add(8 * i), 8, parts.part()) };
         }
     });

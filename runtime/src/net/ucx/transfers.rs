@@ -48,13 +48,13 @@ impl Worker {
     }
 
     /// # Safety
-    /// `to` must be writable until `done` is told.
+    /// `to` must be writable until `done` runs.
     pub(super) unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Completion) {
         self.send_gathered(Some(from.pe));
         if let Some(count) = self.behind_long_puts(from.pe) {
             let (this, to) = (Weak::clone(&self.this), Bytes { at: to, len });
             let then = move |applied: Result<()>| match (applied, this.upgrade()) {
-                // SAFETY: the caller keeps the memory until `done` is told.
+                // SAFETY: the caller keeps the memory until `done` runs.
                 (Ok(()), Some(this)) => unsafe { this.get(from, to.address(), len, done) },
                 (applied, _) => complete(done, applied.and(Err(Error::Finalized { call: "net" }))),
             };

@@ -1,8 +1,9 @@
 //! How much of a PE's messages another one keeps before it receives them.
 //!
-//! Each PE counts what it has sent another, and that one reports now and then how much of it was taken. Beyond some bytes that were
-//! not, a message is only promised, and sent when it is asked for: so a PE that is late has little to keep, and none waits for room that
-//! only later messages make.
+//! Each PE counts what it has sent another, and that one reports now and then how much of it was
+//! taken. Beyond some bytes that were not, a message is only promised, and sent when it is asked
+//! for: so a PE that is late has little to keep, and none waits for room that only later messages
+//! make.
 
 use std::{collections::HashMap, hash::BuildHasherDefault};
 

@@ -1,8 +1,8 @@
 //! Long messages over TCP.
 //!
-//! Up to some length a message goes in one piece from the caller's memory. A longer one goes [in pieces](super::pieces), of which the
-//! first says how much there is, and is what is matched. Beyond some [credit](super::credit) a message is promised, and sent when
-//! it is asked for.
+//! Up to some length a message goes in one piece from the caller's memory. A longer one goes [in
+//! pieces](super::pieces), of which the first says how much there is, and is what is matched.
+//! Beyond some [credit](super::credit) a message is promised, and sent when it is asked for.
 
 use std::{collections::HashMap, hash::BuildHasherDefault, mem, sync::Weak};
 
@@ -77,7 +77,8 @@ impl Long {
         })
     }
 
-    /// So many bytes of a message of `pe` were received that it has sent unasked. Whether that is to be reported.
+    /// So many bytes of a message of `pe` were received that it has sent unasked. Whether that is
+    /// to be reported.
     pub(in super::super) fn received(&mut self, pe: usize, len: usize) -> bool {
         self.credit.take(pe, len)
     }
@@ -100,7 +101,8 @@ impl Long {
         is_any.then(|| [mem::take(&mut self.asks), self.credit.reports()])
     }
 
-    /// Asks for a message that was promised, which is received now. Gives the receive back if it cannot be.
+    /// Asks for a message that was promised, which is received now. Gives the receive back if it
+    /// cannot be.
     pub(in super::super) fn ask(&mut self, from: Numbered, len: usize, awaited: Awaited) -> Option<Misfit> {
         // Where there is no room for it, what comes is dropped.
         self.asks.push(from);
@@ -111,8 +113,8 @@ impl Long {
         None
     }
 
-    /// Has the message of that sender and number, of which some pieces have come, go where it is received. Gives the receive
-    /// back if it cannot.
+    /// Has the message of that sender and number, of which some pieces have come, go where it is
+    /// received. Gives the receive back if it cannot.
     pub(in super::super) fn join(&mut self, from: Numbered, awaited: Awaited) -> Option<Misfit> {
         let Some(coming) = self.coming.get_mut(&from) else { return Some((awaited.done, misfit(from.0))) };
         let (len, to) = (coming.len, awaited.to);
@@ -122,14 +124,16 @@ impl Long {
             return Some((awaited.done, too_long(from.0, len, to.len)));
         }
         if let Landing::Kept(_, bytes) = mem::replace(&mut coming.to, Landing::Awaited(awaited)) {
-            // SAFETY: the receiver keeps `to`, which has room for all of the message, until it is done.
+            // SAFETY: the receiver keeps `to`, which has room for all of the message, until it is
+            // done.
             unsafe { copy::copy(to.at, bytes.as_ptr(), bytes.len()) };
         }
         None
     }
 
-    /// A piece has come of the message of that sender and number, which begins there. Returns the receive that completes,
-    /// if this was the last piece, and its outcome. A message that is not received yet becomes whole among those that `came`.
+    /// A piece has come of the message of that sender and number, which begins there. Returns the
+    /// receive that completes, if this was the last piece, and its outcome. A message that is not
+    /// received yet becomes whole among those that `came`.
     pub(in super::super) fn take_piece(
         &mut self,
         came: &mut By<Came>,
@@ -145,7 +149,8 @@ impl Long {
         }
         match &mut coming.to {
             Landing::Kept(_, bytes) => bytes.extend_from_slice(piece),
-            // SAFETY: the receiver keeps `to`, which has room for all of the message, until it is done, for which it is taken from here.
+            // SAFETY: the receiver keeps `to`, which has room for all of the message, until it is
+            // done, for which it is taken from here.
             Landing::Awaited(Awaited { to, .. }) => unsafe {
                 copy::copy(to.at.add(coming.here), piece.as_ptr(), piece.len());
             },

@@ -1,10 +1,13 @@
-//! Long transfers where everything goes over TCP: in pieces, each an active message that UCX sends at once from the caller's memory.
+//! Long transfers where everything goes over TCP: in pieces, each an active message that UCX sends
+//! at once from the caller's memory.
 //!
-//! UCX has a rendezvous of its own for what is long. Over TCP it takes one more turn to the other side and back, and moves less than
-//! half as much where data goes both ways, or cuts it into pieces that it copies on both sides.
+//! UCX has a rendezvous of its own for what is long. Over TCP it takes one more turn to the other
+//! side and back, and moves less than half as much where data goes both ways, or cuts it into
+//! pieces that it copies on both sides.
 //!
-//! A few pieces are under way at a time, and the end of one starts the next: so others get in between, and a worker's queue stays
-//! short. What fits into as many pieces is handed to UCX at once, and comes before what is sent later.
+//! A few pieces are under way at a time, and the end of one starts the next: so others get in
+//! between, and a worker's queue stays short. What fits into as many pieces is handed to UCX at
+//! once, and comes before what is sent later.
 
 use std::{
     ffi::c_uint,
@@ -38,7 +41,8 @@ const LINE: usize = 64;
 
 /// What is sent in pieces.
 pub(super) enum What {
-    /// A put to that offset of the target's memory, counted under this stamp, and what is to be performed then.
+    /// A put to that offset of the target's memory, counted under this stamp, and what is to be
+    /// performed then.
     Put { to: u64, stamp: Stamp, then: Option<Update> },
     /// What a PE has asked for under this number.
     Data { number: u64 },
@@ -48,7 +52,8 @@ pub(super) enum What {
     Promised { number: u64 },
 }
 
-/// What a put says of itself, or the last piece of one: where it goes, and what is to be performed then.
+/// What a put says of itself, or the last piece of one: where it goes, and what is to be performed
+/// then.
 pub(super) fn put_header(stamp: Stamp, offset: u64, then: Option<Update>) -> Header {
     match then {
         None => [stamp.bits(), offset].into(),

@@ -1,11 +1,13 @@
 //! Puts and longer gets where everything goes over TCP, as active messages.
 //!
-//! UCX's own puts and gets are messages there too, of 8 KiB each, which it copies on both sides, and of which it has every put
-//! acknowledged. These go from the caller's memory, up to [`PIECE`] bytes with one message, longer ones [in pieces](super::pieces). A
-//! put is counted as a [batch](super::batches) is, so that a flush waits for both in the same way.
+//! UCX's own puts and gets are messages there too, of 8 KiB each, which it copies on both sides,
+//! and of which it has every put acknowledged. These go from the caller's memory, up to [`PIECE`]
+//! bytes with one message, longer ones [in pieces](super::pieces). A put is counted as a
+//! [batch](super::batches) is, so that a flush waits for both in the same way.
 //!
-//! The last pieces of a very long put come after what is sent later. So an operation that reads from a PE begins when the very long puts
-//! and batches that were sent there before have been applied.
+//! The last pieces of a very long put come after what is sent later. So an operation that reads
+//! from a PE begins when the very long puts and batches that were sent there before have been
+//! applied.
 
 use std::{
     ffi::c_uint,
@@ -161,9 +163,11 @@ impl Worker {
         self.keep_up_with(n);
     }
 
-    /// How many batches `pe` has to apply before an operation that reads from it may begin, if it has not.
+    /// How many batches `pe` has to apply before an operation that reads from it may begin, if it
+    /// has not.
     pub(in super::super) fn behind_long_puts(&self, pe: usize) -> Option<u64> {
-        // Relaxed: what must not overtake such a put was started after it, by whatever orders the two.
+        // Relaxed: what must not overtake such a put was started after it, by whatever orders the
+        // two.
         if self.has_long_puts.load(Ordering::Relaxed) { self.channels().unapplied_long(pe) } else { None }
     }
 
@@ -177,12 +181,13 @@ impl Worker {
                 (Bytes { at: packed.as_mut_ptr().cast(), len }, Kind::Words(packed))
             }
         };
-        // SAFETY: symmetric memory stays as long as the worker does, which has UCX let go of everything before it goes; what was
-        // packed is the operation's.
+        // SAFETY: symmetric memory stays as long as the worker does, which has UCX let go of
+        // everything before it goes; what was packed is the operation's.
         unsafe { self.send_in_pieces(pe, from, What::Data { number }, Operation::new(kind)) };
     }
 
-    /// Where in this PE's memory `pe` reads or writes. One that is not of this build may say anything.
+    /// Where in this PE's memory `pe` reads or writes. One that is not of this build may say
+    /// anything.
     fn place(&self, pe: usize, offset: u64, len: usize) -> Option<Bytes> {
         let at = usize::try_from(offset).ok().and_then(|offset| self.memory.address(self.block, offset, len));
         if at.is_none() {
@@ -267,7 +272,8 @@ impl Note<6> for WantedBlocks {
 fn pack(from: Bytes, blocks: Shape) -> Vec<u64> {
     let Shape { block, stride, count } = blocks;
     let mut packed = vec![0u64; (block * count).div_ceil(size_of::<u64>())];
-    // SAFETY: there is room for all of them, and they are where `WantedBlocks` has found symmetric memory.
+    // SAFETY: there is room for all of them, and they are where `WantedBlocks` has found symmetric
+    // memory.
     unsafe { copy::copy_strided(packed.as_mut_ptr().cast(), block, from.at, stride, block, count) };
     packed
 }
@@ -283,8 +289,8 @@ impl Arrival for Data {
         let (at, len) = (usize::try_from(offset).unwrap_or(usize::MAX), data.len());
         let fits = len <= get.left && at.checked_add(len).is_some_and(|end| end <= get.to.len);
         let over = if fits {
-            // SAFETY: the caller of the get keeps `to`, which has room for it, until that completes, for which it has to be taken
-            // from here first.
+            // SAFETY: the caller of the get keeps `to`, which has room for it, until that
+            // completes, for which it has to be taken from here first.
             unsafe { copy::copy(get.to.at.add(at), data.as_ptr(), len) };
             get.left -= len;
             if get.left > 0 {

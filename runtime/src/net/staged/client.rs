@@ -1,17 +1,25 @@
-//! What one PE asks of another: a queue of requests, those under way, and who waits for them. It sends nothing itself.
+//! The client: what this PE asks of another, a queue of requests, those under way, and what waits
+//! for them. It sends nothing itself.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-};
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::sync::Arc;
 
-use oxshmem_base::{Error, Result};
-use oxshmem_progress::completion::{AllParts, Completion, complete};
+use oxshmem_base::Error;
+use oxshmem_base::Result;
+use oxshmem_progress::completion::AllParts;
+use oxshmem_progress::completion::Completion;
+use oxshmem_progress::completion::complete;
 
 use super::Address;
-use crate::net::{Batch, batch::Question};
+use crate::net::Batch;
+use crate::net::Spot;
+use crate::net::batch::Entry;
+use crate::net::batch::Question;
+use crate::net::batch::first_entry;
 
-/// Bytes of the parts in which long transfers travel, and up to which small operations are gathered in one request.
+/// Bytes of the parts in which long transfers travel, and up to which small operations are gathered
+/// in one request.
 pub(super) const PART: usize = 64 << 10;
 /// Bytes that may be under way to one PE, here or there; a longer request goes alone.
 pub(super) const WINDOW: usize = 16 * PART;
@@ -24,7 +32,7 @@ const HEAD: usize = 64;
 pub(super) enum Request {
     /// Operations in their order, which come `after` everything before them if that is said.
     Batch { batch: Batch, after: bool },
-    /// A part of a put. `free` is told when it is sent.
+    /// A part of a put. `free` completes when it is sent.
     Put { offset: usize, from: Address, len: usize, free: Arc<AllParts> },
     /// A part of a get.
     Get { offset: usize, to: Address, len: usize, got: Arc<AllParts> },
@@ -50,9 +58,9 @@ pub(super) enum Awaited {
     Value(Completion<u64>),
 }
 
-/// The way to one PE.
+/// This PE as the client of another.
 #[derive(Default)]
-pub(super) struct Line {
+pub(super) struct Client {
     /// How many numbers were given to requests.
     given: u64,
     queue: VecDeque<(u64, Request)>,
@@ -65,14 +73,14 @@ pub(super) struct Line {
     mixed: u64,
     /// By the number below which all requests must be over.
     waiting: BTreeMap<u64, Vec<Completion>>,
-    /// What went wrong that nobody was told of.
+    /// What went wrong, until a flush reports it.
     spoilt: Option<Error>,
     failed: Option<Error>,
-    /// Whether somebody is sending.
+    /// Whether a thread is sending.
     busy: bool,
 }
 
-/// Those whose requests came to nothing.
+/// What comes to nothing when a PE is lost.
 #[derive(Default)]
 pub(super) struct Ended {
     requests: Vec<Request>,
@@ -80,7 +88,7 @@ pub(super) struct Ended {
     waiting: Vec<Completion>,
 }
 
-impl Line {
+impl Client {
     pub(super) fn failed(&self) -> Option<&Error> {
         self.failed.as_ref()
     }
@@ -105,7 +113,7 @@ impl Line {
         self.copied
     }
 
-    /// Whether a flush has something to wait for, or to tell of.
+    /// Whether a flush has something to wait for, or to report.
     pub(super) fn is_waited_for(&self) -> bool {
         self.first_open() < self.given || self.spoilt.is_some() || self.failed.is_some()
     }
@@ -130,7 +138,8 @@ impl Line {
         self.given += 1;
     }
 
-    /// The next request that may leave, with its number. [`left`](Self::left) must follow; until then there is no other.
+    /// The next request that may leave, with its number. [`left`](Self::left) must follow; until
+    /// then there is no other.
     pub(super) fn leave(&mut self) -> Option<(u64, Leaving)> {
         let takes = self.queue.front().map(|(_, request)| request.takes())?;
         let room = self.taken + takes <= WINDOW && self.under_way.len() < MOST;
@@ -167,7 +176,7 @@ impl Line {
         self.under_way.get_mut(&number).and_then(|(_, awaited)| awaited.take())
     }
 
-    /// A request is over. Those who have waited for it, and what they are to be told.
+    /// A request is over. Returns the flushes that complete, and their outcomes.
     pub(super) fn over(&mut self, number: u64, spoilt: Option<Error>) -> Vec<(Completion, Result<()>)> {
         if let Some((takes, _)) = self.under_way.remove(&number) {
             self.taken -= takes;
@@ -181,7 +190,7 @@ impl Line {
         over.map(|done| (done, self.take_spoilt())).collect()
     }
 
-    /// Keeps `done` until the requests below a number are over, or gives it back with what it is to be told.
+    /// Keeps `done` until the requests below a number are over, or gives it back with its outcome.
     pub(super) fn wait(&mut self, upto: u64, done: Completion) -> Option<(Completion, Result<()>)> {
         if let Some(error) = &self.failed {
             return Some((done, Err(error.clone())));
@@ -218,6 +227,46 @@ impl Line {
 }
 
 impl Request {
+    /// Cuts a batch into some that are short. Where operations on the host are among them, those
+    /// after the first come after everything before.
+    pub(super) fn cut(batch: Batch, on_host: bool) -> Result<Vec<Request>> {
+        if batch.bytes() <= 2 * PART {
+            return Ok(vec![Request::Batch { batch, after: false }]);
+        }
+        let (mut parts, mut part, mut words) = (Vec::new(), Batch::default(), batch.words());
+        while !words.is_empty() {
+            let (place, entry, len) = first_entry(words)?;
+            let all = match entry {
+                Entry::Put(bytes) => bytes,
+                Entry::Update(..) => 1,
+            };
+            for at in (0..all).step_by(PART) {
+                if part.bytes() >= PART {
+                    parts.push(std::mem::take(&mut part));
+                }
+                match entry {
+                    Entry::Put(bytes) => {
+                        let to = Spot { pe: 0, segment: place.segment, offset: place.offset + at };
+                        let from = words[2..].as_ptr().cast::<u8>().wrapping_add(at);
+                        // SAFETY: `first_entry` has seen that the entry has as many bytes.
+                        unsafe { part.put_from(to, from, PART.min(bytes - at)) };
+                    }
+                    Entry::Update(width, operation) => {
+                        part.update(
+                            Spot { pe: 0, segment: place.segment, offset: place.offset },
+                            width,
+                            operation,
+                        );
+                    }
+                }
+            }
+            words = &words[len..];
+        }
+        parts.push(part);
+        let request = |(i, batch)| Request::Batch { batch, after: on_host && i > 0 };
+        Ok(parts.into_iter().enumerate().map(request).collect())
+    }
+
     /// Bytes that it takes of the window.
     fn takes(&self) -> usize {
         HEAD + match self {
@@ -229,7 +278,7 @@ impl Request {
 }
 
 impl Awaited {
-    /// Tells whoever waits; gives the error back if nobody does.
+    /// Completes what waits for it; gives the error back if nothing does.
     pub(super) fn fail(self, error: Error) -> Option<Error> {
         match self {
             Self::Nothing => return Some(error),
@@ -241,7 +290,7 @@ impl Awaited {
 }
 
 impl Ended {
-    /// Tells all of them why.
+    /// Completes all of it with the reason.
     pub(super) fn tell(self, why: &dyn Fn() -> Error) {
         for request in self.requests {
             match request {
@@ -251,7 +300,7 @@ impl Ended {
             }
         }
         for awaited in self.awaited {
-            // Who waits for nothing learns it from a flush.
+            // A flush reports it of those that nothing waits for.
             let _ = awaited.fail(why());
         }
         self.waiting.into_iter().for_each(|done| complete(done, Err(why())));
@@ -263,7 +312,6 @@ mod tests {
     use std::sync::{Mutex, mpsc};
 
     use super::*;
-    use crate::net::Spot;
     use oxshmem_memory::{
         SegmentId,
         word::{Atomic, Width},
@@ -279,98 +327,98 @@ mod tests {
         Request::Put { offset: 0, from: Address(std::ptr::null_mut()), len, free: Arc::clone(free) }
     }
 
-    fn told() -> (impl Fn(&'static str) -> Completion, impl Fn() -> Vec<(&'static str, bool)>) {
-        let (sender, told) = mpsc::channel();
+    fn outcomes() -> (impl Fn(&'static str) -> Completion, impl Fn() -> Vec<(&'static str, bool)>) {
+        let (sender, outcomes) = mpsc::channel();
         let sender = Mutex::new(sender);
         let done = move |name| -> Completion {
             let sender = sender.lock().unwrap().clone();
             Box::new(move |outcome| sender.send((name, outcome.is_ok())).unwrap())
         };
-        (done, move || told.try_iter().collect())
+        (done, move || outcomes.try_iter().collect())
     }
 
-    fn leave(line: &mut Line) -> Option<u64> {
-        let (number, leaving) = line.leave()?;
-        assert!(line.leave().is_none(), "one at a time");
+    fn leave(client: &mut Client) -> Option<u64> {
+        let (number, leaving) = client.leave()?;
+        assert!(client.leave().is_none(), "one at a time");
         drop(leaving);
-        line.left();
+        client.left();
         Some(number)
     }
 
     #[test]
     fn a_window_is_under_way_and_the_rest_leaves_when_answers_come() {
-        let (done, told) = told();
-        let mut line = Line::default();
+        let (done, outcomes) = outcomes();
+        let mut client = Client::default();
         let free = AllParts::new(done("free"));
-        (0..20).for_each(|_| line.add(put(PART, &free)));
+        (0..20).for_each(|_| client.add(put(PART, &free)));
         drop(free);
-        let gone: Vec<u64> = std::iter::from_fn(|| leave(&mut line)).collect();
+        let gone: Vec<u64> = std::iter::from_fn(|| leave(&mut client)).collect();
         assert_eq!(gone, (0..15).collect::<Vec<_>>(), "their heads count too");
-        assert!(line.wait(line.given(), done("all")).is_none());
-        assert!(line.wait(3, done("three")).is_none());
+        assert!(client.wait(client.given(), done("all")).is_none());
+        assert!(client.wait(3, done("three")).is_none());
         for number in [1, 2] {
-            assert!(line.answered(number).is_some() && line.answered(number).is_none());
-            assert!(line.over(number, None).is_empty());
+            assert!(client.answered(number).is_some() && client.answered(number).is_none());
+            assert!(client.over(number, None).is_empty());
         }
-        assert!(line.answered(0).is_some());
-        line.over(0, None).into_iter().for_each(|(done, outcome)| done(outcome));
-        assert_eq!(told(), [("three", true)]);
-        let gone: Vec<u64> = std::iter::from_fn(|| leave(&mut line)).collect();
+        assert!(client.answered(0).is_some());
+        client.over(0, None).into_iter().for_each(|(done, outcome)| done(outcome));
+        assert_eq!(outcomes(), [("three", true)]);
+        let gone: Vec<u64> = std::iter::from_fn(|| leave(&mut client)).collect();
         assert_eq!(gone, [15, 16, 17]);
         for number in (3..18).rev() {
-            assert!(line.answered(number).is_some());
-            assert!(line.over(number, None).is_empty());
+            assert!(client.answered(number).is_some());
+            assert!(client.over(number, None).is_empty());
         }
-        while let Some(number) = leave(&mut line) {
-            assert!(line.answered(number).is_some());
-            line.over(number, None).into_iter().for_each(|(done, outcome)| done(outcome));
+        while let Some(number) = leave(&mut client) {
+            assert!(client.answered(number).is_some());
+            client.over(number, None).into_iter().for_each(|(done, outcome)| done(outcome));
         }
-        assert_eq!(told(), [("free", true), ("all", true)]);
-        assert!(!line.is_waited_for());
+        assert_eq!(outcomes(), [("free", true), ("all", true)]);
+        assert!(!client.is_waited_for());
     }
 
     #[test]
     fn small_batches_that_wait_become_one_and_long_ones_go_alone() {
-        let mut line = Line::default();
-        line.add(batch(2 * WINDOW));
-        assert_eq!(leave(&mut line), Some(0));
-        (0..100).for_each(|_| line.add(batch(8)));
-        assert_eq!((line.given(), line.copied()), (2, 2400));
-        assert_eq!(leave(&mut line), None, "the window is full");
-        line.answered(0);
-        line.over(0, None);
-        assert_eq!((leave(&mut line), line.copied()), (Some(1), 0));
+        let mut client = Client::default();
+        client.add(batch(2 * WINDOW));
+        assert_eq!(leave(&mut client), Some(0));
+        (0..100).for_each(|_| client.add(batch(8)));
+        assert_eq!((client.given(), client.copied()), (2, 2400));
+        assert_eq!(leave(&mut client), None, "the window is full");
+        client.answered(0);
+        client.over(0, None);
+        assert_eq!((leave(&mut client), client.copied()), (Some(1), 0));
     }
 
     #[test]
-    fn who_reads_host_memory_waits_for_batches_that_change_it() {
-        let mut line = Line::default();
-        line.add(batch(8));
-        assert_eq!(line.mixed(), None);
-        line.mix();
-        assert_eq!(line.mixed(), Some(1));
-        let number = leave(&mut line).unwrap();
-        line.answered(number);
-        line.over(number, None);
-        assert_eq!(line.mixed(), None);
+    fn a_read_of_host_memory_waits_for_batches_that_change_it() {
+        let mut client = Client::default();
+        client.add(batch(8));
+        assert_eq!(client.mixed(), None);
+        client.mix();
+        assert_eq!(client.mixed(), Some(1));
+        let number = leave(&mut client).unwrap();
+        client.answered(number);
+        client.over(number, None);
+        assert_eq!(client.mixed(), None);
     }
 
     #[test]
-    fn what_went_wrong_is_told_once_and_of_a_lost_pe_to_all() {
-        let (done, told) = told();
+    fn what_went_wrong_is_reported_once_and_of_a_lost_pe_to_all() {
+        let (done, outcomes) = outcomes();
         let lost = || Error::PeLost { pe: 1, how: "it is a test".into() };
-        let mut line = Line::default();
-        line.add(batch(8));
-        let number = leave(&mut line).unwrap();
-        let spoilt = line.answered(number).unwrap().fail(Error::Device { what: "no".into() });
-        assert!(line.over(number, spoilt).is_empty() && line.is_waited_for());
-        assert!(matches!(line.wait(1, done("")), Some((_, Err(Error::Device { .. })))));
-        assert!(!line.is_waited_for());
+        let mut client = Client::default();
+        client.add(batch(8));
+        let number = leave(&mut client).unwrap();
+        let spoilt = client.answered(number).unwrap().fail(Error::Device { what: "no".into() });
+        assert!(client.over(number, spoilt).is_empty() && client.is_waited_for());
+        assert!(matches!(client.wait(1, done("")), Some((_, Err(Error::Device { .. })))));
+        assert!(!client.is_waited_for());
 
         let (free, got) = (AllParts::new(done("free")), AllParts::new(done("got")));
-        line.add(Request::Get { offset: 0, to: Address(std::ptr::null_mut()), len: 8, got });
-        leave(&mut line);
-        line.add(put(8, &free));
+        client.add(Request::Get { offset: 0, to: Address(std::ptr::null_mut()), len: 8, got });
+        leave(&mut client);
+        client.add(put(8, &free));
         drop(free);
         let question = crate::net::batch::question(
             Spot { pe: 1, segment: SegmentId::Gpu, offset: 0 },
@@ -378,11 +426,11 @@ mod tests {
             Atomic::Fetch,
         );
         let asked = done("fetch");
-        line.add(Request::Fetch { question, done: Box::new(move |value| asked(value.map(drop))) });
-        assert!(line.wait(line.given(), done("flush")).is_none());
-        line.fail(lost()).tell(&lost);
-        assert_eq!(told(), [("free", false), ("fetch", false), ("got", false), ("flush", false)]);
-        assert!(matches!(line.wait(0, done("")), Some((_, Err(Error::PeLost { pe: 1, .. })))));
-        assert!(line.failed().is_some() && line.answered(1).is_none());
+        client.add(Request::Fetch { question, done: Box::new(move |value| asked(value.map(drop))) });
+        assert!(client.wait(client.given(), done("flush")).is_none());
+        client.fail(lost()).tell(&lost);
+        assert_eq!(outcomes(), [("free", false), ("fetch", false), ("got", false), ("flush", false)]);
+        assert!(matches!(client.wait(0, done("")), Some((_, Err(Error::PeLost { pe: 1, .. })))));
+        assert!(client.failed().is_some() && client.answered(1).is_none());
     }
 }

@@ -1,29 +1,42 @@
-//! What other PEs ask of this one: requests are taken up in their order, and answered when the device has done them.
+//! The server: requests of other PEs are taken up in their order, and answered when the device has
+//! done them.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, atomic::Ordering},
-};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use oxshmem_base::{Error, Result, sync::lock};
-use oxshmem_memory::word::{Atomic, Width};
-use oxshmem_progress::completion::{AllParts, Completion};
+use oxshmem_base::Error;
+use oxshmem_base::Result;
+use oxshmem_base::sync::lock;
+use oxshmem_memory::word::Atomic;
+use oxshmem_memory::word::Width;
+use oxshmem_progress::completion::AllParts;
+use oxshmem_progress::completion::Completion;
 
-use super::{
-    BATCH, BYTES, Core, FAILED, FETCH, GET, OVER, PUT, VALUE,
-    line::{MOST, PART},
-};
-use crate::{
-    device::{DevicePlace, End},
-    net::{
-        Words,
-        batch::{Entry, Place, apply, asked, first_entry, malformed},
-    },
-};
+use super::BATCH;
+use super::BYTES;
+use super::Core;
+use super::FAILED;
+use super::FETCH;
+use super::GET;
+use super::OVER;
+use super::PUT;
+use super::VALUE;
+use super::client::MOST;
+use super::client::PART;
+use crate::device::DevicePlace;
+use crate::device::End;
+use crate::net::Words;
+use crate::net::apply;
+use crate::net::batch::Entry;
+use crate::net::batch::Location;
+use crate::net::batch::decode;
+use crate::net::batch::first_entry;
+use crate::net::batch::malformed;
 
-/// The requests of one PE.
+/// This PE as the server of another: the requests of that PE.
 #[derive(Default)]
-pub(super) struct Desk {
+pub(super) struct Server {
     /// The number of the next to be taken up.
     next: u64,
     /// What has come, by its number.
@@ -32,8 +45,9 @@ pub(super) struct Desk {
     busy: bool,
 }
 
-impl Desk {
-    /// A request has come. An error if it is beyond those that a PE may have under way, or has come before.
+impl Server {
+    /// A request has come. An error if it is beyond those that a PE may have under way, or has come
+    /// before.
     pub(super) fn take_in(&mut self, words: Words, bytes: Vec<u8>) -> Result<()> {
         let ahead = words[1].checked_sub(self.next).filter(|&ahead| ahead < MOST as u64);
         match ahead.is_some() && !self.waiting.contains_key(&words[1]) {
@@ -65,9 +79,10 @@ struct Run {
     words: Arc<[u64]>,
     /// The entry that comes next.
     at: usize,
-    /// Whether the device may have something under way that must come before what follows on the host.
+    /// Whether the device may have something under way that must come before what follows on the
+    /// host.
     behind_device: bool,
-    /// Told when all of it is over.
+    /// Completes when all of it is over.
     last: Arc<AllParts>,
 }
 
@@ -75,19 +90,19 @@ impl Core {
     /// Takes up what `from` has asked, unless another thread, or this one further up, is about to.
     pub(super) fn serve(self: &Arc<Self>, from: usize) {
         loop {
-            let request = lock(&self.desks).get_mut(&from).and_then(Desk::next);
+            let request = lock(&self.servers).get_mut(&from).and_then(Server::next);
             let Some((words, bytes)) = request else { return };
             if !self.perform(from, words, bytes) {
                 // It goes on later.
                 return;
             }
-            self.free_desk(from);
+            self.free_server(from);
         }
     }
 
-    fn free_desk(&self, from: usize) {
-        if let Some(desk) = lock(&self.desks).get_mut(&from) {
-            desk.free();
+    fn free_server(&self, from: usize) {
+        if let Some(server) = lock(&self.servers).get_mut(&from) {
+            server.free();
         }
     }
 
@@ -148,9 +163,9 @@ impl Core {
     }
 
     fn fetch(self: &Arc<Self>, from: usize, number: u64, question: [u64; 3]) -> Result<()> {
-        let (width, operation) = asked(question)?;
+        let (width, operation) = decode(question)?;
         let core = Arc::downgrade(self);
-        self.atomic(Place::of(question[0])?.offset, width, operation, move |before| {
+        self.atomic(Location::of(question[0])?.offset, width, operation, move |before| {
             let Some(core) = core.upgrade() else { return };
             match before {
                 Ok(before) => core.notify_words(from, [VALUE, number, before, 0, 0], |_| {}),
@@ -176,7 +191,8 @@ impl Core {
                 Ok((_, _, len)) => {
                     let [heap, scratch] = &self.owner.segments;
                     let words = &run.words[run.at..run.at + len];
-                    // SAFETY: both are this PE's memory, which is mapped for as long as it has a net.
+                    // SAFETY: both are this PE's memory, which is mapped for as long as it has a
+                    // net.
                     let applied = unsafe { apply(words, self.owner.block, &[heap, scratch]) };
                     if let Some(executor) = self.owner.executor.upgrade() {
                         executor.scan_host();
@@ -210,7 +226,7 @@ impl Core {
                 }
             };
             if !goes_on {
-                core.free_desk(from);
+                core.free_server(from);
                 core.serve(from);
             }
         });
@@ -232,7 +248,8 @@ impl Core {
                     drop(words);
                     part(copied);
                 });
-                // SAFETY: the place is in bounds, and `done` holds the words, of which the entry has as many.
+                // SAFETY: the place is in bounds, and `done` holds the words, of which the entry
+                // has as many.
                 unsafe { self.owner.device.copy(End::Host(start), End::Device(at), len, done) };
                 Ok(())
             }
@@ -280,7 +297,7 @@ impl Core {
         })
     }
 
-    /// Tells the PE that has asked that it is over, and how.
+    /// Answers the PE that has asked: it is over, and how it ended.
     fn answer(self: &Arc<Self>, from: usize, number: u64) -> Completion {
         let core = Arc::downgrade(self);
         Box::new(move |outcome: Result<()>| {
@@ -299,7 +316,7 @@ impl Core {
             other => other.to_string().into_bytes(),
         };
         let (start, len) = (why.as_ptr(), why.len());
-        // SAFETY: what is told holds the bytes.
+        // SAFETY: the completion holds the bytes.
         unsafe {
             self.below.notify(from, [FAILED, number, 0, 0, 0], start, len, Box::new(move |_| drop(why)));
         }
