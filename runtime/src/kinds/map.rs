@@ -1,21 +1,12 @@
 //! Maps the partitions of a host's heaps as planned.
 
-use oxshmem_base::Result;
-use oxshmem_base::settings::Defined;
-use oxshmem_base::settings::Settings;
-use oxshmem_memory::HostMap;
-use oxshmem_memory::HugeMemory;
-use oxshmem_memory::Spread;
+use oxshmem_base::{
+    Result,
+    settings::{Defined, Settings},
+};
+use oxshmem_memory::{HostMap, HugeMemory, Spread};
 
-use super::HugePages;
-use super::Layout;
-use super::Mapping;
-use super::Place;
-use super::Plan;
-use super::Topology;
-use super::plan;
-use super::show_bytes;
-use super::show_nodes;
+use super::{HugePages, Layout, Mapping, Place, Plan, Topology, plan, show_bytes, show_nodes};
 
 /// Makes the heaps of `n_local` PEs of this host, `stride` bytes apart, with the partitions of
 /// `layout` in memory of the kinds that `settings` ask for. Returns what each partition was mapped

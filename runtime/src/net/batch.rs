@@ -5,14 +5,11 @@
 //! two words and, for a put, its bytes, padded to words. Both sides are processes of one program on
 //! machines of one kind, so that words are in the machine's own order.
 
-use oxshmem_base::Error;
-use oxshmem_base::Result;
-use oxshmem_memory::Segment;
-use oxshmem_memory::SegmentId;
-use oxshmem_memory::copy;
-use oxshmem_memory::word::Atomic;
-use oxshmem_memory::word::Signal;
-use oxshmem_memory::word::Width;
+use oxshmem_base::{Error, Result};
+use oxshmem_memory::{
+    Segment, SegmentId, copy,
+    word::{Atomic, Signal, Width},
+};
 
 use super::Spot;
 

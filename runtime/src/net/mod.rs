@@ -18,30 +18,30 @@ pub(crate) mod staged;
 pub mod suite;
 mod ucx;
 
-use std::future::poll_fn;
-use std::sync::Arc;
-use std::sync::Weak;
+use std::{
+    future::poll_fn,
+    sync::{Arc, Weak},
+};
 
 pub use batch::{Batch, apply};
 pub use facts::{ATOMICS, UcxFound};
 pub use model::{Link, Model, Sent, Simulation, Wires};
 pub use shm::Shm;
 
-use oxshmem_base::Error;
-use oxshmem_base::Result;
+use oxshmem_base::{Error, Result};
 use oxshmem_job::Bootstrap;
-use oxshmem_memory::Segment;
-use oxshmem_memory::SegmentId;
-use oxshmem_memory::word::Atomic;
-use oxshmem_memory::word::Signal;
-use oxshmem_memory::word::Width;
-use oxshmem_progress::completion::AllParts;
-use oxshmem_progress::completion::Completion;
-use oxshmem_progress::executor::Executor;
-use oxshmem_progress::fabric::Fabric;
-use oxshmem_progress::flight::Flight;
-use oxshmem_progress::opset::OpSet;
-use oxshmem_progress::source::Source;
+use oxshmem_memory::{
+    Segment, SegmentId,
+    word::{Atomic, Signal, Width},
+};
+use oxshmem_progress::{
+    completion::{AllParts, Completion},
+    executor::Executor,
+    fabric::Fabric,
+    flight::Flight,
+    opset::OpSet,
+    source::Source,
+};
 
 /// A place in the symmetric memory of a PE on another host. The maker has checked that it is in
 /// bounds.

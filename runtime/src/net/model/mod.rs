@@ -17,41 +17,32 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::Weak;
+use std::{
+    fmt,
+    sync::{Arc, OnceLock, Weak},
+};
 
 pub use link::Link;
 pub use simulation::Simulation;
 
-use oxshmem_base::Error;
-use oxshmem_base::Result;
+use oxshmem_base::{Error, Result};
 use oxshmem_job::Bootstrap;
-use oxshmem_memory::copy::copy;
-use oxshmem_memory::word::Atomic;
-use oxshmem_memory::word::Width;
-use oxshmem_progress::completion::complete;
-use oxshmem_progress::executor::Executor;
-use oxshmem_progress::fabric::Fabric;
-use oxshmem_progress::failure::Failure;
-use oxshmem_progress::source::Source;
+use oxshmem_memory::{
+    copy::copy,
+    word::{Atomic, Width},
+};
+use oxshmem_progress::{
+    completion::complete, executor::Executor, fabric::Fabric, failure::Failure, source::Source,
+};
 
-use self::clock::Clock;
-use self::clock::Moment;
-use self::delivery::Delivery;
-use self::delivery::Step;
-use self::link::Line;
-use self::mailbox::Message;
-use self::mailbox::Receive;
-use self::port::Landing;
-use self::port::Port;
-use super::Batch;
-use super::Completion;
-use super::Listener;
-use super::Net;
-use super::Spot;
-use super::Words;
+use self::{
+    clock::{Clock, Moment},
+    delivery::{Delivery, Step},
+    link::Line,
+    mailbox::{Message, Receive},
+    port::{Landing, Port},
+};
+use super::{Batch, Completion, Listener, Net, Spot, Words};
 
 /// Bytes up to which puts are eager, and messages do not wait for their receive.
 const EAGER: usize = 8 << 10;
@@ -209,8 +200,18 @@ impl Model {
 }
 
 impl Source for Model {
+    fn poll(&self) -> bool {
+        false
+    }
+
     fn is_pending(&self) -> bool {
         true
+    }
+
+    fn rest(&self) {}
+
+    fn wants_polling(&self) -> bool {
+        false
     }
 }
 

@@ -1,22 +1,19 @@
 //! The client: what this PE asks of another, a queue of requests, those under way, and what waits
 //! for them. It sends nothing itself.
 
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
-use oxshmem_base::Error;
-use oxshmem_base::Result;
-use oxshmem_progress::completion::AllParts;
-use oxshmem_progress::completion::Completion;
-use oxshmem_progress::completion::complete;
+use oxshmem_base::{Error, Result};
+use oxshmem_progress::completion::{AllParts, Completion, complete};
 
 use super::Address;
-use crate::net::Batch;
-use crate::net::Spot;
-use crate::net::batch::Entry;
-use crate::net::batch::Question;
-use crate::net::batch::first_entry;
+use crate::net::{
+    Batch, Spot,
+    batch::{Entry, Question, first_entry},
+};
 
 /// Bytes of the parts in which long transfers travel, and up to which small operations are gathered
 /// in one request.

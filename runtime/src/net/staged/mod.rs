@@ -24,44 +24,37 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::Weak;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
-use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
 
-use oxshmem_base::Error;
-use oxshmem_base::Result;
-use oxshmem_base::sync::Mutex;
-use oxshmem_base::sync::lock;
-use oxshmem_memory::Segment;
-use oxshmem_memory::copy::copy;
-use oxshmem_progress::completion::AllParts;
-use oxshmem_progress::completion::Completion;
-use oxshmem_progress::completion::complete;
-use oxshmem_progress::completion::self;
-use oxshmem_progress::executor::Executor;
-use oxshmem_progress::failure::Failure;
-use oxshmem_progress::source::Source;
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, lock},
+};
+use oxshmem_memory::{Segment, copy::copy};
+use oxshmem_progress::{
+    completion::{self, AllParts, Completion, complete},
+    executor::Executor,
+    failure::Failure,
+    source::Source,
+};
 
-use self::client::Awaited;
-use self::client::Client;
-use self::client::Ended;
-use self::client::Leaving;
-use self::client::PART;
-use self::client::Request;
-use self::net::Staged;
-use self::server::Server;
-use crate::device::AnyDevice;
-use crate::net::Batch;
-use crate::net::Listener;
-use crate::net::Net;
-use crate::net::Spot;
-use crate::net::Words;
+use self::{
+    client::{Awaited, Client, Ended, Leaving, PART, Request},
+    net::Staged,
+    server::Server,
+};
+use crate::{
+    device::AnyDevice,
+    net::{Batch, Listener, Net, Spot, Words},
+};
 
 // The kinds of notifications, in the first word; the second is the request's number.
 const BATCH: u64 = 1;

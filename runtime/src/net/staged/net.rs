@@ -5,23 +5,24 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use oxshmem_progress::source::Source;
+use oxshmem_base::Result;
+use oxshmem_memory::{
+    SegmentId,
+    word::{Atomic, Signal, Width},
+};
+use oxshmem_progress::{
+    completion::{Completion, complete},
+    source::Source,
+};
+
 use super::{
     Address, Core,
     client::{PART, Request},
 };
-use crate::{
-    Result,
-    memory::{
-        SegmentId,
-        word::{Atomic, Signal, Width},
-    },
-    net::{
-        Batch, Completion, Listener, Net, Shape, Spot, Words,
-        batch::{first_entry, question},
-        completion::complete,
-        get_each,
-    },
+use crate::net::{
+    Batch, Listener, Net, Shape, Spot, Words,
+    batch::{first_entry, question},
+    get_each,
 };
 
 /// A net that reaches device memory.

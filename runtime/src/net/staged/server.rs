@@ -1,38 +1,26 @@
 //! The server: requests of other PEs are taken up in their order, and answered when the device has
 //! done them.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering},
+};
 
-use oxshmem_base::Error;
-use oxshmem_base::Result;
-use oxshmem_base::sync::lock;
-use oxshmem_memory::word::Atomic;
-use oxshmem_memory::word::Width;
-use oxshmem_progress::completion::AllParts;
-use oxshmem_progress::completion::Completion;
+use oxshmem_base::{Error, Result, sync::lock};
+use oxshmem_memory::word::{Atomic, Width};
+use oxshmem_progress::completion::{AllParts, Completion};
 
-use super::BATCH;
-use super::BYTES;
-use super::Core;
-use super::FAILED;
-use super::FETCH;
-use super::GET;
-use super::OVER;
-use super::PUT;
-use super::VALUE;
-use super::client::MOST;
-use super::client::PART;
-use crate::device::DevicePlace;
-use crate::device::End;
-use crate::net::Words;
-use crate::net::apply;
-use crate::net::batch::Entry;
-use crate::net::batch::Location;
-use crate::net::batch::decode;
-use crate::net::batch::first_entry;
-use crate::net::batch::malformed;
+use super::{
+    BATCH, BYTES, Core, FAILED, FETCH, GET, OVER, PUT, VALUE,
+    client::{MOST, PART},
+};
+use crate::{
+    device::{DevicePlace, End},
+    net::{
+        Words, apply,
+        batch::{Entry, Location, decode, first_entry, malformed},
+    },
+};
 
 /// This PE as the server of another: the requests of that PE.
 #[derive(Default)]

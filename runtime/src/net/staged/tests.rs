@@ -1,26 +1,22 @@
 //! Over the model of a network, on the emulated device.
 
 use oxshmem_base::settings::FenceSide;
-use oxshmem_memory::SegmentId;
-use oxshmem_memory::word::Atomic;
-use oxshmem_memory::word::Signal;
-use oxshmem_memory::word::Width;
-use oxshmem_progress::executor::Patience;
-use oxshmem_progress::fabric::Fabric;
-use oxshmem_progress::failure::Failure;
+use oxshmem_memory::{
+    SegmentId,
+    word::{Atomic, Signal, Width},
+};
+use oxshmem_progress::{executor::Patience, fabric::Fabric, failure::Failure};
 
 use super::*;
-use crate::device::emulated::Emulated;
-use crate::net::Link;
-use crate::net::Model;
-use crate::net::Wires;
-use crate::net::model::wires;
-use crate::net::outcome::outcome;
-use crate::net::outcome::wait;
-use crate::net::suite::End;
-use crate::net::suite::Job;
-use crate::net::suite::MEMORY;
-use crate::net::suite::self;
+use crate::{
+    device::emulated::Emulated,
+    net::{
+        Link, Model, Wires,
+        model::wires,
+        outcome::{outcome, wait},
+        suite::{self, End, Job, MEMORY},
+    },
+};
 
 /// What an operation of the device takes.
 const LATENCY: Duration = Duration::from_micros(50);

@@ -6,23 +6,23 @@
 
 use std::sync::Weak;
 
-use oxshmem_base::Error;
-use oxshmem_base::Result;
-use oxshmem_memory::word::Atomic;
-use oxshmem_memory::word::Width;
-use oxshmem_progress::completion::Completion;
-use oxshmem_progress::completion::complete;
-use oxshmem_progress::failure::Failure;
+use oxshmem_base::{Error, Result};
+use oxshmem_memory::word::{Atomic, Width};
+use oxshmem_progress::{
+    completion::{Completion, complete},
+    failure::Failure,
+};
 
-use super::Event;
-use super::Worker;
-use super::arrivals::Note;
-use super::arrivals::QUESTION;
-use super::operation::Operation;
-use super::requests::Requests;
-use crate::net::Spot;
-use crate::net::batch::perform;
-use crate::net::batch::question;
+use super::{
+    Event, Worker,
+    arrivals::{Note, QUESTION},
+    operation::Operation,
+    requests::Requests,
+};
+use crate::net::{
+    Spot,
+    batch::{perform, question},
+};
 
 /// Operations of this PE that wait for their answers, and answers that other PEs wait for.
 #[derive(Default)]

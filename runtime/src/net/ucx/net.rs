@@ -1,28 +1,21 @@
 //! The trait [`Net`] over UCX.
 
-use std::fmt;
-use std::sync::Arc;
-use std::sync::Weak;
+use std::{
+    fmt,
+    sync::{Arc, Weak},
+};
 
 use oxshmem_base::Result;
-use oxshmem_memory::word::Atomic;
-use oxshmem_memory::word::Signal;
-use oxshmem_memory::word::Width;
-use oxshmem_progress::completion::Completion;
-use oxshmem_progress::source::Source;
+use oxshmem_memory::word::{Atomic, Signal, Width};
+use oxshmem_progress::{completion::Completion, source::Source};
 
-use super::Worker;
-use super::helper::Helper;
-use super::messages;
-use super::operation::Kind;
-use super::operation::Operation;
-use crate::net::Batch;
-use crate::net::Listener;
-use crate::net::Net;
-use crate::net::Shape;
-use crate::net::Spot;
-use crate::net::Words;
-use crate::net::get_each;
+use super::{
+    Worker,
+    helper::Helper,
+    messages,
+    operation::{Kind, Operation},
+};
+use crate::net::{Batch, Listener, Net, Shape, Spot, Words, get_each};
 
 /// Up to so many bytes are copied when an operation starts: that takes less than a system call.
 /// Over TCP such a put is a batch.
@@ -37,8 +30,16 @@ pub(in super::super) struct UcxNet {
 }
 
 impl Source for UcxNet {
+    fn poll(&self) -> bool {
+        self.worker.poll()
+    }
+
     fn is_pending(&self) -> bool {
-        true
+        self.worker.is_awaited()
+    }
+
+    fn rest(&self) {
+        self.helper.take_over(&self.worker);
     }
 }
 
