@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, settings::SpaceKind};
-use oxshmem_runtime::Pe;
-use oxshmem_spaces::allocation::SymHeap;
+use oxshmem_spaces::{Pe, allocation::SymHeap};
 use oxshmem_teams::Team;
 
 /// A heap, that of a partition or of a whole space, and the team that shares it.

@@ -9,11 +9,9 @@ use std::{
 use futures::FutureExt;
 use oxshmem_base::{Deal, Error, Result, settings::Settings};
 use oxshmem_job::{Bootstrap, Local};
+use oxshmem_net::{Link, Wires};
 use oxshmem_progress::failure::Failure;
-use oxshmem_runtime::{
-    Pe,
-    net::{Link, Wires},
-};
+use oxshmem_spaces::Pe;
 use tokio::sync::Notify;
 
 use crate::World;

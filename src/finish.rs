@@ -9,8 +9,9 @@ use std::{
 
 use futures::{FutureExt, TryFutureExt, future::Shared};
 use oxshmem_base::{Error, Result, sync::lock};
+use oxshmem_net::flush_all;
 use oxshmem_progress::flight::Flight;
-use oxshmem_runtime::{Pe, device::poll_with, net::flush_all};
+use oxshmem_spaces::{Pe, device::poll_with};
 use oxshmem_teams::{agree::meet_in, sync::sync_in};
 
 use crate::{

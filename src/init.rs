@@ -8,7 +8,7 @@ use oxshmem_base::{
     version::version_line,
 };
 use oxshmem_job::{Bootstrap, Foreign, Single};
-use oxshmem_runtime::Pe;
+use oxshmem_spaces::Pe;
 
 use crate::World;
 

@@ -62,6 +62,7 @@ pub use oxshmem_base::{
     settings::{self, SpaceKind},
     version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR},
 };
+pub use oxshmem_net::{Link, Sent, Simulation};
 pub use oxshmem_ops::{
     BitwiseAmo, Cmp, Context, ContextOptions, ExtendedAmo, Lock, LockGuard, Private, Rejected, Serialized,
     Shared, Signal, Sink, Source, StandardAmo, Wait,
@@ -71,12 +72,11 @@ pub use oxshmem_ops::{
     session::{Session, SessionOptions},
     wait::{Masked, WaitSet, WaitUntil, Waitable},
 };
-pub use oxshmem_runtime::{
+pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Symmetric};
+pub use oxshmem_spaces::{
     device::Capabilities,
     kinds::{Mapping, Spread},
-    net::{Link, Sent, Simulation},
 };
-pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Symmetric};
 pub use oxshmem_teams::{
     Arithmetic, Bitwise, Collective, Complex, InTeam, LongDouble, Ordered, Outcome, Team, TeamConfig,
 };

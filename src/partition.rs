@@ -3,11 +3,10 @@
 use std::{fmt, sync::Arc};
 
 use oxshmem_base::{Result, report, settings};
-use oxshmem_runtime::{
-    Pe,
+use oxshmem_spaces::{
+    Element, HeapUse, Hints, Pe, SymSlice,
     kinds::{HugePages, Mapping, Topology, host_memory},
 };
-use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice};
 
 use crate::arena::Arena;
 

@@ -10,8 +10,9 @@ use oxshmem_base::{
     Error, Result,
     settings::{PeRanges, SpaceKind},
 };
-use oxshmem_runtime::{Pe, device::Capabilities};
-use oxshmem_spaces::{Element, HeapUse, Hints, SymSlice, allocation::SymHeap, heap::Heap};
+use oxshmem_spaces::{
+    Element, HeapUse, Hints, Pe, SymSlice, allocation::SymHeap, device::Capabilities, heap::Heap,
+};
 use oxshmem_teams::{Group, Outcome, Team};
 
 use crate::{

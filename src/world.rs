@@ -13,8 +13,9 @@ use oxshmem_base::{
     version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR},
 };
 use oxshmem_memory::Segment;
+use oxshmem_net::Simulation;
 use oxshmem_ops::{Context, ContextOptions, context::Sharing};
-use oxshmem_runtime::{Pe, net::Simulation};
+use oxshmem_spaces::Pe;
 use oxshmem_teams::Team;
 
 use crate::{partition, space::Spaces};

@@ -9,7 +9,7 @@ use oxshmem::{Result, prelude::*};
 use oxshmem_base::settings::Settings;
 use oxshmem_job::Local;
 use oxshmem_progress::activity::{Activity, Call};
-use oxshmem_runtime::Pe;
+use oxshmem_spaces::Pe;
 
 use common::{Job, cluster, on_one_host, settings, test_name, time_limit};
 

@@ -13,7 +13,7 @@ use oxshmem::{Result, World, prelude::*};
 use oxshmem_base::settings::Settings;
 use oxshmem_job::Launched;
 use oxshmem_progress::activity::{Activity, Call};
-use oxshmem_runtime::Pe;
+use oxshmem_spaces::Pe;
 
 use common::{Job, PeRuntime, cpu_time, is_played, kill, on_one_host, test_name, time_limit, turns};
 use stuck::{lines, main_of, rows};

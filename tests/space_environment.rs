@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use oxshmem::{ClusterOptions, Error, LocalCluster, Result, prelude::*, settings::Settings};
 use oxshmem_job::Local;
-use oxshmem_runtime::Pe;
+use oxshmem_spaces::Pe;
 
 use common::time_limit;
 

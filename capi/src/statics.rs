@@ -31,7 +31,7 @@ use std::{
 
 use oxshmem::Error;
 use oxshmem_memory::HostMap;
-use oxshmem_runtime::Pe;
+use oxshmem_spaces::Pe;
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate};
 
 use crate::{call::fatal, state};

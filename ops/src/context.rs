@@ -19,7 +19,7 @@ use std::{
 
 use oxshmem_base::Result;
 use oxshmem_progress::opset::OpSet;
-use oxshmem_runtime::Pe;
+use oxshmem_spaces::Pe;
 
 use crate::{gathering::Gathering, members::Members, quiet::Quiet, sealed::Sealed};
 
@@ -373,7 +373,7 @@ impl<M: Sharing> Context<M> {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use oxshmem_runtime::Pe;
+    /// # use oxshmem_spaces::Pe;
     /// # use oxshmem_job::Single;
     /// # use oxshmem_base::settings::Settings;
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -1,8 +1,8 @@
 //! Ordering and completion: `fence`, `quiet` and `pe_quiet` (`OpenSHMEM 1.6 §9.12`).
 
 use oxshmem_base::Result;
+use oxshmem_net::flush;
 use oxshmem_progress::activity::Call;
-use oxshmem_runtime::net::flush;
 
 use crate::{
     context::{Context, Sharing},
@@ -145,7 +145,7 @@ mod tests {
 
     use oxshmem_base::{Error, settings::Settings};
     use oxshmem_job::Single;
-    use oxshmem_runtime::Pe;
+    use oxshmem_spaces::Pe;
 
     use super::*;
     use crate::ContextOptions;

@@ -9,14 +9,14 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
+use oxshmem_net::flush;
 use oxshmem_progress::{
     activity::{Activity, Board, Call, Entry},
     opset::{Mark, OpSet},
 };
-use oxshmem_runtime::{
+use oxshmem_spaces::{
     Pe,
     device::{AnyDevice, poll_with},
-    net::flush,
 };
 
 use crate::{operation::Immediate, sealed::Sealed};

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use oxshmem_base::{Error, Result, wakes::Hold};
 use oxshmem_progress::flight::Flight;
-use oxshmem_runtime::Pe;
-use oxshmem_spaces::{Element, SymView};
+use oxshmem_spaces::{Element, Pe, SymView};
 
 use crate::{
     blocks::Blocks,

@@ -12,11 +12,12 @@ use oxshmem_base::{
     sync::{Mutex, MutexGuard, lock},
 };
 use oxshmem_memory::{Segment, SegmentId};
-use oxshmem_runtime::{Pe, kinds::Place};
 
 use crate::{
+    Pe,
     domain::{DeviceDomain, HostDomain, MemoryDomain},
     heap::{Block, Exhausted, Heap, HeapError, HeapUse, Layout, Realloc},
+    kinds::Place,
 };
 
 /// Partitions number their blocks from here on, times their own numbers: no heap comes to so many.

@@ -9,7 +9,8 @@ use oxshmem_memory::{
     Segment, copy,
     word::{Atomic, AtomicWord},
 };
-use oxshmem_runtime::{
+
+use crate::{
     Pe,
     device::{AnyDevice, DevicePlace, End},
 };
@@ -179,8 +180,8 @@ unsafe impl MemoryDomain for DeviceDomain {
 pub(crate) mod suite {
     use std::time::Duration;
 
+    use crate::device::emulated::Emulated;
     use oxshmem_memory::{HostMap, SegmentId};
-    use oxshmem_runtime::device::emulated::Emulated;
 
     use super::*;
 

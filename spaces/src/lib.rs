@@ -6,19 +6,28 @@
 //! | [`Element`] | what it can hold |
 //! | [`heap`] | the allocator, as arithmetic |
 //! | [`allocation`] | a symmetric heap with its blocks, for the rooms above |
-//! | [`domain`] | kinds of memory, likewise |
+//! | [`domain`] | memory of the host and of devices, likewise |
+//! | [`device`] | devices whose memory can be symmetric: CUDA's, and an emulated one |
+//! | [`kinds`] | what memory the partitions of a heap are in |
+//! | [`relay`] | device memory of other hosts |
+//! | [`mod@pe`] | how a PE joins its job |
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 
 pub mod allocation;
+pub mod device;
 pub mod domain;
 mod element;
 pub mod heap;
+pub mod kinds;
 mod local;
+pub mod pe;
+pub mod relay;
 mod slice;
 mod view;
 
 pub use element::Element;
 pub use heap::{HeapUse, Hints};
+pub use pe::Pe;
 pub use slice::{SymSlice, Symmetric};
 pub use view::{SymRef, SymView};

@@ -5,10 +5,10 @@
 //! microseconds for the device, and see what was completed before.
 
 use oxshmem_memory::copy;
-use oxshmem_runtime::device::End;
 
 use crate::{
     Element,
+    device::End,
     view::{SymRef, SymView},
 };
 

@@ -13,12 +13,12 @@ use std::{
 
 use oxshmem_base::{Error, Result, settings::SpaceKind};
 use oxshmem_memory::{Extent, word::Place};
-use oxshmem_runtime::{
-    Pe,
+
+use crate::{
+    Element, Pe,
+    allocation::Allocation,
     device::{AnyDevice, DevicePlace, End},
 };
-
-use crate::{Element, allocation::Allocation};
 
 /// A borrowed part of a [`SymSlice`](crate::SymSlice): what operations take. Free to copy.
 ///

@@ -28,7 +28,7 @@
 use oxshmem_base::settings::{
     AlltoallAlgorithm, BroadcastAlgorithm, CollectAlgorithm, ReduceAlgorithm, SyncAlgorithm,
 };
-use oxshmem_runtime::Pe;
+use oxshmem_spaces::Pe;
 
 use crate::memory::scratch::{INLINE, SLOTS, bulk_bytes};
 

@@ -127,7 +127,7 @@ where
 /// Whether this process sees a real device, where tests of there being none do nothing.
 pub(crate) fn has_real_device() -> bool {
     #[cfg(feature = "cuda")]
-    if oxshmem_runtime::device::cuda::describe().is_ok() {
+    if oxshmem_spaces::device::cuda::describe().is_ok() {
         println!("skipped in part: there is a real device");
         return true;
     }

@@ -189,7 +189,7 @@ fn build_stand_in(folder: &Path) -> std::io::Result<bool> {
 /// Writes a file for each module of kernels.
 fn write_kernels(folder: &Path) -> ExitCode {
     #[cfg(feature = "cuda")]
-    for (name, text) in oxshmem_runtime::device::cuda::kernels() {
+    for (name, text) in oxshmem_spaces::device::cuda::kernels() {
         let file = folder.join(name).with_extension("ptx");
         if let Err(error) = std::fs::write(&file, text) {
             eprintln!("{}: {error}", file.display());
@@ -220,7 +220,7 @@ fn perform(run: &str, arguments: &Arguments) -> ExitCode {
 /// The suite of all devices, without PEs.
 fn suite(emulated: bool) {
     use oxshmem_memory::HostMap;
-    use oxshmem_runtime::device;
+    use oxshmem_spaces::device;
     if emulated {
         let map = std::sync::Arc::new(HostMap::new(2, 1 << 20).expect("memory"));
         let made = device::emulated::Emulated::new(&map, 1 << 16, 1 << 17, Duration::ZERO).expect("a device");

@@ -17,7 +17,7 @@ fn show(bytes: usize) -> String {
 /// The driver by itself, where there is one.
 struct Bare {
     #[cfg(feature = "cuda")]
-    driver: Option<oxshmem_runtime::device::cuda::Bare>,
+    driver: Option<oxshmem_spaces::device::cuda::Bare>,
 }
 
 /// Ends of a copy: addresses on devices, and on the host if it is not the driver's own memory.
@@ -33,7 +33,7 @@ impl Bare {
     fn new(emulated: bool, len: usize) -> Result<Self> {
         #[cfg(feature = "cuda")]
         {
-            let driver = if emulated { None } else { Some(oxshmem_runtime::device::cuda::Bare::new(len)?) };
+            let driver = if emulated { None } else { Some(oxshmem_spaces::device::cuda::Bare::new(len)?) };
             Ok(Self { driver })
         }
         #[cfg(not(feature = "cuda"))]

@@ -124,9 +124,9 @@ impl Report {
 /// The devices of this machine, for people.
 pub(crate) fn devices() -> Result<String, String> {
     #[cfg(feature = "cuda")]
-    let devices = oxshmem_runtime::device::cuda::describe();
+    let devices = oxshmem_spaces::device::cuda::describe();
     #[cfg(not(feature = "cuda"))]
-    let devices = oxshmem_runtime::device::Description::of_all();
+    let devices = oxshmem_spaces::device::Description::of_all();
     devices.map(|devices| devices.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 

@@ -1,4 +1,4 @@
-use oxshmem_runtime::device::Device;
+use oxshmem_spaces::device::Device;
 
 #[derive(Debug)]
 struct Mine;

@@ -1,4 +1,4 @@
-use oxshmem_runtime::net::Net;
+use oxshmem_net::Net;
 
 #[derive(Debug)]
 struct Mine;

@@ -16,10 +16,10 @@ use oxshmem_base::{
     version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, version_line},
 };
 use oxshmem_launch::shmem_info::Options;
-use oxshmem_runtime::{
+use oxshmem_net::{ATOMICS, UcxFound};
+use oxshmem_spaces::{
     device::Description,
     kinds::{HugePages, Topology, forecast, host_memory},
-    net::{ATOMICS, UcxFound},
 };
 use serde_json::{Value, json};
 

@@ -28,8 +28,7 @@ use oxshmem_base::{
     wakes::{Hold, StoredWaker},
 };
 use oxshmem_progress::activity::{self as board, Activity, Ahead, Call};
-use oxshmem_runtime::Pe;
-use oxshmem_spaces::{SymRef, SymSlice};
+use oxshmem_spaces::{Pe, SymRef, SymSlice};
 
 use super::{
     queue::{self, MINE},

@@ -7,7 +7,7 @@ use std::{
 
 use oxshmem_base::Error;
 use oxshmem_progress::{flight::Flight, opset::OpSet};
-use oxshmem_runtime::device::{AnyDevice, poll_with};
+use oxshmem_spaces::device::{AnyDevice, poll_with};
 
 use super::{
     landing::{Failed, Landed},

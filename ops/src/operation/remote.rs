@@ -6,14 +6,12 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
+use oxshmem_net::Net;
 use oxshmem_progress::{
     flight::Flight,
     opset::{OpSet, Target},
 };
-use oxshmem_runtime::{
-    device::{AnyDevice, poll_with},
-    net::Net,
-};
+use oxshmem_spaces::device::{AnyDevice, poll_with};
 
 use super::landing::{Landed, begin};
 

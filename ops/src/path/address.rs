@@ -27,8 +27,8 @@ use oxshmem_memory::{
     copy::{self, load_unaligned, store_unaligned},
     word::Atomic,
 };
-use oxshmem_runtime::{Pe, net::Shm};
-use oxshmem_spaces::Element;
+use oxshmem_net::Shm;
+use oxshmem_spaces::{Element, Pe};
 
 use super::near::NearPlace;
 use crate::{

@@ -1,5 +1,5 @@
 //! The device path: device memory, there or here, by the
-//! [`Device`](oxshmem_runtime::device::Device).
+//! [`Device`](oxshmem_spaces::device::Device).
 //!
 //! An operation is in the op set until the data is where it belongs. Local and remote completion
 //! are one here, except for a source that has been copied when the call returns. What goes between
@@ -15,13 +15,12 @@ use oxshmem_memory::{
     copy::copy as copy_on_host,
     word::{Atomic, Width},
 };
+use oxshmem_net::Spot;
 use oxshmem_progress::completion::{AllParts, Completion};
-use oxshmem_runtime::{
-    Pe,
+use oxshmem_spaces::{
+    Element, Pe, SymSlice, SymView,
     device::{Blocks as DeviceBlocks, DevicePlace, End},
-    net::Spot,
 };
-use oxshmem_spaces::{Element, SymSlice, SymView};
 
 use super::{
     near::{Near, NearPlace},

@@ -1,4 +1,4 @@
-//! The far path: memory of PEs on other hosts, over the [`Net`](oxshmem_runtime::net::Net).
+//! The far path: memory of PEs on other hosts, over the [`Net`](oxshmem_net::Net).
 //!
 //! What is small, or borrowed, is copied when it is called, and noted in the op set: `quiet` and
 //! `fence` flush its target. A long transfer of a buffer that stays where it is copies nothing. It
@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use oxshmem_base::{Error, Result};
 use oxshmem_memory::word::{Atomic, Signal, Width};
+use oxshmem_net::{Batch, Spot};
 use oxshmem_progress::{
     completion::{AllParts, Completion},
     opset::Target,
 };
-use oxshmem_runtime::net::{Batch, Spot};
 use oxshmem_spaces::Element;
 
 use super::{packed::Packed, route::Far};

@@ -7,7 +7,7 @@ use oxshmem_memory::{
     copy::{copy, copy_strided, load, store},
     word::{Atomic, AtomicWord, Place, Signal},
 };
-use oxshmem_runtime::net::Shm;
+use oxshmem_net::Shm;
 use oxshmem_spaces::{Element, SymView};
 
 use crate::{

@@ -11,8 +11,8 @@ use std::sync::{
 
 use oxshmem_base::Result;
 use oxshmem_memory::copy;
+use oxshmem_net::{Net, PACKED, Shape, Spot};
 use oxshmem_progress::completion::AllParts;
-use oxshmem_runtime::net::{Net, PACKED, Shape, Spot};
 
 use super::route::Far;
 use crate::blocks::Blocks;

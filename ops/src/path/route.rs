@@ -10,11 +10,8 @@ use std::sync::Arc;
 
 use oxshmem_base::{Error, Result, settings::SpaceKind};
 use oxshmem_memory::Extent;
-use oxshmem_runtime::{
-    device::DevicePlace,
-    net::{Net, Spot},
-};
-use oxshmem_spaces::{Element, SymView};
+use oxshmem_net::{Net, Spot};
+use oxshmem_spaces::{Element, SymView, device::DevicePlace};
 
 use super::near::Near;
 use crate::context::{Context, Sharing};

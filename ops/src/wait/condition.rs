@@ -11,7 +11,7 @@ use oxshmem_progress::{
     activity::{Call, Place},
     executor::{DeviceWords, Fired, Probe, WatchKey, Word},
 };
-use oxshmem_runtime::{Pe, device::End};
+use oxshmem_spaces::{Pe, device::End};
 
 use super::{
     cmp::Cmp,

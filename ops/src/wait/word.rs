@@ -13,8 +13,7 @@ use oxshmem_progress::{
     activity::{Activity, Awaited, Call, Place},
     executor::{DeviceWords, Fired, Probe, WatchKey, Word},
 };
-use oxshmem_runtime::Pe;
-use oxshmem_spaces::{SymRef, SymView};
+use oxshmem_spaces::{Pe, SymRef, SymView};
 
 use super::{cmp::Cmp, waitable::Waitable};
 

@@ -140,7 +140,7 @@ mod tests {
     use oxshmem_base::settings::Settings;
     use oxshmem_job::Local;
     use oxshmem_ops::Members;
-    use oxshmem_runtime::Pe;
+    use oxshmem_spaces::Pe;
 
     use super::*;
 

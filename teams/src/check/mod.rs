@@ -13,7 +13,7 @@ use oxshmem_memory::{
     SegmentId,
     word::{Atomic, Width},
 };
-use oxshmem_runtime::net::{Batch, Spot};
+use oxshmem_net::{Batch, Spot};
 
 pub(crate) use self::wait::NumberWait;
 use crate::{

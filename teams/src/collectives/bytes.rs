@@ -22,7 +22,7 @@ impl Team {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use oxshmem_runtime::Pe;
+    /// # use oxshmem_spaces::Pe;
     /// # use oxshmem_job::Local;
     /// # use oxshmem_base::settings::Settings;
     /// # use oxshmem_teams::Team;

@@ -6,7 +6,7 @@
 //! runs there as on any host memory, by whichever algorithm, and what it has written is copied
 //! back. Nothing else of the destination is touched.
 //!
-//! Reductions of numbers that devices [combine](oxshmem_runtime::device::Device::combine), by a
+//! Reductions of numbers that devices [combine](oxshmem_spaces::device::Device::combine), by a
 //! team whose devices all reach each other, never come to the host: once all PEs have come, each
 //! combines its part of all sources into all destinations.
 
@@ -17,8 +17,10 @@ use oxshmem_progress::{
     activity::{Activity, Call as What},
     flight::Flight,
 };
-use oxshmem_runtime::device::{AnyDevice, Combine, DevicePlace, End, Number, ReduceOp, poll_with};
-use oxshmem_spaces::{Element, SymSlice, SymView};
+use oxshmem_spaces::{
+    Element, SymSlice, SymView,
+    device::{AnyDevice, Combine, DevicePlace, End, Number, ReduceOp, poll_with},
+};
 
 use crate::{
     algorithm::exchange::{Deal, exchange},
@@ -31,7 +33,7 @@ use crate::{
 
 /// Bytes of the image's tail that each team has, by its place.
 const TAIL: usize = 64;
-const _: () = assert!(TAIL * crate::memory::scratch::TEAMS <= oxshmem_runtime::pe::IMAGE_TAIL);
+const _: () = assert!(TAIL * crate::memory::scratch::TEAMS <= oxshmem_spaces::pe::IMAGE_TAIL);
 
 /// What of the destination a collective writes.
 #[derive(Clone, Copy, Debug)]

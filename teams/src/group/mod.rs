@@ -10,8 +10,7 @@ use std::sync::{
 
 use oxshmem_memory::copy;
 use oxshmem_ops::Members;
-use oxshmem_runtime::Pe;
-use oxshmem_spaces::{SymRef, SymSlice, allocation::Allocation};
+use oxshmem_spaces::{Pe, SymRef, SymSlice, allocation::Allocation};
 
 pub(crate) use self::flags::{Awaited, Flag};
 use self::state::State;

@@ -23,8 +23,8 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
+use oxshmem_net::{Net, TAG_BITS};
 use oxshmem_progress::flight::Flight;
-use oxshmem_runtime::net::{Net, TAG_BITS};
 
 pub(super) use crate::tuning::{CHUNK, WINDOW};
 use crate::{

@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use oxshmem_runtime::Pe;
-use oxshmem_spaces::allocation::Allocation;
+use oxshmem_spaces::{Pe, allocation::Allocation};
 
 /// What a team knows of device memory, once it has been used with it.
 #[derive(Debug, Default)]

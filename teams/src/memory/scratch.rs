@@ -128,7 +128,7 @@ pub(crate) fn general(range: Range<usize>) -> Range<usize> {
     GENERAL_AT + range.start..GENERAL_AT + range.end
 }
 
-const _: () = assert!(TEAMS * TEAM_BYTES <= oxshmem_runtime::Pe::SCRATCH_BYTES);
+const _: () = assert!(TEAMS * TEAM_BYTES <= oxshmem_spaces::Pe::SCRATCH_BYTES);
 const _: () =
     assert!(NUMBERS.end.is_multiple_of(LINE) && BULK_AT.is_multiple_of(LINE) && GENERAL >= 17 << 10);
 

@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use oxshmem_memory::{Segment, SegmentId, copy, word::Place};
-use oxshmem_runtime::{Pe, net::Shm};
-use oxshmem_spaces::{Element, SymView};
+use oxshmem_net::Shm;
+use oxshmem_spaces::{Element, Pe, SymView};
 
 use crate::{
     memory::{

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-pub use oxshmem_runtime::device::ReduceOp;
+pub use oxshmem_spaces::device::ReduceOp;
 
 /// The elements there are, as a value.
 ///

@@ -12,8 +12,7 @@ use std::sync::Arc;
 use oxshmem_base::{Error, Result};
 use oxshmem_ops::{Cmp, Context, ContextOptions, Members, Wait};
 use oxshmem_progress::activity::{Activity, Call};
-use oxshmem_runtime::Pe;
-use oxshmem_spaces::SymView;
+use oxshmem_spaces::{Pe, SymView};
 
 use crate::{
     group::Group,

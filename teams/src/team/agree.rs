@@ -78,7 +78,7 @@ const _: () = assert!(START + (RADIX + 1) * SLOT <= crate::memory::scratch::GENE
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use oxshmem_runtime::Pe;
+/// # use oxshmem_spaces::Pe;
 /// # use oxshmem_job::Local;
 /// # use oxshmem_base::settings::Settings;
 /// # use oxshmem_teams::Team;

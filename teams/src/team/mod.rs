@@ -10,7 +10,7 @@ use std::{any::Any, fmt, sync::Arc};
 use oxshmem_base::{Error, Result, sync::lock};
 use oxshmem_ops::{Context, ContextOptions, Members, context::Sharing};
 use oxshmem_progress::activity::{Activity, Call};
-use oxshmem_runtime::Pe;
+use oxshmem_spaces::Pe;
 
 pub use crate::queue::TeamConfig;
 use crate::{
@@ -95,7 +95,7 @@ impl Team {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use oxshmem_runtime::Pe;
+    /// # use oxshmem_spaces::Pe;
     /// # use oxshmem_job::Local;
     /// # use oxshmem_base::settings::Settings;
     /// # use oxshmem_teams::Team;

@@ -2,7 +2,7 @@ use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 use oxshmem_base::settings::Settings;
 use oxshmem_job::Single;
-use oxshmem_runtime::Pe;
+use oxshmem_spaces::Pe;
 
 use super::{AddressPath, Ranges};
 use crate::{Context, ContextOptions, Shared};

@@ -219,7 +219,7 @@ impl Activity {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use oxshmem_runtime::Pe;
+/// # use oxshmem_spaces::Pe;
 /// # use oxshmem_job::Single;
 /// # use oxshmem_base::settings::Settings;
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

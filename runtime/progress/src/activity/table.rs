@@ -142,7 +142,7 @@ impl Table {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use oxshmem_runtime::Pe;
+    /// # use oxshmem_spaces::Pe;
     /// # use oxshmem_job::Local;
     /// # use oxshmem_base::settings::Settings;
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

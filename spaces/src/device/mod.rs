@@ -1,0 +1,264 @@
+//! Memory that a processor cannot load from or store to: what a device must do so that its memory can be symmetric.
+//!
+//! A [`Device`] copies between its memory and that of the host, performs atomic operations on it, and tells a [`Completion`]
+//! when it has. It reaches the memory of all PEs of this host that have a device; that of other hosts is the
+//! [`Net`](oxshmem_net::Net)'s business, which has the devices there do what is to be done. The rooms above decide
+//! what is awaited.
+//!
+//! There are two: `cuda`, and [`emulated`], which is for tests. An object of device memory has an address on its own PE, by
+//! which C programs name it, and where no processor can load or store.
+
+#[cfg(feature = "cuda")]
+pub mod cuda;
+mod description;
+pub mod emulated;
+mod numbers;
+mod place;
+pub mod suite;
+
+use std::{
+    sync::{Arc, Weak},
+    task::Poll,
+    time::Instant,
+};
+
+pub(crate) use self::place::{Devices, Made, Parts, make};
+pub use self::{
+    description::Description,
+    numbers::{Class, Number, ReduceOp},
+};
+
+use oxshmem_memory::{
+    Segment,
+    word::{Atomic, Width},
+};
+use oxshmem_progress::{
+    completion::Completion,
+    executor::Executor,
+    source::{Source, Words},
+};
+
+/// A place in device memory of this host, in bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DevicePlace {
+    block: usize,
+    offset: usize,
+}
+
+impl DevicePlace {
+    /// The place `offset` bytes behind the start of the device memory of the PE that is number `block` of its host. Operations
+    /// have it from symmetric memory, which checks it: `SymView::device_place`.
+    ///
+    /// # Safety
+    /// There must be such a place in the job whose device is given it.
+    #[inline]
+    pub const unsafe fn new(block: usize, offset: usize) -> Self {
+        Self { block, offset }
+    }
+
+    /// The PE's number among those of its host.
+    #[inline]
+    pub const fn block(self) -> usize {
+        self.block
+    }
+
+    /// Bytes from the start of its device memory.
+    #[inline]
+    pub const fn offset(self) -> usize {
+        self.offset
+    }
+
+    /// The place so many bytes behind it, which is not in bounds by that: devices say in their contracts what must be.
+    #[inline]
+    pub const fn behind(self, bytes: usize) -> Self {
+        Self { offset: self.offset.wrapping_add(bytes), ..self }
+    }
+}
+
+/// One end of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Host memory of this process.
+    Host(*mut u8),
+    /// Device memory.
+    Device(DevicePlace),
+}
+
+impl End {
+    /// What is so many bytes behind it.
+    pub fn behind(self, bytes: usize) -> Self {
+        match self {
+            Self::Host(address) => Self::Host(address.wrapping_add(bytes)),
+            Self::Device(place) => Self::Device(place.behind(bytes)),
+        }
+    }
+}
+
+/// Blocks of equal length, of which both ends of a copy have as many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// Bytes of each.
+    pub len: usize,
+    /// How many.
+    pub count: usize,
+    /// Bytes from the start of one to the start of the next, where they come from.
+    pub from_stride: usize,
+    /// The same where they go to.
+    pub to_stride: usize,
+}
+
+/// Numbers of several PEs that become one, element by element, on the device.
+#[derive(Clone, Copy, Debug)]
+pub struct Combine<'a> {
+    /// The PE whose device does it, by its number among those of the host.
+    pub by: usize,
+    /// How.
+    pub fold: ReduceOp,
+    /// What they are.
+    pub number: Number,
+    /// The operands, in the order in which they are combined.
+    pub from: &'a [DevicePlace],
+    /// All places where the result goes. Each may be one of `from`, but overlaps none otherwise.
+    pub to: &'a [DevicePlace],
+    /// How many elements.
+    pub len: usize,
+}
+
+/// What can be done with the memory of a space. What cannot is refused with an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Put and get, and put-with-signal.
+    pub rma: bool,
+    /// Atomic operations and signals, each atomic towards those of all PEs.
+    pub atomics: bool,
+    /// Collectives.
+    pub collectives: bool,
+    /// Loads and stores by PEs of the same host, as through `shmem_ptr`.
+    pub direct_access: bool,
+    /// Whether all PEs of the job have it.
+    pub world_access: bool,
+}
+
+/// A device, as the PEs of one process use it.
+///
+/// What is started on one PE's memory happens there in the order of the calls; on different PEs', in any order. A copy from one
+/// PE's memory to another's is started on the latter. Nothing here waits for another PE.
+///
+/// # Safety
+/// An implementation must touch only the bytes it was given, and none of them after it has told `done`.
+pub unsafe trait Device: Source {
+    /// What it is called, for people.
+    fn name(&self) -> &'static str;
+
+    /// Whether it can do atomic operations.
+    fn has_atomics(&self) -> bool;
+
+    /// The symmetric memory that the heap is in. Its addresses name objects; nothing is at them.
+    fn segment(&self) -> &Segment;
+
+    /// Copies `len` bytes; `done` is told when they are there, and visible to all PEs of this host.
+    ///
+    /// # Safety
+    /// Ends on the host must be readable or writable for `len` bytes until then, and ends on the device in bounds.
+    unsafe fn copy(&self, from: End, to: End, len: usize, done: Completion);
+
+    /// An atomic operation; `done` is told the word's value before it.
+    ///
+    /// # Safety
+    /// The word must be in bounds and aligned.
+    unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Completion<u64>);
+
+    /// Copies blocks; `done` is told when all are there.
+    ///
+    /// # Safety
+    /// As for `copy`, for each of them.
+    unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Completion);
+
+    /// Whether [`combine`](Self::combine) can do that with the memory of these PEs, by their numbers among those of the host.
+    /// All PEs of the host get the same answer.
+    fn combines(&self, fold: ReduceOp, number: Number, pes: &[usize]) -> bool;
+
+    /// Combines numbers of several PEs; `done` is told when the results are there.
+    ///
+    /// # Safety
+    /// All places must be in bounds and aligned, and nobody else may touch them until then. [`combines`](Self::combines) must
+    /// have said that it can be done.
+    unsafe fn combine(&self, what: Combine<'_>, done: Completion);
+
+    /// Tells `done` when everything that was started before is over.
+    fn flush(&self, done: Completion);
+
+    /// [`copy`](Self::copy), over when it returns. What was started before may still be under way.
+    ///
+    /// # Safety
+    /// As for `copy`.
+    unsafe fn copy_now(&self, from: End, to: End, len: usize);
+
+    /// Copies several pieces of a PE's memory, by their offsets and lengths, one behind the other to `to`; over when it returns.
+    /// Each aligned word of up to 8 bytes is read at once.
+    ///
+    /// # Safety
+    /// All pieces must be in bounds, and as long as `to` together.
+    unsafe fn read_now(&self, block: usize, pieces: &[(usize, usize)], to: &mut [u8]);
+
+    /// [`atomic`](Self::atomic), over when it returns.
+    ///
+    /// # Safety
+    /// As for `atomic`.
+    unsafe fn atomic_now(&self, at: DevicePlace, width: Width, operation: Atomic<u64>) -> u64;
+
+    /// Sets `len` bytes, and returns when that is done.
+    ///
+    /// # Safety
+    /// They must be in bounds.
+    unsafe fn fill_now(&self, at: DevicePlace, byte: u8, len: usize);
+
+    /// From now on has `executor` look at the words that it waits for in device memory when they may have changed, until it
+    /// waits for none. The call may come for one that is looked after already.
+    fn watch(&self, executor: Weak<Executor>);
+
+    /// The address by which kernels reach a place, if there is one.
+    fn address(&self, at: DevicePlace) -> Option<u64> {
+        let _ = at;
+        None
+    }
+}
+
+/// Polls for something that ends with operations of a device, and the device with it for as long as that is worth it.
+pub fn poll_with<T>(device: &AnyDevice, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
+    let first = poll();
+    if first.is_ready() {
+        return first;
+    }
+    let (begin, patience) = (Instant::now(), device.patience());
+    while begin.elapsed() < patience {
+        if device.poll()
+            && let ready @ Poll::Ready(_) = poll()
+        {
+            return ready;
+        }
+        std::hint::spin_loop();
+    }
+    device.attend();
+    // Another thread may have told in the meantime.
+    poll()
+}
+
+/// A reference to whatever device a PE has.
+pub type AnyDevice = Arc<dyn Device>;
+
+/// The words of a device's memory, for the engine.
+#[derive(Debug)]
+pub(crate) struct WordsOf(pub(crate) AnyDevice);
+
+// SAFETY: the device promises the same of `read_now`.
+unsafe impl Words for WordsOf {
+    fn len(&self) -> usize {
+        self.0.segment().len()
+    }
+
+    unsafe fn read(&self, local_pe: usize, pieces: &[(usize, usize)], to: &mut [u8]) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.0.read_now(local_pe, pieces, to) }
+    }
+}

@@ -1,0 +1,653 @@
+//! A PE that has joined its job: everything that operations need to reach the others.
+
+#[cfg(test)]
+mod tests;
+
+mod agreement;
+mod spread;
+
+use std::{
+    any::{Any, TypeId},
+    collections::HashMap,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use oxshmem_base::{
+    Error, Result,
+    home::Home,
+    settings::{FenceSide, Settings, SpaceKind, SpacePlan},
+    sync::{Mutex, lock},
+};
+use oxshmem_job::{Bootstrap, Placement, joining::Joining};
+use oxshmem_memory::{HostMap, Segment, SegmentId};
+use oxshmem_net::{Net, Shm, Wires};
+use oxshmem_progress::{
+    activity::{Board, Boards, Table, Watcher},
+    copies::CopyEngine,
+    executor::{Executor, Patience},
+    fabric::Fabric,
+    failure::Failure,
+    opset::OpSet,
+    source::Source,
+    watchdog::{Watch, Watchdog},
+};
+
+use self::agreement::Abilities;
+use crate::{
+    device::{self, AnyDevice, Capabilities, Devices, WordsOf},
+    kinds::{Layout, partitions::Partitions},
+    relay::{self, Owner},
+};
+
+/// The largest alignment that symmetric memory keeps.
+pub const HEAP_ALIGN: usize = 1 << 30;
+
+/// Bytes from one PE's memory to the next one's are an odd multiple of this: a page, the largest but one, so that huge pages
+/// keep their places.
+///
+/// Some processors predict by a hash of a few bits of its address where in their first cache a line is, AMD's by bits 12
+/// to 27. If they are the same for two lines, as they would be for what lies at the same place of two PEs' heaps, only one
+/// of them is found at once. A word to and fro took a third longer.
+const SHIFT: usize = 2 << 20;
+
+/// What the place of whatever lies behind the globals is aligned to: no page is larger.
+const BEHIND_ALIGN: usize = 64 << 10;
+
+/// How long a thread may take that has nothing to do but to end.
+const ENDING: Duration = Duration::from_secs(1);
+
+/// Bytes behind the host's image of device memory, for the teams.
+pub const IMAGE_TAIL: usize = 64 << 10;
+
+/// What is where in each PE's symmetric memory on its host.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    /// Bytes of the heap, which comes first.
+    heap: usize,
+    /// The executable's globals, on pages of their own.
+    statics: usize,
+    /// The memory of an emulated device.
+    device: usize,
+    /// As many bytes again, through which collectives on device memory go, and the tail.
+    image: usize,
+    end: usize,
+}
+
+impl Places {
+    /// None if it is beyond any address space.
+    fn new(settings: &Settings, spaces: &SpacePlan, layout: &Layout) -> Option<Self> {
+        let (heap, statics, device) = (layout.len(), layout.statics_at(), spaces.device_bytes());
+        let behind = statics.checked_add(settings.statics)?;
+        if spaces.gpu.is_none() {
+            return Some(Self { heap, statics, device: behind, image: behind, end: behind });
+        }
+        let device_at = behind.checked_next_multiple_of(BEHIND_ALIGN)?;
+        let image = device_at.checked_add(device)?.checked_next_multiple_of(BEHIND_ALIGN)?;
+        let end =
+            image.checked_add(device)?.checked_next_multiple_of(BEHIND_ALIGN)?.checked_add(IMAGE_TAIL)?;
+        Some(Self { heap, statics, device: device_at, image, end })
+    }
+
+    /// Bytes from one PE's memory to the next one's, where the PEs of a host have one map, or one each. None if it is beyond
+    /// any address space.
+    fn stride(&self, layout: &Layout, one_map: bool) -> Option<usize> {
+        // Each PE's own map begins where its own memory is aligned.
+        if !one_map && layout.largest_page() <= SHIFT {
+            return (self.end.max(1).div_ceil(SHIFT) | 1).checked_mul(SHIFT);
+        }
+        // What fits into the memory of a PE can be aligned to nothing beyond it, so that small heaps take little address space.
+        let fits = 1 << self.end.clamp(1, HEAP_ALIGN).ilog2();
+        self.end.max(1).checked_next_multiple_of(layout.largest_page().max(fits))
+    }
+}
+
+/// One PE of a running job.
+#[derive(Debug)]
+pub struct Pe {
+    /// What [`key`](Self::key) returns. It becomes 0 when the PE leaves.
+    key: AtomicUsize,
+    me: usize,
+    block: usize,
+    n_pes: usize,
+    shm: Shm,
+    net: Option<Arc<dyn Net>>,
+    executor: Arc<Executor>,
+    fabric: Arc<Fabric>,
+    board: Arc<Board>,
+    engine: CopyEngine,
+    offloaded: Arc<OpSet>,
+    settings: Settings,
+    partitions: Partitions,
+    spaces: SpacePlan,
+    places: Places,
+    device: Option<AnyDevice>,
+    /// Why not all PEs have one.
+    no_device: Option<String>,
+    crowded: bool,
+    processors: usize,
+    fence_side: FenceSide,
+    bootstrap: BootstrapHandle,
+    home: Home,
+    kept: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+}
+
+struct BootstrapHandle(Arc<dyn Bootstrap>);
+
+impl std::fmt::Debug for BootstrapHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.placement().fmt(f)
+    }
+}
+
+impl Pe {
+    /// Joins the job that `bootstrap` knows. Collective over all PEs.
+    pub async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<Arc<Self>> {
+        let Placement { pe: me, n_pes, .. } = *bootstrap.placement();
+        let block = bootstrap.placement().hosts.block_of(me);
+        let joining = Joining::watch(&bootstrap, settings.hang_limit());
+        let Abilities { pes, cpus, membarrier } = Abilities::agree(&*bootstrap, &settings).await?;
+
+        let in_process = bootstrap.in_process();
+        let devices = Devices::find(&*bootstrap, &settings).await?;
+        let spaces = SpacePlan::explained(&settings, &devices.has, devices.why.as_deref())?;
+        let layout = Layout::of(&settings, spaces.cpu)?;
+        let places = Places::new(&settings, &spaces, &layout);
+        let (places, heap_stride) = places
+            .and_then(|places| Some((places, places.stride(&layout, in_process)?)))
+            .ok_or_else(|| beyond(&spaces))?;
+        let (partitions, heap) = Partitions::make(&*bootstrap, &settings, layout, heap_stride).await?;
+        let fabric = oxshmem_job::share(&*bootstrap, || {
+            let heap = heap.unwrap_or_else(|| unreachable!("the leader has made it"));
+            Fabric::with_heap(heap, in_process)
+        })
+        .await?;
+        let made = fabric.common.of(device::Made::default);
+        let device = device::make(device::Parts {
+            bootstrap: &bootstrap,
+            settings: &settings,
+            spaces: &spaces,
+            host: &fabric.heap,
+            at: places.device,
+            made: &made,
+        })
+        .await?;
+        let fence_side = settings.fence_for(pes, cpus, membarrier)?;
+
+        let crowded = in_process || pes > cpus;
+        let patience = Patience {
+            spin: if in_process { Duration::ZERO } else { settings.spin_for(pes, cpus) },
+            hold: settings.hold(),
+            yields: settings.yield_rounds,
+            looks: settings.local_stores,
+        };
+        let bell = Arc::clone(fabric.bell(block));
+        let executor = Arc::new(Executor::new(
+            block,
+            Arc::clone(&fabric.control),
+            fence_side,
+            Arc::clone(&bell),
+            patience,
+        ));
+        executor.attach_launcher(&bootstrap);
+        if let Some(device) = &device {
+            executor.attach_words(Arc::new(WordsOf(Arc::clone(device))));
+        }
+        bell.attach(&executor);
+        let watch = fabric.common.of(Watch::default);
+        let watchdog = watch.get_or_init(|| {
+            let limit = settings.hang_limit()?;
+            Some(Watchdog::new(limit, &fabric, &bootstrap))
+        });
+        if let Some(watchdog) = watchdog {
+            watchdog.attach(me, &executor);
+        }
+        let globals_at = (settings.statics > 0).then_some(places.statics);
+        let board = Board::new(
+            Arc::clone(&fabric.control),
+            block,
+            me,
+            globals_at,
+            watchdog.map(|it| Arc::clone(it) as Arc<dyn Watcher>),
+        );
+        let memory = symmetric(&fabric, places);
+        let interfaces = settings.net_interfaces.as_deref();
+        let mut net =
+            oxshmem_net::connect(&bootstrap, &fabric, &executor, memory.clone(), interfaces).await?;
+        if let Some(device) = &device {
+            let segments = [memory, fabric.control.scratch()];
+            let owner = Owner::new(device, block, segments, &executor);
+            net = net.map(|net| relay::over(net, owner));
+        }
+        let devices_polled = device.iter().map(|device| Arc::clone(device) as Arc<dyn Source>);
+        let nets_polled = net.iter().map(|net| Arc::clone(net) as Arc<dyn Source>);
+        executor.attach_sources(devices_polled.chain(nets_polled).collect());
+        executor.start_driver(settings.driver)?;
+        if let Some(home) = oxshmem_base::processors::bound_to() {
+            // Relaxed: the barrier comes before whoever reads it.
+            fabric.control.page(block).home.0.store(home + 1, Ordering::Relaxed);
+        }
+        // Nobody rings before everybody's bell is attached and everybody's process registered its barrier.
+        bootstrap.barrier().await?;
+        drop(joining);
+        if crowded && !in_process {
+            spread::begin_apart(block);
+        }
+        Ok(Arc::new(Self {
+            key: AtomicUsize::new(Arc::as_ptr(&executor).addr()),
+            me,
+            block,
+            n_pes,
+            net,
+            shm: Shm::new(Arc::clone(&fabric), fence_side),
+            executor,
+            fabric,
+            board: Arc::new(board),
+            engine: CopyEngine::new(settings.offload_threshold),
+            offloaded: Arc::default(),
+            settings,
+            partitions,
+            spaces,
+            places,
+            device,
+            no_device: devices.why,
+            crowded,
+            processors: cpus,
+            fence_side,
+            bootstrap: BootstrapHandle(bootstrap),
+            home: Home::here(),
+            kept: Mutex::default(),
+        }))
+    }
+
+    /// This PE's number.
+    #[inline(always)]
+    pub fn me(&self) -> usize {
+        self.me
+    }
+
+    /// This PE's number among those of its host, which is where its memory is.
+    #[inline(always)]
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    /// The same of another PE, if that is on this host.
+    pub fn near_block(&self, pe: usize) -> Option<usize> {
+        let hosts = &self.placement().hosts;
+        let near = pe < self.n_pes && hosts.host_of(pe) == hosts.host_of(self.me);
+        near.then(|| hosts.block_of(pe))
+    }
+
+    /// How many PEs the job has.
+    #[inline(always)]
+    pub fn n_pes(&self) -> usize {
+        self.n_pes
+    }
+
+    /// An even number that no other PE of this process has, of this job or of another, and 0 once the PE has left. Symmetric
+    /// memory has the number of the PE whose handle it is. One comparison finds memory of another job, memory of another PE's
+    /// handle, and the end of the job.
+    #[inline(always)]
+    pub fn key(&self) -> usize {
+        // Relaxed: a flag for mistakes, not for synchronisation.
+        self.key.load(Ordering::Relaxed)
+    }
+
+    /// What [`key`](Self::key) is until the PE leaves: the number that its symmetric memory has, before and after.
+    pub fn memory_key(&self) -> usize {
+        Arc::as_ptr(&self.executor).addr()
+    }
+
+    /// The transport to the PEs of this host.
+    #[inline(always)]
+    pub fn shm(&self) -> &Shm {
+        &self.shm
+    }
+
+    /// The way to the PEs of other hosts, if there are any.
+    #[inline]
+    pub fn net(&self) -> Option<&Arc<dyn Net>> {
+        self.net.as_ref()
+    }
+
+    /// Who wakes this PE's waiting futures.
+    #[inline(always)]
+    pub fn executor(&self) -> &Arc<Executor> {
+        &self.executor
+    }
+
+    /// Where this PE says what it is stuck in.
+    #[inline(always)]
+    pub fn board(&self) -> &Arc<Board> {
+        &self.board
+    }
+
+    /// What the PEs of this host are stuck in.
+    pub fn table(&self) -> Table {
+        let boards = Boards::of(&self.fabric.control, &self.fabric.heap);
+        boards.map(|boards| boards.table(&boards.read(), &self.placement().host)).unwrap_or_default()
+    }
+
+    /// The helper for large nonblocking copies.
+    #[inline(always)]
+    pub fn engine(&self) -> &CopyEngine {
+        &self.engine
+    }
+
+    /// What the copy engine has under way for this PE, from all contexts.
+    pub fn offloaded(&self) -> &Arc<OpSet> {
+        &self.offloaded
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Whether PEs have to share processors, so that collectives should save on turns rather than on steps.
+    pub fn is_crowded(&self) -> bool {
+        self.crowded
+    }
+
+    /// How many processors the PEs of this host may run on, all of them together.
+    pub fn processors(&self) -> usize {
+        self.processors
+    }
+
+    /// The processor that the PE in a block of this host was bound to when it joined the job, if it was bound to one alone. The
+    /// same for whoever asks, whatever became of it; none where PEs are tasks of a process.
+    pub fn home_of(&self, block: usize) -> Option<u32> {
+        let home = self.fabric.control.page(block).home.0.load(Ordering::Relaxed);
+        home.checked_sub(1).filter(|_| !self.in_process())
+    }
+
+    /// The number of the processor that this thread is on, at least for a moment.
+    #[inline]
+    pub fn processor(&self) -> u64 {
+        oxshmem_base::processors::current() as u64
+    }
+
+    /// Whether the PEs of this host are tasks of one process.
+    pub fn in_process(&self) -> bool {
+        self.bootstrap.0.in_process()
+    }
+
+    /// Who pays for the barrier of the doorbell's handshake.
+    pub fn fence_side(&self) -> FenceSide {
+        self.fence_side
+    }
+
+    /// Who and where this PE is.
+    pub fn placement(&self) -> &Placement {
+        self.bootstrap.0.placement()
+    }
+
+    /// The way to the other PEs that needs no symmetric memory.
+    pub fn bootstrap(&self) -> &Arc<dyn Bootstrap> {
+        &self.bootstrap.0
+    }
+
+    /// The partitions of the symmetric heap, and what they were mapped to.
+    pub fn partitions(&self) -> &Partitions {
+        &self.partitions
+    }
+
+    /// The memory of all PEs' symmetric heaps.
+    pub fn heap_map(&self) -> &Arc<HostMap> {
+        &self.fabric.heap
+    }
+
+    /// All memory of this job's PEs that operations reach: the heap, and behind it the executable's globals, if the C library
+    /// shares them, and what belongs to a device.
+    pub fn symmetric(&self) -> Segment {
+        symmetric(&self.fabric, self.places)
+    }
+
+    /// The symmetric heap in host memory. Empty if the job has no CPU space.
+    pub fn host_heap(&self) -> Segment {
+        Segment::new(SegmentId::Heap, Arc::clone(&self.fabric.heap), 0, self.places.heap)
+    }
+
+    /// The spaces of the job.
+    pub fn spaces(&self) -> &SpacePlan {
+        &self.spaces
+    }
+
+    /// The device of this PE, if it has one.
+    pub fn device(&self) -> Option<&AnyDevice> {
+        self.device.as_ref()
+    }
+
+    /// Why a PE of the job has no device, if one was looked for in vain.
+    pub fn no_device(&self) -> Option<&str> {
+        self.no_device.as_deref()
+    }
+
+    /// Whether a PE has a device: whether it is in the team of the GPU space.
+    pub fn has_device(&self, pe: usize) -> bool {
+        self.spaces.gpu_pes.get(pe).is_some_and(|&has| has)
+    }
+
+    /// What can be done with the memory of a space, if this PE has it.
+    pub fn capabilities(&self, space: SpaceKind) -> Option<Capabilities> {
+        match space {
+            SpaceKind::Default => self.capabilities(self.spaces.default),
+            SpaceKind::Cpu => self.spaces.cpu.map(|_| Capabilities {
+                rma: true,
+                atomics: true,
+                collectives: true,
+                direct_access: true,
+                world_access: true,
+            }),
+            SpaceKind::Gpu => self.device.as_ref().map(|device| Capabilities {
+                rma: true,
+                atomics: device.has_atomics(),
+                collectives: true,
+                direct_access: false,
+                world_access: self.spaces.gpu_pes.iter().all(|&has| has),
+            }),
+        }
+    }
+
+    /// Where in [`symmetric`](Self::symmetric) the host's image of device memory begins: as many bytes as the GPU space's
+    /// heap has, and somewhere behind them [`IMAGE_TAIL`] more. Nothing of it is ever touched
+    /// unless a collective works on device memory.
+    pub fn image_at(&self) -> usize {
+        self.places.image
+    }
+
+    /// Where the tail of that begins.
+    pub fn image_tail_at(&self) -> usize {
+        self.places.end - IMAGE_TAIL
+    }
+
+    /// Where in [`symmetric`](Self::symmetric) the executable's globals begin.
+    pub fn statics_at(&self) -> usize {
+        self.places.statics
+    }
+
+    /// Bytes of [`scratch`](Self::scratch) memory.
+    pub const SCRATCH_BYTES: usize = oxshmem_progress::control::SCRATCH_BYTES;
+
+    /// Symmetric scratch memory for the collectives of the world. Zero at the start.
+    pub fn scratch(&self) -> Segment {
+        self.fabric.control.scratch()
+    }
+
+    /// What the rooms above keep once a PE: one value of each type, made when it is first asked for. It must not
+    /// hold the PE itself.
+    pub fn kept<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        let mut kept = lock(&self.kept);
+        let value = kept.entry(TypeId::of::<T>()).or_insert_with(|| Arc::<T>::default());
+        match Arc::clone(value).downcast() {
+            Ok(value) => value,
+            Err(_) => unreachable!("a value is kept under its own type"),
+        }
+    }
+
+    /// Says that stores may come that ring no doorbell, because somebody gets a raw pointer.
+    pub fn expect_silent_stores(&self) {
+        if self.executor.expect_silent_stores() {
+            // Where threads that wait look by themselves, nobody has to do it for them.
+            if self.in_process() && !self.settings.local_stores {
+                self.fabric.start_ticking();
+            }
+            self.fabric.ring_all();
+        }
+    }
+
+    /// An error if the world was finalized or the job cannot go on.
+    #[inline(always)]
+    pub fn check(&self, call: &'static str) -> Result<()> {
+        if self.key() == 0 {
+            return Err(Error::Finalized { call });
+        }
+        self.executor.check_failure()
+    }
+
+    /// [`check`](Self::check) for calls that others see and that take longer than a system call: also an error in a process that this one
+    /// has forked.
+    #[inline]
+    pub fn check_home(&self, call: &'static str) -> Result<()> {
+        self.home.check(self.me, call)?;
+        self.check(call)
+    }
+
+    /// The process that joined the job.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// The status of the `global_exit` that ends the job, if that is why a PE was lost: it may show before the launcher
+    /// has said so, for which this waits a moment.
+    pub fn global_exit_behind_a_loss(&self) -> Option<i32> {
+        /// As long as the launcher itself waits to know what caused what.
+        const MOMENT: Duration = Duration::from_millis(100);
+        match self.executor.failure_said_within(MOMENT) {
+            Some(Failure::GlobalExit { status, .. }) => Some(status),
+            _ => None,
+        }
+    }
+
+    /// Leaves the job. Every PE has called the barrier before; what is still waited for will not come.
+    /// False if it has left before.
+    pub fn leave(&self) -> bool {
+        let first = self.key.swap(0, Ordering::AcqRel) != 0;
+        if first {
+            self.board.leave();
+            if let Some(net) = &self.net {
+                net.close();
+            }
+            self.executor.close();
+            self.bootstrap.0.finalized();
+        }
+        first
+    }
+
+    /// No handle is left by which this PE could leave the job in good order. What its tasks, and the other PEs of this process, wait
+    /// for will not come. Does nothing after [`leave`](Self::leave).
+    pub fn abandon(&self) {
+        if self.key() == 0 || !self.home.is_here() {
+            return;
+        }
+        let how = "its world was dropped without finalize".into();
+        let failure = Failure::PeLost { pe: self.me, how };
+        if self.in_process() {
+            self.board.leave();
+            self.fail_all(&failure);
+        }
+        self.executor.fail(failure);
+        // What is watched may be kept by its watch alone, and keep this PE.
+        self.executor.close();
+    }
+
+    /// The threads that this PE has started and that wait for nothing but its end: for a caller that waits for that, when it has
+    /// [left](Self::leave) and all other handles to it are gone.
+    pub fn helpers(&self) -> Helpers {
+        Helpers {
+            executor: Arc::clone(&self.executor),
+            watchdog: self.fabric.common.of(Watch::default).get(),
+        }
+    }
+
+    /// Tells the PEs of this process that one of them is gone.
+    pub fn lose_peer(&self, failure: Failure) {
+        self.fail_all(&failure);
+    }
+
+    /// Ends all waiting of the PEs in this process, on all hosts that they are on. The first failure of the job is that of all
+    /// its PEs: a PE that ends because of it may come here before the others have got it.
+    fn fail_all(&self, failure: &Failure) {
+        let common = self.bootstrap.0.common().map(|common| common.of(OnceLock::<Failure>::new));
+        let failure = common.as_ref().map_or(failure, |first| first.get_or_init(|| failure.clone()));
+        // First, as a PE that leaves because of this is asked why by those of other hosts.
+        if let Some(wires) = Wires::of(&*self.bootstrap.0) {
+            wires.fail(failure);
+        }
+        self.fabric.fail_all(failure);
+    }
+
+    /// Whether `global_exit` may end this process.
+    pub fn owns_process(&self) -> bool {
+        self.bootstrap.0.owns_process()
+    }
+
+    /// Asks for the end of the job.
+    pub fn abort(&self, status: i32, why: &str) {
+        if !self.home.is_here() {
+            // Not in the name of the PE that has forked this process.
+            return;
+        }
+        self.bootstrap.0.abort(status, why);
+        self.fail_all(&Failure::GlobalExit { pe: self.me, status });
+    }
+}
+
+impl Drop for Pe {
+    fn drop(&mut self) {
+        if !self.home.is_here() {
+            // The connections and descriptors are the parent's.
+            std::mem::forget(self.net.take());
+            return;
+        }
+        // A task or thread may hold the executor, and the net, for as long as they are open.
+        if let Some(net) = &self.net {
+            net.abandon();
+        }
+        self.executor.close();
+    }
+}
+
+/// Threads of a PE that has left the job, which end once its last handle is gone: see [`Pe::helpers`].
+#[derive(Debug)]
+pub struct Helpers {
+    executor: Arc<Executor>,
+    watchdog: Option<Arc<Watchdog>>,
+}
+
+impl Helpers {
+    /// Waits until they have ended, but not for long: a handle of the PE may be left after all. Called by a thread that is none of them.
+    pub fn join(self) {
+        let begin = Instant::now();
+        let ended =
+            || self.executor.has_no_helper() && self.watchdog.as_ref().is_none_or(|it| it.has_ended());
+        while !ended() && begin.elapsed() < ENDING {
+            std::thread::sleep(Duration::from_micros(50));
+        }
+    }
+}
+
+fn symmetric(fabric: &Fabric, places: Places) -> Segment {
+    Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, places.end)
+}
+
+/// The heaps are too large.
+fn beyond(spaces: &SpacePlan) -> Error {
+    let heaps = [spaces.cpu, spaces.gpu].into_iter().flatten();
+    let sizes: Vec<String> = heaps.map(|heap| format!("{}={}", heap.setting, heap.bytes)).collect();
+    Error::Unsupported { what: format!("{} is beyond any address space", sizes.join(" with ")) }
+}

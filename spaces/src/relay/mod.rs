@@ -1,0 +1,378 @@
+//! Device memory of other hosts, which no net reaches: the PE that has it does what others ask for.
+//!
+//! What is started on host memory is left to the net below. For the rest, this PE is the
+//! [client](client) of the PE that has the memory. It sends requests to it, as notifications; that
+//! PE is the [server](server), whose device does what they ask for, by way of buffers on the host:
+//!
+//! | request | with | answer |
+//! |---|---|---|
+//! | batch | operations, put and update, in their order | over |
+//! | put | a part of some bytes | over |
+//! | get | – | a part of some bytes |
+//! | fetch | an atomic operation | the value before |
+//!
+//! A client numbers its requests, of which [so many](client::WINDOW) bytes may be under way: that
+//! is how much room the server has for each client, and a request needs nothing there but that, so
+//! that two PEs that put to each other cannot stop each other. The server takes them up in the
+//! order of their numbers, whichever came first; its device keeps that order, so that a PE that
+//! reads sees what it has written before. Answers may come in any order. A flush waits for the
+//! answers to all requests before it.
+
+mod client;
+mod net;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, lock},
+};
+use oxshmem_memory::{Segment, copy::copy};
+use oxshmem_net::{Batch, Listener, Net, Spot, Words};
+use oxshmem_progress::{
+    completion::{self, AllParts, Completion, complete},
+    executor::Executor,
+    failure::Failure,
+};
+
+use self::{
+    client::{Awaited, Client, Ended, Leaving, PART, Request},
+    net::Staged,
+    server::Server,
+};
+use crate::device::AnyDevice;
+
+// The kinds of notifications, in the first word; the second is the request's number.
+const BATCH: u64 = 1;
+const PUT: u64 = 2;
+const GET: u64 = 3;
+const FETCH: u64 = 4;
+const OVER: u64 = 5;
+const BYTES: u64 = 6;
+const VALUE: u64 = 7;
+const FAILED: u64 = 8;
+
+/// Copied bytes that wait for their turn. A thread that adds more first makes progress, for so
+/// long.
+const MOST_COPIED: usize = 4 << 20;
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// What a PE has that others use.
+pub(crate) struct Owner {
+    device: AnyDevice,
+    block: usize,
+    /// Host memory, for operations that are in a batch with some on device memory.
+    segments: [Segment; 2],
+    executor: Weak<Executor>,
+}
+
+impl Owner {
+    /// The PE in `block`, with what batches reach of its host memory.
+    pub(crate) fn new(
+        device: &AnyDevice,
+        block: usize,
+        segments: [Segment; 2],
+        executor: &Arc<Executor>,
+    ) -> Self {
+        Self { device: Arc::clone(device), block, segments, executor: Arc::downgrade(executor) }
+    }
+}
+
+/// A net over `below` that reaches device memory too. Nothing may be started on it before all PEs
+/// have theirs.
+pub(crate) fn over(below: Arc<dyn Net>, owner: Owner) -> Arc<dyn Net> {
+    Arc::new(Staged(listening(below, owner)))
+}
+
+/// What such a net is made of.
+fn listening(below: Arc<dyn Net>, owner: Owner) -> Arc<Core> {
+    let core = Arc::new(Core {
+        below,
+        owner,
+        clients: Mutex::default(),
+        servers: Mutex::default(),
+        serving: AtomicUsize::new(0),
+        closed: AtomicBool::new(false),
+    });
+    let listener: Weak<dyn Listener> = Arc::downgrade(&core) as _;
+    core.below.listen(listener);
+    core
+}
+
+struct Core {
+    below: Arc<dyn Net>,
+    owner: Owner,
+    /// This PE as the client of each PE that it has asked for something.
+    clients: Mutex<HashMap<usize, Client>>,
+    /// This PE as the server of each PE that has asked it for something.
+    servers: Mutex<HashMap<usize, Server>>,
+    /// What the device has under way for others.
+    serving: AtomicUsize,
+    closed: AtomicBool,
+}
+
+/// An address on its way to another thread.
+#[derive(Clone, Copy)]
+struct Address(*mut u8);
+
+// SAFETY: it is only a number. Each use has its own reason that this is allowed.
+unsafe impl Send for Address {}
+
+impl Address {
+    fn get(self) -> *mut u8 {
+        self.0
+    }
+}
+
+impl Core {
+    /// Does something with the client of a PE, if that can be reached.
+    fn on_client<T>(&self, pe: usize, act: impl FnOnce(&mut Client) -> T) -> Result<T> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::Finalized { call: "net" });
+        }
+        let mut clients = lock(&self.clients);
+        let client = clients.entry(pe).or_default();
+        match client.failed() {
+            None => Ok(act(client)),
+            Some(error) => Err(error.clone()),
+        }
+    }
+
+    /// Sends what may leave for `pe`, unless another thread, or this one further up, is about to.
+    fn depart(self: &Arc<Self>, pe: usize) {
+        loop {
+            let leaving = lock(&self.clients).get_mut(&pe).and_then(Client::leave);
+            let Some((number, leaving)) = leaving else { return };
+            self.send(pe, number, leaving);
+            if let Some(client) = lock(&self.clients).get_mut(&pe) {
+                client.left();
+            }
+        }
+    }
+
+    fn send(self: &Arc<Self>, pe: usize, number: u64, leaving: Leaving) {
+        let core = Arc::downgrade(self);
+        // What cannot be sent is never answered.
+        let sent = move |outcome: &Result<()>| {
+            if let (Err(error), Some(core)) = (outcome, core.upgrade()) {
+                core.lost(Some(pe), &|| error.clone());
+            }
+        };
+        match leaving {
+            Leaving::Batch { batch, after } => {
+                let words = batch.into_words();
+                let (from, len) = (words.as_ptr().cast(), size_of_val(&*words));
+                let done = Box::new(move |outcome| {
+                    drop(words);
+                    sent(&outcome);
+                });
+                // SAFETY: `done` holds the words.
+                unsafe { self.below.notify(pe, [BATCH, number, after.into(), 0, 0], from, len, done) };
+            }
+            Leaving::Put { offset, from, len, free } => {
+                let done = Box::new(move |outcome: Result<()>| {
+                    sent(&outcome);
+                    free.note(outcome);
+                });
+                let words = [PUT, number, offset as u64, 0, 0];
+                // SAFETY: the maker of the request keeps `from` until `free` completes.
+                unsafe { self.below.notify(pe, words, from.get(), len, done) };
+            }
+            Leaving::Get { offset, len } => {
+                self.notify_words(pe, [GET, number, offset as u64, len as u64, 0], sent);
+            }
+            Leaving::Fetch([first, operand, cond]) => {
+                self.notify_words(pe, [FETCH, number, first, operand, cond], sent);
+            }
+        }
+    }
+
+    fn notify_words(&self, pe: usize, words: Words, sent: impl FnOnce(&Result<()>) + Send + 'static) {
+        let done = Box::new(move |outcome| sent(&outcome));
+        // SAFETY: there are no bytes.
+        unsafe { self.below.notify(pe, words, std::ptr::null(), 0, done) };
+    }
+
+    /// Adds operations for `pe`, some of which are on device memory, and some on host memory if
+    /// that is said.
+    fn write(self: &Arc<Self>, pe: usize, batch: Batch, on_host: bool) -> Result<()> {
+        let parts = Request::cut(batch, on_host)?;
+        let copied = self.on_client(pe, |client| {
+            parts.into_iter().for_each(|part| client.add(part));
+            if on_host {
+                client.mix();
+            }
+            client.copied()
+        })?;
+        self.depart(pe);
+        // Progress inside of a completion would run others inside of it.
+        if copied > MOST_COPIED && !completion::is_busy() {
+            self.keep_up(pe);
+        }
+        Ok(())
+    }
+
+    /// Makes progress for a moment: this slows a thread down that writes faster than the other PE
+    /// takes it.
+    #[cold]
+    fn keep_up(&self, pe: usize) {
+        let until = Instant::now() + PAUSE;
+        while self.on_client(pe, |client| client.copied() > MOST_COPIED).unwrap_or(false)
+            && Instant::now() < until
+        {
+            if !self.poll() {
+                thread::yield_now();
+            }
+        }
+    }
+
+    /// A long transfer: `part` makes the request for each, by its place and length.
+    fn transfer(
+        self: &Arc<Self>,
+        spot: Spot,
+        len: usize,
+        done: Completion,
+        part: impl Fn(usize, usize, Arc<AllParts>) -> Request,
+    ) {
+        let all = AllParts::new(done);
+        let added = self.on_client(spot.pe, |client| {
+            for at in (0..len).step_by(PART) {
+                client.add(part(at, PART.min(len - at), Arc::clone(&all)));
+            }
+        });
+        match added {
+            Ok(()) => self.depart(spot.pe),
+            Err(error) => all.note(Err(error)),
+        }
+    }
+
+    /// Runs `done` when all requests to `pe` up to a number are over; `upto` says which, and none
+    /// if there is nothing to wait for.
+    fn when_over(&self, pe: usize, done: Completion, upto: impl FnOnce(&Client) -> Option<u64>) {
+        let over = {
+            let mut clients = lock(&self.clients);
+            match clients.get_mut(&pe).and_then(|client| Some((upto(client)?, client))) {
+                Some((upto, client)) => client.wait(upto, done),
+                None => Some((done, Ok(()))),
+            }
+        };
+        if let Some((done, outcome)) = over {
+            complete(done, outcome);
+        }
+    }
+
+    /// Has `then` happen when host memory of `pe` is as the batches before leave it.
+    fn after_batches(&self, pe: usize, then: impl FnOnce(Result<()>) + Send + 'static) {
+        self.when_over(pe, Box::new(then), Client::mixed);
+    }
+
+    fn flush(&self, pe: usize, done: Completion) {
+        if !lock(&self.clients).get(&pe).is_some_and(Client::is_waited_for) {
+            return self.below.flush(pe, done);
+        }
+        let both = AllParts::new(done);
+        self.below.flush(pe, both.part());
+        self.when_over(pe, both.part(), |client| Some(client.given()));
+    }
+
+    fn flush_all(&self, done: Completion) {
+        let all = AllParts::new(done);
+        let pes: Vec<usize> = {
+            let clients = lock(&self.clients);
+            clients.iter().filter(|(_, client)| client.is_waited_for()).map(|(&pe, _)| pe).collect()
+        };
+        for pe in pes {
+            self.when_over(pe, all.part(), |client| Some(client.given()));
+        }
+        self.below.flush_all(all.part());
+    }
+
+    fn end(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.lost(None, &|| Error::Finalized { call: "net" });
+    }
+
+    fn poll(&self) -> bool {
+        // Relaxed: a hint. Other threads poll the device too.
+        let served = self.serving.load(Ordering::Relaxed) > 0 && self.owner.device.poll();
+        self.below.poll() || served
+    }
+
+    /// `pe` has answered a request.
+    fn answered(self: &Arc<Self>, pe: usize, [kind, number, value, ..]: Words, bytes: &[u8]) {
+        let Some(awaited) = lock(&self.clients).get_mut(&pe).and_then(|client| client.answered(number))
+        else {
+            return;
+        };
+        let failed = || Error::Device { what: format!("on PE {pe}: {}", String::from_utf8_lossy(bytes)) };
+        let odd = || {
+            Error::bootstrap(
+                "net",
+                format!(
+                    "PE {pe} has answered something else than it was asked for: do all run the same build?"
+                ),
+            )
+        };
+        let mut spoilt = None;
+        match (kind, awaited) {
+            (OVER, Awaited::Nothing) => {}
+            (BYTES, Awaited::Bytes { to, len, got }) if bytes.len() == len => {
+                // SAFETY: `got` is not complete, so the maker of the request keeps room for `len`
+                // bytes.
+                unsafe { copy(to.get(), bytes.as_ptr(), len) };
+                drop(got);
+            }
+            (VALUE, Awaited::Value(done)) => complete(done, Ok(value)),
+            (kind, awaited) => {
+                let error = if kind == FAILED { failed() } else { odd() };
+                spoilt = awaited.fail(error);
+            }
+        }
+        let over = lock(&self.clients).get_mut(&pe).map(|client| client.over(number, spoilt));
+        for (done, outcome) in over.unwrap_or_default() {
+            complete(done, outcome);
+        }
+        self.depart(pe);
+    }
+}
+
+impl Listener for Core {
+    fn notified(self: Arc<Self>, from: usize, words: Words, bytes: Vec<u8>) {
+        match words[0] {
+            BATCH | PUT | GET | FETCH => {
+                let taken = lock(&self.servers).entry(from).or_default().take_in(words, bytes);
+                match (taken, self.owner.executor.upgrade()) {
+                    (Ok(()), _) => self.serve(from),
+                    (Err(error), Some(executor)) => {
+                        executor.fail(Failure::PeLost { pe: from, how: error.to_string() });
+                    }
+                    (Err(_), None) => {}
+                }
+            }
+            _ => self.answered(from, words, &bytes),
+        }
+    }
+
+    fn lost(&self, pe: Option<usize>, why: &dyn Fn() -> Error) {
+        let ended: Vec<Ended> = {
+            let mut clients = lock(&self.clients);
+            if let Some(pe) = pe {
+                clients.entry(pe).or_default();
+            }
+            let lost = clients.iter_mut().filter(|(at, _)| pe.is_none_or(|pe| pe == **at));
+            lost.map(|(_, client)| client.fail(why())).collect()
+        };
+        ended.into_iter().for_each(|ended| ended.tell(why));
+    }
+}

@@ -1,0 +1,194 @@
+//! Over the model of a network, on the emulated device.
+
+use oxshmem_base::settings::FenceSide;
+use oxshmem_memory::{
+    SegmentId,
+    word::{Atomic, Signal, Width},
+};
+use oxshmem_net::{
+    Link, Model, Wires,
+    model::wires,
+    outcome::{outcome, wait},
+    suite::{self, End, Job, MEMORY},
+};
+use oxshmem_progress::{executor::Patience, fabric::Fabric, failure::Failure};
+
+use super::*;
+use crate::device::emulated::Emulated;
+
+/// What an operation of the device takes.
+const LATENCY: Duration = Duration::from_micros(50);
+
+/// Three PEs, of which the first and the last are on one host, by their nets and device memory.
+fn three(link: Link, latency: Duration) -> (Arc<Wires>, [End; 3]) {
+    let (wires, ends) = three_with_cores(link, latency);
+    (wires, ends.map(|(end, _)| end))
+}
+
+/// The same with what their nets are made of.
+fn three_with_cores(link: Link, latency: Duration) -> (Arc<Wires>, [(End, Arc<Core>); 3]) {
+    let wires = wires(3, link);
+    let fabrics = [2, 1].map(|n| Arc::new(Fabric::new(n, 2 * MEMORY, true).unwrap()));
+    let devices = fabrics.each_ref().map(|fabric| -> AnyDevice {
+        Arc::new(Emulated::new(&fabric.heap, MEMORY, MEMORY, latency).unwrap())
+    });
+    let ends = [(0, 0, 0), (1, 1, 0), (2, 0, 1)].map(|(pe, host, block)| {
+        let fabric = &fabrics[host];
+        let patience = Patience { spin: Duration::ZERO, hold: Duration::ZERO, yields: 0, looks: false };
+        let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(block)));
+        let executor =
+            Arc::new(Executor::new(block, control, FenceSide::Writer, Arc::clone(&bell), patience));
+        bell.attach(&executor);
+        let model = Model::join(Arc::clone(&wires), pe, block, fabric, &executor).unwrap();
+        let heap = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, MEMORY);
+        let owner = Owner::new(&devices[host], block, [heap, fabric.control.scratch()], &executor);
+        let memory = Segment::new(SegmentId::Gpu, Arc::clone(&fabric.heap), MEMORY, MEMORY);
+        // The device's threads are what else holds on to it.
+        std::mem::forget(executor);
+        let core = listening(Arc::new(model), owner);
+        (End { pe, net: Arc::new(Staged(Arc::clone(&core))), memory, block }, core)
+    });
+    (wires, ends)
+}
+
+fn jittered() -> Link {
+    let (latency, jitter) = (Duration::from_micros(5), Duration::from_micros(100));
+    Link { latency, jitter, bandwidth: 20_000_000_000, seed: 3, ..Link::default() }
+}
+
+fn on_device(pe: usize, offset: usize) -> Spot {
+    Spot { pe, segment: SegmentId::Gpu, offset }
+}
+
+fn on_host(pe: usize, offset: usize) -> Spot {
+    Spot { pe, segment: SegmentId::Heap, offset }
+}
+
+fn flushed(end: &End, pe: usize) {
+    let (slot, done) = outcome();
+    end.net.flush(pe, done);
+    wait(&slot).as_ref().unwrap();
+}
+
+fn value(end: &End, at: Spot) -> u64 {
+    let (slot, done) = outcome();
+    end.net.fetch(at, Width::Eight, Atomic::Fetch, done);
+    *wait(&slot).as_ref().unwrap()
+}
+
+#[test]
+fn device_memory_of_other_hosts_passes_the_suite_of_all_nets() {
+    for (link, latency) in [(Link::default(), Duration::ZERO), (jittered(), LATENCY)] {
+        let (_, ends) = three(link, latency);
+        suite::check(&Job { ends: &ends, progress: &|| (), cpu_atomics: true });
+    }
+}
+
+#[test]
+fn operations_on_host_and_device_memory_in_one_batch_keep_their_order() {
+    let (_wires, ends) = three(jittered(), LATENCY);
+    let from = &ends[0];
+    // Beyond what one message takes, so that it is cut, and its parts overtake each other on the
+    // way.
+    for len in [8, 5 * PART + 24] {
+        for round in 1..=4u64 {
+            let bytes = vec![round as u8; len];
+            let mut batch = Batch::default();
+            batch.put(on_device(1, 0), &bytes);
+            batch.signal(on_host(1, 0), Signal::Set(round));
+            batch.put(on_host(1, 64), &bytes);
+            batch.signal(on_device(1, MEMORY - 8), Signal::Set(round));
+            from.net.apply(1, batch).unwrap();
+            // A PE that reads sees what it has written, in either memory.
+            assert_eq!((value(from, on_host(1, 0)), value(from, on_device(1, MEMORY - 8))), (round, round));
+            for spot in [on_device(1, 0), on_host(1, 64)] {
+                let mut there = vec![0; len];
+                let (slot, done) = outcome();
+                // SAFETY: the bytes are there until the end of the block, which waits for it.
+                unsafe { from.net.get(spot, there.as_mut_ptr(), len, done) };
+                wait(&slot).as_ref().unwrap();
+                assert!(there == bytes, "{spot:?} {len} {round}");
+            }
+        }
+    }
+    flushed(from, 1);
+}
+
+#[test]
+fn what_is_beyond_the_device_is_an_error_of_who_asked() {
+    let (_wires, ends) = three(Link::default(), Duration::ZERO);
+    let from = &ends[0];
+    let (slot, done) = outcome();
+    from.net.fetch(on_device(1, MEMORY), Width::Eight, Atomic::Fetch, done);
+    let error = wait(&slot).as_ref().unwrap_err().to_string();
+    assert!(error.contains("on PE 1"), "{error}");
+    from.net.update(on_device(1, 4), Width::Eight, Atomic::Add(1)).unwrap();
+    let (slot, done) = outcome();
+    from.net.flush_all(done);
+    assert!(wait(&slot).is_err());
+    assert_eq!(value(from, on_device(1, 0)), 0);
+    flushed(from, 1);
+}
+
+#[test]
+fn what_is_under_way_when_the_job_fails_fails_too() {
+    let link = Link { latency: Duration::from_millis(300), ..Link::default() };
+    let (wires, ends) = three(link, Duration::ZERO);
+    let from = &ends[0];
+    let mut bytes = vec![0u8; 2 * client::WINDOW];
+    let (put, sent) = outcome();
+    let (got, arrived) = outcome();
+    let (before, fetched) = outcome::<u64>();
+    // SAFETY: the bytes are there until the end of the test, which waits for both.
+    unsafe {
+        from.net.put(on_device(1, 0), bytes.as_ptr(), bytes.len(), sent);
+        from.net.get(on_device(1, 0), bytes.as_mut_ptr(), 8, arrived);
+    }
+    from.net.fetch(on_device(1, 0), Width::Eight, Atomic::Fetch, fetched);
+    let (flush, over) = outcome();
+    from.net.flush(1, over);
+    wires.fail(&Failure::PeLost { pe: 1, how: "it is a test".into() });
+    for error in
+        [wait(&put), wait(&got), wait(&flush), &wait(&before).as_ref().map(drop).map_err(Clone::clone)]
+    {
+        assert!(matches!(error, Err(Error::PeLost { pe: 1, .. })), "{error:?}");
+    }
+    assert!(from.net.update(on_device(1, 0), Width::Eight, Atomic::Add(1)).is_err());
+}
+
+#[test]
+fn requests_and_answers_are_taken_or_refused_whatever_is_in_them() {
+    let (_wires, [(_end, core), _, _]) = three_with_cores(Link::default(), Duration::ZERO);
+    let said = |words: Words, bytes: &[u8]| {
+        let mut all: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        all.extend(bytes);
+        all
+    };
+    let mut real = vec![
+        said([PUT, 0, 64, 0, 0], &[1; 100]),
+        said([GET, 0, 64, 100, 0], &[]),
+        said([OVER, 0, 0, 0, 0], &[]),
+        said([BYTES, 0, 0, 0, 0], &[1; 100]),
+        said([VALUE, 0, 7, 0, 0], &[]),
+        said([FAILED, 0, 0, 0, 0], b"why"),
+    ];
+    real.extend(
+        oxshmem_net::fuzz::batches()
+            .iter()
+            .map(|batch| said([BATCH, 0, 0, 0, 0], &oxshmem_base::fuzz::bytes_of(batch))),
+    );
+    real.extend(oxshmem_net::fuzz::questions().iter().map(|&[a, b, c]| said([FETCH, 0, a, b, c], &[])));
+    let next = std::cell::Cell::new(0);
+    oxshmem_base::fuzz::mutated(&real, |bytes| {
+        let (words, bytes) = bytes.split_at_checked(size_of::<Words>()).unwrap_or_default();
+        let Some(&[kind, number, a, b, c]) = oxshmem_base::fuzz::words_of(words).first_chunk() else {
+            return;
+        };
+        // A request of the number that comes next, unless that was changed too.
+        let number = if number == 0 { next.get() } else { number };
+        if (BATCH..=FETCH).contains(&kind) && number == next.get() {
+            next.set(number + 1);
+        }
+        Arc::clone(&core).notified(1, [kind, number, a, b, c], bytes.to_vec());
+    });
+}
