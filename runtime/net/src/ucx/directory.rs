@@ -25,7 +25,7 @@ pub(super) async fn share(
         return Ok(directory);
     }
     let who = missing.map_or("another PE".to_owned(), |pe| format!("PE {pe}"));
-    Err(Error::bootstrap("init", format!("{who} has no way to other hosts; it says why")))
+    Err(Error::bootstrap("init", format!("{who} cannot reach other hosts; its own error says why")))
 }
 
 impl Directory {
@@ -55,7 +55,14 @@ impl Directory {
 
     /// What `pe` has published.
     pub(super) fn of(&self, pe: usize) -> Result<Vec<u8>> {
-        let malformed = || Error::bootstrap("net", format!("what PE {pe} has published is not to be found"));
+        let malformed = || {
+            Error::bootstrap(
+                "net",
+                format!(
+                    "the address that PE {pe} has published is not to be found: do all run the same build?"
+                ),
+            )
+        };
         let inside = (pe + 2).checked_mul(size_of::<u64>()).is_some_and(|end| end <= self.0.stride());
         if !inside {
             return Err(malformed());

@@ -76,7 +76,14 @@ impl Worker {
 
     #[cold]
     fn connect(&self, pe: usize) -> Result<Box<Peer>> {
-        let malformed = || Error::bootstrap("net", format!("what PE {pe} has published makes no sense"));
+        let malformed = || {
+            Error::bootstrap(
+                "net",
+                format!(
+                    "PE {pe} has published no address that this one can read: do all run the same build?"
+                ),
+            )
+        };
         let lost = |error: Error| Error::PeLost { pe, how: format!("it cannot be reached: {error}") };
         let published = self.directory.get().ok_or_else(malformed)?.of(pe)?;
         let (head, rest) = published.split_at_checked(HEAD).ok_or_else(malformed)?;

@@ -213,7 +213,10 @@ impl Worker {
 
 #[cold]
 fn misfit(pe: usize) -> Error {
-    Error::bootstrap("net", format!("PE {pe} has sent pieces that do not fit together"))
+    Error::bootstrap(
+        "net",
+        format!("PE {pe} has sent pieces that do not fit together: do all run the same build?"),
+    )
 }
 
 /// The first piece of a message has come.

@@ -298,7 +298,10 @@ impl Arrival for Data {
             }
             Ok(())
         } else {
-            Err(Error::bootstrap("net", format!("PE {pe} has sent what was not asked for")))
+            Err(Error::bootstrap(
+                "net",
+                format!("PE {pe} has sent what was not asked for: do all run the same build?"),
+            ))
         };
         let get = channels.gets.asked.remove(number);
         drop(channels);
