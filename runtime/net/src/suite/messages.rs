@@ -20,7 +20,7 @@ impl Suite<'_> {
         let got = receives.each_ref().map(|receive| self.message("a message", receive));
         assert_eq!(got, [[2; 9], [1; 9], [3; 9]]);
         // Of no length, and long, in both orders; the largest tag.
-        let tag = (1 << crate::net::TAG_BITS) - 1;
+        let tag = (1 << crate::TAG_BITS) - 1;
         for bytes in [Vec::new(), long] {
             let send = self.send(a, b.pe, tag, bytes.clone());
             assert!(self.message("a message", &self.receive(b, a.pe, tag, bytes.len() + 1)) == bytes);

@@ -14,14 +14,8 @@ use std::{
 };
 
 use super::{Batch, Completion, Net, Shape, Spot};
-use crate::{
-    Result,
-    memory::{
-        Segment, copy,
-        word::{Atomic, AtomicWord, Signal, Width},
-    },
-    sync::{Mutex, lock},
-};
+use oxshmem_base::{Result, sync::{Mutex, lock}};
+use oxshmem_memory::{Segment, copy, word::{Atomic, AtomicWord, Signal, Width}};
 
 /// Bytes of memory that each PE must have.
 pub const MEMORY: usize = 4 << 20;
