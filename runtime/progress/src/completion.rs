@@ -40,11 +40,14 @@ enum State {
     Completing,
 }
 
+/// A completion with its outcome.
+type Run = Box<dyn FnOnce()>;
+
 thread_local! {
     static STATE: Cell<State> = const { Cell::new(State::Idle) };
     // Without a destructor, so that it is there for what still completes when the thread ends: C
     // programs finalize at exit.
-    static WAITING: RefCell<ManuallyDrop<VecDeque<Box<dyn FnOnce()>>>> =
+    static WAITING: RefCell<ManuallyDrop<VecDeque<Run>>> =
         const { RefCell::new(ManuallyDrop::new(VecDeque::new())) };
 }
 
@@ -71,7 +74,7 @@ pub fn run(completion: impl FnOnce() + 'static) {
 }
 
 /// The next that waits.
-fn next() -> Option<Box<dyn FnOnce()>> {
+fn next() -> Option<Run> {
     WAITING.with_borrow_mut(|waiting| {
         let next = waiting.pop_front();
         if next.is_none() {
