@@ -11,10 +11,8 @@ use std::{
 const PACKAGES: [&str; 5] = ["runtime/src", "spaces/src", "ops/src", "teams/src", "src"];
 
 /// Public traits that are neither `unsafe` nor sealed, and why no unsafe code relies on them.
-const OPEN_TRAITS: [(&str, &str); 2] = [
-    ("Element", "all plain data is one, and `Pod` is `unsafe`"),
-    ("Listener", "it only gets notifications"),
-];
+const OPEN_TRAITS: [(&str, &str); 2] =
+    [("Element", "all plain data is one, and `Pod` is `unsafe`"), ("Listener", "it only gets notifications")];
 
 /// Safe items that are left out of the documentation of what users work with, and why they break nothing.
 const HIDDEN: [(&str, &str); 30] = [

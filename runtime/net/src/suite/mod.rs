@@ -14,8 +14,14 @@ use std::{
 };
 
 use super::{Batch, Completion, Net, Shape, Spot};
-use oxshmem_base::{Result, sync::{Mutex, lock}};
-use oxshmem_memory::{Segment, copy, word::{Atomic, AtomicWord, Signal, Width}};
+use oxshmem_base::{
+    Result,
+    sync::{Mutex, lock},
+};
+use oxshmem_memory::{
+    Segment, copy,
+    word::{Atomic, AtomicWord, Signal, Width},
+};
 
 /// Bytes of memory that each PE must have.
 pub const MEMORY: usize = 4 << 20;
