@@ -1,5 +1,5 @@
-//! Every process says who it is and what the launcher told it, and reads what its right neighbour put. Start it with
-//! `mpirun -n 4`, `prterun -n 4` or `srun --mpi=pmix -n 4`.
+//! Every process says who it is and what the launcher told it, and reads what its right neighbour
+//! put. Start it with `mpirun -n 4`, `prterun -n 4` or `srun --mpi=pmix -n 4`.
 
 use std::{
     ffi::CStr,

@@ -1,13 +1,15 @@
-//! PMIx, by which a process learns of its job: the part of the client's C interface that a SHMEM runtime needs, found
-//! at run time.
+//! PMIx, by which a process learns of its job: the part of the client's C interface that a SHMEM
+//! runtime needs, found at run time.
 //!
-//! [`Pmix::load`] finds `libpmix.so.2` when it is called; nothing of PMIx is needed to build, and a program runs
-//! without it until then. The types, constants and functions are those of the C headers, made by `cargo xtask
-//! bindings` and committed; what the headers define as macros, to make and read values, is in Rust beside them. PMIx
-//! keeps one interface through its versions 4 and 5. It is for 64-bit Linux.
+//! [`Pmix::load`] finds `libpmix.so.2` when it is called; nothing of PMIx is needed to build, and a
+//! program runs without it until then. The types, constants and functions are those of the C
+//! headers, made by `cargo xtask bindings` and committed; what the headers define as macros, to
+//! make and read values, is in Rust beside them. PMIx keeps one interface through its versions 4
+//! and 5. It is for 64-bit Linux.
 //!
-//! These are raw bindings: every function is unsafe, and asks for what the PMIx standard asks for. The PMIx bootstrap
-//! of `oxshmem-runtime` is the only user; it is what makes this safe. `examples/pmix_hello.rs` shows all of it.
+//! These are raw bindings: every function is unsafe, and asks for what the PMIx standard asks for.
+//! The PMIx bootstrap of `oxshmem-runtime` is the only user; it is what makes this safe.
+//! `examples/pmix_hello.rs` shows all of it.
 
 #[macro_use]
 mod library;
@@ -47,8 +49,9 @@ pub struct Pmix {
 }
 
 impl Pmix {
-    /// Finds PMIx, once in a process: a `libpmix.so.2` that is already loaded, as in an MPI program, else the file
-    /// in [`LIBRARY_VARIABLE`], else what the dynamic linker finds. After a failure, a later call tries again.
+    /// Finds PMIx, once in a process: a `libpmix.so.2` that is already loaded, as in an MPI
+    /// program, else the file in [`LIBRARY_VARIABLE`], else what the dynamic linker finds. After a
+    /// failure, a later call tries again.
     pub fn load() -> Result<&'static Self, LoadError> {
         static LOADED: OnceLock<Pmix> = OnceLock::new();
         if let Some(pmix) = LOADED.get() {
@@ -58,8 +61,8 @@ impl Pmix {
         Ok(LOADED.get_or_init(|| pmix))
     }
 
-    /// Takes PMIx from this file, which stays loaded. Programs use [`Pmix::load`]; a process must not be two
-    /// clients.
+    /// Takes PMIx from this file, which stays loaded. Programs use [`Pmix::load`]; a process must
+    /// not be two clients.
     pub fn open(file: &Path) -> Result<Self, LoadError> {
         Self::complete(Library::open(&PRODUCT, file)?)
     }

@@ -1,7 +1,9 @@
-//! Making and reading the structures that PMIx's calls take and give: what its headers define as macros.
+//! Making and reading the structures that PMIx's calls take and give: what its headers define as
+//! macros.
 //!
-//! Structures made here borrow: PMIx copies what it is passed, so they only have to live as long as the call. A value
-//! that `PMIx_Get` gives is the caller's to free, and becomes a [`Value`], which does that.
+//! Structures made here borrow: PMIx copies what it is passed, so they only have to live as long as
+//! the call. A value that `PMIx_Get` gives is the caller's to free, and becomes a [`Value`], which
+//! does that.
 
 use std::{
     ffi::{CStr, c_char},
@@ -134,11 +136,13 @@ impl<'a> Value<'a> {
 
     /// The truth value, if it is one.
     pub fn as_flag(&self) -> Option<bool> {
-        // SAFETY: its type says that this is in it; one byte of it is read, which may have any value.
+        // SAFETY: its type says that this is in it; one byte of it is read, which may have any
+        // value.
         Some(unsafe { self.data(PMIX_BOOL)?.byte } != 0)
     }
 
-    /// The number, if it is an unsigned one or a rank. Which type a key has differs between launchers.
+    /// The number, if it is an unsigned one or a rank. Which type a key has differs between
+    /// launchers.
     pub fn as_unsigned(&self) -> Option<u64> {
         let data = &self.value().data;
         // SAFETY: its type says what is in it.
@@ -170,8 +174,8 @@ impl<'a> Value<'a> {
 impl Drop for Value<'_> {
     fn drop(&mut self) {
         let raw = self.raw.as_ptr();
-        // SAFETY: it is ours, and not used after this. PMIx takes its memory from malloc, and asks its callers to
-        // use free.
+        // SAFETY: it is ours, and not used after this. PMIx takes its memory from malloc, and asks
+        // its callers to use free.
         unsafe {
             match (self.pmix.PMIx_Value_destruct, (*raw).type_) {
                 (Some(destruct), _) => destruct(raw),

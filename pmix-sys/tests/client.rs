@@ -135,7 +135,8 @@ fn run(command: &mut Command, limit: Duration) -> (String, bool) {
             }
             None if Instant::now() > deadline => {
                 ended = false;
-                // SAFETY: it takes no memory, and the child was not reaped yet, so the number is its own.
+                // SAFETY: it takes no memory, and the child was not reaped yet, so the number is
+                // its own.
                 unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
                 thread::sleep(Duration::from_millis(100));
             }

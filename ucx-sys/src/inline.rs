@@ -1,7 +1,8 @@
 //! What UCX's headers define as macros and inline functions, which no library contains.
 //!
-//! A function that starts an operation returns a "status pointer": null if it is already complete, a small negative
-//! number in the form of a pointer if it failed, and otherwise the request that stands for the operation.
+//! A function that starts an operation returns a "status pointer": null if it is already complete,
+//! a small negative number in the form of a pointer if it failed, and otherwise the request that
+//! stands for the operation.
 
 #![allow(non_snake_case)]
 
@@ -34,7 +35,8 @@ pub fn UCS_PTR_STATUS(status: ucs_status_ptr_t) -> ucs_status_t {
     if UCS_PTR_IS_PTR(status) { UCS_INPROGRESS } else { UCS_PTR_RAW_STATUS(status) }
 }
 
-/// The status pointer of an operation that is complete with this status, as handlers of UCX return it.
+/// The status pointer of an operation that is complete with this status, as handlers of UCX return
+/// it.
 #[inline(always)]
 pub fn UCS_STATUS_PTR(status: ucs_status_t) -> ucs_status_ptr_t {
     debug_assert!(status <= UCS_OK);

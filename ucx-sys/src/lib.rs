@@ -1,13 +1,15 @@
-//! UCX, the communication library: the part of its C interface (UCP) that a SHMEM runtime needs, found at run time.
+//! UCX, the communication library: the part of its C interface (UCP) that a SHMEM runtime needs,
+//! found at run time.
 //!
-//! [`Ucx::load`] finds `libucp.so.0` when it is called; nothing of UCX is needed to build, and a program runs
-//! without it until then. The types, constants and functions are those of the C headers, made by `cargo xtask
-//! bindings` and committed; what the headers define as inline functions is in Rust beside them. UCX keeps one
-//! interface for all versions 1.x, and structures say in a mask which of their fields count, so one set of bindings
-//! serves 1.12 and everything later. It is for 64-bit Linux.
+//! [`Ucx::load`] finds `libucp.so.0` when it is called; nothing of UCX is needed to build, and a
+//! program runs without it until then. The types, constants and functions are those of the C
+//! headers, made by `cargo xtask bindings` and committed; what the headers define as inline
+//! functions is in Rust beside them. UCX keeps one interface for all versions 1.x, and structures
+//! say in a mask which of their fields count, so one set of bindings serves 1.12 and everything
+//! later. It is for 64-bit Linux.
 //!
-//! These are raw bindings: every function is unsafe, and asks for what UCX's documentation asks for. The `ucx`
-//! transport of `oxshmem-runtime` is the only user; it is what makes this safe.
+//! These are raw bindings: every function is unsafe, and asks for what UCX's documentation asks
+//! for. The `ucx` transport of `oxshmem-runtime` is the only user; it is what makes this safe.
 
 #[macro_use]
 mod library;
@@ -51,7 +53,8 @@ pub struct Ucx {
 
 impl Ucx {
     /// Finds UCX, once in a process: a `libucp.so.0` that is already loaded, else the file in
-    /// [`LIBRARY_VARIABLE`], else what the dynamic linker finds. After a failure, a later call tries again.
+    /// [`LIBRARY_VARIABLE`], else what the dynamic linker finds. After a failure, a later call
+    /// tries again.
     pub fn load() -> Result<&'static Self, LoadError> {
         static LOADED: OnceLock<Ucx> = OnceLock::new();
         if let Some(ucx) = LOADED.get() {
@@ -61,8 +64,8 @@ impl Ucx {
         Ok(LOADED.get_or_init(|| ucx))
     }
 
-    /// Takes UCX from this file, which stays loaded. Programs use [`Ucx::load`]; two files in one process may not
-    /// get along.
+    /// Takes UCX from this file, which stays loaded. Programs use [`Ucx::load`]; two files in one
+    /// process may not get along.
     pub fn open(file: &Path) -> Result<Self, LoadError> {
         Self::complete(Library::open(&PRODUCT, file)?)
     }
@@ -76,7 +79,8 @@ impl Ucx {
         // SAFETY: it stores three numbers, and needs nothing to be initialized.
         unsafe { get_version(&mut major, &mut minor, &mut release) };
         let version = library.check(Some(Version { major, minor, release }))?;
-        // SAFETY: the bindings are those of UCX 1.13, and 1.12 and everything later has the same functions.
+        // SAFETY: the bindings are those of UCX 1.13, and 1.12 and everything later has the same
+        // functions.
         let functions = unsafe { Functions::find(&library) }?;
         log::to_stderr(&library);
         Ok(Self { functions, version, file: library.keep() })
@@ -96,15 +100,18 @@ impl Ucx {
     pub fn status_text(&self, status: ucs_status_t) -> String {
         // SAFETY: any number may be passed.
         let text = unsafe { self.ucs_status_string(status) };
-        // SAFETY: it is a constant of the library, or for unknown numbers a buffer that the library keeps.
+        // SAFETY: it is a constant of the library, or for unknown numbers a buffer that the library
+        // keeps.
         unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
     }
 
-    /// Creates a context: the inline function of the headers. UCX would complain if it was older than the bindings,
-    /// although both know the fields that `params` says are set; so it is told its own version then.
+    /// Creates a context: the inline function of the headers. UCX would complain if it was older
+    /// than the bindings, although both know the fields that `params` says are set; so it is told
+    /// its own version then.
     ///
     /// # Safety
-    /// `params` and `config` must be valid, and what `params` says is set must be set; `context` is written to.
+    /// `params` and `config` must be valid, and what `params` says is set must be set; `context` is
+    /// written to.
     pub unsafe fn ucp_init(
         &self,
         params: *const ucp_params_t,

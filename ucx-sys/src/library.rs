@@ -1,9 +1,10 @@
-//! How a C library is found while the program runs, and what is said when it is not. `ucx-sys` has this file,
-//! and `pmix-sys` a symbolic link to it: each is a package of its own.
+//! How a C library is found while the program runs, and what is said when it is not. `ucx-sys` has
+//! this file, and `pmix-sys` a symbolic link to it: each is a package of its own.
 //!
-//! A library of that name that is already in the process is always the one that is taken: an MPI program may have
-//! brought it, and two copies of UCX, or two clients of PMIx, would get in each other's way. Otherwise it is the file
-//! that an environment variable names, or else what the dynamic linker finds. It stays loaded until the process ends.
+//! A library of that name that is already in the process is always the one that is taken: an MPI
+//! program may have brought it, and two copies of UCX, or two clients of PMIx, would get in each
+//! other's way. Otherwise it is the file that an environment variable names, or else what the
+//! dynamic linker finds. It stays loaded until the process ends.
 
 use std::{
     ffi::{CStr, OsStr, c_void},
@@ -129,8 +130,8 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// The library that is already in this process, the one that the environment names, or what the dynamic
-    /// linker finds.
+    /// The library that is already in this process, the one that the environment names, or what the
+    /// dynamic linker finds.
     pub(crate) fn load(product: &'static Product) -> Result<Self, LoadError> {
         let soname = Path::new(product.soname);
         if let Some(present) = Self::present(product) {
@@ -142,9 +143,10 @@ impl Library {
 
     /// The library in `file`.
     pub(crate) fn open(product: &'static Product, file: &Path) -> Result<Self, LoadError> {
-        // Not global: the modules of both libraries name what they need, and their symbols are nobody else's.
-        // SAFETY: what the library does when it is loaded, and with what is in its way, is what a program linked
-        // with it would ask for too.
+        // Not global: the modules of both libraries name what they need, and their symbols are
+        // nobody else's.
+        // SAFETY: what the library does when it is loaded, and with what is in its way, is what a
+        // program linked with it would ask for too.
         match unsafe { Handle::open(Some(file), RTLD_NOW | RTLD_LOCAL) } {
             Ok(handle) => Ok(Self::kept(product, handle, file)),
             Err(error) => {
@@ -192,8 +194,8 @@ impl Library {
         LoadError { product: self.product, cause }
     }
 
-    /// Keeps it loaded until the process ends, so that its functions may be called that long. It has threads and
-    /// handlers of its own that may run until then.
+    /// Keeps it loaded until the process ends, so that its functions may be called that long. It
+    /// has threads and handlers of its own that may run until then.
     pub(crate) fn keep(self) -> PathBuf {
         std::mem::forget(self.handle);
         self.file
@@ -212,15 +214,15 @@ fn file_of(address: *mut c_void) -> Option<PathBuf> {
     Some(Path::new(OsStr::from_bytes(name.to_bytes())).to_owned())
 }
 
-/// Declares `Functions`, a table of C functions that are found at run time: a field each, and a method of the same
-/// name that calls it. Optional ones are fields only, and may be `None`.
+/// Declares `Functions`, a table of C functions that are found at run time: a field each, and a
+/// method of the same name that calls it. Optional ones are fields only, and may be `None`.
 macro_rules! functions {
     (
         required { $(pub fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)?;)* }
         optional { $(pub fn $maybe:ident($($marg:ident: $mtype:ty),* $(,)?) $(-> $mresult:ty)?;)* }
     ) => {
-        /// The functions of the library: a field each, and a method of the same name that calls it. What they
-        /// do is in the documentation of the C interface.
+        /// The functions of the library: a field each, and a method of the same name that calls it.
+        /// What they do is in the documentation of the C interface.
         pub struct Functions {
             $(
                 #[doc = concat!("`", stringify!($name), "` of the C interface.")]
@@ -236,7 +238,8 @@ macro_rules! functions {
             /// Finds all of them.
             ///
             /// # Safety
-            /// What the library has under these names must be functions with these arguments and results.
+            /// What the library has under these names must be functions with these arguments and
+            /// results.
             pub(crate) unsafe fn find(
                 library: &crate::library::Library,
             ) -> Result<Self, crate::library::LoadError> {
@@ -272,13 +275,14 @@ macro_rules! functions {
     };
 }
 
-/// Makes all bytes of a C structure zero by default, which bindgen found to be a value of each field.
+/// Makes all bytes of a C structure zero by default, which bindgen found to be a value of each
+/// field.
 macro_rules! zeroed {
     ($name:ident) => {
         impl Default for $name {
             fn default() -> Self {
-                // SAFETY: it consists of numbers, arrays of them, pointers and optional functions, and zero is a
-                // value of each.
+                // SAFETY: it consists of numbers, arrays of them, pointers and optional functions,
+                // and zero is a value of each.
                 unsafe { std::mem::zeroed() }
             }
         }

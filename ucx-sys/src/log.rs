@@ -1,4 +1,5 @@
-//! What UCX itself says: on standard error, as it is no output of the program. By itself UCX writes it to standard output.
+//! What UCX itself says: on standard error, as it is no output of the program. By itself UCX writes
+//! it to standard output.
 
 use std::{
     ffi::{CStr, c_char, c_int, c_uint, c_void},
@@ -7,8 +8,8 @@ use std::{
 
 use crate::library::Library;
 
-/// UCX's `ucs_log_func_t`. A `va_list` as a parameter is a pointer, on x86-64 because it is an array, on aarch64 because it is a
-/// structure of more than 16 bytes.
+/// UCX's `ucs_log_func_t`. A `va_list` as a parameter is a pointer, on x86-64 because it is an
+/// array, on aarch64 because it is a structure of more than 16 bytes.
 type Handler = extern "C" fn(
     file: *const c_char,
     line: c_uint,
@@ -32,7 +33,8 @@ pub(crate) fn to_stderr(library: &Library) {
     if std::env::var_os("UCX_LOG_FILE").is_some_and(|file| !file.is_empty()) {
         return;
     }
-    // SAFETY: UCX declares it so, and its handlers as `Handler`, since 1.10. The library stays loaded.
+    // SAFETY: UCX declares it so, and its handlers as `Handler`, since 1.10. The library stays
+    // loaded.
     unsafe { transmute::<*mut c_void, unsafe extern "C" fn(Handler)>(push)(handle) };
 }
 
@@ -59,7 +61,8 @@ extern "C" fn handle(
     let file = file.rsplit('/').next().unwrap_or_default();
     let level = ["FATAL", "ERROR", "WARN", "DIAG", "INFO", "DEBUG"].get(level as usize).unwrap_or(&"TRACE");
     let line = format!("oxshmem: UCX {level}: {} ({file}:{line})\n", text.trim_end());
-    // SAFETY: bytes of this function's own. Not by `std::io::stderr`, as this thread may have that locked.
+    // SAFETY: bytes of this function's own. Not by `std::io::stderr`, as this thread may have that
+    // locked.
     unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
     STOP
 }

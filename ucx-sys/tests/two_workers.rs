@@ -1,4 +1,5 @@
-//! Two workers in one process that talk over TCP, each with a context of its own: what a transport does, in small.
+//! Two workers in one process that talk over TCP, each with a context of its own: what a transport
+//! does, in small.
 
 use std::{
     ffi::{CStr, c_void},
@@ -36,8 +37,8 @@ impl<'a> Side<'a> {
             ..Default::default()
         };
         let mut config = null_mut();
-        // SAFETY: the structures say what of them counts, everything outlives its call, and the configuration is
-        // released when the context is there.
+        // SAFETY: the structures say what of them counts, everything outlives its call, and the
+        // configuration is released when the context is there.
         unsafe {
             ok(ucx, ucx.ucp_config_read(null(), null(), &mut config));
             ok(ucx, ucx.ucp_config_modify(config, c"TLS".as_ptr(), c"tcp".as_ptr()));
@@ -83,7 +84,8 @@ impl<'a> Side<'a> {
             ..Default::default()
         };
         let (mut handle, mut packed, mut length) = (null_mut(), null_mut(), 0);
-        // SAFETY: the memory lives until it is unmapped, and what UCX lends is copied before it is released.
+        // SAFETY: the memory lives until it is unmapped, and what UCX lends is copied before it is
+        // released.
         unsafe {
             ok(self.ucx, self.ucx.ucp_mem_map(self.context, &params, &mut handle));
             ok(self.ucx, self.ucx.ucp_rkey_pack(self.context, handle, &mut packed, &mut length));
@@ -153,8 +155,8 @@ unsafe extern "C" fn receive(
     length: usize,
     param: *const ucp_am_recv_param_t,
 ) -> ucs_status_t {
-    // SAFETY: UCX passes what was registered, what was sent, and parameters that live for the call. A message this
-    // short is never a promise of data.
+    // SAFETY: UCX passes what was registered, what was sent, and parameters that live for the call.
+    // A message this short is never a promise of data.
     unsafe {
         assert_eq!((*param).recv_attr & u64::from(UCP_AM_RECV_ATTR_FLAG_RNDV), 0);
         let inbox = &mut *(*inbox.cast::<Mutex<Inbox>>()).lock().expect("nobody panicked");
@@ -184,7 +186,8 @@ fn two_workers_put_get_add_and_send_messages_over_tcp() {
 
     let params = ucp_request_param_t::default();
     let source = 40_u64;
-    // SAFETY: here and below, buffers live until the operation is complete, and the memory is mapped until after.
+    // SAFETY: here and below, buffers live until the operation is complete, and the memory is
+    // mapped until after.
     let put = unsafe { ucx.ucp_put_nbx(a.endpoint, (&raw const source).cast(), 8, remote, rkey, &params) };
     a.complete(&b, put);
     a.flush(&b);
