@@ -3,9 +3,26 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Block, Exhausted, HeapError, LINE, Layout, Realloc,
+    Block, Exhausted, HeapError, LINE, Layout, MAX_ALIGN, Realloc,
     free_set::{FreeSet, Place},
 };
+
+/// Two lines that adjacent-line prefetchers fetch together.
+const LINE_PAIR: usize = 2 * LINE;
+
+impl Layout {
+    /// The bytes to reserve and their alignment. The former is `None` where it exceeds `usize`.
+    pub(super) fn reservation(&self) -> Result<(Option<usize>, usize), HeapError> {
+        if self.bytes == 0 {
+            return Err(HeapError::ZeroBytes);
+        }
+        if !self.align.is_power_of_two() || self.align > MAX_ALIGN {
+            return Err(HeapError::InvalidAlignment { align: self.align });
+        }
+        let grain = if self.hints.is_empty() { LINE } else { LINE_PAIR };
+        Ok((self.bytes.checked_next_multiple_of(grain), self.align.max(grain)))
+    }
+}
 
 /// Hands out offsets in a segment of symmetric memory.
 ///

@@ -2,10 +2,7 @@
 
 use std::{fmt, ops::BitOr};
 
-use super::{HeapError, LINE, MAX_ALIGN};
-
-/// Two lines that adjacent-line prefetchers fetch together.
-const LINE_PAIR: usize = 2 * LINE;
+use super::LINE;
 
 /// What a block of symmetric memory is for (`OpenSHMEM 1.6 §9.3.5`). A block with any hint has pairs of
 /// cache lines to itself, so that neighbours do not slow down what PEs contend for.
@@ -102,7 +99,7 @@ impl fmt::Debug for Hints {
 pub struct Layout {
     /// Bytes, at least 1.
     pub bytes: usize,
-    /// What the block's offset must be a multiple of: a power of two of at most [`MAX_ALIGN`].
+    /// What the block's offset must be a multiple of: a power of two of at most [`MAX_ALIGN`](super::MAX_ALIGN).
     /// Less than a [`LINE`] counts as one.
     pub align: usize,
     /// What the block is for.
@@ -118,18 +115,6 @@ impl Layout {
     /// ```
     pub const fn new(bytes: usize) -> Self {
         Self { bytes, align: LINE, hints: Hints::NONE }
-    }
-
-    /// The bytes to reserve and their alignment. The former is `None` where it exceeds `usize`.
-    pub(super) fn reservation(&self) -> Result<(Option<usize>, usize), HeapError> {
-        if self.bytes == 0 {
-            return Err(HeapError::ZeroBytes);
-        }
-        if !self.align.is_power_of_two() || self.align > MAX_ALIGN {
-            return Err(HeapError::InvalidAlignment { align: self.align });
-        }
-        let grain = if self.hints.is_empty() { LINE } else { LINE_PAIR };
-        Ok((self.bytes.checked_next_multiple_of(grain), self.align.max(grain)))
     }
 }
 
