@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    aarch64, book, checks, debian, fuzz, gpu, headers, install, package, programs,
+    aarch64, book, checks, debian, fuzz, gpu, headers, install, package, programs, rooms,
     run::{Failure, Job, Outcome, Step, Verdict, steps, target_dir},
 };
 
@@ -15,6 +15,7 @@ use crate::{
 const STEPS: &[Step] = &[
     ("tools", tools),
     ("format", || done(Job::cargo("fmt --all --check").run())),
+    ("rooms", rooms::rooms),
     ("clippy", || done(Job::cargo("clippy --workspace --all-targets -- -D warnings").run())),
     ("aarch64", aarch64::clippy),
     ("doc", doc),
