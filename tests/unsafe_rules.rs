@@ -15,7 +15,7 @@ const OPEN_TRAITS: [(&str, &str); 2] =
     [("Element", "all plain data is one, and `Pod` is `unsafe`"), ("Listener", "it only gets notifications")];
 
 /// Safe items that are left out of the documentation of what users work with, and why they break nothing.
-const HIDDEN: [(&str, &str); 30] = [
+const HIDDEN: [(&str, &str); 29] = [
     ("Bare", "its copies are `unsafe`"),
     ("allocation", "what changes the heap behind it is `unsafe`"),
     ("alone", "a device with memory of its own"),
@@ -38,7 +38,6 @@ const HIDDEN: [(&str, &str); 30] = [
     ("on_device", "what devices do with places is `unsafe`"),
     ("others_idle", "a wait"),
     ("own", "an address"),
-    ("parts", "what it consists of; putting it together is `unsafe`"),
     ("pe", "what is unsafe of a PE says so"),
     ("place", "what transports do with places is `unsafe`"),
     ("predefined", "teams rely on nothing that is in their scratch memory for where they write"),

@@ -9,6 +9,7 @@ use crate::{
     call::Call,
     export::{export, with_ctx},
     rma::bytes,
+    state::DEFAULT_PATH,
     types::{rma_types, sizes},
 };
 
@@ -48,6 +49,10 @@ impl PutSignal {
         // SAFETY: the caller vouches for the source; a put over which the call returns has copied it.
         let from = unsafe { SourceBuffer::new(source, len) };
         call.wait_on(pe, call.context.put_signal(to, from, word, update, pe as usize));
+        // The PEs of other contexts may have other numbers.
+        if std::ptr::eq(call.context, call.global.context) {
+            DEFAULT_PATH.flag_was_stored(sig_addr, pe);
+        }
     }
 
     #[inline(always)]

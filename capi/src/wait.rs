@@ -8,6 +8,7 @@ use oxshmem::{Cmp, Masked, Wait, WaitSet, Waitable};
 use crate::{
     call::Call,
     export::export,
+    state::DEFAULT_PATH,
     types::{amo_types, old_amo_types},
 };
 
@@ -27,7 +28,9 @@ fn comparison(call: Call, cmp: c_int) -> Cmp {
 
 #[inline(always)]
 fn wait_until<T: Waitable>(call: Call, what: &'static str, ivar: *mut T, cmp: Cmp, value: T) -> T {
-    call.look(call.word(what, ivar.cast_const()).wait_until(cmp, value))
+    let seen = call.look(call.word(what, ivar.cast_const()).wait_until(cmp, value));
+    DEFAULT_PATH.prepare_answer();
+    seen
 }
 
 #[inline(always)]

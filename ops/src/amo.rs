@@ -112,7 +112,7 @@ macro_rules! updating {
             #[doc = concat!("[`Context::", stringify!($name), "`] does.")]
             #[inline(always)]
             pub fn $name<T: $types>(&self, at: *const T, $($arg: T,)* pe: i32) -> Option<()> {
-                self.amo(at, $operation($($arg.to_word()),*), pe).map(drop)
+                self.update(at, $operation($($arg.to_word()),*), pe)
             }
         )*}
 

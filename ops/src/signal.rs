@@ -15,6 +15,7 @@ use crate::{
     operation::{Op, PutSignal, PutSignalNbi, ReadyWhen, Update},
     path::{
         device::Following,
+        far::signal_operation,
         near::{Near, NearPlace},
         route::{Here, Route},
     },
@@ -123,7 +124,7 @@ impl<M: Sharing> Context<M> {
                         let near = Near::new(pe.shm(), signal.view(), local_pe);
                         // SAFETY: checked above; the owned handle keeps it mapped. An atomic's
                         // release orders the data before it.
-                        unsafe { near.atomic(atomic(update)) };
+                        unsafe { near.atomic(signal_operation(update)) };
                     })
                 }
                 Err(error) => Op::failed(source.reject(error), self.ops()),
@@ -221,7 +222,7 @@ impl<M: Sharing> Context<M> {
         Update(match self.near_untraced(signal.as_view(), pe) {
             Some(near) => {
                 // SAFETY: a `SymRef` is one aligned element in bounds, on every PE.
-                unsafe { near.atomic(atomic(update)) };
+                unsafe { near.atomic(signal_operation(update)) };
                 Op::Complete(())
             }
             None => self.signal_routed(call, signal, update, pe),
@@ -242,11 +243,11 @@ impl<M: Sharing> Context<M> {
         match self.route(call, signal.as_view(), pe) {
             Ok(Route::Near(near)) => {
                 // SAFETY: as above.
-                unsafe { near.atomic(atomic(update)) };
+                unsafe { near.atomic(signal_operation(update)) };
                 Op::Complete(())
             }
-            Ok(Route::Far(far)) => self.signal_far(far, update),
-            Ok(Route::Device(cell)) => self.update_device(cell, Width::Eight, atomic(update), pe),
+            Ok(Route::Far(far)) => self.update_far(far, Width::Eight, signal_operation(update)),
+            Ok(Route::Device(cell)) => self.update_device(cell, Width::Eight, signal_operation(update), pe),
             Err(error) => Op::failed(error, self.ops()),
         }
     }
@@ -313,7 +314,8 @@ impl<M: Sharing> Context<M> {
                 self.put_signal_far([to, signal], source, bytes, update, ready)
             }
             Ok((to, from, word)) => {
-                let following = Following { to: word, signal: signal.as_view(), update: atomic(update) };
+                let following =
+                    Following { to: word, signal: signal.as_view(), update: signal_operation(update) };
                 self.put_device(to, dest, (source, from), Some(following), pe, ready)
             }
             Err(error) => Op::failed(source.reject(error), self.ops()),
@@ -326,12 +328,4 @@ impl<M: Sharing> Context<M> {
 #[track_caller]
 fn foreign_signal() -> ! {
     panic!("{}", Error::ForeignMemory { call: "signal_fetch" })
-}
-
-#[inline(always)]
-fn atomic(update: Signal) -> Atomic<u64> {
-    match update {
-        Signal::Set(value) => Atomic::Set(value),
-        Signal::Add(value) => Atomic::Add(value),
-    }
 }

@@ -2,7 +2,7 @@
 //! of it.
 //!
 //! This module says what a view names: which elements, in which allocation, at which place on each
-//! PE. [`local`](crate::local) reads and writes the instance of this PE.
+//! PE. [`instance`](crate::instance) reads and writes the instance of this PE.
 
 use std::{
     fmt,
@@ -287,24 +287,6 @@ impl<'a, T: Element> SymView<'a, T> {
 }
 
 impl<'a, T: Element> SymRef<'a, T> {
-    /// What it consists of: it takes two registers, where the element itself would be in memory.
-    #[doc(hidden)]
-    #[inline(always)]
-    pub fn parts(self) -> (&'a Arc<Allocation>, usize) {
-        (self.0.allocation, self.0.offset)
-    }
-
-    /// The element with these parts.
-    ///
-    /// # Safety
-    /// They must be the [`parts`](Self::parts) of one of this type.
-    #[doc(hidden)]
-    #[inline(always)]
-    pub unsafe fn from_parts((allocation, offset): (&'a Arc<Allocation>, usize)) -> Self {
-        // SAFETY: they were checked when the first was made.
-        Self(unsafe { SymView::inside_unchecked(allocation, offset, 1) })
-    }
-
     /// The element as a slice of one.
     ///
     /// ```

@@ -30,7 +30,7 @@ use oxshmem_memory::{
 use oxshmem_net::Shm;
 use oxshmem_spaces::{Element, Pe};
 
-use super::near::NearPlace;
+use super::{last_flag::LastFlag, near::NearPlace};
 use crate::{
     amo_types::ExtendedAmo,
     context::{Context, Sharing},
@@ -46,6 +46,7 @@ pub struct AddressPath {
     stores: AtomicU32,
     /// Written by `open` alone, while nothing uses it.
     table: UnsafeCell<Table>,
+    last_flag: LastFlag,
 }
 
 /// Where the near PEs have their memory.
@@ -131,6 +132,7 @@ impl AddressPath {
                 offload: 0,
                 pe: None,
             }),
+            last_flag: LastFlag::new(),
         }
     }
 
@@ -189,6 +191,7 @@ impl AddressPath {
         let to = self.element(&self.stores, dest, pe)?;
         // SAFETY: aligned, and inside of a near PE's memory.
         unsafe { to.store(value) };
+        self.last_flag.stored(to.address);
         Some(())
     }
 
@@ -209,21 +212,56 @@ impl AddressPath {
         Some(T::from_word(unsafe { at.atomic(operation) }))
     }
 
+    /// Performs one of which the value before is not asked for.
+    #[inline(always)]
+    pub(crate) fn update<T: ExtendedAmo>(
+        &self,
+        at: *const T,
+        operation: Atomic<T::Word>,
+        pe: i32,
+    ) -> Option<()> {
+        let at = self.element(&self.stores, at, pe)?;
+        // SAFETY: as above.
+        unsafe { at.atomic(operation) };
+        self.last_flag.stored(at.address);
+        Some(())
+    }
+
+    /// The caller has just seen what it waited for (`OpenSHMEM 1.6 §9.11`). The next words that
+    /// [`p`](Self::p), an atomic operation without a result or a put with signal store by this path
+    /// are taken for its answer, and the line of the last one is fetched. It has no effect but on
+    /// time.
+    #[inline(always)]
+    pub fn prepare_answer(&self) {
+        self.last_flag.expect();
+    }
+
+    /// Takes note of a `flag` on `pe` that was stored in another way, as of one that was stored by
+    /// [`p`](Self::p). One that is not in near memory is left alone.
+    #[inline]
+    pub fn flag_was_stored(&self, flag: *const u64, pe: i32) {
+        if self.last_flag.is_expected()
+            && let Some(place) = self.element(&self.stores, flag, pe)
+        {
+            self.last_flag.stored(place.address);
+        }
+    }
+
     /// Copies `n` elements to `dest` on `pe`, as [`Context::put`] does.
     ///
     /// # Safety
     /// `source` must be readable for them, if it is not null.
     #[inline(always)]
     pub unsafe fn put<T>(&self, dest: *mut T, source: *const T, n: usize, pe: i32) -> Option<()> {
+        if is_word(dest, n) {
+            let to = self.word(&self.stores, dest.cast(), source.addr(), pe)?;
+            // SAFETY: aligned, and inside of a near PE's memory; readable by the caller's word.
+            unsafe { to.store(load_unaligned(source.cast())) };
+            return Some(());
+        }
         let to = self.block(&self.stores, dest, n, source.addr(), pe)?;
         // SAFETY: inside of a near PE's memory, and readable by the caller's word.
-        unsafe {
-            if is_word(dest, n) {
-                to.store(load_unaligned(source.cast()));
-            } else {
-                put_bytes(to.address, source.cast(), n * size_of::<T>(), to.pe, to.table);
-            }
-        }
+        unsafe { put_bytes(to.address, source.cast(), n * size_of::<T>(), to.pe, to.table) };
         Some(())
     }
 
@@ -243,15 +281,15 @@ impl AddressPath {
     /// `dest` must be writable for them, if it is not null.
     #[inline(always)]
     pub unsafe fn get<T>(&self, dest: *mut T, source: *const T, n: usize, pe: i32) -> Option<()> {
+        if is_word(source, n) {
+            let from = self.word(&self.loads, source.cast(), dest.addr(), pe)?;
+            // SAFETY: aligned, and inside of a near PE's memory; writable by the caller's word.
+            unsafe { store_unaligned(dest.cast(), from.load()) };
+            return Some(());
+        }
         let from = self.block(&self.loads, source, n, dest.addr(), pe)?;
         // SAFETY: inside of a near PE's memory, and writable by the caller's word.
-        unsafe {
-            if is_word(source, n) {
-                store_unaligned(dest.cast(), from.load());
-            } else {
-                get_bytes(dest.cast(), from.address, n * size_of::<T>());
-            }
-        }
+        unsafe { get_bytes(dest.cast(), from.address, n * size_of::<T>()) };
         Some(())
     }
 
@@ -321,6 +359,12 @@ impl AddressPath {
     fn element<T>(&self, pes: &AtomicU32, at: *const T, pe: i32) -> Option<AddressPlace<'_>> {
         const { assert!(align_of::<u128>().is_multiple_of(align_of::<T>()) && size_of::<T>() == align_of::<T>()) };
         self.place(pes, at.addr(), pe).filter(|_| at.is_aligned()).map(|(place, _)| place)
+    }
+
+    /// The same for a word, with something of this PE's at `here`.
+    #[inline(always)]
+    fn word(&self, pes: &AtomicU32, at: *const u64, here: usize, pe: i32) -> Option<AddressPlace<'_>> {
+        self.element(pes, at, pe).filter(|place| place.table.is_host(here))
     }
 
     /// The same for `n` elements, however they are aligned, with something of this PE's at `here`.

@@ -123,7 +123,7 @@ impl<M: Sharing> Context<M> {
             net.flush(
                 signal.pe,
                 Box::new(move |flushed| {
-                    match flushed.and_then(|()| last.update(signal, Width::Eight, word(update))) {
+                    match flushed.and_then(|()| last.update(signal, Width::Eight, signal_operation(update))) {
                         Ok(()) => last.flush(signal.pe, Box::new(end)),
                         Err(error) => end(Err(error)),
                     }
@@ -247,11 +247,6 @@ impl<M: Sharing> Context<M> {
         }
     }
 
-    /// The update of a signal.
-    pub(crate) fn signal_far(&self, far: Far<'_>, update: Signal) -> Op<(), Error> {
-        self.update_far(far, Width::Eight, word(update))
-    }
-
     /// Whether a session gathers operations with so many bytes, and up to how many in all.
     #[inline]
     fn gathers(&self, bytes: usize) -> Option<usize> {
@@ -292,7 +287,9 @@ impl<M: Sharing> Context<M> {
     }
 }
 
-fn word(update: Signal) -> Atomic<u64> {
+/// The atomic operation that an update of a signal is.
+#[inline(always)]
+pub(crate) fn signal_operation(update: Signal) -> Atomic<u64> {
     match update {
         Signal::Set(value) => Atomic::Set(value),
         Signal::Add(value) => Atomic::Add(value),

@@ -8,11 +8,13 @@
 //! | `device` | device memory, here or there |
 //! | [`address`] | near memory that is named by addresses, for the C library |
 //!
-//! `route` checks the operands of an operation and says which way leads to each.
+//! `last_flag` guesses which flag C stores next, for `address`. `route` checks the operands of an
+//! operation and says which way leads to each.
 
 pub mod address;
 pub(crate) mod device;
 pub(crate) mod far;
+mod last_flag;
 pub(crate) mod near;
 pub(crate) mod packed;
 pub(crate) mod route;

@@ -2,22 +2,23 @@
 //!
 //! A context knows [`Shm`] by its type, so that a put to a PE on the same host compiles to a store.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering, fence},
-};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+use std::sync::atomic::fence;
 
 use oxshmem_base::settings::FenceSide;
-use oxshmem_memory::{
-    Extent, SegmentId,
-    copy::{copy, load, store},
-    word::{Atomic, AtomicWord, Place, Signal},
-};
-use oxshmem_progress::{
-    control::Control,
-    doorbell::{after_store, before_look, must_ring, sleeps},
-    fabric::Fabric,
-};
+use oxshmem_memory::Extent;
+use oxshmem_memory::SegmentId;
+use oxshmem_memory::copy::copy;
+use oxshmem_memory::word::{Atomic, AtomicWord, Place, Signal};
+
+use oxshmem_progress::control::Control;
+use oxshmem_progress::doorbell::after_store;
+use oxshmem_progress::doorbell::before_look;
+use oxshmem_progress::doorbell::must_ring;
+use oxshmem_progress::doorbell::sleeps;
+use oxshmem_progress::fabric::Fabric;
 
 /// The way from a PE to the others of its host.
 ///
@@ -101,26 +102,12 @@ impl Shm {
     pub fn wake(&self, block: usize, stored: Extent) {
         self.fabric.wake(block, stored);
     }
+}
 
-    /// Stores one value, in one piece if it has 1, 2, 4 or 8 bytes and is aligned to them.
-    ///
-    /// # Safety
-    /// `to` must be in bounds and aligned for a `T`.
-    #[inline(always)]
-    pub unsafe fn store<T: Copy>(&self, to: Place<'_>, value: T) {
-        // SAFETY: in bounds and aligned by the caller's word.
-        unsafe { store(to.address().cast::<T>(), value) };
-        self.ring(to, size_of::<T>());
-    }
-
-    /// Loads one value, likewise.
-    ///
-    /// # Safety
-    /// `from` must be in bounds and aligned for a `T`, of which any bytes are a valid value.
-    #[inline(always)]
-    pub unsafe fn load<T: Copy>(&self, from: Place<'_>) -> T {
-        // SAFETY: passed on to the caller.
-        unsafe { load(from.address().cast::<T>()) }
+// SAFETY: every copy and atomic below touches exactly the bytes of its arguments.
+unsafe impl Transport for Shm {
+    fn name(&self) -> &'static str {
+        "shm"
     }
 
     /// Copies `len` bytes from `from` to `to`. On return `from` may be reused.

@@ -61,6 +61,39 @@ fn words_and_blocks_come_to_where_they_are_to_be() {
 }
 
 #[test]
+fn the_flag_that_answered_a_wait_is_remembered() {
+    let alone = Alone::new();
+    let (path, [a, b, c]) = (&alone.path, [0, 64, 128].map(|offset| alone.word(offset)));
+    let last = || path.last_flag.address();
+    path.p(a, 1, 0).unwrap();
+    path.flag_was_stored(a, 0);
+    assert!(last().is_null(), "nothing has waited");
+    // It is no more than a hint, also where nothing has been stored yet.
+    path.prepare_answer();
+    path.p(a, 1, 0).unwrap();
+    assert_eq!(last(), a.cast());
+    path.inc(b, 0).unwrap();
+    assert_eq!(last(), b.cast());
+    path.flag_was_stored(a, 0);
+    assert_eq!(last(), a.cast());
+    // Neither data, nor what has not been stored.
+    // SAFETY: a word is readable.
+    unsafe { path.put(c, &7, 1, 0).unwrap() };
+    assert_eq!(path.p(c, 1, 5), None);
+    path.flag_was_stored(c, 5);
+    assert_eq!(last(), a.cast());
+    path.p(b, 1, 0).unwrap();
+    assert_eq!(last(), b.cast());
+    // Nor what comes long after it.
+    path.p(c, 1, 0).unwrap();
+    assert_eq!(last(), b.cast());
+    path.prepare_answer();
+    path.p(c, 7, 0).unwrap();
+    assert_eq!(last(), c.cast());
+    assert_eq!([a, b, c].map(|word| path.g(word, 0)), [Some(1), Some(1), Some(7)]);
+}
+
+#[test]
 fn whatever_is_not_as_expected_is_left_alone() {
     let alone = Alone::new();
     let (path, word) = (&alone.path, alone.word(64));
