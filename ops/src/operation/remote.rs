@@ -36,16 +36,13 @@ enum Flush {
 }
 
 impl<T, E> Remote<T, E> {
-    /// A put that is over once its outcome is there and `target` has been flushed.
+    /// A put that is over once its outcome is there, or has landed, and `target` has been flushed.
     pub(crate) fn flushed(
-        outcome: Result<Landed<T, E>, Arc<Flight<Landed<T, E>>>>,
+        outcome: Option<Landed<T, E>>,
+        landing: Option<Arc<Flight<Landed<T, E>>>>,
         (net, target, ops): (&Arc<dyn Net>, Target, &Arc<OpSet>),
         reject: fn(T, Error) -> E,
     ) -> Self {
-        let (outcome, landing) = match outcome {
-            Ok(outcome) => (Some(outcome), None),
-            Err(landing) => (None, Some(landing)),
-        };
         let flush = Flush::NotYet(Arc::downgrade(net), target, Arc::clone(ops));
         Self { outcome, landing, flush, reject, device: None }
     }

@@ -269,13 +269,13 @@ impl<M: Sharing> Context<M> {
     where
         E: Into<Error>,
     {
-        let outcome = match (ready, op) {
-            (ReadyWhen::Delivered, Op::Complete(back)) => Ok(Ok(back)),
-            (ReadyWhen::Delivered, Op::UnderWay(flight)) => Err(flight),
+        let (outcome, landing) = match (ready, op) {
+            (ReadyWhen::Delivered, Op::Complete(back)) => (Some(Ok(back)), None),
+            (ReadyWhen::Delivered, Op::UnderWay(flight)) => (None, Some(flight)),
             (_, op) => return op,
         };
         let target = Target { pe: far.pe, world_pe: far.spot.pe };
-        Op::Remote(Box::new(Remote::flushed(outcome, (far.net, target, self.ops()), reject)))
+        Op::Remote(Box::new(Remote::flushed(outcome, landing, (far.net, target, self.ops()), reject)))
     }
 
     /// The outcome of something that is over as far as its source is concerned.
