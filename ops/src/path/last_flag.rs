@@ -10,7 +10,7 @@ use std::{
     sync::atomic::{AtomicPtr, AtomicU8, Ordering::Relaxed},
 };
 
-use oxshmem_runtime::memory::copy::prefetch_write;
+use oxshmem_memory::copy::prefetch_write;
 
 /// How many words a PE stores one by one, the last of which is a flag, before it waits again.
 const ANSWER: u8 = 4;

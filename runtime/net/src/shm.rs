@@ -102,13 +102,6 @@ impl Shm {
     pub fn wake(&self, block: usize, stored: Extent) {
         self.fabric.wake(block, stored);
     }
-}
-
-// SAFETY: every copy and atomic below touches exactly the bytes of its arguments.
-unsafe impl Transport for Shm {
-    fn name(&self) -> &'static str {
-        "shm"
-    }
 
     /// Copies `len` bytes from `from` to `to`. On return `from` may be reused.
     ///
