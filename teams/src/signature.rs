@@ -7,14 +7,14 @@ use oxshmem_progress::activity::{self, Activity};
 
 use crate::{
     LongDouble,
-    memory::scratch::STREAM_WORDS,
+    memory::scratch::BROADCAST_WORDS,
     reduction::{ElementType, Kernel, ReduceOp},
 };
 
 /// A collective call: two words that every PE of the team must come to alike.
 ///
 /// Where it travels with a message that others may take for one of a later call, it also says which
-/// of the team's collectives it is: a PE that has left out one, whose root waits for nobody, is
+/// of the team's collectives it is: a PE that has left out one, whose root waits for no PE, is
 /// found out by the next one like it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
@@ -72,7 +72,7 @@ const _: () = assert!(
     NAMES.len() as u64 <= CALL
         && CALL >> DEVICE_BIT == 0
         && NUMBER >> TYPE_BIT == 0
-        && 2 * STREAM_WORDS < NUMBERS as usize
+        && 2 * BROADCAST_WORDS < NUMBERS as usize
 );
 
 /// Names by number.

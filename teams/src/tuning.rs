@@ -256,7 +256,7 @@ impl Choices {
     /// For `n` PEs of a team on the host of `pe`.
     pub(crate) fn new(pe: &Pe, n: usize) -> Self {
         let settings = pe.settings();
-        // The text was read when the PE joined its job.
+        // What is wrong with the text was said when the world was made.
         let tuning = Tuning::default().with(&settings.tuning).unwrap_or_default();
         Self {
             sync: match settings.sync_algorithm {

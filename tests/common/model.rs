@@ -467,7 +467,7 @@ pub(crate) fn forced_variables(name: &str) -> Vec<String> {
         format!("SHMEM_SYNC_ALGORITHM={}", settings.sync_algorithm),
         format!("SHMEM_BROADCAST_ALGORITHM={}", settings.broadcast_algorithm),
         format!("SHMEM_REDUCE_ALGORITHM={}", settings.reduce_algorithm),
-        format!("SHMEM_TUNING={}", settings.tuning),
+        format!("SHMEM_TUNING={}", if settings.tuning.is_empty() { "auto" } else { &settings.tuning }),
         format!("SHMEM_COLLECT_ALGORITHM={}", settings.collect_algorithm),
         format!("SHMEM_ALLTOALL_ALGORITHM={}", settings.alltoall_algorithm),
     ]

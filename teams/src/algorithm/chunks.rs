@@ -29,7 +29,7 @@ const HEADER: usize = size_of::<u64>();
 pub(crate) async fn broadcast_here(group: &Group, bytes: Option<Vec<u8>>, root: usize) -> Result<Vec<u8>> {
     let (me, n) = (group.me(), group.n());
     // Another root makes another tree, in which other PEs write the same flags of the same parents:
-    // nobody may begin with it before everybody has ended with the one before.
+    // no PE may begin with it before all PEs have ended with the one before.
     if !group.state.chunks.leads_again(root) {
         sync_here(group).await?;
     }
@@ -37,7 +37,7 @@ pub(crate) async fn broadcast_here(group: &Group, bytes: Option<Vec<u8>>, root: 
     let base = group.state.chunks.sent.get();
     let parent = tree.parent();
     if let Some((parent, place)) = parent {
-        // All chunks of earlier broadcasts are taken: the parent, whoever it was then, may send.
+        // All chunks of earlier broadcasts are taken: the parent, whichever it was then, may send.
         group.set(Flag::ChunkTaken(place), base, parent);
     }
 

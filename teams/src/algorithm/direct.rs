@@ -19,12 +19,12 @@ use crate::{
         exchange::{Buffers, Exchange, combine_bytes},
         share::Share,
         sync::Sync,
-        tree_broadcast::Stream,
+        tree_broadcast::TreeBroadcast,
         work::{Called, Work, chunk},
     },
     check::NumberWait,
     group::{Flag, Group},
-    memory::{scratch::STREAM_BULK, span::Span},
+    memory::{scratch::BROADCAST_BULK, span::Span},
     reduction::Kernel,
     signature::Signature,
 };
@@ -42,8 +42,8 @@ pub(crate) struct Direct {
 enum Step {
     Called,
     /// Waiting for the root to say that its source is there.
-    RootReady(Stream),
-    /// Waiting for everybody, before or after the work.
+    RootReady(TreeBroadcast),
+    /// Waiting for all PEs, before or after the work.
     Meet(Exchange),
     /// The root waits until the others have copied what they took.
     Taken(NumberWait, u64),
@@ -133,7 +133,7 @@ impl Direct {
         if let Some(share) = self.share.filter(|_| group.me() == root) {
             share.begin(group);
         }
-        Step::RootReady(Stream::root_ready(group, self.call.signature, root))
+        Step::RootReady(TreeBroadcast::root_ready(group, self.call.signature, root))
     }
 
     /// What follows in a broadcast.
@@ -202,12 +202,12 @@ impl Direct {
         });
     }
 
-    /// Computes this PE's chunk of everybody's sums.
+    /// Computes this PE's chunk of all PEs' sums.
     fn scan(&self, group: &Group, kernel: &'static Kernel, inclusive: bool, buffers: &mut Buffers) {
         // In place, an exclusive scan writes where it has yet to read.
         let is_fused = kernel.fused().is_some() && (inclusive || !self.call.dest.overlaps(self.call.source));
         // Private memory is a page for each buffer.
-        let step = if is_fused { group.choices.block() } else { STREAM_BULK };
+        let step = if is_fused { group.choices.block() } else { BROADCAST_BULK };
         self.blocks(group, step, |block| {
             let spans = [self.call.source.part(block.clone()), self.call.dest.part(block)];
             match is_fused {

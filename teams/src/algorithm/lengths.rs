@@ -23,8 +23,8 @@ const BLOCK_AT: usize = LENGTH_AT + LINE;
 /// Bytes of blocks that may come with their lengths.
 pub(crate) const CARRIED: usize = 8 << 10;
 const _: () = assert!(size_of::<Said>() <= LINE && BLOCK_AT + CARRIED <= GENERAL);
-/// What everybody says of its `collect`, where there are too many PEs for an exchange of that, and,
-/// on the first PE, everybody's source, one behind the other, if these have no more than `carried`
+/// What each PE says of its `collect`, where there are too many PEs for an exchange of that, and,
+/// on the first PE, all PEs' source, one behind the other, if these have no more than `carried`
 /// bytes together. Each PE leaves its own in its general scratch memory, where others read it
 /// before they meet again.
 pub(crate) async fn lengths(
@@ -58,7 +58,7 @@ pub(crate) async fn lengths(
         }
         blocks
     });
-    // Nobody writes the next ones before all have read these.
+    // No PE writes the next ones before all have read these.
     sync_here(group).await?;
     Ok((said, blocks))
 }

@@ -2,7 +2,7 @@
 //! others have not taken yet.
 //!
 //! For each other PE there is a word in the root's scratch memory: which broadcast it is of, and
-//! how much of it is taken. Whoever wants to copy takes a part first. So a PE that is late finds
+//! how much of it is taken. A PE takes a part first. So a PE that is late finds
 //! everything there, the root works instead of waiting, and nothing is copied twice.
 //!
 //! The root writes the words before it says that it has come, and begins its next broadcast after
@@ -55,7 +55,7 @@ impl Share {
     /// Nothing is taken yet. Called by the root, before it says that it has come.
     pub(crate) fn begin(self, group: &Group) {
         for pe in 0..group.n() {
-            // Whoever sees the word that says that the root has come, which is a release, sees
+            // A PE that sees the word that says that the root has come, which is a release, sees
             // these.
             shares::begin(words::word(group.own_words(), place(pe)), self.number);
         }
@@ -81,7 +81,7 @@ impl Share {
         units
     }
 
-    /// A part for `pe` that nobody else copies: its bytes, and how many units these are.
+    /// A part for `pe` that no other PE copies: its bytes, and how many units these are.
     fn take(self, group: &Group, root: usize, pe: usize) -> Option<(Range<usize>, u64)> {
         group.count_message();
         let word = words::word(group.words_of(root).0, place(pe));

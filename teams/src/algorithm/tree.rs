@@ -1,5 +1,5 @@
 //! The tree that wide collectives go up and down: each PE has at most [`RADIX`] children, so that
-//! nobody sends more than a few messages, and the depth is logarithmic.
+//! no PE sends more than a few messages, and the depth is logarithmic.
 
 use crate::tuning::RADIX;
 

@@ -1,8 +1,9 @@
-//! The stream: messages from one PE to all, down a tree, through the slots that each PE has for
-//! them. What a message carries goes with it, or straight to the destination of the PE below.
+//! Broadcasts down a tree: messages from one PE to all, down a tree, through the slots that each PE
+//! has for them. What a message carries goes with it, or straight to the destination of the PE
+//! below.
 //!
 //! A root does not wait for anybody: it may be as many messages ahead as there are slots. Then the
-//! PEs sync, unless some other collective in between has shown that everybody has taken what came
+//! PEs sync, unless some other collective in between has shown that all PEs have taken what came
 //! before.
 
 use std::task::{Poll, Waker};
@@ -23,7 +24,7 @@ use crate::{
 
 /// One message under way: from `source` on the root to `dest` on every PE.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct TreeBroadcast {
     signature: Signature,
     root: usize,
     source: Span,
@@ -49,16 +50,17 @@ enum Step {
     Done,
 }
 
-impl Stream {
+impl TreeBroadcast {
     /// A broadcast of `source` on `root` to `dest`, of at most
-    /// [`STREAM_BULK`](scratch::STREAM_BULK) bytes.
+    /// [`BROADCAST_BULK`](scratch::BROADCAST_BULK) bytes.
     #[inline(always)]
     pub(crate) fn new(signature: Signature, root: usize, source: Span, dest: Span) -> Self {
         let (step, wait) = (Step::Called, NumberWait::default());
         Self { signature, root, source, dest, pushed: None, number: 0, step, wait }
     }
 
-    /// The same of any number of bytes, which go straight to the destinations, whoever has come.
+    /// The same of any number of bytes, which go straight to the destinations, whether or not their
+    /// PEs have come.
     #[inline(always)]
     pub(crate) fn pushed(
         signature: Signature,
@@ -172,14 +174,15 @@ impl Stream {
 
     #[inline(always)]
     fn slot(&self) -> usize {
-        scratch::stream(self.number, self.carried())
+        scratch::broadcast(self.number, self.carried())
     }
 
     /// The place of the payload on every PE but the root.
     #[inline(always)]
     fn payload(&self, group: &Group) -> Span {
         let len = self.source.len();
-        let place = if len > INLINE { scratch::stream_bulk(self.number) } else { self.slot() + PAYLOAD_AT };
+        let place =
+            if len > INLINE { scratch::broadcast_bulk(self.number) } else { self.slot() + PAYLOAD_AT };
         group.scratch(place, len)
     }
 
@@ -212,17 +215,17 @@ impl Stream {
 #[inline(always)]
 fn prepare(group: &Group, number: u64, bytes: usize, child: usize) {
     const AHEAD: u64 = 4;
-    let place = scratch::stream(number + AHEAD, bytes);
+    let place = scratch::broadcast(number + AHEAD, bytes);
     if scratch::shares_line(bytes) && place.is_multiple_of(copy::LINE) {
         group.prepare(place, child);
     }
 }
 
 /// What goes from destination to destination. Apart from what carries its message, which is
-/// shorter, and handed over as words, so that the other streams can be kept in registers.
+/// shorter, and handed over as words, so that the others can be kept in registers.
 #[inline(never)]
 fn push(group: &Group, tree: Tree, [from, to]: [Span; 2], number: u64, signature: Signature) {
-    let (me, slot) = (group.here(), scratch::stream(number, 0));
+    let (me, slot) = (group.here(), scratch::broadcast(number, 0));
     for child in tree.children() {
         group.memory.push(to, group.block(child), from, me);
         group.leave(group.words_of(child).0, slot, number, signature);

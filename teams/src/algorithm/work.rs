@@ -19,7 +19,7 @@ const ALIGN: usize = 64;
 /// What is to be done in the memory of the PEs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Work {
-    /// Everybody copies from the root. Its own destination may be left as it is. It helps if the
+    /// Each PE copies from the root. Its own destination may be left as it is. It helps if the
     /// destinations are ready before their PEs come to this.
     Broadcast { root: usize, to_root: ToRoot, are_ready: bool },
     /// Each PE combines its chunk of all sources, and writes it to all destinations.
@@ -27,11 +27,11 @@ pub(crate) enum Work {
     /// The same, to the destination of the first PE. What others have in theirs is then
     /// unspecified.
     ReduceToFirst(&'static Kernel),
-    /// Each PE computes its chunk of everybody's sums, and writes it to them.
+    /// Each PE computes its chunk of all PEs' sums, and writes it to them.
     Scan { kernel: &'static Kernel, inclusive: bool },
-    /// Everybody writes its block to everybody, `start` bytes behind the beginning.
+    /// Each PE writes its block to all, `start` bytes behind the beginning.
     Collect { start: usize },
-    /// Everybody writes each block to its PE.
+    /// Each PE writes each block to its PE.
     Alltoall,
     /// The same with strides, of elements of `size` bytes.
     Alltoalls { size: usize, dst: usize, sst: usize },

@@ -2,9 +2,9 @@
 //! calls find out.
 //!
 //! Messages of one kind of collective carry its signature, but a PE that waits for a message of one
-//! kind looks at none of another kind. So whoever is about to sleep in a collective writes into its
-//! own scratch memory which one it is, and looks at what its two neighbours have written. Of two
-//! neighbours, the later one sees the earlier. If all PEs of a team wait and no two neighbours
+//! kind looks at none of another kind. So a PE that is about to sleep in a collective writes into
+//! its own scratch memory which one it is, and looks at what its two neighbours have written. Of
+//! two neighbours, the later one sees the earlier. If all PEs of a team wait and no two neighbours
 //! differ, they all wait in the same call, which then goes on.
 //!
 //! A broadcast may end before others have begun it, so the signatures of the last ones are there
@@ -25,7 +25,7 @@ use crate::{
 type Entry = [u64; 3];
 
 /// How many broadcasts are remembered: as many as a PE may be ahead by.
-const BEHIND: usize = scratch::STREAM_WORDS;
+const BEHIND: usize = scratch::BROADCAST_WORDS;
 
 const _: () = assert!(
     size_of::<u64>() + size_of::<Entry>() * (1 + BEHIND) <= scratch::LEDGER.end - scratch::LEDGER.start
@@ -71,7 +71,7 @@ impl Ledger {
             return false;
         }
         let mine = entry(number, signature);
-        // Nobody takes the entry for whole while it is written.
+        // No PE takes the entry for whole while it is written.
         write(group, NUMBER, &[0]);
         fence(Ordering::Release);
         write(group, TEAM, &[group.id]);
@@ -81,7 +81,7 @@ impl Ledger {
         }
         fence(Ordering::Release);
         write(group, NUMBER, &mine[..1]);
-        // Whoever writes later than this PE reads after this PE has written.
+        // A PE that writes later than this PE reads after this PE has written.
         fence(Ordering::SeqCst);
         let right = (group.me() + 1) % group.n();
         let left = (group.me() + group.n() - 1) % group.n();
@@ -100,7 +100,7 @@ impl Ledger {
     fn in_common(&self, group: &Group, mine: Entry, pe: usize) -> Option<(Signature, Signature)> {
         let [mut before, mut after] = [[0; 2]; 2];
         read(group, pe, TEAM, &mut before);
-        // Whoever sees an entry's number sees the rest of it, or another number after that.
+        // A PE that sees an entry's number sees the rest of it, or another number after that.
         fence(Ordering::Acquire);
         let [team, theirs] = before;
         let (ours, place) = if theirs > mine[0] {

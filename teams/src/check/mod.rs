@@ -32,9 +32,9 @@ type Record = [u64; 6];
 const _: () = assert!(RECORD_AT + size_of::<Record>() == scratch::GENERAL);
 
 impl Group {
-    /// This PE comes to a meeting of all, which they count by a flag of the first: what it has
-    /// written for that is there. Whether it is the last. Nobody comes to the next such meeting
-    /// before this one is over.
+    /// This PE comes to a synchronisation of all, which they count by a flag of the first: what it
+    /// has written for that is there. Whether it is the last. No PE comes to the next such
+    /// synchronisation before this one is over.
     #[inline(always)]
     pub(crate) fn arrive(&self, flag: Flag) -> Result<bool> {
         // Who comes says by the number to which of them, so that there is one counter for all.
@@ -45,7 +45,7 @@ impl Group {
         Ok((before + 1).is_multiple_of(self.n() as u64))
     }
 
-    /// Says on all PEs that this one and another of this host called different things; whoever
+    /// Says on all PEs that this one and another of this host called different things: a PE that
     /// waits on the team ends with an error.
     #[cold]
     pub(crate) fn differ(&self, pe: usize, theirs: Signature, mine: Signature) -> Error {
@@ -102,7 +102,7 @@ impl Group {
         for pe in 0..self.n() {
             let flags = (0..scratch::FLAGS).map(scratch::flag);
             let slots = [0, 1].into_iter().flat_map(|half| (0..SLOTS).map(move |i| scratch::slot(half, i)));
-            for place in flags.chain(slots).chain(scratch::stream_slots()) {
+            for place in flags.chain(slots).chain(scratch::broadcast_slots()) {
                 words::word(self.words_of(pe).0, place).fetch_or(POISON, Ordering::SeqCst);
                 self.wake([(pe, place)].into_iter());
             }

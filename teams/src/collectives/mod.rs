@@ -18,7 +18,7 @@ use crate::{
         exchange::Deal,
         lengths,
         room::check_room,
-        tree_broadcast::Stream,
+        tree_broadcast::TreeBroadcast,
         work::{Called, Work},
     },
     collectives::operands::Operands,
@@ -159,7 +159,7 @@ impl Team {
     /// sets do (`OpenSHMEM 1.6 §9.10.7`). Collective.
     ///
     /// # Errors
-    /// Those of `broadcast`, but [`Error::Overlap`]: nobody reads what another writes.
+    /// Those of `broadcast`, but [`Error::Overlap`]: no PE reads what another writes.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -215,16 +215,18 @@ impl Team {
         match core.group.choices.broadcast(bytes) {
             Way::Slots => {
                 let dest = if !to_root && root == self.my_pe() { source } else { dest };
-                call.stream(signature, |signature| Stream::new(signature, root, source, dest))
+                call.broadcast_in_tree(signature, |signature| {
+                    TreeBroadcast::new(signature, root, source, dest)
+                })
             }
-            Way::Push => core.stream(signature, call.memory, |signature| {
-                Stream::pushed(signature, root, source, dest, to_root)
+            Way::Push => call.broadcast_in_tree(signature, |signature| {
+                TreeBroadcast::pushed(signature, root, source, dest, to_root)
             }),
             Way::Direct => call.direct(Work::Broadcast { root, to_root, are_ready: true }, signature),
         }
     }
 
-    /// `dest` becomes everybody's `source`, one behind the other in the order of the PEs. All have
+    /// `dest` becomes all PEs' `source`, one behind the other in the order of the PEs. All have
     /// the same length. Collective (`OpenSHMEM 1.6 §9.10.8`).
     ///
     /// # Errors
@@ -271,7 +273,7 @@ impl Team {
         }
     }
 
-    /// `dest` becomes everybody's `source`, one behind the other in the order of the PEs. Lengths
+    /// `dest` becomes all PEs' `source`, one behind the other in the order of the PEs. Lengths
     /// may differ, and be 0. What is left of `dest` stays as it is. Collective (`OpenSHMEM 1.6
     /// §9.10.8`).
     ///

@@ -8,7 +8,7 @@ use oxshmem_spaces::{Element, SymView, allocation::Allocation};
 use crate::{
     algorithm::{
         exchange::Deal,
-        tree_broadcast::Stream,
+        tree_broadcast::TreeBroadcast,
         work::{Called, Work},
     },
     group::Group,
@@ -150,12 +150,12 @@ impl<'a> Operands<'a> {
 
     /// Has the root send a message to all: what `of` makes of the call's signature.
     #[inline(always)]
-    pub(crate) fn stream(
+    pub(crate) fn broadcast_in_tree(
         &self,
         signature: Signature,
-        of: impl FnOnce(Signature) -> Stream,
+        of: impl FnOnce(Signature) -> TreeBroadcast,
     ) -> Collective<'a> {
-        self.core.stream(signature, self.memory, of)
+        self.core.broadcast_in_tree(signature, self.memory, of)
     }
 
     /// Has the PEs reach into each other's memory. Not inline, as what follows, so that the way of

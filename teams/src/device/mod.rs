@@ -1,7 +1,7 @@
 //! Collectives on device memory: by way of the host's image of it.
 //!
 //! The image has as many bytes as the device's heap, at the same offsets, so that an object's place
-//! in it is symmetric as the object is, and nobody else's. A collective becomes three in the queue
+//! in it is symmetric as the object is, and no other's. A collective becomes three in the queue
 //! of its team, in one go: the source is copied to the image, if anybody reads it, the collective
 //! runs there as on any host memory, by whichever algorithm, and what it has written is copied
 //! back. Nothing else of the destination is touched.

@@ -24,7 +24,7 @@ pub(crate) enum Flag {
     ChunkTaken(usize),
     /// Proposals of this child that have arrived.
     Proposal(usize),
-    /// That PEs have called different things. Nobody sets it to anything else, and nobody looks at
+    /// That PEs have called different things. No PE sets it to anything else, and none looks at
     /// another PE's.
     Broken,
 }

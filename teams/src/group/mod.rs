@@ -305,7 +305,7 @@ impl Group {
         self.wake([(pe, flag.place())].into_iter());
     }
 
-    /// Adds to a flag of a PE, wakes nobody, and returns what it was.
+    /// Adds to a flag of a PE, wakes no PE, and returns what it was.
     #[inline(always)]
     pub(crate) fn fetch_add(&self, flag: Flag, value: u64, pe: usize) -> u64 {
         self.count_message();
@@ -313,7 +313,7 @@ impl Group {
     }
 
     /// Gets hold of the cache line at `place` of a PE, which it is going to send to next, while
-    /// nobody looks at it yet: a store to a line that another PE looks at takes as long as a
+    /// no PE looks at it yet: a store to a line that another PE looks at takes as long as a
     /// message.
     #[inline(always)]
     pub(crate) fn prepare(&self, place: usize, pe: usize) {
@@ -326,10 +326,10 @@ impl Group {
     /// that send at the same time.
     ///
     /// A look takes the line away from the PE that is about to write it, which has to fetch it
-    /// back: whoever looks too early sees the message two ways of a line later instead of one, is
+    /// back: a PE that looks too early sees the message two ways of a line later instead of one, is
     /// late next time, and so on for ever. Processors look early by themselves: their own stores
     /// wait in line, and loads do not, so that they look for messages of collectives that they only
-    /// suspect to come. Where everybody's messages are on their way before anybody looks, PEs that
+    /// suspect to come. Where all PEs' messages are on their way before any PE looks, PEs that
     /// have come together once stay together.
     #[inline(always)]
     pub(crate) fn settle(&self) {

@@ -52,7 +52,7 @@ impl Slots {
     /// first.
     #[inline(always)]
     pub(crate) fn next(&self, bytes: usize) -> Option<u64> {
-        if self.unsynced.get() >= scratch::stream_room(bytes) as u64 {
+        if self.unsynced.get() >= scratch::broadcast_room(bytes) as u64 {
             return None;
         }
         self.unsynced.next();

@@ -24,7 +24,7 @@ impl CallCheck {
     /// of this host were waited for.
     pub(super) fn tell(&self, group: &Group, wide: &Wide, ended: bool) -> Result<()> {
         let Some((next, call_check)) = self.due(ended) else { return Ok(()) };
-        // Nobody waits for it: it owns what it sends.
+        // It is not waited for: it owns what it sends.
         Wire::call_checks(group, wide).send_alone(next, CALL_CHECK, call_check).map(drop)
     }
 
@@ -56,7 +56,7 @@ impl CallCheck {
             if let Poll::Ready(pair) = self.next_pair() {
                 return Poll::Ready(Ok(pair));
             }
-            // Whoever waits for a message that may come with the next call_check has looked for
+            // A task that waits for a message that may come with the next call_check has looked for
             // that just now.
             if self.awaited.load(Ordering::Relaxed) {
                 return Poll::Pending;

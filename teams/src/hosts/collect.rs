@@ -27,7 +27,7 @@ use crate::{
 };
 
 impl Wide {
-    /// Everybody's `source`, which are equally long.
+    /// All PEs' `source`, which are equally long.
     pub(crate) fn fcollect(
         &self,
         group: &Group,
@@ -39,7 +39,7 @@ impl Wide {
         self.gather(group, signature, [source, dest], starts)
     }
 
-    /// Everybody's `source`, of elements of `size` bytes. What a host gives goes with the lengths
+    /// All PEs' `source`, of elements of `size` bytes. What a host gives goes with the lengths
     /// of it if it is short, and if that is so of all hosts, nothing more is to be said.
     pub(crate) async fn collect(
         &self,
@@ -67,7 +67,7 @@ impl Wide {
             blocks.write(group, party, 0..blocks.len(party), self.given(party, bytes));
         }
         if dest.is_empty() {
-            // Everybody has heard of everybody.
+            // Each has heard of all.
             return Ok(());
         }
         spread(group, signature, 0, [dest, dest], true).await

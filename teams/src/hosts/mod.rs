@@ -10,7 +10,7 @@
 //! leader ends before it has compared, but some broadcasts. So where PEs of two hosts call
 //! different things, two neighbours in the ring find it, whatever else they wait for. Messages
 //! carry a digest of the call in their tags, so that none is taken for one of another call
-//! meanwhile. Whoever finds a difference, between hosts or within one, [says so](crate::check) in
+//! meanwhile. A PE that finds a difference, between hosts or within one, [says so](crate::check) in
 //! the scratch memory of all PEs.
 
 mod alltoall;
@@ -38,11 +38,11 @@ use crate::{
     algorithm::{
         direct,
         exchange::meet,
-        tree_broadcast::{Stream, ToRoot},
+        tree_broadcast::{ToRoot, TreeBroadcast},
         work::{Called, Work},
     },
     group::{Flag, Group, POISON},
-    memory::{scratch::STREAM_BULK, span::Span},
+    memory::{scratch::BROADCAST_BULK, span::Span},
     message::{Wide, buffer::Buffer},
     signature::Signature,
 };
@@ -151,7 +151,7 @@ struct Kept<'a, F> {
 
 impl<F> Drop for Kept<'_, F> {
     fn drop(&mut self) {
-        // Acquire: what has come is there before the memory is somebody else's.
+        // Acquire: what has come is there before the memory is another's.
         if self.lent.load(Ordering::Acquire) > 0 {
             std::mem::forget(self.task.take());
         }
@@ -197,13 +197,13 @@ async fn spread(
         }
         return Ok(());
     }
-    if source.len() > STREAM_BULK {
+    if source.len() > BROADCAST_BULK {
         // What was done before may still be at work on the destinations of others.
         let work = Work::Broadcast { root, to_root, are_ready: false };
         return Box::pin(direct::run(group, Called { work, signature, source, dest })).await;
     }
     let dest = if to_root || group.me() != root { dest } else { source };
-    flow(group, Stream::new(signature, root, source, dest)).await
+    flow(group, TreeBroadcast::new(signature, root, source, dest)).await
 }
 
 /// Waits until all PEs of this host have come.
@@ -216,12 +216,12 @@ async fn release(group: &Group, signature: Signature) -> Result<()> {
     if group.n() == 1 {
         return Ok(());
     }
-    flow(group, Stream::root_ready(group, signature, 0)).await
+    flow(group, TreeBroadcast::root_ready(group, signature, 0)).await
 }
 
 /// All of a message among the PEs of this host. It is apart, so that a PE that is alone there does
 /// not carry it along.
-fn flow(group: &Group, mut message: Stream) -> Pin<Box<impl Future<Output = Result<()>>>> {
+fn flow(group: &Group, mut message: TreeBroadcast) -> Pin<Box<impl Future<Output = Result<()>>>> {
     Box::pin(poll_fn(move |cx| message.poll(group, || cx.waker().clone())))
 }
 

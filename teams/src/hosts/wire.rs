@@ -2,9 +2,9 @@
 //!
 //! What is short, or is combined, is in a [`Buffer`] that the operation owns until it is over. What
 //! is long goes from symmetric memory to symmetric memory, in chunks, and on to other hosts from
-//! there. Whoever drops the future of such a message, because PEs have called different things or
-//! the team is gone, leaves the network something to write to. So messages are counted while their
-//! memory is [lent](Lent), and a collective that fails meanwhile keeps that for ever.
+//! there. A task that drops the future of such a message, because PEs have called different things
+//! or the team is gone, leaves the network something to write to. So messages are counted while
+//! their memory is [lent](Lent), and a collective that fails meanwhile keeps that for ever.
 //!
 //! Two PEs have one team with members on both at a time in a place of the scratch memory, so its
 //! number names the team. Messages with equal tags arrive in their order: numbers may wrap, and
@@ -67,7 +67,7 @@ impl Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        // Release: whoever sees that nothing is lent sees what has come.
+        // Release: a thread that sees that nothing is lent sees what has come.
         self.0.fetch_sub(1, Ordering::Release);
     }
 }
@@ -234,7 +234,7 @@ impl<'a> Wire<'a> {
         });
         let (from, net) = (self.wide.members.world_pe(pe), self.net()?);
         // SAFETY: a span is in bounds, and the memory stays mapped until the network has ended.
-        // Nobody has a reference to it that the other PE might not write behind.
+        // No thread has a reference to it that the other PE might not write behind.
         unsafe { net.receive(from, self.tag | step, self.group.memory.here(to), len, done) };
         Ok(Delivery::There(Message::Aloft(flight)))
     }
@@ -323,7 +323,7 @@ pub(super) fn wrong_length(pe: usize) -> Error {
     )
 }
 
-/// Messages under way, a few of them. Whoever adds one waits for the oldest.
+/// Messages under way, a few of them. A task that adds one waits for the oldest.
 #[derive(Debug, Default)]
 pub(super) struct Window(VecDeque<Message<()>>);
 

@@ -21,25 +21,25 @@ pub(crate) const LEDGER: Range<usize> = FLAGS_AT + FLAGS * LINE..FLAGS_AT + (FLA
 /// The most slots of an exchange. They come in two sets that take turns.
 pub(crate) const SLOTS: usize = 16;
 const SLOTS_AT: usize = LEDGER.end;
-/// Slots of the stream from a root to all: so many messages it may be ahead, for as many more it
+/// Slots of broadcasts from a root to all: so many messages it may be ahead, for as many more it
 /// needs no sync.
-pub(crate) const STREAM: usize = 32;
-const STREAM_AT: usize = SLOTS_AT + 2 * SLOTS * LINE;
+pub(crate) const BROADCAST: usize = 32;
+const BROADCAST_AT: usize = SLOTS_AT + 2 * SLOTS * LINE;
 /// The same for messages of one word, of which several share a line: it travels to a reader once
 /// for all of them. More, as a sync takes longer than many of them, most of all where PEs share
 /// processors.
-pub(crate) const STREAM_WORDS: usize = 128;
-const STREAM_WORDS_AT: usize = STREAM_AT + STREAM * LINE;
+pub(crate) const BROADCAST_WORDS: usize = 128;
+const BROADCAST_WORDS_AT: usize = BROADCAST_AT + BROADCAST * LINE;
 const WORD_SLOT: usize = 32;
 /// Bytes of payload that fit into such a slot.
 const WORD_PAYLOAD: usize = WORD_SLOT - PAYLOAD_AT;
-/// Payloads of the stream that do not fit into its slots, of so many messages.
-pub(crate) const STREAM_BULKS: usize = 8;
-pub(crate) const STREAM_BULK: usize = 4 << 10;
-const STREAM_BULK_AT: usize = STREAM_WORDS_AT + STREAM_WORDS * WORD_SLOT;
+/// Payloads of broadcasts that do not fit into its slots, of so many messages.
+pub(crate) const BROADCAST_BULKS: usize = 8;
+pub(crate) const BROADCAST_BULK: usize = 4 << 10;
+const BROADCAST_BULK_AT: usize = BROADCAST_WORDS_AT + BROADCAST_WORDS * WORD_SLOT;
 /// Payloads of exchanges that do not fit into their slots; one half for each set.
 pub(crate) const BULK: usize = 16 << 10;
-const BULK_AT: usize = STREAM_BULK_AT + STREAM_BULKS * STREAM_BULK;
+const BULK_AT: usize = BROADCAST_BULK_AT + BROADCAST_BULKS * BROADCAST_BULK;
 /// What is left: for collectives that order their accesses themselves.
 const GENERAL_AT: usize = BULK_AT + 2 * BULK;
 pub(crate) const GENERAL: usize = TEAM_BYTES - GENERAL_AT;
@@ -48,7 +48,7 @@ pub(crate) const GENERAL: usize = TEAM_BYTES - GENERAL_AT;
 pub(crate) const RECORD_AT: usize = GENERAL - 6 * size_of::<u64>();
 
 /// What must be zero when a team begins: everything with a number that is waited for.
-pub(crate) const NUMBERS: Range<usize> = FLAGS_AT..STREAM_BULK_AT;
+pub(crate) const NUMBERS: Range<usize> = FLAGS_AT..BROADCAST_BULK_AT;
 
 /// Where in a slot the payload begins: behind its number and the two words of its collective's
 /// signature.
@@ -80,17 +80,17 @@ pub(crate) fn bulk(number: u64, index: usize, of: usize) -> usize {
 /// Bytes of payload that each of `of` slots may have.
 #[inline(always)]
 pub(crate) fn bulk_bytes(of: usize) -> usize {
-    (BULK / of.max(1) / LINE * LINE).min(STREAM_BULK)
+    (BULK / of.max(1) / LINE * LINE).min(BROADCAST_BULK)
 }
 
-/// The place of the stream's slot with that number for a message of so many bytes.
+/// The place of a broadcast's slot with that number for a message of so many bytes.
 #[inline(always)]
-pub(crate) fn stream(number: u64, bytes: usize) -> usize {
+pub(crate) fn broadcast(number: u64, bytes: usize) -> usize {
     let number = number as usize;
     if bytes <= WORD_PAYLOAD {
-        STREAM_WORDS_AT + number % STREAM_WORDS * WORD_SLOT
+        BROADCAST_WORDS_AT + number % BROADCAST_WORDS * WORD_SLOT
     } else {
-        STREAM_AT + number % STREAM * LINE
+        BROADCAST_AT + number % BROADCAST * LINE
     }
 }
 
@@ -100,26 +100,26 @@ pub(crate) fn shares_line(bytes: usize) -> bool {
     bytes <= WORD_PAYLOAD
 }
 
-/// How many messages of so many bytes the stream has room for.
+/// How many messages of so many bytes broadcasts have room for.
 #[inline(always)]
-pub(crate) fn stream_room(bytes: usize) -> usize {
+pub(crate) fn broadcast_room(bytes: usize) -> usize {
     match bytes {
-        0..=WORD_PAYLOAD => STREAM_WORDS,
-        _ if bytes <= INLINE => STREAM,
-        _ => STREAM_BULKS,
+        0..=WORD_PAYLOAD => BROADCAST_WORDS,
+        _ if bytes <= INLINE => BROADCAST,
+        _ => BROADCAST_BULKS,
     }
 }
 
-/// The places of all slots of the stream.
-pub(crate) fn stream_slots() -> impl Iterator<Item = usize> {
-    let words = (0..STREAM_WORDS as u64).map(|number| stream(number, WORD_PAYLOAD));
-    words.chain((0..STREAM as u64).map(|number| stream(number, INLINE)))
+/// The places of all slots of broadcasts.
+pub(crate) fn broadcast_slots() -> impl Iterator<Item = usize> {
+    let words = (0..BROADCAST_WORDS as u64).map(|number| broadcast(number, WORD_PAYLOAD));
+    words.chain((0..BROADCAST as u64).map(|number| broadcast(number, INLINE)))
 }
 
 /// The place of its payload, if it does not fit into the slot.
 #[inline(always)]
-pub(crate) fn stream_bulk(number: u64) -> usize {
-    STREAM_BULK_AT + number as usize % STREAM_BULKS * STREAM_BULK
+pub(crate) fn broadcast_bulk(number: u64) -> usize {
+    BROADCAST_BULK_AT + number as usize % BROADCAST_BULKS * BROADCAST_BULK
 }
 
 /// The place of the general scratch memory.
@@ -144,9 +144,11 @@ mod tests {
             places.extend((0..SLOTS).map(|i| slot(number, i)..slot(number, i) + LINE));
             places.push(bulk(number, 0, 1)..bulk(number, 0, 1) + BULK);
         }
-        places.extend((0..STREAM as u64).map(|i| stream(i, INLINE)..stream(i, INLINE) + LINE));
-        places.extend((0..STREAM_WORDS as u64).map(|i| stream(i, 8)..stream(i, 8) + WORD_SLOT));
-        places.extend((0..STREAM_BULKS as u64).map(|i| stream_bulk(i)..stream_bulk(i) + STREAM_BULK));
+        places.extend((0..BROADCAST as u64).map(|i| broadcast(i, INLINE)..broadcast(i, INLINE) + LINE));
+        places.extend((0..BROADCAST_WORDS as u64).map(|i| broadcast(i, 8)..broadcast(i, 8) + WORD_SLOT));
+        places.extend(
+            (0..BROADCAST_BULKS as u64).map(|i| broadcast_bulk(i)..broadcast_bulk(i) + BROADCAST_BULK),
+        );
         places.push(general(0..GENERAL));
         places.sort_by_key(|place| place.start);
         assert!(places.windows(2).all(|pair| pair[0].end <= pair[1].start));

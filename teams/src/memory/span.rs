@@ -1,7 +1,7 @@
 //! Ranges of symmetric memory that collectives read and write, on this PE and on others.
 //!
 //! A [`Span`] is plain data: it neither borrows nor owns. It stays valid because a segment is
-//! mapped for as long as its PE exists; what keeps the bytes from being allocated to somebody else
+//! mapped for as long as its PE exists; what keeps the bytes from being allocated to others
 //! is said where spans are kept (`queue`). Everything here copies, by copies that tolerate races.
 
 use std::ops::Range;
@@ -39,7 +39,7 @@ impl Span {
         self.len
     }
 
-    /// Some bytes that nobody looks at.
+    /// Some bytes that no PE looks at.
     #[cfg(test)]
     pub(crate) fn for_test(len: usize) -> Self {
         Self { segment: SegmentId::Heap, offset: 0, len }
@@ -172,7 +172,7 @@ impl Memory {
         unsafe { copy::copy(self.here(to), from.as_ptr(), from.len()) }
     }
 
-    /// Copies `from` to the bytes of a PE. Wakes nobody: a flag follows.
+    /// Copies `from` to the bytes of a PE. Wakes no PE: a flag follows.
     #[inline(always)]
     pub(crate) fn write_to(&self, to: Span, block: usize, from: &[u8]) {
         assert_eq!(to.len, from.len());
@@ -245,7 +245,7 @@ impl Memory {
         shm.ring_stored(Place { segment: &self.scratch, block, offset }, size_of::<u64>());
     }
 
-    /// Copies bytes of one PE to as many of another. Wakes nobody.
+    /// Copies bytes of one PE to as many of another. Wakes no PE.
     #[inline(always)]
     pub(crate) fn copy(&self, to: Span, to_pe: usize, from: Span, from_pe: usize) {
         assert_eq!(to.len, from.len);
@@ -266,7 +266,7 @@ impl Memory {
     }
 
     /// Copies elements of `size` bytes that lie `steps` bytes apart, in what they are copied to and
-    /// in what from: as many as there are from the first byte of a span to its last. Wakes nobody.
+    /// in what from: as many as there are from the first byte of a span to its last. Wakes no PE.
     pub(crate) fn copy_strided(
         &self,
         [to, from]: [Span; 2],

@@ -51,7 +51,7 @@ const AHEAD: usize = 2 * BATCH;
 pub(crate) struct CallCheck {
     state: Mutex<State>,
     pool: Arc<Pool>,
-    /// Whether the next call_check is waited for, since somebody was last [asked](Self::asks).
+    /// Whether the next call_check is waited for, since it was last [asked](Self::asks).
     pub(crate) awaited: AtomicBool,
 }
 

@@ -157,7 +157,8 @@ impl fmt::Debug for Collective<'_> {
     }
 }
 
-/// Ready when all that a team was in when this was made has ended. It takes nobody's outcome.
+/// Ready when all that a team was in when this was made has ended. It takes no collective's
+/// outcome.
 #[must_use = "the team is idle once this is awaited"]
 pub(crate) struct Idle<'a> {
     pub(super) core: &'a Core,
@@ -202,7 +203,7 @@ impl<T> Landing<T> {
 impl<T> Drop for Landing<T> {
     fn drop(&mut self) {
         if !self.has_landed {
-            // The team is no more. Whoever awaits it is not to wait for ever.
+            // The team is no more. A task that awaits it is not to wait for ever.
             self.flight.land(Err(Error::Finalized { call: self.call }));
         }
     }

@@ -15,9 +15,9 @@ const _: () =
 /// What the youngest collective waits for, if that is the last thing it does: its future looks at
 /// it without the queue.
 ///
-/// Whoever reads while another thread begins the next one may see parts of that one's, and with
-/// them look at any words of the scratch memory. This one has ended then, so that whatever it finds
-/// there is right, or is found out in the queue.
+/// A thread that reads while another thread begins the next one may see parts of that one's, and
+/// with them look at any words of the scratch memory. This one has ended then, so that whatever it
+/// finds there is right, or is found out in the queue.
 #[derive(Debug, Default)]
 pub(super) struct LastWait {
     ticket: AtomicU64,

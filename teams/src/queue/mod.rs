@@ -1,7 +1,7 @@
 //! A team runs its collectives one after the other, in the order of their calls.
 //!
 //! A collective lives in its team's queue, not in the future that its caller holds: the future only
-//! watches. So a caller who drops it, or loses a `select!`, leaves nobody waiting: the collective
+//! watches. So a caller who drops it, or loses a `select!`, leaves no PE waiting: the collective
 //! goes on, woken by the executor like any other, and the next one of the team waits its turn.
 //!
 //! What this library does in a collective runs with the queue locked. A task is polled with it
@@ -50,14 +50,14 @@ pub(crate) use self::{future::Idle, running::Told};
 use self::{
     last_wait::LastWait,
     registry::Registry,
-    running::{Begun, Running, Use, begin_sync, stream_begun, takes},
+    running::{Begun, Running, Use, begin_sync, broadcast_begun, takes},
     state::{IDLE, Queue},
 };
 use crate::{
     algorithm::{
         exchange::{Deal, Exchange, Quick},
         sync::Sync,
-        tree_broadcast::Stream,
+        tree_broadcast::TreeBroadcast,
         work::Called,
     },
     group::Group,
@@ -94,12 +94,12 @@ pub(crate) struct Core {
     /// Whether the other PEs are in this process, so that what we do may wake this very team on
     /// this thread.
     in_process: bool,
-    /// Whether PEs share processors, so that whoever pauses keeps others from going on.
+    /// Whether PEs share processors, so that a PE that pauses keeps others from going on.
     crowded: bool,
     last_wait: LastWait,
     /// For how many pauses to leave the awaited word alone.
     pauses: AtomicU32,
-    /// Somebody wants the queue looked at, and found it locked.
+    /// A thread wants the queue looked at, and found it locked.
     poked: AtomicBool,
     pub(crate) registry: Arc<Registry>,
     /// The place of its scratch memory.
@@ -233,29 +233,29 @@ impl Core {
     /// A message from a root to all, of what was called with: what `of` makes of the call's
     /// signature.
     #[inline(always)]
-    pub(crate) fn stream<'a>(
+    pub(crate) fn broadcast_in_tree<'a>(
         &'a self,
         signature: Signature,
         memory: [&'a Arc<Allocation>; 2],
-        of: impl FnOnce(Signature) -> Stream,
+        of: impl FnOnce(Signature) -> TreeBroadcast,
     ) -> Collective<'a> {
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
             let signature = signature.numbered(queue.next());
-            let mut stream = of(signature);
+            let mut broadcast = of(signature);
             if queue.front.is_some() {
                 let used = queue.lend(memory);
-                return self.push_behind(queue, Running::Stream(stream, used));
+                return self.push_behind(queue, Running::Broadcast(broadcast, used));
             }
             // A root that need not wait for room, or a message that has come already: it is over
             // before it is in the queue.
-            let begun = stream.begin(&self.group);
-            if begun.is_ok() && stream.is_over() && queue.watchers.is_empty() {
+            let begun = broadcast.begin(&self.group);
+            if begun.is_ok() && broadcast.is_over() && queue.watchers.is_empty() {
                 queue.ledger.remember(queue.ended + 1, signature);
                 return queue.pass();
             }
-            let begun = begun.map(|()| stream_begun(&stream, &self.group));
-            queue.front = Some(Running::Stream(stream, Use::of(memory)));
+            let begun = begun.map(|()| broadcast_begun(&broadcast, &self.group));
+            queue.front = Some(Running::Broadcast(broadcast, Use::of(memory)));
             self.begun(queue, begun)
         });
         Collective::new(self, ticket)
@@ -279,7 +279,7 @@ impl Core {
             Some(
                 Running::Quick(_, used)
                 | Running::Exchange(_, used)
-                | Running::Stream(_, used)
+                | Running::Broadcast(_, used)
                 | Running::Direct(_, used),
             ) => used.blocks,
             Some(Running::Sync(_) | Running::Task(..)) | None => [0; 2],
@@ -368,7 +368,7 @@ impl Core {
     }
 
     /// The last message of the collective with that ticket has come: ends it, if it is the only
-    /// one, and needs nothing else. Nothing is sent then, so nobody is to be woken but those who
+    /// one, and needs nothing else. Nothing is sent then, so no task is to be woken but those that
     /// wait for this one.
     #[inline(always)]
     fn finish(&self, queue: &mut Queue, ticket: u64) {
@@ -381,8 +381,8 @@ impl Core {
             Some(Running::Exchange(exchange, _)) if exchange.last_wait(&self.group).is_some() => {
                 exchange.poll(&self.group, buffers, || Waker::noop().clone())
             }
-            Some(Running::Stream(stream, _)) if stream.last_wait(&self.group).is_some() => {
-                stream.poll(&self.group, || Waker::noop().clone())
+            Some(Running::Broadcast(broadcast, _)) if broadcast.last_wait(&self.group).is_some() => {
+                broadcast.poll(&self.group, || Waker::noop().clone())
             }
             _ => return,
         };
@@ -391,7 +391,7 @@ impl Core {
         }
     }
 
-    /// Runs the queue as far as it goes without polling a task. Whoever is set free by the way is
+    /// Runs the queue as far as it goes without polling a task. What is set free by the way is
     /// woken when it is unlocked, and then a task at the front is polled too.
     fn advance(&self, queue: &mut Queue) {
         let waker = || self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
@@ -409,7 +409,7 @@ impl Core {
                 }
                 Some(Running::Sync(sync)) => sync.poll(&self.group, waker),
                 Some(Running::Exchange(exchange, _)) => exchange.poll(&self.group, buffers, waker),
-                Some(Running::Stream(stream, _)) => stream.poll(&self.group, waker),
+                Some(Running::Broadcast(broadcast, _)) => broadcast.poll(&self.group, waker),
                 Some(Running::Direct(direct, _)) => direct.poll(&self.group, buffers, waker),
                 // What it does may come back to this very team, which must not be locked then. Who
                 // is at it goes on by itself.
@@ -433,7 +433,7 @@ impl Core {
     /// What the collective at the front waits for may have come.
     fn look_again(&self, queue: &mut Queue) {
         match queue.front {
-            // Somebody is at it, and may have looked already.
+            // A thread is at it, and may have looked already.
             Some(Running::Task(None, ..)) => queue.due = true,
             _ => self.advance(queue),
         }

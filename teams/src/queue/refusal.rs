@@ -3,7 +3,7 @@
 //! What does not fit is found out before anything is sent, and the caller has the error at once. In
 //! its place in the order of the team's collectives the PE meets the others, with a signature that
 //! agrees with no call that was not refused. If all have made the same mistake, they meet, and the
-//! team is as good as before. Otherwise whoever waits learns from
+//! team is as good as before. Otherwise a PE that waits learns from
 //! [`CollectiveMismatch`](Error::CollectiveMismatch) which PE it was.
 
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use crate::{
         direct::Direct,
         exchange::{Buffers, Exchange, Quick},
         sync::Sync,
-        tree_broadcast::Stream,
+        tree_broadcast::TreeBroadcast,
     },
     group::{Awaited, Group},
     signature::Signature,
@@ -24,10 +24,10 @@ pub(super) enum Running {
     /// come.
     Quick(Quick, Use),
     Exchange(Exchange, Use),
-    Stream(Stream, Use),
+    Broadcast(TreeBroadcast, Use),
     /// Boxed, so that it does not make the small ones larger, which are moved when they are called.
     Direct(Box<Direct>, Use),
-    /// Whoever polls it has taken it.
+    /// The thread that polls it has taken it.
     Task(Option<Task>, Told, Signature),
 }
 
@@ -68,7 +68,7 @@ pub(super) enum Begun {
     /// For this, after which it sends nothing; and whether something is left to do then.
     Waits(Awaited, Then),
     Ended,
-    /// It has ended, or others depend on its going on, even if nobody ever polls the future.
+    /// It has ended, or others depend on its going on, even if the program never polls the future.
     Owes,
 }
 
@@ -87,11 +87,11 @@ pub(super) fn begin_sync(sync: &mut Sync, group: &Group) -> Result<Begun> {
     Ok(sync.last_wait(group).map_or(Begun::Owes, |awaited| Begun::Waits(awaited, Then::Over)))
 }
 
-/// What the stream that has just begun waits for.
+/// What the broadcast that has just begun waits for.
 #[inline(always)]
-pub(super) fn stream_begun(stream: &Stream, group: &Group) -> Begun {
+pub(super) fn broadcast_begun(broadcast: &TreeBroadcast, group: &Group) -> Begun {
     let takes = |awaited| Begun::Waits(awaited, Then::TakeOneOfMany);
-    if stream.is_over() { Begun::Ended } else { stream.last_wait(group).map_or(Begun::Owes, takes) }
+    if broadcast.is_over() { Begun::Ended } else { broadcast.last_wait(group).map_or(Begun::Owes, takes) }
 }
 
 pub(super) fn takes(awaited: Awaited) -> Begun {
@@ -103,7 +103,7 @@ impl fmt::Debug for Running {
         f.write_str(match self {
             Self::Sync(_) => "sync",
             Self::Quick(..) | Self::Exchange(..) => "exchange",
-            Self::Stream(..) => "stream",
+            Self::Broadcast(..) => "broadcast",
             Self::Direct(..) => "direct",
             Self::Task(..) => "task",
         })
@@ -124,9 +124,9 @@ impl Running {
                     exchange.last_wait(group).map_or(Begun::Owes, takes)
                 }
             }
-            Self::Stream(stream, _) => {
-                stream.begin(group)?;
-                stream_begun(stream, group)
+            Self::Broadcast(broadcast, _) => {
+                broadcast.begin(group)?;
+                broadcast_begun(broadcast, group)
             }
             Self::Quick(..) | Self::Direct(..) | Self::Task(..) => Begun::Owes,
         })
@@ -138,7 +138,7 @@ impl Running {
             Self::Sync(_) => Activity::new(Call::Sync),
             Self::Quick(quick, _) => quick.signature().activity(),
             Self::Exchange(exchange, _) => exchange.signature().activity(),
-            Self::Stream(stream, _) => stream.signature().activity(),
+            Self::Broadcast(broadcast, _) => broadcast.signature().activity(),
             Self::Direct(direct, _) => direct.signature().activity(),
             Self::Task(_, Told::Signed, signature) => signature.activity(),
             Self::Task(_, Told::As(activity), _) => *activity,
@@ -164,7 +164,7 @@ impl Running {
             Self::Sync(_) => Signature::named("sync"),
             Self::Quick(quick, _) => quick.signature(),
             Self::Exchange(exchange, _) => exchange.signature(),
-            Self::Stream(stream, _) => stream.signature(),
+            Self::Broadcast(broadcast, _) => broadcast.signature(),
             Self::Direct(direct, _) => direct.signature(),
             Self::Task(_, _, signature) => *signature,
         }

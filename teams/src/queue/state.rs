@@ -57,13 +57,15 @@ pub(super) struct Queue {
     /// The one whose turn it is. Apart from the others, so that it is made in place.
     pub(super) front: Option<Running>,
     pub(super) behind: VecDeque<Running>,
-    /// Who to wake when something has ended: the future of that number's collective, or whoever
+    /// Who to wake when something has ended: the future of that number's collective, or the task
+    /// that
+
     /// waits until the team is [idle](IDLE).
     pub(super) watchers: Vec<(u64, StoredWaker)>,
     /// How many have waited for that.
     pub(super) idlers: u64,
     /// The task at the front is to be polled, as soon as the queue is unlocked; or again, if
-    /// somebody is at it.
+    /// a thread is at it.
     pub(super) due: bool,
     pub(super) buffers: Buffers,
     /// What the last one in the memory of all PEs was in, for the next.

@@ -132,7 +132,7 @@ impl Core {
             landing.land(outcome.await);
             Ok(())
         };
-        // One span from its turn to its end; nothing while nobody listens at TRACE.
+        // One span from its turn to its end; nothing while no subscriber listens at TRACE.
         let task = task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call));
         self.enqueue(Told::As(activity), signature, Box::pin(task));
         Outcome { flight, core: self.this.clone() }
@@ -146,7 +146,7 @@ impl Core {
     }
 
     /// Polls the task at the front, with the queue unlocked meanwhile: what a task does, and what
-    /// is dropped with it, may be another call on this team. Whoever wakes it while somebody is at
+    /// is dropped with it, may be another call on this team. What wakes it while a thread is at
     /// it leaves it to them to poll it again.
     #[cold]
     #[inline(never)]
@@ -157,7 +157,7 @@ impl Core {
                 queue.due = false;
                 break;
             };
-            // Somebody is at it.
+            // A thread is at it.
             let Some(mut task) = place.take() else { break };
             queue.due = false;
             let number = queue.ended;
@@ -173,7 +173,7 @@ impl Core {
                     // It may drop the last handle of a team.
                     let dropped = catch_unwind(AssertUnwindSafe(|| drop(task)));
                     let ended = over.ok().filter(|_| dropped.is_ok());
-                    // Whoever waits for it has been told of a panic by its end.
+                    // A task that waits for it has been told of a panic by its end.
                     (ended.unwrap_or(Poll::Ready(Err(Error::Panicked { call: "a collective" }))), None)
                 }
             };
@@ -218,7 +218,7 @@ impl Core {
         })
     }
 
-    /// Runs the queue, unless somebody is at it, perhaps this very thread, who then does so again.
+    /// Runs the queue, unless a thread is at it, perhaps this very thread, who then does so again.
     #[cold]
     pub(super) fn poke(&self) {
         // Release: with the poke comes what it is about.

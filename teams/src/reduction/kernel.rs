@@ -161,7 +161,7 @@ impl Kernel {
     ///
     /// # Safety
     /// `acc` must be writable and `x` readable for `n` elements, initialized, and aligned as the
-    /// element is. They must not overlap, except that they may be equal. Nobody else may access
+    /// element is. They must not overlap, except that they may be equal. No other thread may access
     /// them meanwhile: this is for private memory.
     ///
     /// ```
@@ -316,7 +316,7 @@ impl Kernel {
     /// Zero is all zero bytes in every type, so that filling with zero bytes does the same.
     ///
     /// # Safety
-    /// `out` must be writable for `n` elements, and nobody else may access it meanwhile.
+    /// `out` must be writable for `n` elements, and no other thread may access it meanwhile.
     ///
     /// ```
     /// use oxshmem_teams::reduction::Kernel;

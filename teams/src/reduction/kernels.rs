@@ -1,5 +1,5 @@
-//! The loops behind [`Kernel`](super::Kernel): one body for every type and operation, compiled for each width of
-//! vector.
+//! The loops behind [`Kernel`](super::Kernel): one body for every type and operation, compiled for
+//! each width of vector.
 
 use num_complex::Complex;
 

@@ -128,8 +128,8 @@ impl fmt::Display for ElementType {
 pub(super) struct Fused {
     /// What [`Kernel::fused`](super::Kernel::fused) returns.
     pub(super) two: Combine,
-    /// [`Kernel::fold`](super::Kernel::fold) of at least two sources: the output, the sources, how many, elements of
-    /// each.
+    /// [`Kernel::fold`](super::Kernel::fold) of at least two sources: the output, the sources, how
+    /// many, elements of each.
     pub(super) many: unsafe fn(*mut u8, *const *const u8, usize, usize),
     /// From so many bytes on they are quicker than private memory, however well that is cached.
     pub(super) from: usize,

@@ -49,7 +49,7 @@ pub struct ActiveSet {
 const TAKEN: usize = 0;
 const CAME: usize = TEAMS / 64;
 const READY: usize = CAME + 1;
-/// And everybody's:
+/// And all PEs':
 const PLACE: usize = CAME + 2;
 const GO: usize = CAME + 3;
 
@@ -170,7 +170,7 @@ impl<'a> Meeting<'a> {
             // Meanwhile this PE may have given it to another team.
             let place = (verdict % KEEP).checked_sub(1).filter(|&place| place < TEAMS as u64);
             let Some(place) = place else {
-                // The words were not 0, or somebody else writes them.
+                // The words were not 0, or another program writes them.
                 return Err(Error::bootstrap(
                     call,
                     "the memory by which the members meet is not theirs alone",
@@ -196,7 +196,7 @@ impl<'a> Meeting<'a> {
         let id = id(&self.members, number, place);
         let new = Group::new(self.pe, self.members.clone(), self.me, place, id);
         if again {
-            // What the team that was here before has left behind. Nobody writes here any more.
+            // What the team that was here before has left behind. No PE writes here any more.
             new.memory.clear(new.scratch(NUMBERS.start, NUMBERS.len()));
         }
         Core::new(new, place, None, TeamConfig::default(), registry)
@@ -277,7 +277,7 @@ impl<'a> Meeting<'a> {
     async fn hear(&self, word: usize) -> Result<u64> {
         let word = self.words.at(word);
         let value = word.wait_until(Cmp::Ne, 0).await?;
-        // Nobody writes here again before this PE calls again.
+        // No PE writes here again before this PE calls again.
         word.store(0);
         Ok(value)
     }

@@ -19,6 +19,7 @@ use crate::{
     queue::{Collective, Core, Outcome, Told, registry::Registry},
     signature::Signature,
     team::agree::meet_in,
+    tuning::Tuning,
 };
 
 /// A team of PEs. Clones are the same team; any thread may use any of them.
@@ -64,6 +65,11 @@ impl Team {
     /// `SHMEM_TEAM_SHARED`: they can load and store each other's heaps.
     #[doc(hidden)]
     pub fn predefined(pe: &Arc<Pe>) -> [Self; 2] {
+        if let Err(why) = Tuning::default().with(&pe.settings().tuning)
+            && pe.me() == 0
+        {
+            oxshmem_runtime::report(format_args!("oxshmem: SHMEM_TUNING is ignored: {why}"));
+        }
         let registry = Arc::new(Registry::default());
         let local = Members::listed(&pe.placement().local);
         let make = |members: Members, place: usize, name: &'static str| {
@@ -249,7 +255,7 @@ impl Team {
         unsafe { Context::over(pe, members, me, team, ContextOptions::new()) }
     }
 
-    /// Nobody's future is ready before every PE of the team has called this (`OpenSHMEM 1.6
+    /// No future is ready before every PE of the team has called this (`OpenSHMEM 1.6
     /// §9.10.3`). Completes no operations: see `quiet`. Collective; the call itself says that this
     /// PE has come.
     ///
@@ -351,7 +357,7 @@ impl Team {
     ///
     /// # Errors
     /// [`Error::TeamPredefined`], [`Error::TeamDestroyed`] the second time, errors of operations on
-    /// its contexts that nobody has seen, and those of [`sync`](Self::sync).
+    /// its contexts that the program has not seen, and those of [`sync`](Self::sync).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -384,7 +390,7 @@ impl Team {
 
 impl Core {
     /// Completes the team's contexts, then its last collective: afterwards its scratch memory may
-    /// be another's. It goes on if nobody awaits it.
+    /// be another's. It goes on if it is not awaited.
     fn leave(&self, told: Told) -> Collective<'_> {
         let (group, registry, place) = (Arc::clone(&self.group), Arc::clone(&self.registry), self.place);
         let contexts = lock(&self.contexts).take();
@@ -408,7 +414,7 @@ impl Core {
 impl Drop for Handle {
     fn drop(&mut self) {
         if self.0.predefined.is_none() && self.0.check("destroy").is_ok() && self.0.set_destroyed() {
-            // It goes on by itself, and if others keep theirs for long, nobody is stuck in it.
+            // It goes on by itself, and if others keep theirs for long, no PE is stuck in it.
             drop(self.0.leave(Told::Nothing));
         }
     }

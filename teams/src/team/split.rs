@@ -174,7 +174,7 @@ impl Team {
             let mut attempt = 0;
             loop {
                 let mut votes = Votes::default();
-                // Whoever comes to be in none of the teams needs no place for it.
+                // A PE that comes to be in none of the teams needs no place for it.
                 let free = if is_in_one(&group, &teams) { registry.free() } else { [u64::MAX; TEAMS / 64] };
                 votes[..TEAMS / 64].copy_from_slice(&free);
                 let verdict = agree_with(&group, words, votes, registry.next_number()).await?;
@@ -197,7 +197,7 @@ impl Team {
                 // Before anybody sends to a PE, that PE has cleared the place.
                 let verdict = agree(&group, words, [u64::from(taken.is_some()); _]).await?;
                 match taken {
-                    // Teams from here on: should nobody take them, they leave like any that is
+                    // Teams from here on: if they are not taken, they leave like any that is
                     // dropped.
                     Some(made) if verdict.votes[0] != 0 => return Ok(made.map(|core| core.map(Self::new))),
                     Some(made) => made.iter().flatten().for_each(|core| registry.give_back(core.place)),
@@ -225,7 +225,7 @@ fn take<const N: usize>(
         let Some(again) = registry.try_take(place) else { break };
         let new = Group::new(pe, members.clone(), me, place, id(members, number, place));
         if again {
-            // What the team that was here before has left behind. Nobody writes here any more.
+            // What the team that was here before has left behind. No PE writes here any more.
             new.memory.clear(new.scratch(NUMBERS.start, NUMBERS.len()));
         }
         *made = Some(Core::new(new, place, None, *config, registry));
@@ -271,7 +271,7 @@ fn describe([kind, a, b, c]: Arguments) -> String {
     }
 }
 
-/// `n` places that everybody has voted for: the lowest ones at the first attempt, and others at
+/// `n` places that all PEs have voted for: the lowest ones at the first attempt, and others at
 /// later ones, as another split may be after the same places again.
 fn some(votes: &Votes, n: usize, attempt: usize) -> Option<Vec<usize>> {
     let mut free = Places::default();

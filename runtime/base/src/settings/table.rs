@@ -465,16 +465,16 @@ pub static TABLE: &[Setting] = &[
     Setting {
         name: "SHMEM_TUNING",
         deprecated: &[],
-        default: "",
-        values: "nothing, or NAME=NUMBER,… with the names of the limits of oxshmem_teams::tuning::Tuning",
+        default: "auto",
+        values: "auto, or NAME=NUMBER,… with the names of the limits in teams/src/tuning.rs",
         unit: "",
         effect: "Within which limits each collective algorithm is taken, for benchmarks and tests.",
         same_on_all_pes: true,
         read: Read::Text(|to, text| {
-            to.tuning = text.trim().to_owned();
-            Ok(())
+            word_or("auto", text, |text| Ok(text.trim().to_owned()))
+                .map(|value| to.tuning = value.unwrap_or_default())
         }),
-        show: |from| from.tuning.clone(),
+        show: |from| if from.tuning.is_empty() { "auto".to_owned() } else { from.tuning.clone() },
     },
 ];
 

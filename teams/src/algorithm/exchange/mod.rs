@@ -7,10 +7,10 @@
 //! What a PE sends goes into a *slot* of the receiver's scratch memory: a number, by which the
 //! receiver sees that it has come, the signature of the call, and the payload, which lies elsewhere
 //! if it is longer than a slot. Slots come in two sets that exchanges use in turn. Who writes into
-//! a set has ended the exchange before, so everybody has begun that one, and ended the one before
+//! a set has ended the exchange before, so all PEs have begun that one, and ended the one before
 //! it, which used the same set.
 //!
-//! - *flat*: everybody sends to everybody. One message's time.
+//! - *flat*: each PE sends to each other one. One message's time.
 //! - *tree*: up and down a tree of radix 4. No PE sends more than five messages.
 
 mod all;
@@ -51,7 +51,7 @@ pub(crate) enum Deal {
     Fcollect,
     /// The same, where they may differ in length: the signatures say by how much.
     Collect { size: usize },
-    /// Each gets its block of everybody's, one behind the other, of so many bytes.
+    /// Each gets its block of all PEs', one behind the other, of so many bytes.
     Alltoall { block: usize },
     /// The same with strides, in elements of `size` bytes.
     Alltoalls { size: usize, dst: usize, sst: usize },
@@ -89,7 +89,7 @@ pub(crate) struct Buffers(Option<Box<[Page; 2]>>);
 
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
-struct Page([u8; scratch::STREAM_BULK]);
+struct Page([u8; scratch::BROADCAST_BULK]);
 
 /// What fits into a slot, aligned for every kernel.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
