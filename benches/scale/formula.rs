@@ -277,13 +277,12 @@ pub(crate) fn variants(network: Network) -> Vec<Value> {
                 .map(|spread| network.broadcast(hosts, bytes, spread));
             add("broadcast", "scatter", "binomial", [scatter, binomial]);
             add("broadcast", "chain", "scatter", [chain, scatter]);
-            let [doubling, halving, ring] =
-                [Fold::Doubling, Fold::Halving, Fold::Ring].map(|fold| network.reduce(hosts, bytes, fold));
+            let [doubling, halving] =
+                [Fold::Doubling, Fold::Halving].map(|fold| network.reduce(hosts, bytes, fold));
             add("sum", "halving", "doubling", [halving, doubling]);
             // With one host less, as halving is for powers of two.
             let odd = [Fold::Ring, Fold::Halving].map(|fold| network.reduce(hosts - 1, bytes, fold));
             add("sum, a host less", "ring", "halving", odd);
-            add("sum", "ring", "halving", [ring, halving]);
         }
         for bytes in [8, 64] {
             let [leaders, all] =

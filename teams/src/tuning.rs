@@ -10,8 +10,7 @@
 //! | sync | dissemination; a counter where up to 32 PEs share processors |
 //! | reduce, of a few hundred bytes | all to all, through slots; up and down a tree for more than a few PEs |
 //! | scan, fcollect, collect, alltoall, of as few | all to all, through slots, for a few PEs |
-//! | broadcast, short | down a tree, through slots |
-//! | broadcast, longer | down a tree, from destination to destination |
+//! | broadcast, short | down a tree, from destination to destination |
 //! | everything else | direct: in the memory of the PEs |
 //!
 //! On several hosts that is what the PEs of each do among themselves. Their leaders do the rest:
@@ -30,7 +29,7 @@ use oxshmem_base::settings::{
 };
 use oxshmem_spaces::Pe;
 
-use crate::memory::scratch::{INLINE, SLOTS, bulk_bytes};
+use crate::memory::scratch::{SLOTS, bulk_bytes};
 
 /// Children of one PE in a tree.
 pub(crate) const RADIX: usize = 4;
@@ -85,11 +84,9 @@ limits! {
     reduced_in_slots: 256,
     /// The most bytes that each PE gives to an `fcollect`, or to each other PE in an `alltoall`,
     /// through slots.
-    collected_in_slots: 128,
+    collected_in_slots: 64,
     /// The most bytes of a `collect` that come with their number.
     gathered_in_slots: 256,
-    /// The most bytes of a broadcast that go through slots.
-    broadcast_in_slots: INLINE,
     /// The most bytes of a broadcast that go from destination to destination, for all children of a
     /// PE together. What is longer the PEs fetch themselves.
     pushed: 32 << 10,
@@ -103,10 +100,9 @@ limits! {
     /// From this size on bandwidth counts for more than the number of messages that follow each
     /// other.
     long: 32 << 10,
-    /// From so much for each host on a reduction or collect goes around a ring.
+    /// From so much for each host on a reduction or collect goes around a ring, if hosts are few or
+    /// no power of two.
     ring: 16 << 10,
-    /// The same of a reduction on many hosts whose number is a power of two.
-    ring_of_many: 256 << 10,
     /// From this size on a reduction on many hosts is halved.
     halved: 64 << 10,
     /// From so much for each host on a broadcast goes down a chain.
@@ -187,10 +183,10 @@ impl Tuning {
     /// A reduction of `bytes` between so many hosts.
     pub fn reduce_between(&self, hosts: usize, bytes: usize) -> Fold {
         let many = hosts >= self.many_hosts;
-        // Hosts beyond a power of two send and get everything, beside the rounds.
-        let ring = if many && hosts.is_power_of_two() { self.ring_of_many } else { self.ring };
+        // Hosts beyond a power of two send and get everything, beside the rounds of halving.
+        let halves = many && hosts.is_power_of_two();
         match () {
-            () if bytes >= self.long && bytes / ring >= hosts => Fold::Ring,
+            () if !halves && bytes >= self.long && bytes / self.ring >= hosts => Fold::Ring,
             () if many && bytes >= self.halved => Fold::Halving,
             () => Fold::Doubling,
         }
@@ -224,17 +220,6 @@ impl Mode {
             Self::Tree => RADIX + 1,
         }
     }
-}
-
-/// How a broadcast on one host is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// Down a tree, through slots.
-    Slots,
-    /// Down a tree, from destination to destination.
-    Push,
-    /// Each PE reads the root's memory.
-    Direct,
 }
 
 /// The choices of one team.
@@ -281,7 +266,6 @@ impl Choices {
             reduced_in_slots: tuning.reduced_in_slots.min(capacity),
             collected_in_slots: tuning.collected_in_slots.min(capacity),
             gathered_in_slots: tuning.gathered_in_slots.min(capacity),
-            broadcast_in_slots: tuning.broadcast_in_slots.min(INLINE),
             ..tuning
         };
         Self {
@@ -325,14 +309,10 @@ impl Choices {
         self.tuning.block.next_multiple_of(64).max(64)
     }
 
-    /// A broadcast of `bytes` on one host.
+    /// Whether a broadcast of `bytes` on one host is pushed down a tree.
     #[inline]
-    pub(crate) fn broadcast(&self, bytes: usize) -> Way {
-        match () {
-            () if bytes <= self.tuning.broadcast_in_slots => Way::Slots,
-            () if bytes.saturating_mul(self.children) <= self.tuning.pushed => Way::Push,
-            () => Way::Direct,
-        }
+    pub(crate) fn pushes(&self, bytes: usize) -> bool {
+        bytes.saturating_mul(self.children) <= self.tuning.pushed
     }
 
     /// A broadcast of `bytes` between so many hosts.

@@ -28,7 +28,6 @@ use crate::{
     reduction::{Arithmetic, Bitwise, Kernel, Ordered, ReduceOp, sum_kernel},
     signature::{Call, Signature, reduce_name},
     team::Team,
-    tuning::Way,
 };
 
 /// Defines the reductions, which differ in name only.
@@ -206,23 +205,16 @@ impl Team {
         }
         let signature = call.sign(Signature::of::<T>(Call::Broadcast, call.elements, root));
         let Operands { core, source, dest, .. } = call;
-        let bytes = source.len();
         if let Some(wide) = core.group.wide() {
             return call.across(wide, signature, move |wide, group| async move {
                 wide.broadcast(&group, signature, root, [source, dest], to_root).await
             });
         }
-        match core.group.choices.broadcast(bytes) {
-            Way::Slots => {
-                let dest = if !to_root && root == self.my_pe() { source } else { dest };
-                call.broadcast_in_tree(signature, |signature| {
-                    TreeBroadcast::new(signature, root, source, dest)
-                })
-            }
-            Way::Push => call.broadcast_in_tree(signature, |signature| {
+        match core.group.choices.pushes(source.len()) {
+            true => call.broadcast_in_tree(signature, |signature| {
                 TreeBroadcast::pushed(signature, root, source, dest, to_root)
             }),
-            Way::Direct => call.direct(Work::Broadcast { root, to_root, are_ready: true }, signature),
+            false => call.direct(Work::Broadcast { root, to_root, are_ready: true }, signature),
         }
     }
 

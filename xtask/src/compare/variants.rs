@@ -25,13 +25,13 @@ struct Variant {
     pes: &'static [usize],
 }
 
-const VARIANTS: [Variant; 7] = [
+const VARIANTS: [Variant; 6] = [
     Variant {
         name: "all to all through slots",
         than: "direct",
         simpler: "SHMEM_TUNING=reduced_in_slots=0,collected_in_slots=0,gathered_in_slots=0",
         ops: "sum,fcollect,collect,alltoall",
-        bytes: &[8, 128],
+        bytes: &[8, 64],
         pes: &[2],
     },
     Variant {
@@ -51,19 +51,11 @@ const VARIANTS: [Variant; 7] = [
         pes: &[16],
     },
     Variant {
-        name: "broadcast through slots",
-        than: "pushed",
-        simpler: "SHMEM_TUNING=broadcast_in_slots=0",
-        ops: "broadcast,broadcast_rotating",
-        bytes: &[8],
-        pes: &[2],
-    },
-    Variant {
         name: "broadcast pushed",
         than: "direct",
         simpler: "SHMEM_TUNING=pushed=0",
         ops: "broadcast,broadcast_rotating",
-        bytes: &[1 << 10, 8 << 10, 32 << 10],
+        bytes: &[8, 1 << 10, 8 << 10, 32 << 10],
         pes: &[2],
     },
     Variant {
