@@ -14,7 +14,7 @@ use crate::{
     group::Group,
     memory::span::Span,
     message::Wide,
-    queue::{Collective, Core, Told},
+    queue::{Collective, Core, Shown},
     signature::Signature,
 };
 
@@ -193,7 +193,7 @@ impl<'a> Operands<'a> {
     {
         let group = Arc::clone(&self.core.group);
         let memory = self.memory.map(Arc::clone);
-        self.core.task(Told::Signed, signature, async move {
+        self.core.task(Shown::Signed, signature, async move {
             group.check()?;
             let outcome = task(group).await;
             drop(memory);

@@ -52,7 +52,7 @@ impl Wide {
             Gather::Bruck => (CARGO / self.n_hosts()).min(CARRIED),
             Gather::Ring => 0,
         };
-        let Told { said, blocks: told } =
+        let Given { said, blocks: told } =
             Box::pin(self.tell(group, signature, [source, dest], carried)).await?;
         let dest = dest.part(0..check_room(group, signature, dest, size, &said)?);
         let mut starts = vec![0];
@@ -81,12 +81,12 @@ impl Wide {
         signature: Signature,
         spans: [Span; 2],
         carried: usize,
-    ) -> Result<Told> {
+    ) -> Result<Given> {
         let wire = self.wire(group);
         let (here, mine) = lengths::lengths(group, signature, spans, carried).await?;
         if group.me() > 0 {
             let all = broadcast_here(group, None, 0).await?;
-            return Ok(Told { said: said_in(&all).collect(), blocks: Vec::new() });
+            return Ok(Given { said: said_in(&all).collect(), blocks: Vec::new() });
         }
         let head = bytemuck::cast_slice(&here);
         let mut block = self.pool.buffer(head.len() + mine.as_ref().map_or(0, Vec::len));
@@ -112,7 +112,7 @@ impl Wide {
         if group.n() > 1 {
             broadcast_here(group, Some(bytemuck::cast_slice(&all).to_vec()), 0).await?;
         }
-        Ok(Told { said: all, blocks })
+        Ok(Given { said: all, blocks })
     }
 
     /// What a host gives, behind its lengths.
@@ -228,7 +228,7 @@ impl Blocks<'_> {
 }
 
 /// What PEs have told each other.
-struct Told {
+struct Given {
     /// What every PE of the team says, in its order.
     said: Vec<Said>,
     /// Of every host the same, in its order, and what it gives, if that is little. For leaders

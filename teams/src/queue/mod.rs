@@ -46,7 +46,7 @@ use oxshmem_progress::activity::{Activity, Call, Place};
 use oxshmem_spaces::allocation::Allocation;
 
 pub use self::future::{Collective, Outcome};
-pub(crate) use self::{future::Idle, running::Told};
+pub(crate) use self::{future::Idle, running::Shown};
 use self::{
     last_wait::LastWait,
     registry::Registry,
@@ -195,7 +195,7 @@ impl Core {
     #[cold]
     fn sync_wide(&self) -> Collective<'_> {
         let group = Arc::clone(&self.group);
-        self.task(Told::As(Activity::new(Call::Sync)), Signature::named("sync"), async move {
+        self.task(Shown::As(Activity::new(Call::Sync)), Signature::named("sync"), async move {
             group.check()?;
             sync_in(&group).await
         })

@@ -12,7 +12,7 @@ use oxshmem_base::Error;
 
 use crate::{
     algorithm::exchange::meet,
-    queue::{Collective, Core, Outcome, Told},
+    queue::{Collective, Core, Outcome, Shown},
     signature::Signature,
 };
 
@@ -41,7 +41,7 @@ impl Core {
             return;
         }
         let (group, signature) = (Arc::clone(&self.group), Signature::refused(call));
-        let told = self.task(Told::Signed, signature, async move {
+        let told = self.task(Shown::Signed, signature, async move {
             group.check()?;
             match group.wide() {
                 None => meet(&group, signature).await,

@@ -28,12 +28,12 @@ pub(super) enum Running {
     /// Boxed, so that it does not make the small ones larger, which are moved when they are called.
     Direct(Box<Direct>, Use),
     /// The thread that polls it has taken it.
-    Task(Option<Task>, Told, Signature),
+    Task(Option<Task>, Shown, Signature),
 }
 
 /// What is told of a task to those who ask what this PE is in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Told {
+pub(crate) enum Shown {
     /// What its signature says.
     Signed,
     As(Activity),
@@ -140,9 +140,9 @@ impl Running {
             Self::Exchange(exchange, _) => exchange.signature().activity(),
             Self::Broadcast(broadcast, _) => broadcast.signature().activity(),
             Self::Direct(direct, _) => direct.signature().activity(),
-            Self::Task(_, Told::Signed, signature) => signature.activity(),
-            Self::Task(_, Told::As(activity), _) => *activity,
-            Self::Task(_, Told::Nothing, _) => return None,
+            Self::Task(_, Shown::Signed, signature) => signature.activity(),
+            Self::Task(_, Shown::As(activity), _) => *activity,
+            Self::Task(_, Shown::Nothing, _) => return None,
         };
         let mut named = Activity::collective(activity.call, group.id, number);
         named.args = activity.args;
@@ -153,7 +153,7 @@ impl Running {
     /// left by who drops it, or that a call is refused here.
     pub(super) fn is_background(&self) -> bool {
         match self {
-            Self::Task(_, Told::Nothing, _) => true,
+            Self::Task(_, Shown::Nothing, _) => true,
             Self::Task(_, _, signature) => signature.is_refused(),
             _ => false,
         }

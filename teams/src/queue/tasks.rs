@@ -24,7 +24,7 @@ use oxshmem_progress::{activity::Activity, flight::Flight};
 use tracing::Instrument;
 
 use super::{
-    Collective, Core, Outcome, Told,
+    Collective, Core, Outcome, Shown,
     future::Landing,
     running::{Running, Task},
     state::Queue,
@@ -56,7 +56,7 @@ impl Core {
     /// Any other collective. It owns what it works on.
     pub(crate) fn task(
         &self,
-        told: Told,
+        told: Shown,
         signature: Signature,
         task: impl Future<Output = Result<()>> + Send + 'static,
     ) -> Collective<'_> {
@@ -77,17 +77,17 @@ impl Core {
         signature: Signature,
         task: impl Future<Output = Result<()>> + Send + 'static,
     ) -> u64 {
-        self.enqueue(Told::As(activity), signature, Box::pin(task))
+        self.enqueue(Shown::As(activity), signature, Box::pin(task))
     }
 
-    pub(super) fn push_task(&self, told: Told, signature: Signature, task: Task) -> Collective<'_> {
+    pub(super) fn push_task(&self, told: Shown, signature: Signature, task: Task) -> Collective<'_> {
         Collective::new(self, self.enqueue(told, signature, task))
     }
 
     /// Appends a task and returns its ticket. The same code for all of them: with the queue's,
     /// which is part of it, each would be a hundred kilobytes in a debug build.
     #[inline(never)]
-    pub(super) fn enqueue(&self, told: Told, signature: Signature, task: Task) -> u64 {
+    pub(super) fn enqueue(&self, told: Shown, signature: Signature, task: Task) -> u64 {
         self.with_queue(|queue| {
             self.retire(queue);
             self.push(queue, Running::Task(Some(task), told, signature))
@@ -134,7 +134,7 @@ impl Core {
         };
         // One span from its turn to its end; nothing while no subscriber listens at TRACE.
         let task = task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call));
-        self.enqueue(Told::As(activity), signature, Box::pin(task));
+        self.enqueue(Shown::As(activity), signature, Box::pin(task));
         Outcome { flight, core: self.this.clone() }
     }
 

@@ -16,7 +16,7 @@ pub use crate::queue::TeamConfig;
 use crate::{
     group::Group,
     hosts::sync::sync_last,
-    queue::{Collective, Core, Outcome, Told, registry::Registry},
+    queue::{Collective, Core, Outcome, Shown, registry::Registry},
     signature::Signature,
     team::agree::meet_in,
     tuning::Tuning,
@@ -382,7 +382,7 @@ impl Team {
             }),
         };
         match begun {
-            Ok(()) => self.core.leave(Told::As(Activity::new(Call::TeamDestroy))),
+            Ok(()) => self.core.leave(Shown::As(Activity::new(Call::TeamDestroy))),
             Err(error) => Collective::failed(error),
         }
     }
@@ -391,7 +391,7 @@ impl Team {
 impl Core {
     /// Completes the team's contexts, then its last collective: afterwards its scratch memory may
     /// be another's. It goes on if it is not awaited.
-    fn leave(&self, told: Told) -> Collective<'_> {
+    fn leave(&self, told: Shown) -> Collective<'_> {
         let (group, registry, place) = (Arc::clone(&self.group), Arc::clone(&self.registry), self.place);
         let contexts = lock(&self.contexts).take();
         let under_way: Vec<_> = contexts.iter().filter_map(|context| context.end(group.pe())).collect();
@@ -415,7 +415,7 @@ impl Drop for Handle {
     fn drop(&mut self) {
         if self.0.predefined.is_none() && self.0.check("destroy").is_ok() && self.0.set_destroyed() {
             // It goes on by itself, and if others keep theirs for long, no PE is stuck in it.
-            drop(self.0.leave(Told::Nothing));
+            drop(self.0.leave(Shown::Nothing));
         }
     }
 }
