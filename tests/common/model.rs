@@ -8,13 +8,12 @@
 #[path = "model_values.rs"]
 mod values;
 
+use Kind::*;
 use oxshmem::{Collective, Complex, Element, LongDouble, Result, bytemuck, prelude::*, settings::*};
-use values::Value;
 
 use crate::common::{Random, is_pending, soon};
-
-use Kind::*;
 pub(crate) use values::Kind;
+use values::Value;
 
 /// Element types, as a value.
 macro_rules! types {

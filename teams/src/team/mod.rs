@@ -68,7 +68,7 @@ impl Team {
         if let Err(why) = Tuning::default().with(&pe.settings().tuning)
             && pe.me() == 0
         {
-            oxshmem_runtime::report(format_args!("oxshmem: SHMEM_TUNING is ignored: {why}"));
+            oxshmem_base::report(format_args!("oxshmem: SHMEM_TUNING is ignored: {why}"));
         }
         let registry = Arc::new(Registry::default());
         let local = Members::listed(&pe.placement().local);
