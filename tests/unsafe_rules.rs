@@ -2,20 +2,35 @@
 //!
 //! What is public can be called, documented or not, and what is a public trait can be implemented, unless it is sealed.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
 
 /// The packages below the facade, and the facade.
-const PACKAGES: [&str; 5] = ["runtime/src", "spaces/src", "ops/src", "teams/src", "src"];
+const PACKAGES: [&str; 9] = [
+    "runtime/base/src",
+    "runtime/job/src",
+    "runtime/memory/src",
+    "runtime/progress/src",
+    "runtime/src",
+    "spaces/src",
+    "ops/src",
+    "teams/src",
+    "src",
+];
 
 /// Public traits that are neither `unsafe` nor sealed, and why no unsafe code relies on them.
-const OPEN_TRAITS: [(&str, &str); 2] =
-    [("Element", "all plain data is one, and `Pod` is `unsafe`"), ("Listener", "it only gets notifications")];
+const OPEN_TRAITS: [(&str, &str); 6] = [
+    ("Element", "all plain data is one, and `Pod` is `unsafe`"),
+    ("Listener", "it only gets notifications"),
+    ("Looks", "it only learns that words may have changed"),
+    ("Shared", "what another process sent is checked before it is mapped"),
+    ("Source", "the engine only polls it; what reads memory is `Words`, which is `unsafe`"),
+    ("Watcher", "it only learns of entries"),
+];
 
 /// Safe items that are left out of the documentation of what users work with, and why they break nothing.
-const HIDDEN: [(&str, &str); 29] = [
+const HIDDEN: [(&str, &str); 28] = [
     ("Bare", "its copies are `unsafe`"),
     ("allocation", "what changes the heap behind it is `unsafe`"),
     ("alone", "a device with memory of its own"),
@@ -42,9 +57,7 @@ const HIDDEN: [(&str, &str); 29] = [
     ("place", "what transports do with places is `unsafe`"),
     ("predefined", "teams rely on nothing that is in their scratch memory for where they write"),
     ("ring_own", "it wakes this PE's waiters, which look again"),
-    ("sync", "locks and atomics as those of the standard library"),
     ("take_failed", "an error"),
-    ("wakes", "it wakes"),
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {

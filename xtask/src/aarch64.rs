@@ -24,8 +24,18 @@ const FROM_DEBIAN: [&str; 5] = [
     "libc6-dev-arm64-cross",
 ];
 /// What is tested there: all but the launcher, whose tests are of times, and xtask.
-const PACKAGES: [&str; 6] =
-    ["oxshmem", "oxshmem-runtime", "oxshmem-spaces", "oxshmem-ops", "oxshmem-teams", "oxshmem-capi"];
+const PACKAGES: [&str; 10] = [
+    "oxshmem",
+    "oxshmem-base",
+    "oxshmem-job",
+    "oxshmem-memory",
+    "oxshmem-progress",
+    "oxshmem-runtime",
+    "oxshmem-spaces",
+    "oxshmem-ops",
+    "oxshmem-teams",
+    "oxshmem-capi",
+];
 /// By which names tests call compilers, and what these are here.
 const COMPILERS: [(&str, &str); 4] = [("cc", "gcc"), ("gcc", "gcc"), ("c++", "g++"), ("g++", "g++")];
 /// By which the kernel knows that qemu runs such programs.

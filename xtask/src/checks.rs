@@ -11,7 +11,7 @@ use crate::{
 /// Every interleaving of the doorbell and of the op set. Optimised, as there are many, but not for
 /// size.
 pub(crate) fn loom() -> Outcome {
-    Job::cargo("test --release --package oxshmem-base --package oxshmem-runtime --lib loom_")
+    Job::cargo("test --release --package oxshmem-progress --lib loom_")
         .env("RUSTFLAGS", "--cfg loom")
         .env("CARGO_TARGET_DIR", target_dir()?.join("loom"))
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
@@ -24,7 +24,7 @@ pub(crate) fn loom() -> Outcome {
 /// What has neither system calls nor assembly, in the interpreter that finds undefined behaviour.
 const MIRI: [(&str, &[&str]); 4] = [
     ("oxshmem-base", &["settings::size"]),
-    ("oxshmem-runtime", &["opset::", "flight::"]),
+    ("oxshmem-progress", &["opset::", "flight::"]),
     ("oxshmem-spaces", &["heap::tests::"]),
     ("oxshmem-ops", &["still::"]),
 ];
@@ -68,6 +68,8 @@ pub(crate) fn sanitize(threads: bool) -> Outcome {
         "oxshmem-ops",
         "oxshmem-teams",
         "oxshmem-runtime",
+        "oxshmem-progress",
+        "oxshmem-memory",
         "oxshmem-job",
         "oxshmem-base",
         "oxshmem-spaces",

@@ -31,7 +31,7 @@ const PARSERS: [(&str, &[&str]); 3] = [
     ),
     (
         "oxshmem-launch",
-        &["oshrun::meeting::tests::calls_are_answered_or_refused_in_whatever_order_pes_make_them"],
+        &["oshrun::exchanges::tests::calls_are_answered_or_refused_in_whatever_order_pes_make_them"],
     ),
 ];
 

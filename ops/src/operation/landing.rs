@@ -15,6 +15,9 @@ use oxshmem_progress::{
 /// How an operation ended, on its way to its future.
 pub(crate) type Landed<T, E> = Result<T, Failed<E>>;
 
+/// One of these to come.
+pub(crate) type Landing<T, E> = Arc<Flight<Landed<T, E>>>;
+
 /// An error on its way to its operation's future. The op set has it too, until the future returns
 /// it.
 pub(crate) struct Failed<E> {
@@ -47,11 +50,7 @@ impl<E> Failed<E> {
 ///
 /// What `end` holds must be `'static` in fact: a `STABLE` buffer is so by the contract of
 /// [`Source`](crate::Source) and [`Sink`](crate::Sink), though its type may say less.
-pub(crate) fn begin<V, T, E, F>(
-    ops: &Arc<OpSet>,
-    pe: usize,
-    end: F,
-) -> (Arc<Flight<Landed<T, E>>>, Completion<V>)
+pub(crate) fn begin<V, T, E, F>(ops: &Arc<OpSet>, pe: usize, end: F) -> (Landing<T, E>, Completion<V>)
 where
     T: Send,
     E: AsRef<Error> + Send,

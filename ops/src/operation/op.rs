@@ -1,18 +1,17 @@
 //! An operation that was initiated, wherever it is by now.
 
-use std::{
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::sync::Arc;
+use std::task::Context;
+use std::task::Poll;
 
 use oxshmem_base::Error;
-use oxshmem_progress::{flight::Flight, opset::OpSet};
-use oxshmem_spaces::device::{AnyDevice, poll_with};
+use oxshmem_progress::opset::OpSet;
+use oxshmem_spaces::device::AnyDevice;
+use oxshmem_spaces::device::poll_with;
 
-use super::{
-    landing::{Failed, Landed},
-    remote::Remote,
-};
+use super::landing::Failed;
+use super::landing::Landing;
+use super::remote::Remote;
 
 /// An operation that was initiated.
 ///
@@ -22,7 +21,7 @@ pub(crate) enum Op<T, E: Into<Error>> {
     Complete(T),
     Failed(Box<Failed<E>>),
     /// Performed by something that lands its outcome.
-    UnderWay(Arc<Flight<Landed<T, E>>>),
+    UnderWay(Landing<T, E>),
     /// Likewise, by a device.
     OnDevice(Box<OnDevice<T, E>>),
     /// A put to another host whose future waits for its remote completion.
@@ -32,7 +31,7 @@ pub(crate) enum Op<T, E: Into<Error>> {
 
 /// An operation of a device.
 pub(crate) struct OnDevice<T, E> {
-    flight: Arc<Flight<Landed<T, E>>>,
+    flight: Landing<T, E>,
     /// At the first poll.
     device: Option<AnyDevice>,
 }
@@ -49,7 +48,7 @@ impl<T, E: Into<Error>> Op<T, E> {
     }
 
     /// One that a device performs, if there is one.
-    pub(crate) fn on_device(flight: Arc<Flight<Landed<T, E>>>, device: Option<&AnyDevice>) -> Self {
+    pub(crate) fn on_device(flight: Landing<T, E>, device: Option<&AnyDevice>) -> Self {
         Self::OnDevice(Box::new(OnDevice { flight, device: device.cloned() }))
     }
 

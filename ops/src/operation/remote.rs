@@ -1,26 +1,28 @@
 //! Puts whose future waits for their remote completion.
 
-use std::{
-    sync::{Arc, Weak},
-    task::{Context as TaskContext, Poll},
-};
+use std::sync::Arc;
+use std::sync::Weak;
+use std::task::Context as TaskContext;
+use std::task::Poll;
 
-use oxshmem_base::{Error, Result};
+use oxshmem_base::Error;
+use oxshmem_base::Result;
 use oxshmem_net::Net;
-use oxshmem_progress::{
-    flight::Flight,
-    opset::{OpSet, Target},
-};
-use oxshmem_spaces::device::{AnyDevice, poll_with};
+use oxshmem_progress::opset::OpSet;
+use oxshmem_progress::opset::Target;
+use oxshmem_spaces::device::AnyDevice;
+use oxshmem_spaces::device::poll_with;
 
-use super::landing::{Landed, begin};
+use super::landing::Landed;
+use super::landing::Landing;
+use super::landing::begin;
 
 /// A put whose future waits for its remote completion.
 pub(crate) struct Remote<T, E> {
     /// The outcome on this side, once it is known.
     outcome: Option<Landed<T, E>>,
     /// Where it comes from, until then.
-    landing: Option<Arc<Flight<Landed<T, E>>>>,
+    landing: Option<Landing<T, E>>,
     flush: Flush,
     reject: fn(T, Error) -> E,
     /// Of an operation of a device, at the first poll.
@@ -31,7 +33,7 @@ pub(crate) struct Remote<T, E> {
 enum Flush {
     /// A future that is forgotten must not keep the net.
     NotYet(Weak<dyn Net>, Target, Arc<OpSet>),
-    UnderWay(Arc<Flight<Landed<(), Error>>>),
+    UnderWay(Landing<(), Error>),
     Over(Landed<(), Error>),
 }
 
@@ -49,7 +51,7 @@ impl<T, E> Remote<T, E> {
 
     /// A put that is over when `flight` has landed. `back` is what its future is then ready with.
     pub(crate) fn landing(
-        flight: Arc<Flight<Landed<(), Error>>>,
+        flight: Landing<(), Error>,
         back: T,
         reject: fn(T, Error) -> E,
         device: Option<AnyDevice>,

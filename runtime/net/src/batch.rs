@@ -34,13 +34,11 @@ const OFFSET: u32 = 48;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use oxshmem_runtime::{
-///     memory::{
-///         HostMap, Segment, SegmentId, copy,
-///         word::{Atomic, Signal, Width},
-///     },
-///     net::{Batch, Spot, apply},
+/// use oxshmem_memory::{
+///     HostMap, Segment, SegmentId, copy,
+///     word::{Atomic, Signal, Width},
 /// };
+/// use oxshmem_net::{Batch, Spot, apply};
 ///
 /// let spot = |offset| Spot { pe: 1, segment: SegmentId::Heap, offset };
 /// let mut batch = Batch::default();

@@ -9,20 +9,19 @@
 //! completions that it waits for may be those that wait for it, so those run [while it
 //! waits](waiting).
 
-use std::{
-    cell::{Cell, RefCell},
-    collections::VecDeque,
-    fmt,
-    marker::PhantomData,
-    mem::ManuallyDrop,
-    sync::Arc,
-};
+use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
 
-use oxshmem_base::{
-    Error, Result,
-    panics::Panics,
-    sync::{Mutex, lock},
-};
+use oxshmem_base::Error;
+use oxshmem_base::Result;
+use oxshmem_base::panics::Panics;
+use oxshmem_base::sync::Mutex;
+use oxshmem_base::sync::lock;
 
 /// What runs once when an operation is over: with its outcome, on the thread that made the
 /// progress, which holds no lock. That may be before the call returns that started it, so that

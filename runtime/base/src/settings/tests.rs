@@ -284,11 +284,13 @@ proptest! {
 
     #[test]
     fn values_shown_read_back(size in any::<usize>(), spin in any::<Option<u64>>(), rounds in any::<u32>(), offload in any::<Option<usize>>()) {
-        let mut settings = Settings::default();
-        settings.symmetric_size = size;
-        settings.spin = spin.map(Duration::from_nanos);
-        settings.yield_rounds = rounds;
-        settings.offload_threshold = offload;
+        let settings = Settings {
+            symmetric_size: size,
+            spin: spin.map(Duration::from_nanos),
+            yield_rounds: rounds,
+            offload_threshold: offload,
+            ..Settings::default()
+        };
         let shown: Vec<Entry> = settings.entries().collect();
         let again = Settings::from_lookup(|name| {
             let entry = shown.iter().find(|entry| entry.setting.name == name)?;
