@@ -8,7 +8,7 @@
 //! and 5. It is for 64-bit Linux.
 //!
 //! These are raw bindings: every function is unsafe, and asks for what the PMIx standard asks for.
-//! The PMIx bootstrap of `oxshmem-runtime` is the only user; it is what makes this safe.
+//! The PMIx bootstrap of `oxshmem-job` is the only user; it is what makes this safe.
 //! `examples/pmix_hello.rs` shows all of it.
 
 #[macro_use]

@@ -9,7 +9,7 @@
 //! later. It is for 64-bit Linux.
 //!
 //! These are raw bindings: every function is unsafe, and asks for what UCX's documentation asks
-//! for. The `ucx` transport of `oxshmem-runtime` is the only user; it is what makes this safe.
+//! for. The `ucx` transport of `oxshmem-net` is the only user; it is what makes this safe.
 
 #[macro_use]
 mod library;

@@ -30,7 +30,7 @@ const PACKAGES: [&str; 10] = [
     "oxshmem-job",
     "oxshmem-memory",
     "oxshmem-progress",
-    "oxshmem-runtime",
+    "oxshmem-net",
     "oxshmem-spaces",
     "oxshmem-ops",
     "oxshmem-teams",

@@ -67,7 +67,7 @@ pub(crate) fn sanitize(threads: bool) -> Outcome {
         "oxshmem",
         "oxshmem-ops",
         "oxshmem-teams",
-        "oxshmem-runtime",
+        "oxshmem-net",
         "oxshmem-progress",
         "oxshmem-memory",
         "oxshmem-job",

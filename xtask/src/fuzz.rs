@@ -12,7 +12,7 @@ use std::sync::{
 use crate::run::{Failure, Job, Outcome, Verdict};
 
 /// By their package: the tests of the parsers.
-const PARSERS: [(&str, &[&str]); 3] = [
+const PARSERS: [(&str, &[&str]); 4] = [
     (
         "oxshmem-job",
         &[
@@ -21,13 +21,16 @@ const PARSERS: [(&str, &[&str]); 3] = [
         ],
     ),
     (
-        "oxshmem-runtime",
+        "oxshmem-net",
         &[
-            "net::fuzz::batches_are_applied_or_refused_whatever_is_in_them",
-            "net::fuzz::questions_are_answered_or_refused_whatever_they_ask",
-            "net::staged::tests::requests_and_answers_are_taken_or_refused_whatever_is_in_them",
-            "net::ucx::fuzz::messages_are_taken_or_dropped_whatever_is_in_them",
+            "fuzz::tests::batches_are_applied_or_refused_whatever_is_in_them",
+            "fuzz::tests::questions_are_answered_or_refused_whatever_they_ask",
+            "ucx::fuzz::messages_are_taken_or_dropped_whatever_is_in_them",
         ],
+    ),
+    (
+        "oxshmem-spaces",
+        &["relay::tests::requests_and_answers_are_taken_or_refused_whatever_is_in_them"],
     ),
     (
         "oxshmem-launch",

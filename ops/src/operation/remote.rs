@@ -41,7 +41,7 @@ impl<T, E> Remote<T, E> {
     /// A put that is over once its outcome is there, or has landed, and `target` has been flushed.
     pub(crate) fn flushed(
         outcome: Option<Landed<T, E>>,
-        landing: Option<Arc<Flight<Landed<T, E>>>>,
+        landing: Option<Landing<T, E>>,
         (net, target, ops): (&Arc<dyn Net>, Target, &Arc<OpSet>),
         reject: fn(T, Error) -> E,
     ) -> Self {

@@ -1,6 +1,6 @@
 //! The atomics and locks of the library, in one place so that loom can take their part.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p oxshmem-runtime --lib loom_` runs every interleaving of the
+//! `RUSTFLAGS="--cfg loom" cargo test -p oxshmem-progress --lib loom_` runs every interleaving of the
 //! code that is written against this module.
 //!
 //! Its locks know of wakers: none runs on a thread that has one of them locked (see [`wakes`](crate::wakes)). So they are

@@ -1,19 +1,11 @@
-//! Changed batches and questions.
+//! Batches and questions as PEs send them, for tests that change them.
 
-use std::sync::Arc;
-
-use oxshmem_base::fuzz::{bytes_of, mutated, words_of};
 use oxshmem_memory::{
-    HostMap, Segment, SegmentId,
-    word::{Atomic, Signal},
+    SegmentId,
+    word::{Atomic, Signal, Width},
 };
 
-use super::{
-    Batch, Spot, Width, apply,
-    batch::{first_entry, perform, question},
-};
-
-const LEN: usize = 4096;
+use crate::{Batch, Spot, batch::question};
 
 /// What PEs send: a put, a put with its signal, and many operations.
 pub fn batches() -> Vec<Vec<u64>> {
@@ -44,36 +36,5 @@ pub fn questions() -> Vec<[u64; 3]> {
     operations.into_iter().map(|operation| question(at, Width::Eight, operation)).collect()
 }
 
-#[test]
-fn batches_are_applied_or_refused_whatever_is_in_them() {
-    // The block before and the one behind are others', which nothing is to touch.
-    let map = Arc::new(HostMap::new(3, 1 << 16).unwrap());
-    let heap = Segment::new(SegmentId::Heap, Arc::clone(&map), 0, LEN);
-    let real: Vec<_> = batches().iter().map(|words| bytes_of(words)).collect();
-    mutated(&real, |bytes| {
-        let words = words_of(bytes);
-        // SAFETY: the memory is this test's, and mapped.
-        let _ = unsafe { apply(&words, 1, &[&heap]) };
-        let mut rest = &words[..];
-        while let Ok((_, _, len)) = first_entry(rest) {
-            rest = &rest[len..];
-        }
-        for block in [0, 2] {
-            let at = heap.address(block, 0, LEN).unwrap();
-            // SAFETY: it is mapped, and nothing writes there.
-            assert!((0..LEN).all(|i| unsafe { at.add(i).read() } == 0));
-        }
-    });
-}
-
-#[test]
-fn questions_are_answered_or_refused_whatever_they_ask() {
-    let map = Arc::new(HostMap::new(1, 1 << 16).unwrap());
-    let heap = Segment::new(SegmentId::Heap, map, 0, LEN);
-    let real: Vec<_> = questions().iter().map(|question| bytes_of(question)).collect();
-    mutated(&real, |bytes| {
-        if let Some(&question) = words_of(bytes).first_chunk() {
-            let _ = perform(question, 0, &[&heap]);
-        }
-    });
-}
+#[cfg(test)]
+mod tests;
