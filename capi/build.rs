@@ -1,5 +1,6 @@
-//! Has the linker export the weak names beside those that rustc knows of, and begin every routine at a cache line: those that
-//! are some twenty instructions take up to a third longer elsewhere, and where they came to lie would change with every build.
+//! Has the linker export the weak names beside those that rustc knows of, and begin every routine
+//! at a cache line: those that are some twenty instructions take up to a third longer elsewhere,
+//! and where they came to lie would change with every build.
 
 use std::{
     env, fs,
@@ -11,13 +12,15 @@ use std::{
 /// Names that do not begin with `shmem`.
 const OLD: [&str; 7] = ["start_pes", "_my_pe", "_num_pes", "shmalloc", "shmemalign", "shrealloc", "shfree"];
 
-/// What `libshmem` is called elsewhere: programs' build scripts look for these. An installation has them too.
+/// What `libshmem` is called elsewhere: programs' build scripts look for these. An installation has
+/// them too.
 const ALIASES: [&str; 2] = ["sma", "oshmem"];
 
 fn main() {
     alias();
-    // GNU's linker takes no list of names beside rustc's own. LLVM's does, which rustc uses itself on x86-64, and has with it
-    // elsewhere too; if not, the compiler looks for one that is installed.
+    // GNU's linker takes no list of names beside rustc's own. LLVM's does, which rustc uses itself
+    // on x86-64, and has with it elsewhere too; if not, the compiler looks for one that is
+    // installed.
     if let Some(folder) = linker_of_rustc() {
         println!("cargo::rustc-cdylib-link-arg=-B{}", folder.display());
     }
@@ -28,7 +31,8 @@ fn main() {
     let routines = "SECTIONS { .text.routines : SUBALIGN(64) { *(.text.pshmem_*) } } INSERT BEFORE .text;\n";
     println!("cargo::rustc-cdylib-link-arg=-Wl,-T,{}", write("routines.ld", routines));
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libshmem.so");
-    // `dlclose` leaves it: what is to be called at `fork` and at the end of a thread and of the program is in it.
+    // `dlclose` leaves it: what is to be called at `fork` and at the end of a thread and of the
+    // program is in it.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     println!("cargo::rerun-if-changed=build.rs");
 }
@@ -41,7 +45,8 @@ fn linker_of_rustc() -> Option<PathBuf> {
     folder.is_dir().then_some(folder)
 }
 
-/// Puts the other names of the library where cargo puts the library: three folders above this script's own.
+/// Puts the other names of the library where cargo puts the library: three folders above this
+/// script's own.
 fn alias() {
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let Some(folder) = out.ancestors().nth(3) else { return };

@@ -1,17 +1,18 @@
-//! Random updates of a table that is spread over all PEs, as in HPC Challenge's RandomAccess, in giga-updates per
-//! second.
+//! Random updates of a table that is spread over all PEs, as in HPC Challenge's RandomAccess, in
+//! giga-updates per second.
 //!
-//! An update is an `xor` of a random number into a random word of the table, on any PE. Updates are issued without
-//! waiting for them, and completed by one `quiet` per batch. They are atomic, so none may be lost, which is checked
-//! twice: the exclusive or of the whole table must be that of all updates, and after the same updates again, the
-//! table must be as it was. (The random numbers are another sequence than HPCC's, so that any PE can begin anywhere.)
+//! An update is an `xor` of a random number into a random word of the table, on any PE. Updates are
+//! issued without waiting for them, and completed by one `quiet` per batch. They are atomic, so
+//! none may be lost, which is checked twice: the exclusive or of the whole table must be that of
+//! all updates, and after the same updates again, the table must be as it was. (The random numbers
+//! are another sequence than HPCC's, so that any PE can begin anywhere.)
 //!
 //! ```text
 //! oshrun -np 4 target/release/examples/gups [--log2-table 18] [--updates 1048576] [--batch 1024] [--session]
 //! ```
 //!
-//! With `--session` each batch is a session: updates of PEs on other hosts travel together. Try it on hosts that are
-//! only simulated: `oshrun -np 4 --fake-hosts 2 ...`.
+//! With `--session` each batch is a session: updates of PEs on other hosts travel together. Try it
+//! on hosts that are only simulated: `oshrun -np 4 --fake-hosts 2 ...`.
 
 use std::{
     error::Error,
@@ -112,7 +113,8 @@ impl Table {
         self.block(world).zip(words).filter(differs).count() as u64
     }
 
-    /// Performs the updates of the sequence that are in `mine`, and returns how long all PEs took for theirs.
+    /// Performs the updates of the sequence that are in `mine`, and returns how long all PEs took
+    /// for theirs.
     async fn update(
         &self,
         world: &World,
@@ -130,7 +132,8 @@ impl Table {
             let session = self.session.then(|| ctx.session(hints));
             for value in (next..end).map(random) {
                 let index = value % self.size;
-                // The future may be dropped: the update has begun, and `quiet` reports what becomes of it.
+                // The future may be dropped: the update has begun, and `quiet` reports what becomes
+                // of it.
                 drop(ctx.xor(self.words.at((index % len) as usize), value, (index / len) as usize));
             }
             drop(session);

@@ -1,10 +1,12 @@
-//! Heat in a plate, by Jacobi's five-point stencil, with the exchange of edges hidden behind the computation.
+//! Heat in a plate, by Jacobi's five-point stencil, with the exchange of edges hidden behind the
+//! computation.
 //!
-//! Every PE has a band of rows. For a step it needs the row above its band and the row below, which are on its
-//! neighbours. It sends its own edge rows with put-with-signal, and while they and its neighbours' are under way it
-//! computes the rows that need neither: two futures in a `join!`. How much of the exchange that hides is
-//! measured, by the same steps with the exchange first and the computation after it. At the end PE 0 computes all of
-//! it alone, and the results must be equal to the last bit.
+//! Every PE has a band of rows. For a step it needs the row above its band and the row below, which
+//! are on its neighbours. It sends its own edge rows with put-with-signal, and while they and its
+//! neighbours' are under way it computes the rows that need neither: two futures in a `join!`. How
+//! much of the exchange that hides is measured, by the same steps with the exchange first and the
+//! computation after it. At the end PE 0 computes all of it alone, and the results must be equal to
+//! the last bit.
 //!
 //! ```text
 //! oshrun -np 4 target/release/examples/halo [--rows 256] [--columns 256] [--steps 100] [--no-check]
@@ -211,7 +213,8 @@ impl Plate {
         }
     }
 
-    /// The next step becomes the present one. The ends do not change: they are the plate's edge, or come again.
+    /// The next step becomes the present one. The ends do not change: they are the plate's edge, or
+    /// come again.
     fn step_ends(&mut self) {
         let (width, len) = (self.width, self.now.len());
         self.next[..width].copy_from_slice(&self.now[..width]);
@@ -224,8 +227,9 @@ impl Plate {
 struct Halo<'a> {
     world: &'a World,
     width: usize,
-    /// Rows from the neighbour above and from the one below, for even and for odd steps. Two are enough: a neighbour
-    /// sends its row for step k + 2 after it has got ours for k + 1, and that we send after we have read step k's.
+    /// Rows from the neighbour above and from the one below, for even and for odd steps. Two are
+    /// enough: a neighbour sends its row for step k + 2 after it has got ours for k + 1, and that
+    /// we send after we have read step k's.
     rows: SymSlice<f64>,
     /// The latest step whose row has come, from above and from below.
     arrived: SymSlice<u64>,

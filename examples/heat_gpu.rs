@@ -1,8 +1,9 @@
 //! Heat that spreads over a plate whose rows lie in device memory, dealt to the PEs.
 //!
-//! A step needs a row of each neighbour. Every PE puts its first and its last row straight from its device into the
-//! neighbours' devices, each with a signal that is in device memory too, and waits for theirs. Where there is no GPU space
-//! the same program runs in the default space. PE 0 compares the result with that of a sequential run, to the last bit.
+//! A step needs a row of each neighbour. Every PE puts its first and its last row straight from its
+//! device into the neighbours' devices, each with a signal that is in device memory too, and waits
+//! for theirs. Where there is no GPU space the same program runs in the default space. PE 0
+//! compares the result with that of a sequential run, to the last bit.
 //!
 //! ```text
 //! oshrun -np 4 -x SHMEM_ENABLE_GPU_SPACE=1 -x SHMEM_GPU_EMULATE=1 -- \
@@ -99,8 +100,8 @@ fn start(rows: usize, columns: usize) -> Vec<f64> {
     (0..rows * columns).map(|i| if warm(i) { 100.0 } else { 0.0 }).collect()
 }
 
-/// The next values of all rows of `cells` but the first and the last, the first of which is row `first` of the plate.
-/// Cells at the edge of the plate stay as they are.
+/// The next values of all rows of `cells` but the first and the last, the first of which is row
+/// `first` of the plate. Cells at the edge of the plate stay as they are.
 fn spread(cells: &[f64], first: usize, rows: usize, columns: usize) -> Vec<f64> {
     let inner = columns..cells.len() - columns;
     let next = inner.map(|i| {

@@ -1,8 +1,9 @@
 //! How long a message takes from one PE to another, and how many bytes a second go that way.
 //!
-//! PE 0 puts a block of bytes to PE 1 with a signal, PE 1 waits for the signal and puts a block back. Half of a
-//! round trip is the latency of one message. Further PEs sleep in the barrier meanwhile; a single PE sends to itself.
-//! Before a size is measured, one block goes to PE 1, from there back, and must return unchanged.
+//! PE 0 puts a block of bytes to PE 1 with a signal, PE 1 waits for the signal and puts a block
+//! back. Half of a round trip is the latency of one message. Further PEs sleep in the barrier
+//! meanwhile; a single PE sends to itself. Before a size is measured, one block goes to PE 1, from
+//! there back, and must return unchanged.
 //!
 //! ```text
 //! oshrun -np 2 target/release/examples/ping_pong [--max 1048576] [--rounds 500]
@@ -17,7 +18,8 @@ use std::{
 use clap::{Parser, value_parser};
 use oxshmem::prelude::*;
 
-/// Bytes that the rounds of one size move in one direction at most, so that large blocks take no longer than small.
+/// Bytes that the rounds of one size move in one direction at most, so that large blocks take no
+/// longer than small.
 const BYTES_PER_SIZE: usize = 64 << 20;
 
 #[derive(Parser)]

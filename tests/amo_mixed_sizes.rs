@@ -1,5 +1,6 @@
-//! Atomics of different sizes on the same bytes. Safe code comes to that by `cast`. What a word comes to where two sizes write the
-//! same bytes is unspecified (`OpenSHMEM 1.6 §3.2`), but operations on other bytes are never lost.
+//! Atomics of different sizes on the same bytes. Safe code comes to that by `cast`. What a word
+//! comes to where two sizes write the same bytes is unspecified (`OpenSHMEM 1.6 §3.2`), but
+//! operations on other bytes are never lost.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Atomics: each operation on each type against a sequential model, and against all other PEs at once.
+//! Atomics: each operation on each type against a sequential model, and against all other PEs at
+//! once.
 
 mod common;
 

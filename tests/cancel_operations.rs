@@ -1,8 +1,9 @@
-//! Futures that are dropped, forgotten, or polled once and then dropped while their operation is under way: what was
-//! asked for still happens, no buffer is touched after it was freed, and nothing leaks.
+//! Futures that are dropped, forgotten, or polled once and then dropped while their operation is
+//! under way: what was asked for still happens, no buffer is touched after it was freed, and
+//! nothing leaks.
 //!
-//! The allocator of this program overwrites whatever is freed, so that an operation which still reads a freed source
-//! would carry the pattern to its target, and counts what is live.
+//! The allocator of this program overwrites whatever is freed, so that an operation which still
+//! reads a freed source would carry the pattern to its target, and counts what is live.
 
 mod common;
 
@@ -227,7 +228,8 @@ fn what_is_forgotten_keeps_no_more_than_itself() {
     }
     settled();
     assert_eq!(mappings(), before, "mappings are left of jobs that forgot nothing");
-    // Who forgets a handle to symmetric memory keeps that memory, but no more of it than its own job's.
+    // Who forgets a handle to symmetric memory keeps that memory, but no more of it than its own
+    // job's.
     for way in [LetGo::Forget, LetGo::PollOnceAndForget] {
         cluster(3, offloading(), |world| operations(world, way)).unwrap();
     }

@@ -39,7 +39,8 @@ fn processes_get_them_too() {
     Job::new(test_name!(), 3).run(every_length_and_root);
 }
 
-/// Broadcasts by turns, without anything in between that keeps PEs in step, and PEs that are late at random.
+/// Broadcasts by turns, without anything in between that keeps PEs in step, and PEs that are late
+/// at random.
 async fn alternate(world: World, seed: u64, lengths: &'static [usize]) -> Result<()> {
     let (me, n) = (world.my_pe(), world.n_pes());
     // The same on all PEs, which must agree on root and length, and one of its own for delays.
@@ -116,8 +117,8 @@ fn broadcasts_go_with_allocations_and_barriers_in_between() {
     });
 }
 
-/// Broadcasts into symmetric memory, each to a place of its own, of roots by turns and PEs that are late at random, and of lengths on
-/// all sides of what the algorithms divide.
+/// Broadcasts into symmetric memory, each to a place of its own, of roots by turns and PEs that are
+/// late at random, and of lengths on all sides of what the algorithms divide.
 async fn turns(world: World) -> Result<()> {
     const LENGTHS: [usize; 9] = [1, 13, 14, 600, 2048, 2049, 8192, 40_000, 150_001];
     let (me, n) = (world.my_pe(), world.n_pes());
@@ -179,7 +180,8 @@ fn a_root_does_not_wait_for_who_has_taken_nothing() {
     }
     let _limit = time_limit(60);
     Job::new(test_name!(), 2).run(|world| async move {
-        // Too long to be pushed, and short enough for the root to help also where PEs share processors.
+        // Too long to be pushed, and short enough for the root to help also where PEs share
+        // processors.
         const LEN: usize = 12 << 10;
         let (data, went_on) = (world.alloc::<u64>(LEN).await?, world.alloc_zeroed::<u64>(1).await?);
         if world.my_pe() == 0 {
@@ -204,7 +206,8 @@ fn nor_does_it_where_pes_share_processors() {
     }
     let _limit = time_limit(60);
     Job::new(test_name!(), 5).run(|world| async move {
-        // Too long to be pushed, and short enough for the root to do it all, however blocks are best copied.
+        // Too long to be pushed, and short enough for the root to do it all, however blocks are
+        // best copied.
         const LEN: usize = 12 << 10;
         let (me, n) = (world.my_pe(), world.n_pes());
         let (source, went_on) = (world.alloc::<u64>(LEN).await?, world.alloc_zeroed::<u64>(1).await?);

@@ -53,7 +53,8 @@ fn whatever_others_are_in_when_a_pe_goes_away_ends_with_its_text() {
                 [In::Barrier, In::Broadcast, In::Alloc, In::Wait, In::WaitAny, In::Finalize, In::Sleep]
             {
                 let started = Instant::now();
-                // What the other PEs saw, since their panics would only be further PEs that are lost.
+                // What the other PEs saw, since their panics would only be further PEs that are
+                // lost.
                 let seen = Arc::new(Mutex::new(Vec::new()));
                 let job = LocalCluster::run(n, |world| {
                     let seen = Arc::clone(&seen);
@@ -72,7 +73,8 @@ fn whatever_others_are_in_when_a_pe_goes_away_ends_with_its_text() {
                             In::WaitAny => words.wait_until_any(Cmp::Eq, 1).await.map(drop),
                             what => be_in(&world, what).await,
                         };
-                        // The runtime may end this task at any await from here on: the cluster is over.
+                        // The runtime may end this task at any await from here on: the cluster is
+                        // over.
                         let note = |call, outcome| seen.lock().unwrap().push((call, outcome));
                         note("the call", ended);
                         note("a barrier", world.barrier_all().await);

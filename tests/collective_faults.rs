@@ -1,4 +1,5 @@
-//! PEs that go away in the middle of collectives: the job, or what the others wait for, ends with who was lost and how.
+//! PEs that go away in the middle of collectives: the job, or what the others wait for, ends with
+//! who was lost and how.
 
 mod common;
 #[path = "common/stuck.rs"]
@@ -82,8 +83,8 @@ fn name(kind: &str) -> &str {
     }
 }
 
-/// A folder of which PEs are told, and in which each leaves a file when it has come to where it is to be. It is made with the first
-/// file, as PEs come through the same test and end in its midst.
+/// A folder of which PEs are told, and in which each leaves a file when it has come to where it is
+/// to be. It is made with the first file, as PEs come through the same test and end in its midst.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -126,8 +127,8 @@ impl Drop for Folder {
     }
 }
 
-/// Calls one after the other, without end. If a PE is absent this one has come when it waits for that, and is said to, and otherwise when the
-/// first call is over.
+/// Calls one after the other, without end. If a PE is absent this one has come when it waits for
+/// that, and is said to, and otherwise when the first call is over.
 async fn perform_for_ever(world: &World, kind: &str, absent: bool) -> Result<()> {
     let [to, from] = memory(world).await?;
     world.barrier_all().await?;
@@ -151,7 +152,8 @@ async fn perform_for_ever(world: &World, kind: &str, absent: bool) -> Result<()>
     }
 }
 
-/// The table says that PEs 0 and 2 are in that call on the world team, whether they share a row or not.
+/// The table says that PEs 0 and 2 are in that call on the world team, whether they share a row or
+/// not.
 #[track_caller]
 fn assert_in_the_call(ended: &Ended, name: &str) {
     let rows = rows(ended);
@@ -182,7 +184,8 @@ fn a_pe_that_is_killed_in_any_collective_ends_the_job_which_says_who_and_what_th
                 });
                 let error = end.expect_err("it never ends well");
                 assert!(matches!(error, Error::PeLost { pe: 1, .. } | Error::GlobalExit { .. }), "{error}");
-                // Over a network it may hear of that before the launcher does, which is to name the other.
+                // Over a network it may hear of that before the launcher does, which is to name the
+                // other.
                 std::thread::sleep(Duration::from_secs(100));
             });
             here.wait_for(3);

@@ -11,7 +11,8 @@ use oxshmem::{Result, prelude::*, settings::Settings};
 use common::{Job, cluster, settings, soon, test_name, time_limit};
 use model::{Arena, Call, FORCED, Kind, Made, Ty, Way, forced, forced_variables, teams};
 
-/// Numbers of PEs on both sides of powers of two and of the tree's radix; fewer where an algorithm is forced.
+/// Numbers of PEs on both sides of powers of two and of the tree's radix; fewer where an algorithm
+/// is forced.
 fn pes(name: &str) -> &'static [usize] {
     match name {
         "auto" => &[1, 2, 3, 5, 8, 17],
@@ -78,14 +79,15 @@ fn lengths_around_every_limit_come_to_what_the_model_says_with_each_algorithm() 
     }
 }
 
-/// Numbers of PEs of the long calls: with each processors are shared in another way, and the last has no team of equal rows.
+/// Numbers of PEs of the long calls: with each processors are shared in another way, and the last
+/// has no team of equal rows.
 const LONG_PES: [usize; 4] = [2, 3, 8, 17];
 /// The most bytes of a long call's source or destination.
 const MOST: usize = 9 << 20;
 const STRIDES: [[usize; 2]; 4] = [[2, 1], [1, 3], [1, 1], [2, 3]];
 
-/// Those of [`teams`] that have a shape of their own in a world of `n`, with their sizes: all PEs, every other one, all reversed, a row,
-/// a column.
+/// Those of [`teams`] that have a shape of their own in a world of `n`, with their sizes: all PEs,
+/// every other one, all reversed, a row, a column.
 fn shapes(n: usize) -> Vec<(usize, usize)> {
     let row = n.isqrt().max(1);
     let shapes = [(0, n), (1, n.div_ceil(2)), (2, n), (3, row), (4, n.div_ceil(row))];
@@ -104,16 +106,17 @@ fn kinds() -> impl Iterator<Item = Kind> {
     Kind::ALL.into_iter().filter(|&kind| kind != Kind::Sync)
 }
 
-/// A call of so many elements, if it takes them and fits into the memory: from one root after the other, with one stride after the other,
-/// in place or not.
+/// A call of so many elements, if it takes them and fits into the memory: from one root after the
+/// other, with one stride after the other, in place or not.
 fn long(kind: Kind, ty: Ty, n: usize, turn: usize, len: usize) -> Option<Call> {
     let call = Call { root: turn / 3, strides: STRIDES[turn / 2 % 4], ..Call::new(kind, ty, len) };
     let call = if (turn / 3).is_multiple_of(2) { call.in_place() } else { call };
     (ty.takes(kind) && call.room(n) <= MOST).then_some(call)
 }
 
-/// 70,000 elements of every kind on teams of every shape with all numbers of PEs, and a selection of types: of its kind, team and number of PEs each
-/// call's type has met as few as possible before, and it is the largest such. So every two of the four meet.
+/// 70,000 elements of every kind on teams of every shape with all numbers of PEs, and a selection
+/// of types: of its kind, team and number of PEs each call's type has met as few as possible
+/// before, and it is the largest such. So every two of the four meet.
 fn longest() -> Vec<(usize, Made)> {
     let mut all: Vec<(usize, Made)> = Vec::new();
     for n in LONG_PES {
@@ -162,8 +165,8 @@ fn switches(n: usize) -> [usize; 12] {
     ]
 }
 
-/// For every kind and each of [`switches`] a call that reaches it and one that exceeds it, on all PEs and on a team of another
-/// shape. The types, and the other shapes, come in turn.
+/// For every kind and each of [`switches`] a call that reaches it and one that exceeds it, on all
+/// PEs and on a team of another shape. The types, and the other shapes, come in turn.
 fn around_switches(n: usize) -> Vec<Made> {
     let (shapes, types, mut calls) = (shapes(n), by_size(), Vec::new());
     for (turn, kind) in kinds().enumerate() {
@@ -384,8 +387,8 @@ fn sums_of_any_floats_are_the_same_bits_on_all_pes() {
     }
 }
 
-/// Sums and scans in place, without anything in between that keeps PEs in step, and PEs that are late at random: a chunk that nobody has
-/// done, or two have, is a wrong sum.
+/// Sums and scans in place, without anything in between that keeps PEs in step, and PEs that are
+/// late at random: a chunk that nobody has done, or two have, is a wrong sum.
 async fn sums_of_who_is_late(world: World) -> Result<()> {
     const LENGTHS: [usize; 6] = [1, 64, 65, 700, 5000, 9001];
     let (me, n) = (world.my_pe() as u64, world.n_pes() as u64);

@@ -1,4 +1,5 @@
-//! How many messages a PE sends: with many PEs no more than the logarithm of their number, times a constant.
+//! How many messages a PE sends: with many PEs no more than the logarithm of their number, times a
+//! constant.
 
 mod common;
 #[path = "common/model.rs"]
@@ -8,7 +9,8 @@ use common::{cluster, on_one_host, time_limit};
 use model::forced;
 use oxshmem::{Result, prelude::*, settings::Settings};
 
-/// The most messages that one call of `body` takes on this PE, and the first call, after which all goes its usual way.
+/// The most messages that one call of `body` takes on this PE, and the first call, after which all
+/// goes its usual way.
 async fn most<F: Future<Output = Result<()>>>(team: &Team, body: impl Fn(usize) -> F) -> Result<u64> {
     let mut most = 0;
     for round in 0..3 {

@@ -1,4 +1,5 @@
-//! PEs that call different collectives: everybody who waits is told who called what, and nobody hangs.
+//! PEs that call different collectives: everybody who waits is told who called what, and nobody
+//! hangs.
 
 mod common;
 #[path = "common/mismatch.rs"]
@@ -37,7 +38,8 @@ fn processes_are_told_too() {
     }
 }
 
-/// PE 0 broadcasts, then all do something else, and the last PE leaves the broadcast out, or calls it afterwards.
+/// PE 0 broadcasts, then all do something else, and the last PE leaves the broadcast out, or calls
+/// it afterwards.
 async fn leaves_out(world: World, then: Then) -> Result<()> {
     let n = world.n_pes();
     let is_odd = world.my_pe() == n - 1;

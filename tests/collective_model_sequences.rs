@@ -1,4 +1,5 @@
-//! Random sequences of collectives on several teams at once, some of whose futures are dropped or forgotten.
+//! Random sequences of collectives on several teams at once, some of whose futures are dropped or
+//! forgotten.
 
 mod common;
 #[path = "common/model.rs"]
@@ -19,7 +20,8 @@ fn roomy() -> Settings {
     settings
 }
 
-/// `rounds` rounds of random calls: the calls come from the seed, and what becomes of their futures from the PE.
+/// `rounds` rounds of random calls: the calls come from the seed, and what becomes of their futures
+/// from the PE.
 async fn sequence(world: World, seed: u64, rounds: usize, most: u64) -> Result<()> {
     let (mut calls, mut ways) = (Random::new(seed), Random::new(seed * 64 + world.my_pe() as u64 + 1));
     for _ in 0..4 {
@@ -179,7 +181,8 @@ async fn backwards(mut futures: Vec<Collective<'_>>) -> Result<()> {
     .await
 }
 
-/// Random calls on all teams, in flight at once. Two tasks of each PE make them, of which each has teams of its own, other ones each time.
+/// Random calls on all teams, in flight at once. Two tasks of each PE make them, of which each has
+/// teams of its own, other ones each time.
 async fn two_tasks(world: World, seed: u64, rounds: usize) -> Result<()> {
     let (me, n) = (world.my_pe(), world.n_pes());
     let mut calls = Random::new(seed);

@@ -1,5 +1,6 @@
-//! Many random collectives on random teams of 8 PEs under `oshrun`, each compared with the model. As many as
-//! `OXSHMEM_SOAK_COLLECTIVES` says, which `cargo xtask soak-collectives` sets; few otherwise.
+//! Many random collectives on random teams of 8 PEs under `oshrun`, each compared with the model.
+//! As many as `OXSHMEM_SOAK_COLLECTIVES` says, which `cargo xtask soak-collectives` sets; few
+//! otherwise.
 
 mod common;
 #[path = "common/model.rs"]

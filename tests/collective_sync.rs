@@ -1,4 +1,5 @@
-//! Barriers and syncs: nobody leaves before everybody has come, with each algorithm, for few and many PEs.
+//! Barriers and syncs: nobody leaves before everybody has come, with each algorithm, for few and
+//! many PEs.
 
 mod common;
 
@@ -128,7 +129,8 @@ fn a_sync_that_one_pe_lets_go_of_ends_for_all_others_without_its_help() {
                         let come = world.my_pe() == quitter;
                         if come {
                             way.of(world.barrier_all());
-                            // From here on it waits for the others, which are in the barrier, and calls nothing else.
+                            // From here on it waits for the others, which are in the barrier, and
+                            // calls nothing else.
                             let all = passed.at(0).wait_until(Cmp::Eq, n as u64 - 1);
                             soon("the barrier of the others", all).await?;
                         } else {

@@ -1,5 +1,5 @@
-//! PEs that are stuck in real calls, as processes of `oshrun`: in collectives, in locks and in `quiet`. What each says of itself,
-//! and what the table makes of it.
+//! PEs that are stuck in real calls, as processes of `oshrun`: in collectives, in locks and in
+//! `quiet`. What each says of itself, and what the table makes of it.
 
 mod common;
 #[path = "common/stuck.rs"]
@@ -11,7 +11,8 @@ use common::{Ended, Job, has_ucx, kill, on_one_host, soon, test_name, time_limit
 use oxshmem::{Error, Result, prelude::*};
 use stuck::{lines, main_of, rows, told, without_team};
 
-/// For how long somebody does not come: beyond the second after which it is said, and what the launcher takes to gather.
+/// For how long somebody does not come: beyond the second after which it is said, and what the
+/// launcher takes to gather.
 const LATE: Duration = Duration::from_millis(2200);
 const TITLE: &str = "oshrun: the job may be stuck, its PEs are in:";
 
@@ -20,7 +21,8 @@ fn impatient(test: &'static str, n: usize) -> Job {
     Job::new(test, n).env("SHMEM_HANG_TIMEOUT=1")
 }
 
-/// Whether the rows of the table are these: PEs, call and arguments. Of the arguments that name a team only the rest counts.
+/// Whether the rows of the table are these: PEs, call and arguments. Of the arguments that name a
+/// team only the rest counts.
 #[track_caller]
 fn assert_rows(ended: &Ended, expected: &[[&str; 3]]) {
     if !on_one_host("PEs of several hosts have a row a host, whatever they are in") {
@@ -37,7 +39,8 @@ fn assert_rows(ended: &Ended, expected: &[[&str; 3]]) {
     assert_eq!(shown, expected, "{}", ended.stderr);
 }
 
-/// PEs 0 to 2 are a team, and call `collective` after two syncs, but PE 1 comes late. PE 3 goes its own ways.
+/// PEs 0 to 2 are a team, and call `collective` after two syncs, but PE 1 comes late. PE 3 goes its
+/// own ways.
 async fn one_comes_late<F: Future<Output = Result<()>>>(
     world: World,
     collective: impl FnOnce(Team, SymSlice<u64>) -> F,
@@ -195,8 +198,8 @@ fn who_waits_in_quiet_for_a_pe_that_is_stopped_says_for_how_many_operations() {
     assert_eq!((rows[0][0], rows[0][3], rows[0][5]), ("0", "quiet", "1 operation under way"), "{rows:?}");
 }
 
-/// All are in one team, and PE 2 calls a broadcast from PE 1 where the others call a sync. PEs 1 and 3 come as much later as
-/// the environment says.
+/// All are in one team, and PE 2 calls a broadcast from PE 1 where the others call a sync. PEs 1
+/// and 3 come as much later as the environment says.
 async fn differ(world: &World) -> Result<()> {
     let (me, n) = (world.my_pe(), world.n_pes());
     let words = world.alloc_zeroed::<u64>(8).await?;

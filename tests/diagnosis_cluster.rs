@@ -1,5 +1,5 @@
-//! PEs of one process that hang: the process says so itself. Each test runs its cluster in a process of its own, whose
-//! output it reads.
+//! PEs of one process that hang: the process says so itself. Each test runs its cluster in a
+//! process of its own, whose output it reads.
 
 mod common;
 

@@ -273,14 +273,16 @@ fn a_pe_that_waits_uses_no_processor_time_to_notice() {
     if is_played("how often a thread sleeps") {
         return;
     }
-    // One at its start, one when the timeout is over, and then one each timeout; each may be preceded by another.
+    // One at its start, one when the timeout is over, and then one each timeout; each may be
+    // preceded by another.
     assert!((1..=10).contains(&turns), "the watchdog has slept {turns} times in 3.5 s");
 }
 
 /// Stops this process if it is that PE, as its environment says. Somebody else has it go on.
 fn stop_if(pe: usize) {
     if std::env::var("OXSHMEM_JOB").is_ok_and(|job| job.contains(&format!("pe={pe},"))) {
-        // Of this very thread, which gets no further: another one of the process might take it a little later.
+        // Of this very thread, which gets no further: another one of the process might take it a
+        // little later.
         // SAFETY: it stops the process, and nothing else.
         unsafe { libc::raise(libc::SIGSTOP) };
     }

@@ -1,5 +1,5 @@
-//! What becomes of the error of an operation: its future returns it, or the next `quiet` does, once, whatever became of the
-//! future.
+//! What becomes of the error of an operation: its future returns it, or the next `quiet` does,
+//! once, whatever became of the future.
 
 mod common;
 

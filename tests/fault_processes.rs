@@ -1,5 +1,5 @@
-//! Programs that fail under `oshrun`: each ends soon, with one message that says what happened, and leaves no process
-//! and no file behind.
+//! Programs that fail under `oshrun`: each ends soon, with one message that says what happened, and
+//! leaves no process and no file behind.
 
 mod common;
 
@@ -129,7 +129,8 @@ fn a_pe_that_leaves_as_another_is_killed_is_not_to_blame() {
                 }
                 let pid = words.at(0).wait_until(Cmp::Ne, 0).await?;
                 kill(pid as u32, libc::SIGKILL);
-                // Like one who hears of it by a connection that is closed: before the kernel tells oshrun.
+                // Like one who hears of it by a connection that is closed: before the kernel tells
+                // oshrun.
                 std::thread::sleep(Duration::from_millis(5));
                 match std::env::var("LEAVE_BY").as_deref() {
                     Ok("return") => Ok(()),

@@ -1,4 +1,5 @@
-//! The symmetric heap as a user meets it: allocating, resizing, giving up and running out, on all PEs together.
+//! The symmetric heap as a user meets it: allocating, resizing, giving up and running out, on all
+//! PEs together.
 
 mod common;
 
@@ -294,7 +295,8 @@ fn exhaustion_says_how_much_was_asked_and_is_free_and_what_to_raise() {
 fn what_was_dropped_relieves_exhaustion() {
     let _limit = time_limit(60);
     on_pes(settings(), |world| async move {
-        // More blocks than one agreement looks at, all given up, and then one that needs all of them.
+        // More blocks than one agreement looks at, all given up, and then one that needs all of
+        // them.
         let small: Vec<_> = allocate(&world, 1200, 8 << 10).await?;
         drop(small);
         let all = world.alloc::<u8>(16 << 20).await?;
@@ -341,7 +343,8 @@ fn of_thousands_of_slices_dropped_at_random_none_leaks() {
     let _limit = time_limit(60);
     for n in [1, 3] {
         let done = cluster(n, settings(), |world| async move {
-            // Each PE drops in an order of its own; the set of what is dropped is the same in the end.
+            // Each PE drops in an order of its own; the set of what is dropped is the same in the
+            // end.
             let mut own = common::Random::new(world.my_pe() as u64 + 1);
             let mut slices = Vec::new();
             for i in 0..1700 {

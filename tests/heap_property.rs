@@ -1,5 +1,5 @@
-//! Random programs of allocations: all PEs of a cluster run the same one, and what every slice holds is
-//! checked on every PE after every step.
+//! Random programs of allocations: all PEs of a cluster run the same one, and what every slice
+//! holds is checked on every PE after every step.
 
 mod common;
 
@@ -38,7 +38,8 @@ struct Held {
 }
 
 impl Held {
-    /// Every PE fills the instance of its right neighbour, so that a wrong place on any PE is found.
+    /// Every PE fills the instance of its right neighbour, so that a wrong place on any PE is
+    /// found.
     async fn fill(&mut self, world: &World, seed: u32) -> oxshmem::Result<()> {
         let (me, n) = (world.my_pe(), world.n_pes());
         let value = |pe: usize, i: usize| seed.wrapping_mul(31) ^ (pe as u32) << 20 ^ i as u32;

@@ -1,5 +1,5 @@
-//! Atomics on one word from PEs that share memory with it and from PEs of another host: all of them are performed by the
-//! processor of the word's host, so that nothing is lost between the two ways.
+//! Atomics on one word from PEs that share memory with it and from PEs of another host: all of them
+//! are performed by the processor of the word's host, so that nothing is lost between the two ways.
 
 mod common;
 
@@ -37,7 +37,8 @@ macro_rules! values {
 
 values!(i32, u32, i64, u64, isize, usize, f32, f64);
 
-/// Three elements of each PE, of which the middle one is at stake: the others are to stay as they are.
+/// Three elements of each PE, of which the middle one is at stake: the others are to stay as they
+/// are.
 async fn words<T: Value>(world: &World) -> Result<SymSlice<T>> {
     let words = world.alloc_zeroed::<T>(3).await?;
     words.view().fill(T::of(1));
@@ -143,7 +144,8 @@ where
     let at = words.at(1);
     let bit = |i: usize| T::of(1) << (world.my_pe() * 8 + i);
     let (mine, fetched) = (T::of(0xff) << (world.my_pe() * 8), T::of(0xf0) << (world.my_pe() * 8));
-    // Bit 0 is set, bit 1 is cleared at the end, bit 2 is turned over an odd number of times, bit 3 stays clear.
+    // Bit 0 is set, bit 1 is cleared at the end, bit 2 is turned over an odd number of times, bit 3
+    // stays clear.
     ctx.or(at, bit(0) | bit(1), target).await?;
     let mut model = T::of(0);
     for round in 0..ROUNDS + 1 {

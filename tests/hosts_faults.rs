@@ -56,7 +56,8 @@ fn a_pe_that_is_stopped_for_a_while_has_missed_nothing_when_it_goes_on() {
         let stopped = (me == 0).then(|| stop_for(pids[VICTIM], stall()));
         if me != VICTIM {
             let value = me as u64 + 1;
-            // Long and short puts, gets of what was there before, atomics of all kinds, and a session.
+            // Long and short puts, gets of what was there before, atomics of all kinds, and a
+            // session.
             let put = ctx.put_nbi(row(me), vec![value; LEN], VICTIM);
             for i in 0..1000 {
                 ctx.p(small.at(me * 1000 + i), value + i as u64, VICTIM).await?;
@@ -217,8 +218,8 @@ fn what_waits_for_a_pe_that_died_fails_and_names_it() {
     if !has_ucx() {
         return;
     }
-    // Without the launcher's help: PE 1 leaves without a word, and PE 0 is told by UCX or by the launcher, whichever
-    // is first.
+    // Without the launcher's help: PE 1 leaves without a word, and PE 0 is told by UCX or by the
+    // launcher, whichever is first.
     let ended = Job::new(test_name!(), 2).hosts("2").end(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {

@@ -1,4 +1,5 @@
-//! Many operations under way at once to PEs of other hosts over UCX: what they cost, and what they keep.
+//! Many operations under way at once to PEs of other hosts over UCX: what they cost, and what they
+//! keep.
 
 mod common;
 

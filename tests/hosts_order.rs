@@ -1,5 +1,5 @@
-//! What PEs of other hosts may conclude from what they see: order and completion under load, signals, sessions, and
-//! contexts of many threads.
+//! What PEs of other hosts may conclude from what they see: order and completion under load,
+//! signals, sessions, and contexts of many threads.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! A PE that computes serves others, and one that has nothing to do uses no processor: over TCP, where puts, gets and
-//! atomics are messages that somebody at the target has to answer.
+//! A PE that computes serves others, and one that has nothing to do uses no processor: over TCP,
+//! where puts, gets and atomics are messages that somebody at the target has to answer.
 
 mod common;
 
@@ -60,7 +60,8 @@ fn a_pe_that_computes_serves_puts_gets_and_atomics() {
         for (what, times) in [("put and quiet", &puts), ("get", &gets), ("fetch_inc", &atomics)] {
             let median = times[times.len() / 2];
             println!("{what}: {median:?} median, {:?} at most, of {}", times[times.len() - 1], times.len());
-            // Processors are shared with whatever else is tested: this is far from the figure that is to be met.
+            // Processors are shared with whatever else is tested: this is far from the figure that
+            // is to be met.
             assert!(median < Duration::from_millis(20), "{what} took {median:?}");
         }
         assert!(elapsed < Duration::from_secs(4), "the target was not there any more: {elapsed:?}");
@@ -89,7 +90,8 @@ fn the_helper_of_a_pe_that_waits_for_answers_leaves_them_to_it() {
             if world.my_pe() == 0 {
                 let (mut woken, mut taken) = (0, Duration::ZERO);
                 for _ in 0..ROUNDS {
-                    // Meanwhile the helper goes to sleep on the descriptor, of which the kernel wakes it for each message.
+                    // Meanwhile the helper goes to sleep on the descriptor, of which the kernel
+                    // wakes it for each message.
                     compute(Duration::from_millis(10));
                     let (before, start) = (turns("oxshmem-net"), Instant::now());
                     for _ in 0..GETS {
@@ -112,7 +114,8 @@ fn the_helper_of_a_pe_that_waits_for_answers_leaves_them_to_it() {
             Some((turns.parse::<u64>().ok()?, ms.parse::<u64>().ok()?))
         });
         let (turns, ms) = counted.unwrap_or_else(|| panic!("{ended:?}"));
-        // It may look now and then whether it is needed, the more often the longer all this takes on a busy machine.
+        // It may look now and then whether it is needed, the more often the longer all this takes
+        // on a busy machine.
         let most = ROUNDS * GETS / 8 + 2 * ms;
         assert!(turns < most, "{runtime:?}: the helper was woken {turns} times, of {most} at most");
     }

@@ -1,4 +1,5 @@
-//! Another user of the machine: a process that is no PE, and what it can reach of a job on simulated hosts.
+//! Another user of the machine: a process that is no PE, and what it can reach of a job on
+//! simulated hosts.
 
 mod common;
 

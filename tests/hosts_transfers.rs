@@ -1,5 +1,5 @@
-//! Transfers to PEs of other hosts over UCX: large ones, of any length and alignment, from memory that is borrowed, and with
-//! futures that nobody awaits.
+//! Transfers to PEs of other hosts over UCX: large ones, of any length and alignment, from memory
+//! that is borrowed, and with futures that nobody awaits.
 
 mod common;
 

@@ -155,7 +155,8 @@ fn a_barrier_of_one_pe_allocates_nothing() {
     done.unwrap();
 }
 
-/// Marks in the trace, by a system call that nothing else makes: to close a descriptor that never is.
+/// Marks in the trace, by a system call that nothing else makes: to close a descriptor that never
+/// is.
 fn mark(number: i32) {
     // SAFETY: no such descriptor is open, so nothing is closed.
     unsafe { libc::close(-number) };
@@ -194,7 +195,8 @@ fn a_hundred_thousand_operations_make_no_system_call() {
                 strace.wait().unwrap();
                 world.context().p(done.at(0), 1, pe).await.unwrap();
             } else {
-                // Awake meanwhile: that a PE which sleeps must be woken by a system call is as it should be.
+                // Awake meanwhile: that a PE which sleeps must be woken by a system call is as it
+                // should be.
                 while !done.at(0).test(Cmp::Eq, 1) {
                     std::hint::spin_loop();
                 }

@@ -1,5 +1,5 @@
-//! Locks among PEs: one holder at a time, in the order of coming, who sees what holders before wrote; and
-//! waiting that costs nothing.
+//! Locks among PEs: one holder at a time, in the order of coming, who sees what holders before
+//! wrote; and waiting that costs nothing.
 
 mod common;
 
@@ -16,8 +16,8 @@ fn rounds() -> u64 {
     std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000)
 }
 
-/// Every PE gets the lock so many times. Who has it finds nobody else's mark, and changes a count in two steps. At
-/// the end of a turn it may be handed back in any of the ways there are.
+/// Every PE gets the lock so many times. Who has it finds nobody else's mark, and changes a count
+/// in two steps. At the end of a turn it may be handed back in any of the ways there are.
 async fn take_turns(world: World) -> Result<()> {
     let (me, n, ctx, rounds) = (world.my_pe(), world.n_pes(), world.context(), rounds());
     let word = world.alloc_zeroed::<u64>(1).await?;
@@ -172,8 +172,9 @@ fn arrivals(n: usize, rounds: u64) -> Vec<usize> {
     (0..rounds).flat_map(order).collect()
 }
 
-/// PEs come again and again, each when all before it are known to wait, and take a ticket. Whoever has the lock keeps it until some of those
-/// wait who can, or lets it go at once, so that the queue is now long and now empty. The tickets come up in their order.
+/// PEs come again and again, each when all before it are known to wait, and take a ticket. Whoever
+/// has the lock keeps it until some of those wait who can, or lets it go at once, so that the queue
+/// is now long and now empty. The tickets come up in their order.
 async fn queue_up(world: World) -> Result<()> {
     let (me, n, ctx) = (world.my_pe(), world.n_pes(), world.context());
     let word = world.alloc_zeroed::<u64>(1).await?;
@@ -198,7 +199,8 @@ async fn queue_up(world: World) -> Result<()> {
         let can_come = others.take_while(|&(pe, end)| !all[number..end].contains(pe)).count() as u64;
         came.at(0).wait_until(Cmp::Ge, ticket + 1 + own.below(can_come + 1)).await?;
         ctx.p(served.at(0), turn + 1, keeper).await?;
-        // Not by a drop: the PE's next call would wait for that to be over, and then be behind who comes meanwhile.
+        // Not by a drop: the PE's next call would wait for that to be over, and then be behind who
+        // comes meanwhile.
         guard.unlock().await?;
     }
     world.barrier_all().await?;
@@ -282,7 +284,8 @@ fn tries_and_waits_of_all_pes_exclude_each_other() {
     .unwrap();
 }
 
-/// The lock comes with what the holder before has put, to whichever PE, by operations that were under way.
+/// The lock comes with what the holder before has put, to whichever PE, by operations that were
+/// under way.
 #[test]
 fn a_holder_sees_what_the_one_before_has_put() {
     let _limit = time_limit(60);
@@ -331,7 +334,8 @@ fn a_pe_that_waits_for_a_lock_uses_no_processor() {
             let ctx = world.context();
             let word = world.alloc_zeroed::<u64>(1).await?;
             let lock = Lock::new(ctx, word.at(0))?;
-            // Connections to other hosts are made here: with some versions of UCX each takes milliseconds.
+            // Connections to other hosts are made here: with some versions of UCX each takes
+            // milliseconds.
             for pe in 0..world.n_pes() {
                 ctx.fetch_add(word.at(0), 0, pe).await?;
             }

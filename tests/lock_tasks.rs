@@ -1,4 +1,5 @@
-//! Locks and tasks: several of one PE, ones that go away while they wait or hold, and the ends of jobs.
+//! Locks and tasks: several of one PE, ones that go away while they wait or hold, and the ends of
+//! jobs.
 
 mod common;
 

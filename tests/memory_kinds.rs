@@ -1,5 +1,6 @@
-//! Partitions of the symmetric heap: allocating, communicating and running out in each of them, and the memory that they
-//! come to be in, on this machine's NUMA nodes and on others that a folder describes.
+//! Partitions of the symmetric heap: allocating, communicating and running out in each of them, and
+//! the memory that they come to be in, on this machine's NUMA nodes and on others that a folder
+//! describes.
 
 mod common;
 
@@ -284,7 +285,8 @@ impl Folder {
         Self(root)
     }
 
-    /// This machine's first node as fast memory, and another that it does not have as normal memory.
+    /// This machine's first node as fast memory, and another that it does not have as normal
+    /// memory.
     fn fast_is_real(name: &str) -> Self {
         Self::new(
             name,

@@ -1,4 +1,5 @@
-//! The memory that PEs share keeps its length, whatever opens it: were it shorter, all PEs would get SIGBUS.
+//! The memory that PEs share keeps its length, whatever opens it: were it shorter, all PEs would
+//! get SIGBUS.
 
 mod common;
 
@@ -6,7 +7,8 @@ use std::{fs::OpenOptions, io::ErrorKind};
 
 use common::{cluster, settings, time_limit};
 
-/// Tries to change the length of all memory of this library that the process has open, as any process of the user can.
+/// Tries to change the length of all memory of this library that the process has open, as any
+/// process of the user can.
 fn nobody_changes_the_length() -> usize {
     let open = std::fs::read_dir("/proc/self/fd").expect("procfs").flatten();
     let ours = open.filter(|file| {

@@ -1,4 +1,5 @@
-//! Arrays without elements, and arrays of elements without bytes: legal wherever others are, in every space.
+//! Arrays without elements, and arrays of elements without bytes: legal wherever others are, in
+//! every space.
 
 mod common;
 

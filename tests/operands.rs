@@ -1,6 +1,7 @@
-//! Every operation with every kind of operand in every position: this PE's own memory, that of another job, another PE's handle,
-//! memory that was freed while a handle is held, and no elements. The cases are generated from two tables, of operations and of
-//! collectives; an operation that is not in them is not tested here.
+//! Every operation with every kind of operand in every position: this PE's own memory, that of
+//! another job, another PE's handle, memory that was freed while a handle is held, and no elements.
+//! The cases are generated from two tables, of operations and of collectives; an operation that is
+//! not in them is not tested here.
 
 mod common;
 
@@ -36,7 +37,8 @@ enum Is {
     Own,
     OtherPe,
     OtherJob,
-    /// Given up by `World::free` on all PEs, where a clone is still held: it stays this PE's memory.
+    /// Given up by `World::free` on all PEs, where a clone is still held: it stays this PE's
+    /// memory.
     Freed,
     /// An allocation without elements.
     Empty,
@@ -274,7 +276,8 @@ fn operations() -> Vec<Operation> {
     }
 }
 
-/// All ways to give one position `is`, and this PE's own memory to the others. Data without elements goes with no other data.
+/// All ways to give one position `is`, and this PE's own memory to the others. Data without
+/// elements goes with no other data.
 fn choices(operation: &Operation) -> Vec<[Is; 3]> {
     let mut choices = vec![[Own; 3]];
     for &position in operation.positions {
@@ -294,7 +297,8 @@ fn choices(operation: &Operation) -> Vec<[Is; 3]> {
     choices
 }
 
-/// Every operation of PE 0 with every choice, every space for each operand, and both PEs as its target.
+/// Every operation of PE 0 with every choice, every space for each operand, and both PEs as its
+/// target.
 async fn try_all(jobs: &Jobs, ctx: &Context) {
     let n = jobs.spaces.len();
     for operation in operations() {

@@ -1,5 +1,6 @@
-//! Jobs that a launcher with PMIx starts on two hosts, which are network namespaces joined by a virtual cable. Both have
-//! this machine's name, and each a server of PMIx. Under Slurm each has a daemon of its own.
+//! Jobs that a launcher with PMIx starts on two hosts, which are network namespaces joined by a
+//! virtual cable. Both have this machine's name, and each a server of PMIx. Under Slurm each has a
+//! daemon of its own.
 
 #[path = "common/busy.rs"]
 mod busy;
@@ -36,7 +37,8 @@ impl Hosts {
         let namespaces = Namespaces::join("op", test, ADDRESSES, true)?;
         let [a, b] = &namespaces.names;
         let agent = std::env::temp_dir().join(format!("oxshmem-{a}.sh"));
-        // As ssh: the host, and what its shell is to run. Launchers only ask for hosts that are not their own.
+        // As ssh: the host, and what its shell is to run. Launchers only ask for hosts that are not
+        // their own.
         let text = format!("#!/bin/sh\nshift\nexec ip netns exec {b} sh -c \"$*\"\n");
         fs::write(&agent, text).expect("the script is written");
         fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("and executable");

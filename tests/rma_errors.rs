@@ -1,4 +1,5 @@
-//! What put, get and their kin refuse: with an error that says why, nothing copied, and the buffer given back.
+//! What put, get and their kin refuse: with an error that says why, nothing copied, and the buffer
+//! given back.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Which handles and futures may go to other threads, be shared by them, and be moved while they are polled. That
-//! this compiles is the test.
+//! Which handles and futures may go to other threads, be shared by them, and be moved while they
+//! are polled. That this compiles is the test.
 
 use oxshmem::{
     Barrier, Collective, Context, ContextOptions, Error, Fetch, Get, HeapUse, Hints, Outcome, Private, Put,

@@ -1,4 +1,5 @@
-//! Signals and ordering: what a PE that sees one store may conclude about others. Litmus tests in many rounds.
+//! Signals and ordering: what a PE that sees one store may conclude about others. Litmus tests in
+//! many rounds.
 
 mod common;
 
@@ -63,7 +64,8 @@ async fn message_passing(world: World) -> Result<()> {
     world.barrier_all().await
 }
 
-/// Both store, complete, then look at the other's: they cannot both have looked before the other's store.
+/// Both store, complete, then look at the other's: they cannot both have looked before the other's
+/// store.
 async fn store_buffering(world: World) -> Result<()> {
     let (me, n, ctx) = (world.my_pe(), world.n_pes(), world.context());
     if n < 2 {
@@ -155,7 +157,8 @@ fn quiet_completes_what_a_helper_thread_performs() {
                 assert_eq!(data.view().to_vec(), vec![round; 20_000]);
                 world.sync_all().await?;
             }
-            // The quiet of one context says nothing of another's, and pe_quiet nothing of another PE's.
+            // The quiet of one context says nothing of another's, and pe_quiet nothing of another
+            // PE's.
             let other = world.create_context(ContextOptions::new())?;
             let quiet = other.quiet();
             drop(ctx.put_nbi(&data, vec![7; 20_000], me));

@@ -1,4 +1,5 @@
-//! Collectives on device memory do what they do on host memory, and leave the rest of their destinations alone.
+//! Collectives on device memory do what they do on host memory, and leave the rest of their
+//! destinations alone.
 
 mod common;
 
@@ -7,8 +8,8 @@ use std::time::Duration;
 use common::{cluster, on_pes, refused, time_limit, with_device};
 use oxshmem::{Arithmetic, Collective, Error, Ordered, Result, SymView, prelude::*};
 
-/// Runs a collective on host memory and on device memory with the same values; `len` elements of source, `dest` of
-/// destination. Both destinations begin and must end alike.
+/// Runs a collective on host memory and on device memory with the same values; `len` elements of
+/// source, `dest` of destination. Both destinations begin and must end alike.
 async fn both(
     world: &World,
     what: &str,

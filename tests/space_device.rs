@@ -1,4 +1,5 @@
-//! Operations on device memory: between all kinds of memory and PEs, ordered and completed like others.
+//! Operations on device memory: between all kinds of memory and PEs, ordered and completed like
+//! others.
 
 mod common;
 

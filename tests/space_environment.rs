@@ -1,5 +1,5 @@
-//! What the variables of the memory-spaces proposal come to, for every combination of them, against a model that follows
-//! the proposal's text and shares nothing with the library.
+//! What the variables of the memory-spaces proposal come to, for every combination of them, against
+//! a model that follows the proposal's text and shares nothing with the library.
 
 mod common;
 
@@ -82,7 +82,8 @@ struct View {
 
 /// What the text says that PE `me` sees; an error names variables that must be in the message.
 fn model(environment: &Environment, devices: &[usize], me: usize) -> Result<View, Vec<&'static str>> {
-    // "When not set or empty, ... disabled", but where neither is there, programs expect their heap.
+    // "When not set or empty, ... disabled", but where neither is there, programs expect their
+    // heap.
     let enabled = |name| environment.get(name).is_some_and(|value| !value.is_empty());
     let neither = !environment.contains_key(CPU) && !environment.contains_key(GPU);
     let (cpu, gpu) = (enabled(CPU) || neither, enabled(GPU));
@@ -104,7 +105,8 @@ fn model(environment: &Environment, devices: &[usize], me: usize) -> Result<View
     let mega =
         |name| environment.get(name).map(|value| value.trim_end_matches('M').parse::<usize>().unwrap());
     let size = |space, own| {
-        // "takes precedence over SHMEM_SYMMETRIC_SIZE if both are set"; that is for the default space.
+        // "takes precedence over SHMEM_SYMMETRIC_SIZE if both are set"; that is for the default
+        // space.
         let megas = mega(own).or(mega(SIZE).filter(|_| space == default));
         megas.unwrap_or(512) << 20
     };

@@ -1,5 +1,5 @@
-//! Contexts of teams: every operation takes the team's numbers, and operations of different teams' contexts
-//! meet on the same words.
+//! Contexts of teams: every operation takes the team's numbers, and operations of different teams'
+//! contexts meet on the same words.
 
 mod common;
 

@@ -139,8 +139,8 @@ fn pes_may_leave_a_team_in_different_ways() {
     }
 }
 
-/// Five thousand teams come and go: in each of 1250 rounds two halves, of which each PE is in one, a row and a column. After the first
-/// thousand they take no more memory.
+/// Five thousand teams come and go: in each of 1250 rounds two halves, of which each PE is in one,
+/// a row and a column. After the first thousand they take no more memory.
 async fn come_and_go(world: World) -> Result<()> {
     let word = world.alloc::<u64>(1).await?;
     let mut private = Vec::new();
@@ -168,14 +168,16 @@ async fn come_and_go(world: World) -> Result<()> {
         eprintln!("not tested: the sanitizer keeps books, so that {private:?} KiB say nothing");
         return Ok(());
     }
-    // A quarter of a KiB for each team, or where eight PEs share the process 32 bytes for each team of each.
+    // A quarter of a KiB for each team, or where eight PEs share the process 32 bytes for each team
+    // of each.
     let is_more = private[4] > private[0] + 1024;
     assert!(!is_more, "after each thousand teams the process of PE {} has {private:?} KiB", world.my_pe());
     Ok(())
 }
 
-/// How much memory this process has that it shares with nobody. What is shared is touched with the number of teams at a time, of which there are
-/// sometimes more: those that were dropped leave in a while.
+/// How much memory this process has that it shares with nobody. What is shared is touched with the
+/// number of teams at a time, of which there are sometimes more: those that were dropped leave in a
+/// while.
 fn private_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("procfs");
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("a process has memory");
@@ -251,7 +253,8 @@ fn splits_that_nobody_awaits_leave_no_team_behind() {
         let done = cluster(n, settings(), move |world| async move {
             for round in 0..700 {
                 let mut split = Box::pin(world.team().split_strided(0, 1, n));
-                // It was made with the call. One PE never looks at it, the others do once, or until it is there.
+                // It was made with the call. One PE never looks at it, the others do once, or until
+                // it is there.
                 if round % 3 == world.my_pe() % 3 || is_pending(&mut split).await {
                     drop(split);
                 }

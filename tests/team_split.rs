@@ -1,4 +1,5 @@
-//! Splits: which PEs get which teams, against lists of PEs made by hand, and what is refused, on all PEs alike.
+//! Splits: which PEs get which teams, against lists of PEs made by hand, and what is refused, on
+//! all PEs alike.
 
 mod common;
 

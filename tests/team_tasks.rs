@@ -1,4 +1,5 @@
-//! What collectives of a team may do to that very team: call it, drop it, allocate, wait until it is idle, or panic.
+//! What collectives of a team may do to that very team: call it, drop it, allocate, wait until it
+//! is idle, or panic.
 
 mod common;
 

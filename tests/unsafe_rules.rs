@@ -1,6 +1,8 @@
-//! Rules that keep safe code from breaking memory, as far as the source shows whether they are kept.
+//! Rules that keep safe code from breaking memory, as far as the source shows whether they are
+//! kept.
 //!
-//! What is public can be called, documented or not, and what is a public trait can be implemented, unless it is sealed.
+//! What is public can be called, documented or not, and what is a public trait can be implemented,
+//! unless it is sealed.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +31,8 @@ const OPEN_TRAITS: [(&str, &str); 6] = [
     ("Watcher", "it only learns of entries"),
 ];
 
-/// Safe items that are left out of the documentation of what users work with, and why they break nothing.
+/// Safe items that are left out of the documentation of what users work with, and why they break
+/// nothing.
 const HIDDEN: [(&str, &str); 28] = [
     ("Bare", "its copies are `unsafe`"),
     ("allocation", "what changes the heap behind it is `unsafe`"),

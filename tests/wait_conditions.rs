@@ -1,4 +1,5 @@
-//! Waiting and testing: every comparison and type, sets of words, and waits that are given up and taken up again.
+//! Waiting and testing: every comparison and type, sets of words, and waits that are given up and
+//! taken up again.
 
 mod common;
 
@@ -314,7 +315,8 @@ fn stores_through_a_pointer_are_seen() {
             world.sync_all().await?;
             let address = word.view().ptr((me + 1) % n).expect("one host").addr();
             let word = std::ptr::with_exposed_provenance_mut::<u64>(address);
-            // SAFETY: an aligned element of the right neighbour, mapped while the slice lives; all access is atomic.
+            // SAFETY: an aligned element of the right neighbour, mapped while the slice lives; all
+            // access is atomic.
             unsafe { std::sync::atomic::AtomicU64::from_ptr(word) }.store(round, Relaxed);
             assert_eq!(soon("a silent store", waiting).await.unwrap()?, round);
             world.sync_all().await?;
@@ -354,7 +356,8 @@ fn the_last_waker_is_woken_once_and_an_earlier_one_not() {
     done.unwrap();
 }
 
-/// A waker that polls the future at once, as some executors do; if that is being polled, once more afterwards.
+/// A waker that polls the future at once, as some executors do; if that is being polled, once more
+/// afterwards.
 struct Inline {
     future: std::sync::Mutex<Option<std::pin::Pin<Box<dyn Future<Output = ()> + Send>>>>,
     woken: AtomicBool,

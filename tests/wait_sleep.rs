@@ -1,5 +1,5 @@
-//! Sleep and waking between processes: no wakeup is lost, whoever pays for the fence and whoever drives, and a PE
-//! that waits uses no processor.
+//! Sleep and waking between processes: no wakeup is lost, whoever pays for the fence and whoever
+//! drives, and a PE that waits uses no processor.
 
 mod common;
 
@@ -96,9 +96,9 @@ fn no_wakeup_is_lost_where_waits_spin_yield_or_share_processors() {
     }
 }
 
-/// Threads of a PE of which some wait in `block_on`, where they drive, and one waits elsewhere, for which the helper does: they
-/// take the duty from each other thousands of times. None begins the next round before all have ended theirs, so that none
-/// drives for one that was left alone.
+/// Threads of a PE of which some wait in `block_on`, where they drive, and one waits elsewhere, for
+/// which the helper does: they take the duty from each other thousands of times. None begins the
+/// next round before all have ended theirs, so that none drives for one that was left alone.
 #[test]
 fn no_wakeup_is_lost_between_threads_that_drive_and_the_helper() {
     let _limit = time_limit(150);
@@ -190,7 +190,8 @@ fn silent_stores_reach_processes_that_sleep() {
                 std::thread::sleep(Duration::from_millis(50));
                 for round in 1..=10u64 {
                     let address = word.view().ptr(1).expect("one host").cast::<u64>();
-                    // SAFETY: an aligned element, mapped while the slice lives; all access to it is atomic.
+                    // SAFETY: an aligned element, mapped while the slice lives; all access to it is
+                    // atomic.
                     unsafe { std::sync::atomic::AtomicU64::from_ptr(address) }
                         .store(round, std::sync::atomic::Ordering::Release);
                     word.at(1).wait_until(Cmp::Ge, round).await?;

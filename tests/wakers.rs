@@ -1,5 +1,6 @@
-//! Wakers that do what programs may: panic, own other tasks, and run their task at once, in the middle of whatever the library
-//! does. None of them ends a thread of the library or finds one of its locks held.
+//! Wakers that do what programs may: panic, own other tasks, and run their task at once, in the
+//! middle of whatever the library does. None of them ends a thread of the library or finds one of
+//! its locks held.
 
 mod common;
 
@@ -213,8 +214,8 @@ impl<T: Send> Wake for Owns<T> {
     fn wake(self: Arc<Self>) {}
 }
 
-/// Polls `future` with a waker that has the last reference to a task which owns `inner`, and then with another: the library
-/// drops the first.
+/// Polls `future` with a waker that has the last reference to a task which owns `inner`, and then
+/// with another: the library drops the first.
 fn replaces(mut future: Pin<&mut (impl Future + ?Sized)>, inner: impl Send + 'static) {
     let first = Waker::from(Arc::new(Owns(Mutex::new(inner))));
     assert!(future.as_mut().poll(&mut TaskContext::from_waker(&first)).is_pending());
@@ -298,7 +299,8 @@ fn a_task_that_runs_at_once_may_call_the_team_that_has_woken_it() {
             assert!(poll_with(&mut wait, &waker).is_pending());
             // SAFETY: nobody else touches the word meanwhile. No bell rings for this.
             unsafe { slices[1].view().as_mut_slice()[0] = round };
-            // PE 0 notifies PE 1 that it has come, and looks at what PE 1 waits for, with its queue locked.
+            // PE 0 notifies PE 1 that it has come, and looks at what PE 1 waits for, with its queue
+            // locked.
             let sync = worlds[0].sync_all();
             soon("PE 1's sync", worlds[1].sync_all()).await?;
             soon("PE 0's sync", sync).await?;

@@ -1,4 +1,5 @@
-//! Broadcasts between hosts, of which a leader may end many before it has heard what the others were called for.
+//! Broadcasts between hosts, of which a leader may end many before it has heard what the others
+//! were called for.
 
 mod common;
 #[path = "common/hosts.rs"]
@@ -14,7 +15,8 @@ const LONGEST: usize = 20_000;
 /// Two hosts, of which either may be the root's, and more.
 const PLACEMENTS: [&str; 6] = ["1+1", "2+2", "1+3", "1+1+1", "3+1+2", "2+2+2:cyclic"];
 
-/// Many in a row, from one root or from changing ones, then something else, and what all have after each.
+/// Many in a row, from one root or from changing ones, then something else, and what all have after
+/// each.
 async fn in_a_row(world: World, seed: u64) -> Result<()> {
     let (n, me) = (world.n_pes(), world.my_pe());
     let words = world.alloc_zeroed::<u64>(2 * LONGEST).await?;
@@ -65,7 +67,8 @@ fn many_in_a_row_bring_everybody_what_their_roots_have() {
     }
 }
 
-/// One PE takes another one for the root, or leaves a broadcast out, after many; then all do something else.
+/// One PE takes another one for the root, or leaves a broadcast out, after many; then all do
+/// something else.
 async fn differs(world: World, before: u64, leaves_out: bool, odd: usize) -> Result<()> {
     let (n, me) = (world.n_pes(), world.my_pe());
     let team = world.team().split_strided(0, 1, n).await?.expect("all are in it");

@@ -1,4 +1,5 @@
-//! How many messages a PE sends where there are many hosts: no more than the logarithm of their number, beside those on its own.
+//! How many messages a PE sends where there are many hosts: no more than the logarithm of their
+//! number, beside those on its own.
 
 mod common;
 #[path = "common/hosts.rs"]
@@ -44,9 +45,11 @@ fn counts(n: usize, hosts: usize, placement: Deal) {
         assert_eq!(to.load(), world.my_pe() as u64 + 1);
         Ok([sync, broadcast, sum, scan, fcollect, collect])
     });
-    // On a host the last one to come releases all, and a tree follows. Then a greeting, and the rounds between hosts.
+    // On a host the last one to come releases all, and a tree follows. Then a greeting, and the
+    // rounds between hosts.
     let (here, across) = (n.div_ceil(hosts) as u64 + 5, log(hosts) + 1);
-    // Where there is nobody else on a host, a short collect is one exchange of messages too: its blocks come with their lengths.
+    // Where there is nobody else on a host, a short collect is one exchange of messages too: its
+    // blocks come with their lengths.
     let collect = if n == hosts { across } else { 3 * here + across };
     let bounds = [here + across, 5 + across, here + across + 1, here + across, here + across, collect];
     for (pe, counts) in done.unwrap_or_else(|e| panic!("{n} PEs on {what}: {e}")).into_iter().enumerate() {

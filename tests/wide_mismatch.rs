@@ -1,4 +1,5 @@
-//! PEs of different hosts that call different collectives: everybody who waits is told, on whichever host.
+//! PEs of different hosts that call different collectives: everybody who waits is told, on
+//! whichever host.
 
 mod common;
 #[path = "common/hosts.rs"]
@@ -31,7 +32,8 @@ fn whoever_waits_is_told_who_called_what() {
     let _limit = time_limit(240);
     for (name, placement) in CASES {
         let n = hosts::placement(placement).0;
-        // The leader of the last host or of the first, as the team is in reverse, and one that is none.
+        // The leader of the last host or of the first, as the team is in reverse, and one that is
+        // none.
         let mut odd = vec![0, 1, n - 1];
         odd.dedup();
         for odd in odd {

@@ -88,7 +88,8 @@ fn lengths_of_tens_of_thousands_do_too() {
     }
 }
 
-/// Where there are so many hosts that longer ones go by halves and in parts, and where they are no power of two.
+/// Where there are so many hosts that longer ones go by halves and in parts, and where they are no
+/// power of two.
 #[test]
 fn broadcasts_sums_and_collects_among_many_hosts_do_with_halves_and_parts() {
     let _limit = time_limit(240);
@@ -153,7 +154,8 @@ fn every_type_comes_to_what_the_model_says() {
     }
 }
 
-/// Every root, and every collective, on teams of every shape: some on some of the hosts, some on one.
+/// Every root, and every collective, on teams of every shape: some on some of the hosts, some on
+/// one.
 async fn roots_and_teams(world: World) -> Result<()> {
     let teams = teams(&world).await?;
     let arena = Arena::new(&world, 4 << 20).await?;

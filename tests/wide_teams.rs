@@ -1,4 +1,5 @@
-//! Teams with members on several hosts: splits of every shape, active sets, contexts, and their end.
+//! Teams with members on several hosts: splits of every shape, active sets, contexts, and their
+//! end.
 
 mod common;
 #[path = "common/hosts.rs"]
@@ -22,7 +23,8 @@ fn check(world: &World, team: Option<&Team>, pes: &[usize]) {
     }
 }
 
-/// Everybody adds its number: all are there, and nobody else; and everybody hears from everybody, in the order of the team.
+/// Everybody adds its number: all are there, and nobody else; and everybody hears from everybody,
+/// in the order of the team.
 async fn meet(world: &World, team: Option<&Team>, pes: &[usize]) -> Result<()> {
     let (word, all) = (world.alloc::<u64>(1).await?, world.alloc::<u64>(world.n_pes()).await?);
     if let Some(team) = team {

@@ -10,8 +10,8 @@ use std::{
 use common::{Job, PeRuntime, test_name, time_limit};
 use oxshmem::prelude::*;
 
-/// A ring of signals with sleep in between, so that every PE is woken from sleep several times; every wait in a
-/// task of its own where there is a runtime.
+/// A ring of signals with sleep in between, so that every PE is woken from sleep several times;
+/// every wait in a task of its own where there is a runtime.
 async fn ring(world: World) -> oxshmem::Result<()> {
     let (me, n) = (world.my_pe(), world.n_pes());
     let token = world.alloc_zeroed::<u64>(1).await?;
@@ -37,8 +37,8 @@ fn waits_end_in_every_runtime_and_without_one() {
     for runtime in PeRuntime::ALL {
         for n in [2, 3] {
             let ended = Job::new(test_name!(), n).runtime(runtime).run(ring);
-            // A program that does nothing wrong prints nothing that it did not ask for. Tokio tells that it has no
-            // I/O by a panic, once a PE, which is caught; its message cannot be.
+            // A program that does nothing wrong prints nothing that it did not ask for. Tokio tells
+            // that it has no I/O by a panic, once a PE, which is caught; its message cannot be.
             let probe = |line: &str| {
                 runtime == PeRuntime::WithoutIo
                     && ["readable.rs", "IO is disabled", "RUST_BACKTRACE"]
@@ -135,8 +135,8 @@ fn block_on_waits_while_a_tokio_runtime_that_nobody_runs_has_a_wait_pending() {
     assert_eq!(ended.status, 0, "{ended:?}");
 }
 
-/// PE 0 waits in a thread, with another executor than the runtime that `init` ran in, which stands still; PE 1 signals. When the
-/// runtime runs again the wait ends. `at_once` it has ended before.
+/// PE 0 waits in a thread, with another executor than the runtime that `init` ran in, which stands
+/// still; PE 1 signals. When the runtime runs again the wait ends. `at_once` it has ended before.
 fn waits_beside_a_runtime_that_stands_still(at_once: bool) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let world = runtime.block_on(oxshmem::init()).unwrap();
@@ -266,7 +266,8 @@ fn a_barrier_goes_on_after_the_block_on_that_began_it_has_returned() {
         let world = futures::executor::block_on(oxshmem::init()).unwrap();
         let passed = world.block_on(world.alloc_zeroed::<u64>(1)).unwrap();
         if world.my_pe() == 0 {
-            // Left pending by a future that is ready at its first poll; from then on nobody here waits for anything.
+            // Left pending by a future that is ready at its first poll; from then on nobody here
+            // waits for anything.
             let pending = world.block_on(async { common::is_pending(&mut world.barrier_all()).await });
             assert!(pending, "the others come later");
             let deadline = Instant::now() + Duration::from_secs(5);

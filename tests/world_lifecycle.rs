@@ -1,5 +1,5 @@
-//! The life of a world: who its PEs are, how it begins and ends, once or several times, and what is left to
-//! call afterwards.
+//! The life of a world: who its PEs are, how it begins and ends, once or several times, and what is
+//! left to call afterwards.
 
 mod common;
 

@@ -1,8 +1,9 @@
 //! Closed formulas of the collectives between hosts.
 //!
-//! A message of b bytes takes its sender's processor for o, then its wire for b/B; it arrives after L, and takes its
-//! receiver's processor for r. Every leader tells the next one what it was called for, in 24 bytes: with the first short message to
-//! that one, if it has any before it waits, and otherwise by a message that may be in the way of others.
+//! A message of b bytes takes its sender's processor for o, then its wire for b/B; it arrives after
+//! L, and takes its receiver's processor for r. Every leader tells the next one what it was called
+//! for, in 24 bytes: with the first short message to that one, if it has any before it waits, and
+//! otherwise by a message that may be in the way of others.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -84,7 +85,8 @@ impl Network {
         match hosts {
             2 if bytes <= CARGO => self.hello_with(bytes),
             2 => r.max(hello),
-            // That of the leader before comes by itself: after the data, before which there is something to be passed on, or before them.
+            // That of the leader before comes by itself: after the data, before which there is
+            // something to be passed on, or before them.
             _ if wire <= hello => r,
             _ => (hello + r - wire).max(0.0),
         }
@@ -94,7 +96,8 @@ impl Network {
     fn hello_of_doubling(self, hosts: usize, bytes: usize) -> f64 {
         let (o, r) = (self.overhead as f64, self.receipt as f64);
         let (hello, wire) = (self.wire(HELLO), self.wire(bytes));
-        // Every other leader gets one by itself. Where that comes while the first data are taken in, it is next.
+        // Every other leader gets one by itself. Where that comes while the first data are taken
+        // in, it is next.
         let comes = (2.0 * o).max(o + wire) + hello;
         match bytes <= CARGO && (hosts == 2 || comes > o + wire + r) {
             true => self.hello_with(bytes),
@@ -102,8 +105,8 @@ impl Network {
         }
     }
 
-    /// As many messages from and to each: all that they take of the processors, or of the wires, or of the processor for
-    /// sending and then the way of the last one.
+    /// As many messages from and to each: all that they take of the processors, or of the wires, or
+    /// of the processor for sending and then the way of the last one.
     fn all_to_all(self, messages: f64, bytes: usize) -> f64 {
         let (o, r, wire, l) =
             (self.overhead as f64, self.receipt as f64, self.wire(bytes), self.latency as f64);
@@ -212,7 +215,8 @@ impl Call {
 }
 
 impl Network {
-    /// Everything, but what a host has already, in rounds with ever smaller parts and in as many with larger ones.
+    /// Everything, but what a host has already, in rounds with ever smaller parts and in as many
+    /// with larger ones.
     fn twice(self, hosts: usize, rounds: f64, bytes: usize) -> f64 {
         2.0 * (rounds * self.step() + (1.0 - 1.0 / hosts as f64) * self.wire(bytes))
     }
@@ -223,7 +227,8 @@ impl Network {
         let time = match spread {
             Spread::Scatter => self.twice(hosts, log, bytes),
             Spread::Binomial if bytes <= CHUNK => log * (step + self.wire(bytes)),
-            // The root's wire has all chunks for all its children; the last one has log k hosts before it.
+            // The root's wire has all chunks for all its children; the last one has log k hosts
+            // before it.
             Spread::Binomial => log * (self.wire(bytes) - chunk) + log * (step + chunk),
             Spread::Chain => self.wire(bytes) - chunk + (hosts as f64 - 1.0) * (step + chunk),
         };
@@ -239,8 +244,8 @@ impl Network {
             Fold::Doubling => log * (step + self.wire(bytes)) + beyond,
             Fold::Halving => self.twice(hosts, log, bytes) + beyond,
             Fold::Ring => {
-                // Parts of up to some chunks for each host, which follow each other around: either wires are always busy, or the first
-                // chunk meets none on its way.
+                // Parts of up to some chunks for each host, which follow each other around: either
+                // wires are always busy, or the first chunk meets none on its way.
                 let whole = bytes.min(CHUNKS_IN_RING * CHUNK * hosts);
                 let (part, rounds) = (whole / hosts, 2.0 * (k - 1.0));
                 let chunk = part.min(CHUNK);
@@ -307,7 +312,8 @@ mod tests {
     }
 
     fn agree(call: Call, per_host: usize, hosts: &[usize], tolerance: f64) {
-        // In the third network a message keeps the receiver longer than the sender, in the fourth it is the other way round.
+        // In the third network a message keeps the receiver longer than the sender, in the fourth
+        // it is the other way round.
         let others =
             ["1000,100,300,25000000000", "1000,300,100,25000000000"].map(|text| text.parse().unwrap());
         for network in [RDMA, TCP].into_iter().chain(others) {

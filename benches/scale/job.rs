@@ -37,7 +37,8 @@ struct Moments {
 pub(crate) fn simulate(network: Network, shape: Shape) -> Result<Vec<Value>> {
     let before = resident();
     let moments = Arc::new(Moments::default());
-    // A vector a PE, and three that are on their way from and to leaders, must fit into half of the memory that there is.
+    // A vector a PE, and three that are on their way from and to leaders, must fit into half of the
+    // memory that there is.
     let vectors = shape.pes + 3 * shape.hosts();
     let fits = |call: &Call| 2 * vectors * call.bytes() <= memory("/proc/meminfo", "MemAvailable:") as usize;
     let (calls, others): (Vec<Call>, Vec<Call>) = Call::ALL.into_iter().partition(fits);

@@ -2,8 +2,9 @@
 //!
 //! `target/release/shmem-scale [--network rdma|tcp] [--pes N,…] [--per-host N,…] [--json FILE]`
 //!
-//! Each job is a [`LocalCluster`](oxshmem::LocalCluster) in virtual time, in a process of its own, so that its memory can be told. Where there are
-//! several PEs on a host, what they do among themselves takes no time: the simulation has the network's part.
+//! Each job is a [`LocalCluster`](oxshmem::LocalCluster) in virtual time, in a process of its own,
+//! so that its memory can be told. Where there are several PEs on a host, what they do among
+//! themselves takes no time: the simulation has the network's part.
 //!
 //! | module | what it offers |
 //! |---|---|
@@ -28,7 +29,8 @@ use crate::formula::{Call, Network, Shape};
 /// Simulates collectives on many hosts.
 #[derive(Parser)]
 struct Options {
-    /// The network: rdma or tcp, or L,o,r,B: latency, overhead and receipt in ns, bandwidth in bytes a second.
+    /// The network: rdma or tcp, or L,o,r,B: latency, overhead and receipt in ns, bandwidth in
+    /// bytes a second.
     #[arg(long, default_value = "rdma")]
     network: Network,
     /// How many PEs.

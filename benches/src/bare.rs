@@ -1,5 +1,5 @@
-//! The bounds of collectives: one PE's share of the bytes that must be moved and added, by `memcpy` and a loop over
-//! vector registers, on the same memory, without agreeing with anybody.
+//! The bounds of collectives: one PE's share of the bytes that must be moved and added, by `memcpy`
+//! and a loop over vector registers, on the same memory, without agreeing with anybody.
 //!
 //! | collective of S bytes | what each of n PEs must do |
 //! |---|---|
@@ -8,8 +8,9 @@
 //! | sum | an n-th of the vector: add n sources, store the result, and copy it to the n − 1 other PEs |
 //! | inscan | an n-th of the vector: copy 1 source, then add n − 1 times, each to another PE |
 //!
-//! Where PEs share a core, that core does the shares of all of them, one after the other: what its caches must hold is then what
-//! it is in the collective. Beside it is what agreeing takes: a flag one way, or a meeting of PEs that share cores.
+//! Where PEs share a core, that core does the shares of all of them, one after the other: what its
+//! caches must hold is then what it is in the collective. Beside it is what agreeing takes: a flag
+//! one way, or a meeting of PEs that share cores.
 
 use std::{
     sync::atomic::Ordering::{Acquire, Release},
@@ -42,8 +43,8 @@ struct Share {
 }
 
 impl Shares {
-    /// Those of the PEs that have this one's core, if PEs are bound to `cores` cores in turn, for the first PE of each core;
-    /// none for the others, whose turn would come after.
+    /// Those of the PEs that have this one's core, if PEs are bound to `cores` cores in turn, for
+    /// the first PE of each core; none for the others, whose turn would come after.
     pub(crate) fn new(
         op: Op,
         world: &World,
@@ -56,8 +57,9 @@ impl Shares {
         Self(pes.map(|pe| Share::new(op, pe, n, [dest, source], elements)).collect())
     }
 
-    /// The time that they take once, in ns: the median of some attempts of several times each. Of the best one, the others'
-    /// misfortunes in caches that the machine shares with strangers would be missing, which collectives have too.
+    /// The time that they take once, in ns: the median of some attempts of several times each. Of
+    /// the best one, the others' misfortunes in caches that the machine shares with strangers would
+    /// be missing, which collectives have too.
     pub(crate) fn time(&self, times: usize) -> f64 {
         const ATTEMPTS: usize = 5;
         if self.0.is_empty() {
@@ -67,8 +69,9 @@ impl Shares {
         let attempt = || {
             let start = Instant::now();
             for _ in 0..times {
-                // SAFETY: `new` took every address from slices that have `bytes` there, which stay allocated; all
-                // PEs are between collectives, and no two cores write the same bytes.
+                // SAFETY: `new` took every address from slices that have `bytes` there, which stay
+                // allocated; all PEs are between collectives, and no two cores write the same
+                // bytes.
                 self.0.iter().for_each(|share| unsafe { share.once() });
             }
             start.elapsed().as_nanos() as f64 / times as f64
@@ -187,8 +190,8 @@ unsafe fn add(out: *mut u8, a: *mut u8, b: *mut u8, len: usize) {
     unsafe { each(out, a, b, count) }
 }
 
-/// How long a flag takes from one of 2 PEs to the other, in ns. Both call it, as often: `number` counts the flags.
-/// It is the best of some attempts, as a PE that was interrupted is not far away.
+/// How long a flag takes from one of 2 PEs to the other, in ns. Both call it, as often: `number`
+/// counts the flags. It is the best of some attempts, as a PE that was interrupted is not far away.
 pub(crate) fn one_way(words: &SymSlice<u64>, me: usize, number: &mut u64) -> f64 {
     const ROUNDS: u64 = 40;
     let (mine, theirs) = (word(words.slice(..), me), word(words.slice(..), 1 - me));
@@ -209,8 +212,9 @@ pub(crate) fn one_way(words: &SymSlice<u64>, me: usize, number: &mut u64) -> f64
     (0..8).map(|_| attempt()).fold(f64::INFINITY, f64::min)
 }
 
-/// How long `n` PEs that share processors take to meet, in ns: each sets a word of each other one, and gives the processor away
-/// by `sched_yield` until all have set its own. All call it, as often: `number` counts the meetings.
+/// How long `n` PEs that share processors take to meet, in ns: each sets a word of each other one,
+/// and gives the processor away by `sched_yield` until all have set its own. All call it, as often:
+/// `number` counts the meetings.
 pub(crate) fn meeting(words: &SymSlice<u64>, me: usize, n: usize, number: &mut u64) -> f64 {
     const ROUNDS: u64 = 100;
     let of = |pe: usize, from: usize| word_of(words.slice(from * APART..), pe);

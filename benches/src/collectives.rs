@@ -1,10 +1,12 @@
-//! Collectives, one call after the other, beside the bare copies and additions that they cannot do without.
+//! Collectives, one call after the other, beside the bare copies and additions that they cannot do
+//! without.
 //!
-//! The time of a call is that of a batch of calls without anything in between, from when all PEs have come to
-//! when all are done, divided by their number: what a program pays that calls them in a loop. Where PEs need not
-//! wait for each other, as in a broadcast, one may be in a later call than another. `peer/collectives.c` has the
-//! same loops for other implementations; where these have broadcasts over active sets only, the root's own destination is not
-//! written, so it is not here either.
+//! The time of a call is that of a batch of calls without anything in between, from when all PEs
+//! have come to when all are done, divided by their number: what a program pays that calls them in
+//! a loop. Where PEs need not wait for each other, as in a broadcast, one may be in a later call
+//! than another. `peer/collectives.c` has the same loops for other implementations; where these
+//! have broadcasts over active sets only, the root's own destination is not written, so it is not
+//! here either.
 
 use std::time::Instant;
 

@@ -1,4 +1,5 @@
-//! Jobs of their own: barriers of more PEs than two, what starting costs, and a thousand PEs in one process.
+//! Jobs of their own: barriers of more PEs than two, what starting costs, and a thousand PEs in one
+//! process.
 
 use std::{
     process::{Command, Stdio},

@@ -2,9 +2,10 @@
 //!
 //! `oshrun -np 2 --bind-to core target/release/shmem-perf [--json FILE]`
 //!
-//! Every figure has a bound measured in the same run, in turns with it: the bare store, atomic, copy or flag
-//! exchange on the same mapping. Two cores may be near each other or far, and that can change by itself, so
-//! figures that depend on it are kept apart by the bound that was seen just then. Times are medians in ns.
+//! Every figure has a bound measured in the same run, in turns with it: the bare store, atomic,
+//! copy or flag exchange on the same mapping. Two cores may be near each other or far, and that can
+//! change by itself, so figures that depend on it are kept apart by the bound that was seen just
+//! then. Times are medians in ns.
 
 mod bare;
 mod collectives;
@@ -38,8 +39,8 @@ struct Options {
     /// Measure barriers alone, with as many PEs as there are.
     #[arg(long)]
     barrier: bool,
-    /// Measure these collectives alone, or all, with as many PEs as there are: barrier, sync, sum, broadcast,
-    /// broadcast_rotating, fcollect, collect, alltoall, alltoalls, inscan.
+    /// Measure these collectives alone, or all, with as many PEs as there are: barrier, sync, sum,
+    /// broadcast, broadcast_rotating, fcollect, collect, alltoall, alltoalls, inscan.
     #[arg(long, value_name = "OP,…", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     collectives: Option<String>,
     /// Measure two PEs on different hosts, beside bare UCX.

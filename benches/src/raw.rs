@@ -6,8 +6,8 @@ use oxshmem::{Element, SymView};
 
 /// `pe`'s instance of a slice, as bare memory.
 ///
-/// The address does not come from `SymView::ptr`, which would tell the job to expect stores that ring no
-/// doorbell, and so change what is measured after it.
+/// The address does not come from `SymView::ptr`, which would tell the job to expect stores that
+/// ring no doorbell, and so change what is measured after it.
 pub(crate) fn address<T: Element>(view: SymView<'_, T>, pe: usize) -> *mut u8 {
     assert!(view.pe().placement().local.contains(&pe), "PE {pe} is on another host");
     view.place(pe).address()
@@ -16,8 +16,8 @@ pub(crate) fn address<T: Element>(view: SymView<'_, T>, pe: usize) -> *mut u8 {
 /// A word of it.
 pub(crate) fn word<'a>(view: SymView<'a, u64>, pe: usize) -> &'a AtomicU64 {
     assert!(!view.is_empty() && pe < 2);
-    // SAFETY: `view` has an aligned word on each of the 2 PEs, which is mapped while it is borrowed and accessed
-    // by atomics and copies alone.
+    // SAFETY: `view` has an aligned word on each of the 2 PEs, which is mapped while it is borrowed
+    // and accessed by atomics and copies alone.
     unsafe { AtomicU64::from_ptr(address(view, pe).cast()) }
 }
 

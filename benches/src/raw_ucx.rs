@@ -1,5 +1,5 @@
-//! UCX without oxshmem: what an operation costs at least between these two PEs, with a target that does nothing but
-//! wait for it.
+//! UCX without oxshmem: what an operation costs at least between these two PEs, with a target that
+//! does nothing but wait for it.
 
 use std::{
     ffi::c_void,
@@ -62,7 +62,8 @@ impl RawUcx {
         };
         let (mut config, mut address, mut address_len) = (null_mut(), null_mut(), 0);
         let (mut key, mut key_len) = (null_mut(), 0);
-        // SAFETY: the structures say what of them counts; the memory is registered for as long as `raw` has it.
+        // SAFETY: the structures say what of them counts; the memory is registered for as long as
+        // `raw` has it.
         unsafe {
             ok(ucx, ucx.ucp_config_read(null(), null(), &mut config))?;
             if std::env::var_os("UCX_TLS").is_none() {
@@ -133,7 +134,8 @@ impl RawUcx {
         self.wait(message)
     }
 
-    /// Puts from these sources in turns, so many times, and flushes: after each, or once at the end.
+    /// Puts from these sources in turns, so many times, and flushes: after each, or once at the
+    /// end.
     pub(crate) fn put<S: AsRef<[u64]>>(&self, sources: &[S], count: usize, flush_each: bool) -> Outcome {
         let params = ucp_request_param_t::default();
         let mut under_way = Vec::new();

@@ -174,8 +174,8 @@ const PIPELINED: usize = 20_000;
 /// Elements of strided transfers.
 const STRIDED: usize = 1000;
 
-/// Nonblocking operations on single words beside the same ones one by one, and strided transfers beside contiguous ones. The other PE
-/// waits.
+/// Nonblocking operations on single words beside the same ones one by one, and strided transfers
+/// beside contiguous ones. The other PE waits.
 async fn pipelined(world: &World, report: &mut Report, words: &SymSlice<u64>) -> Outcome {
     let (ctx, other) = (world.context(), 1 - world.my_pe());
     let (word, short, row) = (words.at(0), words.slice(..1), words.slice(..STRIDED));
@@ -248,7 +248,8 @@ async fn pipelined(world: &World, report: &mut Report, words: &SymSlice<u64>) ->
 /// How long each operation is measured, and the other PE computes for all of them.
 const SERVED: Duration = Duration::from_secs(1);
 
-/// A PE that does nothing but compute, and what it still does for the other; beside it, how long that takes while the PE waits.
+/// A PE that does nothing but compute, and what it still does for the other; beside it, how long
+/// that takes while the PE waits.
 pub(crate) async fn serving(world: &World, report: &mut Report) -> Outcome {
     let ctx = world.context();
     let words = world.alloc_zeroed::<u64>(2).await?;
@@ -315,8 +316,8 @@ const UPDATES: usize = 40_000;
 /// Updates that aggregation by hand sends together.
 const BLOCK: usize = 1024;
 
-/// Atomic updates of random words on the other host: one by one, in a session, and aggregated by hand, which is to
-/// send their places and values in blocks that the other PE applies.
+/// Atomic updates of random words on the other host: one by one, in a session, and aggregated by
+/// hand, which is to send their places and values in blocks that the other PE applies.
 async fn updates(world: &World, report: &mut Report, words: &SymSlice<u64>) -> Outcome {
     let (me, other) = (world.my_pe(), 1 - world.my_pe());
     let ctx = world.context();

@@ -86,7 +86,8 @@ pub(crate) fn median(samples: &mut [f64]) -> f64 {
     samples.get(samples.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Runs `bound` and `measured` in turns, after a warm-up, and returns the median of each, in ns per repetition.
+/// Runs `bound` and `measured` in turns, after a warm-up, and returns the median of each, in ns per
+/// repetition.
 macro_rules! in_turns {
     ($rounds:expr, $repeat:expr, $bound:expr, $measured:expr) => {{
         let (mut bounds, mut values) = (Vec::new(), Vec::new());

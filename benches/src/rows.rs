@@ -161,8 +161,8 @@ async fn atomics(world: &World, report: &mut Report, words: &SymSlice<u64>) -> O
             ctx.compare_swap(at, i, i + 1, 1)
         );
         row!("swap", |i| bare.swap(i, AcqRel), ctx.swap(at, i, 1));
-        // What is fetched says where to fetch next: the time until the value is there, not the rate at which
-        // loads of an unchanging word can be begun.
+        // What is fetched says where to fetch next: the time until the value is there, not the rate
+        // at which loads of an unchanging word can be begun.
         let (mut next, mut next_bare) = (0u64, 0u64);
         let remote = |i: u64| word(words.slice(i as usize & 1023..), 1);
         let (reference, value) = in_turns!(

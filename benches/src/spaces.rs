@@ -1,8 +1,8 @@
-//! What it costs to choose among spaces: words put to host memory in jobs that have a heap and nothing else, and in jobs that
-//! have a GPU space and partitions too.
+//! What it costs to choose among spaces: words put to host memory in jobs that have a heap and
+//! nothing else, and in jobs that have a GPU space and partitions too.
 //!
-//! A process has one C library, and that has one job. So each measurement is a job of its own, some milliseconds long, and jobs of
-//! the two kinds take turns.
+//! A process has one C library, and that has one job. So each measurement is a job of its own, some
+//! milliseconds long, and jobs of the two kinds take turns.
 
 use std::{
     ffi::{CStr, CString, c_int, c_long, c_void},

@@ -1,12 +1,13 @@
 //! Collectives on active sets (`OpenSHMEM 1.6 §9.10`, deprecated there).
 //!
-//! An active set becomes a team the first time that its PEs call something together: they meet in the pSync of that call,
-//! which is 0 again afterwards. The team is kept for their next call, and is why pSync and pWrk are not used then. Where a
-//! program has a great many active sets, so that there is no room to keep more, the team ends with the call.
+//! An active set becomes a team the first time that its PEs call something together: they meet in
+//! the pSync of that call, which is 0 again afterwards. The team is kept for their next call, and
+//! is why pSync and pWrk are not used then. Where a program has a great many active sets, so that
+//! there is no room to keep more, the team ends with the call.
 //!
-//! Threads may call something on one active set at once, if each has a pSync of its own. A team's collectives have one order
-//! on all PEs, which threads do not keep, so in a job that asked for `SHMEM_THREAD_MULTIPLE` on any PE, each pSync has a
-//! team of its own.
+//! Threads may call something on one active set at once, if each has a pSync of its own. A team's
+//! collectives have one order on all PEs, which threads do not keep, so in a job that asked for
+//! `SHMEM_THREAD_MULTIPLE` on any PE, each pSync has a team of its own.
 
 use std::{
     ffi::{c_int, c_long, c_void},
@@ -36,8 +37,8 @@ struct Triplet {
 }
 
 impl Triplet {
-    /// Checks the numbers. None if this PE is not in the set: other libraries have it do nothing, and so programs call
-    /// collectives on all PEs.
+    /// Checks the numbers. None if this PE is not in the set: other libraries have it do nothing,
+    /// and so programs call collectives on all PEs.
     fn set(self, call: Call) -> Option<Set> {
         let (me, n_pes) = (call.global.world.my_pe(), call.global.world.n_pes());
         let start = self.natural(call, "PE_start", self.start, 0);

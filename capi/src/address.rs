@@ -133,7 +133,8 @@ impl Addresses {
         self.place(address, 1).is_some() || self.on_device(address)
     }
 
-    /// The address in this process of what `pointer` is on a PE of this host; null if it is not symmetric.
+    /// The address in this process of what `pointer` is on a PE of this host; null if it is not
+    /// symmetric.
     pub(crate) fn pointer(&self, pointer: *mut u8, pe: usize, world: &World) -> *mut u8 {
         match self.view(pointer.cast_const(), 1) {
             // There is nothing to be loaded or stored, on this PE either.

@@ -24,7 +24,8 @@ use crate::types::old_amo_types;
 #[derive(Clone, Copy)]
 struct Fetched<T>(*mut T);
 
-// SAFETY: the caller leaves the variable alone until the operation is complete, which may be on another thread.
+// SAFETY: the caller leaves the variable alone until the operation is complete, which may be on
+// another thread.
 unsafe impl<T> Send for Fetched<T> {}
 
 impl<T: Element> Fetched<T> {
@@ -35,7 +36,8 @@ impl<T: Element> Fetched<T> {
     }
 }
 
-/// Begins an operation that leaves what it has fetched at `fetch`, and is complete at the next `shmem_quiet`.
+/// Begins an operation that leaves what it has fetched at `fetch`, and is complete at the next
+/// `shmem_quiet`.
 #[inline(never)]
 fn fetch_later<T: ExtendedAmo>(
     call: Call,

@@ -1,4 +1,5 @@
-//! C's buffers as sources and sinks of operations: a pointer and a length, whose memory is the caller's care.
+//! C's buffers as sources and sinks of operations: a pointer and a length, whose memory is the
+//! caller's care.
 
 use oxshmem::{Element, Error, Sink, Source};
 
@@ -16,8 +17,8 @@ pub(crate) struct SinkBuffer<T> {
     len: usize,
 }
 
-// SAFETY: the pointer is only used as the operation's, which may run on another thread: what C programs agree to
-// (`OpenSHMEM 1.6 §9.6`).
+// SAFETY: the pointer is only used as the operation's, which may run on another thread: what C
+// programs agree to (`OpenSHMEM 1.6 §9.6`).
 unsafe impl<T> Send for SourceBuffer<T> {}
 // SAFETY: as above.
 unsafe impl<T> Send for SinkBuffer<T> {}

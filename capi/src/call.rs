@@ -1,4 +1,5 @@
-//! One call of a routine: its name, its context, what is wrong with it, and the wait for its future.
+//! One call of a routine: its name, its context, what is wrong with it, and the wait for its
+//! future.
 
 use std::{
     ffi::c_int,
@@ -154,7 +155,8 @@ impl Call {
         }
     }
 
-    /// Waits for a future that concerns no PE, or many. One that is ready costs no more than a look.
+    /// Waits for a future that concerns no PE, or many. One that is ready costs no more than a
+    /// look.
     #[inline(always)]
     pub(crate) fn look<T, F>(self, future: F) -> T
     where
@@ -326,8 +328,8 @@ fn made(name: &'static str, ctx: CtxHandle) -> &'static Context {
     if ctx.addr() <= GREATEST_PREDEFINED {
         invalid_context(name, ctx);
     }
-    // SAFETY: a handle is what this library has given out, and is not used after `shmem_ctx_destroy`: the caller's word
-    // (`OpenSHMEM 1.6 §9.5`).
+    // SAFETY: a handle is what this library has given out, and is not used after
+    // `shmem_ctx_destroy`: the caller's word (`OpenSHMEM 1.6 §9.5`).
     match unsafe { &(*ctx).context } {
         Some(context) => context,
         None => failed(name, None, Error::TeamDestroyed { call: name }),

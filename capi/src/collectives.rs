@@ -1,7 +1,7 @@
 //! Collectives on teams that move data (`OpenSHMEM 1.6 §9.10.5` to `§9.10.8`).
 //!
-//! They copy elements without looking at them, so that it is one function a size, whatever the type. Those over active sets
-//! call the functions here too.
+//! They copy elements without looking at them, so that it is one function a size, whatever the
+//! type. Those over active sets call the functions here too.
 
 use std::ffi::{c_int, c_void};
 
@@ -14,7 +14,8 @@ use crate::{
     types::rma_types,
 };
 
-/// What a routine was called with, but for its team: the elements are of `N` bytes, and need no alignment.
+/// What a routine was called with, but for its team: the elements are of `N` bytes, and need no
+/// alignment.
 #[derive(Clone, Copy)]
 pub(crate) struct Data<const N: usize> {
     pub(crate) call: Call,

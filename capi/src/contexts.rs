@@ -1,8 +1,8 @@
 //! Contexts (`OpenSHMEM 1.6 §9.5`).
 //!
-//! A context from here may be used by any thread, whatever its options: those that restrict its use ask for nothing. As
-//! with teams, the last ones that were destroyed are kept for a while. They reach no PE any more, so that operations on
-//! one fail without a look at whether it is alive.
+//! A context from here may be used by any thread, whatever its options: those that restrict its use
+//! ask for nothing. As with teams, the last ones that were destroyed are kept for a while. They
+//! reach no PE any more, so that operations on one fail without a look at whether it is alive.
 
 use std::ffi::{c_int, c_long};
 
@@ -36,7 +36,8 @@ fn create(call: Call, team: Option<(&Team, usize)>, options: c_long, ctx: *mut C
         let context = call.value(team.create_context(wanted));
         let path = AddressPath::closed();
         let global = call.global;
-        // SAFETY: the addresses are what this library has found out; what is there is the program's.
+        // SAFETY: the addresses are what this library has found out; what is there is the
+        // program's.
         unsafe { path.open(&context, global.world.pe(), &global.addresses.ranges()) };
         let made = Box::into_raw(Box::new(Made { path, context: Some(context), team: handle }));
         contexts().alive.insert(made.expose_provenance());
@@ -102,7 +103,8 @@ export!("shmem_ctx_get_team", |name| (ctx: CtxHandle, team: *mut TeamHandle) -> 
             unsafe { (*ctx).team }
         }
     };
-    // SAFETY: the caller's pointer to a handle. The address of a team was exposed when a context was made from it.
+    // SAFETY: the caller's pointer to a handle. The address of a team was exposed when a context
+    // was made from it.
     unsafe { *team = std::ptr::with_exposed_provenance_mut(number) };
     if number == teams::INVALID { REFUSED } else { 0 }
 });

@@ -1,7 +1,8 @@
 //! How the process of a PE ends.
 //!
-//! What the program has registered with `atexit` may call routines too, and these may fail because of what has ended the process,
-//! or end it themselves. A process ends once: from then on `shmem_finalize` has nothing left to do, and what fails is no news.
+//! What the program has registered with `atexit` may call routines too, and these may fail because
+//! of what has ended the process, or end it themselves. A process ends once: from then on
+//! `shmem_finalize` has nothing left to do, and what fails is no news.
 
 use std::{
     env,
@@ -27,7 +28,8 @@ pub(crate) fn is_leaving() -> bool {
     LEAVING.load(Ordering::Relaxed)
 }
 
-/// Ends this process as `exit` does. What fails in a handler that `exit` calls ends it without the others.
+/// Ends this process as `exit` does. What fails in a handler that `exit` calls ends it without the
+/// others.
 pub(crate) fn leave(status: c_int) -> ! {
     // Relaxed: as above.
     if !LEAVING.swap(true, Ordering::Relaxed) {
@@ -48,8 +50,9 @@ pub(crate) fn end_job(global: &Global, status: c_int) -> ! {
     leave(status)
 }
 
-/// Has a panic of the library, which nothing foresaw, end the process with one line, in place of the several that Rust has for
-/// its own programs and the abort that comes of one in a C function. Programs with Rust of their own have another copy of this hook.
+/// Has a panic of the library, which nothing foresaw, end the process with one line, in place of
+/// the several that Rust has for its own programs and the abort that comes of one in a C function.
+/// Programs with Rust of their own have another copy of this hook.
 pub(crate) fn end_at_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

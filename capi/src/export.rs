@@ -1,5 +1,5 @@
-//! The two names of a routine: `pshmem_…`, which is the function, and `shmem_…`, a weak alias that a profiling library
-//! may replace (`OpenSHMEM 1.6 §10`).
+//! The two names of a routine: `pshmem_…`, which is the function, and `shmem_…`, a weak alias that
+//! a profiling library may replace (`OpenSHMEM 1.6 §10`).
 
 /// Defines the C function `$name`, with its profiling twin. In the body, `$routine` is its name.
 macro_rules! export {
@@ -27,8 +27,8 @@ macro_rules! weak_alias {
     };
 }
 
-/// Defines `shmem_$stem` and `shmem_ctx_$stem`, which `$body` does, called with the [`Call`](crate::call::Call) and the
-/// arguments.
+/// Defines `shmem_$stem` and `shmem_ctx_$stem`, which `$body` does, called with the
+/// [`Call`](crate::call::Call) and the arguments.
 macro_rules! with_ctx {
     ($stem:expr, ($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, $body:expr) => {
         $crate::export::export!(concat!("shmem_", $stem), |name| ($($arg: $ty),*) $(-> $ret)? {
@@ -43,9 +43,9 @@ macro_rules! with_ctx {
     };
 }
 
-/// Defines the C function `$name`. First `$path`, called with `$by` and the arguments, tries the path by
-/// addresses. If it returns nothing, `$body` does it, called with `$call` and the arguments. That is in a
-/// function of its own, so that the path by addresses keeps nothing for it.
+/// Defines the C function `$name`. First `$path`, called with `$by` and the arguments, tries the
+/// path by addresses. If it returns nothing, `$body` does it, called with `$call` and the
+/// arguments. That is in a function of its own, so that the path by addresses keeps nothing for it.
 macro_rules! export_path {
     (
         $name:expr, ($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?,
@@ -66,7 +66,8 @@ macro_rules! export_path {
 }
 
 /// Defines `shmem_$stem` and `shmem_ctx_$stem`. First `$path` is called with the context's
-/// [`AddressPath`](oxshmem_ops::path::address::AddressPath) and the arguments, as in [`export_path`].
+/// [`AddressPath`](oxshmem_ops::path::address::AddressPath) and the arguments, as in
+/// [`export_path`].
 macro_rules! with_ctx_path {
     ($stem:expr, ($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, $path:expr, $body:expr) => {
         $crate::export::export_path!(

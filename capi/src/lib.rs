@@ -1,9 +1,10 @@
 //! `libshmem`: the C API of OpenSHMEM 1.6, over the Rust crates.
 //!
-//! Every routine turns its arguments into those of the Rust API, calls that, and waits for the future.
-//! There is no communication here. Routines that take a few instructions on a near PE try the path by
-//! addresses first (`oxshmem_ops::path::address`). What C programs may do and Rust programs cannot (an
-//! address that is not symmetric, a call before `shmem_init`) ends the job with one line.
+//! Every routine turns its arguments into those of the Rust API, calls that, and waits for the
+//! future. There is no communication here. Routines that take a few instructions on a near PE try
+//! the path by addresses first (`oxshmem_ops::path::address`). What C programs may do and Rust
+//! programs cannot (an address that is not symmetric, a call before `shmem_init`) ends the job with
+//! one line.
 //!
 //! | module | what lives there |
 //! |---|---|

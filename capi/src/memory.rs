@@ -1,9 +1,10 @@
 //! The symmetric heap (`OpenSHMEM 1.6 §9.3`).
 //!
-//! A C program owns a block by its address, so that the owners of the Rust API are kept here until it is freed. What all
-//! PEs alike cannot have is null; what they ask for differently ends the job. Null is also what comes of a partition that
-//! nobody has defined: the memory-kinds proposal leaves it to programs to do without. As most programs do not look, the
-//! first such call of a job is reported.
+//! A C program owns a block by its address, so that the owners of the Rust API are kept here until
+//! it is freed. What all PEs alike cannot have is null; what they ask for differently ends the job.
+//! Null is also what comes of a partition that nobody has defined: the memory-kinds proposal leaves
+//! it to programs to do without. As most programs do not look, the first such call of a job is
+//! reported.
 
 use std::{
     collections::BTreeMap,
@@ -40,8 +41,8 @@ fn give(call: Call, block: SymSlice<u8>, from: Origin) -> *mut c_void {
     pointer.cast()
 }
 
-/// Takes a block back: of that space, or, if none is named, of the default one or of a partition. A pointer that is none ends
-/// the job.
+/// Takes a block back: of that space, or, if none is named, of the default one or of a partition. A
+/// pointer that is none ends the job.
 fn take(call: Call, pointer: *mut c_void, named: Option<SpaceKind>) -> Owned {
     let space = named.unwrap_or(call.global.default_space);
     let address = pointer.addr();
@@ -69,7 +70,8 @@ fn take(call: Call, pointer: *mut c_void, named: Option<SpaceKind>) -> Owned {
     }
 }
 
-/// The barrier of an allocation completes what was begun on the default context; the allocation is the rest of it.
+/// The barrier of an allocation completes what was begun on the default context; the allocation is
+/// the rest of it.
 fn complete(call: Call) {
     call.wait(call.context.quiet());
 }
@@ -103,8 +105,8 @@ fn is_first(call: Call, space: SpaceKind, reported: &AtomicBool) -> bool {
     speaks && !reported.swap(true, Ordering::Relaxed)
 }
 
-/// Makes an allocation. There may be no room for it, on all PEs alike. It is started when what came before is complete: other PEs
-/// may go on as soon as this one has begun it.
+/// Makes an allocation. There may be no room for it, on all PEs alike. It is started when what came
+/// before is complete: other PEs may go on as soon as this one has begun it.
 fn allocated<F>(call: Call, from: Origin, allocate: impl FnOnce() -> F) -> *mut c_void
 where
     F: Future<Output = oxshmem::Result<SymSlice<u8>>>,
@@ -194,7 +196,8 @@ pub(crate) fn calloc_in(call: Call, space: &Space, count: usize, size: usize) ->
     allocate(call, bytes, || space.alloc_zeroed(bytes))
 }
 
-/// An alignment that a routine was given, such that it suits any type. The allocation refuses what is no power of two.
+/// An alignment that a routine was given, such that it suits any type. The allocation refuses what
+/// is no power of two.
 fn alignment(alignment: usize) -> usize {
     if alignment.is_power_of_two() { alignment.max(ANY_TYPE) } else { alignment }
 }

@@ -29,8 +29,9 @@ fn quiet(call: Call) {
     wake_own(call);
 }
 
-/// Has other threads of this PE that sleep in a wait look at their words: this one may have stored there past the library. That
-/// they are woken is no promise of the specification (`OpenSHMEM 1.6 §9.11`), but programs rely on it.
+/// Has other threads of this PE that sleep in a wait look at their words: this one may have stored
+/// there past the library. That they are woken is no promise of the specification
+/// (`OpenSHMEM 1.6 §9.11`), but programs rely on it.
 #[inline(always)]
 fn wake_own(call: Call) {
     let pe = call.global.world.pe();

@@ -1,6 +1,7 @@
 //! Remote memory access (`OpenSHMEM 1.6 §9.6`).
 //!
-//! Blocks of whatever type are copied as bytes, so that it does not matter how their addresses are aligned.
+//! Blocks of whatever type are copied as bytes, so that it does not matter how their addresses are
+//! aligned.
 
 use std::ffi::c_int;
 use std::ffi::c_void;

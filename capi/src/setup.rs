@@ -1,7 +1,8 @@
 //! Setup, exit and queries (`OpenSHMEM 1.6 §9.1, §9.2`).
 //!
-//! A program that returns from `main` without `shmem_finalize` is finalized here: implicit finalization, which was how programs
-//! ended before OpenSHMEM 1.2 (`OpenSHMEM 1.6 §F.2.3`), and is how those of `start_pes` still do (§9.1.11).
+//! A program that returns from `main` without `shmem_finalize` is finalized here: implicit
+//! finalization, which was how programs ended before OpenSHMEM 1.2 (`OpenSHMEM 1.6 §F.2.3`), and is
+//! how those of `start_pes` still do (§9.1.11).
 
 use std::{
     ffi::{c_char, c_int, c_void},
@@ -65,8 +66,8 @@ fn join(threads: bool) -> Result<(oxshmem::World, Addresses, Sets), Error> {
     Ok((world, addresses, sets))
 }
 
-/// Whether threads of some PE may call routines at once. An error unless all PEs run one program, as the globals of different
-/// programs are at different addresses.
+/// Whether threads of some PE may call routines at once. An error unless all PEs run one program,
+/// as the globals of different programs are at different addresses.
 fn agree(world: &oxshmem::World, statics: &statics::Globals, threads: bool) -> Result<bool, Error> {
     let mut mine = statics.fingerprint().to_ne_bytes().to_vec();
     mine.push(u8::from(threads));
@@ -103,7 +104,8 @@ fn block_on_thread<F: Future>(future: F) -> F::Output {
 /// Leaves the job, when it was called as often as `shmem_init`.
 fn finalize(name: &'static str) {
     if is_leaving() || depth().is_over() {
-        // Once more, as where a handler of `atexit` makes sure of it, is no error in other libraries.
+        // Once more, as where a handler of `atexit` makes sure of it, is no error in other
+        // libraries.
         return;
     }
     // It ends the process if there is no world, and then the count must not be locked.
@@ -127,10 +129,12 @@ unsafe extern "C" {
     fn on_exit(handler: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
-/// This process is a PE from now on, and is to be finalized at its exit if the program does not do so itself.
+/// This process is a PE from now on, and is to be finalized at its exit if the program does not do
+/// so itself.
 fn joined() {
     static REGISTERED: Once = Once::new();
-    /// Rust itself keeps the handle of a thread by an address in the middle of it, which valgrind reports as possibly lost.
+    /// Rust itself keeps the handle of a thread by an address in the middle of it, which valgrind
+    /// reports as possibly lost.
     static THREAD: OnceLock<Thread> = OnceLock::new();
     THREAD.get_or_init(thread::current);
     // Not when the library is loaded: what is registered that early is called when UCX is gone.

@@ -46,7 +46,8 @@ impl PutSignal {
             let from = call.view("source", source, len);
             return call.wait_on(pe, call.context.put_signal(to, from, word, update, pe as usize));
         }
-        // SAFETY: the caller vouches for the source; a put over which the call returns has copied it.
+        // SAFETY: the caller vouches for the source; a put over which the call returns has copied
+        // it.
         let from = unsafe { SourceBuffer::new(source, len) };
         call.wait_on(pe, call.context.put_signal(to, from, word, update, pe as usize));
         // The PEs of other contexts may have other numbers.
@@ -72,8 +73,8 @@ impl PutSignal {
     }
 }
 
-/// The two routines that put elements of type `$T`, which C knows as pointers to `$C`. They are copied as bytes, so that
-/// it does not matter how their addresses are aligned.
+/// The two routines that put elements of type `$T`, which C knows as pointers to `$C`. They are
+/// copied as bytes, so that it does not matter how their addresses are aligned.
 macro_rules! put_signal {
     ($name:expr, $C:ty, $T:ty) => {
         put_signal!(@ $name, $C, $T, put);

@@ -1,7 +1,7 @@
 //! Memory spaces, and memory kinds.
 //!
-//! The heap of the CPU space may have partitions, of which the memory-kinds proposal makes the first that of
-//! `shmem_malloc`.
+//! The heap of the CPU space may have partitions, of which the memory-kinds proposal makes the
+//! first that of `shmem_malloc`.
 
 use std::{
     ffi::{c_int, c_long, c_void},
@@ -124,7 +124,8 @@ export!("shmem_get_space", |name| (ptr: *mut c_void, space: *mut SpaceHandle) ->
 
 export!("shmem_team_get_space", |name| (team: TeamHandle, space: *mut SpaceHandle) -> c_int {
     let call = Call::new(name);
-    // Teams have no space of their own, but for those that are made for one: all of them have the default space.
+    // Teams have no space of their own, but for those that are made for one: all of them have the
+    // default space.
     let found = find(call, team).map(|_| match team.addr() {
         teams::CPU => SpaceKind::Cpu,
         teams::GPU => SpaceKind::Gpu,

@@ -20,8 +20,9 @@ use crate::{
     tables::{blocks::Blocks, contexts, sets::Sets, teams},
 };
 
-/// What calls need, from `shmem_init` to `shmem_finalize`, which frees it: no thread may be in a call then
-/// (`OpenSHMEM 1.6 §9.1.4`). The references in it are to what `world` keeps, which is dropped last.
+/// What calls need, from `shmem_init` to `shmem_finalize`, which frees it: no thread may be in a
+/// call then (`OpenSHMEM 1.6 §9.1.4`). The references in it are to what `world` keeps, which is
+/// dropped last.
 #[derive(Debug)]
 pub(crate) struct Global {
     pub(crate) blocks: Blocks,
@@ -37,7 +38,8 @@ pub(crate) struct Global {
     _world: Owned,
 }
 
-/// The world, on the heap. Not a box, as there are references to it, which a box that is moved would not allow.
+/// The world, on the heap. Not a box, as there are references to it, which a box that is moved
+/// would not allow.
 #[derive(Debug)]
 struct Owned(*mut World);
 
@@ -51,12 +53,13 @@ impl Drop for Owned {
 /// Null before `shmem_init` and after `shmem_finalize`.
 static GLOBAL: AtomicPtr<Global> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The short way of the default context. Closed before `shmem_init` and after `shmem_finalize`. It is here, and not behind a
-/// pointer, because a processor that has just performed an atomic operation waits for every load that the next one needs.
+/// The short way of the default context. Closed before `shmem_init` and after `shmem_finalize`. It
+/// is here, and not behind a pointer, because a processor that has just performed an atomic
+/// operation waits for every load that the next one needs.
 pub(crate) static DEFAULT_PATH: AddressPath = AddressPath::closed();
 
-/// The addresses of the last world's memory. A program that uses one after `shmem_finalize` faults, until the next world has ended:
-/// so there is never more than one such range.
+/// The addresses of the last world's memory. A program that uses one after `shmem_finalize` faults,
+/// until the next world has ended: so there is never more than one such range.
 static LAST: Mutex<Option<Arc<Reserved>>> = Mutex::new(None);
 
 /// How many threads wait in the library.
@@ -92,7 +95,8 @@ pub(crate) fn in_child(name: &'static str, global: &Global) -> ! {
         // There is nobody to tell that standard error is closed.
         let _ = std::io::stderr().write_all(format!("oxshmem: {error}\n").as_bytes());
     }
-    // SAFETY: it returns to nobody. Not by `exit`, which would write out what the parent has buffered.
+    // SAFETY: it returns to nobody. Not by `exit`, which would write out what the parent has
+    // buffered.
     unsafe { libc::_exit(1) }
 }
 
@@ -112,8 +116,8 @@ pub(crate) fn current() -> Option<&'static Global> {
 /// From now on there is a world.
 pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
     let owned = Owned(Box::into_raw(Box::new(world)));
-    // SAFETY: it is where it is until the `Global` that owns it is dropped, whose other parts are dropped before, and whose user has to
-    // end before that.
+    // SAFETY: it is where it is until the `Global` that owns it is dropped, whose other parts are
+    // dropped before, and whose user has to end before that.
     let world: &'static World = unsafe { &*owned.0 };
     let context = world.context();
     let global = Box::leak(Box::new(Global {
@@ -127,14 +131,15 @@ pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
         world,
         _world: owned,
     }));
-    // SAFETY: the addresses are what this library has found out; what is there is the program's. `end` closes it before it drops the PE.
+    // SAFETY: the addresses are what this library has found out; what is there is the program's.
+    // `end` closes it before it drops the PE.
     unsafe { DEFAULT_PATH.open(context, world.pe(), &global.addresses.ranges()) };
     // Release: whoever sees it sees what it points to.
     GLOBAL.store(global, Ordering::Release);
 }
 
-/// From now on there is none, and the process has what it had before (`OpenSHMEM 1.6 §9.1.4`), its globals by
-/// `make_private`, whose error this returns.
+/// From now on there is none, and the process has what it had before (`OpenSHMEM 1.6 §9.1.4`), its
+/// globals by `make_private`, whose error this returns.
 pub(crate) fn end<E>(make_private: impl FnOnce(&World) -> Result<(), E>) -> Result<(), E> {
     DEFAULT_PATH.close();
     let ended = GLOBAL.swap(std::ptr::null_mut(), Ordering::AcqRel);
@@ -147,7 +152,8 @@ pub(crate) fn end<E>(make_private: impl FnOnce(&World) -> Result<(), E>) -> Resu
     let helpers = pe.helpers();
     contexts::end_all();
     teams::end_all();
-    // SeqCst: see `Waiting`. A thread that still waits is woken with an error, and ends the process: what it uses stays.
+    // SeqCst: see `Waiting`. A thread that still waits is woken with an error, and ends the
+    // process: what it uses stays.
     if WAITING.load(Ordering::SeqCst) == 0 {
         // SAFETY: as above, and nobody finds it any more.
         drop(unsafe { Box::from_raw(ended) });
@@ -158,8 +164,9 @@ pub(crate) fn end<E>(make_private: impl FnOnce(&World) -> Result<(), E>) -> Resu
     Ok(())
 }
 
-/// A thread that waits in the library. It cannot be cancelled (`pthread_cancel`) before the wait has ended: what it has then, such as the
-/// duty to look for what other threads wait for, would be nobody's.
+/// A thread that waits in the library. It cannot be cancelled (`pthread_cancel`) before the wait
+/// has ended: what it has then, such as the duty to look for what other threads wait for, would be
+/// nobody's.
 pub(crate) struct Waiting {
     cancel: c_int,
 }
@@ -174,7 +181,8 @@ impl Waiting {
         if INSIDE.replace(true) {
             global.world.pe().executor().jumped_out();
         } else {
-            // SeqCst: a thread that waits when the world ends has counted itself before it found the world.
+            // SeqCst: a thread that waits when the world ends has counted itself before it found
+            // the world.
             WAITING.fetch_add(1, Ordering::SeqCst);
         }
         let mut cancel = PTHREAD_CANCEL_ENABLE;

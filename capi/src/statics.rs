@@ -1,16 +1,20 @@
 //! The executable's globals as symmetric memory (`OpenSHMEM 1.6 §3`).
 //!
-//! At `shmem_init` what is in `.data` and `.bss` is copied to this PE's part of the shared memory, behind its heap, and
-//! that is mapped over them: page by page, without what the dynamic linker has made read-only. From then on a global is
-//! where it was, and every PE of the host reaches it as it reaches the heap.
+//! At `shmem_init` what is in `.data` and `.bss` is copied to this PE's part of the shared memory,
+//! behind its heap, and that is mapped over them: page by page, without what the dynamic linker has
+//! made read-only. From then on a global is where it was, and every PE of the host reaches it as it
+//! reaches the heap.
 //!
-//! A child that the program forks gets a copy of its own, so that nothing it writes is seen by its parent.
+//! A child that the program forks gets a copy of its own, so that nothing it writes is seen by its
+//! parent.
 //!
-//! It gets it when the C library has done its own part of the fork, and that writes to the C library's globals. Hence a
-//! program that has these among its own, because all of it is static, cannot fork.
+//! It gets it when the C library has done its own part of the fork, and that writes to the C
+//! library's globals. Hence a program that has these among its own, because all of it is static,
+//! cannot fork.
 //!
-//! At `shmem_finalize` they become private memory again, in two steps between which no write of another thread is lost:
-//! a private mapping of the same pages, each of which then gets its own copy. After that nothing is left in the file.
+//! At `shmem_finalize` they become private memory again, in two steps between which no write of
+//! another thread is lost: a private mapping of the same pages, each of which then gets its own
+//! copy. After that nothing is left in the file.
 //!
 //! What was never written takes no memory: of a large `.bss` only the pages that exist are copied.
 
@@ -66,14 +70,16 @@ struct Shared {
 /// No descriptor.
 const PRIVATE: i32 = -1;
 
-/// So many bytes get copies of their own before the memory that they were copied from is given back.
+/// So many bytes get copies of their own before the memory that they were copied from is given
+/// back.
 const CHUNK: usize = 16 << 20;
 
 /// Whether the C library's globals are shared with the program's.
 static WHOLE: AtomicBool = AtomicBool::new(false);
 
-/// The pages that are shared now, or were; null if none ever were. They are the same for as long as the process runs, so that this is
-/// allocated once, and never freed: a child may be about to read it. A child only reads, because it may itself be a shared global.
+/// The pages that are shared now, or were; null if none ever were. They are the same for as long as
+/// the process runs, so that this is allocated once, and never freed: a child may be about to read
+/// it. A child only reads, because it may itself be a shared global.
 static SHARED: AtomicPtr<Vec<Shared>> = AtomicPtr::new(null_mut());
 
 impl Globals {
@@ -99,7 +105,8 @@ impl Globals {
         self.range().len()
     }
 
-    /// A number that differs where PEs run different executables, whose globals have nothing to do with each other.
+    /// A number that differs where PEs run different executables, whose globals have nothing to do
+    /// with each other.
     pub(crate) fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
@@ -143,8 +150,8 @@ impl Globals {
     }
 }
 
-/// What [`Globals::share`] has shared becomes the program's own memory again, and keeps its contents. The PEs have left the job, so that
-/// no other PE reads or writes it any more.
+/// What [`Globals::share`] has shared becomes the program's own memory again, and keeps its
+/// contents. The PEs have left the job, so that no other PE reads or writes it any more.
 ///
 /// What this PE had in `map` is gone then, as far as that is ordinary memory.
 pub(crate) fn make_private(map: &HostMap, block: usize) -> Result<(), Error> {
@@ -253,13 +260,15 @@ impl Part {
     /// Copies the pages to `there`, which is at `at` in the file, and maps that over them.
     ///
     /// # Safety
-    /// `there` must be writable for as many bytes and zero, and nobody else may write to the pages meanwhile.
+    /// `there` must be writable for as many bytes and zero, and nobody else may write to the pages
+    /// meanwhile.
     unsafe fn replace(&self, there: *mut u8, file: BorrowedFd<'_>, at: usize) -> std::io::Result<()> {
         let here: *mut u8 = std::ptr::with_exposed_provenance_mut(self.pages.start);
         let len = self.pages.len();
         let existing = self.existing();
         let all = SignalsBlocked::new();
-        // SAFETY: both are mapped for so many bytes. Nothing here writes to a global between the copy and the mapping.
+        // SAFETY: both are mapped for so many bytes. Nothing here writes to a global between the
+        // copy and the mapping.
         let mapped = unsafe {
             for run in existing {
                 copy_what_is_not_zero(here.add(run.start), there.add(run.start), run.len());
@@ -304,8 +313,8 @@ impl Shared {
     fn file(&self) -> Option<BorrowedFd<'static>> {
         // Acquire: with it comes where they are.
         let file = self.file.load(Ordering::Acquire);
-        // SAFETY: `share` has stored it, and it is closed only when it is in here no more. It is used in that process by the thread that
-        // finalizes, and in a child.
+        // SAFETY: `share` has stored it, and it is closed only when it is in here no more. It is
+        // used in that process by the thread that finalizes, and in a child.
         (file != PRIVATE).then(|| unsafe { BorrowedFd::borrow_raw(file) })
     }
 
@@ -320,8 +329,8 @@ impl Shared {
         let here: *mut u8 = std::ptr::with_exposed_provenance_mut(self.pages.start);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
-        // SAFETY: the same bytes take the place of those that were there: a thread that writes meanwhile does so before, to the file, or
-        // after, to its own copy of the page.
+        // SAFETY: the same bytes take the place of those that were there: a thread that writes
+        // meanwhile does so before, to the file, or after, to its own copy of the page.
         let mapped = unsafe {
             libc::mmap(
                 here.cast(),
@@ -339,7 +348,8 @@ impl Shared {
             for start in run.clone().step_by(CHUNK) {
                 let len = CHUNK.min(run.end - start);
                 for at in (start..start + len).step_by(rustix::param::page_size()) {
-                    // SAFETY: a byte of these pages, which the program may be using: hence atomically.
+                    // SAFETY: a byte of these pages, which the program may be using: hence
+                    // atomically.
                     copy_on_write(unsafe { AtomicU8::from_ptr(here.add(at)) });
                 }
                 // It takes memory, no more, if it fails.
@@ -380,7 +390,8 @@ impl Shared {
 
 /// Writes a byte back as it is, so that its page is copied if it is mapped privately from a file.
 fn copy_on_write(byte: &AtomicU8) {
-    // Relaxed: nothing changes. Not by an operation that changes nothing in any case, which compilers turn into a load.
+    // Relaxed: nothing changes. Not by an operation that changes nothing in any case, which
+    // compilers turn into a load.
     let mut value = byte.load(Ordering::Relaxed);
     while let Err(now) = byte.compare_exchange_weak(value, value, Ordering::Relaxed, Ordering::Relaxed) {
         value = now;
@@ -389,8 +400,9 @@ fn copy_on_write(byte: &AtomicU8) {
 
 /// Copies page by page, leaving out those that are zero.
 ///
-/// Not by the C library's function, in whose place sanitizers put their own: it ends programs that touch what is between globals,
-/// and that is copied too. The accesses are volatile so that the compiler does not make a call of it either.
+/// Not by the C library's function, in whose place sanitizers put their own: it ends programs that
+/// touch what is between globals, and that is copied too. The accesses are volatile so that the
+/// compiler does not make a call of it either.
 ///
 /// # Safety
 /// As for a copy of `len` bytes, which are whole pages; `to` is zero.
@@ -408,8 +420,8 @@ unsafe fn copy_what_is_not_zero(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Has every child call [`unshare`] first of all, before what the program itself has registered: that may write to
-/// globals. Hence it is done when the library is loaded.
+/// Has every child call [`unshare`] first of all, before what the program itself has registered:
+/// that may write to globals. Hence it is done when the library is loaded.
 #[used]
 #[unsafe(link_section = ".init_array.00101")]
 static AT_FORK: extern "C" fn() = {
@@ -473,7 +485,8 @@ extern "C" fn unshare() {
     for (it, file) in shared() {
         let pages = &it.pages;
         let here: *mut u8 = std::ptr::with_exposed_provenance_mut(pages.start);
-        // SAFETY: a new mapping of the same size, filled with what is there, takes its place in one step.
+        // SAFETY: a new mapping of the same size, filled with what is there, takes its place in one
+        // step.
         unsafe {
             let protection = libc::PROT_READ | libc::PROT_WRITE;
             let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -486,14 +499,16 @@ extern "C" fn unshare() {
                 copy_what_is_not_zero(here.add(run.start), copy.cast::<u8>().add(run.start), run.len());
             }
             let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-            // Not by the C library's function, in whose place UCX may have put its own, which forgets where to.
+            // Not by the C library's function, in whose place UCX may have put its own, which
+            // forgets where to.
             let moved = libc::syscall(libc::SYS_mremap, copy, pages.len(), pages.len(), flags, here);
             if moved == -1 {
                 libc::_exit(127);
             }
         }
     }
-    // Only now, as what this changes may be in a global itself. No other thread of the parent's is here.
+    // Only now, as what this changes may be in a global itself. No other thread of the parent's is
+    // here.
     state::close_in_child();
     FORKS.store(0, Ordering::Relaxed);
 }

@@ -1,6 +1,7 @@
 //! Teams (`OpenSHMEM 1.6 §9.4`), and what takes a team and nothing else.
 //!
-//! The last teams that were destroyed are kept for a while, so that a program which uses one is told.
+//! The last teams that were destroyed are kept for a while, so that a program which uses one is
+//! told.
 
 use std::{
     ffi::{c_int, c_long, c_void},
@@ -47,7 +48,8 @@ pub(crate) fn predefined(number: usize) -> TeamHandle {
     std::ptr::without_provenance_mut(number)
 }
 
-/// The team with that handle; none if it is `SHMEM_TEAM_INVALID`. What else is no team ends the job.
+/// The team with that handle; none if it is `SHMEM_TEAM_INVALID`. What else is no team ends the
+/// job.
 #[inline]
 pub(crate) fn find(call: Call, handle: TeamHandle) -> Option<&'static Team> {
     named(call, "team", handle)
@@ -65,8 +67,8 @@ fn named(call: Call, what: &str, handle: TeamHandle) -> Option<&'static Team> {
         },
         number if number <= GREATEST_PREDEFINED => call.fail(format_args!("{what} = {number:#x} is no team")),
         address => {
-            // SAFETY: a handle is what this library has given out: the caller's word (`OpenSHMEM 1.6 §9.4`). It lives on for
-            // a while after `shmem_team_destroy`.
+            // SAFETY: a handle is what this library has given out: the caller's word
+            // (`OpenSHMEM 1.6 §9.4`). It lives on for a while after `shmem_team_destroy`.
             let made: &'static MadeTeam = unsafe { &*handle };
             // Relaxed: a flag for mistakes, not for synchronisation.
             if made.destroyed.load(Ordering::Relaxed) {
@@ -108,7 +110,8 @@ fn give(team: Option<Team>) -> TeamHandle {
     }
 }
 
-/// The teams of a split, and what it returns. What all PEs of the parent are refused alike is no error.
+/// The teams of a split, and what it returns. What all PEs of the parent are refused alike is no
+/// error.
 fn split<T, F>(call: Call, make: impl FnOnce() -> F) -> (T, c_int)
 where
     T: Default,

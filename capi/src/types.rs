@@ -1,4 +1,5 @@
-//! The types of the specification's tables, each list a macro that calls another with name and type.
+//! The types of the specification's tables, each list a macro that calls another with name and
+//! type.
 
 /// Table 5: standard RMA types, without `longdouble`, which C passes in ways of its own.
 macro_rules! rma_types {

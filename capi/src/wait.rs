@@ -1,5 +1,5 @@
-//! Point-to-point synchronisation (`OpenSHMEM 1.6 §9.11`), with the deprecated forms for 16 bits and without a
-//! comparison.
+//! Point-to-point synchronisation (`OpenSHMEM 1.6 §9.11`), with the deprecated forms for 16 bits
+//! and without a comparison.
 
 use std::ffi::c_int;
 
@@ -58,7 +58,8 @@ impl<T: Waitable> Words<T> {
         if status.is_null() {
             return words.set();
         }
-        // SAFETY: the caller vouches for an element for each word, and the wait is over when the call returns.
+        // SAFETY: the caller vouches for an element for each word, and the wait is over when the
+        // call returns.
         words.excluding(unsafe { call.slice("status", status, nelems) })
     }
 

@@ -59,7 +59,8 @@ fn a_child_of_the_system_call_is_told_too() {
 
 #[test]
 fn a_child_on_one_of_several_hosts_is_told_too() {
-    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their callers.
+    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their
+    // callers.
     if unsafe { libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOW) }.is_null() {
         println!("skipped: there is no libucp.so.0; on Debian, as root: apt-get install libucx0");
         return;

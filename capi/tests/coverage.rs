@@ -1,4 +1,5 @@
-//! That nothing is missing: the library defines every routine of the table, and the conformance programs call each.
+//! That nothing is missing: the library defines every routine of the table, and the conformance
+//! programs call each.
 
 mod common;
 #[path = "common/library.rs"]
@@ -15,7 +16,8 @@ use common::{Ended, folder, programs};
 use library::symbols;
 use oxshmem_capi_table::{Routine, Status, routines};
 
-/// Routines that the library must have: those of the proposals are extensions, which it may not have yet.
+/// Routines that the library must have: those of the proposals are extensions, which it may not
+/// have yet.
 fn required() -> impl Iterator<Item = Routine> {
     routines().filter(|routine| !is_extension(routine))
 }

@@ -6,7 +6,8 @@ use std::{io::pipe, process::Command};
 
 use common::Program;
 
-/// What PE `pe` of a job of `n` says, once, when others make it wait for longer than the second after which it does.
+/// What PE `pe` of a job of `n` says, once, when others make it wait for longer than the second
+/// after which it does.
 #[track_caller]
 fn told(program: &Program, n: usize, place: &str, pe: usize) -> String {
     let ended = program.job(n, &[("SHMEM_HANG_TIMEOUT", "1")], &[place, "1.6"]);

@@ -4,7 +4,8 @@ mod common;
 
 use common::{Ended, Program};
 
-/// How long a thread may take to see a store: a sleep of 16 ms at the most, and what a machine at work adds.
+/// How long a thread may take to see a store: a sleep of 16 ms at the most, and what a machine at
+/// work adds.
 const LATE: &str = "200";
 
 #[test]
@@ -19,7 +20,8 @@ fn a_wait_sees_what_another_thread_of_its_pe_stores_past_the_library() {
     }
 }
 
-/// Half a percent, and as much again for what a build without optimisation and a machine at work add.
+/// Half a percent, and as much again for what a build without optimisation and a machine at work
+/// add.
 #[test]
 fn a_wait_that_looks_by_itself_leaves_its_processor_to_others() {
     let ended = Program::with("local_store.c", &["-pthread"]).job(2, &[], &["0", "3000", LATE]);

@@ -1,4 +1,5 @@
-//! How C programs end: without `shmem_finalize`, by an error while handlers of `atexit` call routines, in a child.
+//! How C programs end: without `shmem_finalize`, by an error while handlers of `atexit` call
+//! routines, in a child.
 
 mod common;
 
@@ -11,7 +12,8 @@ fn lines(ended: &Ended) -> Vec<&str> {
     ended.stderr.lines().filter(|line| line.starts_with("oxshmem: ")).collect()
 }
 
-/// Expects an end because PEs of a job of two differ, without another error, and without a word of Rust.
+/// Expects an end because PEs of a job of two differ, without another error, and without a word of
+/// Rust.
 #[track_caller]
 fn only_differs(ended: &Ended) {
     assert_eq!(ended.status, Some(1), "{ended:?}");

@@ -1,4 +1,5 @@
-//! The beginning and the end of a program's use of the library, and what it is told when it does something wrong.
+//! The beginning and the end of a program's use of the library, and what it is told when it does
+//! something wrong.
 
 mod common;
 

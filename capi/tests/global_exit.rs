@@ -43,7 +43,8 @@ fn so_does_a_pe_of_which_another_thread_reads_standard_input() {
 
 #[test]
 fn so_do_pes_of_other_hosts() {
-    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their callers.
+    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their
+    // callers.
     if unsafe { libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOW) }.is_null() {
         println!("skipped: there is no libucp.so.0; on Debian, as root: apt-get install libucx0");
         return;

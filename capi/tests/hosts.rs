@@ -6,7 +6,8 @@ use common::{PES, Program};
 
 /// Whether there is a UCX. Otherwise says that the test is skipped.
 fn has_ucx() -> bool {
-    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their callers.
+    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their
+    // callers.
     let has = unsafe { !libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOW).is_null() };
     if !has {
         println!("skipped: there is no libucp.so.0; on Debian, as root: apt-get install libucx0");

@@ -1,4 +1,5 @@
-//! Memory kinds: partitions of the symmetric heap as C programs use them, and what they are told when they misuse them.
+//! Memory kinds: partitions of the symmetric heap as C programs use them, and what they are told
+//! when they misuse them.
 
 mod common;
 

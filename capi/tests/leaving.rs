@@ -1,4 +1,5 @@
-//! PEs that leave the job while another is in a call too many, and threads that leave a wait in other ways than by its end.
+//! PEs that leave the job while another is in a call too many, and threads that leave a wait in
+//! other ways than by its end.
 
 mod common;
 
@@ -8,7 +9,8 @@ use common::Program;
 
 /// One host, and two where there is UCX.
 fn hosts() -> Vec<&'static [(&'static str, &'static str)]> {
-    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their callers.
+    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their
+    // callers.
     if unsafe { libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOW) }.is_null() {
         println!("on one host alone: there is no libucp.so.0; on Debian, as root: apt-get install libucx0");
         return vec![&[]];

@@ -1,5 +1,5 @@
-//! Programs linked in every way: with `libshmem.so` or `libshmem.a`, position-independent or not, static as a whole,
-//! and not at all, where they load the library.
+//! Programs linked in every way: with `libshmem.so` or `libshmem.a`, position-independent or not,
+//! static as a whole, and not at all, where they load the library.
 
 mod common;
 #[path = "common/library.rs"]

@@ -1,10 +1,12 @@
-//! Communication between two PEs (`OpenSHMEM 1.6 §9.6` to `§9.8`, `§9.11` to `§9.13`): every routine for every type.
+//! Communication between two PEs (`OpenSHMEM 1.6 §9.6` to `§9.8`, `§9.11` to `§9.13`): every
+//! routine for every type.
 
 mod common;
 
 use common::{Program, passes_in_cxx_too};
 
-/// Runs a program as C, as C99, where there are no generic forms, and as C++, where these are overloads.
+/// Runs a program as C, as C99, where there are no generic forms, and as C++, where these are
+/// overloads.
 fn passes_in_every_language(source: &str) {
     passes_in_cxx_too(source);
     Program::with(source, &["-std=c99", "-D_DEFAULT_SOURCE"]).run(2).passed(2);

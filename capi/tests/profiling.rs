@@ -1,4 +1,5 @@
-//! The profiling interface: every routine has a twin with another name, and may be replaced (`OpenSHMEM 1.6 §10`).
+//! The profiling interface: every routine has a twin with another name, and may be replaced
+//! (`OpenSHMEM 1.6 §10`).
 
 mod common;
 #[path = "common/library.rs"]
@@ -54,7 +55,8 @@ fn names_are_weak(file: &Path) {
 #[test]
 fn every_name_is_weak_and_at_the_address_of_its_twin() {
     names_are_weak(&programs().join("libshmem.so"));
-    // In the archive each routine has a section of its own, so that addresses say nothing before they are linked.
+    // In the archive each routine has a section of its own, so that addresses say nothing before
+    // they are linked.
     for linker in Linker::all() {
         let name = format!("archive-{}-{}.so", linker.name, std::process::id());
         let linked = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

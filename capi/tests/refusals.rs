@@ -1,5 +1,5 @@
-//! Where the system refuses something to a PE: it goes without, or there is one line that says so, and
-//! nothing that Rust or UCX print for their own developers.
+//! Where the system refuses something to a PE: it goes without, or there is one line that says so,
+//! and nothing that Rust or UCX print for their own developers.
 
 mod common;
 
@@ -21,7 +21,8 @@ fn one_line_each(ended: &Ended, what: &str) {
     }
 }
 
-/// A collective may leave something behind that goes on when its call is over. Only that needs a thread.
+/// A collective may leave something behind that goes on when its call is over. Only that needs a
+/// thread.
 #[test]
 fn without_threads_pes_of_one_host_work_or_say_in_one_line_that_they_cannot() {
     let program = Program::new("refusals.c");

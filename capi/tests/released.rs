@@ -1,4 +1,5 @@
-//! What a process has after `shmem_finalize`: what it had before `shmem_init`, however often (`OpenSHMEM 1.6 §9.1.4`).
+//! What a process has after `shmem_finalize`: what it had before `shmem_init`, however often
+//! (`OpenSHMEM 1.6 §9.1.4`).
 
 mod common;
 
@@ -27,7 +28,8 @@ fn a_large_heap_is_given_back() {
 
 #[test]
 fn what_connects_hosts_is_given_back() {
-    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their callers.
+    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their
+    // callers.
     if unsafe { libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOW) }.is_null() {
         println!("skipped: there is no libucp.so.0; on Debian, as root: apt-get install libucx0");
         return;

@@ -1,5 +1,5 @@
-//! Programs that are built with sanitizers, and some that valgrind runs. The library is built without, so what it does must not look
-//! wrong to them.
+//! Programs that are built with sanitizers, and some that valgrind runs. The library is built
+//! without, so what it does must not look wrong to them.
 
 mod common;
 
@@ -9,7 +9,8 @@ use common::{Ended, Program, folder, is_played, possible_by, programs};
 
 const COMPILERS: [&str; 2] = ["gcc", "clang"];
 
-/// What ThreadSanitizer is to leave alone: it sees what a library that it does not know calls, and not what orders that.
+/// What ThreadSanitizer is to leave alone: it sees what a library that it does not know calls, and
+/// not what orders that.
 const OPTIONS: (&str, &str) = ("TSAN_OPTIONS", "ignore_noninstrumented_modules=1");
 
 /// One program of each kind, but those that take long to compile.
@@ -41,7 +42,8 @@ fn sources() -> Vec<String> {
     names.map(|name| format!("../spec/{name}")).chain(PROGRAMS.map(str::to_owned)).collect()
 }
 
-/// Runs programs that are built with these sanitizers, by each compiler that has them, on two PEs. None may complain.
+/// Runs programs that are built with these sanitizers, by each compiler that has them, on two PEs.
+/// None may complain.
 fn run_with(sanitizers: &str) {
     if is_played("sanitizers") {
         return;

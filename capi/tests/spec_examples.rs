@@ -1,7 +1,8 @@
-//! The examples of the specification that are whole programs, written anew in `tests/spec`: compiled as
-//! strict C11, and those that are for C++ too as C++17, then run on all numbers of PEs.
+//! The examples of the specification that are whole programs, written anew in `tests/spec`:
+//! compiled as strict C11, and those that are for C++ too as C++17, then run on all numbers of PEs.
 //!
-//! Examples 54 and 55 need MPI, and run where that is installed. Those that are missing are parts of programs.
+//! Examples 54 and 55 need MPI, and run where that is installed. Those that are missing are parts
+//! of programs.
 
 mod common;
 
@@ -9,7 +10,8 @@ use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use common::{Ended, PES, Program, folder};
 
-/// A file of `tests/spec`, the section of the specification, the example, and whether it is for C++ too.
+/// A file of `tests/spec`, the section of the specification, the example, and whether it is for C++
+/// too.
 type Example = (&'static str, &'static str, u32, bool);
 
 const ATOMICITY: &[Example] = &[

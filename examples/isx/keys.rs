@@ -1,4 +1,5 @@
-//! Random keys, the bucket that each belongs into, and what a set of keys has in common with its permutations.
+//! Random keys, the bucket that each belongs into, and what a set of keys has in common with its
+//! permutations.
 
 use std::ops::Range;
 
@@ -69,7 +70,8 @@ impl Grouped {
     }
 }
 
-/// What the keys of all PEs must have in common before and after: their number and sum, and their exclusive or.
+/// What the keys of all PEs must have in common before and after: their number and sum, and their
+/// exclusive or.
 pub(crate) fn tally(keys: &[u32]) -> ([u64; 2], u64) {
     let sum = keys.iter().map(|&key| u64::from(key)).sum();
     let xor = keys.iter().fold(0, |xor, &key| xor ^ u64::from(key));

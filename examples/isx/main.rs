@@ -1,17 +1,18 @@
-//! Integer sort, as in the benchmark ISx: random keys, spread over all PEs, end up sorted across them.
+//! Integer sort, as in the benchmark ISx: random keys, spread over all PEs, end up sorted across
+//! them.
 //!
-//! Every PE makes as many keys (so the work grows with the PEs: weak scaling) and owns one of n equal ranges of their
-//! values, its *bucket*. A sort has four phases:
+//! Every PE makes as many keys (so the work grows with the PEs: weak scaling) and owns one of n
+//! equal ranges of their values, its *bucket*. A sort has four phases:
 //!
 //! 1. *group*: a PE brings its keys into the order of the PEs that they go to, and counts them.
-//! 2. *offsets*: `sum_exscan` over the counts tells each PE where in every bucket its keys begin, `alltoall` how many
-//!    its own bucket gets. Both are under way together.
-//! 3. *exchange*: one put-with-signal for each PE. The signal adds the number of keys, so that a bucket's owner waits
-//!    for their sum: no barrier, and no message but the keys.
+//! 2. *offsets*: `sum_exscan` over the counts tells each PE where in every bucket its keys begin,
+//!    `alltoall` how many its own bucket gets. Both are under way together.
+//! 3. *exchange*: one put-with-signal for each PE. The signal adds the number of keys, so that a
+//!    bucket's owner waits for their sum: no barrier, and no message but the keys.
 //! 4. *sort*: each PE sorts its bucket.
 //!
-//! After every sort it is checked that buckets are sorted and follow each other, and that the keys are still the
-//! same: their number, sum and exclusive or.
+//! After every sort it is checked that buckets are sorted and follow each other, and that the keys
+//! are still the same: their number, sum and exclusive or.
 //!
 //! ```text
 //! oshrun -np 4 target/release/examples/isx [--keys 65536] [--iterations 5] [--seed N]

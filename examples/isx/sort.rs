@@ -1,4 +1,5 @@
-//! One sort after the other: the buckets in symmetric memory, the phases, and the check of the result.
+//! One sort after the other: the buckets in symmetric memory, the phases, and the check of the
+//! result.
 
 use std::{
     error::Error,
@@ -28,7 +29,8 @@ pub(crate) struct Sorter<'a> {
     incoming: SymSlice<u64>,
     /// How many sorted keys there are, the lowest, and the highest.
     edges: SymSlice<u64>,
-    /// For the comparison of what was sorted with what came out: numbers and sums, and exclusive ors.
+    /// For the comparison of what was sorted with what came out: numbers and sums, and exclusive
+    /// ors.
     sums: SymSlice<u64>,
     xors: SymSlice<u64>,
     sorted: Vec<u32>,
@@ -102,7 +104,8 @@ impl<'a> Sorter<'a> {
         Ok(())
     }
 
-    /// An error if the keys are not in order, or are not those that were to be sorted: `made` on this PE. Collective.
+    /// An error if the keys are not in order, or are not those that were to be sorted: `made` on
+    /// this PE. Collective.
     pub(crate) async fn verify(&self, made: &[u32]) -> Result<(), Box<dyn Error>> {
         let (me, n) = (self.world.my_pe(), self.world.n_pes());
         let (ctx, team) = (self.world.context(), self.world.team());
@@ -114,7 +117,8 @@ impl<'a> Sorter<'a> {
             return Err(format!("key {key} belongs to PE {}", home(*key, n)).into());
         }
 
-        // This PE's lowest key against the highest of the PE before it, or of the one before that if it has none.
+        // This PE's lowest key against the highest of the PE before it, or of the one before that
+        // if it has none.
         let [lowest, highest] = [sorted.first(), sorted.last()].map(|key| key.copied().unwrap_or_default());
         self.edges.view().write(&[sorted.len() as u64, lowest.into(), highest.into()]);
         self.world.barrier_all().await?;

@@ -1,8 +1,8 @@
 //! The product of a panel of A and a panel of B, added to a block of C.
 //!
-//! C is computed in tiles that fit into registers. For a tile the panels are read along their depth, so they are
-//! packed such that what one step needs is in succession. The loops over a tile have constant bounds: the
-//! compiler unrolls them and makes vector instructions of them.
+//! C is computed in tiles that fit into registers. For a tile the panels are read along their
+//! depth, so they are packed such that what one step needs is in succession. The loops over a tile
+//! have constant bounds: the compiler unrolls them and makes vector instructions of them.
 
 use std::ops::Range;
 
@@ -32,7 +32,8 @@ impl Packed {
         pack(&mut self.b, b, depth, &mut self.scratch);
     }
 
-    /// Adds the product to some columns of C, which has rows of `width`. The first one is a tile's first.
+    /// Adds the product to some columns of C, which has rows of `width`. The first one is a tile's
+    /// first.
     pub(crate) fn multiply(&self, columns: Range<usize>, c: &mut [f64], width: usize) {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
@@ -80,8 +81,8 @@ fn tile<const FUSED: bool>(a: &[[f64; ROWS]], b: &[[f64; COLUMNS]]) -> [[f64; CO
     sums
 }
 
-/// Cuts `depth` vectors, which lie one behind the other, into pieces of `N`, and puts the first pieces of all of
-/// them first.
+/// Cuts `depth` vectors, which lie one behind the other, into pieces of `N`, and puts the first
+/// pieces of all of them first.
 fn pack<const N: usize>(
     packed: &mut Vec<[f64; N]>,
     panel: SymView<'_, f64>,

@@ -1,15 +1,18 @@
-//! A dense matrix product, C = A·B, by SUMMA: the PEs are a grid, and each has a block of all three matrices.
+//! A dense matrix product, C = A·B, by SUMMA: the PEs are a grid, and each has a block of all three
+//! matrices.
 //!
-//! The inner dimension is cut into panels. For each of them the PEs of a row of the grid need a piece of A, which
-//! one of them has and broadcasts, and those of a column a piece of B: `split_2d` makes a team of each row and each
-//! column. What a PE then adds to its block of C is the product of the two pieces.
+//! The inner dimension is cut into panels. For each of them the PEs of a row of the grid need a
+//! piece of A, which one of them has and broadcasts, and those of a column a piece of B: `split_2d`
+//! makes a team of each row and each column. What a PE then adds to its block of C is the product
+//! of the two pieces.
 //!
-//! While a PE computes with one panel, the next one is under way: two broadcasts and the product in a `join!`. How
-//! much that helps is measured, by the same product with one after the other.
+//! While a PE computes with one panel, the next one is under way: two broadcasts and the product in
+//! a `join!`. How much that helps is measured, by the same product with one after the other.
 //!
-//! The result is checked by Freivalds' method: C·x = A·(B·x) for a random vector x takes two products of a matrix and a
-//! vector on each side, and holds for a wrong C with a probability of 2⁻¹⁶ at most. All numbers are small integers, so
-//! that there is no rounding, and it must hold exactly.
+//! The result is checked by Freivalds' method: C·x = A·(B·x) for a random vector x takes two
+//! products of a matrix and a vector on each side, and holds for a wrong C with a probability of
+//! 2⁻¹⁶ at most. All numbers are small integers, so that there is no rounding, and it must hold
+//! exactly.
 //!
 //! ```text
 //! oshrun -np 4 target/release/examples/matmul [--size 256] [--panel 64] [--no-check]

@@ -1,9 +1,11 @@
 //! The grid, the blocks, and the panels that go along rows and columns.
 //!
-//! A block of A is stored by columns and one of B by rows, so that any panel of either is one piece of memory.
+//! A block of A is stored by columns and one of B by rows, so that any panel of either is one piece
+//! of memory.
 //!
-//! Panels land in symmetric memory. From there a PE packs them for its kernel, which frees the place for the next
-//! ones, and that is where the two buffers are: one panel lands while another, packed, is multiplied.
+//! Panels land in symmetric memory. From there a PE packs them for its kernel, which frees the
+//! place for the next ones, and that is where the two buffers are: one panel lands while another,
+//! packed, is multiplied.
 
 use std::{
     error::Error,
@@ -81,7 +83,8 @@ const A: u64 = 0;
 const B: u64 = 1;
 
 impl<'a> Product<'a> {
-    /// The product of two matrices of `size` rows and columns, in panels of at most `width`. Collective.
+    /// The product of two matrices of `size` rows and columns, in panels of at most `width`.
+    /// Collective.
     pub(crate) async fn new(world: &'a World, size: usize, width: usize) -> Result<Self, Box<dyn Error>> {
         let grid = Grid::new(world);
         if size < grid.columns {
@@ -90,7 +93,8 @@ impl<'a> Product<'a> {
         }
         let (row, column) = world.team().split_2d(grid.columns).await?;
 
-        // A panel is on one column of PEs and on one row of them, so it ends where one of their blocks does.
+        // A panel is on one column of PEs and on one row of them, so it ends where one of their
+        // blocks does.
         let edges = |parts| (0..=parts).map(move |part| size * part / parts);
         let mut cuts: Vec<usize> =
             (0..size).step_by(width).chain(edges(grid.rows)).chain(edges(grid.columns)).collect();
@@ -141,8 +145,8 @@ impl<'a> Product<'a> {
         band(self.size, self.grid.row, self.grid.rows)
     }
 
-    /// Computes C anew, with the broadcasts of a panel behind the multiplication of the one before, or after it.
-    /// Returns how long this PE has computed. Collective.
+    /// Computes C anew, with the broadcasts of a panel behind the multiplication of the one before,
+    /// or after it. Returns how long this PE has computed. Collective.
     pub(crate) async fn compute(&mut self, overlap: bool) -> oxshmem::Result<Duration> {
         let (rows, columns) = (self.rows().len(), self.columns().len());
         let mut c = std::mem::take(&mut self.c);
@@ -199,7 +203,8 @@ impl<'a> Product<'a> {
         let a = self.a.slice(part(band(size, a_root, columns), height));
         let b = self.b.slice(part(band(size, b_root, rows), width));
         let [landing_a, landing_b] = &self.landing;
-        // A team's collectives begin one after the other. After the sync all PEs have packed what was there before.
+        // A team's collectives begin one after the other. After the sync all PEs have packed what
+        // was there before.
         let free = [self.row.sync(), self.column.sync()];
         let a = self.row.broadcast(landing_a.slice(..a.len()), a, a_root);
         let b = self.column.broadcast(landing_b.slice(..b.len()), b, b_root);

@@ -1,8 +1,8 @@
 //! A load for the services of all PEs, which checks every answer.
 //!
-//! Each PE runs some clients. A client sends requests to random PEs, one after the other, over connections that
-//! it keeps. Counters are everybody's, as is one value; some values are a client's own, so that it knows what a
-//! `GET` must return.
+//! Each PE runs some clients. A client sends requests to random PEs, one after the other, over
+//! connections that it keeps. Counters are everybody's, as is one value; some values are a client's
+//! own, so that it knows what a `GET` must return.
 
 use std::{
     error::Error,
@@ -39,8 +39,8 @@ pub(crate) enum Until {
     Elapsed(Duration),
 }
 
-/// Runs the clients of this PE and, on PE 0, prints how they all fared. Ends early when `stopped` becomes true.
-/// Collective. An error if any answer was wrong or any increment was lost.
+/// Runs the clients of this PE and, on PE 0, prints how they all fared. Ends early when `stopped`
+/// becomes true. Collective. An error if any answer was wrong or any increment was lost.
 pub(crate) async fn run(
     world: &World,
     services: &[SocketAddr],
@@ -70,7 +70,8 @@ pub(crate) async fn run(
     world.barrier_all().await?;
     let elapsed = begin.elapsed();
 
-    // Everybody's latencies for PE 0, as values with their counts. The first count of 0 ends the list.
+    // Everybody's latencies for PE 0, as values with their counts. The first count of 0 ends the
+    // list.
     let recorded = world.alloc_zeroed::<[u64; 2]>(latencies.distinct_values()).await?;
     for (at, it) in latencies.iter_recorded().enumerate() {
         recorded.at(at).store([it.value_iterated_to(), it.count_at_value()]);

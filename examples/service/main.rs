@@ -1,9 +1,11 @@
-//! An HTTP service on every PE, in front of one store of values and counters in the symmetric memory of all.
+//! An HTTP service on every PE, in front of one store of values and counters in the symmetric
+//! memory of all.
 //!
-//! A request may go to any PE. Its service reads and writes the key where it lives, by one-sided operations that are
-//! awaited between the awaits on sockets: `store.rs` says how that is correct, `server.rs` what can be asked.
-//! By default every PE also runs clients, which check every answer; in the end no increment may be lost. Ctrl-c ends
-//! the service: requests under way are answered, then the PEs finalize.
+//! A request may go to any PE. Its service reads and writes the key where it lives, by one-sided
+//! operations that are awaited between the awaits on sockets: `store.rs` says how that is correct,
+//! `server.rs` what can be asked. By default every PE also runs clients, which check every answer;
+//! in the end no increment may be lost. Ctrl-c ends the service: requests under way are answered,
+//! then the PEs finalize.
 //!
 //! ```text
 //! oshrun -np 4 target/release/examples/service                    # 400 requests a PE, then ends

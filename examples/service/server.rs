@@ -59,8 +59,8 @@ pub(crate) async fn serve(listener: TcpListener, store: Store, stop: impl Future
 }
 
 async fn respond(store: Store, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    // When a client goes away its request is dropped. A task of its own goes on, so that what it does to the
-    // store is done to the end.
+    // When a client goes away its request is dropped. A task of its own goes on, so that what it
+    // does to the store is done to the end.
     let answer = match tokio::spawn(answer(store, request)).await {
         Ok(Ok((status, body))) => (status, body),
         Ok(Err(refusal)) => {
@@ -90,7 +90,8 @@ async fn answer(store: Store, request: Request<Incoming>) -> Result<(StatusCode,
         match head.method {
             Method::GET => return Ok(found(store.get(key).await?)),
             Method::PUT => {
-                // What cannot be read to its end is too long, or its client has gone and gets no answer anyway.
+                // What cannot be read to its end is too long, or its client has gone and gets no
+                // answer anyway.
                 let body = Limited::new(body, LONGEST).collect().await.map_err(|_| Refusal::TooLong)?;
                 store.put(key, &body.to_bytes()).await?;
                 return Ok((StatusCode::NO_CONTENT, Bytes::new()));

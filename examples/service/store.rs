@@ -1,6 +1,8 @@
-//! Keys with values and counters in symmetric memory, which every PE reads and writes without asking another.
+//! Keys with values and counters in symmetric memory, which every PE reads and writes without
+//! asking another.
 //!
-//! A key's hash says which PE it lives on, and where to look for it there. A *slot* has these parts:
+//! A key's hash says which PE it lives on, and where to look for it there. A *slot* has these
+//! parts:
 //!
 //! | part | what it holds |
 //! |---|---|
@@ -10,14 +12,15 @@
 //! | value | the value |
 //! | counter | a number, changed by atomic adds only, so that no increment is ever lost |
 //!
-//! A free slot is claimed by a `compare_swap` of its state; the claimer writes the key, and then, after `quiet`,
-//! the hash. Others who find the slot being claimed wait, as the key may be theirs: so a key has one slot.
+//! A free slot is claimed by a `compare_swap` of its state; the claimer writes the key, and then,
+//! after `quiet`, the hash. Others who find the slot being claimed wait, as the key may be theirs:
+//! so a key has one slot.
 //!
-//! A value is larger than what is read or written at once, so its version keeps it whole. A writer makes
-//! the version odd by a `compare_swap`, which keeps other writers out, writes the value, and then, after `quiet`,
-//! makes the version even again, 2 above what it was. A reader reads version, value and version: if both versions are
-//! the same even number nobody wrote in between, and otherwise it tries again. So it never returns a torn value,
-//! and never keeps a writer waiting.
+//! A value is larger than what is read or written at once, so its version keeps it whole. A writer
+//! makes the version odd by a `compare_swap`, which keeps other writers out, writes the value, and
+//! then, after `quiet`, makes the version even again, 2 above what it was. A reader reads version,
+//! value and version: if both versions are the same even number nobody wrote in between, and
+//! otherwise it tries again. So it never returns a torn value, and never keeps a writer waiting.
 
 use std::{
     error::Error,
@@ -141,7 +144,8 @@ impl Store {
     pub(crate) async fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Refusal> {
         let value = Text::new(value).ok_or(Refusal::TooLong)?;
         let Slot { pe, index } = self.find(key, true).await?.ok_or(Refusal::Full)?;
-        // On a context of its own, `quiet` waits for this value only, and not for those of other requests.
+        // On a context of its own, `quiet` waits for this value only, and not for those of other
+        // requests.
         let ctx = self.world.create_context(ContextOptions::new())?;
         let version = self.versions.at(index);
         let mut patience = Patience::default();
@@ -212,8 +216,8 @@ impl Store {
     }
 }
 
-/// How to wait for another PE to finish what takes it a microsecond, unless it does not run just now. There is no
-/// word of this PE to wait for.
+/// How to wait for another PE to finish what takes it a microsecond, unless it does not run just
+/// now. There is no word of this PE to wait for.
 #[derive(Default)]
 struct Patience {
     waits: u32,

@@ -1,7 +1,7 @@
 //! The files, and how PEs share them: all bytes in one row, of which each PE has an equal part.
 //!
-//! A part begins and ends where a word does. Both PEs at a boundary move it in the same way, so that every
-//! word is in exactly one part, even if one file is divided among all PEs.
+//! A part begins and ends where a word does. Both PEs at a boundary move it in the same way, so
+//! that every word is in exactly one part, even if one file is divided among all PEs.
 
 use std::{
     error::Error,
@@ -53,7 +53,8 @@ impl Plan {
         self.files.iter().map(|(_, len)| len).sum()
     }
 
-    /// The plan as bytes for other PEs: a length and a path a file, each path ended by a 0, which no path has.
+    /// The plan as bytes for other PEs: a length and a path a file, each path ended by a 0, which
+    /// no path has.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let file =
             |(path, len): &(PathBuf, u64)| [&len.to_le_bytes(), path.as_os_str().as_bytes(), &[0]].concat();
@@ -107,8 +108,9 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// The first place from `at` on where no word, and no character, is divided: before a byte that is surely
-/// between words. What is not UTF-8 does not matter here, because an ASCII byte is never part of a longer character.
+/// The first place from `at` on where no word, and no character, is divided: before a byte that is
+/// surely between words. What is not UTF-8 does not matter here, because an ASCII byte is never
+/// part of a longer character.
 fn cut(file: &File, at: u64, len: u64) -> std::io::Result<u64> {
     if at == 0 {
         return Ok(0);

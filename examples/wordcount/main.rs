@@ -1,8 +1,8 @@
 //! Counts the words of files in one hash table that is spread over the symmetric memory of all PEs.
 //!
-//! Every PE reads its share of the bytes, whatever the number of files, and counts each word where the table
-//! keeps it, which is on any PE: `table.rs` says how that is correct without a lock. At the end PE 0 counts the same
-//! files by itself, and the two results must be equal.
+//! Every PE reads its share of the bytes, whatever the number of files, and counts each word where
+//! the table keeps it, which is on any PE: `table.rs` says how that is correct without a lock. At
+//! the end PE 0 counts the same files by itself, and the two results must be equal.
 //!
 //! ```text
 //! oshrun -np 4 target/release/examples/wordcount [--slots N] [--top N] [FILES OR FOLDERS...]
@@ -27,7 +27,8 @@ use input::Plan;
 use oxshmem::prelude::*;
 use table::WordTable;
 
-/// Words that a PE counts at the same time, so that it need not wait for one before it goes on to the next.
+/// Words that a PE counts at the same time, so that it need not wait for one before it goes on to
+/// the next.
 const AT_A_TIME: usize = 32;
 
 #[derive(Parser)]
@@ -36,7 +37,8 @@ struct Options {
     /// Text files, and folders whose *.rs, *.md, *.toml and *.txt files are counted
     files: Vec<PathBuf>,
 
-    /// Places for different words in the whole table. By default they follow from the size of the files
+    /// Places for different words in the whole table. By default they follow from the size of the
+    /// files
     #[arg(long)]
     slots: Option<usize>,
 

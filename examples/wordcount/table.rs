@@ -1,19 +1,21 @@
-//! A hash table of words in symmetric memory, which any PE extends and counts in without asking another.
+//! A hash table of words in symmetric memory, which any PE extends and counts in without asking
+//! another.
 //!
-//! A word's hash says which PE its *home* is, and which slot of that PE's part is the first to look at;
-//! the word is in that slot or in one of those that follow. A slot is an *entry* and a *count*. The entry is 0
-//! while the slot is free, and otherwise says where the word's *text* is: the PE that came with the word
-//! first keeps it in a symmetric area of its own.
+//! A word's hash says which PE its *home* is, and which slot of that PE's part is the first to look
+//! at; the word is in that slot or in one of those that follow. A slot is an *entry* and a *count*.
+//! The entry is 0 while the slot is free, and otherwise says where the word's *text* is: the PE
+//! that came with the word first keeps it in a symmetric area of its own.
 //!
 //! Why the count of every word is right:
-//! - Texts are written before their entry, and never changed. An entry is set by one `compare_swap` from 0,
-//!   after `quiet` has made the text visible to all PEs, and never changed either. So who sees an entry sees the
-//!   whole word, nobody ever waits for anybody, and a PE that stops half-way leaves nothing that is in the way.
-//! - The text decides which word a slot is for, always. Bits of the hash in the entry only save most of the reading
-//!   where words share a slot, so that words with equal hashes are two words.
-//! - A word has one slot: every PE tries the same slots in the same order, and takes the first that is free.
-//!   Of two PEs that try to take it for the same word, one succeeds, and the other finds the word there. As entries
-//!   stay, no slot before it can become free later.
+//! - Texts are written before their entry, and never changed. An entry is set by one `compare_swap`
+//!   from 0, after `quiet` has made the text visible to all PEs, and never changed either. So who
+//!   sees an entry sees the whole word, nobody ever waits for anybody, and a PE that stops half-way
+//!   leaves nothing that is in the way.
+//! - The text decides which word a slot is for, always. Bits of the hash in the entry only save
+//!   most of the reading where words share a slot, so that words with equal hashes are two words.
+//! - A word has one slot: every PE tries the same slots in the same order, and takes the first that
+//!   is free. Of two PEs that try to take it for the same word, one succeeds, and the other finds
+//!   the word there. As entries stay, no slot before it can become free later.
 //! - The count is changed by atomic adds only.
 
 use std::{
@@ -25,7 +27,8 @@ use std::{
 
 use oxshmem::prelude::*;
 
-/// Bytes of text for each slot. Each PE has them for all slots, as one PE may be the first with every word.
+/// Bytes of text for each slot. Each PE has them for all slots, as one PE may be the first with
+/// every word.
 const TEXT_PER_SLOT: usize = 24;
 /// Bytes of text at the least.
 const TEXT_MIN: usize = 1 << 16;
@@ -114,7 +117,8 @@ impl WordTable {
             if entry.is_free() {
                 return Ok(true);
             }
-            // Another PE was faster. Unless there are newer texts behind it, the text's place is free again.
+            // Another PE was faster. Unless there are newer texts behind it, the text's place is
+            // free again.
             if self.used.get() == after {
                 self.used.set(before);
             }
@@ -136,7 +140,8 @@ impl WordTable {
         Ok(Entry::new(hash, self.world.my_pe() * self.texts.len() + start))
     }
 
-    /// Whether the text at `entry` is `word`: its length and its bytes, read as far as `word` is long.
+    /// Whether the text at `entry` is `word`: its length and its bytes, read as far as `word` is
+    /// long.
     async fn same_text(&self, entry: Entry, word: &str) -> oxshmem::Result<bool> {
         let (pe, start) = self.place(entry);
         let end = start + LENGTH + word.len();

@@ -1,4 +1,5 @@
-//! The programs that compile and start oxshmem jobs and describe them: `oshcc`, `oshc++`, `oshrun` and `shmem-info`.
+//! The programs that compile and start oxshmem jobs and describe them: `oshcc`, `oshc++`, `oshrun`
+//! and `shmem-info`.
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 

@@ -12,8 +12,8 @@ pub struct Options {
     /// Show only the table of settings, without values in force, as Markdown.
     #[arg(long)]
     pub settings_markdown: bool,
-    /// Show how this many PEs on one host would wait, instead of as many as CPUs and one more; and what their partitions
-    /// would be mapped to, instead of those of as many as CPUs.
+    /// Show how this many PEs on one host would wait, instead of as many as CPUs and one more; and
+    /// what their partitions would be mapped to, instead of those of as many as CPUs.
     #[arg(long, value_name = "N", conflicts_with = "settings_markdown", value_parser = at_least_one)]
     pub local_pes: Option<usize>,
 }

@@ -1,4 +1,5 @@
-//! Programs that something else than `oshrun` starts: which job they are in, and when that is worth a warning.
+//! Programs that something else than `oshrun` starts: which job they are in, and when that is worth
+//! a warning.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! `oshcc` and `oshc++` as their users call them: what they make runs, and what they are told gets to the compiler.
+//! `oshcc` and `oshc++` as their users call them: what they make runs, and what they are told gets
+//! to the compiler.
 
 mod common;
 
@@ -76,7 +77,8 @@ impl Scratch {
         assert_eq!(lines, ["PE 0 of 2: 1", "PE 1 of 2: 0"]);
     }
 
-    /// Puts the drivers and what they look for into a prefix here, by links to where they were built.
+    /// Puts the drivers and what they look for into a prefix here, by links to where they were
+    /// built.
     fn install(&self, prefix: &str, files: &[&str]) -> PathBuf {
         let prefix = self.0.join(prefix);
         for folder in ["bin", "lib"] {
@@ -280,7 +282,8 @@ fn cc_and_cxx_name_other_compilers_but_never_the_driver_itself() {
         if installed(compiler) {
             well(&ended(scratch.command(OSHCC, &["hello.c", "-o", "hello"]).env("CC", compiler)));
             scratch.runs("hello");
-            // Calls go without a jump through the linkage table: the linker has none to fill for them.
+            // Calls go without a jump through the linkage table: the linker has none to fill for
+            // them.
             let relocations = well(&ended(&mut scratch.command("readelf", &["-rW", "hello"]))).to_owned();
             let calls: Vec<_> = relocations.lines().filter(|line| line.contains(" shmem_long_p")).collect();
             let [call] = calls[..] else { panic!("{relocations}") };

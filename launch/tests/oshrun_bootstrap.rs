@@ -130,7 +130,8 @@ fn oshrun_inside_a_pe_is_a_job_of_its_own() {
     let inner = format!("exec {} -np 2 {} suite", env!("CARGO_BIN_EXE_oshrun"), program().display());
     let ended = common::script(2, &inner);
     assert_eq!((ended.status, ended.stderr.as_str()), (0, ""));
-    // None of the outer job's sockets reaches the inner PEs: each has its own and nothing else beyond 2.
+    // None of the outer job's sockets reaches the inner PEs: each has its own and nothing else
+    // beyond 2.
     let count = format!(
         "exec {} -np 1 /bin/sh -c 'ls -l /proc/$$/fd | grep -c socket'",
         env!("CARGO_BIN_EXE_oshrun")

@@ -150,7 +150,8 @@ fn nothing_survives_a_launcher_killed_at_any_time() {
 
 #[test]
 fn nothing_survives_a_launcher_and_its_guardian_killed_at_once() {
-    // PEs that compute, below a wrapper script and beside another child of it; some in a process group of their own.
+    // PEs that compute, below a wrapper script and beside another child of it; some in a process
+    // group of their own.
     let folder = Folder::new("both-killed");
     let pe = common::program();
     for (name, wrapper) in [("plain", ""), ("apart", "setsid "), ("own-group", "timeout 100 ")] {

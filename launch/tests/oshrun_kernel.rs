@@ -26,7 +26,8 @@ fn nothing_survives_a_killed_launcher_there_either() {
     let no_procfs = Lacks::Call(libc::SYS_getdents64, libc::ENOSYS);
     let close_range = Lacks::Call(libc::SYS_close_range, libc::EPERM);
     for lacks in [linux_4_18(), vec![close_range], vec![close_range, no_procfs]] {
-        // What looks for processes must see them: the filter is on the thread that starts the job alone.
+        // What looks for processes must see them: the filter is on the thread that starts the job
+        // alone.
         let mut running = on_a_kernel_that(&lacks, || start(split("-np 2 pe stay")));
         common::eventually("eight processes", || (running.left().len() == 8).then_some(()));
         running.signal(libc::SIGKILL);

@@ -85,7 +85,8 @@ fn tags_name_the_pe_on_every_line() {
 
 #[test]
 fn a_reader_that_goes_away_ends_the_job_as_it_ends_a_shell_pipeline() {
-    // PEs that never end by themselves, and PEs that have ended before their output is found to be unwanted.
+    // PEs that never end by themselves, and PEs that have ended before their output is found to be
+    // unwanted.
     for pe in ["yes".to_owned(), format!("{} lines 2000 1000", program().display())] {
         let job = format!("{} -np 2 -- {pe} | head -n 1 >/dev/null", env!("CARGO_BIN_EXE_oshrun"));
         let ended = bash(&format!("{job}; echo ${{PIPESTATUS[0]}}"));
@@ -114,7 +115,8 @@ fn output_that_cannot_be_written_is_an_error() {
 
 #[test]
 fn output_into_what_does_not_wait_is_complete() {
-    // Another program may have put the pipe that is our output into the mode in which a write does not wait.
+    // Another program may have put the pipe that is our output into the mode in which a write does
+    // not wait.
     let script = format!(
         "{} -np 2 -- {} lines 2000 1000 | (sleep 0.5; wc -c)",
         "python3 -c 'import os, sys; os.set_blocking(1, False); os.execv(sys.argv[1], sys.argv[1:])' $OSHRUN",

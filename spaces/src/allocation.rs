@@ -1,8 +1,9 @@
 //! Symmetric heaps and the blocks allocated from them, as this PE sees both.
 //!
-//! A collective allocation is a local one on every PE, with the same result everywhere, plus an agreement
-//! that the facade makes through a collective. So is giving memory back: a PE that drops its last handle to a
-//! block notes that here ([`SymHeap::window`]), and the next agreement frees what all PEs have noted.
+//! A collective allocation is a local one on every PE, with the same result everywhere, plus an
+//! agreement that the facade makes through a collective. So is giving memory back: a PE that drops
+//! its last handle to a block notes that here ([`SymHeap::window`]), and the next agreement frees
+//! what all PEs have noted.
 
 use std::{collections::HashSet, fmt, sync::Arc};
 
@@ -79,8 +80,8 @@ pub struct Allocation {
 }
 
 impl SymHeap {
-    /// The heaps of `pe` in host memory, by the numbers of their partitions: one number 1 where the CPU space's heap has no
-    /// partitions, and none where the job has no CPU space.
+    /// The heaps of `pe` in host memory, by the numbers of their partitions: one number 1 where the
+    /// CPU space's heap has no partitions, and none where the job has no CPU space.
     ///
     /// # Safety
     /// Once a PE: two heaps over one memory would give the same bytes away twice.
@@ -91,7 +92,8 @@ impl SymHeap {
             .collect()
     }
 
-    /// The heap of `pe` in device memory, if the job has a GPU space and this PE a device. Its number is 0.
+    /// The heap of `pe` in device memory, if the job has a GPU space and this PE a device. Its
+    /// number is 0.
     ///
     /// # Safety
     /// As for [`on_host`](Self::on_host).
@@ -132,8 +134,9 @@ impl SymHeap {
     /// Allocates locally what all PEs are allocating. With `zeroed`, this PE's bytes are 0.
     ///
     /// # Safety
-    /// All PEs make the same calls of this, [`realloc`](Self::realloc) and [`reclaim`](Self::reclaim) on this heap, in the
-    /// same order: only then is a block at the same place on all of them, and nobody else's there.
+    /// All PEs make the same calls of this, [`realloc`](Self::realloc) and
+    /// [`reclaim`](Self::reclaim) on this heap, in the same order: only then is a block at the same
+    /// place on all of them, and nobody else's there.
     ///
     /// # Errors
     /// [`Error::HeapExhausted`] and [`Error::InvalidAlignment`], the same on every PE.
@@ -162,12 +165,12 @@ impl SymHeap {
     /// Resizes locally what all PEs are resizing.
     ///
     /// # Safety
-    /// As for [`alloc`](Self::alloc). The block is one of this heap, and every PE gives the only handle to it: the place where
-    /// it was may be free afterwards.
+    /// As for [`alloc`](Self::alloc). The block is one of this heap, and every PE gives the only
+    /// handle to it: the place where it was may be free afterwards.
     ///
     /// # Errors
-    /// [`Error::HeapExhausted`], the same on every PE, with the block as it was; [`Error::ForeignMemory`] if it is a block of
-    /// another heap.
+    /// [`Error::HeapExhausted`], the same on every PE, with the block as it was;
+    /// [`Error::ForeignMemory`] if it is a block of another heap.
     pub unsafe fn realloc(
         self: &Arc<Self>,
         call: &'static str,
@@ -188,8 +191,8 @@ impl SymHeap {
             Ok(Realloc::InPlace { block }) => block,
             Ok(Realloc::Moved { from, copy, block }) => {
                 let me = self.pe.block();
-                // SAFETY: both places are in the heap, and do not overlap. No PE can have been given the old
-                // place yet, since that takes another collective.
+                // SAFETY: both places are in the heap, and do not overlap. No PE can have been
+                // given the old place yet, since that takes another collective.
                 unsafe {
                     match &self.domain {
                         Domain::Host(domain) => {
@@ -210,7 +213,8 @@ impl SymHeap {
         Ok(self.allocation(block))
     }
 
-    /// Which of the next live blocks this PE has given up, and not `in_use`. All PEs look at the same blocks.
+    /// Which of the next live blocks this PE has given up, and not `in_use`. All PEs look at the
+    /// same blocks.
     pub fn window(&self, in_use: &[u64]) -> Window {
         let state = self.state();
         let mut window = Window::default();
@@ -222,12 +226,13 @@ impl SymHeap {
         window
     }
 
-    /// Frees the blocks of the window that every PE has given up, and moves on to the next window. Returns
-    /// how many were freed, and whether the windows have come to the last live block.
+    /// Frees the blocks of the window that every PE has given up, and moves on to the next window.
+    /// Returns how many were freed, and whether the windows have come to the last live block.
     ///
     /// # Safety
-    /// As for [`alloc`](Self::alloc). The window has no bit that is not in every PE's own [`window`](Self::window): a block
-    /// that is freed while some PE has a handle to it becomes part of another one.
+    /// As for [`alloc`](Self::alloc). The window has no bit that is not in every PE's own
+    /// [`window`](Self::window): a block that is freed while some PE has a handle to it becomes
+    /// part of another one.
     pub unsafe fn reclaim(&self, given_up_by_all: &Window) -> (usize, bool) {
         let mut state = self.state();
         let blocks = state.next_blocks();
@@ -282,8 +287,8 @@ impl SymHeap {
 }
 
 impl State {
-    /// Numbers and offsets of the next live blocks behind the cursor, as many as a window has bits. Fewer
-    /// only at the end.
+    /// Numbers and offsets of the next live blocks behind the cursor, as many as a window has bits.
+    /// Fewer only at the end.
     fn next_blocks(&self) -> Vec<(u64, usize)> {
         let behind = self.heap.live().skip_while(|block| block.id <= self.cursor);
         behind.take(WINDOW_BITS).map(|block| (block.id, block.offset)).collect()
@@ -294,8 +299,8 @@ impl Allocation {
     /// A range of `segment`, which belongs to nobody: scratch memory of the library.
     ///
     /// # Safety
-    /// The segment must be of the job of `pe`. What has the range without knowing of this allocation, blocks of a heap among
-    /// them, must expect what is done through it.
+    /// The segment must be of the job of `pe`. What has the range without knowing of this
+    /// allocation, blocks of a heap among them, must expect what is done through it.
     pub unsafe fn unowned(pe: Arc<Pe>, segment: Segment, offset: usize, len: usize) -> Arc<Self> {
         assert!(segment.address(0, offset, len).is_some(), "scratch memory lies inside its segment");
         Arc::new(Self { key: key(&pe, &segment), segment, pe, heap: None, block: None, offset, len })
@@ -313,7 +318,8 @@ impl Allocation {
         self.heap.as_ref()
     }
 
-    /// Whether it was allocated from `heap`: not from that of another PE, nor from another partition or space.
+    /// Whether it was allocated from `heap`: not from that of another PE, nor from another
+    /// partition or space.
     pub fn is_from(&self, heap: &Arc<SymHeap>) -> bool {
         self.heap.as_ref().is_some_and(|it| Arc::ptr_eq(it, heap))
     }
@@ -324,14 +330,16 @@ impl Allocation {
         &self.segment
     }
 
-    /// The [`Pe::key`] of the PE whose handle it is, if it is in host memory. For device memory it is no PE's key, so that
-    /// the comparison by which operations find out whether loads and stores will do covers this too.
+    /// The [`Pe::key`] of the PE whose handle it is, if it is in host memory. For device memory it
+    /// is no PE's key, so that the comparison by which operations find out whether loads and stores
+    /// will do covers this too.
     #[inline(always)]
     pub fn key(&self) -> usize {
         self.key
     }
 
-    /// Whether it is `pe`'s handle, in whichever memory it is. It is no PE's any more once that has left its job.
+    /// Whether it is `pe`'s handle, in whichever memory it is. It is no PE's any more once that has
+    /// left its job.
     #[inline]
     pub fn is_of(&self, pe: &Pe) -> bool {
         self.key & !ON_DEVICE == pe.key()

@@ -1,7 +1,9 @@
-//! Memory domains: what kind of memory a symmetric heap is in, and how the library itself touches it.
+//! Memory domains: what kind of memory a symmetric heap is in, and how the library itself touches
+//! it.
 //!
-//! [`HostDomain`] is the one every job has. Others are not reachable by loads and stores, so whatever is not
-//! a transport's business (filling new memory, a PE's look at its own) goes through [`MemoryDomain`].
+//! [`HostDomain`] is the one every job has. Others are not reachable by loads and stores, so
+//! whatever is not a transport's business (filling new memory, a PE's look at its own) goes through
+//! [`MemoryDomain`].
 
 use std::sync::Arc;
 
@@ -18,8 +20,8 @@ use crate::{
 /// A kind of memory that holds symmetric objects.
 ///
 /// # Safety
-/// `segment` must describe memory that stays mapped for as long as the domain lives, and the other methods
-/// must touch the bytes of their arguments only.
+/// `segment` must describe memory that stays mapped for as long as the domain lives, and the other
+/// methods must touch the bytes of their arguments only.
 pub unsafe trait MemoryDomain: Send + Sync {
     /// Its name in messages.
     fn name(&self) -> &'static str;

@@ -24,7 +24,8 @@ pub(crate) fn host_of(text: &str, n: usize) -> Vec<usize> {
     (0..n).map(|pe| hosts.host_of(pe)).collect()
 }
 
-/// Runs `body`, then `finalize`, on each PE of a cluster that is placed like that, and returns what `body` did.
+/// Runs `body`, then `finalize`, on each PE of a cluster that is placed like that, and returns what
+/// `body` did.
 pub(crate) fn placed<R, F>(text: &str, settings: Settings, body: impl Fn(World) -> F) -> Result<Vec<R>>
 where
     R: Send + 'static,

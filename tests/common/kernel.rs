@@ -16,7 +16,8 @@ pub(crate) enum Lacks {
     AtLeast(libc::c_long, usize, u32, libc::c_int),
 }
 
-/// The first system call that came after Linux 4.18 and 5.0, on every processor. The oldest kernel that the book speaks of.
+/// The first system call that came after Linux 4.18 and 5.0, on every processor. The oldest kernel
+/// that the book speaks of.
 const AFTER_4_18: u32 = 424;
 
 /// What Linux 4.18 lacks of what we, our dependencies and the C library may ask for.
@@ -27,12 +28,13 @@ pub(crate) fn linux_4_18() -> Vec<Lacks> {
         Lacks::AtLeast(libc::SYS_madvise, 2, 20, libc::EINVAL),
         // MFD_NOEXEC_SEAL and MFD_EXEC.
         Lacks::Bits(libc::SYS_memfd_create, 1, 0x18, libc::EINVAL),
-        // MAP_SYNC and MAP_FIXED_NOREPLACE came before, but a filter could not show the second's absence anyway: it is ignored.
+        // MAP_SYNC and MAP_FIXED_NOREPLACE came before, but a filter could not show the second's
+        // absence anyway: it is ignored.
     ]
 }
 
-/// Runs `test` as if on such a kernel, as do all processes that it starts. The filter stays with the thread, so that it is one
-/// of its own.
+/// Runs `test` as if on such a kernel, as do all processes that it starts. The filter stays with
+/// the thread, so that it is one of its own.
 pub(crate) fn on_a_kernel_that<T: Send>(lacks: &[Lacks], test: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let run = || {
@@ -52,7 +54,8 @@ fn install(lacks: &[Lacks]) {
     let load = |offset| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset);
     let refuse = |error: libc::c_int| statement(libc::BPF_RET, libc::SECCOMP_RET_ERRNO | error as u32);
     let test = |condition: u32| libc::BPF_JMP | condition | libc::BPF_K;
-    // `seccomp_data`: the number at 0, the arguments from 16 on, of which the lower half comes first.
+    // `seccomp_data`: the number at 0, the arguments from 16 on, of which the lower half comes
+    // first.
     let (number, argument) = (0, |index: usize| 16 + 8 * index as u32);
     let mut filter = Vec::new();
     for lack in lacks {

@@ -170,7 +170,8 @@ const PAIRS: &[(Does, &str, Does, &str)] = &[
     (Does::Sync, "sync", Does::Unfit("fcollect"), "fcollect with arguments that do not fit"),
 ];
 
-/// One PE calls the second of each pair, the others the first, and then whatever waits for everybody.
+/// One PE calls the second of each pair, the others the first, and then whatever waits for
+/// everybody.
 pub(crate) async fn differ(world: World, odd: usize) -> Result<()> {
     let n = world.n_pes();
     let room = n * (LARGE + 1);

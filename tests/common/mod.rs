@@ -1,5 +1,5 @@
-//! What the tests of several PEs share: a time limit for each, PEs as tasks of this process, and PEs as real
-//! processes under `oshrun`, for which the test program starts itself again.
+//! What the tests of several PEs share: a time limit for each, PEs as tasks of this process, and
+//! PEs as real processes under `oshrun`, for which the test program starts itself again.
 #![allow(dead_code, unused_macros, unused_imports, reason = "each test file uses some of it")]
 
 mod processes;
@@ -31,8 +31,8 @@ pub(crate) fn pe_counts() -> Vec<usize> {
     }
 }
 
-/// What it takes to reach PEs of other simulated hosts, where `SHMEM_FAKE_HOSTS` makes some: nothing, or microseconds of
-/// latency and of jitter as `OXSHMEM_TEST_LINK` lists them (`"20,50"`).
+/// What it takes to reach PEs of other simulated hosts, where `SHMEM_FAKE_HOSTS` makes some:
+/// nothing, or microseconds of latency and of jitter as `OXSHMEM_TEST_LINK` lists them (`"20,50"`).
 pub(crate) fn link() -> Link {
     let text = std::env::var("OXSHMEM_TEST_LINK").unwrap_or_default();
     let mut micros = text.split(',').filter_map(|n| n.trim().parse().ok()).map(Duration::from_micros);
@@ -40,7 +40,8 @@ pub(crate) fn link() -> Link {
     Link { latency: next(), jitter: next(), ..Link::default() }
 }
 
-/// Whether all PEs are on one host, as they are unless `SHMEM_FAKE_HOSTS` says otherwise. Says why a test does nothing then.
+/// Whether all PEs are on one host, as they are unless `SHMEM_FAKE_HOSTS` says otherwise. Says why
+/// a test does nothing then.
 pub(crate) fn on_one_host(why: &str) -> bool {
     let hosts = std::env::var("SHMEM_FAKE_HOSTS").unwrap_or_default();
     let one = ["", "1"].contains(&hosts.as_str());
@@ -215,8 +216,9 @@ pub(crate) fn with_device() -> Settings {
     settings
 }
 
-/// A test of devices, for who runs it without the test harness: its name, itself, and where it runs. `Processes`: on any
-/// device, also with a process for each PE. `Cluster`: on any device. `Emulated`: on that one.
+/// A test of devices, for who runs it without the test harness: its name, itself, and where it
+/// runs. `Processes`: on any device, also with a process for each PE. `Cluster`: on any device.
+/// `Emulated`: on that one.
 pub(crate) type Case = (&'static str, fn(), &'static str);
 
 /// The tests of a file: for the test harness, and as a list for `gpu_verify`, which has none.

@@ -1,8 +1,9 @@
 //! Collectives against a plain sequential model.
 //!
-//! What a PE gives to a call is a function of the call's seed, the PE's number in the team and the index, so
-//! every PE knows what it must come to without asking anybody. Small whole numbers keep floating point exact in any
-//! order. Destinations begin as a pattern, and so do some bytes behind them, which must stay.
+//! What a PE gives to a call is a function of the call's seed, the PE's number in the team and the
+//! index, so every PE knows what it must come to without asking anybody. Small whole numbers keep
+//! floating point exact in any order. Destinations begin as a pattern, and so do some bytes behind
+//! them, which must stay.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 #[path = "model_values.rs"]
@@ -190,7 +191,8 @@ impl Call {
         }
     }
 
-    /// What `pe` gives to `me` in an `alltoalls`, with what stays as it is between the elements and behind the last.
+    /// What `pe` gives to `me` in an `alltoalls`, with what stays as it is between the elements and
+    /// behind the last.
     fn spread_of<T: Value>(&self, pe: usize, me: usize) -> Vec<u8> {
         let [step, from] = self.strides;
         let step = step * size_of::<T>();
@@ -298,7 +300,8 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// Some calls, but no more than `most`, on some of `teams` teams: the same on all PEs but for what becomes of their futures.
+    /// Some calls, but no more than `most`, on some of `teams` teams: the same on all PEs but for
+    /// what becomes of their futures.
     pub(crate) fn some(
         calls: &mut Random,
         ways: &mut Random,
@@ -361,8 +364,8 @@ impl Arena {
         Ok(())
     }
 
-    /// Makes calls, all in flight together as far as their ways allow, and checks what they come to. Whoever is not
-    /// in a team has no call on it.
+    /// Makes calls, all in flight together as far as their ways allow, and checks what they come
+    /// to. Whoever is not in a team has no call on it.
     pub(crate) async fn round(&self, world: &World, teams: &[Option<Team>], calls: &[Made]) -> Result<()> {
         let slots = self.slots(world.n_pes(), calls);
         let ours = || {
@@ -401,7 +404,8 @@ impl Arena {
     }
 }
 
-/// Teams of every shape: all, on this host, every other one, reversed, rows, columns, and one nested in another.
+/// Teams of every shape: all, on this host, every other one, reversed, rows, columns, and one
+/// nested in another.
 pub(crate) async fn teams(world: &World) -> Result<Vec<Option<Team>>> {
     let (all, n) = (world.team(), world.n_pes());
     let evens = all.split_strided(0, 2, n.div_ceil(2)).await?;

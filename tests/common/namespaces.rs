@@ -12,8 +12,8 @@ pub(crate) struct Namespaces {
 }
 
 impl Namespaces {
-    /// With these addresses, each in a network of 256, and loopback interfaces too if `loopback` says so. None, which it says,
-    /// where that cannot be had.
+    /// With these addresses, each in a network of 256, and loopback interfaces too if `loopback`
+    /// says so. None, which it says, where that cannot be had.
     pub(crate) fn join(prefix: &str, test: &str, addresses: [&str; 2], loopback: bool) -> Option<Self> {
         // SAFETY: it asks for a number.
         if unsafe { libc::geteuid() } != 0 {
@@ -37,7 +37,8 @@ impl Namespaces {
             println!("skipped: `ip {failed}` fails here");
             return None;
         }
-        // UCX takes an interface that is up when it looks, and the kernel takes up to a second to say so.
+        // UCX takes an interface that is up when it looks, and the kernel takes up to a second to
+        // say so.
         let deadline = Instant::now() + Duration::from_secs(10);
         while !joined.names.iter().all(|name| is_up(name)) {
             assert!(Instant::now() < deadline, "the cable is not up");

@@ -1,7 +1,8 @@
 //! PEs as processes: a test program that starts itself again under `oshrun`, or another launcher.
 //!
-//! The same test function runs in both roles. In the test it starts a [`Job`] and looks at its end; in each
-//! PE, which is told by an environment variable, the call that would start the job runs the PE's body instead.
+//! The same test function runs in both roles. In the test it starts a [`Job`] and looks at its end;
+//! in each PE, which is told by an environment variable, the call that would start the job runs the
+//! PE's body instead.
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::{
@@ -159,7 +160,8 @@ impl Job {
         Self::new(test, 1).under(Launcher::Nobody)
     }
 
-    /// The launcher starts `program`, which is to run what comes behind it: this program, then its arguments.
+    /// The launcher starts `program`, which is to run what comes behind it: this program, then its
+    /// arguments.
     pub(crate) fn through(self, program: impl Into<PathBuf>) -> Self {
         Self { program: program.into(), ..self }
     }
@@ -194,7 +196,8 @@ impl Job {
         self
     }
 
-    /// Has `oshrun` bind the PEs, in turn, to two processors, and use no other. None, with the reason, where there is only one.
+    /// Has `oshrun` bind the PEs, in turn, to two processors, and use no other. None, with the
+    /// reason, where there is only one.
     pub(crate) fn on_two_processors(self) -> Option<Self> {
         let allowed = sched_getaffinity(None).expect("the processors of this process");
         let mut cpus = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).map(|cpu| cpu.to_string());
@@ -210,7 +213,8 @@ impl Job {
         Some(self.within(&["taskset", "-c", &list]).launcher_args(&["--bind-to", "core"]))
     }
 
-    /// Runs the job, whose PEs run `body` between `init` and `finalize`, and expects it to end well.
+    /// Runs the job, whose PEs run `body` between `init` and `finalize`, and expects it to end
+    /// well.
     #[track_caller]
     pub(crate) fn run<F>(self, body: impl Fn(World) -> F) -> Ended
     where
@@ -305,7 +309,8 @@ impl Running {
     pub(crate) fn pes(&self, n: usize) -> Vec<u32> {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
-            // Not by `self`, of which qemu says what it runs: of other processes it says that they are qemu, as of the launcher's.
+            // Not by `self`, of which qemu says what it runs: of other processes it says that they
+            // are qemu, as of the launcher's.
             let exe_of = |process: &str| fs::read_link(format!("/proc/{process}/exe")).ok();
             let exe = exe_of("thread-self");
             let is_launcher_alike = exe_of(&self.child.id().to_string()) == exe;
@@ -371,7 +376,8 @@ impl Drop for Running {
     }
 }
 
-/// The main function of a PE that runs `body` between `init` and `finalize`, in the runtime it was told.
+/// The main function of a PE that runs `body` between `init` and `finalize`, in the runtime it was
+/// told.
 fn pe<F: Future<Output = Result<()>>>(body: impl Fn(World) -> F) {
     let main = async {
         let world = oxshmem::init().await.expect("init");
@@ -402,7 +408,8 @@ fn pe<F: Future<Output = Result<()>>>(body: impl Fn(World) -> F) {
 
 /// Whether there is a UCX, which PEs of several hosts need. Says why a test does nothing if not.
 pub(crate) fn has_ucx() -> bool {
-    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their callers.
+    // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their
+    // callers.
     let library = unsafe { libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOW) };
     if library.is_null() {
         println!("skipped: there is no libucp.so.0; on Debian, as root: apt-get install libucx0");
@@ -433,7 +440,8 @@ pub(crate) fn shared_names() -> Vec<String> {
     names("/dev/shm").into_iter().chain(names("/tmp").into_iter().filter(of_ours)).collect()
 }
 
-/// The launcher: in `OXSHMEM_BIN_DIR`, or beside this program, where it is built if it is not there.
+/// The launcher: in `OXSHMEM_BIN_DIR`, or beside this program, where it is built if it is not
+/// there.
 fn oshrun() -> PathBuf {
     if let Some(folder) = std::env::var_os("OXSHMEM_BIN_DIR") {
         return PathBuf::from(folder).join("oshrun");

@@ -30,7 +30,8 @@ impl<'a> Slurm<'a> {
             println!("skipped: no {missing} (Debian: slurmctld, slurmd, slurm-client)");
             return None;
         }
-        // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their callers.
+        // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their
+        // callers.
         if unsafe { libc::dlopen(c"libpmix.so".as_ptr(), libc::RTLD_LAZY) }.is_null() {
             println!("skipped: Slurm's plugin loads libpmix.so, which is not there (Debian: libpmix-dev)");
             return None;
@@ -88,8 +89,9 @@ PartitionName=all Nodes=ALL Default=YES
         )
     }
 
-    /// A command in the namespace of a host, as `ip netns exec` starts it, which mounts a `/sys` with the devices of that
-    /// host. The daemons look for control groups there, which are carried over.
+    /// A command in the namespace of a host, as `ip netns exec` starts it, which mounts a `/sys`
+    /// with the devices of that host. The daemons look for control groups there, which are carried
+    /// over.
     fn command(&self, host: usize, program: &str) -> Command {
         let carried = self.folder.join("cgroup");
         let enter = format!(
@@ -136,8 +138,8 @@ PartitionName=all Nodes=ALL Default=YES
         ["slurmctld.log", "oxa.log", "oxb.log"].map(read).concat()
     }
 
-    /// The processes that look after the tasks of one job on one host. They outlive `srun` for a moment, and their daemon if
-    /// that is ended meanwhile.
+    /// The processes that look after the tasks of one job on one host. They outlive `srun` for a
+    /// moment, and their daemon if that is ended meanwhile.
     fn steps(&self) -> Vec<u32> {
         let conf = format!("SLURM_CONF={}", self.conf().display());
         let processes = fs::read_dir("/proc").expect("procfs").filter_map(|entry| {

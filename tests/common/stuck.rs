@@ -28,7 +28,8 @@ pub(crate) fn told(ended: &Ended, pe: usize) -> &str {
     what
 }
 
-/// Takes the team off a text, `X on team 3.17 Y`, and returns the rest, `X on team Y`: which place a team has is its own affair.
+/// Takes the team off a text, `X on team 3.17 Y`, and returns the rest, `X on team Y`: which place
+/// a team has is its own affair.
 #[track_caller]
 pub(crate) fn without_team(text: &str) -> String {
     let (before, after) = text.split_once("on team ").unwrap_or_else(|| panic!("no team is in {text}"));

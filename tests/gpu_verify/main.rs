@@ -1,9 +1,10 @@
-//! All that is to be tested and measured on a device, as one program that needs nothing but a driver: `cargo xtask gpu-verify`
-//! builds it, and it may be copied to another machine.
+//! All that is to be tested and measured on a device, as one program that needs nothing but a
+//! driver: `cargo xtask gpu-verify` builds it, and it may be copied to another machine.
 //!
-//! It prints a report in Markdown: the machine, each test with what it came to, and the measurements. Every test runs in a process of
-//! its own, with a time limit, so that one that hangs or breaks its device costs no other. Without arguments it is what
-//! `cargo test` runs: some of it, on the emulated device, and then on what a stand-in for the driver pretends to be two devices.
+//! It prints a report in Markdown: the machine, each test with what it came to, and the
+//! measurements. Every test runs in a process of its own, with a time limit, so that one that hangs
+//! or breaks its device costs no other. Without arguments it is what `cargo test` runs: some of it,
+//! on the emulated device, and then on what a stand-in for the driver pretends to be two devices.
 #![cfg_attr(
     not(feature = "cuda"),
     allow(dead_code, unused, clippy::needless_return, reason = "without CUDA there is less to do")
@@ -58,7 +59,8 @@ struct Arguments {
     /// Begins nothing new after so many seconds
     #[arg(long, default_value_t = 540)]
     budget: u64,
-    /// On what a stand-in for the driver takes for two devices, for which there must be a C compiler
+    /// On what a stand-in for the driver takes for two devices, for which there must be a C
+    /// compiler
     #[arg(long, conflicts_with = "emulated")]
     stand_in: bool,
     /// Says whether there is a device, and no more
@@ -131,7 +133,8 @@ fn cases() -> impl Iterator<Item = Case> {
     files.into_iter().flatten().copied()
 }
 
-/// Starts this program again with a stand-in for the driver, which it builds, and with these arguments.
+/// Starts this program again with a stand-in for the driver, which it builds, and with these
+/// arguments.
 fn with_stand_in(arguments: &[OsString]) -> ExitCode {
     let folder = std::env::temp_dir().join(format!("oxshmem-stand-in-{}", std::process::id()));
     let ended = build_stand_in(&folder).and_then(|built| {
@@ -273,8 +276,8 @@ fn parts(arguments: &Arguments) -> Vec<Part> {
             }
         }
     }
-    // What goes to another host never goes from device to device, even if that is the same: in one process over the model of a
-    // network, between processes over UCX.
+    // What goes to another host never goes from device to device, even if that is the same: in one
+    // process over the model of a network, between processes over UCX.
     let far =
         ["a_put_and_a_get", "atomics_of_all_pes", "a_signal_follows", "long_transfers", "every_collective"];
     let placements: &[(Option<usize>, usize)] =

@@ -287,7 +287,8 @@ async fn reductions(
     }
     if let Some(bare) = bare {
         let ends = Ends::Within(address(world, a, 0), address(world, b, 0));
-        // A copy reads its bytes and writes them. Of the sum of two, two are read and two are written.
+        // A copy reads its bytes and writes them. Of the sum of two, two are read and two are
+        // written.
         let bound = bare.time(ends, most, times, rounds)?.map(|copy| copy * 2);
         row("sum of f32 of 2 PEs, beside the bandwidth bound", most, times, median(ours), bound, Some(0.6));
         row("sum of f32 of 2 PEs", 8, times, median(small), None, None);

@@ -1,4 +1,5 @@
-// What is below a world is for the rooms above it, which keep rules that a program does not know of.
+// What is below a world is for the rooms above it, which keep rules that a program does not know
+// of.
 use std::sync::Arc;
 
 use oxshmem::{ContextOptions, SymSlice, World};

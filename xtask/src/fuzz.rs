@@ -28,10 +28,7 @@ const PARSERS: [(&str, &[&str]); 4] = [
             "ucx::fuzz::messages_are_taken_or_dropped_whatever_is_in_them",
         ],
     ),
-    (
-        "oxshmem-spaces",
-        &["relay::tests::requests_and_answers_are_taken_or_refused_whatever_is_in_them"],
-    ),
+    ("oxshmem-spaces", &["relay::tests::requests_and_answers_are_taken_or_refused_whatever_is_in_them"]),
     (
         "oxshmem-launch",
         &["oshrun::exchanges::tests::calls_are_answered_or_refused_in_whatever_order_pes_make_them"],

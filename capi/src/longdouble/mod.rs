@@ -1,7 +1,7 @@
 //! `shmem_longdouble_p` and `shmem_longdouble_g`.
 //!
-//! How C passes a `long double` is the processor's own matter, and Rust has no type for it: each has a module that takes it from where C leaves
-//! it, and leaves it where C looks for it.
+//! How C passes a `long double` is the processor's own matter, and Rust has no type for it: each
+//! has a module that takes it from where C leaves it, and leaves it where C looks for it.
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]

@@ -32,12 +32,14 @@ extern "C" fn g_ctx(ctx: CtxHandle, source: *const LongDouble, pe: c_int, value:
     unsafe { value.write(fetched) };
 }
 
-/// Defines the C function `$name`, with its profiling twin: what `$line`s do before, with or after `$then`.
+/// Defines the C function `$name`, with its profiling twin: what `$line`s do before, with or after
+/// `$then`.
 macro_rules! export {
     ($name:literal, $then:ident, $($line:expr),+) => {
         const _: () = {
-            // SAFETY: C calls it with the arguments of the routine that has this name. The lines leave the stack, and the registers that a callee
-            // keeps, as they were; the name is this routine's alone.
+            // SAFETY: C calls it with the arguments of the routine that has this name. The lines
+            // leave the stack, and the registers that a callee keeps, as they were; the name is
+            // this routine's alone.
             #[unsafe(naked)]
             #[unsafe(export_name = concat!("p", $name))]
             extern "C" fn routine() {
@@ -48,14 +50,16 @@ macro_rules! export {
     };
 }
 
-/// Goes on with the address of the value, which is above the return address, in the next free register.
+/// Goes on with the address of the value, which is above the return address, in the next free
+/// register.
 macro_rules! export_p {
     ($name:literal, $register:literal, $then:ident) => {
         export!($name, $then, concat!("lea ", $register, ", [rsp + 8]"), "jmp {then}");
     };
 }
 
-/// Calls with the address of room for the value in the next free register, and returns what is there.
+/// Calls with the address of room for the value in the next free register, and returns what is
+/// there.
 macro_rules! export_g {
     ($name:literal, $register:literal, $then:ident) => {
         export!(

@@ -28,6 +28,7 @@ pub(crate) struct Owned {
 pub(crate) enum Origin {
     /// Those of a space, or of the default space.
     Space,
-    /// Those of a partition. It is given back to the routines that name no space, whichever the default one is.
+    /// Those of a partition. It is given back to the routines that name no space, whichever the
+    /// default one is.
     Partition,
 }

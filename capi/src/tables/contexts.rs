@@ -1,7 +1,7 @@
 //! The contexts that the program has.
 //!
-//! The last ones that were destroyed are kept for a while. They reach no PE any more, so that operations on one fail
-//! without a look at whether it is alive.
+//! The last ones that were destroyed are kept for a while. They reach no PE any more, so that
+//! operations on one fail without a look at whether it is alive.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -11,7 +11,8 @@ use std::{
 use oxshmem::Context;
 use oxshmem_ops::path::address::AddressPath;
 
-/// `shmem_ctx_t`: a small number for those that are predefined, or the address of a context that was made.
+/// `shmem_ctx_t`: a small number for those that are predefined, or the address of a context that
+/// was made.
 pub(crate) type CtxHandle = *mut Made;
 
 /// A context that `shmem_ctx_create` or `shmem_team_create_ctx` has made.
@@ -77,7 +78,8 @@ pub(crate) fn end_all_of(team: usize) {
     }
 }
 
-/// In a child that was forked: what another thread of the parent was about to change may stay as it is.
+/// In a child that was forked: what another thread of the parent was about to change may stay as it
+/// is.
 pub(crate) fn close_in_child() {
     let Ok(contexts) = CONTEXTS.try_lock() else { return };
     for &address in &contexts.alive {

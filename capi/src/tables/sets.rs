@@ -22,7 +22,8 @@ pub(crate) struct Sets {
 }
 
 impl Sets {
-    /// None yet, of a job in which `threads` may call something at once, which all PEs must say alike.
+    /// None yet, of a job in which `threads` may call something at once, which all PEs must say
+    /// alike.
     pub(crate) fn new(threads: bool) -> Self {
         Self { threads, teams: Mutex::default() }
     }

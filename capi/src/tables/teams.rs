@@ -1,5 +1,5 @@
-//! The teams that the program has. The last ones that were destroyed are kept for a while, so that a program which uses
-//! one is told.
+//! The teams that the program has. The last ones that were destroyed are kept for a while, so that
+//! a program which uses one is told.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -11,7 +11,8 @@ use std::{
 
 use oxshmem::Team;
 
-/// `shmem_team_t`: a small number for those that are predefined, or the address of a team that was made.
+/// `shmem_team_t`: a small number for those that are predefined, or the address of a team that was
+/// made.
 pub(crate) type TeamHandle = *mut MadeTeam;
 
 /// A team that a split has made.

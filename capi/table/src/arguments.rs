@@ -1,5 +1,5 @@
-//! What the parameters are. One entry serves all routines that have a parameter of this name; a group where it
-//! is something else says so itself.
+//! What the parameters are. One entry serves all routines that have a parameter of this name; a
+//! group where it is something else says so itself.
 
 /// Which way a parameter goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,8 @@ const fn symmetric(argument: Argument) -> Argument {
     Argument { symmetric: true, ..argument }
 }
 
-/// The parameters of all routines. `dest` and `source` are those of a put, an atomic or a collective.
+/// The parameters of all routines. `dest` and `source` are those of a put, an atomic or a
+/// collective.
 pub static ARGUMENTS: &[Argument] = &[
     input("ctx", "the context; the forms without one use the default context"),
     symmetric(output("dest", "symmetric address of the object that is written")),

@@ -1,7 +1,7 @@
 //! The constants of §6 with the values they have here.
 //!
-//! Flags are `long`, as the parameters are that take them. Constants that mean something start at 1, so that
-//! a variable that was never set is not taken for one of them.
+//! Flags are `long`, as the parameters are that take them. Constants that mean something start at
+//! 1, so that a variable that was never set is not taken for one of them.
 
 /// A macro that stands for a value.
 #[derive(Clone, Copy, Debug)]
@@ -37,11 +37,12 @@ const fn old_renamed(name: &'static str, value: &'static str, text: &'static str
 /// What `SHMEM_VENDOR_STRING` is, and `shmem_info_get_name` gives.
 pub const VENDOR_STRING: &str = concat!("oxshmem ", env!("CARGO_PKG_VERSION"));
 
-/// How many elements a `pSync` has: four cache lines of 64 bytes. All collectives have the same, so that an
-/// array made for one serves any.
+/// How many elements a `pSync` has: four cache lines of 64 bytes. All collectives have the same, so
+/// that an array made for one serves any.
 pub const SYNC_SIZE: usize = 32;
 
-/// The constants of the specification, in its order. Those for handles are in [`handles`](crate::handles).
+/// The constants of the specification, in its order. Those for handles are in
+/// [`handles`](crate::handles).
 pub static CONSTANTS: &[Constant] = &[
     renamed("SHMEM_MAJOR_VERSION", "1", "major version of the specification"),
     renamed("SHMEM_MINOR_VERSION", "6", "minor version of the specification"),

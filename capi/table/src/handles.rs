@@ -1,11 +1,11 @@
 //! Opaque types and predefined handles (§7), and structures (§9.4.3, §9.9.1).
 //!
-//! A handle is a pointer to a structure that only the library knows. Predefined ones are small numbers, which
-//! no structure has as its address, and so they are constants that also a static variable can start with. An
-//! address of an object in the library would be one too, but the comparison of two of them needs a load, and
-//! an executable may get a copy of the object that the library does not know of. INVALID is null, so that
-//! memory of zeros holds invalid handles, and one comparison, `handle > `[`GREATEST`], separates made handles
-//! from all others.
+//! A handle is a pointer to a structure that only the library knows. Predefined ones are small
+//! numbers, which no structure has as its address, and so they are constants that also a static
+//! variable can start with. An address of an object in the library would be one too, but the
+//! comparison of two of them needs a load, and an executable may get a copy of the object that the
+//! library does not know of. INVALID is null, so that memory of zeros holds invalid handles, and
+//! one comparison, `handle > `[`GREATEST`], separates made handles from all others.
 
 /// The greatest number that is a predefined handle. Greater ones are addresses.
 pub const GREATEST: usize = 15;
@@ -51,7 +51,8 @@ pub struct Handle {
 pub enum HandleValue {
     /// This number.
     Number(usize),
-    /// What this function of the library returns for this number: INVALID where there is no such space.
+    /// What this function of the library returns for this number: INVALID where there is no such
+    /// space.
     Asked(&'static str, u32),
 }
 
@@ -148,7 +149,8 @@ pub static HANDLES: &[Handle] = &[
     ),
 ];
 
-/// The functions behind macros. A space is there or not only at run time, so that no constant can stand for it.
+/// The functions behind macros. A space is there or not only at run time, so that no constant can
+/// stand for it.
 pub static SUPPORT: &[Support] = &[
     Support {
         name: "shmem_impl_space",

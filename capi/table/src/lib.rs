@@ -1,8 +1,9 @@
-//! The C API of OpenSHMEM 1.6 as one table, and what is made from it: headers, man pages, the map to Rust.
+//! The C API of OpenSHMEM 1.6 as one table, and what is made from it: headers, man pages, the map
+//! to Rust.
 //!
-//! A [`Group`] is what one section of the specification describes: `shmem_put` with all its typed, sized and
-//! `ctx` forms. It holds the prototypes as templates, as the specification prints them. Expanded over the types
-//! and sizes they are the [`Routine`]s, one a symbol.
+//! A [`Group`] is what one section of the specification describes: `shmem_put` with all its typed,
+//! sized and `ctx` forms. It holds the prototypes as templates, as the specification prints them.
+//! Expanded over the types and sizes they are the [`Routine`]s, one a symbol.
 //!
 //! | module | what it offers |
 //! |---|---|

@@ -15,7 +15,8 @@ pub struct Group {
     pub text: &'static str,
     /// Its prototypes.
     pub forms: &'static [Form],
-    /// Parameters that are something else here than [`arguments`](crate::arguments) says in general.
+    /// Parameters that are something else here than [`arguments`](crate::arguments) says in
+    /// general.
     pub arguments: &'static [crate::arguments::Argument],
     /// What holds when a call returns, and what completes the rest.
     pub completion: &'static str,
@@ -73,7 +74,8 @@ pub struct Form {
     pub ctx: bool,
     /// The name of the C11 generic and of the C++ overloads that serve it.
     pub generic: Option<&'static str>,
-    /// Further types that the generic form takes, as other libraries do, and the routines that serve them.
+    /// Further types that the generic form takes, as other libraries do, and the routines that
+    /// serve them.
     pub also: Option<(&'static [Type], &'static str)>,
     /// Whether programs should use it.
     pub status: Status,

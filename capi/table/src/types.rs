@@ -1,7 +1,8 @@
 //! The element types: tables 5 to 12 of the specification.
 //!
-//! Several names may mean one C type: on Linux `size_t`, `uint64_t` and `unsigned long` are the same. Each has
-//! routines of its own, but a generic form may list a type only once, so [`distinct`] picks one name for each.
+//! Several names may mean one C type: on Linux `size_t`, `uint64_t` and `unsigned long` are the
+//! same. Each has routines of its own, but a generic form may list a type only once, so
+//! [`distinct`] picks one name for each.
 
 /// A type of the specification's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,8 +13,8 @@ pub struct Type {
     pub c: &'static str,
     /// The Rust type of the same layout.
     pub rust: &'static str,
-    /// The name of the standard C type that this one is on Linux with 64-bit `long`, where it is not that
-    /// itself.
+    /// The name of the standard C type that this one is on Linux with 64-bit `long`, where it is
+    /// not that itself.
     pub alias_of: Option<&'static str>,
 }
 

@@ -1,9 +1,9 @@
-//! The generic forms choose the right routine for each type, with a context and without, and pass it the
-//! arguments.
+//! The generic forms choose the right routine for each type, with a context and without, and pass
+//! it the arguments.
 //!
-//! One program, which is C11 and C++11 alike, defines every routine that a generic form may choose, so that
-//! it notes its name and whether its arguments are those that `main` passes: the first is 9, the second 18,
-//! and so on, each converted to the type of its parameter.
+//! One program, which is C11 and C++11 alike, defines every routine that a generic form may choose,
+//! so that it notes its name and whether its arguments are those that `main` passes: the first is
+//! 9, the second 18, and so on, each converted to the type of its parameter.
 
 mod support;
 

@@ -1,4 +1,5 @@
-//! The headers compile alone, in every language and with every compiler, and can be used as programs use them.
+//! The headers compile alone, in every language and with every compiler, and can be used as
+//! programs use them.
 
 mod support;
 

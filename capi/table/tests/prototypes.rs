@@ -1,4 +1,5 @@
-//! The prototypes are those of the specification, for a sample that was written down from it by hand.
+//! The prototypes are those of the specification, for a sample that was written down from it by
+//! hand.
 
 mod support;
 

@@ -8,7 +8,8 @@ use crate::common::{Ended, programs};
 /// What `libshmem.a` needs: `rustc --print native-static-libs`.
 const SYSTEM: [&str; 7] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
 
-/// What links with `libshmem.a`. In a program that is static as a whole, the compiler brings its own unwinder.
+/// What links with `libshmem.a`. In a program that is static as a whole, the compiler brings its
+/// own unwinder.
 pub(crate) fn archive(whole: bool) -> Vec<OsString> {
     let system = SYSTEM.iter().filter(|name| !whole || **name != "-lgcc_s").map(OsString::from);
     std::iter::once(programs().join("libshmem.a").into_os_string()).chain(system).collect()

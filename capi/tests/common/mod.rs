@@ -1,4 +1,5 @@
-//! C and C++ programs as their users make and run them: compiled against the headers here, started by `oshrun`.
+//! C and C++ programs as their users make and run them: compiled against the headers here, started
+//! by `oshrun`.
 #![allow(dead_code)]
 
 use std::{
@@ -18,7 +19,8 @@ pub(crate) const PES: [usize; 5] = [1, 2, 3, 4, 7];
 
 /// How long a compiler or a job may take.
 const LIMIT: Duration = Duration::from_secs(100);
-/// By what that is multiplied, if it is set, and what is set where the processor that programs are for is only played.
+/// By what that is multiplied, if it is set, and what is set where the processor that programs are
+/// for is only played.
 const SLOWER: &str = "OXSHMEM_TEST_SLOWER";
 const PLAYED: &str = "OXSHMEM_TEST_PLAYED";
 
@@ -29,8 +31,8 @@ fn slower() -> u32 {
     env::var(SLOWER).ok().and_then(|factor| factor.parse().ok()).unwrap_or(1)
 }
 
-/// Whether programs run on a processor that is only played, for which there are no other libraries and tools, and whose memory is seen with
-/// that of its player. Then says that this is skipped.
+/// Whether programs run on a processor that is only played, for which there are no other libraries
+/// and tools, and whose memory is seen with that of its player. Then says that this is skipped.
 pub(crate) fn is_played(what: &str) -> bool {
     let is_played = env::var_os(PLAYED).is_some();
     if is_played {
@@ -193,8 +195,8 @@ impl Program {
         Self(out)
     }
 
-    /// The same for a program that needs MPI too. `None`, which it says, if there is no MPI that speaks PMIx, or not what programs
-    /// are compiled with.
+    /// The same for a program that needs MPI too. `None`, which it says, if there is no MPI that
+    /// speaks PMIx, or not what programs are compiled with.
     pub(crate) fn with_mpi(source: &str, options: &[&str]) -> Option<Self> {
         if is_played("MPI") {
             return None;
@@ -263,8 +265,8 @@ impl Program {
     }
 }
 
-/// The compiler's options in what `mpicc -show` prints, if programs can be made with them: `mpicc` may be there without header and
-/// library.
+/// The compiler's options in what `mpicc -show` prints, if programs can be made with them: `mpicc`
+/// may be there without header and library.
 pub(crate) fn options_of_mpi(show: &str) -> Result<Vec<&str>, String> {
     // The first is the compiler.
     let options: Vec<&str> = show.split_whitespace().skip(1).collect();

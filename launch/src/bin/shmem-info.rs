@@ -1,7 +1,9 @@
-//! `shmem-info`: which oxshmem this is, what it finds on this machine, and which settings are in force.
+//! `shmem-info`: which oxshmem this is, what it finds on this machine, and which settings are in
+//! force.
 //!
-//! It reads the environment as a PE would and starts no job, so that a setting can be tried out before
-//! a job depends on it. A setting that cannot be used is one line on standard error and status 2.
+//! It reads the environment as a PE would and starts no job, so that a setting can be tried out
+//! before a job depends on it. A setting that cannot be used is one line on standard error and
+//! status 2.
 
 use std::{
     io::{self, Write},

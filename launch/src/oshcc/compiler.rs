@@ -19,7 +19,8 @@ pub(super) struct Compiler {
 }
 
 impl Compiler {
-    /// For programs in a language. Where neither variable nor system has one, it is a name that does not exist.
+    /// For programs in a language. Where neither variable nor system has one, it is a name that
+    /// does not exist.
     pub(super) fn find(language: Language) -> Result<Self, String> {
         let variable = language.variable();
         let value = std::env::var_os(variable).unwrap_or_default();
@@ -41,8 +42,9 @@ impl Compiler {
         Ok(Self { words: vec![OsString::from(found)], named_by: None })
     }
 
-    /// What it takes to call a routine without a jump between, in front of the user's options. GCC does so for what the
-    /// headers mark; clang knows the option alone, and warns where there is nothing to compile but assembly.
+    /// What it takes to call a routine without a jump between, in front of the user's options. GCC
+    /// does so for what the headers mark; clang knows the option alone, and warns where there is
+    /// nothing to compile but assembly.
     pub(super) fn options(&self, line: &Line) -> Vec<OsString> {
         let is_clang = |word: &OsString| {
             Path::new(word).file_name().is_some_and(|name| name.as_bytes().starts_with(b"clang"))

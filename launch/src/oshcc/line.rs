@@ -1,4 +1,5 @@
-//! The command line of a compiler, as far as one must know it to add a library: whether it links, and how.
+//! The command line of a compiler, as far as one must know it to add a library: whether it links,
+//! and how.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 

@@ -1,7 +1,8 @@
 //! `oshcc` and `oshc++`: the system's compilers, told where the headers and `libshmem` are.
 //!
-//! They add options before and behind those that they are given, and become the compiler. What is added depends on what
-//! the compiler is about to do (`line`), on where these programs are (`place`) and on `CC` or `CXX` (`compiler`).
+//! They add options before and behind those that they are given, and become the compiler. What is
+//! added depends on what the compiler is about to do (`line`), on where these programs are
+//! (`place`) and on `CC` or `CXX` (`compiler`).
 
 mod compiler;
 mod line;
@@ -44,7 +45,8 @@ impl Language {
     }
 }
 
-/// The whole program, from its arguments to its exit status; it comes back only if there is no compiler to become.
+/// The whole program, from its arguments to its exit status; it comes back only if there is no
+/// compiler to become.
 pub fn main(language: Language) -> ExitCode {
     match act(language, std::env::args_os().skip(1).collect()) {
         Ok(answer) => match std::io::stdout().write_all(answer.as_bytes()) {

@@ -1,4 +1,5 @@
-//! Where the headers and `libshmem` are, as seen from this program, and the options that lead the compiler there.
+//! Where the headers and `libshmem` are, as seen from this program, and the options that lead the
+//! compiler there.
 
 use std::{
     ffi::OsString,
@@ -15,11 +16,12 @@ pub(super) struct Place {
     pub(super) library: PathBuf,
 }
 
-/// The headers of the source tree that this was built from, for programs that are run where they were built.
+/// The headers of the source tree that this was built from, for programs that are run where they
+/// were built.
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../capi/include");
 
-/// What `libshmem.a` needs beside the compiler's own libraries: `rustc --print native-static-libs`. In a program that
-/// is static as a whole, the compiler has its own way to what `gcc_s` is for.
+/// What `libshmem.a` needs beside the compiler's own libraries: `rustc --print native-static-libs`.
+/// In a program that is static as a whole, the compiler has its own way to what `gcc_s` is for.
 const SYSTEM: [&str; 6] = ["-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
 const UNWINDER: &str = "-lgcc_s";
 
@@ -31,7 +33,8 @@ impl Place {
         Self::around(program.parent().unwrap_or(Path::new("/")))
     }
 
-    /// Around programs in `folder`: a prefix that has been installed to, or a folder that cargo builds to.
+    /// Around programs in `folder`: a prefix that has been installed to, or a folder that cargo
+    /// builds to.
     fn around(folder: &Path) -> Result<Self, String> {
         let has_header = |include: &Path| include.join("shmem.h").is_file();
         let prefix = folder.parent().unwrap_or(folder);

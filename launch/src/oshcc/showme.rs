@@ -1,4 +1,5 @@
-//! Questions to `oshcc`, as Open MPI's wrappers answer them: what would be run, and what would be added.
+//! Questions to `oshcc`, as Open MPI's wrappers answer them: what would be run, and what would be
+//! added.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -51,8 +52,8 @@ pub const OPTIONS: [(&str, &str); 2] = [
     ("-static", "Links with libshmem.a, and is passed on: the compiler links with every library statically"),
 ];
 
-/// Takes the question out of the arguments. It may begin with one dash or two, and `-show`, as the wrappers of MPICH have it,
-/// is `--showme`.
+/// Takes the question out of the arguments. It may begin with one dash or two, and `-show`, as the
+/// wrappers of MPICH have it, is `--showme`.
 pub(super) fn take(args: Vec<OsString>) -> Result<(Option<Question>, Vec<OsString>), String> {
     let asks = |arg: &OsString| {
         let bytes = arg.as_bytes();

@@ -1,7 +1,8 @@
-//! What the PEs are in, read off the boards in their shared memory, for messages about jobs that hang or die.
+//! What the PEs are in, read off the boards in their shared memory, for messages about jobs that
+//! hang or die.
 //!
-//! The launcher relays the descriptors of that memory from each host's leader to the other PEs, and keeps two of
-//! them a host. It asks no PE, which may be stuck or gone.
+//! The launcher relays the descriptors of that memory from each host's leader to the other PEs, and
+//! keeps two of them a host. It asks no PE, which may be stuck or gone.
 
 use std::{collections::HashMap, os::fd::OwnedFd, time::Duration};
 
@@ -13,7 +14,8 @@ use super::{
     places::Places,
 };
 
-/// How long after the first report of a PE that is stuck the table is made, so that others' reports are in it.
+/// How long after the first report of a PE that is stuck the table is made, so that others' reports
+/// are in it.
 const TO_GATHER: Duration = Duration::from_millis(200);
 /// How long there is no further table after one.
 const TO_REST: Duration = Duration::from_secs(10);
@@ -52,7 +54,8 @@ impl Diagnosis {
         }
     }
 
-    /// PE `pe` has left or ended. The memory of a host goes with the last of its PEs, and we must not keep it.
+    /// PE `pe` has left or ended. The memory of a host goes with the last of its PEs, and we must
+    /// not keep it.
     pub(super) fn left(&mut self, pe: usize, known: impl Fn(usize) -> Known) {
         let host = self.host_of(pe);
         let mut pes = self.places.hosts().pes_of(host);
@@ -72,8 +75,8 @@ impl Diagnosis {
         self.due
     }
 
-    /// The message about a job that hangs, if there is something new to say. Others wait for the PEs `awaited` before there is
-    /// symmetric memory.
+    /// The message about a job that hangs, if there is something new to say. Others wait for the
+    /// PEs `awaited` before there is symmetric memory.
     pub(super) fn hang(
         &mut self,
         pids: &[u32],
@@ -95,7 +98,8 @@ impl Diagnosis {
         Some(text)
     }
 
-    /// What the PEs are in, below the message about a job that ends. Nothing where no PE is in anything.
+    /// What the PEs are in, below the message about a job that ends. Nothing where no PE is in
+    /// anything.
     pub(super) fn end(&self, pids: &[u32], known: impl Fn(usize) -> Known, about: About) -> String {
         let Some(table) = self.table(pids, known, about) else { return String::new() };
         let mismatches: String = table.mismatches().iter().map(|line| format!("  {line}\n")).collect();

@@ -1,6 +1,8 @@
-//! What PEs exchange through the launcher, as logic without I/O: a request comes in, messages to PEs come out.
+//! What PEs exchange through the launcher, as logic without I/O: a request comes in, messages to
+//! PEs come out.
 //!
-//! A PE's k-th exchange belongs to the job's k-th exchange, and its k-th fetch to its host's k-th offer.
+//! A PE's k-th exchange belongs to the job's k-th exchange, and its k-th fetch to its host's k-th
+//! offer.
 
 use std::{collections::VecDeque, io};
 
@@ -11,7 +13,8 @@ use super::places::Places;
 /// Messages, and the PE that each is for.
 pub(super) type Mail = Vec<(usize, Message)>;
 
-/// How many of its calls a PE may be ahead of others: more than any program awaits at a time. What others have not come to is kept.
+/// How many of its calls a PE may be ahead of others: more than any program awaits at a time. What
+/// others have not come to is kept.
 const AHEAD: u64 = 1024;
 
 /// All exchanges and offers of a job.
@@ -58,8 +61,8 @@ impl Exchanges {
         Self { n_pes, places, exchanges: VecDeque::new(), first: 0, joined, fetched, offers }
     }
 
-    /// PE `pe` joins its next exchange, of which it may `want` all contributions. The one that completes it brings everybody's
-    /// answer.
+    /// PE `pe` joins its next exchange, of which it may `want` all contributions. The one that
+    /// completes it brings everybody's answer.
     pub(super) fn exchange(&mut self, pe: usize, ticket: u64, want: bool, body: Vec<u8>) -> io::Result<Mail> {
         let index = self.joined[pe] - self.first;
         if index >= AHEAD {
@@ -110,7 +113,8 @@ impl Exchanges {
         Ok(mail)
     }
 
-    /// The PEs that others wait for: those that have not joined what others have, and leaders whose offer others want.
+    /// The PEs that others wait for: those that have not joined what others have, and leaders whose
+    /// offer others want.
     pub(super) fn awaited(&self) -> Vec<usize> {
         let is_open = !self.exchanges.is_empty();
         let absent = (0..self.n_pes).filter(|&pe| is_open && self.joined[pe] == self.first);

@@ -1,9 +1,9 @@
 //! The process that outlives a killed launcher by just long enough to kill the PEs.
 //!
-//! It leads the process group of all PEs, and so of what they start, and reads from a pipe whose other
-//! end only the launcher holds. When the launcher is gone, however that came about, the read ends and the
-//! guardian kills the group. It is not reaped before the launcher ends, so that the group's number
-//! cannot come to mean another group.
+//! It leads the process group of all PEs, and so of what they start, and reads from a pipe whose
+//! other end only the launcher holds. When the launcher is gone, however that came about, the read
+//! ends and the guardian kills the group. It is not reaped before the launcher ends, so that the
+//! group's number cannot come to mean another group.
 
 use std::{
     io,
@@ -43,7 +43,8 @@ impl Guardian {
             0 => watch([watched.as_raw_fd(), held.as_raw_fd()]),
             child => {
                 let pid = Pid::from_raw(child).ok_or(io::ErrorKind::InvalidData)?;
-                // The child does the same; whoever comes first, the group is there when PEs are to join it.
+                // The child does the same; whoever comes first, the group is there when PEs are to
+                // join it.
                 setpgid(Some(pid), Some(pid))?;
                 Ok(Self { pid, process, _lifeline: lifeline })
             }
@@ -81,7 +82,8 @@ impl Guardian {
     }
 }
 
-/// What the guardian does, with the end of the launcher's pipe that it watches and the end of its own that it holds.
+/// What the guardian does, with the end of the launcher's pipe that it watches and the end of its
+/// own that it holds.
 fn watch(pipes: [RawFd; 2]) -> ! {
     let _ = setpgid(None, None);
     // By another name than the launcher's, so that a `pkill oshrun` leaves one of the two.
@@ -100,8 +102,8 @@ fn watch(pipes: [RawFd; 2]) -> ! {
         // SAFETY: ignoring a signal installs no handler.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
-    // Above all our own copy of the other end of what we watch, and what a process that reads the launcher's output
-    // waits for the end of.
+    // Above all our own copy of the other end of what we watch, and what a process that reads the
+    // launcher's output waits for the end of.
     close_all_but(pipes);
     let mut byte = [0_u8];
     loop {
@@ -126,8 +128,8 @@ fn close_all_but(mut kept: [RawFd; 2]) {
     let [first, second] = kept.map(RawFd::unsigned_abs);
     let ranges = [(0, first - 1), (first + 1, second - 1), (second + 1, libc::c_uint::MAX)];
     let closed = ranges.into_iter().filter(|(from, to)| from <= to).all(|(from, to)| {
-        // SAFETY: nothing of this process uses these descriptors any more. By its number, because a C library may be older
-        // than the kernel.
+        // SAFETY: nothing of this process uses these descriptors any more. By its number, because a
+        // C library may be older than the kernel.
         unsafe { libc::syscall(libc::SYS_close_range, from, to, 0) == 0 }
     });
     if closed {

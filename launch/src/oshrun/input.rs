@@ -1,8 +1,9 @@
 //! The launcher's standard input, on its way to PEs.
 //!
-//! PE 0 inherits it, so that nothing is read but what PE 0 reads: what it leaves is there for the next reader, as in
-//! `while read line; do oshrun …; done`. A terminal cannot be inherited, since the PEs' process group is never in its
-//! foreground, and several PEs cannot share one input: there, a thread reads it and writes it to a pipe a PE.
+//! PE 0 inherits it, so that nothing is read but what PE 0 reads: what it leaves is there for the
+//! next reader, as in `while read line; do oshrun …; done`. A terminal cannot be inherited, since
+//! the PEs' process group is never in its foreground, and several PEs cannot share one input:
+//! there, a thread reads it and writes it to a pipe a PE.
 
 use std::{
     fs::File,
@@ -16,7 +17,8 @@ use std::{
 use clap::ValueEnum;
 use rustix::event::{PollFd, PollFlags, poll};
 
-/// How often a job in the background looks whether it is in the foreground again, while there is something to read.
+/// How often a job in the background looks whether it is in the foreground again, while there is
+/// something to read.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Which PEs get the launcher's standard input. The others read its end at once.
@@ -86,7 +88,8 @@ fn pass_on(pipes: Vec<OwnedFd>) {
     let mut from = File::from(from);
     let mut bytes = vec![0; 64 << 10];
     while !pipes.is_empty() {
-        // A thread that reads a terminal from the background stops the process; one that waits for it does not.
+        // A thread that reads a terminal from the background stops the process; one that waits for
+        // it does not.
         if poll(&mut [PollFd::new(&from, PollFlags::IN)], None).is_err() {
             continue;
         }

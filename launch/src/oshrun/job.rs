@@ -165,8 +165,9 @@ impl Event {
     }
 }
 
-/// Ends of PEs that may have been caused by another's being killed, which the kernel has yet to report: it closes the connections of a process
-/// first, and whoever hears of that may leave before.
+/// Ends of PEs that may have been caused by another's being killed, which the kernel has yet to
+/// report: it closes the connections of a process first, and whoever hears of that may leave
+/// before.
 #[derive(Default)]
 struct Held {
     /// Whose ends are waited for.
@@ -400,8 +401,8 @@ impl<'a> Job<'a> {
         (self.term_at, self.kill_at) = (None, Some(Instant::now() + TO_END));
     }
 
-    /// Stops with the PEs, which the terminal does not stop since they are in a process group of their own, and goes on with
-    /// them.
+    /// Stops with the PEs, which the terminal does not stop since they are in a process group of
+    /// their own, and goes on with them.
     fn pause(&self) {
         self.guardian.signal_group(Signal::TSTP);
         stop();
@@ -467,8 +468,8 @@ async fn at(time: Option<Instant>) {
     }
 }
 
-/// The signals that are for the PEs, as they come. Those that ask for what may be switched off, as by `nohup`, are left alone
-/// if it is.
+/// The signals that are for the PEs, as they come. Those that ask for what may be switched off, as
+/// by `nohup`, are left alone if it is.
 fn signals() -> io::Result<mpsc::UnboundedReceiver<Signal>> {
     let (sender, receiver) = mpsc::unbounded_channel();
     let all = [Signal::INT, Signal::TERM, Signal::HUP, Signal::TSTP, Signal::USR1, Signal::USR2];
@@ -511,7 +512,8 @@ async fn attend(
     report: Report,
 ) {
     let (mut inbox, mut outbox) = (Inbox::default(), Outbox::default());
-    // Whether the PE may say more, whether there is something to tell it, and whether that has to wait a little.
+    // Whether the PE may say more, whether there is something to tell it, and whether that has to
+    // wait a little.
     let (mut open, mut sending, mut full) = (true, false, false);
     // Whether nothing will be sent after what is queued.
     let mut last = false;

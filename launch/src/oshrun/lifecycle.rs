@@ -1,7 +1,8 @@
-//! The lifecycle of a job, as logic without I/O: what happened comes in, what to do about it comes out.
+//! The lifecycle of a job, as logic without I/O: what happened comes in, what to do about it comes
+//! out.
 //!
-//! The first thing that goes wrong is the *verdict*: it decides the exit status and is the one message.
-//! What goes wrong afterwards is a consequence, and not reported.
+//! The first thing that goes wrong is the *verdict*: it decides the exit status and is the one
+//! message. What goes wrong afterwards is a consequence, and not reported.
 
 use std::{io, time::Duration};
 
@@ -224,8 +225,8 @@ impl Lifecycle {
         self.kill(format!("{pes} did not end within {limit} s of {signal}, and {were} killed"))
     }
 
-    /// Kills the PEs that do not heed a signal, for the reason that `message` gives. The guardian goes with them, which is no
-    /// news.
+    /// Kills the PEs that do not heed a signal, for the reason that `message` gives. The guardian
+    /// goes with them, which is no news.
     fn kill(&mut self, message: String) -> Step {
         self.phase = Phase::Ending;
         let status = Exit::Signal(Signal::KILL.as_raw()).code();
@@ -239,8 +240,8 @@ impl Lifecycle {
         self.end(Verdict { status: 124, message: Some(message), about: About::All }, None, None)
     }
 
-    /// What PEs print cannot be written any more. Where its reader has closed the pipe, the job ends as a command
-    /// before that reader does: without a message, with the status of SIGPIPE.
+    /// What PEs print cannot be written any more. Where its reader has closed the pipe, the job
+    /// ends as a command before that reader does: without a message, with the status of SIGPIPE.
     pub(super) fn unwritten(&mut self, stream: Stream, error: &io::Error) -> Option<Step> {
         let (status, message) = match error.kind() {
             io::ErrorKind::BrokenPipe => (Exit::Signal(libc::SIGPIPE).code(), None),

@@ -1,10 +1,13 @@
-//! `oshrun`: starts the PEs of a job, lets them meet, relays what they print, and ends them together.
+//! `oshrun`: starts the PEs of a job, lets them meet, relays what they print, and ends them
+//! together.
 //!
-//! One thread does it all in an event loop (`job`), but for two that do what cannot be waited for there: they write the
-//! PEs' `output` and, where PEs cannot do so themselves, read their `input`. What happens to the job when a PE ends, a signal
-//! comes or time runs out is decided by plain logic without I/O (`lifecycle`), and so is what PEs exchange
-//! through the launcher (`exchanges`). What PEs are in, when one is stuck or gone, is read off their memory (`diagnosis`). A
-//! second process, the `guardian`, leads the process group that all PEs belong to and kills it should the launcher be killed.
+//! One thread does it all in an event loop (`job`), but for two that do what cannot be waited for
+//! there: they write the PEs' `output` and, where PEs cannot do so themselves, read their `input`.
+//! What happens to the job when a PE ends, a signal comes or time runs out is decided by plain
+//! logic without I/O (`lifecycle`), and so is what PEs exchange through the launcher (`exchanges`).
+//! What PEs are in, when one is stuck or gone, is read off their memory (`diagnosis`). A second
+//! process, the `guardian`, leads the process group that all PEs belong to and kills it should the
+//! launcher be killed.
 
 mod diagnosis;
 mod exchanges;
@@ -32,8 +35,8 @@ pub fn main() -> ExitCode {
     main_with(std::env::args_os())
 }
 
-/// The same with other arguments than this process's, of which the first is the program's name. For programs that
-/// start themselves as a job.
+/// The same with other arguments than this process's, of which the first is the program's name. For
+/// programs that start themselves as a job.
 pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
     let options = match Options::from_args(args) {
         Ok(options) => options,
@@ -85,8 +88,8 @@ fn refuse(reason: &str) -> ExitCode {
     ExitCode::from(NOT_STARTED)
 }
 
-/// Writes a message in one piece, unless whoever reads our standard error has stopped reading it. There is
-/// nobody to tell if that fails.
+/// Writes a message in one piece, unless whoever reads our standard error has stopped reading it.
+/// There is nobody to tell if that fails.
 fn say(message: &str) {
     let mut stderr = std::io::stderr();
     let mut writable = [PollFd::new(&stderr, PollFlags::OUT)];

@@ -51,7 +51,8 @@ pub(super) enum BindTo {
     /// Nothing: PEs run where the system puts them
     #[default]
     None,
-    /// PE i runs on the i-th CPU that oshrun may use, starting over when there are more PEs than CPUs
+    /// PE i runs on the i-th CPU that oshrun may use, starting over when there are more PEs than
+    /// CPUs
     Core,
 }
 
@@ -69,7 +70,8 @@ struct Arguments {
     #[arg(short = 'n', long = "np", value_name = "N", value_parser = positive, allow_negative_numbers = true)]
     n_pes: usize,
 
-    /// Sets an environment variable for all PEs; may be repeated. Without a value, it is oshrun's own
+    /// Sets an environment variable for all PEs; may be repeated. Without a value, it is oshrun's
+    /// own
     #[arg(short = 'x', value_name = "VAR[=VALUE]", value_parser = clap::builder::OsStringValueParser::new())]
     variables: Vec<OsString>,
 
@@ -93,9 +95,10 @@ struct Arguments {
     #[arg(long = "wdir", visible_alias = "wd", value_name = "FOLDER")]
     folder: Option<PathBuf>,
 
-    /// Makes PEs treat each other as being on different hosts: K hosts with a block of consecutive PEs each, as even
-    /// as possible, or a list of how many PEs each host has, such as 3+1+2 or 3,1,2. With ":cyclic" behind it, PEs
-    /// are dealt to the hosts one at a time. Without this, what SHMEM_FAKE_HOSTS says; without that, one host
+    /// Makes PEs treat each other as being on different hosts: K hosts with a block of consecutive
+    /// PEs each, as even as possible, or a list of how many PEs each host has, such as 3+1+2 or
+    /// 3,1,2. With ":cyclic" behind it, PEs are dealt to the hosts one at a time. Without this,
+    /// what SHMEM_FAKE_HOSTS says; without that, one host
     #[arg(long, value_name = "K|LIST[:cyclic]", allow_negative_numbers = true)]
     fake_hosts: Option<Deal>,
 
@@ -113,8 +116,8 @@ pub(super) fn command() -> clap::Command {
 }
 
 impl Options {
-    /// Reads the arguments, the first of which is the program's name, and raises this process's limit of
-    /// open descriptors as far as it goes.
+    /// Reads the arguments, the first of which is the program's name, and raises this process's
+    /// limit of open descriptors as far as it goes.
     pub(super) fn from_args(args: impl Iterator<Item = OsString>) -> Result<Self, Stop> {
         let args = spell_out(args.collect()).map_err(Stop::Refusal)?;
         let arguments = Arguments::try_parse_from(&args).map_err(stop)?;
@@ -208,9 +211,10 @@ const ELSEWHERE: [(&[&str], &str); 4] = [
     ),
 ];
 
-/// Gives long options that are spelt with one dash their second, as in `-np`, which OpenSHMEM's launchers share but clap takes
-/// for `-n p`; looks no further than the program's name, after which everything belongs to the program. The error names
-/// what to do instead of what only other launchers know.
+/// Gives long options that are spelt with one dash their second, as in `-np`, which OpenSHMEM's
+/// launchers share but clap takes for `-n p`; looks no further than the program's name, after which
+/// everything belongs to the program. The error names what to do instead of what only other
+/// launchers know.
 fn spell_out(mut args: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let command = Arguments::command();
     let mut at = 1;

@@ -1,8 +1,9 @@
 //! What PEs print, on its way to the launcher's own output.
 //!
-//! Whole lines only are passed on, by one thread, so that a line is never broken by another PE's. A PE
-//! that prints faster than the reader reads finds its pipe full and waits, as it would without a launcher.
-//! The thread is there before any PE is: a system that has none for us says so before there is something to lose.
+//! Whole lines only are passed on, by one thread, so that a line is never broken by another PE's. A
+//! PE that prints faster than the reader reads finds its pipe full and waits, as it would without a
+//! launcher. The thread is there before any PE is: a system that has none for us says so before
+//! there is something to lose.
 
 use std::{
     fmt, io,
@@ -68,8 +69,8 @@ impl Output {
         Ok((Self(output), losses))
     }
 
-    /// Writes lines of the launcher's own to standard error, on a line of their own: none at all ends a last line
-    /// without an end.
+    /// Writes lines of the launcher's own to standard error, on a line of their own: none at all
+    /// ends a last line without an end.
     pub(super) async fn tell(&self, lines: &[u8]) {
         self.give(Stream::Err, None, lines.to_vec()).await;
     }
@@ -95,7 +96,8 @@ struct Writer {
 struct Sink {
     /// The PE whose last line, which is written, has no end yet.
     unfinished: Option<usize>,
-    /// A write has failed. What PEs print is still taken from them, so that they can end as they mean to.
+    /// A write has failed. What PEs print is still taken from them, so that they can end as they
+    /// mean to.
     broken: bool,
 }
 
@@ -132,7 +134,8 @@ impl Writer {
         written
     }
 
-    /// The launcher's own messages are no output of the job: that they cannot be written ends nothing.
+    /// The launcher's own messages are no output of the job: that they cannot be written ends
+    /// nothing.
     fn tell(&mut self, lines: &[u8]) {
         let unfinished = self.err.unfinished.is_some()
             || self.out.unfinished.is_some() && is_same_file(io::stdout(), io::stderr());
@@ -172,8 +175,8 @@ fn is_same_file(a: impl AsFd, b: impl AsFd) -> bool {
     matches!((fstat(a), fstat(b)), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
 }
 
-/// Passes on what PE `pe` prints until nobody can print any more, or `over` becomes true and there is nothing
-/// left to read.
+/// Passes on what PE `pe` prints until nobody can print any more, or `over` becomes true and there
+/// is nothing left to read.
 pub(super) async fn relay(
     pe: usize,
     stream: Stream,

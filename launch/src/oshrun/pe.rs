@@ -68,7 +68,8 @@ impl<'a> Starter<'a> {
         &self.machine
     }
 
-    /// Starts PE `pe`. To be called on the main thread: the PE is killed when the calling thread ends.
+    /// Starts PE `pe`. To be called on the main thread: the PE is killed when the calling thread
+    /// ends.
     pub(super) fn start(&self, pe: usize) -> io::Result<Pe> {
         let (socket, theirs) = wire::pair()?;
         let job = Job {
@@ -124,13 +125,14 @@ impl<'a> Starter<'a> {
     }
 }
 
-/// Keeps what ties a process to the job that this launcher is itself part of, if it is, from the PEs of the job
-/// that it starts.
+/// Keeps what ties a process to the job that this launcher is itself part of, if it is, from the
+/// PEs of the job that it starts.
 pub(super) fn leave_outer_job() {
     let outer = std::env::var(JOB_VARIABLE).ok().and_then(|text| text.parse::<Job>().ok());
     let Some(job) = outer else { return };
     for (fd, kind, inode) in [(job.fd, FileType::Socket, job.inode), (job.life, FileType::Fifo, job.end)] {
-        // SAFETY: the number is not negative (`Job` checks that), and used only if it is what it was.
+        // SAFETY: the number is not negative (`Job` checks that), and used only if it is what it
+        // was.
         let inherited = unsafe { BorrowedFd::borrow_raw(fd) };
         if wire::is_still(inherited, kind, inode) {
             let _ = fcntl_setfd(inherited, FdFlags::CLOEXEC);

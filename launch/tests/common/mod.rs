@@ -76,7 +76,8 @@ pub(crate) fn start_with<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>, std
     start_command(oshrun, stdin)
 }
 
-/// Runs the test program by itself, in an environment of nothing but `variables`, each as in `NAME=value`.
+/// Runs the test program by itself, in an environment of nothing but `variables`, each as in
+/// `NAME=value`.
 pub(crate) fn alone(behaviour: &str, variables: &[&str]) -> Ended {
     let mut program = Command::new(program());
     program.args(behaviour.split(' ')).env_clear();

@@ -74,8 +74,8 @@ impl Deal {
         Self { cyclic: true, ..self }
     }
 
-    /// The same for who does not know how many PEs a job will have: where there were to be more hosts than PEs, each PE is
-    /// on a host of its own. A list of sizes stays as it is.
+    /// The same for who does not know how many PEs a job will have: where there were to be more
+    /// hosts than PEs, each PE is on a host of its own. A list of sizes stays as it is.
     ///
     /// ```
     /// use oxshmem_base::Deal;
@@ -105,7 +105,8 @@ impl Deal {
     /// Deals `n_pes` PEs.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if a host would have no PE, or the sizes are those of another number of PEs.
+    /// [`Error::Unsupported`] if a host would have no PE, or the sizes are those of another number
+    /// of PEs.
     pub fn hosts(&self, n_pes: usize) -> Result<Hosts> {
         let wrong = |what: String| Err(Error::Unsupported { what });
         let sizes = match self.sizes {

@@ -1,8 +1,8 @@
 //! The one error type of oxshmem.
 //!
-//! Every variant is one cause. Its text says which call or setting is at fault, which PE, and what to
-//! do about it, so that a user who sees only the message can go on. Library code below the C interface
-//! never prints and never exits: it returns one of these.
+//! Every variant is one cause. Its text says which call or setting is at fault, which PE, and what
+//! to do about it, so that a user who sees only the message can go on. Library code below the C
+//! interface never prints and never exits: it returns one of these.
 
 use std::{fmt, io, sync::Arc};
 
@@ -153,7 +153,8 @@ pub enum Error {
         value: usize,
     },
 
-    /// Symmetric memory of another job, or another PE's handle to memory of this job, was given to an operation.
+    /// Symmetric memory of another job, or another PE's handle to memory of this job, was given to
+    /// an operation.
     #[error(
         "{call}: the symmetric memory belongs to another job, or is another PE's handle; use a slice that this world allocated"
     )]
@@ -291,14 +292,16 @@ pub enum Error {
         call_b: String,
     },
 
-    /// Source and destination have bytes in common where others write the one before the other is read (`OpenSHMEM 1.6 §4.2`).
+    /// Source and destination have bytes in common where others write the one before the other is
+    /// read (`OpenSHMEM 1.6 §4.2`).
     #[error("{call}: source and destination overlap in a way that this collective cannot have")]
     Overlap {
         /// The operation.
         call: &'static str,
     },
 
-    /// What a program gave to be run as a collective has panicked on this PE. The others may wait for it.
+    /// What a program gave to be run as a collective has panicked on this PE. The others may wait
+    /// for it.
     #[error("{call}: what was to be run has panicked on this PE")]
     Panicked {
         /// The operation.

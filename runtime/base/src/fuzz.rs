@@ -1,9 +1,9 @@
 //! Mutated input for the parsers of what another process sends: `cargo xtask fuzz`.
 //!
-//! A parser gets what a real sender has made, with some of its bytes changed, cut off, doubled or set to numbers that lie at
-//! an edge. It may refuse that or not, but must not panic, and must not ask for memory that the input does not account for.
-//! As a plain test it sees a few hundred inputs, always the same; `cargo xtask fuzz` has other ones each time, for so many
-//! seconds.
+//! A parser gets what a real sender has made, with some of its bytes changed, cut off, doubled or
+//! set to numbers that lie at an edge. It may refuse that or not, but must not panic, and must not
+//! ask for memory that the input does not account for. As a plain test it sees a few hundred
+//! inputs, always the same; `cargo xtask fuzz` has other ones each time, for so many seconds.
 
 use std::{
     env,
@@ -74,8 +74,8 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// Has `parse` make what it can of `real` input that was changed, and of what was not. A panic of it fails the test, with the
-/// least input that brings it about.
+/// Has `parse` make what it can of `real` input that was changed, and of what was not. A panic of
+/// it fails the test, with the least input that brings it about.
 pub fn mutated(real: &[Vec<u8>], parse: impl Fn(&[u8])) {
     real.iter().for_each(|input| parse(input));
     let seconds = env::var(SECONDS).ok().and_then(|text| text.parse().ok());

@@ -1,8 +1,9 @@
 //! Whether this process is the one that joined the job, or a child of it.
 //!
-//! A child that was forked has all handles of its parent, and what it did with them would be done in the parent's name: messages to the
-//! launcher and to other hosts, words in memory that PEs share. A page that the kernel clears in every child says for the price
-//! of a load that this is one, however it was forked.
+//! A child that was forked has all handles of its parent, and what it did with them would be done
+//! in the parent's name: messages to the launcher and to other hosts, words in memory that PEs
+//! share. A page that the kernel clears in every child says for the price of a load that this is
+//! one, however it was forked.
 
 use std::{
     ptr::{self, NonNull},
@@ -26,7 +27,8 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Home {
-    /// Not 0, but in a child. None where the kernel, which is older than 4.14, cannot clear it there.
+    /// Not 0, but in a child. None where the kernel, which is older than 4.14, cannot clear it
+    /// there.
     mark: Option<Arc<Mark>>,
     process: u32,
 }
@@ -56,7 +58,8 @@ impl Mark {
     }
 
     fn word(&self) -> &AtomicU32 {
-        // SAFETY: the start of a page that is mapped for as long as this lives, and used as nothing else.
+        // SAFETY: the start of a page that is mapped for as long as this lives, and used as nothing
+        // else.
         unsafe { self.0.as_ref() }
     }
 }
@@ -84,7 +87,8 @@ impl Home {
         }
     }
 
-    /// The same by a system call, for children too that have the very memory of their parent (`vfork`).
+    /// The same by a system call, for children too that have the very memory of their parent
+    /// (`vfork`).
     pub fn is_this_process(&self) -> bool {
         std::process::id() == self.process
     }

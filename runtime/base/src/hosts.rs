@@ -1,16 +1,17 @@
 //! Which PE is on which host.
 //!
-//! Jobs are nearly always dealt to their hosts in blocks or in turn, which is known from a few numbers. Only a map that
-//! is neither costs memory for each PE: its place in the list of all PEs in which those of a host are together, from
-//! which both its host and its index there follow.
+//! Jobs are nearly always dealt to their hosts in blocks or in turn, which is known from a few
+//! numbers. Only a map that is neither costs memory for each PE: its place in the list of all PEs
+//! in which those of a host are together, from which both its host and its index there follow.
 
 use std::{collections::HashMap, hash::Hash};
 
 /// Which host each PE of a job is on.
 ///
-/// Hosts are numbered in the order of their lowest PEs, which are their *leaders*. On its host, each PE has an index,
-/// its *block*: memory that the PEs of a host share has a block for each of them, in that order. Clones of a map that
-/// is in blocks of equal size or in turn cost nothing; share others behind an `Arc`.
+/// Hosts are numbered in the order of their lowest PEs, which are their *leaders*. On its host,
+/// each PE has an index, its *block*: memory that the PEs of a host share has a block for each of
+/// them, in that order. Clones of a map that is in blocks of equal size or in turn cost nothing;
+/// share others behind an `Arc`.
 ///
 /// PEs and hosts that are asked about must exist.
 ///
@@ -66,7 +67,8 @@ impl Hosts {
         Self::even(n_pes, 1)
     }
 
-    /// Blocks of consecutive PEs, as even as possible, the larger ones first. Hosts that no PE is left for are not in it.
+    /// Blocks of consecutive PEs, as even as possible, the larger ones first. Hosts that no PE is
+    /// left for are not in it.
     ///
     /// ```
     /// use oxshmem_base::Hosts;
@@ -114,7 +116,8 @@ impl Hosts {
         Self { order: Order::Blocks(starts.into()), ..even }
     }
 
-    /// From what tells the host of each PE, in the order of the PEs: PEs with equal labels are on one host.
+    /// From what tells the host of each PE, in the order of the PEs: PEs with equal labels are on
+    /// one host.
     ///
     /// ```
     /// use oxshmem_base::Hosts;
@@ -183,7 +186,8 @@ impl Hosts {
         }
     }
 
-    /// How many PEs of its host have lower numbers than this PE. Takes a moment that does not depend on the number of PEs.
+    /// How many PEs of its host have lower numbers than this PE. Takes a moment that does not
+    /// depend on the number of PEs.
     pub fn block_of(&self, pe: usize) -> usize {
         debug_assert!(pe < self.n_pes, "PE {pe} of {}", self.n_pes);
         match &self.order {
@@ -221,8 +225,8 @@ impl Hosts {
         }
     }
 
-    /// The PEs of a host, in ascending order, which is that of their blocks. In a map that is neither in blocks nor in
-    /// turn, this looks at all PEs from the first of the host to its last.
+    /// The PEs of a host, in ascending order, which is that of their blocks. In a map that is
+    /// neither in blocks nor in turn, this looks at all PEs from the first of the host to its last.
     pub fn pes_of(&self, host: usize) -> impl Iterator<Item = usize> + Clone + '_ {
         let irregular = match &self.order {
             Order::Irregular(map) => Some(map),
@@ -235,7 +239,8 @@ impl Hosts {
             .take(self.n_pes_of(host))
     }
 
-    /// By how much the numbers of PEs of one host that follow each other differ, if that is the same for all.
+    /// By how much the numbers of PEs of one host that follow each other differ, if that is the
+    /// same for all.
     ///
     /// ```
     /// use oxshmem_base::Hosts;
@@ -252,7 +257,8 @@ impl Hosts {
         }
     }
 
-    /// What a simulated host is called that is really on `machine`: where there is only one, as that is.
+    /// What a simulated host is called that is really on `machine`: where there is only one, as
+    /// that is.
     ///
     /// ```
     /// use oxshmem_base::Hosts;

@@ -1,8 +1,9 @@
 //! Memory without a name, which processes share by its descriptor.
 //!
-//! A process that has the descriptor can open the memory anew, and so can any process of the user, through `/proc`. If one of
-//! them made it shorter, every access of the others beyond its new end would be SIGBUS. So its length is sealed as soon
-//! as it has one, and so are the contents of what is only read.
+//! A process that has the descriptor can open the memory anew, and so can any process of the user,
+//! through `/proc`. If one of them made it shorter, every access of the others beyond its new end
+//! would be SIGBUS. So its length is sealed as soon as it has one, and so are the contents of what
+//! is only read.
 
 use std::{io, os::fd::OwnedFd};
 

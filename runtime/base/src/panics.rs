@@ -1,4 +1,5 @@
-//! Panics of code that is not ours, and of one step among several: neither may leave the rest undone.
+//! Panics of code that is not ours, and of one step among several: neither may leave the rest
+//! undone.
 
 #[cfg(not(loom))]
 use std::{
@@ -16,7 +17,8 @@ pub struct Panics(Vec<Box<dyn Any + Send>>);
 impl Panics {
     /// Does `step`. If that panics, [`resume`](Self::resume) does so later.
     pub fn run(&mut self, step: impl FnOnce()) {
-        // Unwind safe, as the panic does go on, and before that nobody but other steps sees what this one has left.
+        // Unwind safe, as the panic does go on, and before that nobody but other steps sees what
+        // this one has left.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(step)) {
             self.0.push(panic);
         }
@@ -30,11 +32,11 @@ impl Panics {
     }
 }
 
-/// Does `step`, and ends a panic of it here. The program's panic hook has reported it by then, which by default
-/// prints it.
+/// Does `step`, and ends a panic of it here. The program's panic hook has reported it by then,
+/// which by default prints it.
 ///
-/// It is for code of the program, a waker or a buffer's destructor, that the library runs on behalf of one task:
-/// other tasks depend on what this thread does next.
+/// It is for code of the program, a waker or a buffer's destructor, that the library runs on behalf
+/// of one task: other tasks depend on what this thread does next.
 pub fn survive(step: impl FnOnce()) {
     // Unwind safe, as `step` owns what it works on.
     if let Err(payload) = catch_unwind(AssertUnwindSafe(step))

@@ -23,11 +23,11 @@ impl AsFd for Open {
     }
 }
 
-/// Has the current tokio runtime watch `fd` for something to read. `None` outside of a runtime, and in one whose
-/// I/O is disabled.
+/// Has the current tokio runtime watch `fd` for something to read. `None` outside of a runtime, and
+/// in one whose I/O is disabled.
 ///
-/// Tokio tells the latter by nothing but a panic, whose message appears on standard error. So that it appears
-/// once, the runtime is remembered.
+/// Tokio tells the latter by nothing but a panic, whose message appears on standard error. So that
+/// it appears once, the runtime is remembered.
 pub fn watch(fd: OwnedFd) -> Option<AsyncFd<Open>> {
     static WITHOUT_IO: Mutex<Option<tokio::runtime::Id>> = Mutex::new(None);
     let runtime = tokio::runtime::Handle::try_current().ok()?.id();

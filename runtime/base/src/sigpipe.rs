@@ -1,14 +1,16 @@
 //! Writing to standard error without SIGPIPE.
 //!
-//! A C program that writes to a pipe which nobody reads is ended by SIGPIPE, also when the library writes in its name. A
-//! diagnosis must not end what it reports. The flag that keeps a write from raising the signal exists for sockets alone,
-//! so the thread that writes blocks the signal, takes it back if its write has raised it, and unblocks it.
+//! A C program that writes to a pipe which nobody reads is ended by SIGPIPE, also when the library
+//! writes in its name. A diagnosis must not end what it reports. The flag that keeps a write from
+//! raising the signal exists for sockets alone, so the thread that writes blocks the signal, takes
+//! it back if its write has raised it, and unblocks it.
 
 use std::{io, mem::MaybeUninit, ptr};
 
 use rustix::{io::Errno, stdio::stderr};
 
-/// Writes all of `bytes` to standard error: in one write, if the kernel takes them so. It never raises SIGPIPE.
+/// Writes all of `bytes` to standard error: in one write, if the kernel takes them so. It never
+/// raises SIGPIPE.
 ///
 /// # Errors
 /// Those of the write; `BrokenPipe` if nobody reads.
@@ -29,7 +31,8 @@ fn write_all(mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Does `write`, for which the signal is blocked in this thread. One that was pending before stays pending.
+/// Does `write`, for which the signal is blocked in this thread. One that was pending before stays
+/// pending.
 fn without_sigpipe<T>(write: impl FnOnce() -> T) -> T {
     let pipe = only_sigpipe();
     let was_pending = is_pending();
@@ -92,7 +95,8 @@ mod tests {
         static CAUGHT: AtomicUsize = AtomicUsize::new(0);
         static THREAD: AtomicI32 = AtomicI32::new(0);
         extern "C" fn count(_: libc::c_int) {
-            // Relaxed: the thread reads what it has written itself. Other tests' threads do not count.
+            // Relaxed: the thread reads what it has written itself. Other tests' threads do not
+            // count.
             if THREAD.load(Relaxed) == gettid().as_raw_nonzero().get() {
                 CAUGHT.fetch_add(1, Relaxed);
             }

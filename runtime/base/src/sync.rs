@@ -1,11 +1,12 @@
 //! The atomics and locks of the library, in one place so that loom can take their part.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p oxshmem-progress --lib loom_` runs every interleaving of the
-//! code that is written against this module.
+//! `RUSTFLAGS="--cfg loom" cargo test -p oxshmem-progress --lib loom_` runs every interleaving of
+//! the code that is written against this module.
 //!
-//! Its locks know of wakers: none runs on a thread that has one of them locked (see [`wakes`](crate::wakes)). So they are
-//! for everything that may have a task's waker woken or dropped while it is locked, however far below. Under loom, which
-//! runs many threads on one, wakers are woken outside of the locks as the code says.
+//! Its locks know of wakers: none runs on a thread that has one of them locked (see
+//! [`wakes`](crate::wakes)). So they are for everything that may have a task's waker woken or
+//! dropped while it is locked, however far below. Under loom, which runs many threads on one,
+//! wakers are woken outside of the locks as the code says.
 
 #[cfg(loom)]
 pub use loom::sync::{
@@ -47,8 +48,8 @@ mod locks {
 
     /// A mutual exclusion lock under which no waker runs.
     ///
-    /// It does not care whether a thread panicked while it held it: the data behind our locks is valid between any two
-    /// statements, so poison says nothing that matters.
+    /// It does not care whether a thread panicked while it held it: the data behind our locks is
+    /// valid between any two statements, so poison says nothing that matters.
     ///
     /// ```
     /// use std::{sync::Arc, task::{Wake, Waker}};

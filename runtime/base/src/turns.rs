@@ -1,7 +1,8 @@
-//! Taking turns instead of nesting: what a wake-up sets off may wake the next one within the same call.
+//! Taking turns instead of nesting: what a wake-up sets off may wake the next one within the same
+//! call.
 //!
-//! In one process a PE's step wakes another PE on the same thread, and that one's step the next. Nested, a chain of
-//! thousands of PEs would need as much stack; in turns it needs none.
+//! In one process a PE's step wakes another PE on the same thread, and that one's step the next.
+//! Nested, a chain of thousands of PEs would need as much stack; in turns it needs none.
 
 use std::{cell::RefCell, collections::VecDeque, thread::LocalKey};
 
@@ -10,7 +11,8 @@ use crate::panics::Panics;
 /// What a thread was asked to do while it did the like; none while it does nothing of the kind.
 pub type Turns<T> = RefCell<Option<VecDeque<T>>>;
 
-/// Does `step` on `item` now, or, inside of another such call on this thread, when that has done its own.
+/// Does `step` on `item` now, or, inside of another such call on this thread, when that has done
+/// its own.
 ///
 /// A step that panics does so out of the outermost call, when that has done all others.
 ///

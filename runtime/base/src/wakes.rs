@@ -1,13 +1,15 @@
 //! Waking: the one place where the library runs wakers, and drops them.
 //!
-//! Both run code of the program. A waker may run its task at once, which calls the library again, and the last
-//! reference to a task may go with a waker, and with the task everything that it owns. So no lock of ours may be
-//! held meanwhile, what the library has to write down must be written down, and a panic must end nothing else.
+//! Both run code of the program. A waker may run its task at once, which calls the library again,
+//! and the last reference to a task may go with a waker, and with the task everything that it owns.
+//! So no lock of ours may be held meanwhile, what the library has to write down must be written
+//! down, and a panic must end nothing else.
 //!
-//! All wakers that the library keeps are [`StoredWaker`]s. Whether one is [woken](StoredWaker::wake) or dropped, its
-//! code runs at once where this thread holds none of our locks. Otherwise it runs when the thread releases
-//! the last of them: each guard of a lock of [`sync`](crate::sync) contains a [`Hold`]. Code that has more to write
-//! down than one lock protects begins a `Hold` of its own.
+//! All wakers that the library keeps are [`StoredWaker`]s. Whether one is
+//! [woken](StoredWaker::wake) or dropped, its code runs at once where this thread holds none of our
+//! locks. Otherwise it runs when the thread releases the last of them: each guard of a lock of
+//! [`sync`](crate::sync) contains a [`Hold`]. Code that has more to write down than one lock
+//! protects begins a `Hold` of its own.
 
 use std::{
     cell::{Cell, RefCell},
@@ -24,7 +26,8 @@ const WAITING: u32 = 1 << 31;
 thread_local! {
     /// How many holds this thread has.
     static HOLDS: Cell<u32> = const { Cell::new(0) };
-    // Without a destructor, so that it is there for what still ends when the thread does: C programs finalize at exit.
+    // Without a destructor, so that it is there for what still ends when the thread does: C
+    // programs finalize at exit.
     static LATER: RefCell<ManuallyDrop<Vec<End>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
@@ -58,7 +61,8 @@ impl End {
 
 /// A task's waker in the library's keeping, or none.
 ///
-/// However it ends, its code runs with no lock of the library held on this thread, and a panic of it ends there.
+/// However it ends, its code runs with no lock of the library held on this thread, and a panic of
+/// it ends there.
 ///
 /// ```
 /// use std::{sync::Arc, sync::atomic::{AtomicU32, Ordering}, task::{Wake, Waker}};
@@ -81,7 +85,8 @@ impl End {
 pub struct StoredWaker(Option<Waker>);
 
 impl StoredWaker {
-    /// A clone of a task's waker. Cloning runs code of the program too: to be called before a lock is taken.
+    /// A clone of a task's waker. Cloning runs code of the program too: to be called before a lock
+    /// is taken.
     #[inline]
     pub fn of(waker: &Waker) -> Self {
         Self(Some(waker.clone()))
@@ -111,7 +116,8 @@ impl Drop for StoredWaker {
     }
 }
 
-/// For as long as it lasts, no waker runs on this thread. Those that were to run do so when the last one ends.
+/// For as long as it lasts, no waker runs on this thread. Those that were to run do so when the
+/// last one ends.
 ///
 /// It must outlast the locks that are taken beside it, so it is declared before them.
 ///

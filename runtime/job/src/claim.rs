@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use oxshmem_base::{Error, Result};
 
-/// Whether some bootstrap has the launcher. Global, because what it guards is: the environment, and with it the way to
-/// the launcher, belong to the process, not to a `World`.
+/// Whether some bootstrap has the launcher. Global, because what it guards is: the environment, and
+/// with it the way to the launcher, belong to the process, not to a `World`.
 static CLAIMED: AtomicBool = AtomicBool::new(false);
 
 /// The right to use the process's way to its launcher.

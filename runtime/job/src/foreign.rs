@@ -1,12 +1,14 @@
 //! Launchers that oxshmem does not speak to, told by the variables that they set.
 //!
-//! A program that such a launcher starts n times would quietly be n jobs of one PE each, which is never what was meant.
+//! A program that such a launcher starts n times would quietly be n jobs of one PE each, which is
+//! never what was meant.
 
 use std::{ffi::OsString, fmt};
 
 /// A launcher other than `oshrun`, which started this process as one of several.
 ///
-/// Its text is what there is to say about it: which variables tell of it, what becomes of the process, and what to do.
+/// Its text is what there is to say about it: which variables tell of it, what becomes of the
+/// process, and what to do.
 ///
 /// ```
 /// use oxshmem_job::Foreign;
@@ -30,7 +32,8 @@ struct Launcher {
     name: &'static str,
     /// Any of these is in the environment of what it starts.
     marks: &'static [&'static str],
-    /// How many processes it has started: the first of these that is there. With one, there is nothing wrong.
+    /// How many processes it has started: the first of these that is there. With one, there is
+    /// nothing wrong.
     sizes: &'static [&'static str],
     /// Its marks are also where it has started nothing, so that without a size they mean nothing.
     needs_size: bool,
@@ -47,8 +50,8 @@ const fn launcher(
 /// What every launcher sets that offers PMIx.
 const PMIX: &[&str] = &["PMIX_NAMESPACE", "PMIX_RANK"];
 
-/// The first whose marks are there decides. So those come before others whose variables they set too, and the managers
-/// of whole clusters, inside whose jobs others run, come last.
+/// The first whose marks are there decides. So those come before others whose variables they set
+/// too, and the managers of whole clusters, inside whose jobs others run, come last.
 const LAUNCHERS: &[Launcher] = &[
     launcher("jsrun", &["JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"], &["JSM_NAMESPACE_SIZE"]),
     launcher(

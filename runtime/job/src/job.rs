@@ -6,11 +6,12 @@ use oxshmem_base::Deal;
 
 use super::Placement;
 
-/// The environment variable by which `oshrun` tells a process which PE it is. Internal: its form may
-/// change with every version, see [`Job`].
+/// The environment variable by which `oshrun` tells a process which PE it is. Internal: its form
+/// may change with every version, see [`Job`].
 pub const JOB_VARIABLE: &str = "OXSHMEM_JOB";
 
-/// All processes that Linux can have on a machine at once, which is where all PEs of such a job are.
+/// All processes that Linux can have on a machine at once, which is where all PEs of such a job
+/// are.
 const MOST_PROCESSES: usize = 1 << 22;
 
 /// What [`JOB_VARIABLE`] says: `fd=7,inode=4711,life=8,end=4712,pe=0,n=4,hosts=3+1,host=node1`.
@@ -20,7 +21,8 @@ pub struct Job {
     pub fd: RawFd,
     /// That socket's inode, by which a process can tell that the descriptor is still that socket.
     pub inode: u64,
-    /// The descriptor of the end of the launcher's [`Lifeline`](super::lifeline::Lifeline) that PEs have.
+    /// The descriptor of the end of the launcher's [`Lifeline`](super::lifeline::Lifeline) that PEs
+    /// have.
     pub life: RawFd,
     /// That pipe's inode, likewise.
     pub end: u64,
@@ -38,7 +40,8 @@ impl Job {
     /// Where this PE is.
     ///
     /// # Errors
-    /// [`Error::Unsupported`](oxshmem_base::Error::Unsupported) if so many PEs cannot be dealt like that.
+    /// [`Error::Unsupported`](oxshmem_base::Error::Unsupported) if so many PEs cannot be dealt like
+    /// that.
     pub fn placement(&self) -> oxshmem_base::Result<Placement> {
         let hosts = self.hosts.hosts(self.n_pes)?;
         let name = hosts.simulated_name(&self.host, hosts.host_of(self.pe));

@@ -1,7 +1,9 @@
-//! Init that hangs: says so once, after `SHMEM_HANG_TIMEOUT`, while there are no boards to read yet.
+//! Init that hangs: says so once, after `SHMEM_HANG_TIMEOUT`, while there are no boards to read
+//! yet.
 //!
-//! A PE that joins cannot know who is missing: the launcher does, if that is `oshrun`. So a thread of the PE asks it to say so. It
-//! lives for as long as its PE joins, and is gone before anybody touches the memory of the program.
+//! A PE that joins cannot know who is missing: the launcher does, if that is `oshrun`. So a thread
+//! of the PE asks it to say so. It lives for as long as its PE joins, and is gone before anybody
+//! touches the memory of the program.
 
 use std::{
     sync::{
@@ -21,7 +23,8 @@ use crate::Bootstrap;
 pub struct Joining(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Joining {
-    /// For a PE that may wait for others for as long as `limit`. PEs of one process start together: they need no such thread.
+    /// For a PE that may wait for others for as long as `limit`. PEs of one process start together:
+    /// they need no such thread.
     pub fn watch(bootstrap: &Arc<dyn Bootstrap>, limit: Option<Duration>) -> Self {
         let placement = bootstrap.placement();
         let Some(limit) = limit.filter(|_| placement.n_pes > 1 && !bootstrap.in_process()) else {

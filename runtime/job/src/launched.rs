@@ -1,7 +1,8 @@
 //! A PE in a process of its own, started by `oshrun`: this side of the socket to the launcher.
 //!
-//! Every request carries a ticket, which its answer repeats. Whoever waits takes messages off the socket
-//! one at a time and leaves what answers somebody else in the inbox, so that a dropped future loses nothing.
+//! Every request carries a ticket, which its answer repeats. Whoever waits takes messages off the
+//! socket one at a time and leaves what answers somebody else in the inbox, so that a dropped
+//! future loses nothing.
 
 use std::{
     collections::HashMap,
@@ -35,19 +36,21 @@ use super::{
 
 /// One PE of a job that `oshrun` started.
 ///
-/// In a tokio runtime with I/O enabled, waiting is asynchronous. Elsewhere it blocks the calling thread:
-/// all that waits here is the start of a job, when a program has nothing else to do, and what is waited
-/// for is up to other processes. There, calls must be awaited one after the other.
+/// In a tokio runtime with I/O enabled, waiting is asynchronous. Elsewhere it blocks the calling
+/// thread: all that waits here is the start of a job, when a program has nothing else to do, and
+/// what is waited for is up to other processes. There, calls must be awaited one after the other.
 #[derive(Debug)]
 pub struct Launched {
     placement: Placement,
-    /// The inherited descriptor. It stays open when this is dropped, so that the process can be a PE again.
+    /// The inherited descriptor. It stays open when this is dropped, so that the process can be a
+    /// PE again.
     socket: BorrowedFd<'static>,
     /// The next ticket. Locked while a message is being sent, so that its parts stay together.
     sending: Mutex<u64>,
     inbox: tokio::sync::Mutex<Inbox>,
     home: Home,
-    /// Until this PE has left the job: whoever still holds a handle to it must not keep the next one out.
+    /// Until this PE has left the job: whoever still holds a handle to it must not keep the next
+    /// one out.
     claim: Mutex<Option<Claim>>,
     /// Until then, too, this process ends with the launcher. What it does after that is its own.
     lifeline: Mutex<Option<OwnedFd>>,
@@ -96,7 +99,8 @@ impl Launched {
         let launched = Self {
             placement,
             socket,
-            // Tickets start at the time, so that an answer to one who was here before is not taken for ours.
+            // Tickets start at the time, so that an answer to one who was here before is not taken
+            // for ours.
             sending: Mutex::new(nanoseconds()),
             inbox: tokio::sync::Mutex::default(),
             home: Home::here(),
@@ -249,8 +253,8 @@ fn descriptors_of(message: Message) -> Result<Offer> {
     Ok(Offer::Descriptors(descriptors))
 }
 
-/// Makes sure that the descriptor in the environment is the socket that `oshrun` put there, and keeps it
-/// from the programs that this process starts.
+/// Makes sure that the descriptor in the environment is the socket that `oshrun` put there, and
+/// keeps it from the programs that this process starts.
 fn adopt(job: &Job) -> Result<BorrowedFd<'static>> {
     let refuse = |what: &str| {
         let (fd, pe) = (job.fd, job.pe);
@@ -260,8 +264,9 @@ fn adopt(job: &Job) -> Result<BorrowedFd<'static>> {
         );
         failed("init", detail)
     };
-    // SAFETY: the number is not negative (`Job` checks that). The descriptor may be closed, in which case
-    // the first call says so; if it is our socket, nobody else in this process knows of it or closes it.
+    // SAFETY: the number is not negative (`Job` checks that). The descriptor may be closed, in
+    // which case the first call says so; if it is our socket, nobody else in this process knows of
+    // it or closes it.
     let socket = unsafe { BorrowedFd::borrow_raw(job.fd) };
     fcntl_getfd(socket).map_err(|_| refuse("is closed"))?;
     if !wire::is_still(socket, FileType::Socket, job.inode) {

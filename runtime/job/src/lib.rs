@@ -3,8 +3,8 @@
 //! A [`Bootstrap`] knows the PE's number and place, exchanges small messages among all PEs, hands
 //! descriptors to the PEs of one host, and ends the job. Everything above works with any of them:
 //! [`single`] (one PE), [`local`] (PEs as tasks of one process), [`launched`] (processes started
-//! by `oshrun`, which they talk to as [`wire`] describes) and [`pmix`] (processes started by a launcher that offers PMIx,
-//! such as `mpirun`). All of them pass the suite in [`suite`].
+//! by `oshrun`, which they talk to as [`wire`] describes) and [`pmix`] (processes started by a
+//! launcher that offers PMIx, such as `mpirun`). All of them pass the suite in [`suite`].
 //! [`from_env`] says which of them a process is to use.
 
 mod claim;
@@ -61,8 +61,8 @@ pub struct Placement {
     pub pe: usize,
     /// How many PEs the job has.
     pub n_pes: usize,
-    /// The PEs on this PE's host, itself included, in ascending order. The first is the host's leader.
-    /// Behind an `Arc`, because all PEs of one process have the same list.
+    /// The PEs on this PE's host, itself included, in ascending order. The first is the host's
+    /// leader. Behind an `Arc`, because all PEs of one process have the same list.
     pub local: Arc<[usize]>,
     /// Which host every PE is on. All PEs of the job have the same map.
     pub hosts: Arc<Hosts>,
@@ -97,12 +97,13 @@ pub trait Shared: Send + Sync + Sized + 'static {
     /// Descriptors from which another process can make the same thing.
     fn to_descriptors(&self) -> Result<Vec<OwnedFd>>;
 
-    /// Makes it from what [`to_descriptors`](Self::to_descriptors) gave in another process, for the PE with number `block`
-    /// among those of its host.
+    /// Makes it from what [`to_descriptors`](Self::to_descriptors) gave in another process, for the
+    /// PE with number `block` among those of its host.
     fn from_descriptors(descriptors: Vec<OwnedFd>, block: usize) -> Result<Self>;
 }
 
-/// The way PEs find each other. Only those here exist: where the memory of a PE is follows from its [`Placement`].
+/// The way PEs find each other. Only those here exist: where the memory of a PE is follows from its
+/// [`Placement`].
 #[async_trait]
 pub trait Bootstrap: Sealed + Send + Sync + 'static {
     /// Who and where this PE is.
@@ -113,8 +114,9 @@ pub trait Bootstrap: Sealed + Send + Sync + 'static {
     /// The result is one allocation for all PEs of a process.
     async fn exchange(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>>;
 
-    /// The same for the leaders of the hosts alone: other PEs get nothing, which takes them no time. What a PE gives is to be
-    /// shorter than 256 KiB. Matched in order with [`exchange`](Self::exchange).
+    /// The same for the leaders of the hosts alone: other PEs get nothing, which takes them no
+    /// time. What a PE gives is to be shorter than 256 KiB. Matched in order with
+    /// [`exchange`](Self::exchange).
     async fn exchange_to_leaders(&self, mine: Vec<u8>) -> Result<Option<Arc<[Vec<u8>]>>> {
         let all = self.exchange(mine).await?;
         Ok(self.placement().is_leader().then_some(all))
@@ -133,44 +135,47 @@ pub trait Bootstrap: Sealed + Send + Sync + 'static {
         false
     }
 
-    /// What all PEs of the job have in common, if they live in one process, on whichever hosts they are said to be.
+    /// What all PEs of the job have in common, if they live in one process, on whichever hosts they
+    /// are said to be.
     fn common(&self) -> Option<&Common> {
         None
     }
 
-    /// Whether `global_exit` may end this process: no other PE lives in it, and no caller counts on it to go on.
+    /// Whether `global_exit` may end this process: no other PE lives in it, and no caller counts on
+    /// it to go on.
     fn owns_process(&self) -> bool {
         !self.in_process()
     }
 
-    /// Hands what the host's leader offers to all PEs of the host, the leader included. Collective over
-    /// the host; the leader gives `Some`, the others `None`. Descriptors reach processes of the same
-    /// user only.
+    /// Hands what the host's leader offers to all PEs of the host, the leader included. Collective
+    /// over the host; the leader gives `Some`, the others `None`. Descriptors reach processes of
+    /// the same user only.
     async fn share_raw(&self, offer: Option<Offer>) -> Result<Offer>;
 
     /// Says that this PE has left the job in good order, so that its process may end.
     fn finalized(&self);
 
-    /// Tells the launcher that a PE of this process seems to be stuck. True if it prints what all PEs of the job are
-    /// stuck in, which else the process itself does for those that it knows of.
+    /// Tells the launcher that a PE of this process seems to be stuck. True if it prints what all
+    /// PEs of the job are stuck in, which else the process itself does for those that it knows of.
     fn stuck(&self) -> bool {
         false
     }
 
-    /// Where it shows that the launcher ends the job because a PE called `global_exit`: a descriptor that hangs up then
-    /// (`POLLRDHUP`), and for nothing else. `None` where processes are ended without being asked.
+    /// Where it shows that the launcher ends the job because a PE called `global_exit`: a
+    /// descriptor that hangs up then (`POLLRDHUP`), and for nothing else. `None` where processes
+    /// are ended without being asked.
     fn hangs_up(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 
-    /// Which PE has called `global_exit`, and with what, once [`hangs_up`](Self::hangs_up) has. Once: later calls may have no
-    /// answer.
+    /// Which PE has called `global_exit`, and with what, once [`hangs_up`](Self::hangs_up) has.
+    /// Once: later calls may have no answer.
     fn global_exit(&self) -> Option<(usize, i32)> {
         None
     }
 
-    /// Asks for the end of the whole job with `status`, and says why. PEs in other processes are ended
-    /// by the launcher; this one goes on until then.
+    /// Asks for the end of the whole job with `status`, and says why. PEs in other processes are
+    /// ended by the launcher; this one goes on until then.
     fn abort(&self, status: i32, why: &str);
 }
 
@@ -205,9 +210,9 @@ pub async fn share<T: Shared>(
     }
 }
 
-/// The bootstrap of the job that this process was started in: `oshrun`'s if that started it, PMIx's if the launcher offers
-/// that, and else that of a job of one PE. There, if it was another launcher that started the process, `warn` is told
-/// of it. Collective over all PEs.
+/// The bootstrap of the job that this process was started in: `oshrun`'s if that started it, PMIx's
+/// if the launcher offers that, and else that of a job of one PE. There, if it was another launcher
+/// that started the process, `warn` is told of it. Collective over all PEs.
 ///
 /// # Errors
 /// Those of [`Launched::from_env`] and [`Pmix::from_env`].
@@ -223,7 +228,8 @@ pub async fn share<T: Shared>(
 /// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 pub async fn from_env(warn: impl FnOnce(&Foreign)) -> Result<Arc<dyn Bootstrap>> {
-    // The order matters: oshrun may have been started inside a job of any other launcher, whose variables its PEs inherit.
+    // The order matters: oshrun may have been started inside a job of any other launcher, whose
+    // variables its PEs inherit.
     if let Some(launched) = Launched::from_env()? {
         return Ok(Arc::new(launched));
     }

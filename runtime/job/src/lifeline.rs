@@ -1,9 +1,11 @@
-//! What ends the processes of a job with their launcher, whatever their threads do and whichever way the launcher ends.
+//! What ends the processes of a job with their launcher, whatever their threads do and whichever
+//! way the launcher ends.
 //!
-//! The launcher alone holds the writing end of a pipe, and all PEs inherit the reading end. When the last writer closes,
-//! the kernel signals the owner of the reading end, if it has one (`O_ASYNC`): the signal is SIGKILL (`F_SETSIG`), the owner
-//! the process group that the launcher starts everything in. So wrapper scripts and what they start end too, and no thread
-//! has to wait for anything. A PE that has left that group takes a reading end of its own for itself.
+//! The launcher alone holds the writing end of a pipe, and all PEs inherit the reading end. When
+//! the last writer closes, the kernel signals the owner of the reading end, if it has one
+//! (`O_ASYNC`): the signal is SIGKILL (`F_SETSIG`), the owner the process group that the launcher
+//! starts everything in. So wrapper scripts and what they start end too, and no thread has to wait
+//! for anything. A PE that has left that group takes a reading end of its own for itself.
 
 use std::{
     io,
@@ -28,8 +30,9 @@ pub struct Lifeline {
 }
 
 impl Lifeline {
-    /// Has the kernel kill the process group `group` when this is dropped, for as long as a process there has the
-    /// [`watched`](Self::watched) end open. Where the kernel refuses, nothing is killed.
+    /// Has the kernel kill the process group `group` when this is dropped, for as long as a process
+    /// there has the [`watched`](Self::watched) end open. Where the kernel refuses, nothing is
+    /// killed.
     ///
     /// # Errors
     /// If there can be no further pipe.
@@ -46,11 +49,13 @@ impl Lifeline {
     }
 }
 
-/// A PE's side: has the kernel kill this process when the launcher ends, until the descriptor is closed. Keeps the inherited
-/// end from the programs that this process starts. `None` if it was not inherited.
+/// A PE's side: has the kernel kill this process when the launcher ends, until the descriptor is
+/// closed. Keeps the inherited end from the programs that this process starts. `None` if it was not
+/// inherited.
 pub(super) fn of_this_process(job: &Job) -> Option<OwnedFd> {
-    // SAFETY: the number is not negative (`Job` checks that). The descriptor may be closed, in which case the first call says
-    // so; if it is the launcher's pipe, nobody else in this process knows of it or closes it.
+    // SAFETY: the number is not negative (`Job` checks that). The descriptor may be closed, in
+    // which case the first call says so; if it is the launcher's pipe, nobody else in this process
+    // knows of it or closes it.
     let inherited = unsafe { BorrowedFd::borrow_raw(job.life) };
     if !wire::is_still(inherited, FileType::Fifo, job.end) {
         return None;
@@ -63,8 +68,8 @@ pub(super) fn of_this_process(job: &Job) -> Option<OwnedFd> {
     Some(own)
 }
 
-/// Has the kernel send SIGKILL to `owner`, a process or as a negative number a process group, when the last writer of a pipe
-/// is gone, or writes.
+/// Has the kernel send SIGKILL to `owner`, a process or as a negative number a process group, when
+/// the last writer of a pipe is gone, or writes.
 fn kill_at_end(watched: BorrowedFd<'_>, owner: libc::pid_t) -> io::Result<()> {
     /// Not among libc's constants for this system.
     const F_SETSIG: libc::c_int = 10;

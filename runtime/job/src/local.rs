@@ -1,8 +1,8 @@
 //! PEs as tasks of one process: the bootstrap of a `LocalCluster`.
 //!
 //! All PEs of a cluster hold one table of *rounds*. A PE's k-th exchange joins round k; the PE that
-//! completes it publishes one result, which everybody gets a reference to, so that an exchange among
-//! 4,096 PEs copies nothing. Waiting needs no runtime.
+//! completes it publishes one result, which everybody gets a reference to, so that an exchange
+//! among 4,096 PEs copies nothing. Waiting needs no runtime.
 
 use std::{
     any::Any,
@@ -54,8 +54,8 @@ impl Local {
         Self::cluster_on(Hosts::one(n))
     }
 
-    /// PEs that know each other, in the order of their numbers, on several hosts. What they share, they share with the
-    /// PEs of their host.
+    /// PEs that know each other, in the order of their numbers, on several hosts. What they share,
+    /// they share with the PEs of their host.
     ///
     /// ```
     /// use oxshmem_job::{Bootstrap, Local};
@@ -156,8 +156,8 @@ struct Group {
     common: Common,
 }
 
-/// The rounds that some PE has joined and not all have left. Rounds finish in order, because every PE
-/// joins them in order, so that each table is a queue whose front has the number `first`.
+/// The rounds that some PE has joined and not all have left. Rounds finish in order, because every
+/// PE joins them in order, so that each table is a queue whose front has the number `first`.
 #[derive(Debug, Default)]
 struct State {
     end: Option<End>,

@@ -1,7 +1,8 @@
 //! The one test suite that every [`Bootstrap`] passes.
 //!
 //! [`check`] is what a single PE does; all PEs of a job run it at the same time, as tasks
-//! ([`run_cluster`]) or as processes (the tests of `oshrun`). It panics where a bootstrap breaks a promise.
+//! ([`run_cluster`]) or as processes (the tests of `oshrun`). It panics where a bootstrap breaks a
+//! promise.
 
 use std::{
     fs::File,
@@ -223,8 +224,8 @@ async fn hosts_share_independently(pe: &dyn Bootstrap) -> Result<()> {
 }
 
 async fn shares_many_descriptors(pe: &dyn Bootstrap) -> Result<()> {
-    // More than fit one message between processes; fewer where every PE is in this process, and all of
-    // them hold copies at a time.
+    // More than fit one message between processes; fewer where every PE is in this process, and all
+    // of them hold copies at a time.
     let count = if pe.in_process() { 8 } else { 450 };
     let text = |index: usize| format!("descriptor {index}");
     let offer = if pe.placement().is_leader() {
@@ -248,7 +249,8 @@ async fn works_with_calls_in_flight_together(pe: &dyn Bootstrap) -> Result<()> {
     let barrier = pe.barrier();
     let (mut note, mut barrier) = (std::pin::pin!(note), barrier);
     let (mut noted, mut met) = (None, None);
-    // Both are polled at every wake, the barrier first, so that each has to leave the other's answer alone.
+    // Both are polled at every wake, the barrier first, so that each has to leave the other's
+    // answer alone.
     std::future::poll_fn(|cx| {
         if met.is_none()
             && let std::task::Poll::Ready(result) = barrier.as_mut().poll(cx)

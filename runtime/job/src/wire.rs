@@ -1,11 +1,11 @@
 //! What travels between a PE and `oshrun`: the same code at both ends.
 //!
-//! Each PE inherits one end of a pair of `SOCK_SEQPACKET` sockets, which [`JOB_VARIABLE`](super::job::JOB_VARIABLE) names. A
-//! [`Message`] is a header of 16 bytes, a body, and descriptors (`SCM_RIGHTS`). No datagram exceeds
-//! [`MAX_DATAGRAM`]: a longer body travels as a memfd, so that the result of an exchange is written once,
-//! whatever the number of PEs, and descriptors beyond [`MAX_DESCRIPTORS`] follow in further datagrams.
-//! Descriptors are only taken from a process of the same user, which the kernel vouches for
-//! (`SCM_CREDENTIALS`).
+//! Each PE inherits one end of a pair of `SOCK_SEQPACKET` sockets, which
+//! [`JOB_VARIABLE`](super::job::JOB_VARIABLE) names. A [`Message`] is a header of 16 bytes, a body,
+//! and descriptors (`SCM_RIGHTS`). No datagram exceeds [`MAX_DATAGRAM`]: a longer body travels as a
+//! memfd, so that the result of an exchange is written once, whatever the number of PEs, and
+//! descriptors beyond [`MAX_DESCRIPTORS`] follow in further datagrams. Descriptors are only taken
+//! from a process of the same user, which the kernel vouches for (`SCM_CREDENTIALS`).
 
 use std::{
     collections::VecDeque,
@@ -58,7 +58,8 @@ pub enum Kind {
     Abort,
     /// PE: it has waited for longer than it should (no parts).
     Stuck,
-    /// Launcher: everybody's contributions (the ticket of the exchange; body, see [`pack`]); no body if none was wanted.
+    /// Launcher: everybody's contributions (the ticket of the exchange; body, see [`pack`]); no
+    /// body if none was wanted.
     Exchanged,
     /// Launcher: what the leader offered (the ticket of the fetch; descriptors).
     Offered,
@@ -298,8 +299,8 @@ impl Outbox {
     }
 }
 
-/// How long a body in a descriptor is, which is no longer than its sender has really written it: a length alone costs nobody
-/// anything, and could be any.
+/// How long a body in a descriptor is, which is no longer than its sender has really written it: a
+/// length alone costs nobody anything, and could be any.
 fn bytes_in(file: &File) -> io::Result<usize> {
     /// What the blocks of a file are counted in.
     const BLOCK: u64 = 512;
@@ -322,7 +323,8 @@ pub fn inode(fd: impl AsFd) -> io::Result<u64> {
     Ok(fstat(fd)?.st_ino)
 }
 
-/// Whether a number that may have been closed, or used again, still is what an inherited descriptor was.
+/// Whether a number that may have been closed, or used again, still is what an inherited descriptor
+/// was.
 pub fn is_still(fd: BorrowedFd<'_>, kind: FileType, inode: u64) -> bool {
     fstat(fd).is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == kind && it.st_ino == inode)
 }

@@ -1,8 +1,9 @@
-//! The control block of a PE: a small piece of shared memory through which the library, not the user,
-//! meets other PEs.
+//! The control block of a PE: a small piece of shared memory through which the library, not the
+//! user, meets other PEs.
 //!
 //! It begins with one page whose words have fixed meanings; behind it lies scratch memory for the
-//! collectives of the world, which reach it as a [`Segment`](oxshmem_memory::Segment) like any other.
+//! collectives of the world, which reach it as a [`Segment`](oxshmem_memory::Segment) like any
+//! other.
 
 use std::sync::{
     Arc,
@@ -14,7 +15,8 @@ use oxshmem_memory::{HostMap, Segment, SegmentId};
 
 /// Where in the block the scratch memory begins: behind the fixed words.
 const SCRATCH: usize = 64 << 10;
-/// Bytes of scratch memory: what the teams share among themselves. Memory that is never touched costs nothing.
+/// Bytes of scratch memory: what the teams share among themselves. Memory that is never touched
+/// costs nothing.
 pub const SCRATCH_BYTES: usize = 74 << 20;
 /// Bytes of one PE's control block.
 pub const BLOCK: usize = SCRATCH + SCRATCH_BYTES;
@@ -41,17 +43,19 @@ pub struct Page {
     pub silent_stores: Line<AtomicU32>,
     /// What the PE waits for, to be read by anybody.
     pub board: Line<BoardWords>,
-    /// The processor that the PE was bound to when it joined, plus 1, if to one alone. Written before anybody may read it.
+    /// The processor that the PE was bound to when it joined, plus 1, if to one alone. Written
+    /// before anybody may read it.
     pub home: Line<AtomicU32>,
 }
 
 /// What a PE that sleeps tells its writers.
 #[repr(C)]
 pub struct Sleep {
-    /// A bit for each kind of memory (`SegmentId`) that the PE, which sleeps, waits for words in. 0 while awake.
+    /// A bit for each kind of memory (`SegmentId`) that the PE, which sleeps, waits for words in. 0
+    /// while awake.
     pub sleeping: AtomicU32,
-    /// The part of its heap that it waits for words in, as offsets: stores elsewhere in the heap need not ring.
-    /// Written before `sleeping`, or under the rules of `Executor::register`.
+    /// The part of its heap that it waits for words in, as offsets: stores elsewhere in the heap
+    /// need not ring. Written before `sleeping`, or under the rules of `Executor::register`.
     pub watched_from: AtomicUsize,
     /// Where that part ends.
     pub watched_to: AtomicUsize,
@@ -94,8 +98,9 @@ impl Control {
     #[inline(always)]
     pub fn page(&self, block: usize) -> &Page {
         assert!(block < self.n);
-        // SAFETY: it is inside the map, which lives as long as `self`, is aligned to its 64 KiB stride,
-        // was zeroed when made, which is a valid `Page` of atomics, and is only ever accessed as one.
+        // SAFETY: it is inside the map, which lives as long as `self`, is aligned to its 64 KiB
+        // stride, was zeroed when made, which is a valid `Page` of atomics, and is only ever
+        // accessed as one.
         unsafe { &*self.base.add(block * BLOCK).cast::<Page>() }
     }
 

@@ -1,7 +1,7 @@
 //! The copy engine: a helper thread that performs large nonblocking copies while the PE goes on.
 //!
-//! Off unless `SHMEM_OFFLOAD_THRESHOLD` says from which size on it is used. The thread starts with the first
-//! job and ends with the PE, after its last job.
+//! Off unless `SHMEM_OFFLOAD_THRESHOLD` says from which size on it is used. The thread starts with
+//! the first job and ends with the PE, after its last job.
 
 use std::{sync::mpsc, thread};
 
@@ -37,7 +37,8 @@ impl CopyEngine {
         self.threshold
     }
 
-    /// Runs `job` soon, after those submitted before it. It runs on this thread if the engine's cannot start.
+    /// Runs `job` soon, after those submitted before it. It runs on this thread if the engine's
+    /// cannot start.
     pub fn submit(&self, job: Job) {
         let mut queue = lock(&self.queue);
         let sender = queue.get_or_insert_with(|| {

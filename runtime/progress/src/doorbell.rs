@@ -1,9 +1,10 @@
 //! Doorbells: how a PE that writes into another's memory wakes it if, and only if, it sleeps.
 //!
-//! A writer stores, then looks at the target's `sleeping` word. A sleeper sets the word, then looks at its
-//! memory once more. One of the two must see the other, and that needs a full barrier on both sides. Who
-//! pays for it is decided once a job ([`FenceSide`]): either the writers fence, or the sleeper makes every
-//! running thread of the job pass a barrier (`membarrier`), so that writing costs nothing extra.
+//! A writer stores, then looks at the target's `sleeping` word. A sleeper sets the word, then looks
+//! at its memory once more. One of the two must see the other, and that needs a full barrier on
+//! both sides. Who pays for it is decided once a job ([`FenceSide`]): either the writers fence, or
+//! the sleeper makes every running thread of the job pass a barrier (`membarrier`), so that writing
+//! costs nothing extra.
 
 use oxshmem_base::{
     settings::FenceSide,
@@ -28,12 +29,12 @@ pub fn before_look(side: FenceSide) {
     }
 }
 
-/// The sleeper's half: says that the PE is about to sleep, and waits for words in the kinds of memory that
-/// `kinds` has bits for. Whatever was stored there before a writer could see this is visible to the caller
-/// afterwards; whatever is stored later rings.
+/// The sleeper's half: says that the PE is about to sleep, and waits for words in the kinds of
+/// memory that `kinds` has bits for. Whatever was stored there before a writer could see this is
+/// visible to the caller afterwards; whatever is stored later rings.
 pub fn announce_sleep(sleeping: &AtomicU32, kinds: u32, side: FenceSide) {
-    // Release: what the sleeper wrote beside the word comes with it. The barrier that follows orders this
-    // before every later load.
+    // Release: what the sleeper wrote beside the word comes with it. The barrier that follows
+    // orders this before every later load.
     sleeping.fetch_or(kinds, Ordering::Release);
     before_look(side);
 }
@@ -44,15 +45,16 @@ pub fn announce_awake(sleeping: &AtomicU32) {
     sleeping.store(0, Ordering::Relaxed);
 }
 
-/// The writer's half: whether the PE must be woken. Call it after the store, to the kind of memory with the bit
-/// `kind`, that the PE is to see.
+/// The writer's half: whether the PE must be woken. Call it after the store, to the kind of memory
+/// with the bit `kind`, that the PE is to see.
 #[inline(always)]
 pub fn must_ring(sleeping: &AtomicU32, kind: u32, side: FenceSide) -> bool {
     after_store(side);
     sleeps(sleeping, kind)
 }
 
-/// The same behind the writer's [`after_store`], which is one for any number of stores to any number of PEs.
+/// The same behind the writer's [`after_store`], which is one for any number of stores to any
+/// number of PEs.
 #[inline(always)]
 pub fn sleeps(sleeping: &AtomicU32, kind: u32) -> bool {
     // Relaxed: ordered after our store by `after_store` and the sleeper's barrier.
@@ -85,7 +87,8 @@ fn membarrier() {
 mod loom_tests {
     use super::*;
 
-    /// A word for which several wait: who sets it looks at a count of those who may sleep, and only then at each of them.
+    /// A word for which several wait: who sets it looks at a count of those who may sleep, and only
+    /// then at each of them.
     #[test]
     fn loom_who_counts_itself_among_the_sleepers_is_rung_for_or_sees_the_word() {
         loom::model(|| {

@@ -1,7 +1,7 @@
 //! What the PEs of one host share: the control blocks, the heaps and everybody's doorbell.
 //!
-//! The host's leader makes it once; other processes get its descriptors, and PEs in the same process the
-//! thing itself.
+//! The host's leader makes it once; other processes get its descriptors, and PEs in the same
+//! process the thing itself.
 
 use std::{
     os::fd::{AsFd, OwnedFd},
@@ -77,8 +77,8 @@ impl Fabric {
         }
         match &*self.bells[block] {
             bell @ Bell::Process(_) => {
-                // One ring wakes; the others of a burst find the word taken. Relaxed: no more than atomicity is
-                // needed, the order was made in `after_store`.
+                // One ring wakes; the others of a burst find the word taken. Relaxed: no more than
+                // atomicity is needed, the order was made in `after_store`.
                 if sleep.sleeping.swap(0, Ordering::Relaxed) != 0 {
                     bell.ring_process();
                 }
@@ -91,7 +91,8 @@ impl Fabric {
         }
     }
 
-    /// From now on looks at the watches of PEs in this process every millisecond, until the job is gone.
+    /// From now on looks at the watches of PEs in this process every millisecond, until the job is
+    /// gone.
     pub fn start_ticking(self: &Arc<Self>) {
         let fabric = Arc::downgrade(self);
         let tick = move || {

@@ -1,15 +1,16 @@
-//! The op set of a context: which of its operations are still under way, so that `quiet` can await them, and which have failed
-//! without the program's knowledge, so that `quiet` can report them.
+//! The op set of a context: which of its operations are still under way, so that `quiet` can await
+//! them, and which have failed without the program's knowledge, so that `quiet` can report them.
 //!
-//! Operations that finish at once never touch it, so the usual `quiet` is one load. The others enter
-//! with [`OpSet::begin`] and leave with [`OpSet::complete`] whether or not anybody still holds their future. The error of one
-//! that fails enters with [`OpSet::fail`], and stays until the operation's future has [returned](OpSet::seen) it, or the next
-//! `quiet` has. What has left this PE for another host, and is there once a flush says so, is [noted](OpSet::note) by its
-//! target only.
+//! Operations that finish at once never touch it, so the usual `quiet` is one load. The others
+//! enter with [`OpSet::begin`] and leave with [`OpSet::complete`] whether or not anybody still
+//! holds their future. The error of one that fails enters with [`OpSet::fail`], and stays until the
+//! operation's future has [returned](OpSet::seen) it, or the next `quiet` has. What has left this
+//! PE for another host, and is there once a flush says so, is [noted](OpSet::note) by its target
+//! only.
 //!
-//! Operations are numbered in the order of their beginning, and kept by their numbers for all PEs together and for each PE.
-//! So whether those before a `quiet` are over is seen by looking at the first, and an operation that ends costs the same
-//! however many others are under way.
+//! Operations are numbered in the order of their beginning, and kept by their numbers for all PEs
+//! together and for each PE. So whether those before a `quiet` are over is seen by looking at the
+//! first, and an operation that ends costs the same however many others are under way.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -38,8 +39,8 @@ use oxshmem_base::{
 /// ```
 #[derive(Debug, Default)]
 pub struct OpSet {
-    /// Operations under way, errors not seen yet and targets not flushed yet, counted together: 0 means that
-    /// `quiet` has nothing to do.
+    /// Operations under way, errors not seen yet and targets not flushed yet, counted together: 0
+    /// means that `quiet` has nothing to do.
     attention: AtomicUsize,
     inner: Mutex<Inner>,
 }
@@ -55,9 +56,11 @@ struct Inner {
     count: usize,
     /// Their numbers, each in both scopes that it is in.
     live: BTreeSet<(Scope, u64)>,
-    /// Tasks that wait until those in a scope that began before a mark are over, by the number of the mark.
+    /// Tasks that wait until those in a scope that began before a mark are over, by the number of
+    /// the mark.
     waiting: BTreeMap<(Scope, u64), StoredWaker>,
-    /// Errors that the program has not seen, with the PE that the operation was on, if that is known.
+    /// Errors that the program has not seen, with the PE that the operation was on, if that is
+    /// known.
     failed: BTreeMap<u64, (Scope, Error)>,
     /// Whom operations were started on since the last flush.
     unflushed: Vec<Target>,
@@ -85,8 +88,8 @@ pub struct Ticket {
 #[must_use = "the error is reported by `quiet` unless it is said to have been seen"]
 pub struct Failure(u64);
 
-/// A point in the order of operations: all that began before it. It is for one `quiet`, which waits for no other set of PEs
-/// by it.
+/// A point in the order of operations: all that began before it. It is for one `quiet`, which waits
+/// for no other set of PEs by it.
 #[derive(Debug)]
 pub struct Mark(u64);
 
@@ -118,7 +121,8 @@ impl Inner {
         woken
     }
 
-    /// The number of the oldest operation that is under way; greater than all numbers if there is none.
+    /// The number of the oldest operation that is under way; greater than all numbers if there is
+    /// none.
     fn first(&self, scope: Scope) -> u64 {
         let next = self.live.range((scope, 0)..).next();
         next.filter(|(found, _)| *found == scope).map_or(u64::MAX, |&(_, number)| number)
@@ -168,8 +172,8 @@ impl OpSet {
         }
     }
 
-    /// Whom a flush is owed, those in `pes` if given. Each enters the set as an operation that is to be
-    /// [completed](Self::complete) when the flush is over.
+    /// Whom a flush is owed, those in `pes` if given. Each enters the set as an operation that is
+    /// to be [completed](Self::complete) when the flush is over.
     pub fn take_unflushed(&self, pes: Option<&[usize]>) -> Vec<(Target, Ticket)> {
         let mut inner = lock(&self.inner);
         let wanted = |target: &mut Target| pes.is_none_or(|pes| pes.contains(&target.pe));
@@ -189,8 +193,9 @@ impl OpSet {
         woken.into_iter().for_each(StoredWaker::wake);
     }
 
-    /// An operation on `pe`, if that is known, has failed. The next `quiet` that concerns it reports the error, unless it is
-    /// [seen](Self::seen) before. To be called before the operation is [completed](Self::complete).
+    /// An operation on `pe`, if that is known, has failed. The next `quiet` that concerns it
+    /// reports the error, unless it is [seen](Self::seen) before. To be called before the operation
+    /// is [completed](Self::complete).
     pub fn fail(&self, pe: Option<usize>, error: Error) -> Failure {
         let mut inner = lock(&self.inner);
         let number = inner.number();
@@ -199,7 +204,8 @@ impl OpSet {
         Failure(number)
     }
 
-    /// The program has got the error from the operation's future. `quiet` may have reported it before, but does so no more.
+    /// The program has got the error from the operation's future. `quiet` may have reported it
+    /// before, but does so no more.
     pub fn seen(&self, failure: Failure) {
         let mut inner = lock(&self.inner);
         if inner.failed.remove(&failure.0).is_some() {
@@ -230,12 +236,14 @@ impl OpSet {
         }
     }
 
-    /// [`poll_complete`](Self::poll_complete), and then the error that [`take_failed`](Self::take_failed) finds.
+    /// [`poll_complete`](Self::poll_complete), and then the error that
+    /// [`take_failed`](Self::take_failed) finds.
     pub fn poll_quiet(&self, mark: &Mark, pes: Option<&[usize]>, cx: &mut Context<'_>) -> Poll<Result<()>> {
         self.poll_complete(mark, pes, cx).map(|()| self.take_failed(pes))
     }
 
-    /// Ready when every operation that began before `mark`, on one of `pes` if given, has completed, well or not.
+    /// Ready when every operation that began before `mark`, on one of `pes` if given, has
+    /// completed, well or not.
     pub fn poll_complete(&self, mark: &Mark, pes: Option<&[usize]>, cx: &mut Context<'_>) -> Poll<()> {
         if self.is_idle() {
             return Poll::Ready(());
@@ -250,8 +258,8 @@ impl OpSet {
         Poll::Ready(())
     }
 
-    /// The oldest error that the program has not seen, of an operation on one of `pes` if given, or on nobody knows which PE.
-    /// The caller gives it to the program.
+    /// The oldest error that the program has not seen, of an operation on one of `pes` if given, or
+    /// on nobody knows which PE. The caller gives it to the program.
     pub fn take_failed(&self, pes: Option<&[usize]>) -> Result<()> {
         if self.is_idle() {
             return Ok(());

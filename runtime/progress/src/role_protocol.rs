@@ -1,8 +1,10 @@
-//! The protocol by which the threads of a PE and its helper share the duty to look after watched words, on its own, for loom: that
-//! whoever waits is woken, whoever has the duty when the word comes.
+//! The protocol by which the threads of a PE and its helper share the duty to look after watched
+//! words, on its own, for loom: that whoever waits is woken, whoever has the duty when the word
+//! comes.
 //!
-//! It is what `executor::driver` and `executor::block_on` do, with fences where that has accesses that are sequentially consistent, which
-//! loom does not know. A watch is a word that comes to 1, of which there is one for each thread that waits.
+//! It is what `executor::driver` and `executor::block_on` do, with fences where that has accesses
+//! that are sequentially consistent, which loom does not know. A watch is a word that comes to 1,
+//! of which there is one for each thread that waits.
 
 use loom::{
     sync::{
@@ -35,8 +37,8 @@ fn ordered<T>(access: impl FnOnce() -> T) -> T {
     result
 }
 
-/// What one sleeps on until it is rung: an event descriptor, or a thread's own place to park, for which loom's is no use: it forgets that
-/// a thread was unparked while it had to wait for a lock.
+/// What one sleeps on until it is rung: an event descriptor, or a thread's own place to park, for
+/// which loom's is no use: it forgets that a thread was unparked while it had to wait for a lock.
 #[derive(Default)]
 struct Bell {
     rung: Mutex<bool>,
@@ -251,7 +253,8 @@ impl Pe {
         }
     }
 
-    /// A thread waits for its word in `block_on`, or, if it does not `drive`, by whatever else polls futures.
+    /// A thread waits for its word in `block_on`, or, if it does not `drive`, by whatever else
+    /// polls futures.
     fn wait(&self, word: usize, drives: bool) {
         let me = Arc::new(Bell::default());
         let signal = Arc::new(Signal { set: AtomicBool::new(false), thread: Arc::clone(&me), drives });
@@ -291,7 +294,8 @@ impl Pe {
     }
 }
 
-/// Two threads that wait, each for a word that another PE stores, beside the helper. `drive` says which waits in `block_on`.
+/// Two threads that wait, each for a word that another PE stores, beside the helper. `drive` says
+/// which waits in `block_on`.
 fn waits(rules: Rules, drive: [bool; 2], preemptions: usize) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
@@ -328,7 +332,8 @@ fn loom_whoever_waits_is_woken_beside_another_that_drives() {
     waits(ALL, [true, true], 2);
 }
 
-/// Loom ends the process where it finds that no thread can go on, so these are processes of their own.
+/// Loom ends the process where it finds that no thread can go on, so these are processes of their
+/// own.
 fn hangs(test: &str) {
     let name = format!("role_protocol::{test}");
     let model = std::process::Command::new(std::env::current_exe().unwrap())

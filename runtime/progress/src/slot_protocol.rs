@@ -1,7 +1,9 @@
-//! The protocol of the slots of teams, on its own, for loom: every order of every access that the memory model allows.
+//! The protocol of the slots of teams, on its own, for loom: every order of every access that the
+//! memory model allows.
 //!
-//! Here, because this is the room that is built for loom. It is what `exchange` and `stream` in `oxshmem-teams` do: payloads are stored relaxed, numbers with release, and
-//! a PE reads a payload after it has seen the number with acquire.
+//! Here, because this is the room that is built for loom. It is what `exchange` and `stream` in
+//! `oxshmem-teams` do: payloads are stored relaxed, numbers with release, and a PE reads a payload
+//! after it has seen the number with acquire.
 
 use loom::{
     sync::{

@@ -1,8 +1,9 @@
 //! The watchdog: says what a PE of this process is stuck in, once, after `SHMEM_HANG_TIMEOUT`.
 //!
-//! One thread for all PEs of a job in this process. It is started by the first entry on a board, sleeps until
-//! the oldest entry would be old enough to speak of, and without limit while there is none. So who enters
-//! something only has to wake it when it sleeps without limit, and a program that never waits has no such thread.
+//! One thread for all PEs of a job in this process. It is started by the first entry on a board,
+//! sleeps until the oldest entry would be old enough to speak of, and without limit while there is
+//! none. So who enters something only has to wake it when it sleeps without limit, and a program
+//! that never waits has no such thread.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -34,7 +35,8 @@ const ASLEEP: u8 = 1;
 /// It will look at the boards by itself.
 const AWAKE: u8 = 2;
 
-/// How often to look for the answer of a future that was woken to be polled, and how long to wait for it.
+/// How often to look for the answer of a future that was woken to be polled, and how long to wait
+/// for it.
 const ANSWER: Duration = Duration::from_millis(10);
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -248,8 +250,8 @@ impl Watchdog {
         }
     }
 
-    /// Leaves out what nobody waits for any more: a future that was forgotten is not polled when it is woken. False while an answer may
-    /// yet come.
+    /// Leaves out what nobody waits for any more: a future that was forgotten is not polled when it
+    /// is woken. False while an answer may yet come.
     fn have_answered(&self, stuck: &mut Vec<(usize, Seen)>, told: &mut Told) -> bool {
         let executors: HashMap<usize, Arc<Executor>> = lock(&self.executors)
             .iter()
@@ -316,7 +318,8 @@ impl Watchdog {
         oxshmem_base::report(text.trim_end());
     }
 
-    /// The table of all PEs and what is wrong with it, unless it would say the same as the last time.
+    /// The table of all PEs and what is wrong with it, unless it would say the same as the last
+    /// time.
     fn table(&self, boards: &Boards, told: &mut Told) -> String {
         let all = boards.read();
         let others_wait = |pe: &PeBoard| {
@@ -338,7 +341,8 @@ impl Watchdog {
     }
 }
 
-/// The barriers that PEs of this host are known to be in, by team and number: to others they are syncs, as in [`Table::add`].
+/// The barriers that PEs of this host are known to be in, by team and number: to others they are
+/// syncs, as in [`Table::add`].
 fn barriers(boards: &Boards) -> HashSet<(u64, u64)> {
     let seen = boards.read().into_iter().flat_map(|board| board.seen).map(|seen| seen.activity);
     seen.filter(|it| it.call == Call::Barrier).map(|it| (it.team, it.number)).collect()

@@ -1,10 +1,11 @@
-//! A device that is not there: host memory that nobody touches but this module, so that all that is to be done with
-//! device memory can be tested where there is none.
+//! A device that is not there: host memory that nobody touches but this module, so that all that is
+//! to be done with device memory can be tested where there is none.
 //!
-//! Its memory lies behind the symmetric heap of the host, for PEs of other processes to find it. The addresses that programs
-//! see are others, which are reserved and not mapped: who loads from one faults. Operations happen on a thread of their own, after a latency, in the order of their calls. Words that somebody
-//! waits for are looked at after each operation, and else less and less often, since PEs of other processes have threads
-//! of their own that nobody hears of.
+//! Its memory lies behind the symmetric heap of the host, for PEs of other processes to find it.
+//! The addresses that programs see are others, which are reserved and not mapped: who loads from
+//! one faults. Operations happen on a thread of their own, after a latency, in the order of their
+//! calls. Words that somebody waits for are looked at after each operation, and else less and less
+//! often, since PEs of other processes have threads of their own that nobody hears of.
 
 use std::{
     collections::VecDeque,
@@ -213,8 +214,8 @@ impl Source for Emulated {
     }
 }
 
-// SAFETY: every copy and atomic below touches exactly the bytes of its arguments, before `done` is told, and each job holds
-// the map that they are in.
+// SAFETY: every copy and atomic below touches exactly the bytes of its arguments, before `done` is
+// told, and each job holds the map that they are in.
 unsafe impl Device for Emulated {
     fn name(&self) -> &'static str {
         "emulated"
@@ -231,7 +232,8 @@ unsafe impl Device for Emulated {
     unsafe fn copy(&self, from: End, to: End, len: usize, done: Completion) {
         let (from, to, map) = (self.address(from), self.address(to), Arc::clone(self.memory.map()));
         self.start(Box::new(move || {
-            // SAFETY: `done` has not been told, so the ends on the host are good for `len` bytes; `map` keeps the others.
+            // SAFETY: `done` has not been told, so the ends on the host are good for `len` bytes;
+            // `map` keeps the others.
             unsafe { copy::copy(to.get(), from.get(), len) };
             // SeqCst: visible to all before anybody learns that it is.
             fence(Ordering::SeqCst);

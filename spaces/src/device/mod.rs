@@ -1,12 +1,13 @@
-//! Memory that a processor cannot load from or store to: what a device must do so that its memory can be symmetric.
+//! Memory that a processor cannot load from or store to: what a device must do so that its memory
+//! can be symmetric.
 //!
-//! A [`Device`] copies between its memory and that of the host, performs atomic operations on it, and tells a [`Completion`]
-//! when it has. It reaches the memory of all PEs of this host that have a device; that of other hosts is the
-//! [`Net`](oxshmem_net::Net)'s business, which has the devices there do what is to be done. The rooms above decide
-//! what is awaited.
+//! A [`Device`] copies between its memory and that of the host, performs atomic operations on it,
+//! and tells a [`Completion`] when it has. It reaches the memory of all PEs of this host that have
+//! a device; that of other hosts is the [`Net`](oxshmem_net::Net)'s business, which has the devices
+//! there do what is to be done. The rooms above decide what is awaited.
 //!
-//! There are two: `cuda`, and [`emulated`], which is for tests. An object of device memory has an address on its own PE, by
-//! which C programs name it, and where no processor can load or store.
+//! There are two: `cuda`, and [`emulated`], which is for tests. An object of device memory has an
+//! address on its own PE, by which C programs name it, and where no processor can load or store.
 
 #[cfg(feature = "cuda")]
 pub mod cuda;
@@ -46,8 +47,9 @@ pub struct DevicePlace {
 }
 
 impl DevicePlace {
-    /// The place `offset` bytes behind the start of the device memory of the PE that is number `block` of its host. Operations
-    /// have it from symmetric memory, which checks it: `SymView::device_place`.
+    /// The place `offset` bytes behind the start of the device memory of the PE that is number
+    /// `block` of its host. Operations have it from symmetric memory, which checks it:
+    /// `SymView::device_place`.
     ///
     /// # Safety
     /// There must be such a place in the job whose device is given it.
@@ -68,7 +70,8 @@ impl DevicePlace {
         self.offset
     }
 
-    /// The place so many bytes behind it, which is not in bounds by that: devices say in their contracts what must be.
+    /// The place so many bytes behind it, which is not in bounds by that: devices say in their
+    /// contracts what must be.
     #[inline]
     pub const fn behind(self, bytes: usize) -> Self {
         Self { offset: self.offset.wrapping_add(bytes), ..self }
@@ -141,11 +144,13 @@ pub struct Capabilities {
 
 /// A device, as the PEs of one process use it.
 ///
-/// What is started on one PE's memory happens there in the order of the calls; on different PEs', in any order. A copy from one
-/// PE's memory to another's is started on the latter. Nothing here waits for another PE.
+/// What is started on one PE's memory happens there in the order of the calls; on different PEs',
+/// in any order. A copy from one PE's memory to another's is started on the latter. Nothing here
+/// waits for another PE.
 ///
 /// # Safety
-/// An implementation must touch only the bytes it was given, and none of them after it has told `done`.
+/// An implementation must touch only the bytes it was given, and none of them after it has told
+/// `done`.
 pub unsafe trait Device: Source {
     /// What it is called, for people.
     fn name(&self) -> &'static str;
@@ -159,7 +164,8 @@ pub unsafe trait Device: Source {
     /// Copies `len` bytes; `done` is told when they are there, and visible to all PEs of this host.
     ///
     /// # Safety
-    /// Ends on the host must be readable or writable for `len` bytes until then, and ends on the device in bounds.
+    /// Ends on the host must be readable or writable for `len` bytes until then, and ends on the
+    /// device in bounds.
     unsafe fn copy(&self, from: End, to: End, len: usize, done: Completion);
 
     /// An atomic operation; `done` is told the word's value before it.
@@ -174,15 +180,15 @@ pub unsafe trait Device: Source {
     /// As for `copy`, for each of them.
     unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Completion);
 
-    /// Whether [`combine`](Self::combine) can do that with the memory of these PEs, by their numbers among those of the host.
-    /// All PEs of the host get the same answer.
+    /// Whether [`combine`](Self::combine) can do that with the memory of these PEs, by their
+    /// numbers among those of the host. All PEs of the host get the same answer.
     fn combines(&self, fold: ReduceOp, number: Number, pes: &[usize]) -> bool;
 
     /// Combines numbers of several PEs; `done` is told when the results are there.
     ///
     /// # Safety
-    /// All places must be in bounds and aligned, and nobody else may touch them until then. [`combines`](Self::combines) must
-    /// have said that it can be done.
+    /// All places must be in bounds and aligned, and nobody else may touch them until then.
+    /// [`combines`](Self::combines) must have said that it can be done.
     unsafe fn combine(&self, what: Combine<'_>, done: Completion);
 
     /// Tells `done` when everything that was started before is over.
@@ -194,8 +200,8 @@ pub unsafe trait Device: Source {
     /// As for `copy`.
     unsafe fn copy_now(&self, from: End, to: End, len: usize);
 
-    /// Copies several pieces of a PE's memory, by their offsets and lengths, one behind the other to `to`; over when it returns.
-    /// Each aligned word of up to 8 bytes is read at once.
+    /// Copies several pieces of a PE's memory, by their offsets and lengths, one behind the other
+    /// to `to`; over when it returns. Each aligned word of up to 8 bytes is read at once.
     ///
     /// # Safety
     /// All pieces must be in bounds, and as long as `to` together.
@@ -213,8 +219,9 @@ pub unsafe trait Device: Source {
     /// They must be in bounds.
     unsafe fn fill_now(&self, at: DevicePlace, byte: u8, len: usize);
 
-    /// From now on has `executor` look at the words that it waits for in device memory when they may have changed, until it
-    /// waits for none. The call may come for one that is looked after already.
+    /// From now on has `executor` look at the words that it waits for in device memory when they
+    /// may have changed, until it waits for none. The call may come for one that is looked after
+    /// already.
     fn watch(&self, executor: Weak<Executor>);
 
     /// The address by which kernels reach a place, if there is one.
@@ -224,7 +231,8 @@ pub unsafe trait Device: Source {
     }
 }
 
-/// Polls for something that ends with operations of a device, and the device with it for as long as that is worth it.
+/// Polls for something that ends with operations of a device, and the device with it for as long as
+/// that is worth it.
 pub fn poll_with<T>(device: &AnyDevice, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
     let first = poll();
     if first.is_ready() {

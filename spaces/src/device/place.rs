@@ -1,7 +1,7 @@
 //! Which PEs have a device, and what makes it.
 //!
-//! All PEs of a job come to the same answer: each says which devices it sees, and a host whose PEs do not see the same ones
-//! has none, since they could not reach each other's memory.
+//! All PEs of a job come to the same answer: each says which devices it sees, and a host whose PEs
+//! do not see the same ones has none, since they could not reach each other's memory.
 
 use std::sync::Arc;
 

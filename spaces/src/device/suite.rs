@@ -6,7 +6,8 @@ use oxshmem_memory::word::{Atomic, Width};
 
 use super::{Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers};
 
-/// Runs the suite over `device`, which must have 2 PEs and 64 KiB, zeroed. Panics at the first promise that is broken.
+/// Runs the suite over `device`, which must have 2 PEs and 64 KiB, zeroed. Panics at the first
+/// promise that is broken.
 pub fn check(device: &dyn Device) {
     assert!(device.segment().blocks() >= 2 && device.segment().len() >= 64 << 10);
     bytes_arrive_and_come_back(device);
@@ -138,7 +139,8 @@ fn atomics_of_threads_are_not_lost(device: &dyn Device) {
 }
 
 fn blocks_go_between_memory_of_all_kinds(device: &dyn Device) {
-    // Of a length that is cut into bytes, words of 4 and words of 8, and of more than goes through a buffer.
+    // Of a length that is cut into bytes, words of 4 and words of 8, and of more than goes through
+    // a buffer.
     for (len, count, from_stride, to_stride) in [
         (3, 5, 4, 7),
         (4, 9, 12, 8),
@@ -164,7 +166,8 @@ fn blocks_go_between_memory_of_all_kinds(device: &dyn Device) {
             let from_end = if from_device { at(0, 0) } else { End::Host(from.as_mut_ptr()) };
             let to_end = if to_device { at(1, 24 << 10) } else { End::Host(to.as_mut_ptr()) };
             let (sender, told) = channel();
-            // SAFETY: both ends have `room` bytes, which all blocks are in, and stay until this is told.
+            // SAFETY: both ends have `room` bytes, which all blocks are in, and stay until this is
+            // told.
             unsafe {
                 let done = Box::new(move |done| sender.send(done).unwrap());
                 device.copy_blocks(from_end, to_end, blocks, done);
@@ -187,7 +190,8 @@ fn numbers_of_pes_are_combined(device: &dyn Device) {
             if !device.combines(fold, number, &[0, 1]) {
                 continue;
             }
-            // Any bits are numbers; of NaNs the payload is nobody's promise, so that there are none.
+            // Any bits are numbers; of NaNs the payload is nobody's promise, so that there are
+            // none.
             let value = |seed: usize| match number {
                 Number::F32 => u64::from((seed as f32 * 0.37 - 300.0).to_bits()),
                 Number::F64 => (seed as f64 * 0.37 - 300.0).to_bits(),

@@ -26,10 +26,10 @@ impl Layout {
 
 /// Hands out offsets in a segment of symmetric memory.
 ///
-/// An allocation goes to the smallest free block that has room for it, the one with the lowest offset of
-/// several, and to the lowest offset in it that its alignment allows. What it leaves on either side stays
-/// free, and free neighbours are always joined. All calls take O(log n) steps in the number of blocks, but
-/// for alignments above a line where the heap is nearly exhausted.
+/// An allocation goes to the smallest free block that has room for it, the one with the lowest
+/// offset of several, and to the lowest offset in it that its alignment allows. What it leaves on
+/// either side stays free, and free neighbours are always joined. All calls take O(log n) steps in
+/// the number of blocks, but for alignments above a line where the heap is nearly exhausted.
 ///
 /// The caller makes the calls collective and copies what a resized block held.
 ///
@@ -93,13 +93,14 @@ pub struct HeapUse {
     pub frees: u64,
     /// Calls of `realloc` that succeeded.
     pub reallocations: u64,
-    /// The end of the highest block there ever was, from the start of the heap. What lies beyond was never handed out.
+    /// The end of the highest block there ever was, from the start of the heap. What lies beyond
+    /// was never handed out.
     pub high_water: usize,
 }
 
 impl HeapUse {
-    /// The share of free memory that is outside of the largest free block: 0 where one allocation could
-    /// have it all, near 1 where it is in many small pieces.
+    /// The share of free memory that is outside of the largest free block: 0 where one allocation
+    /// could have it all, near 1 where it is in many small pieces.
     ///
     /// ```
     /// # use oxshmem_spaces::heap::*;
@@ -127,8 +128,9 @@ impl Heap {
         Self::at(0, size, 1)
     }
 
-    /// An empty heap of `size` bytes, rounded down to whole lines, from offset `start` on, which is a multiple of a
-    /// [`LINE`]. Its blocks are numbered from `first_id` on: so that heaps of one segment number theirs differently.
+    /// An empty heap of `size` bytes, rounded down to whole lines, from offset `start` on, which is
+    /// a multiple of a [`LINE`]. Its blocks are numbered from `first_id` on: so that heaps of one
+    /// segment number theirs differently.
     ///
     /// ```
     /// # use oxshmem_spaces::heap::*;
@@ -162,8 +164,8 @@ impl Heap {
     /// Allocates a block.
     ///
     /// # Errors
-    /// [`HeapError::ZeroBytes`], [`HeapError::InvalidAlignment`] or [`HeapError::Exhausted`]; the heap is
-    /// unchanged.
+    /// [`HeapError::ZeroBytes`], [`HeapError::InvalidAlignment`] or [`HeapError::Exhausted`]; the
+    /// heap is unchanged.
     ///
     /// ```
     /// # use oxshmem_spaces::heap::*;
@@ -202,9 +204,9 @@ impl Heap {
         Ok(block)
     }
 
-    /// Resizes the block that starts at `offset` to `new_bytes`. Its number, alignment and hints stay. It
-    /// stays where it is if it shrinks, or if what follows it is free and large enough; otherwise it moves,
-    /// which needs room for both places at once.
+    /// Resizes the block that starts at `offset` to `new_bytes`. Its number, alignment and hints
+    /// stay. It stays where it is if it shrinks, or if what follows it is free and large enough;
+    /// otherwise it moves, which needs room for both places at once.
     ///
     /// # Errors
     /// [`HeapError::NotAllocated`] where no live block starts there, [`HeapError::ZeroBytes`] or
@@ -320,7 +322,8 @@ impl Heap {
     /// Takes room for a block out of the free ones.
     fn place(&mut self, layout: Layout, id: u64) -> Result<Block, HeapError> {
         let (size, align) = layout.reservation()?;
-        // The segment begins at a multiple of what fits into it, and of no more: there is no address for such a block.
+        // The segment begins at a multiple of what fits into it, and of no more: there is no
+        // address for such a block.
         let fits = align <= self.start.saturating_add(self.size);
         let found = size.filter(|_| fits).and_then(|size| Some((size, self.free.find(size, align)?)));
         let (size, place) = found.ok_or_else(|| self.exhausted(layout))?;
@@ -336,7 +339,8 @@ impl Heap {
         Realloc::InPlace { block: Block { bytes, size, fresh_from, ..old } }
     }
 
-    /// Records that `size` bytes at `offset` are handed out. Returns from where on they never were before.
+    /// Records that `size` bytes at `offset` are handed out. Returns from where on they never were
+    /// before.
     fn reach(&mut self, offset: usize, size: usize) -> usize {
         let end = offset + size;
         let fresh_from = self.high_water.clamp(offset, end);

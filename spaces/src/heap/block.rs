@@ -4,8 +4,8 @@ use std::{fmt, ops::BitOr};
 
 use super::LINE;
 
-/// What a block of symmetric memory is for (`OpenSHMEM 1.6 §9.3.5`). A block with any hint has pairs of
-/// cache lines to itself, so that neighbours do not slow down what PEs contend for.
+/// What a block of symmetric memory is for (`OpenSHMEM 1.6 §9.3.5`). A block with any hint has
+/// pairs of cache lines to itself, so that neighbours do not slow down what PEs contend for.
 ///
 /// ```
 /// # use oxshmem_spaces::heap::*;
@@ -99,8 +99,8 @@ impl fmt::Debug for Hints {
 pub struct Layout {
     /// Bytes, at least 1.
     pub bytes: usize,
-    /// What the block's offset must be a multiple of: a power of two of at most [`MAX_ALIGN`](super::MAX_ALIGN).
-    /// Less than a [`LINE`] counts as one.
+    /// What the block's offset must be a multiple of: a power of two of at most
+    /// [`MAX_ALIGN`](super::MAX_ALIGN). Less than a [`LINE`] counts as one.
     pub align: usize,
     /// What the block is for.
     pub hints: Hints,
@@ -129,21 +129,23 @@ impl Layout {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Its number: 1 for the first allocation of a heap, unless it was told another, and one more for each that follows.
-    /// A block keeps it when it is resized.
+    /// Its number: 1 for the first allocation of a heap, unless it was told another, and one more
+    /// for each that follows. A block keeps it when it is resized.
     pub id: u64,
     /// Where it starts, in bytes from the start of the heap's segment. A multiple of `align`.
     pub offset: usize,
     /// Bytes that were asked for.
     pub bytes: usize,
-    /// Bytes that it takes: `bytes` rounded up to whole lines, or to pairs of lines where it has hints.
+    /// Bytes that it takes: `bytes` rounded up to whole lines, or to pairs of lines where it has
+    /// hints.
     pub size: usize,
     /// What its offset is kept a multiple of when it is resized.
     pub align: usize,
     /// What it is for.
     pub hints: Hints,
     /// The offset from which on its bytes belonged to no block before the call
-    /// that made it this size. They are still what the mapping began as: zero. From `offset` to `end()`.
+    /// that made it this size. They are still what the mapping began as: zero. From `offset` to
+    /// `end()`.
     pub fresh_from: usize,
 }
 
@@ -182,8 +184,8 @@ pub enum Realloc {
         /// The block as it is now.
         block: Block,
     },
-    /// It is elsewhere, and the caller must copy what it held before the next call that changes the heap.
-    /// The two places do not overlap.
+    /// It is elsewhere, and the caller must copy what it held before the next call that changes the
+    /// heap. The two places do not overlap.
     Moved {
         /// Offset to copy from: where the block was. That place is free already.
         from: usize,

@@ -1,14 +1,14 @@
 //! The free blocks of a heap: which there are, and which is best for an allocation.
 //!
-//! They are kept twice, by offset to join neighbours and by size to find the best fit. No two of them
-//! touch.
+//! They are kept twice, by offset to join neighbours and by size to find the best fit. No two of
+//! them touch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::LINE;
 
-/// How many blocks that are large enough, but start where an alignment wastes too much of them, are looked
-/// at before one that fits wherever it starts.
+/// How many blocks that are large enough, but start where an alignment wastes too much of them, are
+/// looked at before one that fits wherever it starts.
 const SEARCH: usize = 32;
 
 /// Free blocks. All offsets and sizes are multiples of a line.
@@ -94,12 +94,13 @@ impl FreeSet {
         self.insert(taken_end, end - taken_end);
     }
 
-    /// The best place for `size` bytes at a multiple of `align`: in the smallest block that has room for
-    /// them, the one with the lowest offset of several, at the lowest offset in it.
+    /// The best place for `size` bytes at a multiple of `align`: in the smallest block that has
+    /// room for them, the one with the lowest offset of several, at the lowest offset in it.
     ///
-    /// Takes O(log n) steps, and a bounded number more where `align` exceeds a line: then blocks large enough
-    /// can still lack room, and after [`SEARCH`] of them one is taken that is so large that it cannot. Only
-    /// where there is none of those either, all others are tried before giving up.
+    /// Takes O(log n) steps, and a bounded number more where `align` exceeds a line: then blocks
+    /// large enough can still lack room, and after [`SEARCH`] of them one is taken that is so large
+    /// that it cannot. Only where there is none of those either, all others are tried before giving
+    /// up.
     pub(super) fn find(&self, size: usize, align: usize) -> Option<Place> {
         for (tried, &(have, free)) in self.by_size.range((size, 0)..).enumerate() {
             let place = fit(free, have, size, align);
@@ -124,7 +125,8 @@ impl FreeSet {
     }
 }
 
-/// The first place for `size` bytes at a multiple of `align` in a free block of `have` bytes at `free`.
+/// The first place for `size` bytes at a multiple of `align` in a free block of `have` bytes at
+/// `free`.
 fn fit(free: usize, have: usize, size: usize, align: usize) -> Option<Place> {
     let start = free.checked_next_multiple_of(align)?;
     let room = have.checked_sub(start - free)?;

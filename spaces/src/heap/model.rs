@@ -1,5 +1,5 @@
-//! A heap that is slow and plain: a sorted list of free intervals, searched from one end to the other.
-//! Tests compare the real one with it.
+//! A heap that is slow and plain: a sorted list of free intervals, searched from one end to the
+//! other. Tests compare the real one with it.
 
 use super::{HeapError, Hints, LINE, Layout};
 
@@ -10,7 +10,8 @@ pub(super) struct Model {
     size: usize,
     /// Free (offset, size), by offset.
     free: Vec<(usize, usize)>,
-    /// Blocks that are looked at before one that fits wherever it starts; all of them for an exact best fit.
+    /// Blocks that are looked at before one that fits wherever it starts; all of them for an exact
+    /// best fit.
     search: usize,
     pub(super) high_water: usize,
     pub(super) used: usize,

@@ -1,4 +1,5 @@
-//! Each rule of the heap by itself, then all of them against the model on random sequences of calls.
+//! Each rule of the heap by itself, then all of them against the model on random sequences of
+//! calls.
 
 use super::{
     model::{Held, Model, is_exhausted},
@@ -336,8 +337,8 @@ fn a_byte_is_known_to_belong_to_its_block() {
     assert_eq!(heap.containing(usize::MAX), None);
 }
 
-/// A heap in which `count` free blocks of 4096 bytes all start a line behind a multiple of 4096. Behind
-/// them `skip` bytes are live and `tail` bytes free.
+/// A heap in which `count` free blocks of 4096 bytes all start a line behind a multiple of 4096.
+/// Behind them `skip` bytes are live and `tail` bytes free.
 fn awkward(count: usize, skip: usize, tail: usize) -> Heap {
     let mut heap = Heap::new(LINE + count * 8192 + skip + tail);
     heap.alloc(bytes(LINE)).unwrap();
@@ -356,7 +357,8 @@ fn awkward(count: usize, skip: usize, tail: usize) -> Heap {
 #[test]
 fn many_blocks_that_lack_room_for_an_alignment_do_not_hide_one_that_has_it() {
     for count in [1, 31, 32, 33, 34, 100] {
-        // Behind the holes: room wherever it starts, then room only because it starts at a multiple.
+        // Behind the holes: room wherever it starts, then room only because it starts at a
+        // multiple.
         for (skip, tail) in [(LINE, 64 * KIB), (4032, 4096)] {
             let mut heap = awkward(count, skip, tail);
             let block = heap.alloc(aligned(4096, 4096)).unwrap();

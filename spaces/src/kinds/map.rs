@@ -13,8 +13,8 @@ use super::{HugePages, Layout, Mapping, Place, Plan, Topology, plan, show_bytes,
 /// to.
 ///
 /// # Errors
-/// [`Error::InvalidSetting`](oxshmem_base::Error::InvalidSetting) if a partition must have memory that is
-/// not there.
+/// [`Error::InvalidSetting`](oxshmem_base::Error::InvalidSetting) if a partition must have memory
+/// that is not there.
 pub fn map(
     settings: &Settings,
     layout: &Layout,
@@ -40,7 +40,8 @@ pub fn map(
 /// Maps the partition at `place` as planned, for every local PE, and returns what it was mapped to.
 ///
 /// # Errors
-/// [`Error::InvalidSetting`](oxshmem_base::Error::InvalidSetting) if the plan must be met and cannot be.
+/// [`Error::InvalidSetting`](oxshmem_base::Error::InvalidSetting) if the plan must be met and
+/// cannot be.
 fn map_one(map: &mut HostMap, place: &Place, defined: &Defined, plan: &Plan) -> Result<Mapping> {
     let ordinary = rustix::param::page_size();
     let (mut page_size, mut memory, mut missing) = (ordinary, None, Vec::new());

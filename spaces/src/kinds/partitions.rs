@@ -1,7 +1,7 @@
 //! The symmetric heaps of a host's PEs: where their partitions lie, and what memory these have.
 //!
-//! The host's leader decides and maps; what came of it, or why it cannot be, is told to all PEs of the job. So they fail
-//! alike, and one of them can say for all what is not as it was asked for.
+//! The host's leader decides and maps; what came of it, or why it cannot be, is told to all PEs of
+//! the job. So they fail alike, and one of them can say for all what is not as it was asked for.
 
 use oxshmem_base::{Error, Result, settings::Settings};
 use oxshmem_job::Bootstrap;
@@ -20,13 +20,15 @@ pub struct Partitions {
     pub notes: Vec<String>,
 }
 
-/// What begins the report of a leader that has failed because of a partition, and for another reason.
+/// What begins the report of a leader that has failed because of a partition, and for another
+/// reason.
 const REFUSED: char = '!';
 const FAILED: char = '?';
 
 impl Partitions {
-    /// Makes the heaps of this host on its leader, with `stride` bytes from one PE's to the next, and agrees on what all
-    /// hosts have made. Collective over all PEs. The leader's heaps come with it.
+    /// Makes the heaps of this host on its leader, with `stride` bytes from one PE's to the next,
+    /// and agrees on what all hosts have made. Collective over all PEs. The leader's heaps come
+    /// with it.
     pub(crate) async fn make(
         bootstrap: &dyn Bootstrap,
         settings: &Settings,

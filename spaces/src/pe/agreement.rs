@@ -1,7 +1,9 @@
-//! What PEs tell each other first: whether they have the same settings, and what those of a host can do together.
+//! What PEs tell each other first: whether they have the same settings, and what those of a host
+//! can do together.
 //!
-//! It concerns everybody, but only the leaders of hosts need to hear what every PE says. Each tells its host what comes of it, so
-//! that a process needs neither memory nor time for each PE of the job.
+//! It concerns everybody, but only the leaders of hosts need to hear what every PE says. Each tells
+//! its host what comes of it, so that a process needs neither memory nor time for each PE of the
+//! job.
 
 use std::{
     fs::File,
@@ -19,10 +21,12 @@ use rustix::thread::CpuSet;
 /// Words for the processors that a PE may run on.
 const CPU_WORDS: usize = CpuSet::MAX_CPU / 64;
 
-/// What the PEs of a host can do together. All of them get the same, as they choose their algorithms by it.
+/// What the PEs of a host can do together. All of them get the same, as they choose their
+/// algorithms by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Abilities {
-    /// How many PEs share this machine's processors: those of this host, and of hosts that are only simulated.
+    /// How many PEs share this machine's processors: those of this host, and of hosts that are only
+    /// simulated.
     pub(crate) pes: usize,
     /// Processors that some of them may run on.
     pub(crate) cpus: usize,
@@ -31,7 +35,8 @@ pub(crate) struct Abilities {
 }
 
 impl Abilities {
-    /// Collects them. An error unless all PEs have the same settings. Collective; all PEs of a host get the same.
+    /// Collects them. An error unless all PEs have the same settings. Collective; all PEs of a host
+    /// get the same.
     pub(crate) async fn agree(bootstrap: &dyn Bootstrap, settings: &Settings) -> Result<Self> {
         let mut values = settings.values_equal_on_all();
         values.push(("bytes of globals in the executable", settings.statics.to_string()));
@@ -141,8 +146,8 @@ impl Heard {
             membarrier &= theirs.membarrier;
             union.iter_mut().zip(theirs.cpus).for_each(|(union, word)| *union |= word);
             quota = quota.max(theirs.quota);
-            // A control group may allow less time than processors. Who is bound to so few that it could not use that up does not
-            // see it, so one PE that does is enough.
+            // A control group may allow less time than processors. Who is bound to so few that it
+            // could not use that up does not see it, so one PE that does is enough.
             limited |= theirs.quota < count(&theirs.cpus);
         }
         let cpus = if limited { quota.min(count(&union)) } else { count(&union) }.max(1);

@@ -46,12 +46,13 @@ use crate::{
 /// The largest alignment that symmetric memory keeps.
 pub const HEAP_ALIGN: usize = 1 << 30;
 
-/// Bytes from one PE's memory to the next one's are an odd multiple of this: a page, the largest but one, so that huge pages
-/// keep their places.
+/// Bytes from one PE's memory to the next one's are an odd multiple of this: a page, the largest
+/// but one, so that huge pages keep their places.
 ///
-/// Some processors predict by a hash of a few bits of its address where in their first cache a line is, AMD's by bits 12
-/// to 27. If they are the same for two lines, as they would be for what lies at the same place of two PEs' heaps, only one
-/// of them is found at once. A word to and fro took a third longer.
+/// Some processors predict by a hash of a few bits of its address where in their first cache a line
+/// is, AMD's by bits 12 to 27. If they are the same for two lines, as they would be for what lies
+/// at the same place of two PEs' heaps, only one of them is found at once. A word to and fro took a
+/// third longer.
 const SHIFT: usize = 2 << 20;
 
 /// What the place of whatever lies behind the globals is aligned to: no page is larger.
@@ -92,14 +93,15 @@ impl Places {
         Some(Self { heap, statics, device: device_at, image, end })
     }
 
-    /// Bytes from one PE's memory to the next one's, where the PEs of a host have one map, or one each. None if it is beyond
-    /// any address space.
+    /// Bytes from one PE's memory to the next one's, where the PEs of a host have one map, or one
+    /// each. None if it is beyond any address space.
     fn stride(&self, layout: &Layout, one_map: bool) -> Option<usize> {
         // Each PE's own map begins where its own memory is aligned.
         if !one_map && layout.largest_page() <= SHIFT {
             return (self.end.max(1).div_ceil(SHIFT) | 1).checked_mul(SHIFT);
         }
-        // What fits into the memory of a PE can be aligned to nothing beyond it, so that small heaps take little address space.
+        // What fits into the memory of a PE can be aligned to nothing beyond it, so that small
+        // heaps take little address space.
         let fits = 1 << self.end.clamp(1, HEAP_ALIGN).ilog2();
         self.end.max(1).checked_next_multiple_of(layout.largest_page().max(fits))
     }
@@ -230,7 +232,8 @@ impl Pe {
             // Relaxed: the barrier comes before whoever reads it.
             fabric.control.page(block).home.0.store(home + 1, Ordering::Relaxed);
         }
-        // Nobody rings before everybody's bell is attached and everybody's process registered its barrier.
+        // Nobody rings before everybody's bell is attached and everybody's process registered its
+        // barrier.
         bootstrap.barrier().await?;
         drop(joining);
         if crowded && !in_process {
@@ -288,16 +291,18 @@ impl Pe {
         self.n_pes
     }
 
-    /// An even number that no other PE of this process has, of this job or of another, and 0 once the PE has left. Symmetric
-    /// memory has the number of the PE whose handle it is. One comparison finds memory of another job, memory of another PE's
-    /// handle, and the end of the job.
+    /// An even number that no other PE of this process has, of this job or of another, and 0 once
+    /// the PE has left. Symmetric memory has the number of the PE whose handle it is. One
+    /// comparison finds memory of another job, memory of another PE's handle, and the end of the
+    /// job.
     #[inline(always)]
     pub fn key(&self) -> usize {
         // Relaxed: a flag for mistakes, not for synchronisation.
         self.key.load(Ordering::Relaxed)
     }
 
-    /// What [`key`](Self::key) is until the PE leaves: the number that its symmetric memory has, before and after.
+    /// What [`key`](Self::key) is until the PE leaves: the number that its symmetric memory has,
+    /// before and after.
     pub fn memory_key(&self) -> usize {
         Arc::as_ptr(&self.executor).addr()
     }
@@ -348,7 +353,8 @@ impl Pe {
         &self.settings
     }
 
-    /// Whether PEs have to share processors, so that collectives should save on turns rather than on steps.
+    /// Whether PEs have to share processors, so that collectives should save on turns rather than
+    /// on steps.
     pub fn is_crowded(&self) -> bool {
         self.crowded
     }
@@ -358,8 +364,9 @@ impl Pe {
         self.processors
     }
 
-    /// The processor that the PE in a block of this host was bound to when it joined the job, if it was bound to one alone. The
-    /// same for whoever asks, whatever became of it; none where PEs are tasks of a process.
+    /// The processor that the PE in a block of this host was bound to when it joined the job, if it
+    /// was bound to one alone. The same for whoever asks, whatever became of it; none where PEs are
+    /// tasks of a process.
     pub fn home_of(&self, block: usize) -> Option<u32> {
         let home = self.fabric.control.page(block).home.0.load(Ordering::Relaxed);
         home.checked_sub(1).filter(|_| !self.in_process())
@@ -401,8 +408,8 @@ impl Pe {
         &self.fabric.heap
     }
 
-    /// All memory of this job's PEs that operations reach: the heap, and behind it the executable's globals, if the C library
-    /// shares them, and what belongs to a device.
+    /// All memory of this job's PEs that operations reach: the heap, and behind it the executable's
+    /// globals, if the C library shares them, and what belongs to a device.
     pub fn symmetric(&self) -> Segment {
         symmetric(&self.fabric, self.places)
     }
@@ -453,9 +460,9 @@ impl Pe {
         }
     }
 
-    /// Where in [`symmetric`](Self::symmetric) the host's image of device memory begins: as many bytes as the GPU space's
-    /// heap has, and somewhere behind them [`IMAGE_TAIL`] more. Nothing of it is ever touched
-    /// unless a collective works on device memory.
+    /// Where in [`symmetric`](Self::symmetric) the host's image of device memory begins: as many
+    /// bytes as the GPU space's heap has, and somewhere behind them [`IMAGE_TAIL`] more. Nothing of
+    /// it is ever touched unless a collective works on device memory.
     pub fn image_at(&self) -> usize {
         self.places.image
     }
@@ -478,8 +485,8 @@ impl Pe {
         self.fabric.control.scratch()
     }
 
-    /// What the rooms above keep once a PE: one value of each type, made when it is first asked for. It must not
-    /// hold the PE itself.
+    /// What the rooms above keep once a PE: one value of each type, made when it is first asked
+    /// for. It must not hold the PE itself.
     pub fn kept<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
         let mut kept = lock(&self.kept);
         let value = kept.entry(TypeId::of::<T>()).or_insert_with(|| Arc::<T>::default());
@@ -509,8 +516,8 @@ impl Pe {
         self.executor.check_failure()
     }
 
-    /// [`check`](Self::check) for calls that others see and that take longer than a system call: also an error in a process that this one
-    /// has forked.
+    /// [`check`](Self::check) for calls that others see and that take longer than a system call:
+    /// also an error in a process that this one has forked.
     #[inline]
     pub fn check_home(&self, call: &'static str) -> Result<()> {
         self.home.check(self.me, call)?;
@@ -522,8 +529,8 @@ impl Pe {
         &self.home
     }
 
-    /// The status of the `global_exit` that ends the job, if that is why a PE was lost: it may show before the launcher
-    /// has said so, for which this waits a moment.
+    /// The status of the `global_exit` that ends the job, if that is why a PE was lost: it may show
+    /// before the launcher has said so, for which this waits a moment.
     pub fn global_exit_behind_a_loss(&self) -> Option<i32> {
         /// As long as the launcher itself waits to know what caused what.
         const MOMENT: Duration = Duration::from_millis(100);
@@ -533,8 +540,8 @@ impl Pe {
         }
     }
 
-    /// Leaves the job. Every PE has called the barrier before; what is still waited for will not come.
-    /// False if it has left before.
+    /// Leaves the job. Every PE has called the barrier before; what is still waited for will not
+    /// come. False if it has left before.
     pub fn leave(&self) -> bool {
         let first = self.key.swap(0, Ordering::AcqRel) != 0;
         if first {
@@ -548,8 +555,9 @@ impl Pe {
         first
     }
 
-    /// No handle is left by which this PE could leave the job in good order. What its tasks, and the other PEs of this process, wait
-    /// for will not come. Does nothing after [`leave`](Self::leave).
+    /// No handle is left by which this PE could leave the job in good order. What its tasks, and
+    /// the other PEs of this process, wait for will not come. Does nothing after
+    /// [`leave`](Self::leave).
     pub fn abandon(&self) {
         if self.key() == 0 || !self.home.is_here() {
             return;
@@ -565,8 +573,8 @@ impl Pe {
         self.executor.close();
     }
 
-    /// The threads that this PE has started and that wait for nothing but its end: for a caller that waits for that, when it has
-    /// [left](Self::leave) and all other handles to it are gone.
+    /// The threads that this PE has started and that wait for nothing but its end: for a caller
+    /// that waits for that, when it has [left](Self::leave) and all other handles to it are gone.
     pub fn helpers(&self) -> Helpers {
         Helpers {
             executor: Arc::clone(&self.executor),
@@ -579,8 +587,9 @@ impl Pe {
         self.fail_all(&failure);
     }
 
-    /// Ends all waiting of the PEs in this process, on all hosts that they are on. The first failure of the job is that of all
-    /// its PEs: a PE that ends because of it may come here before the others have got it.
+    /// Ends all waiting of the PEs in this process, on all hosts that they are on. The first
+    /// failure of the job is that of all its PEs: a PE that ends because of it may come here before
+    /// the others have got it.
     fn fail_all(&self, failure: &Failure) {
         let common = self.bootstrap.0.common().map(|common| common.of(OnceLock::<Failure>::new));
         let failure = common.as_ref().map_or(failure, |first| first.get_or_init(|| failure.clone()));
@@ -622,7 +631,8 @@ impl Drop for Pe {
     }
 }
 
-/// Threads of a PE that has left the job, which end once its last handle is gone: see [`Pe::helpers`].
+/// Threads of a PE that has left the job, which end once its last handle is gone: see
+/// [`Pe::helpers`].
 #[derive(Debug)]
 pub struct Helpers {
     executor: Arc<Executor>,
@@ -630,7 +640,8 @@ pub struct Helpers {
 }
 
 impl Helpers {
-    /// Waits until they have ended, but not for long: a handle of the PE may be left after all. Called by a thread that is none of them.
+    /// Waits until they have ended, but not for long: a handle of the PE may be left after all.
+    /// Called by a thread that is none of them.
     pub fn join(self) {
         let begin = Instant::now();
         let ended =

@@ -1,14 +1,17 @@
 //! Where PEs outnumber processors: on which of them each begins.
 //!
-//! The system starts processes wherever there is room at that moment, and may need a tenth of a second to see that one
-//! processor has more PEs than another, of which each turn is longer then. So each PE moves once, to where its number says,
-//! and from there on the system may move it as it likes: nothing stays bound.
+//! The system starts processes wherever there is room at that moment, and may need a tenth of a
+//! second to see that one processor has more PEs than another, of which each turn is longer then.
+//! So each PE moves once, to where its number says, and from there on the system may move it as it
+//! likes: nothing stays bound.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Moves this thread to one of the processors that it may run on, as the PEs of the host take turns with them.
+/// Moves this thread to one of the processors that it may run on, as the PEs of the host take turns
+/// with them.
 ///
-/// What it may run on is the same afterwards. Where that can't be asked or set, it stays where it is.
+/// What it may run on is the same afterwards. Where that can't be asked or set, it stays where it
+/// is.
 pub(crate) fn begin_apart(block: usize) {
     let Ok(allowed) = sched_getaffinity(None) else { return };
     let Some(cpu) = turn(&allowed, block) else { return };

@@ -1,4 +1,5 @@
-//! Collectives of two PEs on different hosts, beside Open MPI's, in the network namespaces that a cable joins.
+//! Collectives of two PEs on different hosts, beside Open MPI's, in the network namespaces that a
+//! cable joins.
 
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 

@@ -65,7 +65,8 @@ impl Cable {
         Ok(Some(cable))
     }
 
-    /// What starts a command, as `ssh` would, at one of the addresses, bound to a core, on a host of another name.
+    /// What starts a command, as `ssh` would, at one of the addresses, bound to a core, on a host
+    /// of another name.
     pub(super) fn agent(&self) -> &Path {
         &self.agent
     }
@@ -75,7 +76,8 @@ impl Cable {
         ([1, 2].map(|end| format!("{NETWORK}.{end}")), format!("{NETWORK}.0/24"))
     }
 
-    /// What `oshrun` starts, with the program behind it, so that each PE is in the namespace of its host.
+    /// What `oshrun` starts, with the program behind it, so that each PE is in the namespace of its
+    /// host.
     pub(super) fn script(&self) -> &Path {
         &self.script
     }

@@ -1,5 +1,5 @@
-//! Time by bytes, a panel for each collective: ours, the peer's, and the bound. Plain SVG in colours that can be
-//! read on light and dark pages.
+//! Time by bytes, a panel for each collective: ours, the peer's, and the bound. Plain SVG in
+//! colours that can be read on light and dark pages.
 
 use std::fmt::Write;
 

@@ -55,7 +55,8 @@ pub(super) struct Row {
 }
 
 impl Figures {
-    /// Adds what a program with `n` PEs has written to `file`; `side` is `oxshmem` or a variant of the peer.
+    /// Adds what a program with `n` PEs has written to `file`; `side` is `oxshmem` or a variant of
+    /// the peer.
     pub(super) fn read(&mut self, file: &Path, n: usize, side: &'static str) -> Result<(), Failure> {
         let text = fs::read_to_string(file).map_err(|e| Failure::new(format!("{}: {e}", file.display())))?;
         for line in text.lines() {

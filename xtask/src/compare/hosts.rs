@@ -52,7 +52,8 @@ hand; a strided transfer at most 3 times what a contiguous one takes.
 /// How often everything is measured, unless quickly.
 const ROUNDS: usize = 5;
 
-/// What `ucx_perftest` measures: our row's name, its bytes, the test, the iterations, and which column has it.
+/// What `ucx_perftest` measures: our row's name, its bytes, the test, the iterations, and which
+/// column has it.
 const TESTS: [(&str, u64, &str, &str, usize); 5] = [
     ("remote get", 8, "ucp_get", "20000", 1),
     ("remote fetch_add", 8, "ucp_fadd", "20000", 1),
@@ -80,7 +81,8 @@ impl Figure {
         if self.is_time() { a.min(b) } else { a.max(b) }
     }
 
-    /// Those of the round whose ratio is in the middle: what the machine does to one side in a round, it does to both.
+    /// Those of the round whose ratio is in the middle: what the machine does to one side in a
+    /// round, it does to both.
     fn both(&self) -> (f64, f64) {
         let mut rounds = self.rounds.clone();
         rounds.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));

@@ -1,7 +1,9 @@
-//! Our collectives beside those of Open MPI's OSHMEM: the same loops, on the same processors, in turns.
+//! Our collectives beside those of Open MPI's OSHMEM: the same loops, on the same processors, in
+//! turns.
 //!
-//! Whatever else the machine does, and whether its cores are near or far just then, meets both sides alike. A
-//! program gives medians; of its rounds the best counts, and of the peer's variants too.
+//! Whatever else the machine does, and whether its cores are near or far just then, meets both
+//! sides alike. A program gives medians; of its rounds the best counts, and of the peer's variants
+//! too.
 //!
 //! | module | what it offers |
 //! |---|---|

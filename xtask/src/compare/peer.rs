@@ -1,6 +1,7 @@
 //! Open MPI's OSHMEM, as Debian has it.
 //!
-//! Its `shmemcc` and `shmemrun` are the same programs as its `oshcc` and `oshrun`, under names that are not ours.
+//! Its `shmemcc` and `shmemrun` are the same programs as its `oshcc` and `oshrun`, under names that
+//! are not ours.
 
 use std::{fs, path::Path};
 
@@ -157,7 +158,8 @@ fn check(
     variant: Variant,
     outcome: Result<(), Failure>,
 ) -> Result<(), Failure> {
-    // It may crash at its end, or be stopped in a collective that takes forever: what it has written counts.
+    // It may crash at its end, or be stopped in a collective that takes forever: what it has
+    // written counts.
     let text = fs::read_to_string(file).unwrap_or_default();
     let mut lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let Some(head) = lines.next() else {

@@ -1,4 +1,5 @@
-//! The C library beside Open MPI's: transfers between two PEs, atomics, a ping-pong, a wait, and the start of a job.
+//! The C library beside Open MPI's: transfers between two PEs, atomics, a ping-pong, a wait, and
+//! the start of a job.
 
 use std::{
     collections::BTreeMap,

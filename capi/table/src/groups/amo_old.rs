@@ -1,4 +1,5 @@
-//! The names that atomics had before OpenSHMEM 1.4. Each does what the routine that replaced it does.
+//! The names that atomics had before OpenSHMEM 1.4. Each does what the routine that replaced it
+//! does.
 
 use crate::{
     arguments::SYMMETRIC_SOURCE,

@@ -13,8 +13,8 @@ const SET: &str = "Where status is not null, variables with a nonzero element th
                    indices and status must not overlap.";
 const OLD_TYPES: &str = "an int or a longer type";
 
-/// Defines what waits for, or tests, several variables: with the section, what it returns, the parameters
-/// that differ, when it is complete, what it does, and which others do the like.
+/// Defines what waits for, or tests, several variables: with the section, what it returns, the
+/// parameters that differ, when it is complete, what it does, and which others do the like.
 macro_rules! set {
     ($name:literal $section:literal: $returns:literal ($indices:literal $values:literal) $completion:ident,
      $brief:literal, $result:literal, see $one:literal $two:literal) => {

@@ -1,7 +1,8 @@
 //! The generic forms in C++: overloads of inline functions.
 //!
-//! Overloads that differ in the type of element only are one macro, applied to a list of types. Forms for the
-//! complex types of C++ are templates, so that `<complex>`, which takes long to read, need not be included.
+//! Overloads that differ in the type of element only are one macro, applied to a list of types.
+//! Forms for the complex types of C++ are templates, so that `<complex>`, which takes long to read,
+//! need not be included.
 
 use super::{Choice, Generic, generics, wrap};
 use crate::model::{Routine, Status, join, parse};

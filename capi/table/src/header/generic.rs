@@ -1,8 +1,8 @@
 //! The generic forms in C11: macros that choose a routine by the type of an argument.
 //!
-//! `_Generic` looks at the first argument. If that is a context, it looks at the second, and chooses among the `ctx`
-//! routines. Where there is no context this inner choice is not taken, but has to be valid, hence its
-//! `default`.
+//! `_Generic` looks at the first argument. If that is a context, it looks at the second, and
+//! chooses among the `ctx` routines. Where there is no context this inner choice is not taken, but
+//! has to be valid, hence its `default`.
 
 use super::{Generic, generics};
 

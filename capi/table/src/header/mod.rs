@@ -1,8 +1,8 @@
 //! The headers, as the library's users include them.
 //!
-//! `shmem.h` has the prototypes, which C and C++ share, and then what stands for the generic forms: in C11 macros
-//! with `_Generic`, in C++ overloads. `pshmem.h` adds the profiling twins, `shmemx.h` the extensions. What
-//! only the headers themselves need is called `shmem_impl_` or `SHMEM_IMPL_`.
+//! `shmem.h` has the prototypes, which C and C++ share, and then what stands for the generic forms:
+//! in C11 macros with `_Generic`, in C++ overloads. `pshmem.h` adds the profiling twins, `shmemx.h`
+//! the extensions. What only the headers themselves need is called `shmem_impl_` or `SHMEM_IMPL_`.
 
 mod cxx;
 mod generic;
@@ -52,7 +52,8 @@ pub struct Choice {
 }
 
 impl Generic {
-    /// How many parameters precede the one whose type decides, a context not counted: a team's handle may.
+    /// How many parameters precede the one whose type decides, a context not counted: a team's
+    /// handle may.
     pub fn position(&self) -> usize {
         usize::from(self.forms[0].parameters.starts_with("shmem_team_t"))
     }
@@ -64,9 +65,9 @@ impl Generic {
     }
 }
 
-/// The generic forms that choose by the type of elements, by name in the order of the specification.
-/// `shmem_sync`, `shmem_signal_add` and `shmem_signal_set` choose by the handle in front instead, and are not
-/// among them.
+/// The generic forms that choose by the type of elements, by name in the order of the
+/// specification. `shmem_sync`, `shmem_signal_add` and `shmem_signal_set` choose by the handle in
+/// front instead, and are not among them.
 ///
 /// ```
 /// let generics = oxshmem_capi_table::header::generics();
@@ -104,7 +105,8 @@ pub fn generics() -> Vec<Generic> {
     found
 }
 
-/// The routines that share the name of a generic form, which a C11 macro therefore hides from a definition.
+/// The routines that share the name of a generic form, which a C11 macro therefore hides from a
+/// definition.
 pub(crate) fn shared_names() -> [&'static str; 4] {
     ["shmem_sync", "shmem_wait_until", "shmem_signal_add", "shmem_signal_set"]
 }

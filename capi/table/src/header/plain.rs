@@ -137,7 +137,8 @@ const ATTRIBUTES: &str = "
 
 ";
 
-/// Not of the specification: programs written beside Open MPI, its examples among them, ask for it before all else.
+/// Not of the specification: programs written beside Open MPI, its examples among them, ask for it
+/// before all else.
 const SPEC_VERSION: &str = "
 /* The version of the specification in one number, by the name that Open MPI gave it: programs ask for it. */
 #ifndef OSHMEM_SPEC_VERSION

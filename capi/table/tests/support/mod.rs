@@ -86,8 +86,8 @@ pub(crate) fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// Compiles with all warnings as errors. What else is to be done with the file, such as `-fsyntax-only`, the
-/// arguments say.
+/// Compiles with all warnings as errors. What else is to be done with the file, such as
+/// `-fsyntax-only`, the arguments say.
 pub(crate) fn compile(compiler: &str, standard: &str, file: &Path, arguments: &[&str]) -> Result<(), String> {
     let include = file.parent().expect("it is in a folder").join("include");
     let mut command = Command::new(compiler);

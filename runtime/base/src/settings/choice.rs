@@ -93,7 +93,8 @@ choice! {
 choice! {
     /// Which side of the doorbell handshake pays for the fence (`SHMEM_FENCE`).
     Fence {
-        /// The writer where local PEs outnumber CPUs or the kernel has no membarrier, the sleeper elsewhere.
+        /// The writer where local PEs outnumber CPUs or the kernel has no membarrier, the sleeper
+        /// elsewhere.
         #[default]
         Auto = "auto",
         /// The writer: a full fence at every store that may end a wait.
@@ -124,7 +125,8 @@ choice! {
         Auto = "auto",
         /// log2(k) rounds, in which pairs of hosts exchange what they have so far.
         Doubling = "doubling",
-        /// In log2(k) rounds pairs of hosts share out what they combine, and in as many they hand it out.
+        /// In log2(k) rounds pairs of hosts share out what they combine, and in as many they hand
+        /// it out.
         Halving = "halving",
         /// Chunks go around a ring twice: combined, then handed out.
         Ring = "ring",
@@ -147,7 +149,8 @@ choice! {
 }
 
 choice! {
-    /// How `collect` and `fcollect` bring the blocks of each host to all (`SHMEM_COLLECT_ALGORITHM`).
+    /// How `collect` and `fcollect` bring the blocks of each host to all
+    /// (`SHMEM_COLLECT_ALGORITHM`).
     CollectAlgorithm {
         /// By size and the number of hosts.
         #[default]

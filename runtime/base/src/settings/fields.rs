@@ -34,8 +34,8 @@ macro_rules! settings {
 settings! {
 /// What a PE was told by its environment, or by the program that starts it.
 ///
-/// [`TABLE`](super::TABLE) says what each field does. A program that makes its own takes the default, which reads no
-/// environment, and assigns fields:
+/// [`TABLE`](super::TABLE) says what each field does. A program that makes its own takes the
+/// default, which reads no environment, and assigns fields:
 ///
 /// ```
 /// use oxshmem_base::settings::Settings;
@@ -54,13 +54,16 @@ pub struct Settings {
     pub meminfo_report: bool = false,
     /// Where NUMA nodes are described: `SHMEM_NUMA_TOPOLOGY`.
     pub numa_topology: String = "/sys/devices/system/node".to_owned(),
-    /// What `SHMEM_ENABLE_CPU_SPACE` holds, if it is set. Any text but the empty one enables the space.
+    /// What `SHMEM_ENABLE_CPU_SPACE` holds, if it is set. Any text but the empty one enables the
+    /// space.
     pub enable_cpu_space: Option<String> = None,
-    /// What `SHMEM_ENABLE_GPU_SPACE` holds, likewise. Where neither is set, the CPU space is enabled alone.
+    /// What `SHMEM_ENABLE_GPU_SPACE` holds, likewise. Where neither is set, the CPU space is
+    /// enabled alone.
     pub enable_gpu_space: Option<String> = None,
     /// Which space the default one is: `SHMEM_DEFAULT_SPACE`.
     pub default_space: DefaultSpace = DefaultSpace::default(),
-    /// Bytes of the CPU space's heap: `SHMEM_CPU_SYMMETRIC_SIZE`. [`SpacePlan`](super::SpacePlan) says what `None` means.
+    /// Bytes of the CPU space's heap: `SHMEM_CPU_SYMMETRIC_SIZE`. [`SpacePlan`](super::SpacePlan)
+    /// says what `None` means.
     pub cpu_symmetric_size: Option<usize> = None,
     /// Bytes of the GPU space's heap: `SHMEM_GPU_SYMMETRIC_SIZE`.
     pub gpu_symmetric_size: Option<usize> = None,
@@ -85,21 +88,26 @@ pub struct Settings {
     pub hang_timeout: Option<Duration> = Some(Duration::from_secs(60)),
     /// What happens when PEs allocate differently: `SHMEM_CHECK_ALLOC`.
     pub check_alloc: CheckAlloc = CheckAlloc::default(),
-    /// Whether the first allocation of a C program that gets null for want of memory is reported: `SHMEM_WARN_HEAP`.
+    /// Whether the first allocation of a C program that gets null for want of memory is reported:
+    /// `SHMEM_WARN_HEAP`.
     pub warn_heap: bool = true,
     /// Who drives progress while futures wait: `SHMEM_DRIVER`.
     pub driver: Driver = Driver::default(),
-    /// How long a wait spins: `SHMEM_SPIN_NS`. Ask [`spin_for`](Self::spin_for) for what `None` means.
+    /// How long a wait spins: `SHMEM_SPIN_NS`. Ask [`spin_for`](Self::spin_for) for what `None`
+    /// means.
     pub spin: Option<Duration> = None,
     /// How often a wait yields before it sleeps: `SHMEM_YIELD_ROUNDS`.
     pub yield_rounds: u32 = 64,
-    /// Who pays for the doorbell's fence: `SHMEM_FENCE`. Ask [`fence_for`](Self::fence_for) for a decision.
+    /// Who pays for the doorbell's fence: `SHMEM_FENCE`. Ask [`fence_for`](Self::fence_for) for a
+    /// decision.
     pub fence: Fence = Fence::default(),
-    /// Bytes from which nonblocking copies are left to a helper thread, or never: `SHMEM_OFFLOAD_THRESHOLD`.
+    /// Bytes from which nonblocking copies are left to a helper thread, or never:
+    /// `SHMEM_OFFLOAD_THRESHOLD`.
     pub offload_threshold: Option<usize> = None,
     /// How PEs are dealt to simulated hosts, by who deals them: `SHMEM_FAKE_HOSTS`.
     pub fake_hosts: Deal = Deal::default(),
-    /// Network interfaces that lead to other hosts, if that is not left to the net: `SHMEM_NET_INTERFACES`.
+    /// Network interfaces that lead to other hosts, if that is not left to the net:
+    /// `SHMEM_NET_INTERFACES`.
     pub net_interfaces: Option<String> = None,
     /// How PEs of a team wait for each other: `SHMEM_SYNC_ALGORITHM`.
     pub sync_algorithm: SyncAlgorithm = SyncAlgorithm::default(),
@@ -113,10 +121,12 @@ pub struct Settings {
     pub alltoall_algorithm: AlltoallAlgorithm = AlltoallAlgorithm::default(),
     /// Limits within which collective algorithms are taken: `SHMEM_TUNING`.
     pub tuning: String = String::new(),
-    /// Bytes of the executable's globals that are symmetric too. No variable: the C library counts them.
+    /// Bytes of the executable's globals that are symmetric too. No variable: the C library counts
+    /// them.
     pub statics: usize = 0,
-    /// Whether waits look by themselves now and then, because the program may store to its symmetric memory past the library. No
-    /// variable: the C library sets it, as there every symmetric address is a pointer.
+    /// Whether waits look by themselves now and then, because the program may store to its
+    /// symmetric memory past the library. No variable: the C library sets it, as there every
+    /// symmetric address is a pointer.
     pub local_stores: bool = false,
     /// By setting: the variable that was read, and the value shown after it.
     pub(super) read_from: BTreeMap<&'static str, (&'static str, String)> = BTreeMap::new(),

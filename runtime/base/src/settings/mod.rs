@@ -1,8 +1,8 @@
 //! The environment variables that configure oxshmem (`OpenSHMEM 1.6 §8`).
 //!
 //! [`TABLE`] has one row a variable. Reading the environment, the text of `SHMEM_INFO` and
-//! `shmem-info`, the book's page, the comparison between PEs and the hints on misspelt names all come
-//! from it, so that a new setting is one field of [`Settings`] and one row.
+//! `shmem-info`, the book's page, the comparison between PEs and the hints on misspelt names all
+//! come from it, so that a new setting is one field of [`Settings`] and one row.
 
 mod choice;
 mod fields;

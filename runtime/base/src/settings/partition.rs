@@ -1,7 +1,8 @@
 //! Partitions of the symmetric heap, as variables define them (memory kinds 0.7).
 //!
-//! A variable is a list of fields, in any order: `size=2G:kind=Fastmem:policy=Preferred:pgsize=2M`. There are up to
-//! 127 of them, each in three spellings, so that they are found by their names rather than by a row of the table each.
+//! A variable is a list of fields, in any order: `size=2G:kind=Fastmem:policy=Preferred:pgsize=2M`.
+//! There are up to 127 of them, each in three spellings, so that they are found by their names
+//! rather than by a row of the table each.
 
 use std::{collections::BTreeMap, ffi::OsString, fmt, str::FromStr, sync::LazyLock};
 
@@ -18,7 +19,8 @@ const SMALLEST_PAGE: usize = 4 << 10;
 /// The largest: what blocks of symmetric memory are aligned to.
 const LARGEST_PAGE: usize = 1 << 30;
 
-/// What the variables' names begin with: the proposal's, and as it is to be called once it is adopted.
+/// What the variables' names begin with: the proposal's, and as it is to be called once it is
+/// adopted.
 const SPELLINGS: [&str; 3] =
     ["SMAX_SYMMETRIC_PARTITION", "SMA_SYMMETRIC_PARTITION", "SHMEM_SYMMETRIC_PARTITION"];
 /// All of them, for people.

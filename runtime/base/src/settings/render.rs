@@ -1,4 +1,5 @@
-//! The table of settings as text: for people who set `SHMEM_INFO` or run `shmem-info`, and for the book.
+//! The table of settings as text: for people who set `SHMEM_INFO` or run `shmem-info`, and for the
+//! book.
 
 use std::{
     fmt,
@@ -11,8 +12,8 @@ use super::{Entry, Origin, Setting, Settings, TABLE};
 const WIDTH: usize = 100;
 
 impl Settings {
-    /// Writes the table for people: each variable with the value in force and where that came from, and
-    /// below it what it does. This is what `SHMEM_INFO` asks for.
+    /// Writes the table for people: each variable with the value in force and where that came from,
+    /// and below it what it does. This is what `SHMEM_INFO` asks for.
     ///
     /// # Errors
     /// What writing to `out` returns.

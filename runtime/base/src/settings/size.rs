@@ -6,10 +6,11 @@
 /// The least number of bytes that is at least what `text` says.
 ///
 /// A size is an optional `+`, decimal digits with at most one point among, before or after them, an
-/// optional exponent (`1e3`, `2.5E-1`, as in C), and an optional factor: `k`, `m`, `g` or `t`, of either
-/// case, for 2^10, 2^20, 2^30 and 2^40. What follows the factor is ignored, so that `20kk`, `20kB` and
-/// `20KiB` are all `20k`. White space around the whole is ignored, between number and factor it is an
-/// error. Signs other than `+`, hexadecimal, `nan` and `inf` are errors, as are sizes beyond `usize`.
+/// optional exponent (`1e3`, `2.5E-1`, as in C), and an optional factor: `k`, `m`, `g` or `t`, of
+/// either case, for 2^10, 2^20, 2^30 and 2^40. What follows the factor is ignored, so that `20kk`,
+/// `20kB` and `20KiB` are all `20k`. White space around the whole is ignored, between number and
+/// factor it is an error. Signs other than `+`, hexadecimal, `nan` and `inf` are errors, as are
+/// sizes beyond `usize`.
 pub(super) fn parse(text: &str) -> Result<usize, String> {
     let number = text.trim_ascii();
     if number.starts_with('-') {
@@ -82,7 +83,8 @@ impl Decimal {
         let used = usize::try_from(self.point).unwrap_or(0).min(self.digits.len());
         let mut fraction = vec![0; zeros];
         fraction.extend_from_slice(&self.digits[used..]);
-        // Doubling number and fraction together keeps every bit; 20 digits and 40 bits stay below 2^128.
+        // Doubling number and fraction together keeps every bit; 20 digits and 40 bits stay below
+        // 2^128.
         for _ in 0..shift {
             whole = whole * 2 + u128::from(double(&mut fraction));
         }
@@ -107,7 +109,8 @@ fn read_exponent(text: &str) -> (i64, &str) {
     if digits.is_empty() {
         return (0, text);
     }
-    // Saturating at a value far beyond any length of text keeps the sum with the point exact enough.
+    // Saturating at a value far beyond any length of text keeps the sum with the point exact
+    // enough.
     let magnitude = digits.bytes().fold(0i64, |value, digit| {
         value.saturating_mul(10).saturating_add(i64::from(digit - b'0')).min(1 << 60)
     });

@@ -1,8 +1,9 @@
-//! What the variables of the memory-spaces proposal come to: which spaces a job has, how large their heaps are, and which
-//! of them is the default.
+//! What the variables of the memory-spaces proposal come to: which spaces a job has, how large
+//! their heaps are, and which of them is the default.
 //!
-//! Where neither of the two enabling variables is set, the CPU space is enabled alone, as every program expects that was
-//! written before there were spaces. Otherwise the text of the proposal holds.
+//! Where neither of the two enabling variables is set, the CPU space is enabled alone, as every
+//! program expects that was written before there were spaces. Otherwise the text of the proposal
+//! holds.
 
 use std::sync::Arc;
 
@@ -47,7 +48,8 @@ pub struct SpacePlan {
 }
 
 impl SpacePlan {
-    /// What `settings` come to where the PEs for which `devices` is true have a device. All PEs get the same.
+    /// What `settings` come to where the PEs for which `devices` is true have a device. All PEs get
+    /// the same.
     ///
     /// # Errors
     /// [`Error::InvalidSetting`] if no space is enabled, or none can be the default one.

@@ -2,8 +2,8 @@
 
 use super::{TABLE, partition};
 
-/// What to say of each of `names` that begins as a setting does and is not one: a sentence a name, in the
-/// order of the names, with the setting that was probably meant. `SHMEM_DEBUG` prints them.
+/// What to say of each of `names` that begins as a setting does and is not one: a sentence a name,
+/// in the order of the names, with the setting that was probably meant. `SHMEM_DEBUG` prints them.
 ///
 /// ```
 /// # use oxshmem_base::settings::*;
@@ -15,8 +15,8 @@ pub fn unknown<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Vec<String>
     describe_all(names, looks_like_setting)
 }
 
-/// The same without the names that other software reads: what a user sees without asking. `SHMEM_WARN_UNKNOWN`
-/// silences it.
+/// The same without the names that other software reads: what a user sees without asking.
+/// `SHMEM_WARN_UNKNOWN` silences it.
 ///
 /// ```
 /// # use oxshmem_base::settings::*;
@@ -69,10 +69,11 @@ fn looks_like_setting(name: &str) -> bool {
         && !partition::is_candidate(name)
 }
 
-/// Whether other OpenSHMEM libraries read a variable of this name, or the build files of programs do: it is no mistake to set
-/// it for them.
+/// Whether other OpenSHMEM libraries read a variable of this name, or the build files of programs
+/// do: it is no mistake to set it for them.
 fn is_of_others(name: &str) -> bool {
-    /// By how they begin: SGI's and Cray's older names; what transports of Sandia OpenSHMEM, of OSSS and of Open MPI are tuned by.
+    /// By how they begin: SGI's and Cray's older names; what transports of Sandia OpenSHMEM, of
+    /// OSSS and of Open MPI are tuned by.
     const PREFIXES: [&str; 15] = [
         "SMA_",
         "SHMEM_OFI_",
@@ -147,8 +148,8 @@ fn meant(name: &str) -> Option<&'static str> {
     nearest.min().filter(|&(edits, _)| edits <= near).map(|(_, instead)| instead)
 }
 
-/// How many letters must be inserted, removed, replaced or swapped with their neighbour to get from `a`
-/// to `b`.
+/// How many letters must be inserted, removed, replaced or swapped with their neighbour to get from
+/// `a` to `b`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before_last = vec![0; b.len() + 1];

@@ -66,8 +66,8 @@ impl Settings {
         Self::read(|name| std::env::var_os(name), partitions)
     }
 
-    /// How PEs are dealt to hosts where nothing but the environment says so, for who starts a job of `n_pes` PEs. Looks at no
-    /// other setting.
+    /// How PEs are dealt to hosts where nothing but the environment says so, for who starts a job
+    /// of `n_pes` PEs. Looks at no other setting.
     ///
     /// # Errors
     /// [`Error::InvalidSetting`] if what `SHMEM_FAKE_HOSTS` holds cannot be used.
@@ -89,11 +89,13 @@ impl Settings {
         }
     }
 
-    /// Reads variables through `lookup`, which returns what the variable of a name holds, if it is set.
+    /// Reads variables through `lookup`, which returns what the variable of a name holds, if it is
+    /// set.
     ///
     /// # Errors
-    /// [`Error::InvalidSetting`] names the first variable, in the order of [`TABLE`], whose value cannot
-    /// be used. A variable of a deprecated name is looked at only where the other is not set.
+    /// [`Error::InvalidSetting`] names the first variable, in the order of [`TABLE`], whose value
+    /// cannot be used. A variable of a deprecated name is looked at only where the other is not
+    /// set.
     ///
     /// ```
     /// # use oxshmem_base::settings::*;
@@ -148,8 +150,8 @@ impl Settings {
         }
     }
 
-    /// The partitions that the heap is to have, in the order of their numbers. Where there is none, the heap is one of
-    /// [`symmetric_size`](Self::symmetric_size) bytes.
+    /// The partitions that the heap is to have, in the order of their numbers. Where there is none,
+    /// the heap is one of [`symmetric_size`](Self::symmetric_size) bytes.
     ///
     /// ```
     /// # use oxshmem_base::settings::*;
@@ -166,8 +168,9 @@ impl Settings {
     /// Defines partition `id`, or defines it anew.
     ///
     /// # Errors
-    /// [`Error::InvalidSetting`] for a number that is not from 1 to 127, for one partition too many, for fields that
-    /// do not go together, and where the environment says how large the heap is.
+    /// [`Error::InvalidSetting`] for a number that is not from 1 to 127, for one partition too
+    /// many, for fields that do not go together, and where the environment says how large the heap
+    /// is.
     ///
     /// ```
     /// # use oxshmem_base::settings::*;
@@ -209,8 +212,8 @@ impl Settings {
         })
     }
 
-    /// Names and values of the settings that must be the same on all PEs, in an order that is the same on
-    /// all PEs. Starting a job compares them and fails with [`Error::SettingMismatch`].
+    /// Names and values of the settings that must be the same on all PEs, in an order that is the
+    /// same on all PEs. Starting a job compares them and fails with [`Error::SettingMismatch`].
     ///
     /// ```
     /// # use oxshmem_base::settings::*;
@@ -222,7 +225,8 @@ impl Settings {
         shared.map(|entry| (entry.setting.name, entry.value)).collect()
     }
 
-    /// How long a PE waits in one call before it says so: what was asked for, or a second for who debugs.
+    /// How long a PE waits in one call before it says so: what was asked for, or a second for who
+    /// debugs.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -239,8 +243,9 @@ impl Settings {
         Some(if self.debug { limit.min(Duration::from_secs(1)) } else { limit })
     }
 
-    /// How long a wait spins before it yields, with `local_pes` PEs on this host and `cpus` CPUs that they
-    /// may run on: what was asked for, or 2 µs where every PE has a CPU and nothing where not.
+    /// How long a wait spins before it yields, with `local_pes` PEs on this host and `cpus` CPUs
+    /// that they may run on: what was asked for, or 2 µs where every PE has a CPU and nothing where
+    /// not.
     ///
     /// ```
     /// # use oxshmem_base::settings::*;
@@ -253,8 +258,9 @@ impl Settings {
         self.spin.unwrap_or(unasked)
     }
 
-    /// How long a wait keeps its CPU where it does not spin, as PEs outnumber CPUs, if what it waits for comes from
-    /// another: about what it takes to yield it and to get it back, and not at all where it was asked for how long to spin.
+    /// How long a wait keeps its CPU where it does not spin, as PEs outnumber CPUs, if what it
+    /// waits for comes from another: about what it takes to yield it and to get it back, and not at
+    /// all where it was asked for how long to spin.
     ///
     /// ```
     /// # use oxshmem_base::settings::*;
@@ -265,9 +271,9 @@ impl Settings {
         if self.spin.is_some() { Duration::ZERO } else { SPIN }
     }
 
-    /// Who pays for the doorbell's fence, with `local_pes` PEs on this host and `cpus` CPUs that they may
-    /// run on. All PEs of a host must use the answer that one of them got: their CPUs may differ.
-    /// `membarrier` is whether the kernel has `membarrier(GLOBAL_EXPEDITED)`.
+    /// Who pays for the doorbell's fence, with `local_pes` PEs on this host and `cpus` CPUs that
+    /// they may run on. All PEs of a host must use the answer that one of them got: their CPUs may
+    /// differ. `membarrier` is whether the kernel has `membarrier(GLOBAL_EXPEDITED)`.
     ///
     /// # Errors
     /// [`Error::InvalidSetting`] where membarrier was asked for and the kernel does not have it.

@@ -1,15 +1,17 @@
-//! This process as a client of its launcher's PMIx server: the calls of PMIx that the bootstrap is made of.
+//! This process as a client of its launcher's PMIx server: the calls of PMIx that the bootstrap is
+//! made of.
 //!
-//! All of them block until the server has answered, and a fence until all PEs have come to it. PMIx itself may be
-//! called from any thread. An MPI library in the same process may be a client too: PMIx counts who begins and who
-//! ends, and the names under which we put something begin with ours.
+//! All of them block until the server has answered, and a fence until all PEs have come to it. PMIx
+//! itself may be called from any thread. An MPI library in the same process may be a client too:
+//! PMIx counts who begins and who ends, and the names under which we put something begin with ours.
 //!
-//! The process stays a client until it exits, also when it is no PE any more: version 5.0 crashes when a process begins
-//! again after the last end, and version 4.2 then knows less than before. A launcher takes an exit without that end for
-//! a failure, so that a process ends only if its PE has left the job in good order.
+//! The process stays a client until it exits, also when it is no PE any more: version 5.0 crashes
+//! when a process begins again after the last end, and version 4.2 then knows less than before. A
+//! launcher takes an exit without that end for a failure, so that a process ends only if its PE has
+//! left the job in good order.
 //!
-//! A launcher that is killed ends nobody. PMIx notices that its connection is lost, whatever the threads of the program
-//! do, and the process ends then, unless it is no PE any more.
+//! A launcher that is killed ends nobody. PMIx notices that its connection is lost, whatever the
+//! threads of the program do, and the process ends then, unless it is no PE any more.
 
 use std::{
     ffi::{CStr, CString, c_void},
@@ -35,11 +37,12 @@ use pmix_sys::{
 /// How much a PE puts at a time. A server that is given some megabytes at once may crash.
 const PIECE: usize = 256 << 10;
 
-/// The length of a contribution stands before its first piece. So there is never nothing in a value, which servers do
-/// not like either.
+/// The length of a contribution stands before its first piece. So there is never nothing in a
+/// value, which servers do not like either.
 const LENGTH: usize = size_of::<u64>();
 
-/// The longest contribution. What a PE says to be longer is malformed, so that nobody waits for pieces that never come.
+/// The longest contribution. What a PE says to be longer is malformed, so that nobody waits for
+/// pieces that never come.
 const LONGEST: u64 = 1 << 30;
 
 /// More PEs than any job has, of which there is to be a list.
@@ -64,10 +67,12 @@ struct Held {
     left: bool,
 }
 
-/// Whether this process is a PE. Beside `CLIENT`, because PMIx's thread, which asks, must not wait for a thread that waits for PMIx.
+/// Whether this process is a PE. Beside `CLIENT`, because PMIx's thread, which asks, must not wait
+/// for a thread that waits for PMIx.
 static IS_PE: AtomicBool = AtomicBool::new(false);
 
-/// The number of the next round. What was put stays with the server, so that no number may come again.
+/// The number of the next round. What was put stays with the server, so that no number may come
+/// again.
 static ROUND: AtomicU64 = AtomicU64::new(0);
 
 impl Client {
@@ -79,7 +84,8 @@ impl Client {
                 return Err(failed("this process was forked by a PE, and is none itself"));
             }
             held.left = false;
-            // Relaxed, here and below: it guards nothing. A launcher that goes meanwhile may be noticed by either side.
+            // Relaxed, here and below: it guards nothing. A launcher that goes meanwhile may be
+            // noticed by either side.
             IS_PE.store(true, Relaxed);
             return Ok(held.client);
         }
@@ -97,8 +103,8 @@ impl Client {
         client.watch_launcher();
         IS_PE.store(true, Relaxed);
         *held = Some(Held { client, process: std::process::id(), left: false });
-        // SAFETY: a function without arguments that lives as long as the process. Without room for it the launcher takes
-        // the exit for a failure, which is nothing that could be helped.
+        // SAFETY: a function without arguments that lives as long as the process. Without room for
+        // it the launcher takes the exit for a failure, which is nothing that could be helped.
         unsafe { libc::atexit(end_at_exit) };
         Ok(client)
     }
@@ -106,9 +112,11 @@ impl Client {
     /// Has PMIx call `launcher_gone` when it loses its connection.
     fn watch_launcher(&self) {
         let mut lost = [PMIX_ERR_LOST_CONNECTION, PMIX_ERR_UNREACH, PMIX_ERR_COMM_FAILURE];
-        // Where it cannot be registered, PEs that call the library learn of a lost launcher from their calls.
-        // SAFETY: PMIx copies the codes, and the function lives as long as the process. Without a function to call when it is
-        // registered, it returns when that is done, with the number of the registration.
+        // Where it cannot be registered, PEs that call the library learn of a lost launcher from
+        // their calls.
+        // SAFETY: PMIx copies the codes, and the function lives as long as the process. Without a
+        // function to call when it is registered, it returns when that is done, with the number of
+        // the registration.
         unsafe {
             self.pmix.PMIx_Register_event_handler(
                 lost.as_mut_ptr(),
@@ -190,7 +198,8 @@ impl Client {
         }
     }
 
-    /// The same in one round, in which each gives at most [`PIECE`] bytes: what `givers`, in their order, have given.
+    /// The same in one round, in which each gives at most [`PIECE`] bytes: what `givers`, in their
+    /// order, have given.
     pub(super) fn exchange_short(
         &self,
         mine: &[u8],
@@ -217,7 +226,8 @@ impl Client {
         givers: impl Iterator<Item = usize>,
         mut take: impl FnMut(usize, &[u8]) -> Option<()>,
     ) -> Result<()> {
-        // Relaxed: only one thread at a time is in here, and who was before it has handed it its turn.
+        // Relaxed: only one thread at a time is in here, and who was before it has handed it its
+        // turn.
         let key = format!("oxshmem.{}", ROUND.fetch_add(1, Relaxed));
         let key = CString::new(key).unwrap_or_else(|_| unreachable!("there is no zero in it"));
         if let Some(mine) = mine {
@@ -288,8 +298,8 @@ pub(super) fn first_piece(put: &[u8]) -> Option<(usize, &[u8])> {
 /// What there is to say of a launcher that was killed.
 const GONE: &str = "the launcher, which started this job, is gone; the job is over";
 
-/// PMIx has lost the connection to its server. It calls this on a thread of its own, so that it does not matter what those
-/// of the program do.
+/// PMIx has lost the connection to its server. It calls this on a thread of its own, so that it
+/// does not matter what those of the program do.
 unsafe extern "C" fn launcher_gone(
     _registration: usize,
     _status: pmix_status_t,
@@ -315,7 +325,8 @@ unsafe extern "C" fn launcher_gone(
 
 /// At the exit of the process.
 extern "C" fn end_at_exit() {
-    // A child that was forked has none of PMIx's threads, and somebody else may have held this at the fork.
+    // A child that was forked has none of PMIx's threads, and somebody else may have held this at
+    // the fork.
     let Some(held) = CLIENT.try_lock() else { return };
     if let Some(Held { client, process, left: true }) = &*held
         && *process == std::process::id()

@@ -1,10 +1,10 @@
 //! How descriptors get from the leader of a host to the other PEs there.
 //!
-//! The leader listens at a socket whose name it tells the others. Each of them connects once, and asks for the next
-//! offer whenever it wants one; the leader answers them one after the other, in a thread for each offer. The name is in
-//! the abstract namespace, so that no file is left behind whatever is killed. Everybody can see such names: the leader
-//! only answers processes of its user that know the number it told, and descriptors are only taken from a process of
-//! the same user.
+//! The leader listens at a socket whose name it tells the others. Each of them connects once, and
+//! asks for the next offer whenever it wants one; the leader answers them one after the other, in a
+//! thread for each offer. The name is in the abstract namespace, so that no file is left behind
+//! whatever is killed. Everybody can see such names: the leader only answers processes of its user
+//! that know the number it told, and descriptors are only taken from a process of the same user.
 
 use std::{
     io,
@@ -121,7 +121,8 @@ fn hand(peer: BorrowedFd<'_>, secret: u64, offer: &Message) -> io::Result<()> {
     loop {
         match answer.flush(peer) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait(peer, PollFlags::OUT)?,
-            // The kernel has as many descriptors under way as it allows a user, until others take theirs.
+            // The kernel has as many descriptors under way as it allows a user, until others take
+            // theirs.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::TOOMANYREFS) => {
                 thread::sleep(Duration::from_millis(1));
             }

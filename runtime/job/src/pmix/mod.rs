@@ -1,10 +1,12 @@
-//! A PE in a process that a launcher with PMIx started: `mpirun` of Open MPI, `prterun`, `srun --mpi=pmix` and others.
+//! A PE in a process that a launcher with PMIx started: `mpirun` of Open MPI, `prterun`,
+//! `srun --mpi=pmix` and others.
 //!
-//! A process of the launcher on each host, PMIx's server, serves those that it started there. From it a PE learns its
-//! number, which is its rank in an MPI program too; an exchange puts what a PE gives
-//! under a key of its own, and fences. Two PEs are on one host if one server serves them, whatever the host is called:
-//! network namespaces of one machine have the machine's name and servers of their own, and are different hosts. To the
-//! PEs of its host, the leader hands descriptors over a unix socket.
+//! A process of the launcher on each host, PMIx's server, serves those that it started there. From
+//! it a PE learns its number, which is its rank in an MPI program too; an exchange puts what a PE
+//! gives under a key of its own, and fences. Two PEs are on one host if one server serves them,
+//! whatever the host is called: network namespaces of one machine have the machine's name and
+//! servers of their own, and are different hosts. To the PEs of its host, the leader hands
+//! descriptors over a unix socket.
 //!
 //! What waits does so in a short-lived thread, so that it never blocks a runtime, and needs none.
 
@@ -35,7 +37,8 @@ const RANK: &str = "PMIX_RANK";
 
 /// One PE of a job that a launcher with PMIx started.
 ///
-/// The process may be one of an MPI library too, which may come first or later, and leave first or later.
+/// The process may be one of an MPI library too, which may come first or later, and leave first or
+/// later.
 #[derive(Debug)]
 pub struct Pmix {
     placement: Placement,
@@ -57,11 +60,12 @@ enum Sharing {
 }
 
 impl Pmix {
-    /// The PE that this process was started as; `None` if no launcher with PMIx started it. Collective over all PEs.
+    /// The PE that this process was started as; `None` if no launcher with PMIx started it.
+    /// Collective over all PEs.
     ///
     /// # Errors
-    /// [`Error::AlreadyInitialized`] while this process is a PE, and [`Error::Bootstrap`] without `libpmix.so.2`, or
-    /// without the launcher that the environment tells of.
+    /// [`Error::AlreadyInitialized`] while this process is a PE, and [`Error::Bootstrap`] without
+    /// `libpmix.so.2`, or without the launcher that the environment tells of.
     pub async fn from_env() -> Result<Option<Self>> {
         let (Some(_), Some(rank)) = (env::var_os(NAMESPACE), env::var_os(RANK)) else {
             return Ok(None);
@@ -136,7 +140,8 @@ fn open(client: &Client, placement: &Placement) -> Result<Sharing> {
     }
 }
 
-/// Who is where, and what the host of PE `me` is called: hosts of the same name have their number behind it.
+/// Who is where, and what the host of PE `me` is called: hosts of the same name have their number
+/// behind it.
 fn places(cards: &[Card], me: usize) -> (Hosts, String) {
     let hosts = Hosts::from_labels(cards.iter().map(|card| &card.server));
     let Card { server, host } = &cards[me];
@@ -199,7 +204,8 @@ impl Bootstrap for Pmix {
                 let mut desk = Arc::clone(desk).lock_owned().await;
                 let message = Message::new(Kind::Offered).with_descriptors(descriptors);
                 let own = message.clone();
-                // Nobody waits for its end: the others may take their time. Should it fail, they see it closed.
+                // Nobody waits for its end: the others may take their time. Should it fail, they
+                // see it closed.
                 start(CALL, move || drop(desk.serve(&message)))?;
                 own.into_descriptors().map(Offer::Descriptors).map_err(|error| Error::system(CALL, error))
             }
@@ -236,8 +242,8 @@ fn fetch(fetched: io::Result<Option<Vec<OwnedFd>>>) -> Result<Option<Vec<OwnedFd
     fetched.map_err(|error| Error::system("taking what the host's leader shares", error))
 }
 
-/// Has what blocks done by a thread of its own, so that nobody is held up by who waits for it. If nobody waits any more
-/// it is done all the same, since the other PEs count on it.
+/// Has what blocks done by a thread of its own, so that nobody is held up by who waits for it. If
+/// nobody waits any more it is done all the same, since the other PEs count on it.
 async fn blocking<T: Send + 'static>(
     call: &'static str,
     what: impl FnOnce() -> Result<T> + Send + 'static,

@@ -5,7 +5,8 @@
 pub(super) enum Family {
     /// Waits for words of this PE: see [`Activity::wait`](super::Activity::wait).
     Wait,
-    /// Waits for operations of this PE: see [`Activity::outstanding`](super::Activity::outstanding).
+    /// Waits for operations of this PE: see
+    /// [`Activity::outstanding`](super::Activity::outstanding).
     Order,
     /// Waits for other PEs to let go: see [`Activity::lock`](super::Activity::lock).
     Lock,
@@ -17,7 +18,8 @@ pub(super) enum Family {
 
 macro_rules! calls {
     ($($call:ident = $code:literal, $name:literal, $family:ident;)+) => {
-        /// A call, by the specification's name. The codes are what PEs and `oshrun` of one build agree on.
+        /// A call, by the specification's name. The codes are what PEs and `oshrun` of one build
+        /// agree on.
         ///
         /// ```
         /// use oxshmem_progress::activity::Call;
@@ -106,8 +108,8 @@ impl Call {
         self.family() == Family::Collective
     }
 
-    /// The collective of that name, which is the specification's or that of a function of this library;
-    /// [`OtherCollective`](Self::OtherCollective) where there is none in the table.
+    /// The collective of that name, which is the specification's or that of a function of this
+    /// library; [`OtherCollective`](Self::OtherCollective) where there is none in the table.
     ///
     /// ```
     /// use oxshmem_progress::activity::Call;
@@ -128,8 +130,8 @@ impl Call {
         }
     }
 
-    /// What it counts as where PEs are compared. An allocation on which PEs disagree is reported by itself, as
-    /// `SHMEM_CHECK_ALLOC` says, and there are programs that have it ignored.
+    /// What it counts as where PEs are compared. An allocation on which PEs disagree is reported by
+    /// itself, as `SHMEM_CHECK_ALLOC` says, and there are programs that have it ignored.
     pub(super) fn counts_as(self) -> Self {
         match self {
             Self::AllocZeroed | Self::AllocAligned | Self::AllocWithHints => Self::Alloc,

@@ -38,7 +38,8 @@ impl Activity {
         }
     }
 
-    /// What it was given, as in `u64 at heap offset 0x40 >= 3, now 2`, where `now` has the word's present bits.
+    /// What it was given, as in `u64 at heap offset 0x40 >= 3, now 2`, where `now` has the word's
+    /// present bits.
     pub fn arguments(&self, now: Option<u64>) -> String {
         match self.call.family() {
             Family::Wait => self.awaited(now),
@@ -60,7 +61,8 @@ impl Activity {
         }
     }
 
-    /// Segment, offset and size of the one word that it waits for, if it waits for one with a value.
+    /// Segment, offset and size of the one word that it waits for, if it waits for one with a
+    /// value.
     pub(super) fn word(&self) -> Option<(u64, u64, usize)> {
         let [offset, _, shape, count] = self.args;
         let one = self.call.family() == Family::Wait && count == 1 && shape >> 5 & 1 == 1;

@@ -1,13 +1,14 @@
 //! What a PE is stuck in, written where others can read it.
 //!
-//! Each PE has a [`Board`] in its control block: some slots of plain words. An operation that has spun in vain and
-//! leaves its waiting to the executor [enters](Board::enter) what it waits for, and takes it off the board when
-//! that is over; one that finishes before never comes near it. Whoever maps or holds the control memory reads the
-//! boards of all PEs of the host ([`Boards`]): the process's own watchdog, which speaks up when an entry grows
-//! old, and `oshrun`, which prints the [`Table`] of all PEs.
+//! Each PE has a [`Board`] in its control block: some slots of plain words. An operation that has
+//! spun in vain and leaves its waiting to the executor [enters](Board::enter) what it waits for,
+//! and takes it off the board when that is over; one that finishes before never comes near it.
+//! Whoever maps or holds the control memory reads the boards of all PEs of the host ([`Boards`]):
+//! the process's own watchdog, which speaks up when an entry grows old, and `oshrun`, which prints
+//! the [`Table`] of all PEs.
 //!
-//! A slot's first word counts its changes, so that a reader can tell an entry that changed under its eyes, and
-//! takes it for gone.
+//! A slot's first word counts its changes, so that a reader can tell an entry that changed under
+//! its eyes, and takes it for gone.
 
 mod call;
 mod describe;
@@ -32,7 +33,8 @@ use crate::control::{BoardWords, Control};
 // A slot has these words: state, call, since, team, number, and four arguments.
 use crate::control::{BOARD_HEAD as HEAD, BOARD_SLOT as SLOT, BOARD_SLOTS as SLOTS, BOARD_WORDS as WORDS};
 
-/// Says that a board is one, and in which form. To be changed with the form, or with the meaning of arguments.
+/// Says that a board is one, and in which form. To be changed with the form, or with the meaning of
+/// arguments.
 const FORM: u64 = 0x6f78_7368_6d65_6d02;
 
 // The words of the head.
@@ -42,7 +44,8 @@ const PE_WORD: usize = 1;
 const STANDING_WORD: usize = 2;
 /// Operations that found no slot.
 const MORE_WORD: usize = 3;
-/// Where in the PE's symmetric memory the executable's globals begin; all bits set if they are not in it.
+/// Where in the PE's symmetric memory the executable's globals begin; all bits set if they are not
+/// in it.
 const GLOBALS_WORD: usize = 4;
 
 // The numbers of the teams that nobody has made.
@@ -52,8 +55,8 @@ const WORLD: u64 = 0;
 const SHARED: u64 = 1;
 /// Those of the GPU space, where that is not all of them.
 const SPACE: u64 = 2;
-// The bits of any other team's number, from the lowest: its place among the teams, the number of the split that made it, and its
-// first PE.
+// The bits of any other team's number, from the lowest: its place among the teams, the number of
+// the split that made it, and its first PE.
 const TEAM_PLACE_BITS: u32 = 16;
 const TEAM_SPLIT_BITS: u32 = 28;
 
@@ -84,9 +87,10 @@ pub trait Watcher: Send + Sync + std::fmt::Debug {
     fn left(&self);
 }
 
-/// What an operation waits for. Collectives of a team have the team's number, which is the same on all its PEs, and their
-/// own among the team's collectives. Teams 0, 1 and 2 are the world, the PEs of a host and those of the GPU space; the number of any
-/// other has its place among the teams in the lowest 16 bits, that of the split which made it in the next 28, and its first PE above.
+/// What an operation waits for. Collectives of a team have the team's number, which is the same on
+/// all its PEs, and their own among the team's collectives. Teams 0, 1 and 2 are the world, the PEs
+/// of a host and those of the GPU space; the number of any other has its place among the teams in
+/// the lowest 16 bits, that of the split which made it in the next 28, and its first PE above.
 ///
 /// ```
 /// use oxshmem_progress::activity::{Activity, Call};
@@ -137,7 +141,8 @@ pub enum Ahead {
     Pe(usize),
 }
 
-/// In the third argument of a wait for words or for a lock: the bit of the segment that they are in.
+/// In the third argument of a wait for words or for a lock: the bit of the segment that they are
+/// in.
 const SEGMENT_BIT: u32 = 32;
 /// Where a board is read, the globals of the executable count as a segment of their own.
 const GLOBALS: u64 = 8;
@@ -215,7 +220,8 @@ impl Activity {
 
 /// Where a PE says what it waits for.
 ///
-/// Entering costs about as much as a lock that is free: it is for operations that are about to sleep.
+/// Entering costs about as much as a lock that is free: it is for operations that are about to
+/// sleep.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -253,8 +259,8 @@ impl Place {
 }
 
 impl Board {
-    /// The board of PE `me`, of which `watchdog` is told. The executable's globals, if they are symmetric, are behind
-    /// the heap, from `globals_at` on.
+    /// The board of PE `me`, of which `watchdog` is told. The executable's globals, if they are
+    /// symmetric, are behind the heap, from `globals_at` on.
     pub fn new(
         control: Arc<Control>,
         block: usize,
@@ -362,8 +368,8 @@ impl Drop for Entry {
     }
 }
 
-/// Nanoseconds of the clock that all processes of the host share. To some milliseconds, as reading it exactly costs
-/// several times as much.
+/// Nanoseconds of the clock that all processes of the host share. To some milliseconds, as reading
+/// it exactly costs several times as much.
 fn now() -> u64 {
     let now = clock_gettime(ClockId::MonotonicCoarse);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

@@ -58,15 +58,16 @@ pub struct PeBoard {
     pub more: u64,
 }
 
-/// The boards of the PEs of one host, as any process reads them that has the descriptors of their memory.
+/// The boards of the PEs of one host, as any process reads them that has the descriptors of their
+/// memory.
 ///
 /// Reading is by `pread`, so that `oshrun` needs no mapping, and no trust in what PEs write.
 #[derive(Debug)]
 pub struct Boards {
     control: Memory,
     heap: Memory,
-    /// Whose each block is, as far as that has been looked up: with a thousand PEs on the host a look at every block for
-    /// each of them takes seconds.
+    /// Whose each block is, as far as that has been looked up: with a thousand PEs on the host a
+    /// look at every block for each of them takes seconds.
     owners: Mutex<HashMap<usize, usize>>,
 }
 
@@ -174,8 +175,8 @@ pub fn in_memory(control: &Control, block: usize) -> Option<PeBoard> {
 fn decode(copy: impl Fn(&mut [u64; WORDS]) -> Option<()>) -> Option<PeBoard> {
     let (mut before, mut words, mut after) = ([0; WORDS], [0; WORDS], [0; WORDS]);
     copy(&mut before)?;
-    // With the writer's release: what we copy next belongs to the states just copied, or to later ones. And the
-    // states copied last are no older than the words.
+    // With the writer's release: what we copy next belongs to the states just copied, or to later
+    // ones. And the states copied last are no older than the words.
     fence(Ordering::Acquire);
     copy(&mut words)?;
     fence(Ordering::Acquire);

@@ -49,7 +49,8 @@ pub struct Table {
     collectives: BTreeMap<Which, Meeting>,
 }
 
-/// One collective: team, host and number. The host is empty but for the teams of the PEs of a host, which share a number.
+/// One collective: team, host and number. The host is empty but for the teams of the PEs of a host,
+/// which share a number.
 type Which = (u64, String, u64);
 
 /// Those who have come to one collective.
@@ -109,8 +110,8 @@ impl Table {
 
     /// A PE has come to a collective, of which the next row is.
     ///
-    /// Whoever has nothing to complete comes to a barrier by a sync, and knows no better. Where somebody does know that it is
-    /// a barrier, it is one for all.
+    /// Whoever has nothing to complete comes to a barrier by a sync, and knows no better. Where
+    /// somebody does know that it is a barrier, it is one for all.
     fn meet(&mut self, host: &str, pe: usize, activity: &mut Activity) {
         let host = if activity.team == SHARED { host.to_owned() } else { String::new() };
         let which = (activity.team, host, activity.number);

@@ -1,4 +1,5 @@
-//! Waiting without an async runtime: the calling thread polls the future, and drives while it waits.
+//! Waiting without an async runtime: the calling thread polls the future, and drives while it
+//! waits.
 
 use std::{
     cell::Cell,
@@ -18,8 +19,8 @@ use crate::{bell::Bell, completion::waiting};
 impl Executor {
     /// Runs `future` to its end on this thread.
     ///
-    /// A future that is ready at once costs its poll and little more. Otherwise this thread does the driver's
-    /// work, if no other thread is at it, and sleeps on the PE's doorbell.
+    /// A future that is ready at once costs its poll and little more. Otherwise this thread does
+    /// the driver's work, if no other thread is at it, and sleeps on the PE's doorbell.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -73,10 +74,12 @@ impl Executor {
 }
 
 impl Executor {
-    /// Runs what starts something and blocks until that is over, so that meanwhile no helper is needed for what this thread waits
-    /// for: it drives by itself, or waits for another thread that does.
+    /// Runs what starts something and blocks until that is over, so that meanwhile no helper is
+    /// needed for what this thread waits for: it drives by itself, or waits for another thread that
+    /// does.
     ///
-    /// [`block_on`](Self::block_on) does so for what its future starts; this is for futures that have started before they are polled.
+    /// [`block_on`](Self::block_on) does so for what its future starts; this is for futures that
+    /// have started before they are polled.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -126,8 +129,8 @@ impl<'a> WillDrive<'a> {
         Self { executor, outer: intent::set_will_drive(true) }
     }
 
-    /// The future is ready, so that this thread drives no more. What the poll registered and left behind is
-    /// somebody else's to look after.
+    /// The future is ready, so that this thread drives no more. What the poll registered and left
+    /// behind is somebody else's to look after.
     fn not_after_all(self) {
         let executor = self.executor;
         drop(self);
@@ -148,13 +151,14 @@ struct Waiter {
 }
 
 thread_local! {
-    /// This thread's, while it is in no `block_on`: making one costs more than the rest of a wait for a message.
+    /// This thread's, while it is in no `block_on`: making one costs more than the rest of a wait
+    /// for a message.
     static WAITER: Cell<Option<Waiter>> = const { Cell::new(None) };
 }
 
 impl Waiter {
-    /// One for this thread: the one before, if that was for the same PE. Whatever still knows it may wake the thread without need,
-    /// which is one look at the future.
+    /// One for this thread: the one before, if that was for the same PE. Whatever still knows it
+    /// may wake the thread without need, which is one look at the future.
     fn of_this_thread(bell: &Arc<Bell>) -> Self {
         // There is none any more for what runs when the thread ends.
         let kept = WAITER.try_with(Cell::take).ok().flatten();

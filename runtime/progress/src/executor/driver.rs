@@ -1,13 +1,14 @@
 //! Drivers: whoever looks at the watched words while the futures that wait for them are pending.
 //!
-//! In the background that is a tokio task where `init` ran in a tokio runtime, and a helper thread where it did
-//! not. A thread that waits in [`block_on`](super::Executor::block_on) drives too, which saves the helper and a
-//! turn through it: the helper gives way to it. Of all threads one at a time has the [`Role`], so that no two
-//! sleep on one bell. The task may be at work beside it: its runtime may stand still with the task asleep in it,
-//! so no thread ever waits for it. It leaves as soon as it sees that a thread has the role, and is woken when
-//! that gives it up.
+//! In the background that is a tokio task where `init` ran in a tokio runtime, and a helper thread
+//! where it did not. A thread that waits in [`block_on`](super::Executor::block_on) drives too,
+//! which saves the helper and a turn through it: the helper gives way to it. Of all threads one at
+//! a time has the [`Role`], so that no two sleep on one bell. The task may be at work beside it:
+//! its runtime may stand still with the task asleep in it, so no thread ever waits for it. It
+//! leaves as soon as it sees that a thread has the role, and is woken when that gives it up.
 //!
-//! That no wakeup is lost between threads and the helper is shown by loom, on a model of this: `role_protocol`.
+//! That no wakeup is lost between threads and the helper is shown by loom, on a model of this:
+//! `role_protocol`.
 
 use std::{
     cell::Cell,
@@ -54,7 +55,8 @@ pub(super) struct Driver {
     task_works: AtomicBool,
     /// Threads in `block_on` that found the role taken.
     parked: Mutex<Vec<Thread>>,
-    /// Whether something was started on another host, for whose end a task may wait, and the driver has not looked for it in vain.
+    /// Whether something was started on another host, for whose end a task may wait, and the driver
+    /// has not looked for it in vain.
     started: AtomicBool,
     task: Arc<Notify>,
     helper: Mutex<Option<JoinHandle<()>>>,
@@ -118,16 +120,16 @@ pub(super) struct Role<'a>(&'a Arc<Executor>);
 
 /// The wish of a thread in `block_on` that the helper has the role no longer.
 ///
-/// Else it would keep it, thread by thread's turn: whoever it wakes waits for the next thing before the helper has seen that
-/// nothing is left to wait for.
+/// Else it would keep it, thread by thread's turn: whoever it wakes waits for the next thing before
+/// the helper has seen that nothing is left to wait for.
 pub(super) struct Wish<'a>(&'a Arc<Executor>);
 
 impl Drop for Wish<'_> {
     fn drop(&mut self) {
         let executor = self.0;
         WISHES.set(WISHES.get().saturating_sub(1));
-        // SeqCst: the helper leaves the role alone while there are wishes. Either it sees that this one is gone, or we see that
-        // nobody has the role.
+        // SeqCst: the helper leaves the role alone while there are wishes. Either it sees that this
+        // one is gone, or we see that nobody has the role.
         executor.driver.wishes.fetch_sub(1, Ordering::SeqCst);
         if executor.unfired.load(Ordering::SeqCst) > 0 && !executor.driver.is_taken() {
             executor.kick();
@@ -140,8 +142,8 @@ impl Drop for Role<'_> {
         let executor = self.0;
         HAS_ROLE.set(ptr::null());
         let driver = &executor.driver;
-        // SeqCst, as are the counting of watches and the looks at `role`: of a new watch and our leaving, one side
-        // sees the other, so no watch is left alone.
+        // SeqCst, as are the counting of watches and the looks at `role`: of a new watch and our
+        // leaving, one side sees the other, so no watch is left alone.
         driver.role.store(NOBODY, Ordering::SeqCst);
         if driver.task_works.load(Ordering::SeqCst) {
             // It may be asleep, and no longer announced, since we announced our own waking.
@@ -249,8 +251,9 @@ impl Executor {
         })
     }
 
-    /// This thread has left a [`block_on`](Self::block_on) without its end, as by `longjmp`: gives up what it had in there, which others
-    /// may wait for. For programs in other languages; a thread that is in a `block_on` after all must not call it.
+    /// This thread has left a [`block_on`](Self::block_on) without its end, as by `longjmp`: gives
+    /// up what it had in there, which others may wait for. For programs in other languages; a
+    /// thread that is in a `block_on` after all must not call it.
     pub fn jumped_out(self: &Arc<Self>) {
         will_not_drive();
         self.driver.dozes.store(false, Ordering::SeqCst);
@@ -314,8 +317,9 @@ impl Executor {
         thread::park();
     }
 
-    /// Something was started on another host, for whose end somebody may wait. A task that does so does not make progress by itself,
-    /// as a thread in `block_on` does, so the driver does for a moment, where it is a task too; else the net's own thread does.
+    /// Something was started on another host, for whose end somebody may wait. A task that does so
+    /// does not make progress by itself, as a thread in `block_on` does, so the driver does for a
+    /// moment, where it is a task too; else the net's own thread does.
     pub fn began(&self) {
         let driver = &self.driver;
         if driver.kind.load(Ordering::Relaxed) != TASK {
@@ -338,7 +342,8 @@ impl Executor {
     /// Whether something that was started on another host is not over.
     fn has_far_work(&self) -> bool {
         let started = &self.driver.started;
-        // SeqCst, and in this order: what is started meanwhile is seen by the look, or says so behind it.
+        // SeqCst, and in this order: what is started meanwhile is seen by the look, or says so
+        // behind it.
         if started.swap(false, Ordering::SeqCst) && self.sources().iter().any(|source| source.is_pending()) {
             started.store(true, Ordering::SeqCst);
         }
@@ -375,8 +380,8 @@ impl Executor {
                 }
             }
             if !alone && self.unfired.load(Ordering::SeqCst) == 0 {
-                // Whoever ends the operation rings, and so does a thread that registers a watch meanwhile: SeqCst, so that
-                // it sees that we doze, or we see its watch.
+                // Whoever ends the operation rings, and so does a thread that registers a watch
+                // meanwhile: SeqCst, so that it sees that we doze, or we see its watch.
                 self.driver.dozes.store(true, Ordering::SeqCst);
                 if self.unfired.load(Ordering::SeqCst) == 0 && !stop() {
                     self.rest_sources();
@@ -388,7 +393,8 @@ impl Executor {
             if self.arm() {
                 self.rest_sources();
                 let start = Instant::now();
-                // A tick finds nothing nearly always, and goes back to sleep without a word to anybody.
+                // A tick finds nothing nearly always, and goes back to sleep without a word to
+                // anybody.
                 while !stop() && self.sleep_on(bell, self.sleep_limit(start.elapsed())) == Woken::Tick {
                     self.scan();
                     if done() {
@@ -400,8 +406,8 @@ impl Executor {
         }
     }
 
-    /// Sleeps until the bell has rung, and takes the ring off it, or until the time is over, or the launcher asks for the end:
-    /// then all waiting fails.
+    /// Sleeps until the bell has rung, and takes the ring off it, or until the time is over, or the
+    /// launcher asks for the end: then all waiting fails.
     fn sleep_on(&self, bell: &OwnedFd, limit: Option<Duration>) -> Woken {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let limit = limit.map(|limit| Timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() });
@@ -442,7 +448,8 @@ fn help(executor: &Arc<Executor>) {
         let role = if has_nothing() { None } else { executor.try_role(Holder::Helper) };
         match role {
             Some(_role) => survive(|| executor.drive_blocking(has_nothing)),
-            // Whoever registers a watch, gives the role up with watches left, or wishes for it no more, kicks us.
+            // Whoever registers a watch, gives the role up with watches left, or wishes for it no
+            // more, kicks us.
             None => thread::park(),
         }
     }
@@ -541,8 +548,8 @@ async fn sleep(
     }
 }
 
-/// A timer of the kernel that becomes readable once after `limit`: unlike tokio's, it needs nothing enabled
-/// in the runtime that the bell does not need too.
+/// A timer of the kernel that becomes readable once after `limit`: unlike tokio's, it needs nothing
+/// enabled in the runtime that the bell does not need too.
 fn tick(timer: &mut Option<AsyncFd<Open>>, limit: Duration) -> Option<&AsyncFd<Open>> {
     use rustix::time::{
         Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,

@@ -1,13 +1,15 @@
 //! The progress executor of a PE: it knows which futures wait for which words, and wakes them.
 //!
-//! A future that is not ready checks its word a few times itself, then [registers](Executor::register) it
-//! and returns `Pending`. From there on a *driver* looks at the watched words: a tokio task, a helper
-//! thread, or the thread that is blocked in [`Executor::block_on`]. PEs that share a process
-//! need none: whoever writes into a PE's memory looks at its watched words itself.
+//! A future that is not ready checks its word a few times itself, then
+//! [registers](Executor::register) it and returns `Pending`. From there on a *driver* looks at the
+//! watched words: a tokio task, a helper thread, or the thread that is blocked in
+//! [`Executor::block_on`]. PEs that share a process need none: whoever writes into a PE's memory
+//! looks at its watched words itself.
 //!
-//! The driver polls, then yields, then announces that the PE sleeps and sleeps until its doorbell rings. A
-//! store past the library (through a raw pointer) rings no bell. Every sleep is cut into pieces, of a millisecond at first, once
-//! anybody in the job has asked for such a pointer, and from the start where every address is one, as in C.
+//! The driver polls, then yields, then announces that the PE sleeps and sleeps until its doorbell
+//! rings. A store past the library (through a raw pointer) rings no bell. Every sleep is cut into
+//! pieces, of a millisecond at first, once anybody in the job has asked for such a pointer, and
+//! from the start where every address is one, as in C.
 
 mod block_on;
 mod driver;
@@ -55,7 +57,8 @@ use crate::{
 pub struct Patience {
     /// How long a future checks its word in a loop.
     pub spin: Duration,
-    /// Where it may not, how long it keeps its processor nevertheless, if what it waits for does not need that.
+    /// Where it may not, how long it keeps its processor nevertheless, if what it waits for does
+    /// not need that.
     pub hold: Duration,
     /// How many times the processor is then offered to others.
     pub yields: u32,
@@ -97,7 +100,8 @@ pub struct Executor {
     bell: Arc<Bell>,
     patience: Patience,
     watches: Mutex<Watches>,
-    /// Watches that have not fired: what a driver has to look after. Changed under the lock of `watches`.
+    /// Watches that have not fired: what a driver has to look after. Changed under the lock of
+    /// `watches`.
     unfired: AtomicUsize,
     failure: OnceLock<Failure>,
     closed: AtomicBool,
@@ -143,14 +147,16 @@ impl Executor {
         }
     }
 
-    /// Checks `ready` until it holds, for as long as a wait may spin. Returns whether it came to hold.
+    /// Checks `ready` until it holds, for as long as a wait may spin. Returns whether it came to
+    /// hold.
     #[inline]
     pub fn spin_until(&self, ready: impl FnMut() -> bool) -> bool {
         self.spin_until_needed(ready, || true)
     }
 
-    /// [`spin_until`](Self::spin_until), for who can tell whether what it waits for `needs` this processor. Where PEs share processors
-    /// and it does not, it comes from another, and often sooner than this one could have gone to somebody else and come back.
+    /// [`spin_until`](Self::spin_until), for who can tell whether what it waits for `needs` this
+    /// processor. Where PEs share processors and it does not, it comes from another, and often
+    /// sooner than this one could have gone to somebody else and come back.
     #[inline]
     pub fn spin_until_needed(&self, mut ready: impl FnMut() -> bool, needs: impl FnMut() -> bool) -> bool {
         if self.patience.spin.is_zero() {
@@ -158,8 +164,9 @@ impl Executor {
         }
         let mut deadline = None;
         loop {
-            // Reading the clock costs more than a look at memory. Looks without pauses in between were tried, and made
-            // answers slower: they take the line from the PE that is about to write it.
+            // Reading the clock costs more than a look at memory. Looks without pauses in between
+            // were tried, and made answers slower: they take the line from the PE that is about to
+            // write it.
             for _ in 0..16 {
                 if ready() {
                     return true;
@@ -176,9 +183,10 @@ impl Executor {
         }
     }
 
-    /// Where PEs outnumber processors, spinning only keeps the awaited PE from running: an offer of the
-    /// processor or two instead. The rest is the driver's, since other futures of this task may have something
-    /// to do. In one process the awaited PE may be a task of this very thread, so not even that.
+    /// Where PEs outnumber processors, spinning only keeps the awaited PE from running: an offer of
+    /// the processor or two instead. The rest is the driver's, since other futures of this task may
+    /// have something to do. In one process the awaited PE may be a task of this very thread, so
+    /// not even that.
     #[cold]
     fn yield_until(&self, mut ready: impl FnMut() -> bool, mut needs: impl FnMut() -> bool) -> bool {
         if ready() {
@@ -200,13 +208,15 @@ impl Executor {
         false
     }
 
-    /// Checks `ready` until it holds, for so long and as long as a wait may keep its processor where PEs share them: for who knows that it
-    /// comes from elsewhere, and about when. Returns whether it came to hold; where a wait may not keep its processor, after one look.
+    /// Checks `ready` until it holds, for so long and as long as a wait may keep its processor
+    /// where PEs share them: for who knows that it comes from elsewhere, and about when. Returns
+    /// whether it came to hold; where a wait may not keep its processor, after one look.
     pub fn hold_for(&self, time: Duration, mut ready: impl FnMut() -> bool) -> bool {
         ready() || !self.patience.hold.is_zero() && self.hold(time + self.patience.hold, ready)
     }
 
-    /// Checks `ready` in a loop, for about as long as it takes to give the processor away and to get it back.
+    /// Checks `ready` in a loop, for about as long as it takes to give the processor away and to
+    /// get it back.
     fn hold_until(&self, ready: impl FnMut() -> bool) -> bool {
         self.hold(self.patience.hold, ready)
     }
@@ -282,9 +292,10 @@ impl Executor {
         self.sources().iter().for_each(|source| source.rest());
     }
 
-    /// Has `waker` woken when `probe` holds. `keepalive` keeps the probed memory for as long as the watch
-    /// exists, also when the future that registered it is forgotten. `place` is where the PE's board says what the wait is for. The caller
-    /// must check its condition once more after this returns, and only then return `Pending`.
+    /// Has `waker` woken when `probe` holds. `keepalive` keeps the probed memory for as long as the
+    /// watch exists, also when the future that registered it is forgotten. `place` is where the
+    /// PE's board says what the wait is for. The caller must check its condition once more after
+    /// this returns, and only then return `Pending`.
     pub fn register(
         self: &Arc<Self>,
         probe: Probe,
@@ -298,8 +309,8 @@ impl Executor {
         let key = {
             let mut watches = lock(&self.watches);
             let key = watches.insert(probe, extent, keepalive, stored, place);
-            // A driver that is asleep has told the writers where its words are: this one may be elsewhere.
-            // One that falls asleep later, under this lock, counts it in.
+            // A driver that is asleep has told the writers where its words are: this one may be
+            // elsewhere. One that falls asleep later, under this lock, counts it in.
             let sleep = self.sleep();
             let kinds = sleep.sleeping.load(Ordering::Relaxed);
             if kinds != 0 {
@@ -314,8 +325,9 @@ impl Executor {
             // SeqCst: see `Role::drop`.
             self.unfired.fetch_add(1, Ordering::SeqCst);
             if self.bell.is_in_process() {
-                // There is no driver to announce it later: from now on writers look after this PE's watches.
-                // Under the lock, so that who fires the last watch announces the end after this.
+                // There is no driver to announce it later: from now on writers look after this PE's
+                // watches. Under the lock, so that who fires the last watch announces the end after
+                // this.
                 announce_sleep(&self.sleep().sleeping, SegmentId::ALL, self.fence_side);
             }
             key
@@ -354,15 +366,16 @@ impl Executor {
         woken.into_iter().for_each(StoredWaker::wake);
     }
 
-    /// Whether the future of which the board says something at `place` was not polled since [`ask`](Self::ask): it was forgotten, or
-    /// its runtime does something else.
+    /// Whether the future of which the board says something at `place` was not polled since
+    /// [`ask`](Self::ask): it was forgotten, or its runtime does something else.
     pub fn is_silent(&self, place: Place) -> bool {
         lock(&self.watches).is_silent(place)
     }
 
     /// Ends a watch. Its waker is not woken any more.
     pub fn unregister(&self, key: WatchKey) {
-        // What the watch kept alive is dropped after the lock is released: it may be the last of a world.
+        // What the watch kept alive is dropped after the lock is released: it may be the last of a
+        // world.
         let _watch = {
             let mut watches = lock(&self.watches);
             let (fired, watch) = watches.remove(key);
@@ -375,8 +388,9 @@ impl Executor {
 
     /// Looks at all watched words and wakes the futures whose wait is over.
     pub fn scan(&self) {
-        // Acquire and release, by an operation that all others on the count are ordered with: of what this thread has stored and a
-        // new watch, either we see the watch, or its owner's next look at its word sees what was stored.
+        // Acquire and release, by an operation that all others on the count are ordered with: of
+        // what this thread has stored and a new watch, either we see the watch, or its owner's next
+        // look at its word sees what was stored.
         if self.unfired.fetch_add(0, Ordering::AcqRel) == 0 {
             return;
         }
@@ -389,7 +403,8 @@ impl Executor {
         self.wake_by(None);
     }
 
-    /// [`scan`](Self::scan), for who knows that words of that memory may have changed. Whether such words are still waited for.
+    /// [`scan`](Self::scan), for who knows that words of that memory may have changed. Whether such
+    /// words are still waited for.
     pub fn scan_for(&self, segment: SegmentId) -> bool {
         let watched = || lock(&self.watches).watched().0 & segment.bit() != 0;
         if watched() {
@@ -434,7 +449,8 @@ impl Executor {
     /// Ends all waiting, now and later, with this error. The first one counts.
     pub fn fail(&self, failure: Failure) {
         if self.failure.set(failure).is_ok() {
-            // Whatever device memory holds now, and should its device have failed, the wait for it is over.
+            // Whatever device memory holds now, and should its device have failed, the wait for it
+            // is over.
             self.wake_by(None);
         }
     }
@@ -469,14 +485,15 @@ impl Executor {
         failure.clone().into()
     }
 
-    /// From now on some store in this job may come without a ring, so no sleep may rely on being woken.
+    /// From now on some store in this job may come without a ring, so no sleep may rely on being
+    /// woken.
     pub fn expect_silent_stores(&self) -> bool {
         // Release: the flag is seen before what is stored through the pointer handed out after it.
         self.control.page(0).silent_stores.0.swap(1, Ordering::AcqRel) == 0
     }
 
-    /// Counts the rounds in which a driver looks around before it sleeps. If it `yields`, it offers the processor to others
-    /// between them, as it does in any case where PEs outnumber processors.
+    /// Counts the rounds in which a driver looks around before it sleeps. If it `yields`, it offers
+    /// the processor to others between them, as it does in any case where PEs outnumber processors.
     fn rounds(&self, yields: bool) -> Rounds<'_> {
         Rounds {
             rounds: self.patience.yields,
@@ -493,8 +510,9 @@ impl Executor {
         }
     }
 
-    /// How long a driver that has slept for so long may sleep on without a look: at most an eighth of that. An idle processor
-    /// is charged some 50 µs for a look, so that a second of waiting costs less than half a percent.
+    /// How long a driver that has slept for so long may sleep on without a look: at most an eighth
+    /// of that. An idle processor is charged some 50 µs for a look, so that a second of waiting
+    /// costs less than half a percent.
     fn sleep_limit(&self, slept: Duration) -> Option<Duration> {
         // Acquire: pairs with the swap above.
         let looks = self.patience.looks || self.control.page(0).silent_stores.0.load(Ordering::Acquire) != 0;
@@ -567,10 +585,11 @@ impl Looks for Executor {
     }
 }
 
-/// A driver's rounds before it sleeps: as many as were asked for, and for a microsecond each at least.
+/// A driver's rounds before it sleeps: as many as were asked for, and for a microsecond each at
+/// least.
 ///
-/// Waking takes tens of microseconds. Two PEs that answer each other, of which one has gone to sleep once,
-/// would never stop sleeping if their patience were shorter than that.
+/// Waking takes tens of microseconds. Two PEs that answer each other, of which one has gone to
+/// sleep once, would never stop sleeping if their patience were shorter than that.
 struct Rounds<'a> {
     /// So many without progress, and what is left of them.
     rounds: u32,

@@ -15,9 +15,11 @@ use oxshmem_memory::{Extent, SegmentId};
 
 use crate::activity::Place;
 
-/// A comparison of one word of symmetric memory with a value: this PE's, or of another one of its host that rings for it.
+/// A comparison of one word of symmetric memory with a value: this PE's, or of another one of its
+/// host that rings for it.
 ///
-/// Signed words and unsigned ones compare alike once their sign bit is flipped, so one form serves all.
+/// Signed words and unsigned ones compare alike once their sign bit is flipped, so one form serves
+/// all.
 #[derive(Clone, Copy)]
 pub struct Word {
     address: *const u8,
@@ -38,8 +40,8 @@ enum Holds {
     Ge,
 }
 
-// SAFETY: the address is only read, atomically, and stays mapped for as long as its watch, which holds a
-// reference to the memory beside it.
+// SAFETY: the address is only read, atomically, and stays mapped for as long as its watch, which
+// holds a reference to the memory beside it.
 unsafe impl Send for Word {}
 // SAFETY: as above.
 unsafe impl Sync for Word {}
@@ -53,11 +55,12 @@ impl fmt::Debug for Word {
 impl Word {
     /// Watches the word of `size` bytes (2, 4 or 8) at `address`, signed or not.
     ///
-    /// The ordering is how the word must compare to `value`: `[less, equal, greater]`, each true if it
-    /// satisfies the wait.
+    /// The ordering is how the word must compare to `value`: `[less, equal, greater]`, each true if
+    /// it satisfies the wait.
     ///
     /// # Safety
-    /// `address` must be aligned to the word, and readable for as long as this value or a copy of it is used.
+    /// `address` must be aligned to the word, and readable for as long as this value or a copy of
+    /// it is used.
     pub unsafe fn new(address: *const u8, size: usize, signed: bool, accepts: [bool; 3], value: u64) -> Self {
         debug_assert!(matches!(size, 2 | 4 | 8), "there are no words of {size} bytes");
         let flip = if signed { 1 << (8 * size - 1) } else { 0 };
@@ -79,8 +82,8 @@ impl Word {
 
     /// The word's bits, if they satisfy the wait.
     fn satisfied(&self) -> Option<u64> {
-        // SAFETY: `new`'s caller vouches for alignment and life. Acquire: what was stored before the word was
-        // set is visible to the future that this wakes.
+        // SAFETY: `new`'s caller vouches for alignment and life. Acquire: what was stored before
+        // the word was set is visible to the future that this wakes.
         let bits = unsafe {
             let address = self.address.cast_mut();
             match self.size {
@@ -92,7 +95,8 @@ impl Word {
         self.satisfied_by(bits)
     }
 
-    /// `bits`, if a word that consists of them satisfies the wait: for words that can only be read otherwise.
+    /// `bits`, if a word that consists of them satisfies the wait: for words that can only be read
+    /// otherwise.
     fn satisfied_by(&self, bits: u64) -> Option<u64> {
         let (word, value) = (bits ^ self.flip, self.value);
         let holds = match self.holds {
@@ -113,7 +117,8 @@ pub enum Probe {
     Word(Word),
     /// Anything else that can be looked at from any thread, quickly and without blocking.
     Custom(Box<dyn FnMut() -> bool + Send>),
-    /// Words of this PE's device memory, which are read together with all others that are waited for there.
+    /// Words of this PE's device memory, which are read together with all others that are waited
+    /// for there.
     OnDevice(DeviceWords),
 }
 
@@ -131,7 +136,8 @@ impl DeviceWords {
     /// Waits for all of them. The bits of the last are what it ends with.
     ///
     /// # Safety
-    /// Each offset must be that of an aligned word of this size in the memory of the device of the PE that watches it.
+    /// Each offset must be that of an aligned word of this size in the memory of the device of the
+    /// PE that watches it.
     pub unsafe fn all(words: Vec<(usize, Word)>) -> Self {
         Self { words, done: 0, before: None }
     }
@@ -209,7 +215,8 @@ impl Seen {
         Self { pieces, bytes: vec![0; total] }
     }
 
-    /// Fills all pieces by `read`, which is given their offsets and lengths, and room for them one behind the other.
+    /// Fills all pieces by `read`, which is given their offsets and lengths, and room for them one
+    /// behind the other.
     pub(super) fn fill(&mut self, read: impl FnOnce(&[(usize, usize)], &mut [u8])) {
         let pieces: Vec<_> = self.pieces.iter().map(|&(offset, len, _)| (offset, len)).collect();
         read(&pieces, &mut self.bytes);
@@ -252,7 +259,8 @@ impl Probe {
 /// How a watch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fired {
-    /// Its condition held. Of a word, these are the bits that satisfied it; it may have changed since.
+    /// Its condition held. Of a word, these are the bits that satisfied it; it may have changed
+    /// since.
     Satisfied(u64),
     /// Nothing will come any more: the job has failed, or the PE has left it.
     Ended,
@@ -324,7 +332,8 @@ impl Watches {
         WatchKey { slot, generation }
     }
 
-    /// The kinds of memory that words are waited for in, and the range of offsets of those in the heap.
+    /// The kinds of memory that words are waited for in, and the range of offsets of those in the
+    /// heap.
     pub(super) fn watched(&self) -> (u32, usize, usize) {
         let open =
             self.slots.iter().filter_map(|slot| slot.watch.as_ref()).filter(|watch| watch.fired.is_none());
@@ -337,7 +346,8 @@ impl Watches {
         })
     }
 
-    /// How a watch has fired, if it has; an error if it has not, and is to wake another than `waker`.
+    /// How a watch has fired, if it has; an error if it has not, and is to wake another than
+    /// `waker`.
     pub(super) fn check(&mut self, key: &WatchKey, waker: &Waker) -> Result<Option<Fired>, OtherWaker> {
         let Some(watch) = self.get(key) else { return Ok(Some(Fired::Ended)) };
         watch.answered = true;
@@ -361,7 +371,8 @@ impl Watches {
         slot.watch.as_mut()
     }
 
-    /// The wakers of all that still wait, whose futures are to show that they do: by a poll, which leaves a waker again.
+    /// The wakers of all that still wait, whose futures are to show that they do: by a poll, which
+    /// leaves a waker again.
     pub(super) fn ask(&mut self) -> Vec<StoredWaker> {
         let open = self.slots.iter_mut().filter_map(|slot| slot.watch.as_mut());
         open.filter(|watch| watch.fired.is_none())
@@ -372,7 +383,8 @@ impl Watches {
             .collect()
     }
 
-    /// Whether nobody has polled the future of which the board says something at `place` since it was asked.
+    /// Whether nobody has polled the future of which the board says something at `place` since it
+    /// was asked.
     pub(super) fn is_silent(&self, place: Place) -> bool {
         let mut open = self.slots.iter().filter_map(|slot| slot.watch.as_ref());
         open.any(|watch| watch.place == place && watch.fired.is_none() && !watch.answered)
@@ -407,8 +419,8 @@ impl Watches {
         words.flatten().collect()
     }
 
-    /// Marks every watch that holds, or each one if `all`, and collects the wakers. Those of device memory hold by what was
-    /// `seen` of it.
+    /// Marks every watch that holds, or each one if `all`, and collects the wakers. Those of device
+    /// memory hold by what was `seen` of it.
     pub(super) fn fire(&mut self, all: bool, seen: Option<&Seen>, woken: &mut Vec<StoredWaker>) {
         for slot in &mut self.slots {
             if let Some(watch) = &mut slot.watch

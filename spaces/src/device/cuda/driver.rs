@@ -1,6 +1,8 @@
-//! The driver's calls that we make, with results for error codes, and what must be given back as values that do so.
+//! The driver's calls that we make, with results for error codes, and what must be given back as
+//! values that do so.
 //!
-//! cudarc finds the driver at run time, and panics where it is not there: [`load`] comes before everything else.
+//! cudarc finds the driver at run time, and panics where it is not there: [`load`] comes before
+//! everything else.
 
 use std::{
     ffi::{CStr, CString, c_char, c_int, c_uint, c_void},
@@ -162,7 +164,8 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: retained once, released once. At the process's end the driver may be gone, which is no loss.
+        // SAFETY: retained once, released once. At the process's end the driver may be gone, which
+        // is no loss.
         let _ = call!(cuDevicePrimaryCtxRelease_v2(self.device));
     }
 }
@@ -244,7 +247,8 @@ impl Stream {
     /// Starts `blocks` blocks of `threads` threads of a kernel.
     ///
     /// # Safety
-    /// `arguments` must be those of the kernel, in number and size, and what it does with them sound until it is over.
+    /// `arguments` must be those of the kernel, in number and size, and what it does with them
+    /// sound until it is over.
     pub(super) unsafe fn launch(
         &self,
         kernel: Kernel,
@@ -592,7 +596,8 @@ impl Plain {
         let handle = CUipcMemHandle { reserved: handle.map(|byte| byte as c_char) };
         let flags = sys::CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS as c_uint;
         let mut start = 0;
-        // SAFETY: it stores an address, which `drop` gives back; the handle is another process's of this job.
+        // SAFETY: it stores an address, which `drop` gives back; the handle is another process's of
+        // this job.
         call!(cuIpcOpenMemHandle_v2(&mut start, handle, flags))?;
         Ok(Self { context: Arc::clone(context), start, opened: true })
     }

@@ -1,4 +1,5 @@
-//! Host memory that devices copy from and to without the driver's help: pieces of our own, and the symmetric memory.
+//! Host memory that devices copy from and to without the driver's help: pieces of our own, and the
+//! symmetric memory.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -85,10 +86,12 @@ impl Drop for Slot {
     }
 }
 
-/// What the driver is told of at a time. Copies are cut at the same places, as none may be of several such pieces.
+/// What the driver is told of at a time. Copies are cut at the same places, as none may be of
+/// several such pieces.
 const CHUNK: usize = 16 << 20;
 
-/// The symmetric memory of the host, which the driver is told of piece by piece, when large copies use it.
+/// The symmetric memory of the host, which the driver is told of piece by piece, when large copies
+/// use it.
 #[derive(Debug)]
 pub(super) struct Registered {
     map: Arc<HostMap>,
@@ -128,7 +131,8 @@ impl Registered {
                 let Ok(_entered) = self.context.enter() else { return false };
                 let from = chunk * CHUNK;
                 let bytes = CHUNK.min(self.len() - from);
-                // SAFETY: the map is mapped for as long as this lives, and `drop` unregisters first.
+                // SAFETY: the map is mapped for as long as this lives, and `drop` unregisters
+                // first.
                 unsafe { driver::register(self.map.base().wrapping_add(from), bytes) }.is_ok()
             });
         }

@@ -1,9 +1,11 @@
-//! Operations under way: a lane for the memory of each PE of the host, with a stream and the events behind its operations.
+//! Operations under way: a lane for the memory of each PE of the host, with a stream and the events
+//! behind its operations.
 //!
-//! Two threads help, each started when it is first needed. The *helper* polls while something is under way and nobody waits
-//! for it in a loop, naps in between, and sleeps when nothing is. The *worker* starts what keeps the thread that
-//! starts it: copies of memory that the driver must copy first, and those between devices that do not reach each other. While a
-//! lane has such operations to come, what is started on it after them goes to the worker too, so that order is kept.
+//! Two threads help, each started when it is first needed. The *helper* polls while something is
+//! under way and nobody waits for it in a loop, naps in between, and sleeps when nothing is. The
+//! *worker* starts what keeps the thread that starts it: copies of memory that the driver must copy
+//! first, and those between devices that do not reach each other. While a lane has such operations
+//! to come, what is started on it after them goes to the worker too, so that order is kept.
 
 use std::{
     borrow::Borrow,
@@ -44,9 +46,11 @@ const SLOTS: (usize, usize) = (64 << 10, 64);
 const WORDS: (usize, usize) = (64, 256);
 /// Bytes that go through host memory at a time, between devices that do not reach each other.
 const THROUGH: usize = 4 << 20;
-/// How long the helper naps: a sixteenth of the time since something was last over, and at least and at most so long.
+/// How long the helper naps: a sixteenth of the time since something was last over, and at least
+/// and at most so long.
 const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
-/// How it naps when nothing is under way any more, and for how long: waking it costs those who start something.
+/// How it naps when nothing is under way any more, and for how long: waking it costs those who
+/// start something.
 const LINGER: [Duration; 2] = [Duration::from_micros(200), Duration::from_millis(1)];
 /// How soon words that are waited for are looked at again, at first and at last.
 const LOOKS: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
@@ -401,7 +405,8 @@ impl Lanes {
         told.and(over)
     }
 
-    /// Takes memory of PE `source` to the host, part by part: `bring` takes each on, by its offset, address and length.
+    /// Takes memory of PE `source` to the host, part by part: `bring` takes each on, by its offset,
+    /// address and length.
     fn through(
         &self,
         source: usize,
@@ -459,7 +464,8 @@ impl Lanes {
             Command::Fill { at, byte, len } => unsafe { stream.fill(at, byte, len) },
             Command::Launch { kernel, shape, ref arguments } => {
                 let (mut pointers, count) = arguments.pointers();
-                // SAFETY: the arguments were made for the kernel, and whoever made the command vouches for the addresses.
+                // SAFETY: the arguments were made for the kernel, and whoever made the command
+                // vouches for the addresses.
                 unsafe { stream.launch(kernel, shape, &mut pointers[..count]) }
             }
             Command::Through { source, from, to, len } => {
@@ -467,7 +473,8 @@ impl Lanes {
                     source,
                     len,
                     |at, between, part| {
-                        // SAFETY: the buffer is there until `synchronize` says that the copy is over.
+                        // SAFETY: the buffer is there until `synchronize` says that the copy is
+                        // over.
                         let told = unsafe { stream.copy_in(between, to + at as u64, part) };
                         stream.synchronize()?;
                         told
@@ -491,7 +498,8 @@ impl Lanes {
                 if over.is_ok() {
                     lock(&self.gpus[&lane.device].events).push(event);
                 }
-                // SeqCst: what the device has written is visible to all before anybody learns that it is.
+                // SeqCst: what the device has written is visible to all before anybody learns that
+                // it is.
                 fence(Ordering::SeqCst);
                 self.under_way.fetch_sub(1, Ordering::SeqCst);
                 survive(|| done(over.map_err(Into::into)));

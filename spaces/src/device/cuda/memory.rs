@@ -1,8 +1,9 @@
 //! Device memory of all PEs of a host: made by the host's leader, and mapped by every process.
 //!
-//! Where the driver can, memory and addresses are apart: one range of addresses has the memory of all PEs, PE `i`'s at
-//! `i × stride`, and memory travels as a descriptor. What programs see are then the addresses that kernels use. Elsewhere
-//! each PE's memory is a plain allocation, which travels as an IPC handle and is anywhere.
+//! Where the driver can, memory and addresses are apart: one range of addresses has the memory of
+//! all PEs, PE `i`'s at `i × stride`, and memory travels as a descriptor. What programs see are
+//! then the addresses that kernels use. Elsewhere each PE's memory is a plain allocation, which
+//! travels as an IPC handle and is anywhere.
 
 use std::{
     collections::BTreeMap,
@@ -19,13 +20,15 @@ use super::driver::{self, Addresses, Context, Failed, Handle, Outcome, Physical,
 /// What the first PE's memory is aligned to: as much as a symmetric object may be.
 const BASE_ALIGN: usize = 1 << 30;
 
-/// What plain allocations are multiples of: the driver puts shorter ones together, and would share their neighbours too.
+/// What plain allocations are multiples of: the driver puts shorter ones together, and would share
+/// their neighbours too.
 const PLAIN_SIZE: usize = 2 << 20;
 
 /// Device memory of some PEs, each of which has as many bytes.
 #[derive(Debug)]
 pub(super) struct Memory {
-    /// In which order the fields are dropped matters: memory before the contexts that it was made in.
+    /// In which order the fields are dropped matters: memory before the contexts that it was made
+    /// in.
     kind: Kind,
     /// The device of each PE.
     devices: Vec<CUdevice>,
@@ -50,7 +53,8 @@ pub(super) fn deal(count: usize, visible: &[CUdevice]) -> Vec<CUdevice> {
 }
 
 impl Memory {
-    /// Makes `len` bytes for each of `count` PEs. `travels` says whether other processes are to map it.
+    /// Makes `len` bytes for each of `count` PEs. `travels` says whether other processes are to map
+    /// it.
     pub(super) fn new(count: usize, len: usize, sharing: GpuSharing, travels: bool) -> Result<Self> {
         let (devices, contexts) = prepare(count)?;
         let has = |device, attribute| driver::attribute(device, attribute).is_ok_and(|value| value != 0);
@@ -204,7 +208,8 @@ fn map(devices: &[CUdevice], contexts: &Contexts, memory: Vec<Physical>, len: us
     Ok(Kind::Mapped { _addresses: addresses, base, stride, memory, len })
 }
 
-/// What other processes must know: how it is shared, how many PEs, how many bytes each has, and how many are mapped.
+/// What other processes must know: how it is shared, how many PEs, how many bytes each has, and how
+/// many are mapped.
 fn write_head(text: &str, handles: &[Handle]) -> Result<OwnedFd> {
     let mut bytes = format!("{text}\n").into_bytes();
     bytes.extend(handles.as_flattened());

@@ -1,4 +1,5 @@
-//! NVIDIA devices, by the driver's own interface, which is loaded when the GPU space is enabled and a device is asked for.
+//! NVIDIA devices, by the driver's own interface, which is loaded when the GPU space is enabled and
+//! a device is asked for.
 //!
 //! | module | what it offers |
 //! |---|---|
@@ -9,11 +10,12 @@
 //! | `ptx` | the kernels |
 //! | `bare` | the driver's copies by themselves, to be measured beside |
 //!
-//! Each PE's memory has a stream in every process, on which everything happens that is started on it, in its order. An event
-//! behind each operation says when it is over; whoever waits polls them, and else a helper thread does, which sleeps
-//! while nothing is under way. Whatever touches memory of a PE is done by the device that has it, so that atomic operations on
-//! a word are atomic towards each other whichever process starts them, and whether or not devices have atomics for each
-//! other's memory. Copies between devices that do not reach each other go through host memory.
+//! Each PE's memory has a stream in every process, on which everything happens that is started on
+//! it, in its order. An event behind each operation says when it is over; whoever waits polls them,
+//! and else a helper thread does, which sleeps while nothing is under way. Whatever touches memory
+//! of a PE is done by the device that has it, so that atomic operations on a word are atomic
+//! towards each other whichever process starts them, and whether or not devices have atomics for
+//! each other's memory. Copies between devices that do not reach each other go through host memory.
 //!
 //! The primary context of each device is used, as it is; nothing about a device is ever changed.
 
@@ -60,7 +62,8 @@ use super::{
     AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, Number, ReduceOp, place::Made,
 };
 
-/// Host memory of fewer bytes is copied by the processor on the way, even where the device could reach it.
+/// Host memory of fewer bytes is copied by the processor on the way, even where the device could
+/// reach it.
 const SHORT: usize = 4096;
 /// For how long whoever waits polls before the helper thread is left to it.
 const PATIENCE: Duration = Duration::from_micros(20);
@@ -113,8 +116,8 @@ pub(super) fn found() -> std::result::Result<Vec<Description>, String> {
     devices.iter().map(describe).collect()
 }
 
-/// The device of this PE, if it `has` one, with `len` bytes for each PE of the host. Collective over all PEs: where one
-/// fails, all do.
+/// The device of this PE, if it `has` one, with `len` bytes for each PE of the host. Collective
+/// over all PEs: where one fails, all do.
 pub(super) async fn join(
     bootstrap: &Arc<dyn Bootstrap>,
     settings: &Settings,
@@ -286,8 +289,8 @@ impl Source for Cuda {
     }
 }
 
-// SAFETY: commands touch the bytes that they name, which callers vouch for until `done` is told; what is told is told when
-// the event behind the command is over.
+// SAFETY: commands touch the bytes that they name, which callers vouch for until `done` is told;
+// what is told is told when the event behind the command is over.
 unsafe impl Device for Cuda {
     fn name(&self) -> &'static str {
         "CUDA"
@@ -342,7 +345,8 @@ unsafe impl Device for Cuda {
                         let to = lanes::Address(to);
                         let take = Box::new(move |copied: Result<()>| {
                             if copied.is_ok() {
-                                // SAFETY: `done` was not told yet, so the caller vouches for its end.
+                                // SAFETY: `done` was not told yet, so the caller vouches for its
+                                // end.
                                 unsafe { copy::copy(to.get(), slot.start(), len) };
                             }
                             drop(slot);

@@ -1,7 +1,8 @@
 //! The kernels, as text: PTX, which the driver translates for whatever device there is.
 //!
-//! All of them take addresses as the driver gives them, and none uses shared memory. What they have written is visible to
-//! everybody when the event behind them is over. `cargo xtask ptx` has NVIDIA's assembler check the text.
+//! All of them take addresses as the driver gives them, and none uses shared memory. What they have
+//! written is visible to everybody when the event behind them is over. `cargo xtask ptx` has
+//! NVIDIA's assembler check the text.
 
 use std::fmt::Write;
 
@@ -83,7 +84,8 @@ fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
     text.push('\n');
 }
 
-/// `amo(at, what, value, cond, before)`: one thread, one operation of system scope; what was there goes to `before`.
+/// `amo(at, what, value, cond, before)`: one thread, one operation of system scope; what was there
+/// goes to `before`.
 fn amo_kernel(text: &mut String, bits: u32) {
     let name = amo_name(bits);
     let (value, cond) = if bits == 64 { ("%v", "%c") } else { ("%v32", "%c32") };
@@ -140,8 +142,8 @@ const WHERE: &str = "  mov.u32 %a, %ctaid.x;
   mov.u32 %a, %nctaid.x;
   mul.wide.u32 %all, %a, %b;";
 
-/// `blocks(from, to, from_stride, to_stride, units, total)`: blocks of `units` units, whose starts are so many bytes apart,
-/// `total` units in all.
+/// `blocks(from, to, from_stride, to_stride, units, total)`: blocks of `units` units, whose starts
+/// are so many bytes apart, `total` units in all.
 fn blocks_kernel(text: &mut String, unit: usize) {
     let name = blocks_name(unit);
     let (bits, kind) = (unit * 8, if unit == 8 { "b64" } else { "b32" });
@@ -218,7 +220,8 @@ fn combining(fold: ReduceOp, number: Number, acc: &str, v: &str) -> String {
     }
 }
 
-/// `fold(from, n_from, to, n_to, len)`: element by element, all of `from` combined in their order, into each of `to`.
+/// `fold(from, n_from, to, n_to, len)`: element by element, all of `from` combined in their order,
+/// into each of `to`.
 fn fold_kernel(text: &mut String, name: &str, fold: ReduceOp, number: Number) {
     let kind = type_of(fold, number);
     let (size, room) = (number.size(), MOST_PES * 8);

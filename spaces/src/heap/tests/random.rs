@@ -49,7 +49,8 @@ struct Pair {
 
 impl Pair {
     fn new(size: usize) -> Self {
-        // The number of blocks searched is the allocator's, so that offsets can be compared exactly.
+        // The number of blocks searched is the allocator's, so that offsets can be compared
+        // exactly.
         let model = Model::new(size, 32);
         Self { heap: Heap::new(size), model, held: Vec::new(), touched: vec![false; size / LINE] }
     }
@@ -130,7 +131,8 @@ impl Pair {
         assert_eq!(details.free, details.size - self.model.used);
     }
 
-    /// Marks the lines of `block` from `new_from` on, after checking that those it calls fresh are unmarked.
+    /// Marks the lines of `block` from `new_from` on, after checking that those it calls fresh are
+    /// unmarked.
     fn touch(&mut self, block: &Block, new_from: usize) {
         assert!(block.fresh_from >= new_from, "{block:?}");
         let fresh = block.fresh_from / LINE..block.end() / LINE;
@@ -192,7 +194,8 @@ impl Rng {
     }
 }
 
-/// `calls` random calls on a heap and on an exact best fit. Prints and bounds how much memory each needs.
+/// `calls` random calls on a heap and on an exact best fit. Prints and bounds how much memory each
+/// needs.
 fn soak(seed: u64, calls: usize) {
     let size = 1 << 40;
     let (mut heap, mut exact) = (Heap::new(size), Model::new(size, usize::MAX));
