@@ -92,7 +92,7 @@ impl Report {
             page_size: rustix::param::page_size(),
             membarrier,
             ucx: UcxFound::look(),
-            devices: Description::of_all(),
+            devices: oxshmem_spaces::device::found(),
             unknown: unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())),
             settings,
         })

@@ -10,5 +10,5 @@ pub mod word;
 
 pub use backing::{HugeMemory, Spread};
 pub use map::{Addresses, HostMap};
-pub use segment::{Extent, Segment, SegmentId};
+pub use segment::{Extent, HEAP_ALIGN, Segment, SegmentId};
 pub use shape::{Part, Shape};

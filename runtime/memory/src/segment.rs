@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use super::HostMap;
 
+/// The largest alignment that symmetric memory keeps.
+pub const HEAP_ALIGN: usize = 1 << 30;
+
 /// Which symmetric memory a segment is. Each is a bit, so that one word of a sleeping PE says in
 /// which segments it waits for something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,7 +23,7 @@ use oxshmem_base::{
 use oxshmem_job::Bootstrap;
 
 use crate::{
-    activity::{self, Boards, Call, PeBoard, Seen, Standing, Table, Watcher, in_memory, subject},
+    activity::{self, Boards, Call, PeBoard, Seen, Standing, Table, Watcher, in_memory, subject, table_of},
     executor::Executor,
     fabric::Fabric,
 };
@@ -327,7 +327,7 @@ impl Watchdog {
         };
         // Of several processes, the one of the first PE that is stuck prints it.
         let first = all.iter().find(|pe| others_wait(pe)).map(|pe| pe.pe);
-        let table = boards.table(&all, &self.host);
+        let table = table_of(&all, boards, &self.host);
         if all.len() < 2
             || first.is_none_or(|pe| !self.pes.contains(&pe))
             || table.says_the_same_as(&told.table)

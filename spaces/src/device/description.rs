@@ -8,9 +8,9 @@ const LEAST: (i32, i32) = (7, 0);
 /// An NVIDIA device.
 ///
 /// ```
-/// use oxshmem_spaces::device::Description;
+/// use oxshmem_spaces::device;
 ///
-/// match Description::of_all() {
+/// match device::found() {
 ///     Ok(devices) => devices.iter().for_each(|device| println!("{device}")),
 ///     Err(why) => println!("no device: {why}"),
 /// }
@@ -32,17 +32,6 @@ pub struct Description {
 }
 
 impl Description {
-    /// The devices that this process sees, or why there are none.
-    ///
-    /// # Errors
-    /// A reason.
-    pub fn of_all() -> Result<Vec<Self>, String> {
-        #[cfg(feature = "cuda")]
-        return super::cuda::found();
-        #[cfg(not(feature = "cuda"))]
-        return Err(super::place::WITHOUT.to_owned());
-    }
-
     /// Why it cannot be used, if it cannot.
     pub fn unfit(&self) -> Option<String> {
         let ((major, minor), model) = (self.capability, &self.model);

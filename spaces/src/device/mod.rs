@@ -23,12 +23,14 @@ use std::{
     time::Instant,
 };
 
-pub(crate) use self::place::{Devices, Made, Parts, make};
+pub(crate) use self::place::{Devices, Parts, make};
 pub use self::{
     description::Description,
     numbers::{Class, Number, ReduceOp},
+    place::found,
 };
 
+use oxshmem_base::sync::Mutex;
 use oxshmem_memory::{
     Segment,
     word::{Atomic, Width},
@@ -270,3 +272,6 @@ unsafe impl Words for WordsOf {
         unsafe { self.0.read_now(local_pe, pieces, to) }
     }
 }
+
+/// The device that the PEs of a process have in common, once the first of them has made it.
+pub(crate) type Made = Mutex<Option<AnyDevice>>;

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use oxshmem_base::{
     Result,
     settings::{Settings, SpacePlan},
-    sync::{Mutex, lock},
+    sync::lock,
 };
 use oxshmem_job::Bootstrap;
 use oxshmem_memory::HostMap;
 
-use super::{AnyDevice, emulated::Emulated};
+use super::{AnyDevice, Description, Made, emulated::Emulated};
 
 /// Which PEs of a job have a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,6 +80,17 @@ fn heard(bytes: &[u8]) -> Seen {
     }
 }
 
+/// The devices that this process sees, or why there are none.
+///
+/// # Errors
+/// A reason.
+pub fn found() -> std::result::Result<Vec<Description>, String> {
+    #[cfg(feature = "cuda")]
+    return super::cuda::found();
+    #[cfg(not(feature = "cuda"))]
+    return Err(WITHOUT.to_owned());
+}
+
 /// The devices that this process sees.
 fn see() -> Seen {
     #[cfg(feature = "cuda")]
@@ -90,10 +101,7 @@ fn see() -> Seen {
 
 /// Why there is none.
 #[cfg(not(feature = "cuda"))]
-pub(super) const WITHOUT: &str = "this oxshmem was built without CUDA (its feature cuda)";
-
-/// The device that the PEs of a process have in common, once the first of them has made it.
-pub(crate) type Made = Mutex<Option<AnyDevice>>;
+const WITHOUT: &str = "this oxshmem was built without CUDA (its feature cuda)";
 
 /// What devices are made of.
 pub(crate) struct Parts<'a> {

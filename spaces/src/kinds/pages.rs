@@ -5,8 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::topology::number;
-
 /// Where the kernel shows its pools of huge pages.
 const POOLS: &str = "/sys/kernel/mm/hugepages";
 
@@ -57,6 +55,10 @@ pub(super) fn sizes_in(root: &Path) -> impl Iterator<Item = (usize, PathBuf)> {
         let size = kib.checked_mul(1024).filter(|size| size.is_power_of_two())?;
         Some((size, entry.path()))
     })
+}
+
+pub(super) fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.trim().parse().ok()
 }
 
 /// The number in a file, 0 if there is no such file or number.

@@ -4,7 +4,9 @@
 //! from a node's nearest processors. Without that, nodes without processors count as fast, because
 //! high-bandwidth memory looks like that.
 
-use std::{fs, path::Path, str::FromStr};
+use std::{fs, path::Path};
+
+use super::pages::{count, number, sizes_in};
 
 /// The nodes of a host that have memory.
 ///
@@ -134,8 +136,8 @@ impl Node {
         let bandwidth = read("access0/initiators/read_bandwidth").ok().and_then(|text| number(&text));
         // The kernel shows an unknown bandwidth as 0.
         let bandwidth = bandwidth.filter(|&bandwidth| bandwidth > 0);
-        let huge_pages = super::pages::sizes_in(&folder.join("hugepages"))
-            .map(|(size, folder)| (size, super::pages::count(&folder, "free_hugepages")))
+        let huge_pages = sizes_in(&folder.join("hugepages"))
+            .map(|(size, folder)| (size, count(&folder, "free_hugepages")))
             .collect();
         Ok(Some(Self { id, total, available, has_cpus, bandwidth, huge_pages }))
     }
@@ -149,10 +151,6 @@ fn meminfo_field(meminfo: &str, name: &str) -> Option<usize> {
         let kib: usize = words.next()?.parse().ok()?;
         kib.checked_mul(1024)
     })
-}
-
-pub(super) fn number<T: FromStr>(text: &str) -> Option<T> {
-    text.trim().parse().ok()
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 mod tests;
 
 mod agreement;
+mod helpers;
+mod places;
 mod spread;
 
 use std::{
@@ -13,7 +15,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use oxshmem_base::{
@@ -26,7 +28,7 @@ use oxshmem_job::{Bootstrap, Placement, joining::Joining};
 use oxshmem_memory::{HostMap, Segment, SegmentId};
 use oxshmem_net::{Net, Shm, Wires};
 use oxshmem_progress::{
-    activity::{Board, Boards, Table, Watcher},
+    activity::{Board, Boards, Table, Watcher, table_of},
     copies::CopyEngine,
     executor::{Executor, Patience},
     fabric::Fabric,
@@ -36,76 +38,16 @@ use oxshmem_progress::{
     watchdog::{Watch, Watchdog},
 };
 
-use self::agreement::Abilities;
+use self::{
+    agreement::Abilities,
+    places::{Places, beyond, symmetric},
+};
+pub use self::{helpers::Helpers, places::IMAGE_TAIL};
 use crate::{
     device::{self, AnyDevice, Capabilities, Devices, WordsOf},
     kinds::{Layout, partitions::Partitions},
     relay::{self, Owner},
 };
-
-/// The largest alignment that symmetric memory keeps.
-pub const HEAP_ALIGN: usize = 1 << 30;
-
-/// Bytes from one PE's memory to the next one's are an odd multiple of this: a page, the largest
-/// but one, so that huge pages keep their places.
-///
-/// Some processors predict by a hash of a few bits of its address where in their first cache a line
-/// is, AMD's by bits 12 to 27. If they are the same for two lines, as they would be for what lies
-/// at the same place of two PEs' heaps, only one of them is found at once. A word to and fro took a
-/// third longer.
-const SHIFT: usize = 2 << 20;
-
-/// What the place of whatever lies behind the globals is aligned to: no page is larger.
-const BEHIND_ALIGN: usize = 64 << 10;
-
-/// How long a thread may take that has nothing to do but to end.
-const ENDING: Duration = Duration::from_secs(1);
-
-/// Bytes behind the host's image of device memory, for the teams.
-pub const IMAGE_TAIL: usize = 64 << 10;
-
-/// What is where in each PE's symmetric memory on its host.
-#[derive(Clone, Copy, Debug)]
-struct Places {
-    /// Bytes of the heap, which comes first.
-    heap: usize,
-    /// The executable's globals, on pages of their own.
-    statics: usize,
-    /// The memory of an emulated device.
-    device: usize,
-    /// As many bytes again, through which collectives on device memory go, and the tail.
-    image: usize,
-    end: usize,
-}
-
-impl Places {
-    /// None if it is beyond any address space.
-    fn new(settings: &Settings, spaces: &SpacePlan, layout: &Layout) -> Option<Self> {
-        let (heap, statics, device) = (layout.len(), layout.statics_at(), spaces.device_bytes());
-        let behind = statics.checked_add(settings.statics)?;
-        if spaces.gpu.is_none() {
-            return Some(Self { heap, statics, device: behind, image: behind, end: behind });
-        }
-        let device_at = behind.checked_next_multiple_of(BEHIND_ALIGN)?;
-        let image = device_at.checked_add(device)?.checked_next_multiple_of(BEHIND_ALIGN)?;
-        let end =
-            image.checked_add(device)?.checked_next_multiple_of(BEHIND_ALIGN)?.checked_add(IMAGE_TAIL)?;
-        Some(Self { heap, statics, device: device_at, image, end })
-    }
-
-    /// Bytes from one PE's memory to the next one's, where the PEs of a host have one map, or one
-    /// each. None if it is beyond any address space.
-    fn stride(&self, layout: &Layout, one_map: bool) -> Option<usize> {
-        // Each PE's own map begins where its own memory is aligned.
-        if !one_map && layout.largest_page() <= SHIFT {
-            return (self.end.max(1).div_ceil(SHIFT) | 1).checked_mul(SHIFT);
-        }
-        // What fits into the memory of a PE can be aligned to nothing beyond it, so that small
-        // heaps take little address space.
-        let fits = 1 << self.end.clamp(1, HEAP_ALIGN).ilog2();
-        self.end.max(1).checked_next_multiple_of(layout.largest_page().max(fits))
-    }
-}
 
 /// One PE of a running job.
 #[derive(Debug)]
@@ -334,7 +276,7 @@ impl Pe {
     /// What the PEs of this host are stuck in.
     pub fn table(&self) -> Table {
         let boards = Boards::of(&self.fabric.control, &self.fabric.heap);
-        boards.map(|boards| boards.table(&boards.read(), &self.placement().host)).unwrap_or_default()
+        boards.map(|boards| table_of(&boards.read(), &boards, &self.placement().host)).unwrap_or_default()
     }
 
     /// The helper for large nonblocking copies.
@@ -629,36 +571,4 @@ impl Drop for Pe {
         }
         self.executor.close();
     }
-}
-
-/// Threads of a PE that has left the job, which end once its last handle is gone: see
-/// [`Pe::helpers`].
-#[derive(Debug)]
-pub struct Helpers {
-    executor: Arc<Executor>,
-    watchdog: Option<Arc<Watchdog>>,
-}
-
-impl Helpers {
-    /// Waits until they have ended, but not for long: a handle of the PE may be left after all.
-    /// Called by a thread that is none of them.
-    pub fn join(self) {
-        let begin = Instant::now();
-        let ended =
-            || self.executor.has_no_helper() && self.watchdog.as_ref().is_none_or(|it| it.has_ended());
-        while !ended() && begin.elapsed() < ENDING {
-            std::thread::sleep(Duration::from_micros(50));
-        }
-    }
-}
-
-fn symmetric(fabric: &Fabric, places: Places) -> Segment {
-    Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, places.end)
-}
-
-/// The heaps are too large.
-fn beyond(spaces: &SpacePlan) -> Error {
-    let heaps = [spaces.cpu, spaces.gpu].into_iter().flatten();
-    let sizes: Vec<String> = heaps.map(|heap| format!("{}={}", heap.setting, heap.bytes)).collect();
-    Error::Unsupported { what: format!("{} is beyond any address space", sizes.join(" with ")) }
 }

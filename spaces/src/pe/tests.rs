@@ -6,6 +6,8 @@ use oxshmem_memory::{
 };
 use oxshmem_net::{Link, Spot, flush_all};
 
+use std::time::Instant;
+
 use super::*;
 
 fn spot(pe: usize, offset: usize) -> Spot {

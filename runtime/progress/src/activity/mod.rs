@@ -24,7 +24,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 pub use call::Call;
 pub use read::{Boards, PeBoard, Seen, Standing, in_memory};
-pub use table::{Row, Table, list, subject};
+pub use table::{Row, Table, list, subject, table_of};
 
 use oxshmem_memory::Extent;
 

@@ -12,7 +12,7 @@ use oxshmem_memory::{HostMap, SegmentId, Shape};
 
 use super::{
     Activity, Call, ENTERED, FORM, FORM_WORD, GLOBALS, GLOBALS_WORD, HEAD, MORE_WORD, PE_WORD, Place,
-    SEGMENT_BIT, SLOT, STANDING_WORD, STATES, Table, WORDS, call::Family, now,
+    SEGMENT_BIT, SLOT, STANDING_WORD, STATES, WORDS, call::Family, now,
 };
 use crate::control::Control;
 
@@ -93,15 +93,6 @@ impl Boards {
         };
         let (control, heap) = (memory(control.map())?, memory(heap)?);
         Some(Self { control, heap, owners: Mutex::default() })
-    }
-
-    /// The table of PEs of host `host`, whose boards are `all`.
-    pub fn table(&self, all: &[PeBoard], host: &str) -> Table {
-        let mut table = Table::default();
-        for board in all {
-            table.add(host, board, Some(self));
-        }
-        table
     }
 
     /// All of them that there are.

@@ -309,6 +309,15 @@ pub fn list(numbers: &[usize]) -> String {
     shown.join(",")
 }
 
+/// The table of PEs of host `host`, whose boards are `all`.
+pub fn table_of(all: &[PeBoard], boards: &Boards, host: &str) -> Table {
+    let mut table = Table::default();
+    for board in all {
+        table.add(host, board, Some(boards));
+    }
+    table
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -32,8 +32,9 @@ use oxshmem_base::{
 use tokio::{io::unix::AsyncFd, sync::Notify};
 
 use super::{
-    Executor, Launcher,
+    Executor,
     intent::{will_drive, will_not_drive},
+    launcher::Launcher,
 };
 use crate::{bell::Bell, failure::Failure};
 

@@ -14,6 +14,8 @@
 mod block_on;
 mod driver;
 mod intent;
+mod launcher;
+mod rounds;
 mod watch;
 
 use std::{
@@ -40,6 +42,8 @@ use oxshmem_memory::{Extent, SegmentId};
 
 use self::{
     driver::Driver,
+    launcher::Launcher,
+    rounds::Rounds,
     watch::{OtherWaker, Seen, Watches},
 };
 use crate::{
@@ -48,7 +52,7 @@ use crate::{
     control::{Control, Sleep},
     doorbell::{announce_awake, announce_sleep},
     failure::Failure,
-    linger::{ALONE, Linger},
+    linger::Linger,
     source::{Source, Words},
 };
 
@@ -64,31 +68,6 @@ pub struct Patience {
     pub yields: u32,
     /// Whether it sleeps in pieces, because what it waits for may come without a ring.
     pub looks: bool,
-}
-
-/// The way to the launcher, where that asks PEs to end.
-struct Launcher {
-    bootstrap: Arc<dyn Bootstrap>,
-    hung_up: AtomicBool,
-}
-
-impl Launcher {
-    /// Whether it has said its last word. Relaxed: at worst a thread that sleeps looks once more.
-    fn has_hung_up(&self) -> bool {
-        self.hung_up.load(Ordering::Relaxed)
-    }
-
-    /// It has: why, as far as this thread is the first to see it.
-    fn hang_up(&self) -> Option<Failure> {
-        self.hung_up.store(true, Ordering::Relaxed);
-        self.bootstrap.global_exit().map(|(pe, status)| Failure::GlobalExit { pe, status })
-    }
-}
-
-impl std::fmt::Debug for Launcher {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Launcher")
-    }
 }
 
 /// The progress executor of one PE.
@@ -585,103 +564,5 @@ impl Looks for Executor {
     }
 }
 
-/// A driver's rounds before it sleeps: as many as were asked for, and for a microsecond each at
-/// least.
-///
-/// Waking takes tens of microseconds. Two PEs that answer each other, of which one has gone to
-/// sleep once, would never stop sleeping if their patience were shorter than that.
-struct Rounds<'a> {
-    /// So many without progress, and what is left of them.
-    rounds: u32,
-    left: u32,
-    limit: Duration,
-    began: Option<Instant>,
-    /// Whether others are offered the processor between rounds.
-    yields: bool,
-    /// Whether there are other hosts, so that an answer may need it.
-    far: bool,
-    /// Where there are other hosts.
-    linger: &'a Linger,
-}
-
-impl Rounds<'_> {
-    /// There was a look, with or without progress, after which all begins anew.
-    fn looked(&mut self, progressed: bool) {
-        if progressed && self.began.take().is_some() {
-            // Something came that was waited for.
-            self.linger.came();
-            self.left = self.rounds;
-        }
-    }
-
-    /// Whether there is another round, before which others may have had the processor.
-    fn next(&mut self) -> bool {
-        let now = Instant::now();
-        let waited = now - *self.began.get_or_insert(now);
-        let more = self.left > 0 || waited < self.limit;
-        self.left = self.left.saturating_sub(1);
-        if !more {
-            self.linger.gave_up();
-        } else if self.yields || (self.far && waited >= ALONE) {
-            rustix::thread::sched_yield();
-        }
-        more
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fabric::Fabric;
-
-    /// The executor of a PE that shares its processor.
-    fn crowded(hold: Duration) -> Executor {
-        let fabric = Fabric::new(1, 1 << 20, false).unwrap();
-        let patience = Patience { spin: Duration::ZERO, hold, yields: 64, looks: false };
-        let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
-        Executor::new(0, control, FenceSide::Writer, bell, patience)
-    }
-
-    /// How a wait ends for which `looks` are needed, and after how many of them.
-    fn looks(looks: u32, wait: impl FnOnce(&mut dyn FnMut() -> bool) -> bool) -> (bool, u32) {
-        let mut looked = 0;
-        let came = wait(&mut || {
-            looked += 1;
-            looked >= looks
-        });
-        (came, looked)
-    }
-
-    /// The same of one among PEs that share processors.
-    fn wait(hold: Duration, needs: bool, needed: u32) -> (bool, u32) {
-        looks(needed, |ready| crowded(hold).spin_until_needed(ready, || needs))
-    }
-
-    #[test]
-    fn a_wait_keeps_its_processor_only_while_nobody_needs_it() {
-        let long = Duration::from_secs(60);
-        assert_eq!(wait(long, false, 1000), (true, 1000));
-        assert_eq!(
-            wait(long, true, 1000),
-            (false, 3),
-            "it looks between two turns of others, and then leaves it"
-        );
-        assert_eq!(wait(long, true, 2), (true, 2));
-        assert_eq!(wait(Duration::ZERO, false, 1000), (false, 3), "it was asked not to");
-        let (came, looked) = wait(Duration::from_millis(1), false, u32::MAX);
-        assert!(!came && looked > 3, "not for ever");
-    }
-
-    #[test]
-    fn who_knows_about_when_holds_longer_but_not_where_that_was_forbidden() {
-        let hold = |hold: Duration, time: Duration, needed: u32| {
-            looks(needed, |ready| crowded(hold).hold_for(time, ready))
-        };
-        let (short, long) = (Duration::from_nanos(1), Duration::from_secs(60));
-        assert_eq!(hold(short, long, 1000), (true, 1000));
-        assert_eq!(hold(Duration::ZERO, long, 1000), (false, 1));
-        assert_eq!(hold(Duration::ZERO, long, 1), (true, 1));
-        let (came, looked) = hold(short, Duration::from_millis(1), u32::MAX);
-        assert!(!came && looked > 8, "not for ever");
-    }
-}
+mod tests;

@@ -15,7 +15,10 @@ use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute, CUdeviceptr
 use oxshmem_base::{Error, Result, memfd, settings::GpuSharing};
 use oxshmem_job::Shared;
 
-use super::driver::{self, Addresses, Context, Failed, Handle, Outcome, Physical, Plain, Stream};
+use super::{
+    allocation::{Addresses, Handle, Physical, Plain, granularity},
+    driver::{self, Context, Failed, Outcome, Stream},
+};
 
 /// What the first PE's memory is aligned to: as much as a symmetric object may be.
 const BASE_ALIGN: usize = 1 << 30;
@@ -109,9 +112,9 @@ impl Memory {
     }
 
     fn mapped(devices: &[CUdevice], contexts: &Contexts, len: usize, travels: bool) -> Outcome<Kind> {
-        let granularity = contexts.keys().try_fold(1, |most, &device| {
-            driver::granularity(device).map(|granularity| granularity.max(most))
-        })?;
+        let granularity = contexts
+            .keys()
+            .try_fold(1, |most, &device| granularity(device).map(|granularity| granularity.max(most)))?;
         let len = len.max(1).next_multiple_of(granularity);
         let memory = devices.iter().map(|&device| Physical::new(device, len)).collect::<Outcome<Vec<_>>>()?;
         if travels {

@@ -19,8 +19,10 @@
 //!
 //! The primary context of each device is used, as it is; nothing about a device is ever changed.
 
+mod allocation;
 mod bare;
 mod driver;
+mod gpu;
 mod host;
 mod lanes;
 mod memory;
@@ -55,12 +57,11 @@ use oxshmem_progress::{
 };
 
 use self::{
-    lanes::{Arguments, Command, Lanes},
+    gpu::{Address, Arguments, Command},
+    lanes::Lanes,
     memory::Memory,
 };
-use super::{
-    AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, Number, ReduceOp, place::Made,
-};
+use super::{AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, Made, Number, ReduceOp};
 
 /// Host memory of fewer bytes is copied by the processor on the way, even where the device could
 /// reach it.
@@ -188,7 +189,7 @@ impl Cuda {
                 HostMap::foreign(base, count, stride, Arc::<Memory>::clone(&memory))?
             }
             None => {
-                let stride = len.max(1).next_multiple_of(crate::pe::HEAP_ALIGN);
+                let stride = len.max(1).next_multiple_of(oxshmem_memory::HEAP_ALIGN);
                 HostMap::reserved(count, stride, 0, "SHMEM_GPU_SYMMETRIC_SIZE")?
             }
         };
@@ -342,7 +343,7 @@ unsafe impl Device for Cuda {
                 match lanes.slot(len) {
                     Some(slot) => {
                         let command = Command::Out { from, to: slot.start(), len };
-                        let to = lanes::Address(to);
+                        let to = Address(to);
                         let take = Box::new(move |copied: Result<()>| {
                             if copied.is_ok() {
                                 // SAFETY: `done` was not told yet, so the caller vouches for its
@@ -417,7 +418,7 @@ unsafe impl Device for Cuda {
                 if let Some(slot) = self.lanes.slot(total) {
                     let ends = [self.at(place), slot.shown];
                     let command = self.blocks(place.block, ends, packed(from_stride, len));
-                    let to = lanes::Address(to);
+                    let to = Address(to);
                     let take = Box::new(move |copied: Result<()>| {
                         for i in 0..if copied.is_ok() { count } else { 0 } {
                             // SAFETY: `done` was not told yet, so the caller vouches for block `i`.

@@ -1,0 +1,185 @@
+//! A device, and the commands that its streams take.
+
+use std::{collections::HashMap, ffi::c_void, sync::Arc};
+
+use cudarc::driver::sys::{CUdevice, CUdevice_attribute, CUdeviceptr};
+use oxshmem_base::sync::{Mutex, lock};
+use oxshmem_memory::word::{Atomic, Width};
+
+use super::{
+    THREADS,
+    driver::{self, Context, Event, Kernel, Module, Outcome, Stream},
+    ptx,
+};
+use crate::device::{Number, ReduceOp};
+
+/// Blocks of threads that keep a multiprocessor busy.
+const BUSY: u32 = 8;
+
+/// An address on the host, for another thread.
+pub(super) struct Address(pub(super) *mut u8);
+
+// SAFETY: whoever started the operation vouches for what is there, on whichever thread.
+unsafe impl Send for Address {}
+
+impl Address {
+    pub(super) fn get(&self) -> *mut u8 {
+        self.0
+    }
+}
+
+/// What a stream is told.
+pub(super) enum Command {
+    /// From the host to the device.
+    In { from: *const u8, to: CUdeviceptr, len: usize },
+    /// From the device to the host.
+    Out { from: CUdeviceptr, to: *mut u8, len: usize },
+    /// Between addresses that the device reaches.
+    Within { from: CUdeviceptr, to: CUdeviceptr, len: usize },
+    /// From the memory of PE `source`, by way of the host.
+    Through { source: usize, from: CUdeviceptr, to: CUdeviceptr, len: usize },
+    /// Sets bytes.
+    Fill { at: CUdeviceptr, byte: u8, len: usize },
+    /// Runs a kernel.
+    Launch { kernel: Kernel, shape: [u32; 2], arguments: Box<Arguments> },
+    /// Only comes after what was before.
+    Nothing,
+}
+
+// SAFETY: as for `Address`.
+unsafe impl Send for Command {}
+
+/// Words that a list of places takes in arguments.
+const LIST: usize = ptx::MOST_PES;
+
+/// What a kernel is given: each argument begins at a word.
+pub(super) struct Arguments {
+    words: [u64; 2 * LIST + 3],
+    /// Where each begins.
+    at: [usize; 6],
+    count: usize,
+}
+
+impl Arguments {
+    /// A word each.
+    pub(super) fn words(values: &[u64]) -> Box<Self> {
+        let mut arguments = Self { words: [0; _], at: [0, 1, 2, 3, 4, 5], count: values.len() };
+        arguments.words[..values.len()].copy_from_slice(values);
+        Box::new(arguments)
+    }
+
+    /// Those of a kernel that combines.
+    pub(super) fn fold(
+        from: impl Iterator<Item = u64>,
+        to: impl Iterator<Item = u64>,
+        len: u64,
+    ) -> Box<Self> {
+        let mut arguments =
+            Self { words: [0; _], at: [0, LIST, LIST + 1, 2 * LIST + 1, 2 * LIST + 2, 0], count: 5 };
+        arguments.words[LIST] = fill(&mut arguments.words[..LIST], from);
+        arguments.words[2 * LIST + 1] = fill(&mut arguments.words[LIST + 1..2 * LIST + 1], to);
+        arguments.words[2 * LIST + 2] = len;
+        Box::new(arguments)
+    }
+
+    pub(super) fn pointers(&self) -> ([*mut c_void; 6], usize) {
+        // The driver only reads them.
+        (self.at.map(|at| (&raw const self.words[at]).cast_mut().cast()), self.count)
+    }
+}
+
+/// Writes what comes into a list, and says how many there were.
+fn fill(list: &mut [u64], values: impl Iterator<Item = u64>) -> u64 {
+    let mut count = 0;
+    for (place, value) in list.iter_mut().zip(values) {
+        *place = value;
+        count += 1;
+    }
+    count
+}
+
+/// A device as this process uses it.
+pub(super) struct Gpu {
+    context: Arc<Context>,
+    _base: Module,
+    amo: [Kernel; 2],
+    blocks: [Kernel; ptx::UNITS.len()],
+    /// Those that combine, translated when they are first needed.
+    folds: Mutex<HashMap<String, (Module, Kernel)>>,
+    /// Events to be used again.
+    pub(super) events: Mutex<Vec<Event>>,
+    /// For what is over when its call returns.
+    pub(super) now: Mutex<Stream>,
+    most_blocks: u32,
+}
+
+impl Gpu {
+    pub(super) fn new(device: CUdevice, context: &Arc<Context>) -> Outcome<Self> {
+        let base = Module::load(context, &ptx::base())?;
+        let processors = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        let blocks = ptx::UNITS.map(|unit| base.kernel(&ptx::blocks_name(unit)));
+        let [one, four, eight] = blocks;
+        Ok(Self {
+            context: Arc::clone(context),
+            amo: [base.kernel(&ptx::amo_name(32))?, base.kernel(&ptx::amo_name(64))?],
+            blocks: [one?, four?, eight?],
+            _base: base,
+            folds: Mutex::default(),
+            events: Mutex::default(),
+            now: Mutex::new(Stream::new(context)?),
+            most_blocks: driver::attribute(device, processors)?.max(1) as u32 * BUSY,
+        })
+    }
+
+    /// An atomic operation whose result goes to `before`.
+    pub(super) fn amo(&self, at: u64, width: Width, operation: Atomic<u64>, before: CUdeviceptr) -> Command {
+        use ptx::amo;
+        let (what, value, cond) = match operation {
+            Atomic::Fetch => (amo::FETCH, 0, 0),
+            Atomic::Set(value) | Atomic::Swap(value) => (amo::SWAP, value, 0),
+            Atomic::CompareSwap { cond, value } => (amo::COMPARE_SWAP, value, cond),
+            Atomic::Add(value) => (amo::ADD, value, 0),
+            Atomic::And(value) => (amo::AND, value, 0),
+            Atomic::Or(value) => (amo::OR, value, 0),
+            Atomic::Xor(value) => (amo::XOR, value, 0),
+        };
+        let kernel = match width {
+            Width::Four => self.amo[0],
+            Width::Eight => self.amo[1],
+        };
+        let arguments = Arguments::words(&[at, what.into(), value, cond, before]);
+        Command::Launch { kernel, shape: [1, 1], arguments }
+    }
+
+    /// The kernel that copies blocks in such units.
+    pub(super) fn blocks(&self, unit: usize) -> Kernel {
+        let at = ptx::UNITS.iter().position(|&it| it == unit);
+        self.blocks[at.unwrap_or(0)]
+    }
+
+    /// The kernel that combines such numbers.
+    pub(super) fn fold(&self, fold: ReduceOp, number: Number) -> Outcome<Kernel> {
+        let name = ptx::fold_name(fold, number);
+        let mut folds = lock(&self.folds);
+        if let Some((_, kernel)) = folds.get(&name) {
+            return Ok(*kernel);
+        }
+        let module = Module::load(&self.context, &ptx::fold(fold, number))?;
+        let kernel = module.kernel(&name)?;
+        folds.insert(name, (module, kernel));
+        Ok(kernel)
+    }
+
+    /// Blocks and threads for so many elements, of which a thread does some at a time.
+    pub(super) fn shape(&self, elements: usize, at_once: usize) -> [u32; 2] {
+        let blocks = elements.div_ceil(THREADS as usize * at_once).clamp(1, self.most_blocks as usize);
+        [blocks as u32, THREADS]
+    }
+
+    /// An event, in a context that is entered.
+    pub(super) fn event(&self) -> Outcome<Event> {
+        // The lock is not held while one is made.
+        let free = lock(&self.events).pop();
+        free.map_or_else(|| Event::new(&self.context), Ok)
+    }
+}
