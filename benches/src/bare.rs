@@ -20,7 +20,7 @@ use std::{
 use oxshmem::{SymSlice, World};
 
 use crate::{
-    collectives::Op,
+    measured::Op,
     raw::{address, memcpy, spin, word, word_of},
 };
 

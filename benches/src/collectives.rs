@@ -17,51 +17,15 @@ use crate::{
     Outcome,
     bare::{APART, Shares, meeting, one_way},
     latency::NEAR_NS,
+    measured::{Op, SIZES},
     report::{Report, Row, median},
 };
 
-/// Bytes of one PE's block.
-const SIZES: [usize; 5] = [8, 1 << 10, 8 << 10, 64 << 10, 1 << 20];
 /// The least that a batch takes, in ns, and the least calls of one.
 const BATCH_NS: f64 = 2e6;
 const BATCH_CALLS: usize = 8;
 /// Fewer samples than this with the cores near, or far, are no figure.
 const FEW: usize = 3;
-
-/// The collectives that are measured.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Op {
-    Barrier,
-    Sync,
-    Sum,
-    Inscan,
-    Broadcast,
-    /// The root is another PE in each call.
-    BroadcastRotating,
-    Collect,
-    Fcollect,
-    Alltoall,
-    Alltoalls,
-}
-
-impl Op {
-    const ALL: [(Self, &str); 10] = [
-        (Self::Barrier, "barrier"),
-        (Self::Sync, "sync"),
-        (Self::Sum, "sum"),
-        (Self::Broadcast, "broadcast"),
-        (Self::BroadcastRotating, "broadcast_rotating"),
-        (Self::Fcollect, "fcollect"),
-        (Self::Collect, "collect"),
-        (Self::Alltoall, "alltoall"),
-        (Self::Alltoalls, "alltoalls"),
-        (Self::Inscan, "inscan"),
-    ];
-
-    fn sizes(self) -> &'static [usize] {
-        if matches!(self, Self::Barrier | Self::Sync) { &[0] } else { &SIZES }
-    }
-}
 
 /// Which of them to measure; what is empty means all.
 #[derive(Debug, Default)]

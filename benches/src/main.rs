@@ -11,6 +11,7 @@ mod bare;
 mod collectives;
 mod jobs;
 mod latency;
+mod measured;
 mod raw;
 mod raw_ucx;
 mod remote;
