@@ -20,11 +20,7 @@ pub mod single;
 pub mod suite;
 pub mod wire;
 
-use std::{
-    any::Any,
-    os::fd::{BorrowedFd, OwnedFd},
-    sync::Arc,
-};
+use std::{any::Any, os::fd::{BorrowedFd, OwnedFd}, sync::Arc};
 
 use async_trait::async_trait;
 use oxshmem_base::{Error, Hosts, Result};
@@ -95,11 +91,18 @@ pub enum Offer {
 /// Something that the leader of a host makes and all its PEs use, such as a mapping.
 pub trait Shared: Send + Sync + Sized + 'static {
     /// Descriptors from which another process can make the same thing.
-    fn to_descriptors(&self) -> Result<Vec<OwnedFd>>;
+    ///
+    /// # Safety
+    /// With them safe code can write to memory that others rely on. The caller must hand them to
+    /// PEs of this host alone, which do no more with them than make the thing.
+    unsafe fn to_descriptors(&self) -> Result<Vec<OwnedFd>>;
 
     /// Makes it from what [`to_descriptors`](Self::to_descriptors) gave in another process, for the
     /// PE with number `block` among those of its host.
-    fn from_descriptors(descriptors: Vec<OwnedFd>, block: usize) -> Result<Self>;
+    ///
+    /// # Safety
+    /// They must be that.
+    unsafe fn from_descriptors(descriptors: Vec<OwnedFd>, block: usize) -> Result<Self>;
 }
 
 /// The way PEs find each other. Only those here exist: where the memory of a PE is follows from its
@@ -192,7 +195,8 @@ pub async fn share<T: Shared>(
         Some(if bootstrap.in_process() {
             Offer::Object(made)
         } else {
-            Offer::Descriptors(made.to_descriptors()?)
+            // SAFETY: the other PEs of the host get them, and make the thing below.
+            Offer::Descriptors(unsafe { made.to_descriptors() }?)
         })
     } else {
         None
@@ -202,7 +206,8 @@ pub async fn share<T: Shared>(
         (_, Some(own)) => Ok(own),
         (Offer::Descriptors(descriptors), None) => {
             let Placement { pe, hosts, .. } = bootstrap.placement();
-            T::from_descriptors(descriptors, hosts.block_of(*pe)).map(Arc::new)
+            // SAFETY: they are from the host's leader, which made them so above.
+            unsafe { T::from_descriptors(descriptors, hosts.block_of(*pe)) }.map(Arc::new)
         }
         (Offer::Object(object), None) => {
             object.downcast().map_err(|_| Error::bootstrap("share", "PEs share objects of different types"))

@@ -190,12 +190,12 @@ impl Note {
 }
 
 impl Shared for Note {
-    fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
+    unsafe fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
         let copy = self.0.as_fd().try_clone_to_owned().map_err(|e| Error::system("note", e))?;
         Ok(vec![copy])
     }
 
-    fn from_descriptors(descriptors: Vec<OwnedFd>, _: usize) -> Result<Self> {
+    unsafe fn from_descriptors(descriptors: Vec<OwnedFd>, _: usize) -> Result<Self> {
         let [only] = <[OwnedFd; 1]>::try_from(descriptors)
             .map_err(|all| Error::bootstrap("note", format!("{} descriptors", all.len())))?;
         Ok(Self(File::from(only)))

@@ -125,7 +125,10 @@ impl HostMap {
 
     /// [`reserved`](Self::reserved), where the addresses from `base` on are reserved already, for
     /// as long as `keeper` exists.
-    pub fn foreign(
+    ///
+    /// # Safety
+    /// They must be, and whatever is mapped there must be the caller's to replace.
+    pub unsafe fn foreign(
         base: NonNull<u8>,
         count: usize,
         stride: usize,
@@ -341,7 +344,10 @@ impl HostMap {
     }
 
     /// The memory of parts that have their own.
-    pub fn own_descriptors(&self) -> &[OwnedFd] {
+    ///
+    /// # Safety
+    /// As for [`descriptor`](Self::descriptor).
+    pub unsafe fn own_descriptors(&self) -> &[OwnedFd] {
         &self.own
     }
 
@@ -370,7 +376,7 @@ impl Drop for HostMap {
 }
 
 impl Shared for HostMap {
-    fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
+    unsafe fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
         let shape = self.shape().write()?;
         let dup = |memory: &OwnedFd| memory.try_clone().map_err(|e| Error::system("dup", e));
         let mut descriptors = vec![dup(&self.memory)?, shape];
@@ -380,7 +386,7 @@ impl Shared for HostMap {
         Ok(descriptors)
     }
 
-    fn from_descriptors(descriptors: Vec<OwnedFd>, block: usize) -> Result<Self> {
+    unsafe fn from_descriptors(descriptors: Vec<OwnedFd>, block: usize) -> Result<Self> {
         Self::received(descriptors, block, Some(SIZE_SETTING))
     }
 }
@@ -480,14 +486,16 @@ mod tests {
     #[test]
     fn a_map_made_from_descriptors_shows_the_same_memory_at_the_same_offsets() {
         let a = HostMap::new(3, 1 << 16).unwrap();
-        let b = HostMap::from_descriptors(a.to_descriptors().unwrap(), 1).unwrap();
+        // SAFETY: the only other user is `b`.
+        let b = HostMap::received(unsafe { a.to_descriptors() }.unwrap(), 1, Some(SIZE_SETTING)).unwrap();
         assert_eq!((b.count(), b.stride()), (3, 1 << 16));
         assert_eq!((a.home(), a.base() as usize % (1 << 16)), (0, 0));
         assert_eq!((b.home(), (b.base() as usize + (1 << 16)) % (1 << 16)), (1, 0));
-        assert!(HostMap::from_descriptors(a.to_descriptors().unwrap(), 3).is_err());
-        let mut short = a.to_descriptors().unwrap();
+        // SAFETY: no memory is made of them.
+        let (unused, mut short) = unsafe { (a.to_descriptors().unwrap(), a.to_descriptors().unwrap()) };
+        assert!(HostMap::received(unused, 3, Some(SIZE_SETTING)).is_err());
         short[0] = memfd::zeroed("short", (3 << 16) - 1).unwrap();
-        assert!(HostMap::from_descriptors(short, 1).is_err());
+        assert!(HostMap::received(short, 1, Some(SIZE_SETTING)).is_err());
         // SAFETY: block 2 begins inside both maps.
         unsafe {
             copy_byte(a.base().add(2 << 16), 7);
@@ -501,7 +509,8 @@ mod tests {
         assert_eq!(strides.map(base_align), [4096, 4 << 20, 512 << 20, 1 << 30, 1 << 30]);
         for stride in strides {
             let a = HostMap::new(2, stride).unwrap();
-            let b = HostMap::from_descriptors(a.to_descriptors().unwrap(), 1).unwrap();
+            // SAFETY: the only other user is `b`.
+            let b = HostMap::received(unsafe { a.to_descriptors() }.unwrap(), 1, Some(SIZE_SETTING)).unwrap();
             for map in [a, b] {
                 let home = map.base().wrapping_add(map.home() * stride);
                 assert!(home.addr().is_multiple_of(base_align(stride)), "{home:p} {stride:#x}");
@@ -535,7 +544,8 @@ mod tests {
         let own = memfd::zeroed("own", 256 << 10).unwrap();
         a.put_in_place(&part, Some(&own)).unwrap();
         (a.parts, a.own) = (vec![part], vec![own]);
-        let b = HostMap::from_descriptors(a.to_descriptors().unwrap(), 1).unwrap();
+        // SAFETY: the only other user is `b`.
+        let b = HostMap::received(unsafe { a.to_descriptors() }.unwrap(), 1, Some(SIZE_SETTING)).unwrap();
         assert_eq!(a.shape(), b.shape());
         for block in 0..2 {
             for (i, at) in [(64 << 10) - 1, 64 << 10, (192 << 10) - 1, 192 << 10].into_iter().enumerate() {
@@ -554,12 +564,14 @@ mod tests {
             rustix::io::pread(fd, &mut byte, at).unwrap();
             byte[0]
         };
-        let own = &b.own_descriptors()[0];
+        // SAFETY: it is only looked at.
+        let own = &unsafe { b.own_descriptors() }[0];
         assert_eq!([0, (128 << 10) - 1, 128 << 10, (256 << 10) - 1].map(|at| byte(own, at)), [2, 3, 6, 7]);
         assert_eq!(byte(&b.memory, 64 << 10), 0, "what lies below is never touched");
-        let mut descriptors = a.to_descriptors().unwrap();
+        // SAFETY: no memory is made of them.
+        let mut descriptors = unsafe { a.to_descriptors() }.unwrap();
         descriptors.pop();
-        assert!(HostMap::from_descriptors(descriptors, 0).is_err());
+        assert!(HostMap::received(descriptors, 0, Some(SIZE_SETTING)).is_err());
     }
 
     unsafe fn copy_byte(at: *mut u8, byte: u8) {

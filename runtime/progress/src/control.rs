@@ -89,7 +89,11 @@ impl Control {
     }
 
     /// The control blocks that are in this memory.
-    pub fn new(map: Arc<HostMap>) -> Self {
+    ///
+    /// # Safety
+    /// The map must be [such memory](Self::new_map), of this process or another, that is accessed
+    /// only as control blocks.
+    pub unsafe fn new(map: Arc<HostMap>) -> Self {
         debug_assert_eq!(map.stride(), BLOCK);
         Self { base: map.base(), n: map.count(), map }
     }

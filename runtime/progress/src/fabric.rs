@@ -49,7 +49,8 @@ impl Fabric {
                 .map_err(|e| Error::system("eventfd", e))
         };
         Ok(Self {
-            control: Arc::new(Control::new(Arc::new(Control::new_map(n)?))),
+            // SAFETY: the map is new, and no fabric uses it otherwise.
+            control: Arc::new(unsafe { Control::new(Arc::new(Control::new_map(n)?)) }),
             heap: Arc::new(heap),
             bells: (0..n).map(|_| bell().map(Arc::new)).collect::<Result<_>>()?,
             common: Common::default(),
@@ -129,9 +130,11 @@ impl Fabric {
 }
 
 impl Shared for Fabric {
-    fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
-        let mut descriptors = self.control.map().to_descriptors()?;
-        descriptors.extend(self.heap.to_descriptors()?);
+    unsafe fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
+        // SAFETY: the caller hands them to PEs of this host alone.
+        let mut descriptors = unsafe { self.control.map().to_descriptors() }?;
+        // SAFETY: as above.
+        descriptors.extend(unsafe { self.heap.to_descriptors() }?);
         for bell in &self.bells {
             if let Bell::Process(bell) = &**bell {
                 descriptors.push(bell.try_clone().map_err(|e| Error::system("dup of an eventfd", e))?);
@@ -140,7 +143,7 @@ impl Shared for Fabric {
         Ok(descriptors)
     }
 
-    fn from_descriptors(mut descriptors: Vec<OwnedFd>, block: usize) -> Result<Self> {
+    unsafe fn from_descriptors(mut descriptors: Vec<OwnedFd>, block: usize) -> Result<Self> {
         let too_few = |got| Error::bootstrap("share", format!("expected at least 4 descriptors, got {got}"));
         let heap_shape = descriptors.get(3).ok_or_else(|| too_few(descriptors.len()))?;
         let heap_end = 4 + Shape::read(heap_shape.as_fd())?.own_memories();
@@ -148,10 +151,12 @@ impl Shared for Fabric {
             return Err(too_few(descriptors.len()));
         }
         let bells = descriptors.split_off(heap_end);
-        let heap = HostMap::from_descriptors(descriptors.split_off(2), block)?;
+        // SAFETY: behind the control blocks' descriptors are those of the heap.
+        let heap = unsafe { HostMap::from_descriptors(descriptors.split_off(2), block) }?;
         let control = HostMap::received(descriptors, 0, None)?;
         Ok(Self {
-            control: Arc::new(Control::new(Arc::new(control))),
+            // SAFETY: it is what the caller says it is, and no fabric uses it otherwise.
+            control: Arc::new(unsafe { Control::new(Arc::new(control)) }),
             heap: Arc::new(heap),
             bells: bells.into_iter().map(|bell| Arc::new(Bell::Process(bell))).collect(),
             common: Common::default(),

@@ -129,7 +129,8 @@ mod tests {
         assert_eq!((mappings[1].page_size, &mappings[1].notes), (2 << 20, &vec![]));
         let left = huge_pages(0).unwrap();
         assert!(left + 6 <= free, "{left} of {free} are left: pages are reserved before they are touched");
-        let b = HostMap::from_descriptors(a.to_descriptors().unwrap(), 1).unwrap();
+        // SAFETY: the only other user is `b`.
+        let b = HostMap::received(unsafe { a.to_descriptors() }.unwrap(), 1, None).unwrap();
         for block in 0..3 {
             for (i, at) in [0, (4 << 20) - 1, 4 << 20, (1 << 30) - 1].into_iter().enumerate() {
                 let at = block * (1 << 30) + at;

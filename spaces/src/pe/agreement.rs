@@ -156,7 +156,7 @@ impl Heard {
 }
 
 impl Shared for Heard {
-    fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
+    unsafe fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
         let &Self { same_settings, abilities: Abilities { pes, cpus, membarrier } } = self;
         let words = [usize::from(same_settings), pes, cpus, usize::from(membarrier)];
         let bytes: Vec<u8> = words.iter().flat_map(|&word| (word as u64).to_le_bytes()).collect();
@@ -164,7 +164,7 @@ impl Shared for Heard {
         Ok(vec![file])
     }
 
-    fn from_descriptors(descriptors: Vec<OwnedFd>, _: usize) -> Result<Self> {
+    unsafe fn from_descriptors(descriptors: Vec<OwnedFd>, _: usize) -> Result<Self> {
         let [only] = &descriptors[..] else {
             return Err(Error::bootstrap("share", "abilities come with one descriptor"));
         };
@@ -236,7 +236,10 @@ mod tests {
         assert_eq!(Said::from_bytes(&[1, 2, 3]).quota, 0);
         let abilities = Abilities { pes: 5, cpus: 4, membarrier: true };
         let heard = Heard { same_settings: false, abilities };
-        assert_eq!(Heard::from_descriptors(heard.to_descriptors().unwrap(), 1).unwrap(), heard);
+        // SAFETY: they are read once.
+        let descriptors = unsafe { heard.to_descriptors() }.unwrap();
+        // SAFETY: they are just that.
+        assert_eq!(unsafe { Heard::from_descriptors(descriptors, 1) }.unwrap(), heard);
     }
 
     #[test]

@@ -81,12 +81,13 @@ impl Directory {
 }
 
 impl Shared for Directory {
-    fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
-        self.0.to_descriptors()
+    unsafe fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
+        // SAFETY: the caller hands them to PEs of this host alone.
+        unsafe { self.0.to_descriptors() }
     }
 
-    fn from_descriptors(descriptors: Vec<OwnedFd>, _: usize) -> Result<Self> {
-        HostMap::from_descriptors(descriptors, 0).map(Self)
+    unsafe fn from_descriptors(descriptors: Vec<OwnedFd>, _: usize) -> Result<Self> {
+        HostMap::received(descriptors, 0, None).map(Self)
     }
 }
 
@@ -99,7 +100,10 @@ mod tests {
         let all: Vec<Vec<u8>> =
             (0..100usize).map(|pe| (0..pe * 7 % 300).map(|i| (i + pe) as u8).collect()).collect();
         let made = Directory::new(&all).unwrap();
-        let opened = Directory::from_descriptors(made.to_descriptors().unwrap(), 1).unwrap();
+        // SAFETY: a directory is only read.
+        let descriptors = unsafe { made.to_descriptors() }.unwrap();
+        // SAFETY: they are those of a directory.
+        let opened = unsafe { Directory::from_descriptors(descriptors, 1) }.unwrap();
         for (pe, published) in all.iter().enumerate() {
             assert_eq!(&made.of(pe).unwrap(), published);
             assert_eq!(&opened.of(pe).unwrap(), published);

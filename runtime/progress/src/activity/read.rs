@@ -86,7 +86,11 @@ impl Boards {
     pub fn of(control: &Control, heap: &HostMap) -> Option<Self> {
         let memory = |map: &HostMap| {
             let shape = map.shape();
-            let own = map.own_descriptors().iter().map(|it| it.try_clone().ok()).collect::<Option<_>>()?;
+            // SAFETY: boards are only read by them.
+            let own = unsafe { map.own_descriptors() }
+                .iter()
+                .map(|it| it.try_clone().ok())
+                .collect::<Option<_>>()?;
             // SAFETY: boards are only read by it.
             let fd = unsafe { map.descriptor() }.try_clone_to_owned().ok()?;
             Some(Memory { fd, shape, own })
@@ -258,7 +262,8 @@ mod tests {
     use super::{super::*, *};
 
     fn control(n: usize) -> Arc<Control> {
-        Arc::new(Control::new(Arc::new(Control::new_map(n).unwrap())))
+        // SAFETY: the map is new, and used for nothing else.
+        unsafe { Arc::new(Control::new(Arc::new(Control::new_map(n).unwrap()))) }
     }
 
     #[test]
@@ -321,7 +326,8 @@ mod tests {
         use oxshmem_job::Shared;
         let fabric = Fabric::new(2, 1 << 16, true).unwrap();
         let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, 1, None, None));
-        let offer = fabric.to_descriptors().unwrap();
+        // SAFETY: boards are only read by them.
+        let offer = unsafe { fabric.to_descriptors() }.unwrap();
         let boards = Boards::from_offer(&offer).unwrap();
         let words = oxshmem_memory::Extent { segment: oxshmem_memory::SegmentId::Heap, offset: 64, len: 4 };
         let accepts = [false, false, true];
@@ -357,7 +363,9 @@ mod tests {
         const GLOBALS_AT: usize = 4096;
         let fabric = Fabric::new(2, 1 << 16, true).unwrap();
         let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, 1, Some(GLOBALS_AT), None));
-        let boards = Boards::from_offer(&fabric.to_descriptors().unwrap()).unwrap();
+        // SAFETY: boards are only read by them.
+        let offer = unsafe { fabric.to_descriptors() }.unwrap();
+        let boards = Boards::from_offer(&offer).unwrap();
         let seen = |activity: Activity| {
             let _entry = board.enter(&activity);
             let seen = board.seen()[0].activity;

@@ -237,7 +237,7 @@ fn read_head(file: &OwnedFd) -> Result<(String, [usize; 3], Vec<Handle>)> {
 }
 
 impl Shared for Memory {
-    fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
+    unsafe fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
         let (how, count, len) = (self.how(), self.count(), self.len);
         match &self.kind {
             Kind::Mapped { memory, len: mapped, .. } => {
@@ -254,7 +254,7 @@ impl Shared for Memory {
         }
     }
 
-    fn from_descriptors(mut descriptors: Vec<OwnedFd>, _: usize) -> Result<Self> {
+    unsafe fn from_descriptors(mut descriptors: Vec<OwnedFd>, _: usize) -> Result<Self> {
         let unexpected =
             |got| Error::bootstrap("share", format!("device memory does not come with {got} descriptors"));
         let got = descriptors.len();
@@ -300,6 +300,7 @@ mod tests {
         let (kind, numbers, got) = read_head(&file).unwrap();
         assert_eq!((&*kind, numbers, got), ("ipc", [3, 4096, 0], handles));
         assert!(read_head(&write_head("vmm 3 4096", &[]).unwrap()).is_err());
-        assert!(Memory::from_descriptors(Vec::new(), 1).is_err());
+        // SAFETY: there are none.
+        assert!(unsafe { Memory::from_descriptors(Vec::new(), 1) }.is_err());
     }
 }

@@ -186,7 +186,8 @@ impl Cuda {
             Some((base, stride)) => {
                 let base = NonNull::new(std::ptr::without_provenance_mut(base as usize))
                     .ok_or_else(|| Error::Device { what: "its memory is at address 0".to_owned() })?;
-                HostMap::foreign(base, count, stride, Arc::<Memory>::clone(&memory))?
+                // SAFETY: the range is the memory's, which keeps it reserved.
+                unsafe { HostMap::foreign(base, count, stride, Arc::<Memory>::clone(&memory)) }?
             }
             None => {
                 let stride = len.max(1).next_multiple_of(oxshmem_memory::HEAP_ALIGN);
