@@ -223,8 +223,6 @@ pub async fn share<T: Shared>(
 /// Those of [`Launched::from_env`] and [`Pmix::from_env`].
 ///
 /// ```
-/// use oxshmem_job::self;
-///
 /// # oxshmem_job::suite::runtime().block_on(async {
 /// let bootstrap = oxshmem_job::from_env(|foreign| eprintln!("warning: {foreign}")).await?;
 /// assert_eq!(bootstrap.placement().n_pes, 1); // nobody launches this example

@@ -15,12 +15,13 @@ mod describe;
 mod read;
 mod table;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering, fence},
-};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+use std::sync::atomic::fence;
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
+use rustix::time::clock_gettime;
 
 pub use call::Call;
 pub use read::{Boards, PeBoard, Seen, Standing, in_memory};
@@ -28,10 +29,14 @@ pub use table::{Row, Table, list, subject, table_of};
 
 use oxshmem_memory::Extent;
 
-use crate::control::{BoardWords, Control};
+use crate::control::BoardWords;
+use crate::control::Control;
 
 // A slot has these words: state, call, since, team, number, and four arguments.
-use crate::control::{BOARD_HEAD as HEAD, BOARD_SLOT as SLOT, BOARD_SLOTS as SLOTS, BOARD_WORDS as WORDS};
+use crate::control::BOARD_HEAD as HEAD;
+use crate::control::BOARD_SLOT as SLOT;
+use crate::control::BOARD_SLOTS as SLOTS;
+use crate::control::BOARD_WORDS as WORDS;
 
 /// Says that a board is one, and in which form. To be changed with the form, or with the meaning of
 /// arguments.
@@ -225,17 +230,15 @@ impl Activity {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use oxshmem_spaces::Pe;
-/// # use oxshmem_job::Single;
-/// # use oxshmem_base::settings::Settings;
-/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-/// # let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default()))?;
-/// use oxshmem_progress::activity::{Activity, Call};
+/// # use oxshmem_progress::fabric::Fabric;
+/// # let fabric = Fabric::new(1, 1 << 16, false)?;
+/// use oxshmem_progress::activity::{Activity, Board, Call};
 ///
-/// let entry = pe.board().enter(&Activity::collective(Call::Sync, 0, 7));
-/// assert_eq!(pe.board().seen()[0].activity.to_string(), "sync #7 on the world team");
+/// let board = Arc::new(Board::new(fabric.control, 0, 0, None, None));
+/// let entry = board.enter(&Activity::collective(Call::Sync, 0, 7));
+/// assert_eq!(board.seen()[0].activity.to_string(), "sync #7 on the world team");
 /// drop(entry); // it is over
-/// assert!(pe.board().seen().is_empty());
+/// assert!(board.seen().is_empty());
 /// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 #[derive(Debug)]

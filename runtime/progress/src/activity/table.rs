@@ -1,10 +1,17 @@
 //! The table of all PEs, for people: who is in what, for how long, with which arguments.
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
 
 use oxshmem_base::span::span;
 
-use super::{Activity, Boards, Call, PeBoard, SHARED, Standing};
+use super::Activity;
+use super::Boards;
+use super::Call;
+use super::PeBoard;
+use super::SHARED;
+use super::Standing;
 
 /// The most rows that are printed.
 const MOST_ROWS: usize = 64;
@@ -143,25 +150,19 @@ impl Table {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use oxshmem_spaces::Pe;
-    /// # use oxshmem_job::Local;
-    /// # use oxshmem_base::settings::Settings;
-    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    /// # runtime.block_on(async {
-    /// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
-    /// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
-    /// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
-    /// use oxshmem_progress::activity::{Activity, Call};
+    /// # use oxshmem_progress::fabric::Fabric;
+    /// # let fabric = Fabric::new(2, 1 << 16, false)?;
+    /// # let board = |pe| Arc::new(Board::new(Arc::clone(&fabric.control), pe, pe, None, None));
+    /// use oxshmem_progress::activity::{Activity, Board, Boards, Call};
     ///
-    /// let _a = a.board().enter(&Activity::collective(Call::Broadcast, 3 << 16 | 17, 41));
-    /// let _b = b.board().enter(&Activity::collective(Call::Sync, 3 << 16 | 17, 41));
+    /// let _a = board(0).enter(&Activity::collective(Call::Broadcast, 3 << 16 | 17, 41));
+    /// let _b = board(1).enter(&Activity::collective(Call::Sync, 3 << 16 | 17, 41));
+    /// let boards = Boards::of(&fabric.control, &fabric.heap).unwrap();
     /// assert_eq!(
-    ///     a.table().mismatches(),
+    ///     boards.table(&boards.read(), "node1").mismatches(),
     ///     ["PE 0 is in broadcast #41 on team 3.17 while PE 1 is in sync #41: all PEs of a team must call \
     ///       the same collectives in the same order"]
     /// );
-    /// # Ok::<(), oxshmem_base::Error>(())
-    /// # })?;
     /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     pub fn mismatches(&self) -> Vec<String> {

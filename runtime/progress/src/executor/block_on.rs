@@ -1,20 +1,26 @@
 //! Waiting without an async runtime: the calling thread polls the future, and drives while it
 //! waits.
 
-use std::{
-    cell::Cell,
-    pin::{Pin, pin},
-    ptr,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll, Wake, Waker},
-    thread::{self, Thread},
-};
+use std::cell::Cell;
+use std::pin::Pin;
+use std::pin::pin;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::Weak;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::task::Context;
+use std::task::Poll;
+use std::task::Wake;
+use std::task::Waker;
+use std::thread::Thread;
+use std::thread::self;
 
-use super::{Executor, driver::Holder, intent};
-use crate::{bell::Bell, completion::waiting};
+use super::Executor;
+use super::driver::Holder;
+use super::intent;
+use crate::bell::Bell;
+use crate::completion::waiting;
 
 impl Executor {
     /// Runs `future` to its end on this thread.
@@ -24,13 +30,13 @@ impl Executor {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use oxshmem_spaces::Pe;
-    /// # use oxshmem_job::Single;
-    /// # use oxshmem_base::settings::Settings;
-    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    /// # let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default()))?;
-    /// # drop(runtime);
-    /// let answer = pe.executor().block_on(async {
+    /// # use std::time::Duration;
+    /// # use oxshmem_progress::{doorbell::FenceSide, executor::{Executor, Patience}, fabric::Fabric};
+    /// # let fabric = Fabric::new(1, 1 << 16, false)?;
+    /// # let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
+    /// # let patience = Patience { spin: Duration::ZERO, hold: Duration::ZERO, yields: 64, looks: false };
+    /// # let executor = Arc::new(Executor::new(0, control, FenceSide::Writer, bell, patience));
+    /// let answer = executor.block_on(async {
     ///     let (send, receive) = tokio::sync::oneshot::channel();
     ///     std::thread::spawn(move || send.send(42));
     ///     receive.await // woken by the other thread
@@ -83,13 +89,12 @@ impl Executor {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use oxshmem_spaces::Pe;
-    /// # use oxshmem_job::Single;
-    /// # use oxshmem_base::settings::Settings;
-    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    /// # let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default()))?;
-    /// # drop(runtime);
-    /// let executor = pe.executor();
+    /// # use std::time::Duration;
+    /// # use oxshmem_progress::{doorbell::FenceSide, executor::{Executor, Patience}, fabric::Fabric};
+    /// # let fabric = Fabric::new(1, 1 << 16, false)?;
+    /// # let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
+    /// # let patience = Patience { spin: Duration::ZERO, hold: Duration::ZERO, yields: 64, looks: false };
+    /// # let executor = Arc::new(Executor::new(0, control, FenceSide::Writer, bell, patience));
     /// let answer = executor.blocking(|| {
     ///     let started = std::future::ready(42);
     ///     executor.block_on(started)
