@@ -5,7 +5,7 @@
 //! |---|---|
 //! | broadcast | copy S |
 //! | fcollect, collect, alltoall | copy n blocks of S |
-//! | sum | an n-th of the vector: add n sources, store the result, and copy it to the n − 1 other PEs |
+//! | sum | an n-th of the vector: add n sources, store the result, copy it to n − 1 PEs |
 //! | inscan | an n-th of the vector: copy 1 source, then add n − 1 times, each to another PE |
 //!
 //! Where PEs share a core, that core does the shares of all of them, one after the other: what its

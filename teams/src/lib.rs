@@ -6,7 +6,7 @@
 //!
 //! | module | what it offers |
 //! |---|---|
-//! | [`collectives`] | the calls of §9.10: broadcast, collect, all-to-all, reductions, scans, and their checks |
+//! | [`collectives`] | the calls of §9.10: broadcast, collect, all-to-all, reductions, scans |
 //! | [`team`] | §9.4 teams: splits, active sets, agreements, the end of a team |
 //! | `device` | collectives on device memory |
 //! | `queue` | the order of a team's collectives, and the futures that callers hold |

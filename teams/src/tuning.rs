@@ -8,7 +8,7 @@
 //! | | algorithm |
 //! |---|---|
 //! | sync | dissemination; a counter where up to 32 PEs share processors |
-//! | reduce, of a few hundred bytes | all to all, through slots; up and down a tree for more than a few PEs |
+//! | reduce, of a few hundred bytes | all to all, through slots; a tree for more than a few PEs |
 //! | scan, fcollect, collect, alltoall, of as few | all to all, through slots, for a few PEs |
 //! | broadcast, short | down a tree, from destination to destination |
 //! | everything else | direct: in the memory of the PEs |

@@ -14,7 +14,7 @@
 //! | [`turns`] | work that causes more of its kind, done one after the other |
 //! | [`home`] | whether this process is the one that joined the job, or a child of it |
 //! | [`memfd`], [`readable`], [`random`] | memory, descriptors and numbers from the system |
-//! | [`mod@report`], [`sigpipe`], [`mod@span`] | lines on standard error, and spans of time in them |
+//! | [`mod@report`], [`sigpipe`], [`mod@span`] | lines on standard error, and spans of time |
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `report`"))]
 

@@ -14,7 +14,8 @@ use std::{ffi::OsString, fmt};
 /// use oxshmem_job::Foreign;
 ///
 /// let environment = [("PMI_RANK", "1"), ("PMI_SIZE", "4")];
-/// let look = |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
+/// let find = |name: &str| environment.iter().find(|(known, _)| *known == name);
+/// let look = |name: &str| find(name).map(|(_, value)| value.into());
 /// let foreign = Foreign::find(look).ok_or("none")?;
 /// assert!(foreign.to_string().contains("PMI_RANK=1 and PMI_SIZE=4"));
 /// # Ok::<(), &str>(())

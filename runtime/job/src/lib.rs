@@ -20,7 +20,11 @@ pub mod single;
 pub mod suite;
 pub mod wire;
 
-use std::{any::Any, os::fd::{BorrowedFd, OwnedFd}, sync::Arc};
+use std::{
+    any::Any,
+    os::fd::{BorrowedFd, OwnedFd},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use oxshmem_base::{Error, Hosts, Result};

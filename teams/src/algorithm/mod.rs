@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`sync`] | dissemination, and a central counter |
 //! | [`exchange`] | all to all through slots, and a tree up and down |
-//! | [`tree_broadcast`] | a broadcast down a tree: through slots, or from destination to destination |
+//! | [`tree_broadcast`] | a broadcast down a tree, through slots or destinations |
 //! | [`direct`] | everything that is larger, in the memory of all PEs |
 //! | [`share`] | a broadcast in which the root copies what late PEs have not taken |
 //! | [`chunks`] | a broadcast of bytes down a tree, in chunks |

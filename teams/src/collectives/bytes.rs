@@ -32,7 +32,9 @@ impl Team {
     /// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
     /// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
     /// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
-    /// let (got_a, got_b) = tokio::try_join!(a.broadcast_bytes(None, 1), b.broadcast_bytes(Some(vec![1, 2, 3]), 1))?;
+    /// let given = Some(vec![1, 2, 3]);
+    /// let both = tokio::try_join!(a.broadcast_bytes(None, 1), b.broadcast_bytes(given, 1));
+    /// let (got_a, got_b) = both?;
     /// assert_eq!((got_a, got_b), (vec![1, 2, 3], vec![1, 2, 3]));
     /// # Ok::<(), oxshmem_base::Error>(())
     /// # })?;

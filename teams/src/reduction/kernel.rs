@@ -189,7 +189,8 @@ impl Kernel {
     /// let (mut out, a, b) = ([0u16; 2], [1u16, 2], [10u16, 20]);
     /// // SAFETY: three aligned arrays of two elements.
     /// unsafe {
-    ///     Kernel::sum::<u16>().combine_into(out.as_mut_ptr().cast(), a.as_ptr().cast(), b.as_ptr().cast(), 2)
+    ///     let (a, b) = (a.as_ptr().cast(), b.as_ptr().cast());
+    ///     Kernel::sum::<u16>().combine_into(out.as_mut_ptr().cast(), a, b, 2)
     /// };
     /// assert_eq!(out, [11, 22]);
     /// ```

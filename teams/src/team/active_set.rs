@@ -99,7 +99,8 @@ impl Team {
     /// count.at(0).store(1);
     /// if world.my_pe() % 2 == 1 {
     ///     // PEs 0, 2 and 4 know nothing of it.
-    ///     let odds = world.team().active_set(1, 2, 2, meeting.view()).await?.expect("these are members").team;
+    ///     let odds = world.team().active_set(1, 2, 2, meeting.view()).await?;
+    ///     let odds = odds.expect("these are members").team;
     ///     odds.sum_reduce(&count, &count).await?;
     /// }
     /// assert_eq!(count.at(0).load(), [1, 2, 1, 2, 1][world.my_pe()]);

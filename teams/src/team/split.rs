@@ -38,7 +38,8 @@ impl Team {
     /// # use oxshmem::prelude::*;
     /// # LocalCluster::run(7, |world| async move {
     /// let threes = world.team().split_strided(6, -3, 3).await?; // PEs 6, 3 and 0
-    /// assert_eq!(threes.map(|team| team.my_pe()), [Some(2), None, None, Some(1), None, None, Some(0)][world.my_pe()]);
+    /// let expected = [Some(2), None, None, Some(1), None, None, Some(0)];
+    /// assert_eq!(threes.map(|team| team.my_pe()), expected[world.my_pe()]);
     ///
     /// assert!(world.team().split_strided(6, 3, 3).await.is_err()); // there are no PEs 9 and 12
     /// # world.finalize().await

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, ffi::OsString, os::unix::ffi::OsStringExt, time
 
 use proptest::prelude::*;
 
-use super::{*, table::Read};
+use super::{table::Read, *};
 use crate::{Deal, Error, Result};
 
 fn read(variables: &[(&str, &str)]) -> Result<Settings> {

@@ -176,7 +176,8 @@ impl Settings {
     /// # use oxshmem_base::settings::*;
     /// let mut settings = Settings::default();
     /// settings.add_partition(1, Partition::new(64 << 20))?;
-    /// settings.add_partition(2, Partition { kind: Kind::Fastmem, policy: Policy::Preferred, ..Partition::new(1 << 30) })?;
+    /// let (kind, policy) = (Kind::Fastmem, Policy::Preferred);
+    /// settings.add_partition(2, Partition { kind, policy, ..Partition::new(1 << 30) })?;
     /// assert!(settings.add_partition(128, Partition::new(1)).is_err());
     /// # Ok::<(), oxshmem_base::Error>(())
     /// ```

@@ -21,7 +21,7 @@ use super::{
     handlers::HANDLERS,
     tests::three,
 };
-use oxshmem_base::fuzz::{batches, questions};
+use crate::fuzz::{batches, questions};
 
 /// A message: its name and the number of its header's words, then those, then its data.
 fn message(id: u32, header: &[u64], data: &[u64]) -> Vec<u8> {

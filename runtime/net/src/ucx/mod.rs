@@ -18,7 +18,8 @@
 //! | [`peers`], [`strangers`] | connections to PEs, and messages of processes that are none |
 //! | [`operation`], [`start`], [`poll`], [`helper`] | operations under way, and their progress |
 //! | [`departures`], [`arrivals`], [`handlers`] | active messages as they leave and arrive |
-//! | [`transfers`], [`batches`], [`channel`], [`fetches`], [`requests`], [`flush`] | one-sided ones |
+//! | [`transfers`], [`batches`], [`channel`] | one-sided ones |
+//! | [`fetches`], [`requests`], [`flush`] | their answers, and their end |
 //! | [`messages`], [`matching`], [`offers`], [`notifications`] | messages |
 //! | [`tcp`] | long puts, gets and messages where UCX has none of its own that are fast |
 

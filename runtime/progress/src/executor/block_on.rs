@@ -13,8 +13,8 @@ use std::task::Context;
 use std::task::Poll;
 use std::task::Wake;
 use std::task::Waker;
+use std::thread;
 use std::thread::Thread;
-use std::thread::self;
 
 use super::Executor;
 use super::driver::Holder;
