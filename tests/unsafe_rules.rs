@@ -33,7 +33,7 @@ const OPEN_TRAITS: [(&str, &str); 6] = [
 
 /// Safe items that are left out of the documentation of what users work with, and why they break
 /// nothing.
-const HIDDEN: [(&str, &str); 28] = [
+const HIDDEN: [(&str, &str); 27] = [
     ("Bare", "its copies are `unsafe`"),
     ("allocation", "what changes the heap behind it is `unsafe`"),
     ("alone", "a device with memory of its own"),
