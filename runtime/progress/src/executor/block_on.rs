@@ -31,7 +31,8 @@ impl Executor {
     /// ```
     /// # use std::sync::Arc;
     /// # use std::time::Duration;
-    /// # use oxshmem_progress::{doorbell::FenceSide, executor::{Executor, Patience}, fabric::Fabric};
+    /// # use oxshmem_base::settings::FenceSide;
+    /// # use oxshmem_progress::{executor::{Executor, Patience}, fabric::Fabric};
     /// # let fabric = Fabric::new(1, 1 << 16, false)?;
     /// # let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
     /// # let patience = Patience { spin: Duration::ZERO, hold: Duration::ZERO, yields: 64, looks: false };
@@ -90,7 +91,8 @@ impl Executor {
     /// ```
     /// # use std::sync::Arc;
     /// # use std::time::Duration;
-    /// # use oxshmem_progress::{doorbell::FenceSide, executor::{Executor, Patience}, fabric::Fabric};
+    /// # use oxshmem_base::settings::FenceSide;
+    /// # use oxshmem_progress::{executor::{Executor, Patience}, fabric::Fabric};
     /// # let fabric = Fabric::new(1, 1 << 16, false)?;
     /// # let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
     /// # let patience = Patience { spin: Duration::ZERO, hold: Duration::ZERO, yields: 64, looks: false };
