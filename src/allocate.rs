@@ -19,7 +19,8 @@ impl World {
     /// A memory space, if this PE has it.
     ///
     /// # Errors
-    /// [`Error::SpaceUnavailable`] and [`Error::Unsupported`], which say why there is none.
+    /// [`Error::SpaceUnavailable`](crate::Error::SpaceUnavailable) and
+    /// [`Error::Unsupported`](crate::Error::Unsupported), which say why there is none.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -44,9 +45,11 @@ impl World {
     /// An array without elements involves no other PE.
     ///
     /// # Errors
-    /// [`Error::HeapExhausted`] on every PE alike; [`Error::CollectiveMismatch`] if PEs call it
-    /// with different arguments, unless `SHMEM_CHECK_ALLOC` says otherwise; [`Error::PeLost`],
-    /// [`Error::GlobalExit`] and [`Error::Finalized`].
+    /// [`Error::HeapExhausted`](crate::Error::HeapExhausted) on every PE alike;
+    /// [`Error::CollectiveMismatch`](crate::Error::CollectiveMismatch) if PEs call it with
+    /// different arguments, unless `SHMEM_CHECK_ALLOC` says otherwise;
+    /// [`Error::PeLost`](crate::Error::PeLost), [`Error::GlobalExit`](crate::Error::GlobalExit) and
+    /// [`Error::Finalized`](crate::Error::Finalized).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -91,7 +94,8 @@ impl World {
     /// (`OpenSHMEM 1.6 §9.3.4`).
     ///
     /// # Errors
-    /// Those of [`alloc`](Self::alloc), and [`Error::InvalidAlignment`].
+    /// Those of [`alloc`](Self::alloc), and
+    /// [`Error::InvalidAlignment`](crate::Error::InvalidAlignment).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -155,10 +159,10 @@ impl World {
     ///
     /// # Errors
     /// Those of [`alloc`](Self::alloc), with the slice given back in [`Rejected`](crate::Rejected);
-    /// [`Error::ForeignMemory`] if the slice belongs to another job, or is another PE's handle,
-    /// likewise. Other PEs that call it with a slice of their own have
-    /// [`Error::CollectiveMismatch`] then. Where the collective itself fails, what comes back has
-    /// no elements.
+    /// [`Error::ForeignMemory`](crate::Error::ForeignMemory) if the slice belongs to another job,
+    /// or is another PE's handle, likewise. Other PEs that call it with a slice of their own have
+    /// [`Error::CollectiveMismatch`](crate::Error::CollectiveMismatch) then. Where the collective
+    /// itself fails, what comes back has no elements.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -190,10 +194,12 @@ impl World {
     /// The PEs sync before it is freed, so operations that they completed before are not disturbed.
     ///
     /// # Errors
-    /// [`Error::ForeignMemory`] if the slice belongs to another job, or is another PE's handle, and
-    /// [`Error::Finalized`], with the slice given back in [`Rejected`](crate::Rejected);
-    /// [`Error::CollectiveMismatch`] if PEs free different slices, or one of them has refused its
-    /// own, [`Error::PeLost`] and [`Error::GlobalExit`], with an empty one, as the slice was given
+    /// [`Error::ForeignMemory`](crate::Error::ForeignMemory) if the slice belongs to another job,
+    /// or is another PE's handle, and [`Error::Finalized`](crate::Error::Finalized), with the slice
+    /// given back in [`Rejected`](crate::Rejected);
+    /// [`Error::CollectiveMismatch`](crate::Error::CollectiveMismatch) if PEs free different
+    /// slices, or one of them has refused its own, [`Error::PeLost`](crate::Error::PeLost) and
+    /// [`Error::GlobalExit`](crate::Error::GlobalExit), with an empty one, as the slice was given
     /// up.
     ///
     /// ```
@@ -222,7 +228,8 @@ impl World {
     /// [`heap_use`](Self::heap_use) exact, at a point of their choice.
     ///
     /// # Errors
-    /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`].
+    /// [`Error::PeLost`](crate::Error::PeLost), [`Error::GlobalExit`](crate::Error::GlobalExit) and
+    /// [`Error::Finalized`](crate::Error::Finalized).
     ///
     /// ```
     /// # use oxshmem::prelude::*;

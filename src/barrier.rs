@@ -55,7 +55,8 @@ impl World {
     /// call itself says that this PE has come. Collective.
     ///
     /// # Errors
-    /// [`Error::PeLost`], [`Error::GlobalExit`] and [`Error::Finalized`].
+    /// [`Error::PeLost`](crate::Error::PeLost), [`Error::GlobalExit`](crate::Error::GlobalExit) and
+    /// [`Error::Finalized`](crate::Error::Finalized).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -76,8 +77,9 @@ impl World {
     /// Gives the bytes of `root` to every PE: the root passes `Some`. Collective.
     ///
     /// # Errors
-    /// [`Error::PeOutOfRange`], [`Error::LengthMismatch`] at a root that passes `None`, and those
-    /// of [`sync_all`](Self::sync_all).
+    /// [`Error::PeOutOfRange`](crate::Error::PeOutOfRange),
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) at a root that passes `None`, and
+    /// those of [`sync_all`](Self::sync_all).
     ///
     /// ```
     /// # use oxshmem::prelude::*;

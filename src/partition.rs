@@ -83,10 +83,10 @@ impl Partition {
         self.0.heap.id()
     }
 
-    /// [`World::alloc`], in this partition: `shmemx_kind_malloc`. Collective.
+    /// [`World::alloc`](crate::World::alloc), in this partition: `shmemx_kind_malloc`. Collective.
     ///
     /// # Errors
-    /// Those of [`World::alloc`].
+    /// Those of [`World::alloc`](crate::World::alloc).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -101,10 +101,10 @@ impl Partition {
         self.alloc_with("alloc", len, align_of::<T>(), Hints::NONE, false)
     }
 
-    /// [`World::alloc_zeroed`], in this partition. Collective.
+    /// [`World::alloc_zeroed`](crate::World::alloc_zeroed), in this partition. Collective.
     ///
     /// # Errors
-    /// Those of [`World::alloc`].
+    /// Those of [`World::alloc`](crate::World::alloc).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -122,10 +122,11 @@ impl Partition {
         self.alloc_with("alloc_zeroed", len, align_of::<T>(), Hints::NONE, true)
     }
 
-    /// [`World::alloc_aligned`], in this partition: `shmemx_kind_align`. Collective.
+    /// [`World::alloc_aligned`](crate::World::alloc_aligned), in this partition:
+    /// `shmemx_kind_align`. Collective.
     ///
     /// # Errors
-    /// Those of [`World::alloc_aligned`].
+    /// Those of [`World::alloc_aligned`](crate::World::alloc_aligned).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -144,10 +145,10 @@ impl Partition {
         self.alloc_with("alloc_aligned", len, align, Hints::NONE, false)
     }
 
-    /// [`World::alloc_with_hints`], in this partition. Collective.
+    /// [`World::alloc_with_hints`](crate::World::alloc_with_hints), in this partition. Collective.
     ///
     /// # Errors
-    /// Those of [`World::alloc`].
+    /// Those of [`World::alloc`](crate::World::alloc).
     ///
     /// ```
     /// # use oxshmem::prelude::*;

@@ -45,7 +45,8 @@ impl<M: Sharing> Context<M> {
     ///
     /// # Errors
     /// Those of `quiet`, of operations on `pes` and of those that were refused,
-    /// [`Error::PeOutOfRange`] and [`Error::TeamDestroyed`].
+    /// [`Error::PeOutOfRange`](oxshmem_base::Error::PeOutOfRange) and
+    /// [`Error::TeamDestroyed`](oxshmem_base::Error::TeamDestroyed).
     ///
     /// ```
     /// # use oxshmem::prelude::*;

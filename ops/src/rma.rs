@@ -124,7 +124,8 @@ impl<M: Sharing> Context<M> {
     }
 
     /// Copies `source` on `pe` to `buffer`, which has as many elements. Ready with the buffer, if
-    /// it was given away: a [`SymView`] of this PE's memory is its caller's still.
+    /// it was given away: a [`SymView`](oxshmem_spaces::SymView) of this PE's memory is its
+    /// caller's still.
     ///
     /// # Errors
     /// Those of [`put`](Self::put); [`Rejected`](crate::Rejected) gives the buffer back.

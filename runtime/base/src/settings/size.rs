@@ -29,7 +29,7 @@ pub(super) fn parse(text: &str) -> Result<usize, String> {
     decimal.scaled_up(shift).ok_or_else(|| format!("a size must be at most {} bytes", usize::MAX))
 }
 
-/// The shortest way to write `bytes` that [`parse`] reads back: `512M`, or plain digits.
+/// The shortest way to write `bytes` that `parse` reads back: `512M`, or plain digits.
 pub fn show(bytes: usize) -> String {
     let factors = [(40, 'T'), (30, 'G'), (20, 'M'), (10, 'K')];
     match factors.into_iter().find(|&(shift, _)| bytes != 0 && bytes.trailing_zeros() >= shift) {

@@ -14,7 +14,7 @@
 //!    contained before. No reference or atomic is made of either side, so a side may also be
 //!    private memory that the caller has borrowed as `&[T]`.
 //! 2. *Words*, aligned and of 2, 4 or 8 bytes: atomic operations, signals, and looks of waits
-//!    ([`AtomicWord`], [`Word`]). They are atomics of Rust, each of which exists for one access.
+//!    ([`AtomicWord`], `Word`). They are atomics of Rust, each of which exists for one access.
 //! 3. What is `unsafe` for the user: `as_slice`, `as_mut_slice` and accesses through `ptr`. The
 //!    user excludes all others.
 //!
@@ -43,7 +43,6 @@
 //! is promised.
 //!
 //! [`AtomicWord`]: crate::word::AtomicWord
-//! [`Word`]: oxshmem_progress::executor::Word
 
 mod blocks;
 mod processor;
