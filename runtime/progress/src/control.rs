@@ -4,15 +4,13 @@
 //! It begins with one page whose words have fixed meanings; behind it lies scratch memory for the
 //! collectives of the world, which reach it as a [`Segment`] like any other.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::AtomicUsize;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, AtomicU64, AtomicUsize},
+};
 
 use oxshmem_base::Result;
-use oxshmem_memory::HostMap;
-use oxshmem_memory::Segment;
-use oxshmem_memory::SegmentId;
+use oxshmem_memory::{HostMap, Segment, SegmentId};
 
 /// Where in the block the scratch memory begins: behind the fixed words.
 const SCRATCH: usize = 64 << 10;

@@ -5,9 +5,8 @@ use std::{fmt, mem::MaybeUninit, sync::OnceLock};
 use oxshmem_memory::copy;
 
 #[cfg(target_arch = "x86_64")]
-use super::fused;
 use super::{
-    Arithmetic, Bitwise, ElementType, Ordered, ReduceOp, Reducible,
+    Arithmetic, Bitwise, ElementType, Ordered, ReduceOp, Reducible, fused,
     kernels::{self, Level},
     types::{Combine, Fused},
 };

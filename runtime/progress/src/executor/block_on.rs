@@ -1,26 +1,20 @@
 //! Waiting without an async runtime: the calling thread polls the future, and drives while it
 //! waits.
 
-use std::cell::Cell;
-use std::pin::Pin;
-use std::pin::pin;
-use std::ptr;
-use std::sync::Arc;
-use std::sync::Weak;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::task::Context;
-use std::task::Poll;
-use std::task::Wake;
-use std::task::Waker;
-use std::thread;
-use std::thread::Thread;
+use std::{
+    cell::Cell,
+    pin::{Pin, pin},
+    ptr,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+    thread::{self, Thread},
+};
 
-use super::Executor;
-use super::driver::Holder;
-use super::intent;
-use crate::bell::Bell;
-use crate::completion::waiting;
+use super::{Executor, driver::Holder, intent};
+use crate::{bell::Bell, completion::waiting};
 
 impl Executor {
     /// Runs `future` to its end on this thread.
