@@ -2,10 +2,10 @@
 //! undone.
 
 #[cfg(not(loom))]
+use std::{any::Any, panic::resume_unwind};
 use std::{
-    any::Any,
     mem,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    panic::{AssertUnwindSafe, catch_unwind},
 };
 
 /// Panics that wait until the rest is done.

@@ -5,8 +5,9 @@ use std::{fmt, mem::MaybeUninit, sync::OnceLock};
 use oxshmem_memory::copy;
 
 #[cfg(target_arch = "x86_64")]
+use super::fused;
 use super::{
-    Arithmetic, Bitwise, ElementType, Ordered, ReduceOp, Reducible, fused,
+    Arithmetic, Bitwise, ElementType, Ordered, ReduceOp, Reducible,
     kernels::{self, Level},
     types::{Combine, Fused},
 };
