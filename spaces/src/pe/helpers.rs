@@ -11,7 +11,7 @@ use oxshmem_progress::{executor::Executor, watchdog::Watchdog};
 const ENDING: Duration = Duration::from_secs(1);
 
 /// Threads of a PE that has left the job, which end once its last handle is gone: see
-/// [`Pe::helpers`].
+/// [`Pe::helpers`](super::Pe::helpers).
 #[derive(Debug)]
 pub struct Helpers {
     pub(super) executor: Arc<Executor>,

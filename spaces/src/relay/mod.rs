@@ -1,8 +1,8 @@
 //! Device memory of other hosts, which no net reaches: the PE that has it does what others ask for.
 //!
 //! What is started on host memory is left to the net below. For the rest, this PE is the
-//! [client](client) of the PE that has the memory. It sends requests to it, as notifications; that
-//! PE is the [server](server), whose device does what they ask for, by way of buffers on the host:
+//! `client` of the PE that has the memory. It sends requests to it, as notifications; that
+//! PE is the `server`, whose device does what they ask for, by way of buffers on the host:
 //!
 //! | request | with | answer |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! | get | – | a part of some bytes |
 //! | fetch | an atomic operation | the value before |
 //!
-//! A client numbers its requests, of which [so many](client::WINDOW) bytes may be under way: that
+//! A client numbers its requests, of which `client::WINDOW` bytes at most may be under way: that
 //! is how much room the server has for each client, and a request needs nothing there but that, so
 //! that two PEs that put to each other cannot stop each other. The server takes them up in the
 //! order of their numbers, whichever came first; its device keeps that order, so that a PE that
