@@ -14,7 +14,7 @@ const PACKAGES: [&str; 9] = [
     "runtime/job/src",
     "runtime/memory/src",
     "runtime/progress/src",
-    "runtime/src",
+    "runtime/net/src",
     "spaces/src",
     "ops/src",
     "teams/src",

@@ -16,7 +16,7 @@ use std::{
 };
 
 use common::{poll_once, settings, soon, time_limit};
-use oxshmem::{ClusterOptions, Link, Result, prelude::*};
+use oxshmem::{ClusterOptions, Link, Result, prelude::*, settings::SyncAlgorithm};
 
 /// Panics when it is woken, and says that it was.
 struct Panics(AtomicU64);
@@ -289,7 +289,10 @@ fn inline<F: Fn() + Send + Sync + 'static>(step: F) -> (Arc<Inline<F>>, Waker) {
 #[test]
 fn a_task_that_runs_at_once_may_call_the_team_that_has_woken_it() {
     let _limit = time_limit(60);
-    two_pes(options(), |worlds| async move {
+    // Each PE notifies the other one.
+    let mut options = options();
+    options.settings.sync_algorithm = SyncAlgorithm::Dissemination;
+    two_pes(options, |worlds| async move {
         let slices = alloc(&worlds, 1).await?;
         for round in 1..=20 {
             let team = worlds[0].team().clone();

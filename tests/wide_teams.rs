@@ -265,6 +265,8 @@ fn many_pes_on_many_hosts_do_all_of_it() {
             for team in [world.team(), &row, &column] {
                 let (me, n) = (team.my_pe(), team.n_pes());
                 let pes = 0..n as u64;
+                // Destinations are ready on all PEs before any of them calls, as §9.10 asks for.
+                world.barrier_all().await?;
                 word.at(0).store(me as u64);
                 soon("a collect", team.fcollect(all.slice(..n), &word)).await?;
                 assert!(all.slice(..n).to_vec().into_iter().eq(pes.clone()));
