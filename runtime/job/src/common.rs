@@ -1,10 +1,6 @@
 //! What the PEs of one process have in common, whichever hosts they are said to be on.
 
-use std::{
-    any::{Any, TypeId},
-    collections::HashMap,
-    sync::Arc,
-};
+use std::{any::Any, sync::Arc};
 
 use oxshmem_base::sync::{Mutex, lock};
 
@@ -20,17 +16,18 @@ use oxshmem_base::sync::{Mutex, lock};
 /// assert_eq!(*common.of(|| "of another type"), "of another type");
 /// ```
 #[derive(Debug, Default)]
-pub struct Common(Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
+pub struct Common(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
 
 impl Common {
     /// The value of type `T`, which is made when it is first asked for.
     /// `make` must not ask for another.
     pub fn of<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
         let mut values = lock(&self.0);
-        let value = values.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(make()));
-        match Arc::clone(value).downcast() {
-            Ok(value) => value,
-            Err(_) => unreachable!("a value is kept under its own type"),
+        if let Some(value) = values.iter().find_map(|value| Arc::clone(value).downcast().ok()) {
+            return value;
         }
+        let value = Arc::new(make());
+        values.push(Arc::clone(&value) as Arc<dyn Any + Send + Sync>);
+        value
     }
 }

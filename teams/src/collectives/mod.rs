@@ -139,6 +139,7 @@ impl Team {
     /// # LocalCluster::run(3, |world| async move {
     /// let seed = world.alloc::<u64>(2).await?;
     /// seed.view().fill(world.my_pe() as u64);
+    /// world.barrier_all().await?; // the destinations are ready before any PE calls
     /// world.team().broadcast(&seed, &seed, 2).await?;
     /// assert_eq!(seed.view().to_vec(), [2, 2]);
     /// # world.finalize().await

@@ -48,8 +48,10 @@ struct Proposal {
 /// use oxshmem_teams::agree::agree;
 ///
 /// let call = [7, 0, 0, 0]; // the same on both PEs
-/// let agreed = |group| async move { agree(&group, call, [1; 9]).await };
-/// let verdict = world.team().run("agree", agreed).await?;
+/// let verdict = world.team().run("agree", move |group| async move {
+///     agree(&group, call, [1; 9]).await
+/// });
+/// let verdict = verdict.await?;
 /// assert_eq!((verdict.differing, verdict.votes), (None, [1; 9]));
 /// # world.finalize().await
 /// # })?;

@@ -153,13 +153,13 @@ impl Table {
     /// # use oxshmem_progress::fabric::Fabric;
     /// # let fabric = Fabric::new(2, 1 << 16, false)?;
     /// # let board = |pe| Arc::new(Board::new(Arc::clone(&fabric.control), pe, pe, None, None));
-    /// use oxshmem_progress::activity::{Activity, Board, Boards, Call};
+    /// use oxshmem_progress::activity::{Activity, Board, Boards, Call, table_of};
     ///
     /// let _a = board(0).enter(&Activity::collective(Call::Broadcast, 3 << 16 | 17, 41));
     /// let _b = board(1).enter(&Activity::collective(Call::Sync, 3 << 16 | 17, 41));
     /// let boards = Boards::of(&fabric.control, &fabric.heap).unwrap();
     /// assert_eq!(
-    ///     boards.table(&boards.read(), "node1").mismatches(),
+    ///     table_of(&boards.read(), &boards, "node1").mismatches(),
     ///     ["PE 0 is in broadcast #41 on team 3.17 while PE 1 is in sync #41: all PEs of a team must call \
     ///       the same collectives in the same order"]
     /// );
