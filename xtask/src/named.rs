@@ -123,7 +123,7 @@ mod tests {
     fn known() -> Known {
         let of = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         Known {
-            files: of(&["spaces/src/pe/mod.rs"]),
+            files: of(&["runtime/src/pe.rs"]),
             names: of(&["SHMEM_DEBUG", "SHMEM_SYMMETRIC_PARTITION"]),
         }
     }
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn files_that_are_not_there_are_faults() {
         let page = |text| known().faults_of_page(Path::new("page"), text);
-        assert_eq!(page("`spaces/src/pe/mod.rs`, `slice.rs`, `cc -o a a.c`, `heat.c`"), [""; 0]);
+        assert_eq!(page("`runtime/src/pe.rs`, `pe.rs`, `cc -o a a.c`, `heat.c`"), [""; 0]);
         assert_eq!(page("`runtime/src/gone.rs`"), ["page: there is no file runtime/src/gone.rs"]);
         assert_eq!(page("`gone.rs`"), ["page: there is no file gone.rs"]);
     }
