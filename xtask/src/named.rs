@@ -122,10 +122,7 @@ mod tests {
 
     fn known() -> Known {
         let of = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
-        Known {
-            files: of(&["runtime/src/pe.rs"]),
-            names: of(&["SHMEM_DEBUG", "SHMEM_SYMMETRIC_PARTITION"]),
-        }
+        Known { files: of(&["runtime/src/pe.rs"]), names: of(&["SHMEM_DEBUG", "SHMEM_SYMMETRIC_PARTITION"]) }
     }
 
     #[test]
