@@ -30,19 +30,6 @@ impl WordWait {
     /// spin.
     #[inline(always)]
     pub fn look<T: Waitable>(&mut self, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
-        self.look_unless(word, cmp, value, || true)
-    }
-
-    /// [`look`](Self::look), which keeps the processor for a moment also where PEs share
-    /// processors, unless what is waited for `needs` it.
-    #[inline(always)]
-    pub fn look_unless<T: Waitable>(
-        &mut self,
-        word: SymRef<'_, T>,
-        cmp: Cmp,
-        value: T,
-        needs: impl FnMut() -> bool,
-    ) -> Option<T> {
         let seen = look(word);
         if cmp.holds(seen, value) {
             return Some(seen);
@@ -50,17 +37,17 @@ impl WordWait {
         if self.watch.is_some() {
             return None;
         }
-        Self::spin(word, cmp, value, needs)
+        Self::spin(word, cmp, value)
     }
 
     #[inline(never)]
-    fn spin<T: Waitable>(word: SymRef<'_, T>, cmp: Cmp, value: T, needs: impl FnMut() -> bool) -> Option<T> {
+    fn spin<T: Waitable>(word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
         let mut seen = None;
         let looked = || {
             seen = Some(look(word)).filter(|&seen| cmp.holds(seen, value));
             seen.is_some()
         };
-        word.as_view().pe().executor().spin_until_needed(looked, needs);
+        word.as_view().pe().executor().spin_until(looked);
         seen
     }
 

@@ -42,9 +42,6 @@ pub struct Page {
     pub silent_stores: Line<AtomicU32>,
     /// What the PE waits for, to be read by anybody.
     pub board: Line<BoardWords>,
-    /// The processor that the PE was bound to when it joined, plus 1, if to one alone. Written
-    /// before anybody may read it.
-    pub home: Line<AtomicU32>,
 }
 
 /// What a PE that sleeps tells its writers.

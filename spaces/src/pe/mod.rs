@@ -124,7 +124,6 @@ impl Pe {
         let crowded = in_process || pes > cpus;
         let patience = Patience {
             spin: if in_process { Duration::ZERO } else { settings.spin_for(pes, cpus) },
-            hold: settings.hold(),
             yields: settings.yield_rounds,
             looks: settings.local_stores,
         };
@@ -170,10 +169,6 @@ impl Pe {
         let nets_polled = net.iter().map(|net| Arc::clone(net) as Arc<dyn Source>);
         executor.attach_sources(devices_polled.chain(nets_polled).collect());
         executor.start_driver(settings.driver)?;
-        if let Some(home) = oxshmem_base::processors::bound_to() {
-            // Relaxed: the barrier comes before whoever reads it.
-            fabric.control.page(block).home.0.store(home + 1, Ordering::Relaxed);
-        }
         // Nobody rings before everybody's bell is attached and everybody's process registered its
         // barrier.
         bootstrap.barrier().await?;
@@ -304,20 +299,6 @@ impl Pe {
     /// How many processors the PEs of this host may run on, all of them together.
     pub fn processors(&self) -> usize {
         self.processors
-    }
-
-    /// The processor that the PE in a block of this host was bound to when it joined the job, if it
-    /// was bound to one alone. The same for whoever asks, whatever became of it; none where PEs are
-    /// tasks of a process.
-    pub fn home_of(&self, block: usize) -> Option<u32> {
-        let home = self.fabric.control.page(block).home.0.load(Ordering::Relaxed);
-        home.checked_sub(1).filter(|_| !self.in_process())
-    }
-
-    /// The number of the processor that this thread is on, at least for a moment.
-    #[inline]
-    pub fn processor(&self) -> u64 {
-        oxshmem_base::processors::current() as u64
     }
 
     /// Whether the PEs of this host are tasks of one process.

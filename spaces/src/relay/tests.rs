@@ -34,7 +34,7 @@ fn three_with_cores(link: Link, latency: Duration) -> (Arc<Wires>, [(End, Arc<Co
     });
     let ends = [(0, 0, 0), (1, 1, 0), (2, 0, 1)].map(|(pe, host, block)| {
         let fabric = &fabrics[host];
-        let patience = Patience { spin: Duration::ZERO, hold: Duration::ZERO, yields: 0, looks: false };
+        let patience = Patience { spin: Duration::ZERO, yields: 0, looks: false };
         let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(block)));
         let executor =
             Arc::new(Executor::new(block, control, FenceSide::Writer, Arc::clone(&bell), patience));

@@ -259,19 +259,6 @@ impl Settings {
         self.spin.unwrap_or(unasked)
     }
 
-    /// How long a wait keeps its CPU where it does not spin, as PEs outnumber CPUs, if what it
-    /// waits for comes from another: about what it takes to yield it and to get it back, and not at
-    /// all where it was asked for how long to spin.
-    ///
-    /// ```
-    /// # use oxshmem_base::settings::*;
-    /// let settings = Settings::default();
-    /// assert!(!settings.hold().is_zero());
-    /// ```
-    pub fn hold(&self) -> Duration {
-        if self.spin.is_some() { Duration::ZERO } else { SPIN }
-    }
-
     /// Who pays for the doorbell's fence, with `local_pes` PEs on this host and `cpus` CPUs that
     /// they may run on. All PEs of a host must use the answer that one of them got: their CPUs may
     /// differ. `membarrier` is whether the kernel has `membarrier(GLOBAL_EXPEDITED)`.

@@ -50,7 +50,7 @@ fn three(link: Link) -> [Host; 3] {
     let fabrics = [2, 1].map(|n| Arc::new(Fabric::new(n, MEMORY, true).unwrap()));
     [(0, 0, 0), (1, 1, 0), (2, 0, 1)].map(|(pe, host, block)| {
         let fabric = Arc::clone(&fabrics[host]);
-        let patience = Patience { spin: Duration::ZERO, hold: Duration::ZERO, yields: 0, looks: false };
+        let patience = Patience { spin: Duration::ZERO, yields: 0, looks: false };
         let control = Arc::clone(&fabric.control);
         let bell = Arc::clone(fabric.bell(block));
         let executor =

@@ -39,7 +39,7 @@ pub(super) fn three(spin: Duration) -> Option<(Vec<End>, Vec<Arc<Worker>>)> {
     let joining = Local::cluster_on(Hosts::blocks([1, 1, 1])).into_iter().map(|local| async move {
         let fabric = Arc::new(Fabric::new(1, 1 << 30, true).unwrap());
         let memory = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, MEMORY);
-        let patience = Patience { spin, hold: Duration::ZERO, yields: 0, looks: false };
+        let patience = Patience { spin, yields: 0, looks: false };
         let bell = Arc::clone(fabric.bell(0));
         let control = Arc::clone(&fabric.control);
         let executor = Arc::new(Executor::new(0, control, FenceSide::Writer, bell, patience));

@@ -29,7 +29,7 @@ impl Executor {
     /// # use oxshmem_progress::{executor::{Executor, Patience}, fabric::Fabric};
     /// # let fabric = Fabric::new(1, 1 << 16, false)?;
     /// # let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
-    /// # let patience = Patience { spin: Duration::ZERO, hold: Duration::ZERO, yields: 64, looks: false };
+    /// # let patience = Patience { spin: Duration::ZERO, yields: 64, looks: false };
     /// # let executor = Arc::new(Executor::new(0, control, FenceSide::Writer, bell, patience));
     /// let answer = executor.block_on(async {
     ///     let (send, receive) = tokio::sync::oneshot::channel();
@@ -89,7 +89,7 @@ impl Executor {
     /// # use oxshmem_progress::{executor::{Executor, Patience}, fabric::Fabric};
     /// # let fabric = Fabric::new(1, 1 << 16, false)?;
     /// # let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
-    /// # let patience = Patience { spin: Duration::ZERO, hold: Duration::ZERO, yields: 64, looks: false };
+    /// # let patience = Patience { spin: Duration::ZERO, yields: 64, looks: false };
     /// # let executor = Arc::new(Executor::new(0, control, FenceSide::Writer, bell, patience));
     /// let answer = executor.blocking(|| {
     ///     let started = std::future::ready(42);

@@ -61,9 +61,6 @@ use crate::{
 pub struct Patience {
     /// How long a future checks its word in a loop.
     pub spin: Duration,
-    /// Where it may not, how long it keeps its processor nevertheless, if what it waits for does
-    /// not need that.
-    pub hold: Duration,
     /// How many times the processor is then offered to others.
     pub yields: u32,
     /// Whether it sleeps in pieces, because what it waits for may come without a ring.
@@ -129,17 +126,9 @@ impl Executor {
     /// Checks `ready` until it holds, for as long as a wait may spin. Returns whether it came to
     /// hold.
     #[inline]
-    pub fn spin_until(&self, ready: impl FnMut() -> bool) -> bool {
-        self.spin_until_needed(ready, || true)
-    }
-
-    /// [`spin_until`](Self::spin_until), for who can tell whether what it waits for `needs` this
-    /// processor. Where PEs share processors and it does not, it comes from another, and often
-    /// sooner than this one could have gone to somebody else and come back.
-    #[inline]
-    pub fn spin_until_needed(&self, mut ready: impl FnMut() -> bool, needs: impl FnMut() -> bool) -> bool {
+    pub fn spin_until(&self, mut ready: impl FnMut() -> bool) -> bool {
         if self.patience.spin.is_zero() {
-            return self.yield_until(ready, needs);
+            return self.yield_until(ready);
         }
         let mut deadline = None;
         loop {
@@ -167,7 +156,7 @@ impl Executor {
     /// have something to do. In one process the awaited PE may be a task of this very thread, so
     /// not even that.
     #[cold]
-    fn yield_until(&self, mut ready: impl FnMut() -> bool, mut needs: impl FnMut() -> bool) -> bool {
+    fn yield_until(&self, mut ready: impl FnMut() -> bool) -> bool {
         if ready() {
             return true;
         }
@@ -175,39 +164,10 @@ impl Executor {
             return false;
         }
         for _ in 0..self.patience.yields.min(2) {
-            if !self.patience.hold.is_zero() && !needs() && self.hold_until(&mut ready) {
-                return true;
-            }
             rustix::thread::sched_yield();
             self.poll_sources();
             if ready() {
                 return true;
-            }
-        }
-        false
-    }
-
-    /// Checks `ready` until it holds, for so long and as long as a wait may keep its processor
-    /// where PEs share them: for who knows that it comes from elsewhere, and about when. Returns
-    /// whether it came to hold; where a wait may not keep its processor, after one look.
-    pub fn hold_for(&self, time: Duration, mut ready: impl FnMut() -> bool) -> bool {
-        ready() || !self.patience.hold.is_zero() && self.hold(time + self.patience.hold, ready)
-    }
-
-    /// Checks `ready` in a loop, for about as long as it takes to give the processor away and to
-    /// get it back.
-    fn hold_until(&self, ready: impl FnMut() -> bool) -> bool {
-        self.hold(self.patience.hold, ready)
-    }
-
-    fn hold(&self, time: Duration, mut ready: impl FnMut() -> bool) -> bool {
-        let begin = Instant::now();
-        while begin.elapsed() < time {
-            for _ in 0..8 {
-                if ready() {
-                    return true;
-                }
-                std::hint::spin_loop();
             }
         }
         false

@@ -40,7 +40,7 @@ impl Wake for Task {
 impl Waits {
     fn new() -> Self {
         let fabric = Fabric::new(1, 1 << 20, false).unwrap();
-        let patience = Patience { spin: Duration::ZERO, hold: Duration::ZERO, yields: 2, looks: false };
+        let patience = Patience { spin: Duration::ZERO, yields: 2, looks: false };
         let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
         let executor = Arc::new(Executor::new(0, control, FenceSide::Writer, bell, patience));
         Self { fabric, executor, woken: channel() }
