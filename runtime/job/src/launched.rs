@@ -1,7 +1,7 @@
 //! A PE in a process of its own, started by `oshrun`: this side of the socket to the launcher.
 //!
-//! Every request carries a ticket, which its answer repeats. Whoever waits takes messages off the
-//! socket one at a time and leaves what answers somebody else in the inbox, so that a dropped
+//! Every request carries a ticket, which its answer repeats. A thread that waits takes messages off
+//! the socket one at a time and leaves what answers somebody else in the inbox, so that a dropped
 //! future loses nothing.
 
 use std::{

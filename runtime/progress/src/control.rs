@@ -24,7 +24,8 @@ pub const BLOCK: usize = SCRATCH + SCRATCH_BYTES;
 pub const BOARD_WORDS: usize = BOARD_HEAD + BOARD_SLOTS * BOARD_SLOT;
 /// Words before the slots.
 pub const BOARD_HEAD: usize = 5;
-/// How many operations of a PE are told apart. Of more it is only known how many there are.
+/// How many operations of a PE have a place of their own. Of more it is only known how many there
+/// are.
 pub const BOARD_SLOTS: usize = 12;
 /// Words of a slot.
 pub const BOARD_SLOT: usize = 9;

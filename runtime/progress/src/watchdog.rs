@@ -2,8 +2,8 @@
 //!
 //! One thread for all PEs of a job in this process. It is started by the first entry on a board,
 //! sleeps until the oldest entry would be old enough to speak of, and without limit while there is
-//! none. So who enters something only has to wake it when it sleeps without limit, and a program
-//! that never waits has no such thread.
+//! none. So a PE that enters something only has to wake it when it sleeps without limit, and a
+//! program that never waits has no such thread.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -64,7 +64,7 @@ type Job = Box<dyn FnOnce() + Send>;
 /// An end of a copy, as an address.
 struct Address(*mut u8);
 
-// SAFETY: whoever started the operation vouches for what is there, on whichever thread.
+// SAFETY: the caller that started the operation vouches for what is there, on whichever thread.
 unsafe impl Send for Address {}
 
 impl Address {

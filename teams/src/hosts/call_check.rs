@@ -28,7 +28,7 @@ impl CallCheck {
         Wire::call_checks(group, wide).send_alone(next, CALL_CHECK, call_check).map(drop)
     }
 
-    /// The message with that tag, if the call_check of the leader before brings it.
+    /// The message with that tag, if the call check of the leader before brings it.
     pub(super) fn poll_cargo(
         &self,
         wire: &Wire<'_>,
@@ -56,7 +56,7 @@ impl CallCheck {
             if let Poll::Ready(pair) = self.next_pair() {
                 return Poll::Ready(Ok(pair));
             }
-            // A task that waits for a message that may come with the next call_check has looked for
+            // A task that waits for a message that may come with the next call check has looked for
             // that just now.
             if self.awaited.load(Ordering::Relaxed) {
                 return Poll::Pending;
@@ -65,7 +65,7 @@ impl CallCheck {
         }
     }
 
-    /// The next call_check is on its way.
+    /// The next call check is on its way.
     pub(super) fn expect(&self, group: &Group, wide: &Wide) -> Result<()> {
         let before = {
             let state = self.state();
@@ -80,7 +80,7 @@ impl CallCheck {
         Ok(())
     }
 
-    /// Waits for the next call_check. There are calls of which the leader before has not told.
+    /// Waits for the next call check. There are calls of which the leader before has not told.
     fn hear(&self, group: &Group, wide: &Wide, cx: &mut Context<'_>) -> Poll<Result<()>> {
         self.expect(group, wide)?;
         // Out of the lock, as it wakes whom it is polled for.

@@ -273,7 +273,7 @@ async fn bruck_of(
 ) -> Result<Vec<Buffer>> {
     let (me, k) = (wire.wide.party, wire.wide.n_hosts());
     // Beginning with this host's, and then of those before it: so what goes first goes with the
-    // call_check.
+    // call check.
     let mut blocks = vec![mine];
     for round in 0..rounds(k) {
         let have = blocks.len();

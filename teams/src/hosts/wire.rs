@@ -98,7 +98,7 @@ impl Future for Delivery<'_> {
 pub(super) enum Coming<'a> {
     /// By itself.
     Alone(Message<Buffer>),
-    /// By itself or with the call_check of the leader before, in the step that is given, as many
+    /// By itself or with the call check of the leader before, in the step that is given, as many
     /// bytes as `lens` has.
     OrWithCallCheck { wire: Wire<'a>, pe: usize, step: u64, lens: Range<usize> },
 }
@@ -163,7 +163,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    /// The same with the call_check, if it may go with that.
+    /// The same with the call check, if it may go with that.
     fn send_with_call_check(
         &self,
         pe: usize,
@@ -304,7 +304,7 @@ impl<'a> Wire<'a> {
     }
 }
 
-/// Whether such a message may go with a call_check, in which it may overtake others with its tag:
+/// Whether such a message may go with a call check, in which it may overtake others with its tag:
 /// where several of these are expected at a time, that must not be.
 fn can_go_with_call_check(step: u64, len: usize) -> bool {
     step < FLOW && len <= CARGO

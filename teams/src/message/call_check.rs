@@ -30,9 +30,9 @@ use super::{
 };
 use crate::signature::Signature;
 
-/// Bytes of a message up to which it goes with a call_check.
+/// Bytes of a message up to which it goes with a call check.
 pub(crate) const CARGO: usize = 16 << 10;
-/// A call_check begins with the message's tag and the number of calls, then has two words of the
+/// A call check begins with the message's tag and the number of calls, then has two words of the
 /// signature of each.
 pub(crate) const HEAD: usize = 2 * WORD;
 pub(crate) const CALL: usize = 2 * WORD;
@@ -41,7 +41,7 @@ const _: () = assert!(HEAD + BATCH * CALL + CARGO <= MOST);
 /// No message has that tag.
 const NO_CARGO: u64 = u64::MAX;
 
-/// Calls of which one call_check tells at most.
+/// Calls of which one call check tells at most.
 const BATCH: usize = 8;
 /// Calls that may have ended and not been compared.
 const AHEAD: usize = 2 * BATCH;
@@ -95,7 +95,7 @@ impl CallCheck {
         lock(&self.state)
     }
 
-    /// There will be no collective that says call_check.
+    /// There will be no collective that says call check.
     pub(crate) fn clear(&self) {
         *self.state() = State::default();
     }
@@ -120,7 +120,7 @@ impl CallCheck {
     }
 
     /// This PE is about to send to `pe` of the team: `len` bytes, which are few. They go with the
-    /// call_check, if that is for the same PE and has not gone: then this is it, and who it is for.
+    /// call check, if that is for the same PE and has not gone: then this is it, and who it is for.
     pub(crate) fn take_along(
         &self,
         pe: usize,
@@ -135,13 +135,13 @@ impl CallCheck {
     }
 
     /// This PE is about to send a message or to wait for one that has nothing to do with a
-    /// call_check.
+    /// call check.
     pub(crate) fn speaks(&self) {
         self.state().speaks = true;
     }
 
     /// This PE is about to wait for a message from `pe`. Whether that, if it is short, may come, or
-    /// has come, with the call_check.
+    /// has come, with the call check.
     pub(crate) fn may_bring(&self, pe: usize) -> bool {
         let mut state = self.state();
         state.speaks = true;
@@ -210,7 +210,7 @@ impl State {
         bytes
     }
 
-    /// A call_check has come.
+    /// A call check has come.
     pub(crate) fn take(&mut self, came: Buffer) {
         let word = |at: usize| bytemuck::pod_read_unaligned::<u64>(&came[at * WORD..(at + 1) * WORD]);
         let (tag, calls) = (word(0), (word(1) as usize).min((came.len() - HEAD) / CALL));
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(call_check.next_pair().map(|pair| pair.is_some()), Poll::Ready(false));
         before.call(theirs);
         // A broadcast that ended before it was compared, and a call that waits for what its
-        // call_check may bring.
+        // call check may bring.
         call_check.state().call(mine);
         call_check.state().call(mine);
         call_check.state().take(before.call_check(&pool, NO_CARGO, 0, |_| {}));

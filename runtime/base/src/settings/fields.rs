@@ -32,7 +32,7 @@ macro_rules! settings {
 }
 
 settings! {
-/// What a PE was told by its environment, or by the program that starts it.
+/// What a PE has from its environment, or from the program that starts it.
 ///
 /// [`TABLE`](super::TABLE) says what each field does. A program that makes its own takes the
 /// default, which reads no environment, and assigns fields:
@@ -91,15 +91,15 @@ pub struct Settings {
     /// Whether the first allocation of a C program that gets null for want of memory is reported:
     /// `SHMEM_WARN_HEAP`.
     pub warn_heap: bool = true,
-    /// Who drives progress while futures wait: `SHMEM_DRIVER`.
+    /// What drives progress while futures wait: `SHMEM_DRIVER`.
     pub driver: Driver = Driver::default(),
     /// How long a wait spins: `SHMEM_SPIN_NS`. Ask [`spin_for`](Self::spin_for) for what `None`
     /// means.
     pub spin: Option<Duration> = None,
     /// How often a wait yields before it sleeps: `SHMEM_YIELD_ROUNDS`.
     pub yield_rounds: u32 = 64,
-    /// Who pays for the doorbell's fence: `SHMEM_FENCE`. Ask [`fence_for`](Self::fence_for) for a
-    /// decision.
+    /// Which side pays for the doorbell's fence: `SHMEM_FENCE`. Ask [`fence_for`](Self::fence_for)
+    /// for a decision.
     pub fence: Fence = Fence::default(),
     /// Bytes from which nonblocking copies are left to a helper thread, or never:
     /// `SHMEM_OFFLOAD_THRESHOLD`.

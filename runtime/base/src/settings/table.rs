@@ -312,7 +312,7 @@ pub static TABLE: &[Setting] = &[
         default: "auto",
         values: Driver::WORDS,
         unit: "",
-        effect: "Who drives progress while futures wait: a task of the tokio runtime that init ran in, or a helper thread. \
+        effect: "What drives progress while futures wait: a task of the tokio runtime that init ran in, or a helper thread. \
                  auto takes the task where there is a runtime.",
         same_on_all_pes: false,
         read: Read::Text(|to, text| Choice::read(text).map(|value| to.driver = value)),

@@ -259,9 +259,9 @@ impl Settings {
         self.spin.unwrap_or(unasked)
     }
 
-    /// Who pays for the doorbell's fence, with `local_pes` PEs on this host and `cpus` CPUs that
-    /// they may run on. All PEs of a host must use the answer that one of them got: their CPUs may
-    /// differ. `membarrier` is whether the kernel has `membarrier(GLOBAL_EXPEDITED)`.
+    /// Which side pays for the doorbell's fence, with `local_pes` PEs on this host and `cpus` CPUs
+    /// that they may run on. All PEs of a host must use the answer that one of them got: their CPUs
+    /// may differ. `membarrier` is whether the kernel has `membarrier(GLOBAL_EXPEDITED)`.
     ///
     /// # Errors
     /// [`Error::InvalidSetting`] where membarrier was asked for and the kernel does not have it.

@@ -3,9 +3,9 @@
 //! Each PE has a [`Board`] in its control block: some slots of plain words. An operation that has
 //! spun in vain and leaves its waiting to the executor [enters](Board::enter) what it waits for,
 //! and takes it off the board when that is over; one that finishes before never comes near it.
-//! Whoever maps or holds the control memory reads the boards of all PEs of the host ([`Boards`]):
-//! the process's own watchdog, which speaks up when an entry grows old, and `oshrun`, which prints
-//! the [`Table`] of all PEs.
+//! A process that maps or holds the control memory reads the boards of all PEs of the host
+//! ([`Boards`]): the process's own watchdog, which speaks up when an entry grows old, and `oshrun`,
+//! which prints the [`Table`] of all PEs.
 //!
 //! A slot's first word counts its changes, so that a reader can tell an entry that changed under
 //! its eyes, and takes it for gone.
@@ -83,7 +83,7 @@ pub fn is_anything_entered(board: &BoardWords) -> bool {
     is_joined(board) && slots.into_iter().any(|state| state.load(Ordering::SeqCst) % STATES != FREE)
 }
 
-/// What is told of entries: the watchdog of the process.
+/// What learns of entries: the watchdog of the process.
 pub trait Watcher: Send + Sync + std::fmt::Debug {
     /// Something was entered.
     fn entered(&self);

@@ -265,8 +265,8 @@ impl Executor {
             self.unfired.fetch_add(1, Ordering::SeqCst);
             if self.bell.is_in_process() {
                 // There is no driver to announce it later: from now on writers look after this PE's
-                // watches. Under the lock, so that who fires the last watch announces the end after
-                // this.
+                // watches. Under the lock, so that the thread that fires the last watch announces
+                // the end after this.
                 announce_sleep(&self.sleep().sleeping, SegmentId::ALL, self.fence_side);
             }
             key
@@ -337,13 +337,13 @@ impl Executor {
         self.wake_by(seen.as_ref());
     }
 
-    /// [`scan`](Self::scan), for who has stored to host memory.
+    /// [`scan`](Self::scan), for a thread that has stored to host memory.
     pub fn scan_host(&self) {
         self.wake_by(None);
     }
 
-    /// [`scan`](Self::scan), for who knows that words of that memory may have changed. Whether such
-    /// words are still waited for.
+    /// [`scan`](Self::scan), for a caller that knows that words of that memory may have changed.
+    /// Whether such words are still waited for.
     pub fn scan_for(&self, segment: SegmentId) -> bool {
         let watched = || lock(&self.watches).watched().0 & segment.bit() != 0;
         if watched() {

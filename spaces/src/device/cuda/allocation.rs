@@ -131,7 +131,7 @@ impl Addresses {
 impl Drop for Addresses {
     fn drop(&mut self) {
         for &(at, len) in &self.mapped {
-            // SAFETY: mapped once, unmapped once, by whoever was the last to know the addresses.
+            // SAFETY: mapped once, unmapped once, by the last owner of the addresses.
             let _ = call!(cuMemUnmap(at, len));
         }
         // SAFETY: reserved once, freed once.
@@ -183,7 +183,7 @@ impl Plain {
 impl Drop for Plain {
     fn drop(&mut self) {
         let Ok(_entered) = self.context.enter() else { return };
-        // SAFETY: opened or allocated once, by whoever was the last to know the address.
+        // SAFETY: opened or allocated once, by the last owner of the address.
         let _ = if self.opened {
             call!(cuIpcCloseMemHandle(self.start))
         } else {

@@ -19,7 +19,7 @@ const BUSY: u32 = 8;
 /// An address on the host, for another thread.
 pub(super) struct Address(pub(super) *mut u8);
 
-// SAFETY: whoever started the operation vouches for what is there, on whichever thread.
+// SAFETY: the caller that started the operation vouches for what is there, on whichever thread.
 unsafe impl Send for Address {}
 
 impl Address {
@@ -28,7 +28,7 @@ impl Address {
     }
 }
 
-/// What a stream is told.
+/// What a stream is to do.
 pub(super) enum Command {
     /// From the host to the device.
     In { from: *const u8, to: CUdeviceptr, len: usize },
