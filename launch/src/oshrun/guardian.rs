@@ -37,18 +37,20 @@ impl Guardian {
     pub(super) fn start() -> io::Result<Self> {
         let (watched, lifeline) = pipe_with(PipeFlags::CLOEXEC)?;
         let (process, held) = pipe_with(PipeFlags::CLOEXEC)?;
+        // The guardian is born with every signal blocked and never unblocks one. A job may be sent
+        // a signal before the guardian has run for the first time.
+        let former = block_signals()?;
         // SAFETY: there is no other thread whose locks the child could find taken.
-        match unsafe { libc::fork() } {
-            -1 => Err(io::Error::last_os_error()),
+        let child = match unsafe { libc::fork() } {
             0 => watch([watched.as_raw_fd(), held.as_raw_fd()]),
-            child => {
-                let pid = Pid::from_raw(child).ok_or(io::ErrorKind::InvalidData)?;
-                // The child does the same; whoever comes first, the group is there when PEs are to
-                // join it.
-                setpgid(Some(pid), Some(pid))?;
-                Ok(Self { pid, process, _lifeline: lifeline })
-            }
-        }
+            -1 => Err(io::Error::last_os_error()),
+            child => Ok(child),
+        };
+        set_blocked_signals(&former)?;
+        let pid = Pid::from_raw(child?).ok_or(io::ErrorKind::InvalidData)?;
+        // The child does the same. Whichever is first, the group exists when PEs join it.
+        setpgid(Some(pid), Some(pid))?;
+        Ok(Self { pid, process, _lifeline: lifeline })
     }
 
     /// Its number, which is also that of the PEs' process group.
@@ -82,26 +84,37 @@ impl Guardian {
     }
 }
 
+/// Blocks every signal that can be blocked for this thread, and returns the former mask.
+fn block_signals() -> io::Result<libc::sigset_t> {
+    let mut former = std::mem::MaybeUninit::uninit();
+    let mut all = std::mem::MaybeUninit::uninit();
+    // SAFETY: both sets are valid for writes, and `all` is filled before it is read.
+    let error = unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), former.as_mut_ptr())
+    };
+    match error {
+        // SAFETY: the call has succeeded, and so has written the former mask.
+        0 => Ok(unsafe { former.assume_init() }),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+/// Sets the mask of this thread.
+fn set_blocked_signals(mask: &libc::sigset_t) -> io::Result<()> {
+    // SAFETY: the mask is valid, and the former one is not asked for.
+    match unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut()) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
 /// What the guardian does, with the end of the launcher's pipe that it watches and the end of its
 /// own that it holds.
 fn watch(pipes: [RawFd; 2]) -> ! {
     let _ = setpgid(None, None);
     // By another name than the launcher's, so that a `pkill oshrun` leaves one of the two.
     let _ = rustix::thread::set_name(c"osh-guardian");
-    for signal in [
-        libc::SIGINT,
-        libc::SIGTERM,
-        libc::SIGHUP,
-        libc::SIGQUIT,
-        libc::SIGUSR1,
-        libc::SIGUSR2,
-        libc::SIGTSTP,
-        libc::SIGTTIN,
-        libc::SIGTTOU,
-    ] {
-        // SAFETY: ignoring a signal installs no handler.
-        unsafe { libc::signal(signal, libc::SIG_IGN) };
-    }
     // Above all our own copy of the other end of what we watch, and what a process that reads the
     // launcher's output waits for the end of.
     close_all_but(pipes);
@@ -147,5 +160,24 @@ fn close_all_but(mut kept: [RawFd; 2]) {
     for fd in open.into_iter().filter(|fd| !kept.contains(fd)) {
         // SAFETY: as above. The folder's own descriptor is closed by now, which is no harm either.
         unsafe { libc::close(fd) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_comes_before_the_guardian_has_run_does_not_end_it() {
+        for _ in 0..20 {
+            // This process has other threads. The child takes no lock, so it does not matter here.
+            let guardian = Guardian::start().unwrap();
+            guardian.signal_group(Signal::TERM);
+            guardian.signal_group(Signal::TSTP);
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+            assert!(waitid(WaitId::Pid(guardian.pid()), options).unwrap().is_none());
+            guardian.end();
+        }
     }
 }
