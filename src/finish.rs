@@ -11,7 +11,7 @@ use futures::{FutureExt, TryFutureExt, future::Shared};
 use oxshmem_base::{Error, Result, sync::lock};
 use oxshmem_net::flush_all;
 use oxshmem_progress::flight::Flight;
-use oxshmem_spaces::{Pe, device::poll_with};
+use oxshmem_spaces::Pe;
 use oxshmem_teams::{agree::meet_in, sync::sync_in};
 
 use crate::{
@@ -204,5 +204,5 @@ async fn flush_device(pe: &Pe) -> Result<()> {
     let flight = Arc::new(Flight::default());
     let landing = Arc::clone(&flight);
     device.flush(Box::new(move |flushed| landing.land(flushed)));
-    poll_fn(|cx| poll_with(device, || flight.poll(cx))).await
+    poll_fn(|cx| pe.executor().poll_with(|| flight.poll(cx))).await
 }

@@ -12,12 +12,10 @@ use oxshmem_base::{Error, Result};
 use oxshmem_net::flush;
 use oxshmem_progress::{
     activity::{Activity, Board, Call, Entry},
+    executor::FirstPoll,
     opset::{Mark, OpSet},
 };
-use oxshmem_spaces::{
-    Pe,
-    device::{AnyDevice, poll_with},
-};
+use oxshmem_spaces::Pe;
 
 use crate::{operation::Immediate, sealed::Sealed};
 
@@ -53,8 +51,7 @@ struct Waiting {
     mark: Mark,
     pes: Option<Vec<usize>>,
     shown: Shown,
-    /// At the first poll.
-    device: Option<AnyDevice>,
+    engine: FirstPoll,
 }
 
 /// Whether the PE's activity board shows this wait.
@@ -105,7 +102,7 @@ impl Waiting {
             mark: ops.mark(),
             pes: pes.map(<[usize]>::to_vec),
             shown: Shown::NotYet(call, Arc::clone(pe.board())),
-            device: pe.device().cloned(),
+            engine: pe.executor().at_first_poll(),
         })
     }
 
@@ -117,12 +114,8 @@ impl Waiting {
     }
 
     fn poll_complete(&mut self, cx: &mut TaskContext<'_>) -> Poll<()> {
-        let Self { ops, mark, pes, shown, device } = self;
-        let mut poll = || ops.poll_complete(mark, pes.as_deref(), cx);
-        let polled = match device.take() {
-            Some(device) => poll_with(&device, poll),
-            None => poll(),
-        };
+        let Self { ops, mark, pes, shown, engine } = self;
+        let polled = engine.poll(|| ops.poll_complete(mark, pes.as_deref(), cx));
         if polled.is_pending()
             && let Shown::NotYet(call, board) = shown
         {

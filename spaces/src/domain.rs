@@ -225,7 +225,9 @@ pub(crate) mod suite {
     #[test]
     fn device_memory_passes_the_suite_of_all_domains() {
         let map = Arc::new(HostMap::new(2, 1 << 20).unwrap());
-        let device: AnyDevice = Arc::new(Emulated::new(&map, 4096, 1 << 19, Duration::ZERO).unwrap());
+        let nudge = Arc::new(oxshmem_progress::nudge::Nudge::new().unwrap());
+        let made = Emulated::new(&map, 4096, 1 << 19, Duration::ZERO, &nudge);
+        let device: AnyDevice = Arc::new(made.unwrap());
         check(&DeviceDomain::heap(&device));
     }
 }

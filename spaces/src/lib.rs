@@ -31,3 +31,11 @@ pub use heap::{HeapUse, Hints};
 pub use pe::Pe;
 pub use slice::{SymSlice, Symmetric};
 pub use view::{SymRef, SymView};
+
+/// All ways to drive an engine.
+#[cfg(test)]
+fn ways() -> impl Iterator<Item = oxshmem_progress::suite::Way> {
+    let one = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let several = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    oxshmem_progress::suite::Way::all([one, several].map(|runtime| runtime.expect("threads start")))
+}

@@ -222,12 +222,22 @@ fn perform(run: &str, arguments: &Arguments) -> ExitCode {
 
 /// The suite of all devices, without PEs.
 fn suite(emulated: bool) {
+    use std::sync::Arc;
+
     use oxshmem_memory::HostMap;
+    use oxshmem_progress::suite::Way;
     use oxshmem_spaces::device;
+    let ways = || {
+        let one = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let several = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        Way::all([one, several].map(|runtime| runtime.expect("threads")))
+    };
     if emulated {
-        let map = std::sync::Arc::new(HostMap::new(2, 1 << 20).expect("memory"));
-        let made = device::emulated::Emulated::new(&map, 1 << 16, 1 << 17, Duration::ZERO).expect("a device");
-        return device::suite::check(&made);
+        return device::suite::check(ways(), |nudge| {
+            let map = Arc::new(HostMap::new(2, 1 << 20).expect("memory"));
+            let made = device::emulated::Emulated::new(&map, 1 << 16, 1 << 17, Duration::ZERO, nudge);
+            Arc::new(made.expect("a device"))
+        });
     }
     #[cfg(feature = "cuda")]
     {
@@ -235,8 +245,9 @@ fn suite(emulated: bool) {
             Ok("ipc") => oxshmem::settings::GpuSharing::Ipc,
             _ => oxshmem::settings::GpuSharing::Vmm,
         };
-        let made = device::cuda::Cuda::alone(2, 1 << 20, sharing).expect("a device");
-        device::suite::check(&made);
+        device::suite::check(ways(), |nudge| {
+            Arc::new(device::cuda::Cuda::alone(2, 1 << 20, sharing, nudge).expect("a device"))
+        });
     }
 }
 

@@ -5,9 +5,8 @@ use std::task::Context;
 use std::task::Poll;
 
 use oxshmem_base::Error;
+use oxshmem_progress::executor::FirstPoll;
 use oxshmem_progress::opset::OpSet;
-use oxshmem_spaces::device::AnyDevice;
-use oxshmem_spaces::device::poll_with;
 
 use super::landing::Failed;
 use super::landing::Landing;
@@ -32,8 +31,7 @@ pub(crate) enum Op<T, E: Into<Error>> {
 /// An operation of a device.
 pub(crate) struct OnDevice<T, E> {
     flight: Landing<T, E>,
-    /// At the first poll.
-    device: Option<AnyDevice>,
+    engine: FirstPoll,
 }
 
 impl<T, E: Into<Error>> Op<T, E> {
@@ -47,9 +45,9 @@ impl<T, E: Into<Error>> Op<T, E> {
         Self::Failed(Box::new(Failed::new(error, None, ops)))
     }
 
-    /// One that a device performs, if there is one.
-    pub(crate) fn on_device(flight: Landing<T, E>, device: Option<&AnyDevice>) -> Self {
-        Self::OnDevice(Box::new(OnDevice { flight, device: device.cloned() }))
+    /// One that a device performs.
+    pub(crate) fn on_device(flight: Landing<T, E>, engine: FirstPoll) -> Self {
+        Self::OnDevice(Box::new(OnDevice { flight, engine }))
     }
 
     #[inline(always)]
@@ -99,11 +97,8 @@ impl<T, E: Into<Error>> Op<T, E> {
                 outcome.map_err(Failed::seen)
             }
             Self::OnDevice(mut operation) => {
-                let flight = &operation.flight;
-                let outcome = match operation.device.take() {
-                    Some(device) => poll_with(&device, || flight.poll(cx)),
-                    None => flight.poll(cx),
-                };
+                let OnDevice { flight, engine } = &mut *operation;
+                let outcome = engine.poll(|| flight.poll(cx));
                 if outcome.is_pending() {
                     *self = Self::OnDevice(operation);
                 }

@@ -8,10 +8,9 @@ use std::task::Poll;
 use oxshmem_base::Error;
 use oxshmem_base::Result;
 use oxshmem_net::Net;
+use oxshmem_progress::executor::FirstPoll;
 use oxshmem_progress::opset::OpSet;
 use oxshmem_progress::opset::Target;
-use oxshmem_spaces::device::AnyDevice;
-use oxshmem_spaces::device::poll_with;
 
 use super::landing::Landed;
 use super::landing::Landing;
@@ -25,8 +24,7 @@ pub(crate) struct Remote<T, E> {
     landing: Option<Landing<T, E>>,
     flush: Flush,
     reject: fn(T, Error) -> E,
-    /// Of an operation of a device, at the first poll.
-    device: Option<AnyDevice>,
+    engine: FirstPoll,
 }
 
 /// What is known of the other side.
@@ -46,7 +44,7 @@ impl<T, E> Remote<T, E> {
         reject: fn(T, Error) -> E,
     ) -> Self {
         let flush = Flush::NotYet(Arc::downgrade(net), target, Arc::clone(ops));
-        Self { outcome, landing, flush, reject, device: None }
+        Self { outcome, landing, flush, reject, engine: FirstPoll::default() }
     }
 
     /// A put that is over when `flight` has landed. `back` is what its future is then ready with.
@@ -54,17 +52,15 @@ impl<T, E> Remote<T, E> {
         flight: Landing<(), Error>,
         back: T,
         reject: fn(T, Error) -> E,
-        device: Option<AnyDevice>,
+        engine: FirstPoll,
     ) -> Self {
         let flush = Flush::UnderWay(flight);
-        Self { outcome: Some(Ok(back)), landing: None, flush, reject, device }
+        Self { outcome: Some(Ok(back)), landing: None, flush, reject, engine }
     }
 
     pub(crate) fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, E>> {
-        match self.device.take() {
-            Some(device) => poll_with(&device, || self.poll_once(cx)),
-            None => self.poll_once(cx),
-        }
+        let mut engine = std::mem::take(&mut self.engine);
+        engine.poll(|| self.poll_once(cx))
     }
 
     fn poll_once(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, E>> {

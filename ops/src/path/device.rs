@@ -319,7 +319,7 @@ impl<M: Sharing> Context<M> {
             unsafe {
                 copy_blocks(self.pe(), from, side, blocks, Box::new(move |put| last(put, completion)));
             }
-            return Op::on_device(flight, self.pe().device());
+            return Op::on_device(flight, self.pe().executor().at_first_poll());
         }
         // What is not STABLE is copied now, or, where it is in device memory, kept from being given
         // to others.
@@ -354,7 +354,7 @@ impl<M: Sharing> Context<M> {
                 flight,
                 source.back(),
                 S::reject_back,
-                self.pe().device().cloned(),
+                self.pe().executor().at_first_poll(),
             ))),
             None => Op::Complete(source.back()),
         }
@@ -425,7 +425,7 @@ impl<M: Sharing> Context<M> {
         // SAFETY: what a sink holds is STABLE: it stays where it is as long as it exists, and the
         // completion holds it.
         unsafe { copy_blocks(self.pe(), from, to, blocks, completion) };
-        Op::on_device(flight, self.pe().device())
+        Op::on_device(flight, self.pe().executor().at_first_poll())
     }
 
     /// An atomic operation that fetches.
@@ -443,7 +443,7 @@ impl<M: Sharing> Context<M> {
             Some(device) => unsafe { device.atomic(at, width, operation, completion) },
             None => completion(Err(Error::Finalized { call: "atomic" })),
         }
-        Op::on_device(flight, self.pe().device())
+        Op::on_device(flight, self.pe().executor().at_first_poll())
     }
 
     /// An atomic operation that fetches nothing.

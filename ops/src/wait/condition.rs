@@ -17,7 +17,7 @@ use super::{
     cmp::Cmp,
     masked::Masked,
     waitable::Waitable,
-    word::{ended, look, show, unwatch, watch_device},
+    word::{ended, look, show, unwatch},
 };
 use crate::trace::trace_operation;
 
@@ -239,7 +239,6 @@ impl Watch<'_> {
         let keepalive = Arc::clone(words.allocation());
         let key = self.pe.executor().register(probe, words.extent(), keepalive, waker, place);
         self.key = Some((key, place));
-        watch_device(words);
     }
 
     fn end(&mut self) {

@@ -13,7 +13,7 @@ use oxshmem_progress::{
     activity::{Activity, Awaited, Call, Place},
     executor::{DeviceWords, Fired, Probe, WatchKey, Word},
 };
-use oxshmem_spaces::{Pe, SymRef, SymView};
+use oxshmem_spaces::{Pe, SymRef};
 
 use super::{cmp::Cmp, waitable::Waitable};
 
@@ -116,7 +116,6 @@ impl WordWait {
         tracing::trace!(target: "oxshmem", call = "wait_until", "not yet: watched by the executor");
         let place = show();
         self.watch = Some((executor.register(probe, extent, allocation, waker, place), place));
-        watch_device(word.as_view());
         // No ring announces what came between the last look and the registration.
         let seen = look(word);
         let now = if cmp.holds(seen, value) {
@@ -202,13 +201,6 @@ pub(super) fn show<T: Waitable>(
     let (size, signed, accepts) = (size_of::<T>(), T::SIGNED, cmp.accepts());
     let value = value.map(T::to_bits);
     pe.board().put(&Activity::wait(call, Awaited { words, count, size, signed, accepts, value }))
-}
-
-/// Has the device watch its words, for which no PE rings.
-pub(super) fn watch_device<T: Waitable>(words: SymView<'_, T>) {
-    if let Some((device, _)) = words.on_device() {
-        device.watch(Arc::downgrade(words.pe().executor()));
-    }
 }
 
 /// This PE's value of a word, with all that its writer made visible before.

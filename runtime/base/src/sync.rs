@@ -22,6 +22,18 @@ pub fn lock<T>(mutex: &Mutex<T>) -> loom::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
+/// Makes an access to an atomic that is in the one order that all threads agree on: it is `SeqCst`.
+/// Loom takes such accesses for weaker ones, but knows the fences.
+#[inline(always)]
+pub fn in_one_order<T>(access: impl FnOnce() -> T) -> T {
+    #[cfg(loom)]
+    fence(Ordering::SeqCst);
+    let result = access();
+    #[cfg(loom)]
+    fence(Ordering::SeqCst);
+    result
+}
+
 /// Whether there is no thread there. One that has ended is there no more.
 #[cfg(not(loom))]
 pub fn has_ended(thread: &mut Option<std::thread::JoinHandle<()>>) -> bool {

@@ -291,3 +291,12 @@ pub async fn flush_all(net: &dyn Net) -> Result<()> {
 
 /// Bits of a tag that the rooms above may use: the others name the sender.
 pub const TAG_BITS: u32 = 40;
+
+/// All ways to drive an engine.
+#[cfg(test)]
+fn ways() -> impl Iterator<Item = oxshmem_progress::suite::Way> {
+    let mut several = tokio::runtime::Builder::new_multi_thread();
+    let one = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let both = [one, several.worker_threads(2).enable_all().build()];
+    oxshmem_progress::suite::Way::all(both.map(|runtime| runtime.expect("threads start")))
+}

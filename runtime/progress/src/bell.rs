@@ -42,6 +42,15 @@ impl Bell {
         }
     }
 
+    /// Takes the ring off an eventfd. Whether there was one.
+    pub(crate) fn take_ring(&self) -> bool {
+        match self {
+            // The counter is not blocking.
+            Self::Process(bell) => rustix::io::read(bell, &mut [0u8; 8]).is_ok(),
+            Self::InProcess(_) => false,
+        }
+    }
+
     /// Another descriptor of the eventfd, if it is one.
     pub fn try_clone(&self) -> Option<OwnedFd> {
         match self {

@@ -9,15 +9,14 @@ use std::{
         Arc, OnceLock,
         atomic::{Ordering, fence},
     },
-    time::Duration,
 };
 
-use oxshmem_base::{Error, Result, panics::survive};
+use oxshmem_base::{Error, Result};
 use oxshmem_job::{Common, Shared};
 use oxshmem_memory::{Extent, HostMap, SegmentId, Shape};
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::{bell::Bell, control::Control, failure::Failure};
+use crate::{bell::Bell, control::Control, failure::Failure, helper::Helper, nudge::Nudge};
 
 /// Shared memory and doorbells of the PEs of one host.
 #[derive(Debug)]
@@ -27,6 +26,7 @@ pub struct Fabric {
     /// The memory of the heaps.
     pub heap: Arc<HostMap>,
     bells: Vec<Arc<Bell>>,
+    helper: Arc<Helper>,
     /// What the PEs of this process have in common, made by the first of them to join.
     pub common: Common,
 }
@@ -53,6 +53,7 @@ impl Fabric {
             control: Arc::new(unsafe { Control::new(Arc::new(Control::new_map(n)?)) }),
             heap: Arc::new(heap),
             bells: (0..n).map(|_| bell().map(Arc::new)).collect::<Result<_>>()?,
+            helper: Helper::new()?,
             common: Common::default(),
         })
     }
@@ -92,24 +93,14 @@ impl Fabric {
         }
     }
 
-    /// From now on looks at the watches of PEs in this process every millisecond, until the job is
-    /// gone.
-    pub fn start_ticking(self: &Arc<Self>) {
-        let fabric = Arc::downgrade(self);
-        let tick = move || {
-            while let Some(fabric) = fabric.upgrade() {
-                for bell in &fabric.bells {
-                    if let Some(looks) = bell.in_process() {
-                        survive(|| looks.look());
-                    }
-                }
-                drop(fabric);
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        };
-        if let Err(error) = std::thread::Builder::new().name("oxshmem-ticker".into()).spawn(tick) {
-            self.fail_all(&Failure::without_thread(&error));
-        }
+    /// The helper of the PEs of this host that are in this process.
+    pub(crate) fn helper(&self) -> &Arc<Helper> {
+        &self.helper
+    }
+
+    /// What wakes the helper.
+    pub fn nudge(&self) -> &Arc<Nudge> {
+        self.helper.nudge()
     }
 
     /// Ends all waiting of the PEs in this process.
@@ -121,8 +112,9 @@ impl Fabric {
         }
     }
 
-    /// Wakes every PE, whether it sleeps or not.
+    /// Wakes every PE, whether it sleeps or not, and the helper of this process.
     pub fn ring_all(&self) {
+        self.helper.nudge().wake();
         for bell in &self.bells {
             bell.ring_process();
         }
@@ -159,6 +151,7 @@ impl Shared for Fabric {
             control: Arc::new(unsafe { Control::new(Arc::new(control)) }),
             heap: Arc::new(heap),
             bells: bells.into_iter().map(|bell| Arc::new(Bell::Process(bell))).collect(),
+            helper: Helper::new()?,
             common: Common::default(),
         })
     }

@@ -3,14 +3,18 @@
 //! | module | what it offers |
 //! |---|---|
 //! | [`executor`] | the engine of a PE: sources are polled, watched words looked at, tasks woken |
+//! | [`helper`], [`nudge`] | the one thread of a process that drives it while no other does |
 //! | [`source`] | what the engine polls, and where it reads words that it cannot load |
+//! | [`wait`] | how long a thread that waits looks around before it sleeps |
 //! | [`completion`] | what runs when an operation is over |
 //! | [`failure`] | why nothing that is waited for will come any more |
 //! | [`opset`], [`flight`] | operations that do not finish at once, and the future of one |
 //! | [`copies`] | a thread that performs large copies |
 //! | [`control`], [`fabric`] | what the PEs of a host share beside symmetric memory |
+//! | [`pokes`] | a queue that threads run for each other |
 //! | [`shares`] | work that several PEs share out among themselves |
 //! | [`bell`], [`doorbell`] | how a store wakes a PE if, and only if, it sleeps |
+//! | [`suite`] | all ways in which the engine is driven, for the suites of what it polls |
 //! | [`activity`], [`watchdog`] | what each PE is in, for people, and when it seems to be stuck |
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
@@ -35,14 +39,22 @@ pub mod failure;
 #[cfg(not(loom))]
 pub mod flight;
 #[cfg(not(loom))]
-pub mod linger;
+pub mod helper;
+#[cfg(not(loom))]
+mod intent;
+#[cfg(all(test, loom))]
+mod loom_roles;
+#[cfg(not(loom))]
+pub mod nudge;
 pub mod opset;
-#[cfg(all(test, loom))]
-mod role_protocol;
+pub mod pokes;
+mod roles;
 pub mod shares;
-#[cfg(all(test, loom))]
-mod slot_protocol;
 #[cfg(not(loom))]
 pub mod source;
+#[cfg(not(loom))]
+pub mod suite;
+#[cfg(not(loom))]
+pub mod wait;
 #[cfg(not(loom))]
 pub mod watchdog;

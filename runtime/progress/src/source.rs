@@ -1,8 +1,12 @@
 //! What the engine polls, and where it reads words that no processor can load.
 
-use std::{fmt, time::Duration};
+use std::{fmt, os::fd::BorrowedFd, time::Duration};
 
 /// Something whose completions must be looked for: a UCX worker, the streams of a device.
+///
+/// Tasks and threads that wait [`poll`](Self::poll) it. While none does, the helper thread of the
+/// process polls it, or sleeps as [`arm`](Self::arm) says. A source that has something to do that
+/// no descriptor shows [nudges](crate::nudge::Nudge::nudge) it.
 pub trait Source: Send + Sync + fmt::Debug {
     /// Completes what is over, and never blocks. True if anything was.
     fn poll(&self) -> bool;
@@ -10,12 +14,12 @@ pub trait Source: Send + Sync + fmt::Debug {
     /// Whether something that this PE has started here is not over, as far as that is known.
     fn is_pending(&self) -> bool;
 
-    /// The thread that polled is about to sleep. Until it polls again, a thread of the source's
-    /// own completes what is over.
-    fn rest(&self);
+    /// How the helper sleeps until the next thing is over. Called by the helper alone, which polls
+    /// again before it sleeps.
+    fn arm(&self) -> Armed<'_>;
 
-    /// A future waits for something here, and polls no more.
-    fn attend(&self) {}
+    /// Sends what was gathered, if anything was. A thread that waits calls it before it polls.
+    fn hand_over(&self) {}
 
     /// How long a future that is not ready polls the source before it returns `Pending`.
     fn patience(&self) -> Duration {
@@ -27,6 +31,26 @@ pub trait Source: Send + Sync + fmt::Debug {
     fn wants_polling(&self) -> bool {
         true
     }
+}
+
+/// What a source says before the helper sleeps.
+#[derive(Clone, Copy, Debug)]
+pub enum Armed<'a> {
+    /// There is something to do, so the helper polls again.
+    Ready,
+    /// The helper may sleep until the descriptor is readable, or for `limit`, or until it is
+    /// nudged.
+    Asleep {
+        /// Readable when something is over.
+        descriptor: Option<BorrowedFd<'a>>,
+        /// When to look again.
+        limit: Option<Duration>,
+    },
+}
+
+impl Armed<'_> {
+    /// Nothing is under way.
+    pub const IDLE: Self = Self::Asleep { descriptor: None, limit: None };
 }
 
 /// Where words are that are waited for, and that no processor can load.

@@ -4,15 +4,14 @@
 //! Its memory lies behind the symmetric heap of the host, for PEs of other processes to find it.
 //! The addresses that programs see are others, which are reserved and not mapped: who loads from
 //! one faults. Operations happen on a thread of their own, after a latency, in the order of their
-//! calls. Words that somebody waits for are looked at after each operation, and else less and less
-//! often, since PEs of other processes have threads of their own that nobody hears of.
+//! calls. As with a real device, they complete when the device is polled.
 
 use std::{
     collections::VecDeque,
     fmt,
     sync::{
-        Arc, Weak,
-        atomic::{Ordering, fence},
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering, fence},
     },
     thread,
     time::{Duration, Instant},
@@ -27,12 +26,13 @@ use oxshmem_memory::{
     HostMap, Segment, SegmentId, copy,
     word::{Atomic, Width},
 };
-use oxshmem_progress::{completion::Completion, executor::Executor, source::Source};
+use oxshmem_progress::{
+    completion::Completion,
+    nudge::Nudge,
+    source::{Armed, Source},
+};
 
-use super::{Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers};
-
-/// How soon words that are waited for are looked at again, at first and at last.
-const LOOK: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
+use super::{Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers, ready::Ready};
 
 /// The emulated device of the PEs of one process.
 pub struct Emulated {
@@ -43,23 +43,33 @@ pub struct Emulated {
     queue: Arc<Queue>,
 }
 
-/// What the device has to do. Its thread keeps this, and nothing else.
+/// What the device has to do, and what it has done. Its thread keeps this, and nothing else.
 struct Queue {
     state: Mutex<State>,
     more: Condvar,
     latency: Duration,
+    /// Operations that have happened, and what completes them.
+    over: Mutex<VecDeque<Over>>,
+    /// Operations that are not complete.
+    under_way: AtomicUsize,
+    /// Held by the thread that completes, so that operations complete in their order.
+    polling: Mutex<()>,
+    /// Whether the helper thread sleeps on `ready`.
+    armed: AtomicBool,
+    ready: Ready,
+    nudge: Arc<Nudge>,
 }
 
 #[derive(Default)]
 struct State {
     jobs: VecDeque<(Instant, Job)>,
-    watching: Vec<Weak<Executor>>,
     started: bool,
     closed: bool,
 }
 
-/// One operation, with everything it needs to stay alive.
-type Job = Box<dyn FnOnce() + Send>;
+/// One operation, with everything it needs to stay alive. It returns what completes it.
+type Job = Box<dyn FnOnce() -> Over + Send>;
+type Over = Box<dyn FnOnce() + Send>;
 
 /// An end of a copy, as an address.
 struct Address(*mut u8);
@@ -74,11 +84,28 @@ impl Address {
 }
 
 impl Emulated {
-    /// With `len` bytes of `map` behind `at` in each block, which nobody else may touch.
-    pub fn new(map: &Arc<HostMap>, at: usize, len: usize, latency: Duration) -> Result<Self> {
+    /// With `len` bytes of `map` behind `at` in each block, which nothing else may touch. `nudge`
+    /// wakes the helper that is to poll it.
+    pub fn new(
+        map: &Arc<HostMap>,
+        at: usize,
+        len: usize,
+        latency: Duration,
+        nudge: &Arc<Nudge>,
+    ) -> Result<Self> {
         let shown =
             Arc::new(HostMap::reserved(map.count(), map.stride(), map.home(), "SHMEM_GPU_SYMMETRIC_SIZE")?);
-        let queue = Queue { state: Mutex::default(), more: Condvar::new(), latency };
+        let queue = Queue {
+            state: Mutex::default(),
+            more: Condvar::new(),
+            latency,
+            over: Mutex::default(),
+            under_way: AtomicUsize::new(0),
+            polling: Mutex::default(),
+            armed: AtomicBool::new(false),
+            ready: Ready::new()?,
+            nudge: Arc::clone(nudge),
+        };
         Ok(Self {
             shown: Segment::new(SegmentId::Gpu, shown, 0, len),
             memory: Segment::new(SegmentId::Gpu, Arc::clone(map), at, len),
@@ -95,15 +122,17 @@ impl Emulated {
 
     /// Has the thread do `job` when the latency is over.
     fn start(&self, job: Job) {
+        self.queue.under_way.fetch_add(1, Ordering::SeqCst);
         let mut state = lock(&self.queue.state);
         state.jobs.push_back((Instant::now() + self.queue.latency, job));
         self.wake(state);
+        self.queue.nudge.nudge();
     }
 
     fn wake(&self, mut state: MutexGuard<'_, State>) {
         if !state.started {
             let queue = Arc::clone(&self.queue);
-            let spawned = thread::Builder::new().name("oxshmem-device".into()).spawn(move || queue.run());
+            let spawned = thread::Builder::new().name("oxshmem-emulated".into()).spawn(move || queue.run());
             if let Err(e) = spawned {
                 // Nothing that was begun would ever end.
                 panic!("oxshmem cannot start the thread of the emulated device: {e}");
@@ -118,71 +147,48 @@ impl Emulated {
 impl Queue {
     /// What the thread does.
     fn run(&self) {
-        let mut pause = LOOK[0];
-        loop {
-            match self.next(pause) {
-                Next::Job(job) => {
-                    survive(job);
-                    pause = LOOK[0];
-                }
-                Next::Look => pause = (pause * 2).min(LOOK[1]),
-                Next::End => return,
+        while let Some(job) = self.next() {
+            let over = job();
+            lock(&self.over).push_back(over);
+            // SeqCst: either the helper sees what is over before it sleeps, or we see that it does.
+            if self.armed.swap(false, Ordering::SeqCst) {
+                self.ready.set();
             }
-            self.look();
         }
+        // Nothing polls a device that is gone.
+        self.complete();
     }
 
-    /// Waits for something to do: the first job when it is due, or a look at what is waited for.
-    fn next(&self, pause: Duration) -> Next {
-        let look_at = Instant::now() + pause;
+    /// Waits for the first job, and for the time when it is due.
+    fn next(&self) -> Option<Job> {
         let mut state = lock(&self.state);
         loop {
-            let now = Instant::now();
-            // What was begun before the end happens, as it does on a real device.
-            match state.jobs.front() {
-                Some((due, _)) if *due <= now || state.closed => match state.jobs.pop_front() {
-                    Some((_, job)) => return Next::Job(job),
-                    None => continue,
-                },
-                None if state.closed => return Next::End,
-                _ => {}
-            }
-            let look_at = (!state.watching.is_empty()).then_some(look_at);
-            if look_at.is_some_and(|at| at <= now) {
-                return Next::Look;
-            }
-            let until = [state.jobs.front().map(|(due, _)| *due), look_at].into_iter().flatten().min();
-            state = match until {
-                Some(until) => {
-                    let left = until.saturating_duration_since(now);
-                    self.more.wait_timeout(state, left).0
+            let left = state.jobs.front().map(|(due, _)| due.saturating_duration_since(Instant::now()));
+            state = match left {
+                // What was begun before the end happens, as it does on a real device.
+                Some(left) if left.is_zero() || state.closed => {
+                    return state.jobs.pop_front().map(|(_, job)| job);
                 }
+                Some(left) => self.more.wait_timeout(state, left).0,
+                None if state.closed => return None,
                 None => self.more.wait(state),
             };
         }
     }
 
-    /// Has those look who wait for words in device memory.
-    fn look(&self) {
-        let watching = std::mem::take(&mut lock(&self.state).watching);
-        if watching.is_empty() {
-            return;
+    /// Completes what is over. Whether anything was.
+    fn complete(&self) -> bool {
+        let Some(polling) = self.polling.try_lock() else { return false };
+        let mut any = false;
+        loop {
+            let Some(over) = lock(&self.over).pop_front() else { break };
+            self.under_way.fetch_sub(1, Ordering::SeqCst);
+            survive(over);
+            any = true;
         }
-        let mut left = Vec::new();
-        for executor in watching {
-            // Without the lock: a waker may run a future that starts something.
-            if executor.upgrade().is_some_and(|executor| executor.scan_for(SegmentId::Gpu)) {
-                left.push(executor);
-            }
-        }
-        lock(&self.state).watching.append(&mut left);
+        drop(polling);
+        any
     }
-}
-
-enum Next {
-    Job(Job),
-    Look,
-    End,
 }
 
 impl Drop for Emulated {
@@ -200,17 +206,22 @@ impl fmt::Debug for Emulated {
 
 impl Source for Emulated {
     fn poll(&self) -> bool {
-        false
+        self.queue.complete()
     }
 
     fn is_pending(&self) -> bool {
-        true
+        self.queue.under_way.load(Ordering::Relaxed) > 0
     }
 
-    fn rest(&self) {}
-
-    fn wants_polling(&self) -> bool {
-        false
+    fn arm(&self) -> Armed<'_> {
+        let queue = &*self.queue;
+        queue.ready.clear();
+        // SeqCst: see `run`.
+        queue.armed.swap(true, Ordering::SeqCst);
+        match lock(&queue.over).is_empty() {
+            true => Armed::Asleep { descriptor: Some(queue.ready.descriptor()), limit: None },
+            false => Armed::Ready,
+        }
     }
 }
 
@@ -238,7 +249,7 @@ unsafe impl Device for Emulated {
             // SeqCst: visible to all before anybody learns that it is.
             fence(Ordering::SeqCst);
             drop(map);
-            done(Ok(()));
+            Box::new(move || done(Ok(())))
         }));
     }
 
@@ -248,7 +259,7 @@ unsafe impl Device for Emulated {
             // SAFETY: the caller vouches for the word, and `map` keeps it.
             let before = unsafe { operation.apply(at.get(), width) };
             drop(map);
-            done(Ok(before));
+            Box::new(move || done(Ok(before)))
         }));
     }
 
@@ -263,7 +274,7 @@ unsafe impl Device for Emulated {
             // SeqCst: as above.
             fence(Ordering::SeqCst);
             drop(map);
-            done(Ok(()));
+            Box::new(move || done(Ok(())))
         }));
     }
 
@@ -284,12 +295,12 @@ unsafe impl Device for Emulated {
             // SeqCst: as above.
             fence(Ordering::SeqCst);
             drop(map);
-            done(Ok(()));
+            Box::new(move || done(Ok(())))
         }));
     }
 
     fn flush(&self, done: Completion) {
-        self.start(Box::new(move || done(Ok(()))));
+        self.start(Box::new(move || Box::new(move || done(Ok(())))));
     }
 
     unsafe fn copy_now(&self, from: End, to: End, len: usize) {
@@ -334,29 +345,25 @@ unsafe impl Device for Emulated {
         // SAFETY: the caller vouches for the bytes.
         unsafe { copy::fill(self.address(End::Device(at)).get(), byte, len) }
     }
-
-    fn watch(&self, executor: Weak<Executor>) {
-        let mut state = lock(&self.queue.state);
-        if !state.watching.iter().any(|known| known.ptr_eq(&executor)) {
-            state.watching.push(executor);
-        }
-        self.wake(state);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn device(latency: Duration) -> Emulated {
+    fn device_of(nudge: &Arc<Nudge>, latency: Duration) -> Emulated {
         let map = Arc::new(HostMap::new(2, 1 << 20).unwrap());
-        Emulated::new(&map, 1 << 16, 1 << 17, latency).unwrap()
+        Emulated::new(&map, 1 << 16, 1 << 17, latency, nudge).unwrap()
+    }
+
+    fn device(latency: Duration) -> Emulated {
+        device_of(&Arc::new(Nudge::new().unwrap()), latency)
     }
 
     #[test]
     fn the_emulated_device_passes_the_suite_of_all_devices() {
         for latency in [Duration::ZERO, Duration::from_micros(200)] {
-            super::super::suite::check(&device(latency));
+            super::super::suite::check(crate::ways(), |nudge| Arc::new(device_of(nudge, latency)));
         }
     }
 
@@ -379,7 +386,13 @@ mod tests {
             );
             assert_eq!(copy::load(at.cast::<u64>()), 0, "not at once");
         }
-        assert!(told.recv().unwrap() >= Duration::from_millis(20));
+        let over = loop {
+            device.poll();
+            if let Ok(over) = told.try_recv() {
+                break over;
+            }
+        };
+        assert!(over >= Duration::from_millis(20));
         // SAFETY: as above.
         assert_eq!(unsafe { copy::load(at.cast::<u64>()) }, 7);
         // SAFETY: as above.

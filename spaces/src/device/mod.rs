@@ -15,13 +15,10 @@ mod description;
 pub mod emulated;
 mod numbers;
 mod place;
+mod ready;
 pub mod suite;
 
-use std::{
-    sync::{Arc, Weak},
-    task::Poll,
-    time::Instant,
-};
+use std::sync::Arc;
 
 pub(crate) use self::place::{Devices, Parts, make};
 pub use self::{
@@ -37,7 +34,6 @@ use oxshmem_memory::{
 };
 use oxshmem_progress::{
     completion::Completion,
-    executor::Executor,
     source::{Source, Words},
 };
 
@@ -221,37 +217,11 @@ pub unsafe trait Device: Source {
     /// They must be in bounds.
     unsafe fn fill_now(&self, at: DevicePlace, byte: u8, len: usize);
 
-    /// From now on has `executor` look at the words that it waits for in device memory when they
-    /// may have changed, until it waits for none. The call may come for one that is looked after
-    /// already.
-    fn watch(&self, executor: Weak<Executor>);
-
     /// The address by which kernels reach a place, if there is one.
     fn address(&self, at: DevicePlace) -> Option<u64> {
         let _ = at;
         None
     }
-}
-
-/// Polls for something that ends with operations of a device, and the device with it for as long as
-/// that is worth it.
-pub fn poll_with<T>(device: &AnyDevice, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
-    let first = poll();
-    if first.is_ready() {
-        return first;
-    }
-    let (begin, patience) = (Instant::now(), device.patience());
-    while begin.elapsed() < patience {
-        if device.poll()
-            && let ready @ Poll::Ready(_) = poll()
-        {
-            return ready;
-        }
-        std::hint::spin_loop();
-    }
-    device.attend();
-    // Another thread may have told in the meantime.
-    poll()
 }
 
 /// A reference to whatever device a PE has.

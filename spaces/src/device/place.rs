@@ -12,6 +12,7 @@ use oxshmem_base::{
 };
 use oxshmem_job::Bootstrap;
 use oxshmem_memory::HostMap;
+use oxshmem_progress::nudge::Nudge;
 
 use super::{AnyDevice, Description, Made, emulated::Emulated};
 
@@ -113,11 +114,13 @@ pub(crate) struct Parts<'a> {
     /// Where in it there is room for as many bytes as a device has.
     pub(crate) at: usize,
     pub(crate) made: &'a Made,
+    /// What wakes the helper that polls it.
+    pub(crate) nudge: &'a Arc<Nudge>,
 }
 
 /// The device of this PE, if it has one. Collective over all PEs.
 pub(crate) async fn make(parts: Parts<'_>) -> Result<Option<AnyDevice>> {
-    let Parts { bootstrap, settings, spaces, host, at, made } = parts;
+    let Parts { bootstrap, settings, spaces, host, at, made, nudge } = parts;
     let Some(heap) = spaces.gpu else { return Ok(None) };
     let has = spaces.gpu_pes[bootstrap.placement().pe];
     if settings.gpu_emulate {
@@ -126,13 +129,13 @@ pub(crate) async fn make(parts: Parts<'_>) -> Result<Option<AnyDevice>> {
         }
         let mut made = lock(made);
         if made.is_none() {
-            let emulated = Emulated::new(host, at, heap.bytes, settings.gpu_emulate_latency)?;
+            let emulated = Emulated::new(host, at, heap.bytes, settings.gpu_emulate_latency, nudge)?;
             *made = Some(Arc::new(emulated));
         }
         return Ok(made.clone());
     }
     #[cfg(feature = "cuda")]
-    return super::cuda::join(bootstrap, settings, heap.bytes, has, host, made).await;
+    return super::cuda::join(bootstrap, settings, heap.bytes, has, host, (made, nudge)).await;
     #[cfg(not(feature = "cuda"))]
     unreachable!("without CUDA nobody says that there is a device");
 }

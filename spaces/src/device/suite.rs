@@ -1,14 +1,58 @@
 //! What every device must do, as one test that any of them can be given.
 
-use std::sync::mpsc::channel;
+use std::{
+    future::poll_fn,
+    sync::{Arc, mpsc::channel},
+    time::Duration,
+};
 
+use oxshmem_base::{Result, settings::FenceSide};
 use oxshmem_memory::word::{Atomic, Width};
+use oxshmem_progress::{
+    executor::Executor, fabric::Fabric, flight::Flight, nudge::Nudge, source::Source, suite::Way,
+    wait::WaitPolicy,
+};
 
-use super::{Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers};
+use super::{AnyDevice, Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers};
 
-/// Runs the suite over `device`, which must have 2 PEs and 64 KiB, zeroed. Panics at the first
-/// promise that is broken.
-pub fn check(device: &dyn Device) {
+/// Runs the suite over a device that `make` makes, of 2 PEs and 64 KiB, zeroed: with the helper
+/// alone, and then awaited in each of these ways to drive the engine. Panics at the first promise
+/// that is broken.
+pub fn check(ways: impl Iterator<Item = Way>, make: impl Fn(&Arc<Nudge>) -> AnyDevice) {
+    let with_engine = || {
+        let fabric = Fabric::new(1, 1 << 16, false).unwrap_or_else(|error| panic!("{error}"));
+        let device = make(fabric.nudge());
+        let policy = WaitPolicy::new(Duration::from_micros(2), 0, false);
+        let engine = Executor::new(&fabric, 0, FenceSide::Writer, policy);
+        let attached = engine.attach_sources(vec![Arc::clone(&device) as Arc<dyn Source>]);
+        attached.unwrap_or_else(|error| panic!("{error}"));
+        (engine, device)
+    };
+    let (engine, device) = with_engine();
+    check_all(&*device);
+    engine.close();
+    for way in ways {
+        let (engine, device) = with_engine();
+        way.run(&[Arc::clone(&engine)], awaited(Arc::clone(&engine), device));
+        engine.close();
+    }
+}
+
+/// Awaits operations, and polls nothing but futures.
+async fn awaited(engine: Arc<Executor>, device: AnyDevice) {
+    let place = DevicePlace { block: 1, offset: 64 };
+    for round in 0..100_u64 {
+        let flight: Arc<Flight<Result<u64>>> = Arc::default();
+        let landing = Arc::clone(&flight);
+        let done = Box::new(move |before| landing.land(before));
+        // SAFETY: in bounds and aligned.
+        unsafe { device.atomic(place, Width::Eight, Atomic::Add(3), done) };
+        let before = poll_fn(|cx| engine.poll_with(|| flight.poll(cx))).await;
+        assert_eq!(before.unwrap_or_else(|error| panic!("{error}")), 3 * round);
+    }
+}
+
+fn check_all(device: &dyn Device) {
     assert!(device.segment().blocks() >= 2 && device.segment().len() >= 64 << 10);
     bytes_arrive_and_come_back(device);
     copies_between_pes_happen_in_their_order(device);

@@ -30,11 +30,12 @@ use oxshmem_net::{Net, Shm, Wires};
 use oxshmem_progress::{
     activity::{Board, Boards, Table, Watcher, table_of},
     copies::CopyEngine,
-    executor::{Executor, Patience},
+    executor::Executor,
     fabric::Fabric,
     failure::Failure,
     opset::OpSet,
     source::Source,
+    wait::WaitPolicy,
     watchdog::{Watch, Watchdog},
 };
 
@@ -117,29 +118,20 @@ impl Pe {
             host: &fabric.heap,
             at: places.device,
             made: &made,
+            nudge: fabric.nudge(),
         })
         .await?;
         let fence_side = settings.fence_for(pes, cpus, membarrier)?;
 
         let crowded = in_process || pes > cpus;
-        let patience = Patience {
-            spin: if in_process { Duration::ZERO } else { settings.spin_for(pes, cpus) },
-            yields: settings.yield_rounds,
-            looks: settings.local_stores,
-        };
-        let bell = Arc::clone(fabric.bell(block));
-        let executor = Arc::new(Executor::new(
-            block,
-            Arc::clone(&fabric.control),
-            fence_side,
-            Arc::clone(&bell),
-            patience,
-        ));
+        let spin = if in_process { Duration::ZERO } else { settings.spin_for(pes, cpus) };
+        let policy = WaitPolicy::new(spin, settings.yield_rounds, settings.local_stores);
+        let executor = Executor::new(&fabric, block, fence_side, policy);
         executor.attach_launcher(&bootstrap);
         if let Some(device) = &device {
             executor.attach_words(Arc::new(WordsOf(Arc::clone(device))));
         }
-        bell.attach(&executor);
+        fabric.bell(block).attach(&executor);
         let watch = fabric.common.of(Watch::default);
         let watchdog = watch.get_or_init(|| {
             let limit = settings.hang_limit()?;
@@ -167,7 +159,7 @@ impl Pe {
         }
         let devices_polled = device.iter().map(|device| Arc::clone(device) as Arc<dyn Source>);
         let nets_polled = net.iter().map(|net| Arc::clone(net) as Arc<dyn Source>);
-        executor.attach_sources(devices_polled.chain(nets_polled).collect());
+        executor.attach_sources(devices_polled.chain(nets_polled).collect())?;
         executor.start_driver(settings.driver)?;
         // Nobody rings before everybody's bell is attached and everybody's process registered its
         // barrier.
@@ -422,10 +414,6 @@ impl Pe {
     /// Says that stores may come that ring no doorbell, because somebody gets a raw pointer.
     pub fn expect_silent_stores(&self) {
         if self.executor.expect_silent_stores() {
-            // Where threads that wait look by themselves, nobody has to do it for them.
-            if self.in_process() && !self.settings.local_stores {
-                self.fabric.start_ticking();
-            }
             self.fabric.ring_all();
         }
     }

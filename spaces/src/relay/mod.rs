@@ -28,7 +28,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -102,7 +102,6 @@ fn listening(below: Arc<dyn Net>, owner: Owner) -> Arc<Core> {
         owner,
         clients: Mutex::default(),
         servers: Mutex::default(),
-        serving: AtomicUsize::new(0),
         closed: AtomicBool::new(false),
     });
     let listener: Weak<dyn Listener> = Arc::downgrade(&core) as _;
@@ -117,8 +116,6 @@ struct Core {
     clients: Mutex<HashMap<usize, Client>>,
     /// This PE as the server of each PE that has asked it for something.
     servers: Mutex<HashMap<usize, Server>>,
-    /// What the device has under way for others.
-    serving: AtomicUsize,
     closed: AtomicBool,
 }
 
@@ -304,9 +301,7 @@ impl Core {
     }
 
     fn poll(&self) -> bool {
-        // Relaxed: a hint. Other threads poll the device too.
-        let served = self.serving.load(Ordering::Relaxed) > 0 && self.owner.device.poll();
-        self.below.poll() || served
+        self.below.poll()
     }
 
     /// `pe` has answered a request.

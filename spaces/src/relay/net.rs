@@ -17,7 +17,7 @@ use oxshmem_net::{
 };
 use oxshmem_progress::{
     completion::{Completion, complete},
-    source::Source,
+    source::{Armed, Source},
 };
 
 use super::{
@@ -48,8 +48,12 @@ impl Source for Staged {
         self.0.below.wants_polling()
     }
 
-    fn rest(&self) {
-        self.0.below.rest();
+    fn arm(&self) -> Armed<'_> {
+        self.0.below.arm()
+    }
+
+    fn hand_over(&self) {
+        self.0.below.hand_over();
     }
 
     fn is_pending(&self) -> bool {

@@ -1,10 +1,7 @@
 //! The server: requests of other PEs are taken up in their order, and answered when the device has
 //! done them.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, atomic::Ordering},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use oxshmem_base::{Error, Result, sync::lock};
 use oxshmem_memory::word::{Atomic, Width};
@@ -115,7 +112,7 @@ impl Core {
     fn put(self: &Arc<Self>, from: usize, number: u64, offset: usize, bytes: Vec<u8>) -> Result<()> {
         let (at, len, start) = (self.place(offset, bytes.len(), 1)?, bytes.len(), bytes.as_ptr());
         let answer = self.answer(from, number);
-        let done = self.serving(move |copied| {
+        let done = Box::new(move |copied: Result<()>| {
             drop(bytes);
             answer(copied);
         });
@@ -132,7 +129,7 @@ impl Core {
         let mut bytes = vec![0u8; len];
         let start = bytes.as_mut_ptr();
         let core = Arc::downgrade(self);
-        let done = self.serving(move |copied: Result<()>| {
+        let done = Box::new(move |copied: Result<()>| {
             let Some(core) = core.upgrade() else { return };
             if copied.is_err() {
                 return core.answer(from, number)(copied);
@@ -201,7 +198,7 @@ impl Core {
         let nothing = std::ptr::dangling_mut::<u64>().cast();
         // SAFETY: where this PE's own memory of the device begins.
         let here = unsafe { DevicePlace::new(self.owner.block, 0) };
-        let done = self.serving(move |over: Result<()>| {
+        let done = Box::new(move |over: Result<()>| {
             let Some(core) = core.upgrade() else { return };
             let from = run.from;
             let goes_on = match over {
@@ -230,7 +227,7 @@ impl Core {
                 // Behind the entry's head.
                 let start = run.words[run.at + 2..].as_ptr().cast_mut().cast();
                 let words = Arc::clone(&run.words);
-                let done = self.serving(move |copied| {
+                let done = Box::new(move |copied: Result<()>| {
                     drop(words);
                     part(copied);
                 });
@@ -253,9 +250,8 @@ impl Core {
         done: impl FnOnce(Result<u64>) + Send + 'static,
     ) -> Result<()> {
         let at = self.place(offset, width as usize, width as usize)?;
-        let done = self.serving(done);
         // SAFETY: the word is in bounds and aligned, as just checked.
-        unsafe { self.owner.device.atomic(at, width, operation, done) };
+        unsafe { self.owner.device.atomic(at, width, operation, Box::new(done)) };
         Ok(())
     }
 
@@ -268,19 +264,6 @@ impl Core {
             true => Ok(unsafe { DevicePlace::new(self.owner.block, offset) }),
             false => Err(malformed()),
         }
-    }
-
-    /// Counts an operation of the device for another PE, until it is over.
-    fn serving<T>(self: &Arc<Self>, done: impl FnOnce(Result<T>) + Send + 'static) -> Completion<T> {
-        // Relaxed: only counted.
-        self.serving.fetch_add(1, Ordering::Relaxed);
-        let core = Arc::downgrade(self);
-        Box::new(move |outcome| {
-            if let Some(core) = core.upgrade() {
-                core.serving.fetch_sub(1, Ordering::Relaxed);
-            }
-            done(outcome);
-        })
     }
 
     /// Answers the PE that has asked: it is over, and how it ended.

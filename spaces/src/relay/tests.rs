@@ -11,7 +11,7 @@ use oxshmem_net::{
     outcome::{outcome, wait},
     suite::{self, End, Job, MEMORY},
 };
-use oxshmem_progress::{executor::Patience, fabric::Fabric, failure::Failure};
+use oxshmem_progress::{fabric::Fabric, failure::Failure, source::Source, wait::WaitPolicy};
 
 use super::*;
 use crate::device::emulated::Emulated;
@@ -30,23 +30,22 @@ fn three_with_cores(link: Link, latency: Duration) -> (Arc<Wires>, [(End, Arc<Co
     let wires = wires(3, link);
     let fabrics = [2, 1].map(|n| Arc::new(Fabric::new(n, 2 * MEMORY, true).unwrap()));
     let devices = fabrics.each_ref().map(|fabric| -> AnyDevice {
-        Arc::new(Emulated::new(&fabric.heap, MEMORY, MEMORY, latency).unwrap())
+        Arc::new(Emulated::new(&fabric.heap, MEMORY, MEMORY, latency, fabric.nudge()).unwrap())
     });
     let ends = [(0, 0, 0), (1, 1, 0), (2, 0, 1)].map(|(pe, host, block)| {
         let fabric = &fabrics[host];
-        let patience = Patience { spin: Duration::ZERO, yields: 0, looks: false };
-        let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(block)));
-        let executor =
-            Arc::new(Executor::new(block, control, FenceSide::Writer, Arc::clone(&bell), patience));
-        bell.attach(&executor);
-        let model = Model::join(Arc::clone(&wires), pe, block, fabric, &executor).unwrap();
+        let policy = WaitPolicy::new(Duration::ZERO, 0, false);
+        let engine = Executor::new(fabric, block, FenceSide::Writer, policy);
+        fabric.bell(block).attach(&engine);
+        let model = Model::join(Arc::clone(&wires), pe, block, fabric, &engine).unwrap();
         let heap = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, MEMORY);
-        let owner = Owner::new(&devices[host], block, [heap, fabric.control.scratch()], &executor);
+        let owner = Owner::new(&devices[host], block, [heap, fabric.control.scratch()], &engine);
         let memory = Segment::new(SegmentId::Gpu, Arc::clone(&fabric.heap), MEMORY, MEMORY);
-        // The device's threads are what else holds on to it.
-        std::mem::forget(executor);
         let core = listening(Arc::new(model), owner);
-        (End { pe, net: Arc::new(Staged(Arc::clone(&core))), memory, block }, core)
+        let net: Arc<dyn Net> = Arc::new(Staged(Arc::clone(&core)));
+        let sources = [Arc::clone(&net) as Arc<dyn Source>, Arc::clone(&devices[host]) as Arc<dyn Source>];
+        engine.attach_sources(sources.into()).unwrap();
+        (End { pe, net, memory, block, engine }, core)
     });
     (wires, ends)
 }
@@ -82,6 +81,11 @@ fn device_memory_of_other_hosts_passes_the_suite_of_all_nets() {
         let (_, ends) = three(link, latency);
         suite::check(&Job { ends: &ends, progress: &|| (), cpu_atomics: true });
     }
+}
+
+#[test]
+fn device_memory_of_other_hosts_is_driven_by_the_engine_alone() {
+    suite::check_by_the_engine(crate::ways(), || Some(three(jittered(), LATENCY).1.into()));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use oxshmem_progress::{
 };
 use oxshmem_spaces::{
     Element, SymSlice, SymView,
-    device::{AnyDevice, Combine, DevicePlace, End, Number, ReduceOp, poll_with},
+    device::{AnyDevice, Combine, DevicePlace, End, Number, ReduceOp},
 };
 
 use crate::{
@@ -206,12 +206,8 @@ impl Core {
                 // part.
                 unsafe { device.combine(what, done) };
             }
-            let mut patient = Some(device);
-            let combined = poll_fn(|cx| match patient.take() {
-                Some(device) => poll_with(&device, || flight.poll(cx)),
-                None => flight.poll(cx),
-            })
-            .await;
+            let mut engine = members.pe().executor().at_first_poll();
+            let combined = poll_fn(|cx| engine.poll(|| flight.poll(cx))).await;
             // Should it have failed here, the others are not to wait for ever.
             sync_in(&members).await?;
             combined
@@ -316,12 +312,8 @@ impl<T: Element> Copy<T> {
                 // SAFETY: both are in bounds, as the operands are, and `done` holds them.
                 unsafe { self.device.copy(from, to, len * size, done) };
             }
-            let mut patient = Some(&self.device);
-            poll_fn(|cx| match patient.take() {
-                Some(device) => poll_with(device, || flight.poll(cx)),
-                None => flight.poll(cx),
-            })
-            .await?;
+            let mut engine = self.memory.view().pe().executor().at_first_poll();
+            poll_fn(|cx| engine.poll(|| flight.poll(cx))).await?;
         }
         Ok(())
     }

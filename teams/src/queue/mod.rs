@@ -31,7 +31,7 @@ mod tasks;
 use std::{
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, AtomicU32, Ordering, fence},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     task::{Poll, Waker},
 };
@@ -42,7 +42,10 @@ use oxshmem_base::{
     wakes::Hold,
 };
 use oxshmem_ops::context::ContextHandles;
-use oxshmem_progress::activity::{Activity, Call, Place};
+use oxshmem_progress::{
+    activity::{Activity, Call, Place},
+    pokes::Pokes,
+};
 use oxshmem_spaces::allocation::Allocation;
 
 pub use self::future::{Collective, Outcome};
@@ -100,7 +103,7 @@ pub(crate) struct Core {
     /// For how many pauses to leave the awaited word alone.
     pauses: AtomicU32,
     /// A thread wants the queue looked at, and found it locked.
-    poked: AtomicBool,
+    poked: Pokes,
     pub(crate) registry: Arc<Registry>,
     /// The place of its scratch memory.
     pub(crate) place: usize,
@@ -128,7 +131,7 @@ impl Core {
             queue: Mutex::default(),
             last_wait: LastWait::default(),
             pauses: AtomicU32::new(0),
-            poked: AtomicBool::new(false),
+            poked: Pokes::default(),
             registry: Arc::clone(registry),
             place,
             predefined,
@@ -472,10 +475,7 @@ impl Core {
             // the thread that has poked.
             let _hold = Hold::begin();
             drop(queue);
-            // With the fence in `poke`: either we see the poke, or who poked finds the queue
-            // unlocked.
-            fence(Ordering::SeqCst);
-            if self.poked.load(Ordering::Relaxed) {
+            if self.poked.is_left() {
                 self.poke();
             }
         }

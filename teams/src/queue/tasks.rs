@@ -7,10 +7,7 @@ use std::{
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
-    sync::{
-        Arc,
-        atomic::{Ordering, fence},
-    },
+    sync::Arc,
     task::{Context as TaskContext, Poll, Wake, Waker},
 };
 
@@ -218,22 +215,16 @@ impl Core {
         })
     }
 
-    /// Runs the queue, unless a thread is at it, perhaps this very thread, who then does so again.
+    /// Runs the queue, unless a thread is at it, perhaps this very thread, which then does so again.
     #[cold]
     pub(super) fn poke(&self) {
-        // Release: with the poke comes what it is about.
-        self.poked.store(true, Ordering::Release);
-        fence(Ordering::SeqCst);
-        if !self.poked.load(Ordering::Relaxed) {
-            return;
-        }
-        if let Some(mut queue) = self.queue.try_lock() {
-            // AcqRel: what follows is looked at after this, so that a poke which this takes back is
-            // seen to.
-            self.poked.swap(false, Ordering::AcqRel);
-            self.look_again(&mut queue);
-            self.unlock(queue);
-        }
+        self.poked.poke(
+            || self.queue.try_lock(),
+            |mut queue| {
+                self.look_again(&mut queue);
+                self.unlock(queue);
+            },
+        );
     }
 }
 

@@ -32,7 +32,11 @@ use oxshmem_memory::{
     word::{Atomic, Width},
 };
 use oxshmem_progress::{
-    completion::complete, executor::Executor, fabric::Fabric, failure::Failure, source::Source,
+    completion::complete,
+    executor::Executor,
+    fabric::Fabric,
+    failure::Failure,
+    source::{Armed, Source},
 };
 
 use self::{
@@ -208,7 +212,9 @@ impl Source for Model {
         true
     }
 
-    fn rest(&self) {}
+    fn arm(&self) -> Armed<'_> {
+        Armed::IDLE
+    }
 
     fn wants_polling(&self) -> bool {
         false

@@ -8,7 +8,8 @@ use oxshmem_base::{settings::FenceSide, sync::lock};
 use oxshmem_memory::{Extent, Segment, SegmentId};
 use oxshmem_progress::{
     activity::Place,
-    executor::{Fired, Patience, Probe, Word},
+    executor::{Fired, Probe, Word},
+    wait::WaitPolicy,
 };
 
 use super::*;
@@ -29,7 +30,8 @@ struct Host {
 impl Host {
     fn end(&self) -> End {
         let memory = Segment::new(SegmentId::Heap, Arc::clone(&self.fabric.heap), 0, MEMORY);
-        End { pe: self.pe, net: Arc::clone(&self.net) as Arc<dyn Net>, memory, block: self.block }
+        let (net, engine) = (Arc::clone(&self.net) as Arc<dyn Net>, Arc::clone(&self.executor));
+        End { pe: self.pe, net, memory, block: self.block, engine }
     }
 
     fn put_eager(&self, to: Spot, bytes: &[u8]) -> Result<()> {
@@ -50,12 +52,9 @@ fn three(link: Link) -> [Host; 3] {
     let fabrics = [2, 1].map(|n| Arc::new(Fabric::new(n, MEMORY, true).unwrap()));
     [(0, 0, 0), (1, 1, 0), (2, 0, 1)].map(|(pe, host, block)| {
         let fabric = Arc::clone(&fabrics[host]);
-        let patience = Patience { spin: Duration::ZERO, yields: 0, looks: false };
-        let control = Arc::clone(&fabric.control);
-        let bell = Arc::clone(fabric.bell(block));
-        let executor =
-            Arc::new(Executor::new(block, control, FenceSide::Writer, Arc::clone(&bell), patience));
-        bell.attach(&executor);
+        let policy = WaitPolicy::new(Duration::ZERO, 0, false);
+        let executor = Executor::new(&fabric, block, FenceSide::Writer, policy);
+        fabric.bell(block).attach(&executor);
         let net = Arc::new(Model::join(Arc::clone(&wires), pe, block, &fabric, &executor).unwrap());
         Host { fabric, executor, net, pe, block }
     })
@@ -81,6 +80,11 @@ fn error_of<T>(slot: &OnceLock<Result<T>>) -> String {
 fn passes(link: Link) {
     let ends = three(link).map(|host| host.end());
     suite::check(&Job { ends: &ends, progress: &|| (), cpu_atomics: true });
+}
+
+#[test]
+fn the_model_is_driven_by_the_engine_alone() {
+    suite::check_by_the_engine(crate::ways(), || Some(three(slow()).map(|host| host.end()).into()));
 }
 
 #[test]

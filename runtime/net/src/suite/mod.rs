@@ -1,5 +1,6 @@
 //! What every way to other hosts must do, as one test that any of them can be given.
 
+mod engine;
 mod messages;
 mod operations;
 
@@ -13,6 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use engine::check_by_the_engine;
+
 use super::{Batch, Completion, Net, Shape, Spot};
 use oxshmem_base::{
     Result,
@@ -22,6 +25,7 @@ use oxshmem_memory::{
     Segment, copy,
     word::{Atomic, AtomicWord, Signal, Width},
 };
+use oxshmem_progress::executor::Executor;
 
 /// Bytes of memory that each PE must have.
 pub const MEMORY: usize = 4 << 20;
@@ -41,6 +45,8 @@ pub struct End {
     pub memory: Segment,
     /// Where in it the PE's memory is.
     pub block: usize,
+    /// What its net is a source of.
+    pub engine: Arc<Executor>,
 }
 
 /// What the suite runs over.

@@ -1,9 +1,9 @@
 //! The net over UCX: RDMA, RoCE or TCP, whatever UCX finds.
 //!
 //! A PE has one UCX worker, which one thread at a time uses, under a lock. Every thread that waits
-//! in the library polls it; while none does, a [helper thread](helper) of the PE serves what other
-//! PEs ask of it, asleep on the worker's event descriptor when there is nothing to do. Endpoints
-//! and remote keys are made when a PE is first talked to.
+//! in the library polls it; while none does, the helper thread of the process serves what other PEs
+//! ask of it, asleep on the worker's event descriptor when there is nothing to do. Endpoints and
+//! remote keys are made when a PE is first talked to.
 //!
 //! Puts and gets are UCX's own, or, where everything goes over [TCP](tcp), messages too. Batches
 //! are active messages, which the target applies and counts back ([`batches`]), and so are atomic
@@ -16,7 +16,7 @@
 //! | [`net`] | the trait `Net` for all of this |
 //! | [`open`], [`directory`], [`close`] | the beginning and the end |
 //! | [`peers`], [`strangers`] | connections to PEs, and messages of processes that are none |
-//! | [`operation`], [`start`], [`poll`], [`helper`] | operations under way, and their progress |
+//! | [`operation`], [`start`], [`poll`] | operations under way, and their progress |
 //! | [`departures`], [`arrivals`], [`handlers`] | active messages as they leave and arrive |
 //! | [`transfers`], [`batches`], [`channel`] | one-sided ones |
 //! | [`fetches`], [`requests`], [`flush`] | their answers, and their end |
@@ -34,7 +34,6 @@ mod flush;
 #[cfg(test)]
 mod fuzz;
 mod handlers;
-mod helper;
 mod matching;
 mod messages;
 mod net;
@@ -56,9 +55,10 @@ use std::{
     collections::{HashSet, VecDeque},
     fmt,
     hash::Hasher,
+    os::fd::OwnedFd,
     sync::{
         Arc, OnceLock, Weak,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Instant,
 };
@@ -69,14 +69,13 @@ use oxshmem_base::{
 };
 use oxshmem_job::Bootstrap;
 use oxshmem_memory::Segment;
-use oxshmem_progress::{executor::Executor, failure::Failure};
+use oxshmem_progress::{executor::Executor, failure::Failure, nudge::Nudge};
 use slab::Slab;
 use ucx_sys::*;
 
 use self::{
     batches::{Channels, Gathered},
     directory::Directory,
-    helper::Helper,
     messages::Messages,
     net::UcxNet,
     open::Interfaces,
@@ -127,18 +126,13 @@ struct Worker {
     gathering: AtomicBool,
     /// Gets the notifications of other PEs.
     listener: OnceLock<Weak<dyn Listener>>,
-    /// Whether the helper thread sleeps until it is woken.
-    asleep: AtomicBool,
-    /// How often other threads have found messages since.
-    found_beside: AtomicU32,
     executor: Weak<Executor>,
-    descriptor: i32,
+    /// What wakes the helper thread.
+    nudge: Arc<Nudge>,
+    /// Readable when there is something to do.
+    descriptor: OwnedFd,
     /// The type of data `WORDS`.
     words: ucp_datatype_t,
-    /// How often other threads than the helper have polled.
-    polls: AtomicU64,
-    /// Whether they have gone to sleep, and the helper thread has not seen it.
-    rests: AtomicBool,
     closing: AtomicBool,
 }
 
@@ -257,8 +251,7 @@ pub(super) async fn connect(
     let directory = directory::share(&**bootstrap, heard).await;
     let worker = opened?;
     worker.learn(directory?);
-    let helper = Helper::start(Arc::clone(&worker), executor.may_spin())?;
-    Ok(UcxNet { worker, helper })
+    Ok(UcxNet { worker })
 }
 
 /// Whether this program was started without a dynamic linker.
@@ -282,9 +275,11 @@ impl Worker {
         self.closing.load(Ordering::Acquire)
     }
 
-    /// How often others than the helper thread have polled.
-    fn polls(&self) -> u64 {
-        self.polls.load(Ordering::Relaxed)
+    /// Returns when the helper thread does nothing any more here. The worker is closing.
+    fn leave_helper(&self) {
+        if let Some(executor) = self.executor.upgrade() {
+            executor.leave_source();
+        }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {

@@ -7,12 +7,13 @@ use std::{
 
 use oxshmem_base::Result;
 use oxshmem_memory::word::{Atomic, Signal, Width};
-use oxshmem_progress::{completion::Completion, source::Source};
+use oxshmem_progress::{
+    completion::Completion,
+    source::{Armed, Source},
+};
 
 use super::{
-    Worker,
-    helper::Helper,
-    messages,
+    Worker, messages,
     operation::{Kind, Operation},
 };
 use crate::{Batch, Listener, Net, Shape, Spot, Words, get_each};
@@ -26,20 +27,25 @@ const HEAD: usize = 24;
 /// The net of one PE.
 pub(in super::super) struct UcxNet {
     pub(super) worker: Arc<Worker>,
-    pub(super) helper: Helper,
 }
 
 impl Source for UcxNet {
     fn poll(&self) -> bool {
-        self.worker.poll()
+        !self.worker.is_closed() && self.worker.progress()
+    }
+
+    fn hand_over(&self) {
+        if self.worker.is_gathering() {
+            self.worker.send_gathered(None);
+        }
     }
 
     fn is_pending(&self) -> bool {
         self.worker.is_awaited()
     }
 
-    fn rest(&self) {
-        self.helper.take_over(&self.worker);
+    fn arm(&self) -> Armed<'_> {
+        self.worker.arm()
     }
 }
 
@@ -177,7 +183,7 @@ unsafe impl Net for UcxNet {
 impl UcxNet {
     fn end(&self, in_order: bool) {
         if self.worker.begin_close() {
-            self.helper.stop(&self.worker);
+            self.worker.leave_helper();
             self.worker.close(in_order);
             self.worker.report_dropped();
         }

@@ -3,11 +3,9 @@
 use std::{
     env,
     ffi::{CStr, CString},
+    os::fd::BorrowedFd,
     ptr,
-    sync::{
-        Arc, OnceLock, Weak,
-        atomic::{AtomicBool, AtomicU32, AtomicU64},
-    },
+    sync::{Arc, OnceLock, Weak, atomic::AtomicBool},
 };
 
 use oxshmem_base::{Error, Result, sync::Mutex};
@@ -188,6 +186,11 @@ impl Worker {
         let mut descriptor = -1;
         // SAFETY: as above.
         check(ucx, "get a descriptor", unsafe { ucx.ucp_worker_get_efd(opening.worker, &mut descriptor) })?;
+        // SAFETY: UCX keeps it open until the worker is destroyed.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        // Another one of the same, which the helper thread may still sleep on when UCX is gone.
+        let descriptor =
+            descriptor.try_clone_to_owned().map_err(|e| Error::system("dup of UCX's descriptor", e))?;
 
         let base = memory.address_unchecked(block, 0);
         let params = ucp_mem_map_params_t {
@@ -235,13 +238,10 @@ impl Worker {
             gathered: Mutex::default(),
             listener: OnceLock::new(),
             gathering: AtomicBool::new(false),
-            asleep: AtomicBool::new(false),
-            found_beside: AtomicU32::new(0),
             executor: Arc::downgrade(executor),
+            nudge: Arc::clone(executor.nudge()),
             descriptor,
             words,
-            polls: AtomicU64::new(0),
-            rests: AtomicBool::new(false),
             closing: AtomicBool::new(false),
         });
         // From here on it is closed with the worker.

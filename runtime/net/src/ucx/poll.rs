@@ -1,28 +1,21 @@
 //! Progress: what UCX has ended is completed, and what other PEs ask for is answered.
 
-use std::sync::atomic::Ordering;
+use std::{os::fd::AsFd, sync::atomic::Ordering, time::Duration};
 
 use oxshmem_base::panics::Panics;
-use oxshmem_progress::completion::{self, complete};
+use oxshmem_progress::{
+    completion::{self, complete},
+    source::Armed,
+};
 use ucx_sys::*;
 
 use super::{Event, Worker};
 
-/// A thread that finds messages so often while the helper thread sleeps on the descriptor wakes it.
-const BESIDE: u32 = 4;
+/// How long operations are gathered at the most while their PE computes.
+const GATHERING: Duration = Duration::from_micros(200);
 
 impl Worker {
     /// Makes progress, unless another thread does.
-    pub(super) fn poll(&self) -> bool {
-        self.show_life();
-        if self.is_gathering() {
-            // The thread that polls waits, perhaps for the answer to this.
-            self.send_gathered(None);
-        }
-        self.progress()
-    }
-
-    /// The same for the helper thread.
     pub(super) fn progress(&self) -> bool {
         let Some(inner) = self.inner.try_lock() else { return false };
         if !inner.open {
@@ -33,9 +26,6 @@ impl Worker {
         drop(inner);
         self.complete_events();
         if progressed {
-            if self.asleep.load(Ordering::Relaxed) {
-                self.found_beside_helper();
-            }
             // Other PEs may have put something here.
             self.scan();
         }
@@ -76,7 +66,7 @@ impl Worker {
         }
         let Some(serving) = completion::serve() else {
             // Or to the helper thread: that completion may be another worker's, or never return.
-            return self.wake_helper();
+            return self.nudge.nudge();
         };
         let mut panics = Panics::default();
         while self.has_events.load(Ordering::Relaxed) && self.has_events.swap(false, Ordering::AcqRel) {
@@ -117,58 +107,39 @@ impl Worker {
         Some((event, ends.events.is_empty()))
     }
 
+    /// How the helper thread sleeps.
+    pub(super) fn arm(&self) -> Armed<'_> {
+        if self.is_closed() {
+            return Armed::IDLE;
+        }
+        if let Some(age) = self.gathering_for() {
+            // More of it may come.
+            match GATHERING.checked_sub(age) {
+                Some(left) if !left.is_zero() => {
+                    return Armed::Asleep { descriptor: None, limit: Some(left) };
+                }
+                _ => self.send_gathered(None),
+            }
+        }
+        let limit = self.judge();
+        if self.has_events_left() || !self.arm_descriptor() {
+            return Armed::Ready;
+        }
+        Armed::Asleep { descriptor: Some(self.descriptor.as_fd()), limit }
+    }
+
     /// Prepares the worker for its event descriptor to be slept on. False if there is something to
     /// do instead.
-    pub(super) fn arm(&self) -> bool {
+    fn arm_descriptor(&self) -> bool {
         let inner = self.inner();
         // SAFETY: as above.
         inner.open && unsafe { self.ucx.ucp_worker_arm(self.handle) } == UCS_OK
     }
 
-    /// Wakes the thread that sleeps on the event descriptor.
-    pub(super) fn signal(&self) {
-        let inner = self.inner();
-        if inner.open {
-            // SAFETY: as above. It fails only if the descriptor is readable already.
-            unsafe { self.ucx.ucp_worker_signal(self.handle) };
-        }
-    }
-
-    /// The helper thread goes to sleep, or is awake again.
-    pub(super) fn set_asleep(&self, asleep: bool) {
-        // Relaxed: an estimate, for which a lost count is no harm.
-        self.found_beside.store(0, Ordering::Relaxed);
-        // SeqCst, and an exchange: see `wake_helper`. What the thread there before us has left is
-        // seen after this.
-        self.asleep.swap(asleep, Ordering::SeqCst);
-    }
-
-    /// Has the helper thread, which sleeps, look for what there is to do.
-    fn wake_helper(&self) {
-        // SeqCst: either we see that the helper sleeps, or it sees what we have left for it before
-        // it does.
-        if self.asleep.swap(false, Ordering::SeqCst) {
-            self.signal();
-        }
-    }
-
-    /// Another thread has found messages while the helper thread sleeps on the descriptor.
-    ///
-    /// The kernel wakes that for each of them, finds that there is nothing left for it to see, and
-    /// lets it sleep on: two changes of thread on the processor of the one that waits for the
-    /// message. Where more follow, it is to leave the descriptor, and to look now and then.
-    fn found_beside_helper(&self) {
-        let found = self.found_beside.load(Ordering::Relaxed) + 1;
-        self.found_beside.store(found, Ordering::Relaxed);
-        if found == BESIDE {
-            self.wake_helper();
-        }
-    }
-
     /// Something was gathered, which the helper thread sends if no other thread does. Called after
     /// the lock of what was gathered is given back.
     pub(super) fn gathering_began(&self) {
-        self.wake_helper();
+        self.nudge.nudge();
     }
 
     /// Looks after the futures of this PE, whose memory others may have changed. A waker may run
@@ -177,20 +148,5 @@ impl Worker {
         if let Some(executor) = self.executor.upgrade() {
             completion::run(move || executor.scan());
         }
-    }
-
-    /// Whether the threads of this PE have just gone to sleep until something comes.
-    pub(super) fn rests(&self) -> bool {
-        self.rests.swap(false, Ordering::Acquire) && self.is_idle()
-    }
-
-    /// Whether the threads of this PE sleep until something comes.
-    pub(super) fn is_idle(&self) -> bool {
-        self.executor.upgrade().is_some_and(|executor| executor.is_asleep())
-    }
-
-    /// Whether one of the PE's threads waits, awake.
-    pub(super) fn is_driven(&self) -> bool {
-        self.executor.upgrade().is_some_and(|executor| executor.is_driven())
     }
 }

@@ -33,7 +33,8 @@ impl Worker {
         start: impl FnOnce(&'static Ucx, &mut Peer, *mut Operation) -> ucs_status_ptr_t,
     ) -> Result<()> {
         let mut inner = self.inner();
-        self.show_life();
+        // It keeps the helper thread from the lock that this thread takes again and again.
+        self.nudge.show_life();
         inner.started = inner.started.wrapping_add(1);
         let looks = inner.started.is_multiple_of(STARTS);
         let known = matches!(inner.peers.get(pe), Some(Some(_)));
@@ -62,12 +63,6 @@ impl Worker {
             self.keep_up();
         }
         outcome
-    }
-
-    /// Keeps the helper thread from the lock that this thread takes again and again.
-    pub(super) fn show_life(&self) {
-        // Relaxed, and not one addition: a sign of life, which may be lost now and then.
-        self.polls.store(self.polls.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
     /// Takes an operation back that UCX has ended at once; the others are noted. Called with the

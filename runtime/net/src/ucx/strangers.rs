@@ -224,7 +224,7 @@ mod tests {
         }
         let until = Instant::now() + Duration::from_secs(20);
         while worker.dropped() < sent && Instant::now() < until {
-            worker.poll();
+            worker.progress();
         }
         assert_eq!((worker.dropped(), word(victim)), (sent, 0));
         // The job goes on.

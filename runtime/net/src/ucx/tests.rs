@@ -13,13 +13,14 @@ use oxshmem_job::Local;
 use oxshmem_memory::SegmentId;
 use oxshmem_progress::{
     completion::{AllParts, complete},
-    executor::Patience,
     fabric::Fabric,
+    source::Source,
+    wait::WaitPolicy,
 };
 
 use super::{offers::Bytes, *};
 use crate::{
-    Net, Spot,
+    Spot,
     outcome::outcome,
     suite::{self, End, Job, MEMORY},
 };
@@ -31,24 +32,28 @@ pub(super) static OTHER_NETWORK: AtomicBool = AtomicBool::new(false);
 /// Three PEs on hosts of their own, whose waits may look around for so long, and their workers, if
 /// there is a UCX.
 pub(super) fn three(spin: Duration) -> Option<(Vec<End>, Vec<Arc<Worker>>)> {
+    three_in(spin, true)
+}
+
+/// The same, whose engines are those of PEs in one process or in one each.
+fn three_in(spin: Duration, in_process: bool) -> Option<(Vec<End>, Vec<Arc<Worker>>)> {
     if let Err(error) = Ucx::load() {
         println!("skipped: {error}");
         return None;
     }
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let joining = Local::cluster_on(Hosts::blocks([1, 1, 1])).into_iter().map(|local| async move {
-        let fabric = Arc::new(Fabric::new(1, 1 << 30, true).unwrap());
+        let fabric = Arc::new(Fabric::new(1, 1 << 30, in_process).unwrap());
         let memory = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, MEMORY);
-        let patience = Patience { spin, yields: 0, looks: false };
-        let bell = Arc::clone(fabric.bell(0));
-        let control = Arc::clone(&fabric.control);
-        let executor = Arc::new(Executor::new(0, control, FenceSide::Writer, bell, patience));
+        let engine = Executor::new(&fabric, 0, FenceSide::Writer, WaitPolicy::new(spin, 0, false));
         let pe = local.placement().pe;
         let bootstrap: Arc<dyn Bootstrap> = Arc::new(local);
         let scratch = fabric.control.scratch();
-        let net = connect(&bootstrap, &executor, memory.clone(), scratch, None).await.unwrap();
+        let net = connect(&bootstrap, &engine, memory.clone(), scratch, None).await.unwrap();
         let worker = Arc::clone(&net.worker);
-        (End { pe, net: Arc::new(net) as Arc<dyn Net>, memory, block: 0 }, worker)
+        let net = Arc::new(net);
+        engine.attach_sources(vec![Arc::clone(&net) as Arc<dyn Source>]).unwrap();
+        (End { pe, net, memory, block: 0, engine }, worker)
     });
     Some(runtime.block_on(futures_all(joining)).into_iter().unzip())
 }
@@ -84,6 +89,11 @@ fn ucx_passes_the_suite_of_all_nets() {
         let progress = || ends.iter().for_each(|end| _ = end.net.poll());
         suite::check(&Job { ends: &ends, progress: &progress, cpu_atomics: true });
     }
+}
+
+#[test]
+fn ucx_is_driven_by_the_engine_alone() {
+    suite::check_by_the_engine(crate::ways(), || Some(three_in(Duration::from_micros(2), false)?.0));
 }
 
 /// How long so many gets take that all wait for one long put, and then start at once.

@@ -13,8 +13,8 @@ use std::{
     thread::{self, Thread},
 };
 
-use super::{Executor, driver::Holder, intent};
-use crate::{bell::Bell, completion::waiting};
+use super::Executor;
+use crate::{bell::Bell, completion::waiting, intent};
 
 impl Executor {
     /// Runs `future` to its end on this thread.
@@ -23,14 +23,12 @@ impl Executor {
     /// the driver's work, if no other thread is at it, and sleeps on the PE's doorbell.
     ///
     /// ```
-    /// # use std::sync::Arc;
     /// # use std::time::Duration;
     /// # use oxshmem_base::settings::FenceSide;
-    /// # use oxshmem_progress::{executor::{Executor, Patience}, fabric::Fabric};
+    /// # use oxshmem_progress::{executor::Executor, fabric::Fabric, wait::WaitPolicy};
     /// # let fabric = Fabric::new(1, 1 << 16, false)?;
-    /// # let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
-    /// # let patience = Patience { spin: Duration::ZERO, yields: 64, looks: false };
-    /// # let executor = Arc::new(Executor::new(0, control, FenceSide::Writer, bell, patience));
+    /// # let policy = WaitPolicy::new(Duration::ZERO, 64, false);
+    /// # let executor = Executor::new(&fabric, 0, FenceSide::Writer, policy);
     /// let answer = executor.block_on(async {
     ///     let (send, receive) = tokio::sync::oneshot::channel();
     ///     std::thread::spawn(move || send.send(42));
@@ -58,7 +56,7 @@ impl Executor {
                 return output;
             }
             while !signal.is_set() {
-                if let Some(_role) = self.try_role(Holder::Waiting) {
+                if let Some(_role) = self.try_role() {
                     wish = None;
                     self.drive_blocking(|| signal.is_set());
                 }
@@ -83,14 +81,12 @@ impl Executor {
     /// have started before they are polled.
     ///
     /// ```
-    /// # use std::sync::Arc;
     /// # use std::time::Duration;
     /// # use oxshmem_base::settings::FenceSide;
-    /// # use oxshmem_progress::{executor::{Executor, Patience}, fabric::Fabric};
+    /// # use oxshmem_progress::{executor::Executor, fabric::Fabric, wait::WaitPolicy};
     /// # let fabric = Fabric::new(1, 1 << 16, false)?;
-    /// # let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
-    /// # let patience = Patience { spin: Duration::ZERO, yields: 64, looks: false };
-    /// # let executor = Arc::new(Executor::new(0, control, FenceSide::Writer, bell, patience));
+    /// # let policy = WaitPolicy::new(Duration::ZERO, 64, false);
+    /// # let executor = Executor::new(&fabric, 0, FenceSide::Writer, policy);
     /// let answer = executor.blocking(|| {
     ///     let started = std::future::ready(42);
     ///     executor.block_on(started)
@@ -102,8 +98,7 @@ impl Executor {
     pub fn blocking<T>(self: &Arc<Self>, run: impl FnOnce() -> T) -> T {
         let will_drive = WillDrive::on_this_thread(self);
         let output = run();
-        // SeqCst: see `Role::drop`.
-        if self.unfired.load(Ordering::SeqCst) > 0 {
+        if self.driver.roles.unfired() > 0 {
             will_drive.not_after_all();
         }
         output
@@ -112,7 +107,7 @@ impl Executor {
     fn poll_once<F: Future>(self: &Arc<Self>, future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let will_drive = WillDrive::on_this_thread(self);
         let polled = future.poll(cx);
-        if polled.is_ready() && self.unfired.load(Ordering::SeqCst) > 0 {
+        if polled.is_ready() && self.driver.roles.unfired() > 0 {
             will_drive.not_after_all();
         }
         polled

@@ -1,14 +1,11 @@
-//! Drivers: whoever looks at the watched words while the futures that wait for them are pending.
+//! Drivers: what looks at the watched words while the futures that wait for them are pending.
 //!
-//! In the background that is a tokio task where `init` ran in a tokio runtime, and a helper thread
-//! where it did not. A thread that waits in [`block_on`](super::Executor::block_on) drives too,
-//! which saves the helper and a turn through it: the helper gives way to it. Of all threads one at
-//! a time has the [`Role`], so that no two sleep on one bell. The task may be at work beside it:
+//! In the background that is a tokio task where `init` ran in a tokio runtime, and the
+//! [helper](crate::helper) where it did not. A thread that waits in
+//! [`block_on`](super::Executor::block_on) drives too, which saves a turn through the background.
+//! Of all threads one at a time has the [role](crate::roles). The task may be at work beside it:
 //! its runtime may stand still with the task asleep in it, so no thread ever waits for it. It
 //! leaves as soon as it sees that a thread has the role, and is woken when that gives it up.
-//!
-//! That no wakeup is lost between threads and the helper is shown by loom, on a model of this:
-//! `role_protocol`.
 
 use std::{
     cell::Cell,
@@ -16,62 +13,48 @@ use std::{
     ptr,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU8, Ordering},
     },
-    thread::{self, JoinHandle, Thread},
+    thread::{self, Thread},
     time::{Duration, Instant},
 };
 
 use oxshmem_base::{
     Result,
-    panics::survive,
     readable::{self, Open},
     settings,
-    sync::{Mutex, MutexGuard, has_ended, lock},
 };
 use tokio::{io::unix::AsyncFd, sync::Notify};
 
-use super::{
-    Executor,
+use super::Executor;
+use crate::{
+    bell::Bell,
     intent::{will_drive, will_not_drive},
-    launcher::Launcher,
+    roles::{Around, Holder, Roles},
 };
-use crate::{bell::Bell, failure::Failure};
 
 /// A tokio task. (0: nothing drives, since the PEs share a process, or have not started.)
 const TASK: u8 = 1;
-/// A helper thread, started when first needed.
+/// The helper, started when first needed.
 const HELPER: u8 = 2;
 
 #[derive(Debug, Default)]
 pub(super) struct Driver {
     kind: AtomicU8,
-    /// Which [`Holder`] drives, or 0.
-    role: AtomicU8,
-    /// Threads in `block_on` to which the helper is to leave the role.
-    wishes: AtomicUsize,
-    /// Whether that thread sleeps although nothing is watched, so that no writer rings.
+    pub(super) roles: Roles<Thread>,
+    /// Whether a thread in `block_on` sleeps although nothing is watched, so that no writer rings.
     dozes: AtomicBool,
     /// Whether the task is at work.
     task_works: AtomicBool,
-    /// Threads in `block_on` that found the role taken.
-    parked: Mutex<Vec<Thread>>,
     /// Whether something was started on another host, for whose end a task may wait, and the driver
     /// has not looked for it in vain.
     started: AtomicBool,
-    task: Arc<Notify>,
-    helper: Mutex<Option<JoinHandle<()>>>,
+    pub(super) task: Arc<Notify>,
+    /// Whether the helper works for the PE.
+    pub(super) is_helped: AtomicBool,
 }
 
 impl Driver {
-    /// Wakes the task or the helper.
-    pub(super) fn notify(&self) {
-        self.task.notify_one();
-        if let Some(helper) = &*self.helper() {
-            helper.thread().unpark();
-        }
-    }
-
     /// Whether a thread sleeps although nothing is watched.
     pub(super) fn dozes(&self) -> bool {
         self.dozes.load(Ordering::Relaxed)
@@ -79,35 +62,19 @@ impl Driver {
 
     /// Whether a thread has the role.
     fn is_taken(&self) -> bool {
-        self.role.load(Ordering::SeqCst) != NOBODY
+        self.roles.is_taken()
     }
 
-    /// Whether anybody drives. A hint.
+    /// Whether the helper drives in the background.
+    pub(super) fn is_helper(&self) -> bool {
+        self.kind.load(Ordering::Acquire) == HELPER
+    }
+
+    /// Whether a thread other than the helper, or the task, drives. A hint.
     pub(super) fn is_at_work(&self) -> bool {
-        self.role.load(Ordering::Relaxed) != NOBODY || self.task_works.load(Ordering::Relaxed)
-    }
-
-    fn helper(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
-        lock(&self.helper)
-    }
-
-    fn parked(&self) -> MutexGuard<'_, Vec<Thread>> {
-        lock(&self.parked)
+        self.roles.is_held_by(Holder::Waiting) || self.task_works.load(Ordering::Relaxed)
     }
 }
-
-/// Who can have the [`Role`].
-#[derive(Clone, Copy, Debug)]
-#[repr(u8)]
-pub(super) enum Holder {
-    /// A thread that waits in `block_on`.
-    Waiting = 1,
-    /// The helper.
-    Helper = 2,
-}
-
-/// No thread has the role.
-const NOBODY: u8 = 0;
 
 thread_local! {
     /// Whose [`Role`] this thread has, the latest if it has several.
@@ -116,44 +83,44 @@ thread_local! {
     static WISHES: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A thread's right, and duty, to look after the watches.
+/// The role of a thread that waits in `block_on`.
 pub(super) struct Role<'a>(&'a Arc<Executor>);
 
 /// The wish of a thread in `block_on` that the helper has the role no longer.
-///
-/// Else it would keep it, thread by thread's turn: whoever it wakes waits for the next thing before
-/// the helper has seen that nothing is left to wait for.
 pub(super) struct Wish<'a>(&'a Arc<Executor>);
 
 impl Drop for Wish<'_> {
     fn drop(&mut self) {
-        let executor = self.0;
         WISHES.set(WISHES.get().saturating_sub(1));
-        // SeqCst: the helper leaves the role alone while there are wishes. Either it sees that this
-        // one is gone, or we see that nobody has the role.
-        executor.driver.wishes.fetch_sub(1, Ordering::SeqCst);
-        if executor.unfired.load(Ordering::SeqCst) > 0 && !executor.driver.is_taken() {
-            executor.kick();
-        }
+        self.0.driver.roles.end_wish(self.0);
     }
 }
 
 impl Drop for Role<'_> {
     fn drop(&mut self) {
-        let executor = self.0;
         HAS_ROLE.set(ptr::null());
-        let driver = &executor.driver;
-        // SeqCst, as are the counting of watches and the looks at `role`: of a new watch and our
-        // leaving, one side sees the other, so no watch is left alone.
-        driver.role.store(NOBODY, Ordering::SeqCst);
-        if driver.task_works.load(Ordering::SeqCst) {
+        self.0.driver.roles.give_up(self.0);
+    }
+}
+
+impl Around for Arc<Executor> {
+    fn kick(&self) {
+        Executor::kick(self);
+    }
+
+    fn ring(&self) {
+        self.bell.ring_process();
+    }
+
+    fn gave_up(&self) {
+        if self.driver.task_works.load(Ordering::SeqCst) {
             // It may be asleep, and no longer announced, since we announced our own waking.
-            executor.bell.ring_process();
+            self.bell.ring_process();
         }
-        if executor.has_work() {
-            executor.kick();
-        }
-        driver.parked().drain(..).for_each(|thread| thread.unpark());
+    }
+
+    fn has_more(&self) -> bool {
+        self.driver.started.load(Ordering::SeqCst)
     }
 }
 
@@ -166,7 +133,7 @@ impl Drop for Shift<'_> {
         driver.task_works.store(false, Ordering::SeqCst);
         // SeqCst: what came while the task still worked kicked nobody, and is seen here.
         if self.0.has_work() && !driver.is_taken() {
-            driver.notify();
+            driver.task.notify_one();
         }
     }
 }
@@ -201,9 +168,9 @@ impl Executor {
         Ok(())
     }
 
-    /// Sees to it that somebody looks after the watches.
+    /// Sees to it that a driver looks after the watches.
     pub(super) fn kick(self: &Arc<Self>) {
-        // SeqCst: see `Role::drop` and `Shift::drop`.
+        // SeqCst: see `Roles::give_up` and `Shift::drop`.
         let driver = &self.driver;
         if driver.dozes.load(Ordering::SeqCst) {
             return self.bell.ring_process();
@@ -214,39 +181,23 @@ impl Executor {
         match self.driver.kind.load(Ordering::Acquire) {
             TASK => self.driver.task.notify_one(),
             HELPER => {
-                let mut helper = self.driver.helper();
-                match &*helper {
-                    Some(helper) => helper.thread().unpark(),
-                    None => {
-                        let executor = Arc::clone(self);
-                        let spawned = thread::Builder::new()
-                            .name("oxshmem-driver".into())
-                            .spawn(move || help(&executor));
-                        match spawned {
-                            Ok(handle) => *helper = Some(handle),
-                            // Nothing that waits could ever be woken: all of it ends with an error.
-                            Err(error) => {
-                                drop(helper);
-                                self.fail(Failure::without_thread(&error));
-                            }
-                        }
-                    }
-                }
+                self.must_get_help();
+                self.helper.nudge().rouse();
             }
             _ => {}
         }
     }
 
-    /// Whether there is no helper. It ends when this is [closed](Executor::close).
+    /// Whether the helper has let go of this, which it does when this is [closed](Executor::close).
+    /// Its thread ends with the last PE of the process.
     pub fn has_no_helper(&self) -> bool {
-        has_ended(&mut self.driver.helper())
+        !self.driver.is_helped.load(Ordering::Acquire)
+            && (self.bell.is_in_process() || self.helper.has_ended())
     }
 
     /// The role, if no thread has it.
-    pub(super) fn try_role(self: &Arc<Self>, holder: Holder) -> Option<Role<'_>> {
-        let role = &self.driver.role;
-        let taken = role.compare_exchange(NOBODY, holder as u8, Ordering::SeqCst, Ordering::SeqCst);
-        taken.is_ok().then(|| {
+    pub(super) fn try_role(self: &Arc<Self>) -> Option<Role<'_>> {
+        self.driver.roles.try_take(Holder::Waiting).then(|| {
             HAS_ROLE.set(Arc::as_ptr(self));
             Role(self)
         })
@@ -268,59 +219,41 @@ impl Executor {
 
     /// Asks the helper for the role, if it has it.
     pub(super) fn wish(self: &Arc<Self>) -> Option<Wish<'_>> {
-        if self.driver.role.load(Ordering::SeqCst) != Holder::Helper as u8 {
-            return None;
-        }
-        // SeqCst: the helper looks before it sleeps, and the ring stays until somebody has seen it.
-        self.driver.wishes.fetch_add(1, Ordering::SeqCst);
-        WISHES.set(WISHES.get() + 1);
-        let wish = Wish(self);
-        self.bell.ring_process();
-        Some(wish)
+        self.driver.roles.wish(self).then(|| {
+            WISHES.set(WISHES.get() + 1);
+            Wish(self)
+        })
     }
 
-    /// Whether the helper is to leave the role to others.
-    fn is_wished(&self) -> bool {
-        self.driver.wishes.load(Ordering::SeqCst) > 0
-    }
-
-    /// Parks this thread until it is unparked, or until whoever has the role gives it up.
-    pub(super) fn park(&self) {
+    /// Parks this thread until it is unparked, or until the thread that has the role gives it up.
+    pub(super) fn park(self: &Arc<Self>) {
         if self.bell.is_in_process() {
-            // There is nothing to drive: whoever writes wakes.
-            return self.park_in_process();
+            // There is nothing to drive: a writer wakes, or the helper.
+            self.rest_sources();
+            return thread::park();
         }
-        self.driver.parked().push(thread::current());
         // Where there are other hosts, this thread may wait for an operation, which is no watch.
         let alone = self.sources().is_empty();
-        // SeqCst: a role that was given up before we were on the list unparks nobody.
-        if self.driver.is_taken() || (alone && self.unfired.load(Ordering::SeqCst) == 0) || self.is_closed() {
-            thread::park();
+        let roles = &self.driver.roles;
+        let may_stay = || (alone && roles.unfired() == 0) || self.is_closed();
+        roles.park(thread::current(), may_stay, thread::park);
+    }
+
+    /// A future waits for something that a source completes, and polls no more. The driver polls
+    /// for a moment where it is a task; else the helper does.
+    pub(super) fn leave_to_driver(&self) {
+        if will_drive() || self.sources().is_empty() {
+            return;
+        }
+        match self.driver.kind.load(Ordering::Relaxed) {
+            TASK => self.began(),
+            _ => self.rest_sources(),
         }
     }
 
-    /// Parks this thread, and where stores may come past the library, looks for them now and then.
-    fn park_in_process(&self) {
-        let (start, before) = (Instant::now(), self.unfired.load(Ordering::SeqCst));
-        let mut slept = Duration::ZERO;
-        while let Some(limit) = self.patience.looks.then(|| self.sleep_limit(slept)).flatten() {
-            thread::park_timeout(limit);
-            let now = start.elapsed();
-            if now - slept < limit {
-                return;
-            }
-            slept = now;
-            self.scan();
-            if self.unfired.load(Ordering::SeqCst) != before {
-                return;
-            }
-        }
-        thread::park();
-    }
-
-    /// Something was started on another host, for whose end somebody may wait. A task that does so
-    /// does not make progress by itself, as a thread in `block_on` does, so the driver does for a
-    /// moment, where it is a task too; else the net's own thread does.
+    /// Something was started that a source completes, for whose end a task may wait. A task that
+    /// does so does not poll by itself, as a thread in `block_on` does, so the driver does for a
+    /// moment, where it is a task too.
     pub fn began(&self) {
         let driver = &self.driver;
         if driver.kind.load(Ordering::Relaxed) != TASK {
@@ -337,7 +270,7 @@ impl Executor {
 
     /// Whether there is something that the task is to look for.
     fn has_work(&self) -> bool {
-        self.unfired.load(Ordering::SeqCst) > 0 || self.driver.started.load(Ordering::SeqCst)
+        self.driver.roles.unfired() > 0 || self.driver.started.load(Ordering::SeqCst)
     }
 
     /// Whether something that was started on another host is not over.
@@ -364,31 +297,32 @@ impl Executor {
         let Bell::Process(bell) = &*self.bell else { return };
         // Where there are other hosts, this thread may wait for an operation, which is no watch.
         let alone = self.sources().is_empty();
-        let done = || stop() || (alone && self.unfired.load(Ordering::SeqCst) == 0) || self.is_closed();
+        let done = || stop() || (alone && self.driver.roles.unfired() == 0) || self.is_closed();
         loop {
             let mut rounds = self.rounds(alone);
             loop {
                 let progressed = self.poll_sources();
-                rounds.looked(progressed);
+                rounds.looked(progressed, &self.policy);
                 if !progressed {
                     self.scan();
                 }
                 if done() {
                     return;
                 }
-                if !rounds.next() {
+                if !rounds.next(&self.policy) {
                     break;
                 }
             }
-            if !alone && self.unfired.load(Ordering::SeqCst) == 0 {
+            if !alone && self.driver.roles.unfired() == 0 {
                 // Whoever ends the operation rings, and so does a thread that registers a watch
                 // meanwhile: SeqCst, so that it sees that we doze, or we see its watch.
                 self.driver.dozes.store(true, Ordering::SeqCst);
-                if self.unfired.load(Ordering::SeqCst) == 0 && !stop() {
+                if self.driver.roles.unfired() == 0 && !stop() {
                     self.rest_sources();
                     self.sleep_on(bell, None);
                 }
                 self.driver.dozes.store(false, Ordering::SeqCst);
+                self.helper.nudge().give_back();
                 continue;
             }
             if self.arm() {
@@ -403,6 +337,7 @@ impl Executor {
                     }
                 }
                 self.disarm();
+                self.helper.nudge().give_back();
             }
         }
     }
@@ -412,9 +347,7 @@ impl Executor {
     fn sleep_on(&self, bell: &OwnedFd, limit: Option<Duration>) -> Woken {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let limit = limit.map(|limit| Timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() });
-        // Once it has hung up, it stays so.
-        let launcher = self.launcher.get().filter(|launcher| !launcher.has_hung_up());
-        let hangs_up = launcher.and_then(|launcher| launcher.bootstrap.hangs_up());
+        let hangs_up = self.hangs_up();
         let mut polled = [
             PollFd::new(bell, PollFlags::IN),
             PollFd::from_borrowed_fd(hangs_up.unwrap_or(bell.as_fd()), PollFlags::RDHUP),
@@ -423,11 +356,11 @@ impl Executor {
         let rung = poll(&mut polled[..count], limit.as_ref());
         let [rang, ended] = polled.map(|polled| rung.is_ok() && !polled.revents().is_empty());
         if rang {
-            // The counter is not blocking; another reader may have been faster.
-            let _ = rustix::io::read(bell, &mut [0u8; 8]);
+            // Another reader may have been faster.
+            self.bell.take_ring();
         }
-        if ended && let Some(failure) = launcher.and_then(Launcher::hang_up) {
-            self.fail(failure);
+        if ended {
+            self.see_launcher();
         }
         if rung == Ok(0) { Woken::Tick } else { Woken::Bell }
     }
@@ -442,21 +375,7 @@ enum Woken {
     Tick,
 }
 
-/// The helper thread.
-fn help(executor: &Arc<Executor>) {
-    while !executor.is_closed() {
-        let has_nothing = || executor.unfired.load(Ordering::SeqCst) == 0 || executor.is_wished();
-        let role = if has_nothing() { None } else { executor.try_role(Holder::Helper) };
-        match role {
-            Some(_role) => survive(|| executor.drive_blocking(has_nothing)),
-            // Whoever registers a watch, gives the role up with watches left, or wishes for it no
-            // more, kicks us.
-            None => thread::park(),
-        }
-    }
-}
-
-/// Hands over to a helper thread when the task is dropped with its runtime.
+/// Hands over to the helper when the task is dropped with its runtime.
 struct TaskGuard(Arc<Executor>);
 
 impl Drop for TaskGuard {
@@ -486,35 +405,36 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
         let mut rounds = executor.rounds(false);
         loop {
             let progressed = executor.poll_sources();
-            rounds.looked(progressed);
+            rounds.looked(progressed, &executor.policy);
             if !progressed {
                 executor.scan();
             }
-            let nothing = executor.unfired.load(Ordering::SeqCst) == 0 && !executor.has_far_work();
+            let nothing = executor.driver.roles.unfired() == 0 && !executor.has_far_work();
             if executor.driver.is_taken() || nothing || executor.is_closed() {
                 return;
             }
-            if !rounds.next() {
+            if !rounds.next(&executor.policy) {
                 break;
             }
             tokio::task::yield_now().await;
         }
-        // From here on the net's own thread looks for what was started.
+        // From here on the helper looks for what was started.
         executor.driver.started.store(false, Ordering::SeqCst);
-        if executor.unfired.load(Ordering::SeqCst) == 0 {
+        if executor.driver.roles.unfired() == 0 {
             return executor.rest_sources();
         }
         if executor.arm() {
             executor.rest_sources();
-            let (start, before) = (Instant::now(), executor.unfired.load(Ordering::SeqCst));
+            let (start, before) = (Instant::now(), executor.driver.roles.unfired());
             while sleep(executor, bell, timer, start.elapsed()).await == Woken::Tick {
                 executor.scan();
-                let others = executor.unfired.load(Ordering::SeqCst) != before;
+                let others = executor.driver.roles.unfired() != before;
                 if executor.driver.is_taken() || others || executor.is_closed() {
                     break;
                 }
             }
             executor.disarm();
+            executor.helper.nudge().give_back();
         }
         if executor.driver.is_taken() {
             // A thread that sleeps by now believes itself announced, which we may just have undone.

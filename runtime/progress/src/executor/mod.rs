@@ -2,9 +2,9 @@
 //!
 //! A future that is not ready checks its word a few times itself, then
 //! [registers](Executor::register) it and returns `Pending`. From there on a *driver* looks at the
-//! watched words: a tokio task, a helper thread, or the thread that is blocked in
-//! [`Executor::block_on`]. PEs that share a process need none: whoever writes into a PE's memory
-//! looks at its watched words itself.
+//! watched words: a tokio task, the thread that is blocked in [`Executor::block_on`], or the
+//! [helper](crate::helper) of the process. PEs that share a process need none: a task or thread
+//! that writes into a PE's memory looks at its watched words itself.
 //!
 //! The driver polls, then yields, then announces that the PE sleeps and sleeps until its doorbell
 //! rings. A store past the library (through a raw pointer) rings no bell. Every sleep is cut into
@@ -13,22 +13,22 @@
 
 mod block_on;
 mod driver;
-mod intent;
+mod helping;
 mod launcher;
-mod rounds;
 mod watch;
 
 use std::{
     any::Any,
+    os::fd::BorrowedFd,
     sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, Ordering},
     },
-    task::Waker,
+    task::{Poll, Waker},
     time::{Duration, Instant},
 };
 
-pub use intent::{will_drive, woken};
+pub use crate::intent::{will_drive, woken};
 pub use watch::{DeviceWords, Fired, Probe, WatchKey, Word};
 
 use oxshmem_base::{
@@ -42,8 +42,8 @@ use oxshmem_memory::{Extent, SegmentId};
 
 use self::{
     driver::Driver,
+    helping::Duty,
     launcher::Launcher,
-    rounds::Rounds,
     watch::{OtherWaker, Seen, Watches},
 };
 use crate::{
@@ -51,41 +51,29 @@ use crate::{
     bell::{Bell, Looks},
     control::{Control, Sleep},
     doorbell::{announce_awake, announce_sleep},
+    fabric::Fabric,
     failure::Failure,
-    linger::Linger,
+    helper::Helper,
+    nudge::Nudge,
     source::{Source, Words},
+    wait::{Rounds, WaitPolicy},
 };
-
-/// How patient a wait is before it sleeps.
-#[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// How long a future checks its word in a loop.
-    pub spin: Duration,
-    /// How many times the processor is then offered to others.
-    pub yields: u32,
-    /// Whether it sleeps in pieces, because what it waits for may come without a ring.
-    pub looks: bool,
-}
 
 /// The progress executor of one PE.
 #[derive(Debug)]
 pub struct Executor {
-    block: usize,
+    local_pe: usize,
     control: Arc<Control>,
     fence_side: FenceSide,
     bell: Arc<Bell>,
-    patience: Patience,
+    policy: WaitPolicy,
     watches: Mutex<Watches>,
-    /// Watches that have not fired: what a driver has to look after. Changed under the lock of
-    /// `watches`.
-    unfired: AtomicUsize,
     failure: OnceLock<Failure>,
     closed: AtomicBool,
     driver: Driver,
+    helper: Arc<Helper>,
     /// What else makes progress: nets and devices.
     sources: OnceLock<Box<[Arc<dyn Source>]>>,
-    /// How long drivers wait for them.
-    linger: Linger,
     /// The words of device memory.
     device_words: OnceLock<Arc<dyn Words>>,
     /// What asks the PEs of a job to end.
@@ -93,41 +81,35 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// The executor of the PE with number `block` among those of its host, which `bell` wakes.
-    pub fn new(
-        block: usize,
-        control: Arc<Control>,
-        fence_side: FenceSide,
-        bell: Arc<Bell>,
-        patience: Patience,
-    ) -> Self {
+    /// The executor of the PE that is number `local_pe` of the host of `fabric`.
+    pub fn new(fabric: &Fabric, local_pe: usize, fence_side: FenceSide, policy: WaitPolicy) -> Arc<Self> {
+        let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(local_pe)));
         if bell.is_in_process() {
-            // Whoever writes looks at the watches themselves.
-            control.page(block).sleep.0.watched_to.store(usize::MAX, Ordering::Relaxed);
+            // Writers look at the watches themselves.
+            control.page(local_pe).sleep.0.watched_to.store(usize::MAX, Ordering::Relaxed);
         }
-        Self {
-            block,
+        Arc::new(Self {
+            local_pe,
             control,
             fence_side,
             bell,
-            patience,
+            policy,
             watches: Mutex::default(),
-            unfired: AtomicUsize::new(0),
             failure: OnceLock::new(),
             closed: AtomicBool::new(false),
             driver: Driver::default(),
+            helper: Arc::clone(fabric.helper()),
             sources: OnceLock::new(),
-            linger: Linger::default(),
             device_words: OnceLock::new(),
             launcher: OnceLock::new(),
-        }
+        })
     }
 
     /// Checks `ready` until it holds, for as long as a wait may spin. Returns whether it came to
     /// hold.
     #[inline]
     pub fn spin_until(&self, mut ready: impl FnMut() -> bool) -> bool {
-        if self.patience.spin.is_zero() {
+        if self.policy.spin.is_zero() {
             return self.yield_until(ready);
         }
         let mut deadline = None;
@@ -145,7 +127,7 @@ impl Executor {
                 return true;
             }
             let now = Instant::now();
-            if now >= *deadline.get_or_insert(now + self.patience.spin) {
+            if now >= *deadline.get_or_insert(now + self.policy.spin) {
                 return false;
             }
         }
@@ -163,7 +145,7 @@ impl Executor {
         if self.bell.is_in_process() {
             return false;
         }
-        for _ in 0..self.patience.yields.min(2) {
+        for _ in 0..self.policy.yields.min(2) {
             rustix::thread::sched_yield();
             self.poll_sources();
             if ready() {
@@ -175,7 +157,7 @@ impl Executor {
 
     /// Whether there are processors enough to look for something in a loop.
     pub fn may_spin(&self) -> bool {
-        !self.patience.spin.is_zero()
+        self.policy.may_spin()
     }
 
     /// Whether whoever waits for something is asleep. A hint.
@@ -189,9 +171,19 @@ impl Executor {
     }
 
     /// Names what is polled. To be called once, before the PE waits for anything.
-    pub fn attach_sources(&self, sources: Vec<Arc<dyn Source>>) {
+    ///
+    /// # Errors
+    /// The system's, if the helper's thread cannot start.
+    pub fn attach_sources(self: &Arc<Self>, sources: Vec<Arc<dyn Source>>) -> Result<()> {
+        let sources: Box<[_]> = sources.into_iter().filter(|source| source.wants_polling()).collect();
+        let any = !sources.is_empty();
         // A PE joins once, so the slot is empty.
-        let _ = self.sources.set(sources.into_iter().filter(|source| source.wants_polling()).collect());
+        let _ = self.sources.set(sources);
+        // Other PEs may ask something of this one before it waits.
+        match any {
+            true => self.get_help().map_err(|e| Error::system("start of the progress thread", e)),
+            false => Ok(()),
+        }
     }
 
     /// Names where words of device memory are read. To be called once.
@@ -216,19 +208,94 @@ impl Executor {
         self.sources.get().map_or(&[], |sources| sources)
     }
 
-    /// Completes what is over, and tells whether anything was.
+    /// Completes what is over, for a thread or task that waits. Whether anything was.
     #[inline]
     fn poll_sources(&self) -> bool {
+        let sources = self.sources();
+        if sources.is_empty() {
+            return false;
+        }
+        self.poll_all(sources)
+    }
+
+    fn poll_all(&self, sources: &[Arc<dyn Source>]) -> bool {
+        let nudge = self.helper.nudge();
+        nudge.show_life();
         let mut any = false;
-        for source in self.sources() {
+        for source in sources {
+            // What is gathered may be the question that this thread waits for the answer to.
+            source.hand_over();
             any |= source.poll();
+        }
+        if any {
+            nudge.found_beside();
         }
         any
     }
 
+    /// Polls a future's state by `poll`, and the sources with it for as long as is worth it where
+    /// they are what completes it. When this returns `Pending`, a driver polls them.
+    pub fn poll_with<T>(&self, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
+        let first = poll();
+        if first.is_ready() {
+            return first;
+        }
+        let patience = self.sources().iter().map(|source| source.patience()).max().unwrap_or_default();
+        let begin = Instant::now();
+        loop {
+            if self.poll_sources()
+                && let ready @ Poll::Ready(_) = poll()
+            {
+                return ready;
+            }
+            if begin.elapsed() >= patience {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        self.leave_to_driver();
+        // Another thread may have completed it in the meantime.
+        poll()
+    }
+
+    /// What a future [polls through](Self::poll_with) the first time that it is polled.
+    pub fn at_first_poll(self: &Arc<Self>) -> FirstPoll {
+        FirstPoll(Arc::downgrade(self))
+    }
+
+    /// What wakes the helper.
+    pub fn nudge(&self) -> &Arc<Nudge> {
+        self.helper.nudge()
+    }
+
+    /// Returns when the helper does nothing any more for a source that has said that it is closed.
+    /// On the helper's thread it returns at once.
+    pub fn leave_source(&self) {
+        self.helper.leave_source();
+    }
+
     /// This thread is about to sleep.
     fn rest_sources(&self) {
-        self.sources().iter().for_each(|source| source.rest());
+        if !self.sources().is_empty() {
+            self.helper.nudge().take_over();
+        }
+    }
+
+    /// The helper works for this PE from now on.
+    fn get_help(self: &Arc<Self>) -> std::io::Result<()> {
+        let is_helped = &self.driver.is_helped;
+        if is_helped.load(Ordering::Relaxed) || is_helped.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.helper.work_for(Box::new(Duty::new(self)))
+    }
+
+    /// The same where no error can be returned: without a helper nothing that waits could ever be
+    /// woken, so all of it ends with an error.
+    fn must_get_help(self: &Arc<Self>) {
+        if let Err(error) = self.get_help() {
+            self.fail(Failure::without_thread(&error));
+        }
     }
 
     /// Has `waker` woken when `probe` holds. `keepalive` keeps the probed memory for as long as the
@@ -261,8 +328,7 @@ impl Executor {
                     widened |= to.fetch_max(end, Ordering::Relaxed) < end;
                 }
             }
-            // SeqCst: see `Role::drop`.
-            self.unfired.fetch_add(1, Ordering::SeqCst);
+            self.driver.roles.add_watch();
             if self.bell.is_in_process() {
                 // There is no driver to announce it later: from now on writers look after this PE's
                 // watches. Under the lock, so that the thread that fires the last watch announces
@@ -275,9 +341,18 @@ impl Executor {
             // Must be seen by every writer whose store the caller's next look at its word may miss.
             announce_sleep(&self.sleep().sleeping, extent.segment.bit(), self.fence_side);
         }
-        if !self.bell.is_in_process() && !waker.will_wake(Waker::noop()) {
-            // Nobody is behind a no-op waker: its owner will poll again by itself.
-            self.kick();
+        // No task is behind a no-op waker: its owner will poll again by itself.
+        if !waker.will_wake(Waker::noop()) {
+            if self.bell.is_in_process() || extent.segment == SegmentId::Gpu {
+                // Where no bell rings, the helper looks.
+                self.must_get_help();
+            }
+            if extent.segment == SegmentId::Gpu || self.bell.is_in_process() && self.expects_silent_stores() {
+                self.helper.nudge().rouse();
+            }
+            if !self.bell.is_in_process() {
+                self.kick();
+            }
         }
         key
     }
@@ -327,10 +402,7 @@ impl Executor {
 
     /// Looks at all watched words and wakes the futures whose wait is over.
     pub fn scan(&self) {
-        // Acquire and release, by an operation that all others on the count are ordered with: of
-        // what this thread has stored and a new watch, either we see the watch, or its owner's next
-        // look at its word sees what was stored.
-        if self.unfired.fetch_add(0, Ordering::AcqRel) == 0 {
+        if self.driver.roles.unfired_after_store() == 0 {
             return;
         }
         let seen = self.see();
@@ -342,14 +414,14 @@ impl Executor {
         self.wake_by(None);
     }
 
-    /// [`scan`](Self::scan), for a caller that knows that words of that memory may have changed.
-    /// Whether such words are still waited for.
-    pub fn scan_for(&self, segment: SegmentId) -> bool {
-        let watched = || lock(&self.watches).watched().0 & segment.bit() != 0;
-        if watched() {
-            self.scan();
-        }
-        watched()
+    /// Whether words of that memory are waited for.
+    fn watches(&self, segment: SegmentId) -> bool {
+        self.driver.roles.unfired() > 0 && lock(&self.watches).watched().0 & segment.bit() != 0
+    }
+
+    /// Whether there are words of device memory.
+    fn has_device_words(&self) -> bool {
+        self.device_words.get().is_some()
     }
 
     /// Reads all words of device memory that are waited for, in one go, if there are any.
@@ -361,7 +433,7 @@ impl Executor {
         }
         let mut seen = Seen::covering(words, words_of_device.len());
         // Without the lock: this may take some microseconds. SAFETY: watched words are in bounds.
-        seen.fill(|pieces, bytes| unsafe { words_of_device.read(self.block, pieces, bytes) });
+        seen.fill(|pieces, bytes| unsafe { words_of_device.read(self.local_pe, pieces, bytes) });
         Some(seen)
     }
 
@@ -379,8 +451,7 @@ impl Executor {
 
     /// `n` watches less to look after. Called with the watches locked.
     fn settle(&self, n: usize) {
-        let left = self.unfired.fetch_sub(n, Ordering::SeqCst) - n;
-        if left == 0 && self.bell.is_in_process() {
+        if self.driver.roles.end_watches(n) == 0 && self.bell.is_in_process() {
             announce_awake(&self.sleep().sleeping);
         }
     }
@@ -431,35 +502,24 @@ impl Executor {
         self.control.page(0).silent_stores.0.swap(1, Ordering::AcqRel) == 0
     }
 
-    /// Counts the rounds in which a driver looks around before it sleeps. If it `yields`, it offers
-    /// the processor to others between them, as it does in any case where PEs outnumber processors.
-    fn rounds(&self, yields: bool) -> Rounds<'_> {
-        Rounds {
-            rounds: self.patience.yields,
-            left: self.patience.yields,
-            began: None,
-            yields: yields || !self.may_spin(),
-            far: !self.sources().is_empty(),
-            limit: if !self.sources().is_empty() && self.may_spin() {
-                self.linger.limit()
-            } else {
-                Duration::from_micros(self.patience.yields.into())
-            },
-            linger: &self.linger,
-        }
+    /// Whether it may.
+    fn expects_silent_stores(&self) -> bool {
+        // Acquire: pairs with the swap above.
+        self.policy.looks || self.control.page(0).silent_stores.0.load(Ordering::Acquire) != 0
     }
 
-    /// How long a driver that has slept for so long may sleep on without a look: at most an eighth
-    /// of that. An idle processor is charged some 50 µs for a look, so that a second of waiting
-    /// costs less than half a percent.
+    /// The looks of a driver before it sleeps: see [`WaitPolicy`].
+    fn rounds(&self, yields: bool) -> Rounds {
+        self.policy.rounds(yields, !self.sources().is_empty())
+    }
+
+    /// How long a driver that has slept for so long may sleep on without a look.
     fn sleep_limit(&self, slept: Duration) -> Option<Duration> {
-        // Acquire: pairs with the swap above.
-        let looks = self.patience.looks || self.control.page(0).silent_stores.0.load(Ordering::Acquire) != 0;
-        looks.then(|| (slept / 8).clamp(Duration::from_millis(1), Duration::from_millis(16)))
+        self.expects_silent_stores().then(|| WaitPolicy::piece(slept))
     }
 
     fn sleep(&self) -> &Sleep {
-        &self.control.page(self.block).sleep.0
+        &self.control.page(self.local_pe).sleep.0
     }
 
     /// Announces sleep; true if the caller may sleep now, false if something happened in between.
@@ -473,11 +533,11 @@ impl Executor {
             sleep.watched_to.store(to, Ordering::Relaxed);
             // Under the lock: who registers later sees that we sleep, and for what.
             sleep.sleeping.store(kinds, Ordering::Release);
-            (kinds, self.unfired.load(Ordering::Relaxed))
+            (kinds, self.driver.roles.unfired())
         };
         announce_sleep(&sleep.sleeping, kinds, self.fence_side);
         self.scan();
-        let may_sleep = before > 0 && self.unfired.load(Ordering::Relaxed) == before && !self.is_closed();
+        let may_sleep = before > 0 && self.driver.roles.unfired() == before && !self.is_closed();
         if !may_sleep {
             self.disarm();
         }
@@ -486,6 +546,29 @@ impl Executor {
 
     fn disarm(&self) {
         announce_awake(&self.sleep().sleeping);
+    }
+
+    /// Whether the PE's sleep is announced, and no writer has rung since.
+    fn is_announced(&self) -> bool {
+        self.sleep().sleeping.load(Ordering::Relaxed) != 0
+    }
+
+    /// What becomes readable when the launcher hangs up, until it has.
+    fn hangs_up(&self) -> Option<BorrowedFd<'_>> {
+        let launcher = self.launcher.get().filter(|launcher| !launcher.has_hung_up())?;
+        launcher.bootstrap.hangs_up()
+    }
+
+    /// If the launcher has hung up to end the job, all waiting fails.
+    fn see_launcher(&self) {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let Some(hangs_up) = self.hangs_up() else { return };
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        if poll(&mut [PollFd::from_borrowed_fd(hangs_up, PollFlags::RDHUP)], Some(&now)) == Ok(1)
+            && let Some(failure) = self.launcher.get().and_then(Launcher::hang_up)
+        {
+            self.fail(failure);
+        }
     }
 
     fn is_closed(&self) -> bool {
@@ -499,14 +582,31 @@ impl Executor {
         let ended = {
             let mut watches = lock(&self.watches);
             watches.fire(true, None, &mut woken);
-            self.unfired.store(0, Ordering::SeqCst);
+            self.driver.roles.end_all_watches();
             watches.clear()
         };
         // Outside of the lock, as a watch may hold the last reference to a world.
         drop(ended);
-        self.driver.notify();
+        self.driver.task.notify_one();
         self.bell.ring_process();
+        // It lets go of this PE.
+        self.helper.nudge().wake();
         woken.into_iter().for_each(StoredWaker::wake);
+    }
+}
+
+/// The engine that a future polls through when it is polled for the first time. It does not keep the
+/// engine: the future may be forgotten.
+#[derive(Debug, Default)]
+pub struct FirstPoll(Weak<Executor>);
+
+impl FirstPoll {
+    /// Polls by `poll`, the first time [through](Executor::poll_with) the engine.
+    pub fn poll<T>(&mut self, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
+        match std::mem::take(&mut self.0).upgrade() {
+            Some(engine) => engine.poll_with(poll),
+            None => poll(),
+        }
     }
 }
 

@@ -7,9 +7,8 @@ use crate::fabric::Fabric;
 /// how many of them.
 fn wait(looks: u32) -> (bool, u32) {
     let fabric = Fabric::new(1, 1 << 20, false).unwrap();
-    let patience = Patience { spin: Duration::ZERO, yields: 64, looks: false };
-    let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
-    let executor = Executor::new(0, control, FenceSide::Writer, bell, patience);
+    let policy = WaitPolicy::new(Duration::ZERO, 64, false);
+    let executor = Executor::new(&fabric, 0, FenceSide::Writer, policy);
     let mut looked = 0;
     let came = executor.spin_until(|| {
         looked += 1;

@@ -271,6 +271,20 @@ impl Stream {
         ))
     }
 
+    /// Has the driver call `function` with `data`, on a thread of its own, when all is over that was
+    /// started before. What is started later waits for the call.
+    ///
+    /// # Safety
+    /// The function must be sound with `data` on another thread, and must not call the driver.
+    pub(super) unsafe fn call_back(
+        &self,
+        function: unsafe extern "C" fn(*mut c_void),
+        data: *mut c_void,
+    ) -> Outcome<()> {
+        // SAFETY: the stream exists; the rest is passed on to the caller.
+        call!(cuLaunchHostFunc(self.stream, Some(function), data))
+    }
+
     /// Has `event` be over when all is that was started before.
     pub(super) fn record(&self, event: &Event) -> Outcome<()> {
         // SAFETY: both exist, in one context.

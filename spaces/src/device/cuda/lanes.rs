@@ -1,18 +1,20 @@
 //! Operations under way: a lane for the memory of each PE of the host, with a stream and the events
 //! behind its operations.
 //!
-//! Two threads help, each started when it is first needed. The *helper* polls while something is
-//! under way and nobody waits for it in a loop, naps in between, and sleeps when nothing is. The
-//! *worker* starts what keeps the thread that starts it: copies of memory that the driver must copy
-//! first, and those between devices that do not reach each other. While a lane has such operations
-//! to come, what is started on it after them goes to the worker too, so that order is kept.
+//! The engine polls them. The helper thread naps at first while something is under way, then has the
+//! driver call back behind what was started, and sleeps until that shows.
+//!
+//! A *worker* thread starts what keeps the thread that starts it: copies of memory that the driver
+//! must copy first, and those between devices that do not reach each other. While a lane has such
+//! operations to come, what is started on it after them goes to the worker too, so that order is
+//! kept.
 
 use std::{
     borrow::Borrow,
     collections::{BTreeMap, VecDeque},
-    num::NonZero,
+    ffi::c_void,
     sync::{
-        Arc, Weak,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering, fence},
     },
     thread,
@@ -21,11 +23,12 @@ use std::{
 
 use cudarc::driver::sys::{CUdevice, CUdeviceptr};
 use oxshmem_base::{
+    Result,
     panics::survive,
-    sync::{Condvar, Mutex, MutexGuard, lock},
+    sync::{Condvar, Mutex, lock},
 };
-use oxshmem_memory::{HostMap, SegmentId};
-use oxshmem_progress::{completion::Completion, executor::Executor};
+use oxshmem_memory::HostMap;
+use oxshmem_progress::{completion::Completion, nudge::Nudge, source::Armed};
 
 use super::{
     driver::{Event, Outcome, Stream},
@@ -33,6 +36,7 @@ use super::{
     host::{Registered, Slot, Slots},
     memory::Memory,
 };
+use crate::device::ready::Ready;
 
 /// Bytes and number of the pieces of host memory through which short copies go.
 const SLOTS: (usize, usize) = (64 << 10, 64);
@@ -40,14 +44,12 @@ const SLOTS: (usize, usize) = (64 << 10, 64);
 const WORDS: (usize, usize) = (64, 256);
 /// Bytes that go through host memory at a time, between devices that do not reach each other.
 const THROUGH: usize = 4 << 20;
-/// How long the helper naps: a sixteenth of the time since something was last over, and at least
-/// and at most so long.
-const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
-/// How it naps when nothing is under way any more, and for how long: waking it costs those who
-/// start something.
-const LINGER: [Duration; 2] = [Duration::from_micros(200), Duration::from_millis(1)];
-/// How soon words that are waited for are looked at again, at first and at last.
-const LOOKS: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
+/// How long the helper naps, and for how long in all, before it has the driver call back: a call
+/// takes longer than a short operation.
+const NAP: Duration = Duration::from_micros(20);
+const NAPS: Duration = Duration::from_micros(200);
+/// How long it naps where the driver refuses to call.
+const REFUSED: Duration = Duration::from_millis(1);
 
 /// The operations on the memory of one PE.
 struct Lane {
@@ -56,6 +58,26 @@ struct Lane {
     /// How many are under way, as a hint for who polls.
     count: AtomicUsize,
     state: Mutex<State>,
+    call: Arc<Call>,
+}
+
+/// A call of the driver behind what was started on a lane.
+struct Call {
+    /// Whether it is to come.
+    to_come: AtomicBool,
+    ready: Arc<Ready>,
+}
+
+/// What the driver calls, with an [`Arc`] of a [`Call`].
+///
+/// # Safety
+/// The reference must be the callee's.
+unsafe extern "C" fn called(call: *mut c_void) {
+    // SAFETY: passed on to the caller.
+    let call = unsafe { Arc::from_raw(call.cast::<Call>().cast_const()) };
+    // Release: who asks for another call sees that this one is over.
+    call.to_come.store(false, Ordering::Release);
+    call.ready.set();
 }
 
 #[derive(Default)]
@@ -83,22 +105,14 @@ pub(super) struct Lanes {
     polling: Mutex<()>,
     /// Operations that are not over.
     under_way: AtomicUsize,
-    helper: Mutex<Helper>,
-    to_help: Condvar,
-    /// Whether the helper must be woken when something is started.
-    asleep: AtomicBool,
-    watched: AtomicBool,
+    /// When the helper first found that nothing was over, since something was.
+    waits_since: Mutex<Option<Instant>>,
+    ready: Arc<Ready>,
+    nudge: Arc<Nudge>,
     worker: Mutex<Worker>,
     to_work: Condvar,
     /// The last to be dropped.
     _memory: Arc<Memory>,
-}
-
-#[derive(Default)]
-struct Helper {
-    watching: Vec<Weak<Executor>>,
-    started: bool,
-    closed: bool,
 }
 
 #[derive(Default)]
@@ -109,14 +123,16 @@ struct Worker {
 }
 
 impl Lanes {
-    pub(super) fn new(memory: &Arc<Memory>, host: &Arc<HostMap>) -> Outcome<Arc<Self>> {
+    pub(super) fn new(memory: &Arc<Memory>, host: &Arc<HostMap>, nudge: &Arc<Nudge>) -> Result<Arc<Self>> {
+        let ready = Arc::new(Ready::new()?);
         let gpus =
             memory.contexts().iter().map(|(&device, context)| Ok((device, Gpu::new(device, context)?)));
         let gpus: BTreeMap<CUdevice, Gpu> = gpus.collect::<Outcome<_>>()?;
         let lanes = (0..memory.count()).map(|block| {
             let device = memory.device(block);
             let stream = Stream::new(&memory.contexts()[&device])?;
-            Ok(Lane { device, stream, count: AtomicUsize::new(0), state: Mutex::default() })
+            let call = Arc::new(Call { to_come: AtomicBool::new(false), ready: Arc::clone(&ready) });
+            Ok(Lane { device, stream, count: AtomicUsize::new(0), state: Mutex::default(), call })
         });
         let lanes: Vec<Lane> = lanes.collect::<Outcome<_>>()?;
         // There is a PE, so there is a device.
@@ -129,10 +145,9 @@ impl Lanes {
             host: Registered::new(host, context),
             polling: Mutex::default(),
             under_way: AtomicUsize::new(0),
-            helper: Mutex::default(),
-            to_help: Condvar::new(),
-            asleep: AtomicBool::new(true),
-            watched: AtomicBool::new(false),
+            waits_since: Mutex::default(),
+            ready,
+            nudge: Arc::clone(nudge),
             worker: Mutex::default(),
             to_work: Condvar::new(),
             _memory: Arc::clone(memory),
@@ -174,7 +189,7 @@ impl Lanes {
 
     fn start_with(self: &Arc<Self>, block: usize, command: Command, done: Completion, slow: bool) {
         let lane = &self.lanes[block];
-        // SeqCst: of this and the helper's falling asleep, one side sees the other.
+        // SeqCst: the helper sees it, or is woken.
         self.under_way.fetch_add(1, Ordering::SeqCst);
         let failed = {
             let mut state = lock(&lane.state);
@@ -195,7 +210,7 @@ impl Lanes {
             }
         };
         match failed {
-            None => self.wake_helper(),
+            None => self.nudge.nudge(),
             Some((failed, done)) => {
                 self.under_way.fetch_sub(1, Ordering::SeqCst);
                 done(Err(failed.into()));
@@ -331,112 +346,48 @@ impl Lanes {
             }
         }
         drop(polling);
-        if any && self.watched.load(Ordering::Relaxed) {
-            self.look();
+        if any {
+            *lock(&self.waits_since) = None;
         }
         any
     }
 
-    /// Has those look who wait for words in device memory.
-    fn look(&self) {
-        let watching = std::mem::take(&mut lock(&self.helper).watching);
-        let mut left = Vec::new();
-        for executor in watching {
-            // Without the lock: a waker may run a future that starts something.
-            if executor.upgrade().is_some_and(|executor| executor.scan_for(SegmentId::Gpu)) {
-                left.push(executor);
-            }
+    /// How the helper sleeps.
+    pub(super) fn arm(&self) -> Armed<'_> {
+        if !self.is_pending() {
+            return Armed::IDLE;
         }
-        let mut helper = lock(&self.helper);
-        for executor in left {
-            helper.add(executor);
+        let since = *lock(&self.waits_since).get_or_insert_with(Instant::now);
+        if since.elapsed() < NAPS {
+            return Armed::Asleep { descriptor: None, limit: Some(NAP) };
         }
-        self.watched.store(!helper.watching.is_empty(), Ordering::Relaxed);
-    }
-
-    pub(super) fn watch(self: &Arc<Self>, executor: Weak<Executor>) {
-        let mut helper = lock(&self.helper);
-        helper.add(executor);
-        self.watched.store(true, Ordering::Relaxed);
-        self.rouse(helper);
-    }
-
-    fn wake_helper(self: &Arc<Self>) {
-        // SeqCst: see `start_with`.
-        if self.asleep.load(Ordering::SeqCst) {
-            self.rouse(lock(&self.helper));
-        }
-    }
-
-    /// Starts one of the threads that help.
-    fn spawn(self: &Arc<Self>, name: &str, run: fn(Arc<Self>)) {
-        let lanes = Arc::clone(self);
-        if let Err(e) = thread::Builder::new().name(name.into()).spawn(move || run(lanes)) {
-            // Nothing that was begun would ever end.
-            panic!("oxshmem cannot start the thread {name}, which devices need: {e}");
-        }
-    }
-
-    #[cold]
-    fn rouse(self: &Arc<Self>, mut helper: MutexGuard<'_, Helper>) {
-        if !helper.started {
-            helper.started = true;
-            self.spawn("oxshmem-device", Self::help);
-        }
-        drop(helper);
-        self.to_help.notify_one();
-    }
-
-    /// What the helper does.
-    fn help(self: Arc<Self>) {
-        // So that naps are as short as they are meant to be. Without, they are longer.
-        let _ = rustix::thread::set_current_timer_slack(NonZero::new(1000));
-        let mut look = LOOKS[0];
-        let mut over_at = Instant::now();
-        let mut look_at = over_at;
-        let mut idle_since = None;
-        self.asleep.store(false, Ordering::SeqCst);
-        loop {
-            let progressed = self.poll();
-            let now = Instant::now();
-            if progressed {
-                (over_at, look, look_at) = (now, LOOKS[0], now + LOOKS[0]);
-            } else if now >= look_at {
-                self.look();
-                (look, look_at) = ((look * 2).min(LOOKS[1]), now + look);
-            }
-            let helper = lock(&self.helper);
-            // SeqCst: see `start_with`.
-            let busy = self.under_way.load(Ordering::SeqCst) > 0;
-            if helper.closed && !busy {
-                return;
-            }
-            let watching = !helper.watching.is_empty();
-            let nap = ((now - over_at) / 16).clamp(NAPS[0], NAPS[1]);
-            let until_look = look_at.saturating_duration_since(Instant::now()).max(NAPS[0]);
-            let nap = match (busy, watching) {
-                (true, true) => nap.min(until_look),
-                (true, false) => nap,
-                (false, true) => until_look,
-                (false, false) => LINGER[0],
-            };
-            if busy || watching {
-                idle_since = None;
-            } else if now.duration_since(*idle_since.get_or_insert(now)) >= LINGER[1] {
-                self.asleep.store(true, Ordering::SeqCst);
-                if self.under_way.load(Ordering::SeqCst) == 0 {
-                    drop(self.to_help.wait(helper));
+        self.ready.clear();
+        let mut limit = None;
+        for lane in &self.lanes {
+            // Acquire: pairs with the store in `called`, and with the count's growing.
+            if lane.count.load(Ordering::Acquire) > 0 && !lane.call.to_come.swap(true, Ordering::Acquire) {
+                let data = Arc::into_raw(Arc::clone(&lane.call));
+                // SAFETY: the function takes the reference, and calls nothing of the driver's.
+                let asked =
+                    lane.stream.context().enter().and_then(|_entered| unsafe {
+                        lane.stream.call_back(called, data.cast_mut().cast())
+                    });
+                if asked.is_err() {
+                    // SAFETY: the driver has not taken it.
+                    drop(unsafe { Arc::from_raw(data) });
+                    lane.call.to_come.store(false, Ordering::Release);
+                    limit = Some(REFUSED);
                 }
-                self.asleep.store(false, Ordering::SeqCst);
-                (over_at, look, look_at, idle_since) = (Instant::now(), LOOKS[0], Instant::now(), None);
-                continue;
             }
-            let (helper, timed_out) = self.to_help.wait_timeout(helper, nap);
-            drop(helper);
-            if !timed_out {
-                // Somebody waits who has polled long enough.
-                over_at = Instant::now();
-            }
+        }
+        Armed::Asleep { descriptor: Some(self.ready.descriptor()), limit }
+    }
+
+    /// Waits until everything that was started is over, and completes it.
+    pub(super) fn finish(&self) {
+        while self.is_pending() {
+            self.poll();
+            thread::sleep(NAP);
         }
     }
 
@@ -445,27 +396,24 @@ impl Lanes {
         self.under_way.load(Ordering::Relaxed) > 0
     }
 
-    /// Has the helper nap briefly: somebody waits, and polls no more.
-    pub(super) fn attend(&self) {
-        if self.under_way.load(Ordering::Relaxed) > 0 {
-            drop(lock(&self.helper));
-            self.to_help.notify_one();
-        }
-    }
-
     fn give_work(self: &Arc<Self>, job: Job) {
         let mut worker = lock(&self.worker);
         worker.jobs.push_back(job);
         if !worker.started {
             worker.started = true;
-            self.spawn("oxshmem-staging", Self::work);
+            let lanes = Arc::clone(self);
+            let thread = thread::Builder::new().name("oxshmem-staging".into());
+            if let Err(e) = thread.spawn(move || lanes.work()) {
+                // Nothing that was begun would ever end.
+                panic!("oxshmem cannot start the thread that copies for devices: {e}");
+            }
         }
         drop(worker);
         self.to_work.notify_one();
     }
 
     /// What the worker does.
-    fn work(self: Arc<Self>) {
+    fn work(&self) {
         while let Some(Job { block, command, done }) = self.next_job() {
             let lane = &self.lanes[block];
             if let Command::In { from, len, .. } = command {
@@ -489,7 +437,7 @@ impl Lanes {
                 }
             };
             match failed {
-                None => self.wake_helper(),
+                None => self.nudge.nudge(),
                 Some((failed, done)) => {
                     self.under_way.fetch_sub(1, Ordering::SeqCst);
                     survive(|| done(Err(failed.into())));
@@ -511,20 +459,10 @@ impl Lanes {
         }
     }
 
-    /// Has the threads end when all that was started is over.
+    /// Has the worker end when it has started everything.
     pub(super) fn close(&self) {
         lock(&self.worker).closed = true;
-        lock(&self.helper).closed = true;
         self.to_work.notify_one();
-        self.to_help.notify_one();
-    }
-}
-
-impl Helper {
-    fn add(&mut self, executor: Weak<Executor>) {
-        if !self.watching.iter().any(|known| known.ptr_eq(&executor)) {
-            self.watching.push(executor);
-        }
     }
 }
 

@@ -11,8 +11,8 @@
 //! | `bare` | the driver's copies by themselves, to be measured beside |
 //!
 //! Each PE's memory has a stream in every process, on which everything happens that is started on
-//! it, in its order. An event behind each operation says when it is over; whoever waits polls them,
-//! and else a helper thread does, which sleeps while nothing is under way. Whatever touches memory
+//! it, in its order. An event behind each operation says when it is over. The engine polls them: the
+//! device is one of its sources. Whatever touches memory
 //! of a PE is done by the device that has it, so that atomic operations on a word are atomic
 //! towards each other whichever process starts them, and whether or not devices have atomics for
 //! each other's memory. Copies between devices that do not reach each other go through host memory.
@@ -28,12 +28,7 @@ mod lanes;
 mod memory;
 mod ptx;
 
-use std::{
-    fmt,
-    ptr::NonNull,
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::{fmt, ptr::NonNull, sync::Arc, time::Duration};
 
 #[doc(hidden)]
 pub use bare::Bare;
@@ -52,8 +47,8 @@ use oxshmem_memory::{
 };
 use oxshmem_progress::{
     completion::{AllParts, Completion},
-    executor::Executor,
-    source::Source,
+    nudge::Nudge,
+    source::{Armed, Source},
 };
 
 use self::{
@@ -125,7 +120,7 @@ pub(super) async fn join(
     len: usize,
     has: bool,
     host: &Arc<HostMap>,
-    made: &Made,
+    (made, nudge): (&Made, &Arc<Nudge>),
 ) -> Result<Option<AnyDevice>> {
     let placement = bootstrap.placement();
     let mut memory = None;
@@ -145,7 +140,7 @@ pub(super) async fn join(
             if made.is_none() {
                 let crowded = !bootstrap.in_process() && placement.local.len() > processors::allowed();
                 let patience = if crowded { Duration::ZERO } else { PATIENCE };
-                *made = Some(Arc::new(Cuda::new(memory, host, patience)?));
+                *made = Some(Arc::new(Cuda::new(memory, host, nudge, patience)?));
             }
             Ok(made.clone())
         })
@@ -180,7 +175,7 @@ pub struct Cuda {
 }
 
 impl Cuda {
-    fn new(memory: Arc<Memory>, host: &Arc<HostMap>, patience: Duration) -> Result<Self> {
+    fn new(memory: Arc<Memory>, host: &Arc<HostMap>, nudge: &Arc<Nudge>, patience: Duration) -> Result<Self> {
         let (count, len) = (memory.count(), memory.len());
         let map = match memory.range() {
             Some((base, stride)) => {
@@ -196,7 +191,7 @@ impl Cuda {
         };
         Ok(Self {
             shown: Segment::new(SegmentId::Gpu, Arc::new(map), 0, len),
-            lanes: Lanes::new(&memory, host)?,
+            lanes: Lanes::new(&memory, host, nudge)?,
             memory,
             patience,
         })
@@ -207,11 +202,11 @@ impl Cuda {
     /// # Errors
     /// What the driver refuses, and [`Error::Unsupported`] if there is no device.
     #[doc(hidden)]
-    pub fn alone(count: usize, len: usize, sharing: GpuSharing) -> Result<Self> {
+    pub fn alone(count: usize, len: usize, sharing: GpuSharing, nudge: &Arc<Nudge>) -> Result<Self> {
         describe().map_err(|what| Error::Unsupported { what })?;
         let memory = Arc::new(Memory::new(count, len, sharing, false)?);
         let host = Arc::new(HostMap::new(count, 1 << 20)?);
-        Self::new(memory, &host, PATIENCE)
+        Self::new(memory, &host, nudge, PATIENCE)
     }
 
     /// How memory is shared: `vmm` or `ipc`.
@@ -278,16 +273,12 @@ impl Source for Cuda {
         self.patience
     }
 
-    fn attend(&self) {
-        self.lanes.attend();
-    }
-
     fn is_pending(&self) -> bool {
         self.lanes.is_pending()
     }
 
-    fn rest(&self) {
-        self.lanes.attend();
+    fn arm(&self) -> Armed<'_> {
+        self.lanes.arm()
     }
 }
 
@@ -524,10 +515,6 @@ unsafe impl Device for Cuda {
         }
     }
 
-    fn watch(&self, executor: Weak<Executor>) {
-        self.lanes.watch(executor);
-    }
-
     fn address(&self, at: DevicePlace) -> Option<u64> {
         Some(self.at(at))
     }
@@ -535,6 +522,8 @@ unsafe impl Device for Cuda {
 
 impl Drop for Cuda {
     fn drop(&mut self) {
+        // What is under way uses memory of callers, which keep it until it is complete.
+        self.lanes.finish();
         self.lanes.close();
     }
 }
@@ -549,12 +538,15 @@ mod tests {
             Err(why) => {
                 println!("skipped: {why}");
                 assert!(!why.is_empty());
-                let error = Cuda::alone(2, 1 << 20, GpuSharing::Auto).unwrap_err();
+                let nudge = Arc::new(Nudge::new().unwrap());
+                let error = Cuda::alone(2, 1 << 20, GpuSharing::Auto, &nudge).unwrap_err();
                 assert!(matches!(error, Error::Unsupported { .. }), "{error}");
             }
             Ok(_) => {
                 for sharing in [GpuSharing::Vmm, GpuSharing::Ipc] {
-                    crate::device::suite::check(&Cuda::alone(2, 1 << 20, sharing).unwrap());
+                    crate::device::suite::check(crate::ways(), |nudge| {
+                        Arc::new(Cuda::alone(2, 1 << 20, sharing, nudge).unwrap())
+                    });
                 }
             }
         }

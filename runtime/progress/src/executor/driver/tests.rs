@@ -12,8 +12,9 @@ use oxshmem_memory::{Extent, SegmentId};
 use super::*;
 use crate::{
     activity::Place,
-    executor::{Patience, Probe, Word},
+    executor::{Probe, Word},
     fabric::Fabric,
+    wait::WaitPolicy,
 };
 
 /// The executor of a PE, and who was woken, by the words that they wait for.
@@ -40,9 +41,8 @@ impl Wake for Task {
 impl Waits {
     fn new() -> Self {
         let fabric = Fabric::new(1, 1 << 20, false).unwrap();
-        let patience = Patience { spin: Duration::ZERO, yields: 2, looks: false };
-        let (control, bell) = (Arc::clone(&fabric.control), Arc::clone(fabric.bell(0)));
-        let executor = Arc::new(Executor::new(0, control, FenceSide::Writer, bell, patience));
+        let policy = WaitPolicy::new(Duration::ZERO, 2, false);
+        let executor = Executor::new(&fabric, 0, FenceSide::Writer, policy);
         Self { fabric, executor, woken: channel() }
     }
 

@@ -1,10 +1,7 @@
-//! The protocol by which the threads of a PE and its helper share the duty to look after watched
-//! words, on its own, for loom: that whoever waits is woken, whoever has the duty when the word
-//! comes.
+//! Loom runs [`Roles`] beside what executors do around it: each thread that waits is woken,
+//! whichever thread has the role when its word comes.
 //!
-//! It is what `executor::driver` and `executor::block_on` do, with fences where that has accesses
-//! that are sequentially consistent, which loom does not know. A watch is a word that comes to 1,
-//! of which there is one for each thread that waits.
+//! A watch is a word that comes to 1, of which there is one for each thread that waits.
 
 use loom::{
     sync::{
@@ -13,29 +10,20 @@ use loom::{
     },
     thread,
 };
+use oxshmem_base::sync::in_one_order;
 
-const NOBODY: usize = 0;
-const WAITING: usize = 1;
-const HELPER: usize = 2;
+use crate::roles::{Around, Holder, Parked, Roles};
 
 /// What may be left out, to see that the model misses it.
 #[derive(Clone, Copy)]
 struct Rules {
-    /// Who gives the role up with watches left kicks the helper.
+    /// A thread that gives the role up with watches left kicks the helper.
     role_kicks: bool,
-    /// So does who wishes for it no more.
+    /// So does a thread that ends its wish.
     wish_kicks: bool,
 }
 
 const ALL: Rules = Rules { role_kicks: true, wish_kicks: true };
-
-/// An access to an atomic in the one order that all threads agree on.
-fn ordered<T>(access: impl FnOnce() -> T) -> T {
-    fence(Ordering::SeqCst);
-    let result = access();
-    fence(Ordering::SeqCst);
-    result
-}
 
 /// What one sleeps on until it is rung: an event descriptor, or a thread's own place to park, for
 /// which loom's is no use: it forgets that a thread was unparked while it had to wait for a lock.
@@ -68,32 +56,51 @@ struct Signal {
     drives: bool,
 }
 
+impl Parked for Arc<Bell> {
+    fn unpark(&self) {
+        self.ring();
+    }
+}
+
 struct Pe {
-    rules: Rules,
     words: [AtomicUsize; 2],
     watches: Mutex<[Option<Arc<Signal>>; 2]>,
-    unfired: AtomicUsize,
     sleeping: AtomicBool,
     bell: Bell,
-    role: AtomicUsize,
-    wishes: AtomicUsize,
-    parked: Mutex<Vec<Arc<Bell>>>,
+    roles: Roles<Arc<Bell>>,
     helper: Bell,
     closed: AtomicBool,
 }
 
+/// The PE, where kicks are left out or not.
+struct Kicks<'a>(&'a Pe, bool);
+
+impl Around for Kicks<'_> {
+    fn kick(&self) {
+        if self.1 {
+            self.0.kick();
+        }
+    }
+
+    fn ring(&self) {
+        self.0.bell.ring();
+    }
+
+    fn gave_up(&self) {}
+
+    fn has_more(&self) -> bool {
+        false
+    }
+}
+
 impl Pe {
-    fn new(rules: Rules) -> Arc<Self> {
+    fn new() -> Arc<Self> {
         Arc::new(Self {
-            rules,
             words: [AtomicUsize::new(0), AtomicUsize::new(0)],
             watches: Mutex::new([None, None]),
-            unfired: AtomicUsize::new(0),
             sleeping: AtomicBool::new(false),
             bell: Bell::default(),
-            role: AtomicUsize::new(NOBODY),
-            wishes: AtomicUsize::new(0),
-            parked: Mutex::new(Vec::new()),
+            roles: Roles::default(),
             helper: Bell::default(),
             closed: AtomicBool::new(false),
         })
@@ -112,20 +119,12 @@ impl Pe {
         self.words[word].load(Ordering::Acquire) == 1
     }
 
-    fn is_taken(&self) -> bool {
-        ordered(|| self.role.load(Ordering::Relaxed)) != NOBODY
-    }
-
-    fn unfired(&self) -> usize {
-        ordered(|| self.unfired.load(Ordering::Relaxed))
-    }
-
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
     fn kick(&self) {
-        if !self.is_taken() {
+        if !self.roles.is_taken() {
             self.helper.ring();
         }
     }
@@ -134,8 +133,8 @@ impl Pe {
         {
             let mut watches = self.watches.lock().unwrap();
             watches[word] = Some(Arc::clone(signal));
-            // Under the lock: who fires it counts it off.
-            ordered(|| self.unfired.fetch_add(1, Ordering::Relaxed));
+            // Under the lock: the thread that fires it counts it off.
+            self.roles.add_watch();
         }
         if !signal.drives {
             self.kick();
@@ -146,11 +145,11 @@ impl Pe {
     fn cancel(&self, word: usize) {
         let mut watches = self.watches.lock().unwrap();
         if watches[word].take().is_some() {
-            ordered(|| self.unfired.fetch_sub(1, Ordering::Relaxed));
+            self.roles.end_watches(1);
         }
     }
 
-    /// Wakes whoever's word has come.
+    /// Wakes the threads whose words have come.
     fn scan(&self, me: &Arc<Bell>) {
         let mut woken = Vec::new();
         {
@@ -159,13 +158,13 @@ impl Pe {
                 if self.has_come(word)
                     && let Some(signal) = watches[word].take()
                 {
-                    self.unfired.fetch_sub(1, Ordering::Relaxed);
+                    self.roles.end_watches(1);
                     woken.push(signal);
                 }
             }
         }
         for signal in woken {
-            ordered(|| signal.set.store(true, Ordering::Relaxed));
+            in_one_order(|| signal.set.store(true, Ordering::Relaxed));
             if !Arc::ptr_eq(me, &signal.thread) {
                 signal.thread.ring();
                 if signal.drives {
@@ -175,57 +174,20 @@ impl Pe {
         }
     }
 
-    fn try_role(&self, holder: usize) -> bool {
-        let taken =
-            ordered(|| self.role.compare_exchange(NOBODY, holder, Ordering::Relaxed, Ordering::Relaxed));
-        taken.is_ok()
-    }
-
-    fn leave_role(&self) {
-        ordered(|| self.role.store(NOBODY, Ordering::Relaxed));
-        if self.rules.role_kicks && self.unfired() > 0 {
-            self.kick();
-        }
-        let parked: Vec<_> = self.parked.lock().unwrap().drain(..).collect();
-        parked.into_iter().for_each(|thread| thread.ring());
-    }
-
-    fn wish(&self) -> bool {
-        if ordered(|| self.role.load(Ordering::Relaxed)) != HELPER {
-            return false;
-        }
-        ordered(|| self.wishes.fetch_add(1, Ordering::Relaxed));
-        self.bell.ring();
-        true
-    }
-
-    fn wish_no_more(&self, wished: &mut bool) {
-        if std::mem::take(wished) {
-            ordered(|| self.wishes.fetch_sub(1, Ordering::Relaxed));
-            if self.rules.wish_kicks && self.unfired() > 0 && !self.is_taken() {
-                self.kick();
-            }
-        }
-    }
-
-    fn is_wished(&self) -> bool {
-        ordered(|| self.wishes.load(Ordering::Relaxed)) > 0
-    }
-
     fn drive(&self, me: &Arc<Bell>, stop: impl Fn() -> bool) {
         loop {
             self.scan(me);
-            if stop() || self.unfired() == 0 || self.is_closed() {
+            if stop() || self.roles.unfired() == 0 || self.is_closed() {
                 return;
             }
             let before = {
                 let _watches = self.watches.lock().unwrap();
                 self.sleeping.store(true, Ordering::Release);
-                self.unfired.load(Ordering::Relaxed)
+                self.roles.unfired()
             };
             fence(Ordering::SeqCst);
             self.scan(me);
-            if before > 0 && self.unfired.load(Ordering::Relaxed) == before && !self.is_closed() && !stop() {
+            if before > 0 && self.roles.unfired() == before && !self.is_closed() && !stop() {
                 self.bell.sleep();
             }
             self.sleeping.store(false, Ordering::Relaxed);
@@ -233,58 +195,55 @@ impl Pe {
     }
 
     /// The helper thread.
-    fn help(&self) {
+    fn help(&self, rules: Rules) {
         let me = Arc::new(Bell::default());
         while !self.is_closed() {
-            let has_nothing = || self.unfired() == 0 || self.is_wished();
-            if !has_nothing() && self.try_role(HELPER) {
+            let has_nothing = || self.roles.unfired() == 0 || self.roles.is_wished();
+            if !has_nothing() && self.roles.try_take(Holder::Helper) {
                 self.drive(&me, has_nothing);
-                self.leave_role();
+                self.roles.give_up(&Kicks(self, rules.role_kicks));
             } else {
                 self.helper.sleep();
             }
         }
     }
 
-    fn park(&self, me: &Arc<Bell>) {
-        self.parked.lock().unwrap().push(Arc::clone(me));
-        if self.is_taken() || self.unfired() == 0 || self.is_closed() {
-            me.sleep();
-        }
-    }
-
     /// A thread waits for its word in `block_on`, or, if it does not `drive`, by whatever else
     /// polls futures.
-    fn wait(&self, word: usize, drives: bool) {
+    fn wait(&self, word: usize, drives: bool, rules: Rules) {
         let me = Arc::new(Bell::default());
         let signal = Arc::new(Signal { set: AtomicBool::new(false), thread: Arc::clone(&me), drives });
-        let is_set = || ordered(|| signal.set.load(Ordering::Relaxed));
+        let is_set = || in_one_order(|| signal.set.load(Ordering::Relaxed));
         if self.has_come(word) {
             return;
         }
         self.register(word, &signal);
         let mut wished = false;
+        let end_wish = |wished: &mut bool| {
+            if std::mem::take(wished) {
+                self.roles.end_wish(&Kicks(self, rules.wish_kicks));
+            }
+        };
         while !self.has_come(word) {
             while !is_set() {
                 if !drives {
                     me.sleep();
                     continue;
                 }
-                if self.try_role(WAITING) {
-                    self.wish_no_more(&mut wished);
+                if self.roles.try_take(Holder::Waiting) {
+                    end_wish(&mut wished);
                     self.drive(&me, is_set);
-                    self.leave_role();
+                    self.roles.give_up(&Kicks(self, rules.role_kicks));
                 }
                 if !is_set() {
-                    if !wished {
-                        wished = self.wish();
-                    }
-                    self.park(&me);
+                    wished = wished || self.roles.wish(&Kicks(self, true));
+                    let may_stay = || self.roles.unfired() == 0 || self.is_closed();
+                    self.roles.park(Arc::clone(&me), may_stay, || me.sleep());
                 }
             }
         }
         self.cancel(word);
-        self.wish_no_more(&mut wished);
+        end_wish(&mut wished);
     }
 
     fn close(&self) {
@@ -300,10 +259,10 @@ fn waits(rules: Rules, drive: [bool; 2], preemptions: usize) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
     model.check(move || {
-        let pe = Pe::new(rules);
+        let pe = Pe::new();
         let helper = {
             let pe = Arc::clone(&pe);
-            thread::spawn(move || pe.help())
+            thread::spawn(move || pe.help(rules))
         };
         let writer = {
             let pe = Arc::clone(&pe);
@@ -311,9 +270,9 @@ fn waits(rules: Rules, drive: [bool; 2], preemptions: usize) {
         };
         let other = {
             let pe = Arc::clone(&pe);
-            thread::spawn(move || pe.wait(1, drive[1]))
+            thread::spawn(move || pe.wait(1, drive[1], rules))
         };
-        pe.wait(0, drive[0]);
+        pe.wait(0, drive[0], rules);
         for thread in [writer, other] {
             thread.join().unwrap();
         }
@@ -323,19 +282,19 @@ fn waits(rules: Rules, drive: [bool; 2], preemptions: usize) {
 }
 
 #[test]
-fn loom_whoever_waits_is_woken_beside_a_thread_that_cannot_drive() {
+fn loom_a_thread_that_waits_is_woken_beside_one_that_cannot_drive() {
     waits(ALL, [true, false], 2);
 }
 
 #[test]
-fn loom_whoever_waits_is_woken_beside_another_that_drives() {
+fn loom_a_thread_that_waits_is_woken_beside_another_that_drives() {
     waits(ALL, [true, true], 2);
 }
 
 /// Loom ends the process where it finds that no thread can go on, so these are processes of their
 /// own.
 fn hangs(test: &str) {
-    let name = format!("role_protocol::{test}");
+    let name = format!("loom_roles::{test}");
     let model = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "--ignored", "--nocapture", &name])
         .output()
@@ -345,7 +304,7 @@ fn hangs(test: &str) {
 }
 
 #[test]
-fn loom_whoever_leaves_watches_alone_hangs() {
+fn loom_a_thread_that_leaves_watches_alone_hangs() {
     hangs("gives_the_role_up_without_a_kick");
     hangs("ends_a_wish_without_a_kick");
 }

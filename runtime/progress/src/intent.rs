@@ -15,12 +15,12 @@ pub fn will_drive() -> bool {
 }
 
 /// Says whether it is, and returns what was said before.
-pub(super) fn set_will_drive(will: bool) -> bool {
+pub(crate) fn set_will_drive(will: bool) -> bool {
     WILL_DRIVE.replace(will)
 }
 
 /// This thread is in no poll after which it drives, whatever it was in.
-pub(super) fn will_not_drive() {
+pub(crate) fn will_not_drive() {
     WILL_DRIVE.set(false);
 }
 
@@ -30,6 +30,6 @@ pub fn woken() -> u32 {
 }
 
 /// This thread has woken another one.
-pub(super) fn count_woken() {
+pub(crate) fn count_woken() {
     WOKEN.set(WOKEN.get().wrapping_add(1));
 }

@@ -1,0 +1,185 @@
+//! What the helper thread does for a PE.
+
+use std::{
+    os::fd::AsFd,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use oxshmem_memory::SegmentId;
+
+use super::Executor;
+use crate::{
+    bell::Bell,
+    helper::{Client, Others, Sleep},
+    roles::Holder,
+    source::Source,
+    wait::{LOOK, Rounds},
+};
+
+/// A PE's engine, and what the helper has begun for it.
+pub(super) struct Duty {
+    executor: Arc<Executor>,
+    /// What it does as the thread that has the role, if it has it.
+    role: Option<Drives>,
+    /// When the words of device memory that are waited for are looked at again, and how long after
+    /// the last look that is.
+    look: Option<(Instant, Duration)>,
+    /// Since when it looks for stores to memory of a PE in this process that ring no bell.
+    ticks: Option<Instant>,
+}
+
+/// The helper has the role.
+enum Drives {
+    /// It looks around.
+    Looks(Rounds),
+    /// It has announced that the PE sleeps, at that time.
+    Sleeps(Instant),
+}
+
+impl Duty {
+    pub(super) fn new(executor: &Arc<Executor>) -> Self {
+        Self { executor: Arc::clone(executor), role: None, look: None, ticks: None }
+    }
+}
+
+/// Gives the role up, if the helper has it.
+fn give_up(executor: &Arc<Executor>, role: &mut Option<Drives>) {
+    if let Some(drives) = role.take() {
+        if let Drives::Sleeps(_) = drives {
+            executor.disarm();
+        }
+        executor.driver.roles.give_up(executor);
+    }
+}
+
+/// Looks after the watches of a PE in a process of its own, if no other thread is to. True if there
+/// may be more at once.
+fn drive<'a>(
+    executor: &'a Arc<Executor>,
+    role: &mut Option<Drives>,
+    found: bool,
+    sleep: &mut Sleep<'a>,
+) -> bool {
+    let Bell::Process(bell) = &*executor.bell else { return false };
+    let roles = &executor.driver.roles;
+    let is_left = || roles.unfired() > 0 && !roles.is_wished() && !executor.is_closed();
+    if !executor.driver.is_helper() || !is_left() {
+        give_up(executor, role);
+        return false;
+    }
+    if role.is_none() {
+        if !roles.try_take(Holder::Helper) {
+            // The thread that has the role kicks this one when it gives it up.
+            return false;
+        }
+        *role = Some(Drives::Looks(executor.rounds(false)));
+    }
+    if let Some(Drives::Sleeps(_)) = role {
+        executor.see_launcher();
+        // A writer that has rung has taken the announcement away.
+        if executor.bell.take_ring() || !executor.is_announced() {
+            executor.disarm();
+            *role = Some(Drives::Looks(executor.rounds(false)));
+        }
+    }
+    executor.scan();
+    if !is_left() {
+        give_up(executor, role);
+        // Another thread waits for the role, or the last wait is over.
+        return false;
+    }
+    let since = match role {
+        Some(Drives::Sleeps(since)) => *since,
+        Some(Drives::Looks(rounds)) => {
+            rounds.looked(found, &executor.policy);
+            if rounds.next(&executor.policy) || !executor.arm() {
+                return true;
+            }
+            Instant::now()
+        }
+        None => return true,
+    };
+    *role = Some(Drives::Sleeps(since));
+    sleep.on_readable(bell.as_fd());
+    executor.hangs_up().into_iter().for_each(|descriptor| sleep.on_hangup(descriptor));
+    executor.sleep_limit(since.elapsed()).into_iter().for_each(|limit| sleep.at_most(limit));
+    false
+}
+
+/// Looks at words of device memory now and then, for which no bell rings.
+fn look_at_device(
+    executor: &Executor,
+    look: &mut Option<(Instant, Duration)>,
+    found: bool,
+    sleep: &mut Sleep<'_>,
+) {
+    if !executor.watches(SegmentId::Gpu) {
+        *look = None;
+        return;
+    }
+    let now = Instant::now();
+    let (mut at, mut pause) = match *look {
+        // What is over may have changed them.
+        Some(look) if !found => look,
+        _ => (now, LOOK[0] / 2),
+    };
+    if at <= now {
+        executor.scan();
+        pause = (2 * pause).min(LOOK[1]);
+        at = Instant::now() + pause;
+    }
+    *look = Some((at, pause));
+    sleep.at_most(at.saturating_duration_since(now));
+}
+
+/// Looks for stores to the memory of a PE in this process that ring no bell.
+fn look_for_silent_stores(executor: &Executor, since: &mut Option<Instant>, sleep: &mut Sleep<'_>) {
+    if executor.driver.roles.unfired() == 0 || executor.sleep_limit(Duration::ZERO).is_none() {
+        *since = None;
+        return;
+    }
+    let since = *since.get_or_insert_with(Instant::now);
+    executor.scan();
+    executor.sleep_limit(since.elapsed()).into_iter().for_each(|limit| sleep.at_most(limit));
+}
+
+impl Client for Duty {
+    fn sources(&self) -> &[Arc<dyn Source>] {
+        self.executor.sources()
+    }
+
+    fn help<'a>(&'a mut self, found: bool, sleep: &mut Sleep<'a>) -> bool {
+        let Self { executor, role, look, ticks } = self;
+        if executor.has_device_words() {
+            look_at_device(executor, look, found, sleep);
+        }
+        if executor.bell.is_in_process() {
+            look_for_silent_stores(executor, ticks, sleep);
+            return false;
+        }
+        drive(executor, role, found, sleep)
+    }
+
+    fn others(&self) -> Others {
+        match self.executor.is_driven() && !self.executor.driver.roles.is_held_by(Holder::Helper) {
+            true => Others::Poll,
+            false => Others::Away,
+        }
+    }
+
+    fn after_work(&self) -> Duration {
+        self.executor.policy.after_work(self.executor.is_asleep() || self.role.is_some())
+    }
+
+    fn is_over(&self) -> bool {
+        self.executor.is_closed()
+    }
+}
+
+impl Drop for Duty {
+    fn drop(&mut self) {
+        give_up(&self.executor, &mut self.role);
+        self.executor.driver.is_helped.store(false, Ordering::Release);
+    }
+}

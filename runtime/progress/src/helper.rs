@@ -1,0 +1,364 @@
+//! The helper: the one thread of a process that completes operations, watches words and wakes
+//! tasks while no other thread does.
+//!
+//! It polls the [sources](crate::source) of all PEs of the process, and works for their engines:
+//! see [`Client`]. Where it has found nothing for a while, it sleeps on the descriptors of all of
+//! these at once. While other threads poll, it naps, and only looks now and then whether that goes
+//! on.
+
+use std::{
+    fmt,
+    num::NonZero,
+    os::fd::BorrowedFd,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use oxshmem_base::{
+    Result,
+    panics::survive,
+    sync::{Mutex, has_ended, lock},
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::{
+    nudge::Nudge,
+    source::{Armed, Source},
+    wait::NAP,
+};
+
+/// So many signs of life of another thread may be those of one that has started something and waits
+/// for it in a way of its own, as in an event loop.
+const FEW: u64 = 4;
+
+/// The engine of a PE, as the helper works for it.
+pub(crate) trait Client: Send {
+    /// What it polls.
+    fn sources(&self) -> &[Arc<dyn Source>];
+
+    /// Does what there is to do. `found` says whether the sources have just completed something.
+    /// True if there may be more at once; else `sleep` gets what the helper sleeps on.
+    fn help<'a>(&'a mut self, found: bool, sleep: &mut Sleep<'a>) -> bool;
+
+    /// What the PE's other threads do.
+    fn others(&self) -> Others;
+
+    /// How long the helper goes on looking after it has found something.
+    fn after_work(&self) -> Duration;
+
+    /// Whether the PE is gone.
+    fn is_over(&self) -> bool;
+}
+
+/// What the threads of a PE do, beside the helper. A hint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Others {
+    /// One waits, awake, and polls.
+    Poll,
+    /// They do something else, or sleep.
+    Away,
+}
+
+/// The helper of a process.
+pub struct Helper {
+    nudge: Arc<Nudge>,
+    /// The rounds that the thread has begun.
+    rounds: AtomicU64,
+    staff: Mutex<Staff>,
+}
+
+#[derive(Default)]
+struct Staff {
+    /// Clients that the thread does not know yet.
+    new: Vec<Box<dyn Client>>,
+    /// Whether the thread takes them up.
+    works: bool,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Helper {
+    /// A helper without clients.
+    ///
+    /// # Errors
+    /// The system's, if there are no descriptors left.
+    pub fn new() -> Result<Arc<Self>> {
+        let nudge = Arc::new(Nudge::new()?);
+        Ok(Arc::new(Self { nudge, rounds: AtomicU64::new(0), staff: Mutex::default() }))
+    }
+
+    /// What wakes it.
+    pub fn nudge(&self) -> &Arc<Nudge> {
+        &self.nudge
+    }
+
+    /// Works for `client` until that is over. Starts the thread, if there is none.
+    pub(crate) fn work_for(self: &Arc<Self>, client: Box<dyn Client>) -> std::io::Result<()> {
+        let mut staff = lock(&self.staff);
+        staff.new.push(client);
+        if !staff.works {
+            let helper = Arc::clone(self);
+            let run = move || helper.run();
+            let thread = thread::Builder::new().name("oxshmem-progress".into()).spawn(run)?;
+            (staff.works, staff.thread) = (true, Some(thread));
+        }
+        drop(staff);
+        self.nudge.wake();
+        Ok(())
+    }
+
+    /// Returns when the thread does nothing any more for a source that has said that it is closed.
+    /// On the thread itself it returns at once.
+    pub fn leave_source(&self) {
+        let this = thread::current().id();
+        let is_this = lock(&self.staff).thread.as_ref().is_some_and(|thread| thread.thread().id() == this);
+        let begun = self.rounds.load(Ordering::SeqCst);
+        self.nudge.wake();
+        while !is_this && self.rounds.load(Ordering::SeqCst) == begun && !self.has_ended() {
+            thread::sleep(Duration::from_micros(20));
+        }
+    }
+
+    /// Whether there is no thread.
+    pub fn has_ended(&self) -> bool {
+        has_ended(&mut lock(&self.staff).thread)
+    }
+
+    /// What the thread does.
+    fn run(&self) {
+        // So that naps are as short as they are meant to be.
+        let _ = rustix::thread::set_current_timer_slack(NonZero::new(1000));
+        let mut clients: Vec<Box<dyn Client>> = Vec::new();
+        let mut sources = Sources::new();
+        // Whether it has announced its sleep, and looks once more.
+        let mut announced = false;
+        loop {
+            self.rounds.fetch_add(1, Ordering::SeqCst);
+            if !self.update(&mut clients, &mut sources) {
+                return;
+            }
+            let mut sleep = Sleep::default();
+            let list = std::mem::take(&mut sources.list);
+            let (mut found, mut ready) = (false, false);
+            survive(|| match sources.serve(&list, &self.nudge, &clients, &mut sleep) {
+                Served::Found => (found, ready) = (true, true),
+                Served::Looks => ready = true,
+                Served::Nothing => {}
+            });
+            sleep.of_sources = sleep.polled.len();
+            for client in &mut clients {
+                survive(|| ready |= client.help(found, &mut sleep));
+            }
+            if ready || !announced {
+                drop(sleep);
+                sources.list = list;
+                if ready && announced {
+                    self.nudge.announce_awake();
+                } else if !ready {
+                    self.nudge.announce_sleep(sources.nap_until.is_some());
+                }
+                announced = !ready;
+                std::hint::spin_loop();
+                continue;
+            }
+            sources.woken_by_source = sleep.on(self.nudge.descriptor());
+            sources.list = list;
+            self.nudge.announce_awake();
+            announced = false;
+        }
+    }
+
+    /// Takes up new clients, and lets go of those that are over. False if there are none left, and
+    /// the thread ends.
+    fn update(&self, clients: &mut Vec<Box<dyn Client>>, sources: &mut Sources) -> bool {
+        let over: Vec<_> = clients.extract_if(.., |client| client.is_over()).collect();
+        let mut staff = lock(&self.staff);
+        if !over.is_empty() || !staff.new.is_empty() {
+            clients.append(&mut staff.new);
+            sources.list.clear();
+            for source in clients.iter().flat_map(|client| client.sources()) {
+                if !sources.list.iter().any(|known| Arc::ptr_eq(known, source)) {
+                    sources.list.push(Arc::clone(source));
+                }
+            }
+        }
+        // Under the lock: a client that comes later starts another thread.
+        staff.works = !clients.is_empty();
+        drop(staff);
+        // Without the lock: it may be the last handle of a PE.
+        survive(|| drop(over));
+        !clients.is_empty()
+    }
+}
+
+impl fmt::Debug for Helper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Helper")
+    }
+}
+
+/// The sources of all clients, and what other threads were seen to do with them.
+struct Sources {
+    list: Vec<Arc<dyn Source>>,
+    /// The signs of life when it last looked.
+    life: u64,
+    /// The next nap, and the end of the present one.
+    nap: Duration,
+    nap_until: Option<Instant>,
+    /// Whether the last nap was short, to see whether a thread has begun to compute.
+    doubts: bool,
+    /// Whether it has napped since it last polled.
+    beside: bool,
+    /// When it last found something.
+    busy: Option<Instant>,
+    /// Whether a source's descriptor has just ended its sleep.
+    woken_by_source: bool,
+}
+
+/// How a look at the sources ended.
+enum Served {
+    /// Something was over.
+    Found,
+    /// Nothing was, and it is worth to look again at once.
+    Looks,
+    /// Nothing was.
+    Nothing,
+}
+
+impl Sources {
+    fn new() -> Self {
+        Self {
+            list: Vec::new(),
+            life: 0,
+            nap: NAP[0],
+            nap_until: None,
+            doubts: false,
+            beside: false,
+            busy: Some(Instant::now()),
+            woken_by_source: false,
+        }
+    }
+
+    fn serve<'a>(
+        &mut self,
+        list: &'a [Arc<dyn Source>],
+        nudge: &Nudge,
+        clients: &[Box<dyn Client>],
+        sleep: &mut Sleep<'a>,
+    ) -> Served {
+        if list.is_empty() {
+            return Served::Nothing;
+        }
+        if let Some(left) = self.nap_left(nudge) {
+            sleep.at_most(left);
+            return Served::Nothing;
+        }
+        let life = nudge.life();
+        let others = life.wrapping_sub(self.life);
+        let driven = clients.iter().any(|client| client.others() == Others::Poll);
+        // A thread that starts something and then waits in a way of its own leaves the answer to
+        // this thread.
+        let is_left = std::mem::take(&mut self.woken_by_source) && others <= FEW && !driven;
+        if !nudge.takes_over() && others != 0 && !is_left {
+            self.life = life;
+            sleep.at_most(self.begin_nap(driven));
+            return Served::Nothing;
+        }
+        if std::mem::take(&mut self.beside) {
+            // They tend to be at it again for as long.
+            self.nap = (self.nap / 4).max(NAP[0]);
+        }
+        self.doubts = false;
+        let woken = crate::intent::woken();
+        let mut found = false;
+        for source in list {
+            survive(|| found |= source.poll());
+        }
+        // What completions have just started is no sign of life of another thread.
+        self.life = if found { nudge.life() } else { life };
+        if found {
+            // The thread that was woken may need this processor, and polls itself if it waits
+            // again.
+            self.busy = (crate::intent::woken() == woken).then(Instant::now);
+            return Served::Found;
+        }
+        let patience = clients.iter().map(|client| client.after_work()).max().unwrap_or_default();
+        if self.busy.is_some_and(|busy| busy.elapsed() < patience) {
+            return Served::Looks;
+        }
+        for source in list {
+            match source.arm() {
+                Armed::Ready => return Served::Looks,
+                Armed::Asleep { descriptor, limit } => {
+                    descriptor.into_iter().for_each(|descriptor| sleep.on_readable(descriptor));
+                    limit.into_iter().for_each(|limit| sleep.at_most(limit));
+                }
+            }
+        }
+        Served::Nothing
+    }
+
+    /// What is left of the present nap, if it goes on.
+    fn nap_left(&mut self, nudge: &Nudge) -> Option<Duration> {
+        let left = self.nap_until?.saturating_duration_since(Instant::now());
+        if left.is_zero() || nudge.rests() {
+            self.nap_until = None;
+            return None;
+        }
+        Some(left)
+    }
+
+    /// Leaves others at work for so long, or until they go to sleep.
+    fn begin_nap(&mut self, driven: bool) -> Duration {
+        self.beside = true;
+        // A thread that does not wait now may have begun to compute: a short nap shows.
+        self.doubts = !self.doubts && !driven;
+        let nap = if self.doubts { NAP[0] } else { self.nap };
+        if !self.doubts {
+            self.nap = (2 * nap).min(NAP[1]);
+        }
+        self.nap_until = Some(Instant::now() + nap);
+        nap
+    }
+}
+
+/// What the helper sleeps on.
+#[derive(Default)]
+pub(crate) struct Sleep<'a> {
+    polled: Vec<PollFd<'a>>,
+    /// How many of them, the first ones, are the sources'.
+    of_sources: usize,
+    limit: Option<Duration>,
+}
+
+impl<'a> Sleep<'a> {
+    /// Not longer than `limit`.
+    pub(crate) fn at_most(&mut self, limit: Duration) {
+        self.limit = Some(self.limit.map_or(limit, |before| before.min(limit)));
+    }
+
+    /// Until there is something to be read.
+    pub(crate) fn on_readable(&mut self, descriptor: BorrowedFd<'a>) {
+        self.polled.push(PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
+    }
+
+    /// Until the other end hangs up.
+    pub(crate) fn on_hangup(&mut self, descriptor: BorrowedFd<'a>) {
+        self.polled.push(PollFd::from_borrowed_fd(descriptor, PollFlags::RDHUP));
+    }
+
+    /// Sleeps. Whether a source's descriptor was readable.
+    fn on(mut self, nudge: BorrowedFd<'a>) -> bool {
+        self.on_readable(nudge);
+        let limit = self
+            .limit
+            .map(|limit| Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() });
+        // It fails when a signal comes, or for want of memory: then there is another round.
+        let woken = poll(&mut self.polled, limit.as_ref());
+        let (sources, _) = self.polled.split_at(self.of_sources);
+        woken.is_ok() && sources.iter().any(|polled| !polled.revents().is_empty())
+    }
+}

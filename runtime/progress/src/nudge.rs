@@ -1,0 +1,159 @@
+//! How the helper thread learns what it cannot see: that there is something to do, and what other
+//! threads do.
+
+use std::{
+    fmt,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+};
+
+use oxshmem_base::{Error, Result};
+use rustix::event::{EventfdFlags, eventfd};
+
+/// A thread that finds completions so often while the helper sleeps on their descriptors wakes it.
+const BESIDE: u32 = 4;
+
+/// The helper is awake, and sees what changes.
+const AWAKE: u32 = 0;
+/// It sleeps for a moment, as other threads poll the sources.
+const NAPS: u32 = 1;
+/// It sleeps until something happens.
+const SLEEPS: u32 = 2;
+
+/// What wakes the helper, and the signs of life of other threads.
+pub struct Nudge {
+    descriptor: OwnedFd,
+    /// Whether the helper must be woken to see what has changed.
+    sleep: AtomicU32,
+    /// How often other threads have polled or started something. Relaxed, and not one addition: a
+    /// sign of life, which may be lost now and then.
+    life: AtomicU64,
+    /// How often they have found completions while the helper slept.
+    found_beside: AtomicU32,
+    /// Whether they have gone to sleep.
+    rests: AtomicBool,
+}
+
+impl Nudge {
+    /// One that nothing has nudged.
+    ///
+    /// # Errors
+    /// The system's, if there are no descriptors left.
+    pub fn new() -> Result<Self> {
+        let descriptor = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        Ok(Self {
+            descriptor: descriptor.map_err(|e| Error::system("eventfd", e))?,
+            sleep: AtomicU32::new(AWAKE),
+            life: AtomicU64::new(0),
+            found_beside: AtomicU32::new(0),
+            rests: AtomicBool::new(false),
+        })
+    }
+
+    /// Has the helper look at the sources. Called after it was noted what there is to do. While
+    /// other threads poll them, these find it.
+    #[inline]
+    pub fn nudge(&self) {
+        // SeqCst, and an exchange: either we see that it sleeps, or it sees what was noted before
+        // it does.
+        if self.sleep.load(Ordering::SeqCst) == SLEEPS && self.sleep.swap(AWAKE, Ordering::SeqCst) == SLEEPS {
+            self.wake();
+        }
+    }
+
+    /// Has the helper look at everything.
+    pub(crate) fn rouse(&self) {
+        // SeqCst: as above.
+        if self.sleep.swap(AWAKE, Ordering::SeqCst) != AWAKE {
+            self.wake();
+        }
+    }
+
+    /// Ends the helper's sleep, or its next one.
+    #[cold]
+    pub(crate) fn wake(&self) {
+        // It fails when the counter is full: then the helper is woken in any case.
+        let _ = rustix::io::write(&self.descriptor, &1u64.to_ne_bytes());
+    }
+
+    /// A thread has polled or started something, and is likely to do so again.
+    #[inline]
+    pub fn show_life(&self) {
+        self.life.store(self.life().wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// How often threads have.
+    pub(crate) fn life(&self) -> u64 {
+        self.life.load(Ordering::Relaxed)
+    }
+
+    /// The threads that polled are about to sleep, or poll no more: the helper takes over.
+    pub fn take_over(&self) {
+        // Release: it sees what they did before.
+        self.rests.store(true, Ordering::Release);
+        self.rouse();
+    }
+
+    /// They are awake again.
+    #[inline]
+    pub(crate) fn give_back(&self) {
+        // Relaxed: seen late, it costs the helper a look.
+        if self.rests.load(Ordering::Relaxed) {
+            self.rests.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the helper is to take over. A look.
+    pub(crate) fn rests(&self) -> bool {
+        self.rests.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is to, and has not been told before.
+    pub(crate) fn takes_over(&self) -> bool {
+        self.rests.load(Ordering::Relaxed) && self.rests.swap(false, Ordering::Acquire)
+    }
+
+    /// A thread has found completions, perhaps while the helper sleeps on their descriptors.
+    ///
+    /// The kernel wakes the helper for each of them, the helper finds that there is nothing left to
+    /// see, and sleeps on: two changes of thread on the processor of the thread that waits for the
+    /// message. Where more follow, the helper is to leave the descriptors, and to look now and
+    /// then.
+    pub(crate) fn found_beside(&self) {
+        // Relaxed: an estimate.
+        if self.sleep.load(Ordering::Relaxed) == SLEEPS {
+            let found = self.found_beside.load(Ordering::Relaxed) + 1;
+            self.found_beside.store(found, Ordering::Relaxed);
+            if found == BESIDE {
+                self.nudge();
+            }
+        }
+    }
+
+    /// The helper is about to sleep, or to nap, and looks once more before it does.
+    pub(crate) fn announce_sleep(&self, naps: bool) {
+        self.found_beside.store(0, Ordering::Relaxed);
+        // SeqCst, and an exchange: what was noted before a nudge that did not see this is seen by
+        // the look that follows.
+        self.sleep.swap(if naps { NAPS } else { SLEEPS }, Ordering::SeqCst);
+    }
+
+    /// The helper is awake.
+    pub(crate) fn announce_awake(&self) {
+        // Relaxed: seen late, it costs a nudge.
+        self.sleep.store(AWAKE, Ordering::Relaxed);
+        // The counter is not blocking.
+        let _ = rustix::io::read(&self.descriptor, &mut [0u8; 8]);
+    }
+
+    /// Readable once the helper was woken.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+impl fmt::Debug for Nudge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Nudge")
+    }
+}
