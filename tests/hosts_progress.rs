@@ -93,12 +93,12 @@ fn the_helper_of_a_pe_that_waits_for_answers_leaves_them_to_it() {
                     // Meanwhile the helper goes to sleep on the descriptor, of which the kernel
                     // wakes it for each message.
                     compute(Duration::from_millis(10));
-                    let (before, start) = (turns("oxshmem-net"), Instant::now());
+                    let (before, start) = (turns("oxshmem-engine"), Instant::now());
                     for _ in 0..GETS {
                         world.context().g(word.at(0), 1).await?;
                     }
                     taken += start.elapsed();
-                    woken += turns("oxshmem-net") - before;
+                    woken += turns("oxshmem-engine") - before;
                 }
                 println!(
                     "\n{:?} each\n{woken} turns in {} ms",
@@ -118,6 +118,51 @@ fn the_helper_of_a_pe_that_waits_for_answers_leaves_them_to_it() {
         // on a busy machine.
         let most = ROUNDS * GETS / 8 + 2 * ms;
         assert!(turns < most, "{runtime:?}: the helper was woken {turns} times, of {most} at most");
+    }
+}
+
+/// The names of this process's threads that the library has started.
+fn threads() -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let names = tasks.map(|task| std::fs::read_to_string(task.path().join("comm")).unwrap_or_default());
+    let mut names: Vec<_> =
+        names.map(|name| name.trim().to_owned()).filter(|name| name.starts_with("oxshmem-")).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn a_process_with_a_net_and_a_device_has_one_thread_that_polls() {
+    let _limit = time_limit(60);
+    if !has_ucx() {
+        return;
+    }
+    for runtime in [PeRuntime::BlockOn, PeRuntime::MultiThread] {
+        let job = Job::new(test_name!(), 4).hosts("2").runtime(runtime);
+        let job = job.env("SHMEM_ENABLE_GPU_SPACE=1").env("SHMEM_GPU_EMULATE=1");
+        let ended = job.run(|world| async move {
+            let gpu = world.space(SpaceKind::Gpu)?;
+            let there = gpu.alloc_zeroed::<u64>(1).await?;
+            let here = world.alloc_zeroed::<u64>(1).await?;
+            let (ctx, next) = (world.context(), (world.my_pe() + 1) % world.n_pes());
+            for pe in 0..world.n_pes() {
+                ctx.inc(there.at(0), pe).await?;
+                ctx.inc(here.at(0), pe).await?;
+            }
+            ctx.quiet().await?;
+            // Waits for words in host memory and in device memory, at the same time.
+            let n = world.n_pes() as u64;
+            let host = here.at(0).wait_until(Cmp::Ge, n);
+            let device = there.at(0).wait_until(Cmp::Ge, n);
+            let (host, device) = tokio::join!(host, device);
+            assert!((host?, device?) == (n, n) && ctx.fetch(there.at(0), next).await? == n);
+            // The emulated device itself and the watchdog poll nothing.
+            let mut threads = threads();
+            threads.retain(|name| !["oxshmem-emulate", "oxshmem-watchdo"].contains(&&**name));
+            assert_eq!(threads, ["oxshmem-engine"]);
+            world.barrier_all().await
+        });
+        println!("{runtime:?}: {}", ended.stdout);
     }
 }
 

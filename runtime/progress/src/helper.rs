@@ -102,7 +102,7 @@ impl Helper {
         if !staff.works {
             let helper = Arc::clone(self);
             let run = move || helper.run();
-            let thread = thread::Builder::new().name("oxshmem-progress".into()).spawn(run)?;
+            let thread = thread::Builder::new().name("oxshmem-engine".into()).spawn(run)?;
             (staff.works, staff.thread) = (true, Some(thread));
         }
         drop(staff);
