@@ -7,7 +7,7 @@ use std::{
         Arc,
         mpsc::{Receiver, Sender, channel},
     },
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Wake, Waker},
     time::Duration,
 };
 
@@ -77,7 +77,7 @@ fn foreign(work: impl Future<Output = ()>) {
     let mut work = pin!(work);
     let (sender, woken): (_, Receiver<()>) = channel();
     let waker = Waker::from(Arc::new(Message(sender)));
-    while let Poll::Pending = work.as_mut().poll(&mut Context::from_waker(&waker)) {
+    while work.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
         if woken.recv_timeout(LIMIT).is_err() {
             panic!("the work is not woken under a foreign executor");
         }

@@ -215,7 +215,8 @@ impl Core {
         })
     }
 
-    /// Runs the queue, unless a thread is at it, perhaps this very thread, which then does so again.
+    /// Runs the queue, unless a thread is at it, perhaps this very thread, which then does so
+    /// again.
     #[cold]
     pub(super) fn poke(&self) {
         self.poked.poke(

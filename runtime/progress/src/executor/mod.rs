@@ -15,20 +15,21 @@ mod block_on;
 mod driver;
 mod helping;
 mod launcher;
+mod polling;
 mod watch;
 
 use std::{
     any::Any,
-    os::fd::BorrowedFd,
     sync::{
-        Arc, OnceLock, Weak,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Poll, Waker},
+    task::Waker,
     time::{Duration, Instant},
 };
 
 pub use crate::intent::{will_drive, woken};
+pub use polling::FirstPoll;
 pub use watch::{DeviceWords, Fired, Probe, WatchKey, Word};
 
 use oxshmem_base::{
@@ -37,12 +38,10 @@ use oxshmem_base::{
     sync::{Mutex, lock},
     wakes::StoredWaker,
 };
-use oxshmem_job::Bootstrap;
 use oxshmem_memory::{Extent, SegmentId};
 
 use self::{
     driver::Driver,
-    helping::Duty,
     launcher::Launcher,
     watch::{OtherWaker, Seen, Watches},
 };
@@ -54,7 +53,6 @@ use crate::{
     fabric::Fabric,
     failure::Failure,
     helper::Helper,
-    nudge::Nudge,
     source::{Source, Words},
     wait::{Rounds, WaitPolicy},
 };
@@ -170,132 +168,10 @@ impl Executor {
         self.driver.is_at_work() && !self.is_asleep()
     }
 
-    /// Names what is polled. To be called once, before the PE waits for anything.
-    ///
-    /// # Errors
-    /// The system's, if the helper's thread cannot start.
-    pub fn attach_sources(self: &Arc<Self>, sources: Vec<Arc<dyn Source>>) -> Result<()> {
-        let sources: Box<[_]> = sources.into_iter().filter(|source| source.wants_polling()).collect();
-        let any = !sources.is_empty();
-        // A PE joins once, so the slot is empty.
-        let _ = self.sources.set(sources);
-        // Other PEs may ask something of this one before it waits.
-        match any {
-            true => self.get_help().map_err(|e| Error::system("start of the progress thread", e)),
-            false => Ok(()),
-        }
-    }
-
     /// Names where words of device memory are read. To be called once.
     pub fn attach_words(&self, words: Arc<dyn Words>) {
         // A PE joins once, so the slot is empty.
         let _ = self.device_words.set(words);
-    }
-
-    /// Sets what asks PEs to end. Threads that wait look out for it while they sleep.
-    pub fn attach_launcher(&self, bootstrap: &Arc<dyn Bootstrap>) {
-        if bootstrap.hangs_up().is_some() {
-            // A PE joins once, so the slot is empty.
-            let _ = self
-                .launcher
-                .set(Launcher { bootstrap: Arc::clone(bootstrap), hung_up: AtomicBool::new(false) });
-        }
-    }
-
-    /// What is polled.
-    #[inline]
-    fn sources(&self) -> &[Arc<dyn Source>] {
-        self.sources.get().map_or(&[], |sources| sources)
-    }
-
-    /// Completes what is over, for a thread or task that waits. Whether anything was.
-    #[inline]
-    fn poll_sources(&self) -> bool {
-        let sources = self.sources();
-        if sources.is_empty() {
-            return false;
-        }
-        self.poll_all(sources)
-    }
-
-    fn poll_all(&self, sources: &[Arc<dyn Source>]) -> bool {
-        let nudge = self.helper.nudge();
-        nudge.show_life();
-        let mut any = false;
-        for source in sources {
-            // What is gathered may be the question that this thread waits for the answer to.
-            source.hand_over();
-            any |= source.poll();
-        }
-        if any {
-            nudge.found_beside();
-        }
-        any
-    }
-
-    /// Polls a future's state by `poll`, and the sources with it for as long as is worth it where
-    /// they are what completes it. When this returns `Pending`, a driver polls them.
-    pub fn poll_with<T>(&self, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
-        let first = poll();
-        if first.is_ready() {
-            return first;
-        }
-        let patience = self.sources().iter().map(|source| source.patience()).max().unwrap_or_default();
-        let begin = Instant::now();
-        loop {
-            if self.poll_sources()
-                && let ready @ Poll::Ready(_) = poll()
-            {
-                return ready;
-            }
-            if begin.elapsed() >= patience {
-                break;
-            }
-            std::hint::spin_loop();
-        }
-        self.leave_to_driver();
-        // Another thread may have completed it in the meantime.
-        poll()
-    }
-
-    /// What a future [polls through](Self::poll_with) the first time that it is polled.
-    pub fn at_first_poll(self: &Arc<Self>) -> FirstPoll {
-        FirstPoll(Arc::downgrade(self))
-    }
-
-    /// What wakes the helper.
-    pub fn nudge(&self) -> &Arc<Nudge> {
-        self.helper.nudge()
-    }
-
-    /// Returns when the helper does nothing any more for a source that has said that it is closed.
-    /// On the helper's thread it returns at once.
-    pub fn leave_source(&self) {
-        self.helper.leave_source();
-    }
-
-    /// This thread is about to sleep.
-    fn rest_sources(&self) {
-        if !self.sources().is_empty() {
-            self.helper.nudge().take_over();
-        }
-    }
-
-    /// The helper works for this PE from now on.
-    fn get_help(self: &Arc<Self>) -> std::io::Result<()> {
-        let is_helped = &self.driver.is_helped;
-        if is_helped.load(Ordering::Relaxed) || is_helped.swap(true, Ordering::Relaxed) {
-            return Ok(());
-        }
-        self.helper.work_for(Box::new(Duty::new(self)))
-    }
-
-    /// The same where no error can be returned: without a helper nothing that waits could ever be
-    /// woken, so all of it ends with an error.
-    fn must_get_help(self: &Arc<Self>) {
-        if let Err(error) = self.get_help() {
-            self.fail(Failure::without_thread(&error));
-        }
     }
 
     /// Has `waker` woken when `probe` holds. `keepalive` keeps the probed memory for as long as the
@@ -465,22 +341,6 @@ impl Executor {
         }
     }
 
-    /// Why the job can go on no more, if the launcher says so within `limit`.
-    pub fn failure_said_within(&self, limit: Duration) -> Option<Failure> {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        if let Some(launcher) = self.launcher.get().filter(|launcher| !launcher.has_hung_up())
-            && let Some(hangs_up) = launcher.bootstrap.hangs_up()
-        {
-            let limit = Timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() };
-            if poll(&mut [PollFd::from_borrowed_fd(hangs_up, PollFlags::RDHUP)], Some(&limit)) == Ok(1)
-                && let Some(failure) = launcher.hang_up()
-            {
-                return Some(failure);
-            }
-        }
-        self.failure.get().cloned()
-    }
-
     /// An error if the job can go on no more.
     #[inline(always)]
     pub fn check_failure(&self) -> Result<()> {
@@ -553,24 +413,6 @@ impl Executor {
         self.sleep().sleeping.load(Ordering::Relaxed) != 0
     }
 
-    /// What becomes readable when the launcher hangs up, until it has.
-    fn hangs_up(&self) -> Option<BorrowedFd<'_>> {
-        let launcher = self.launcher.get().filter(|launcher| !launcher.has_hung_up())?;
-        launcher.bootstrap.hangs_up()
-    }
-
-    /// If the launcher has hung up to end the job, all waiting fails.
-    fn see_launcher(&self) {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let Some(hangs_up) = self.hangs_up() else { return };
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        if poll(&mut [PollFd::from_borrowed_fd(hangs_up, PollFlags::RDHUP)], Some(&now)) == Ok(1)
-            && let Some(failure) = self.launcher.get().and_then(Launcher::hang_up)
-        {
-            self.fail(failure);
-        }
-    }
-
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
@@ -592,21 +434,6 @@ impl Executor {
         // It lets go of this PE.
         self.helper.nudge().wake();
         woken.into_iter().for_each(StoredWaker::wake);
-    }
-}
-
-/// The engine that a future polls through when it is polled for the first time. It does not keep the
-/// engine: the future may be forgotten.
-#[derive(Debug, Default)]
-pub struct FirstPoll(Weak<Executor>);
-
-impl FirstPoll {
-    /// Polls by `poll`, the first time [through](Executor::poll_with) the engine.
-    pub fn poll<T>(&mut self, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
-        match std::mem::take(&mut self.0).upgrade() {
-            Some(engine) => engine.poll_with(poll),
-            None => poll(),
-        }
     }
 }
 

@@ -271,8 +271,8 @@ impl Stream {
         ))
     }
 
-    /// Has the driver call `function` with `data`, on a thread of its own, when all is over that was
-    /// started before. What is started later waits for the call.
+    /// Has the driver call `function` with `data`, on a thread of its own, when all is over that
+    /// was started before. What is started later waits for the call.
     ///
     /// # Safety
     /// The function must be sound with `data` on another thread, and must not call the driver.

@@ -1,8 +1,8 @@
 //! Operations under way: a lane for the memory of each PE of the host, with a stream and the events
 //! behind its operations.
 //!
-//! The engine polls them. The helper thread naps at first while something is under way, then has the
-//! driver call back behind what was started, and sleeps until that shows.
+//! The engine polls them. The helper thread naps at first while something is under way, then has
+//! the driver call back behind what was started, and sleeps until that shows.
 //!
 //! A *worker* thread starts what keeps the thread that starts it: copies of memory that the driver
 //! must copy first, and those between devices that do not reach each other. While a lane has such

@@ -11,11 +11,11 @@
 //! | `bare` | the driver's copies by themselves, to be measured beside |
 //!
 //! Each PE's memory has a stream in every process, on which everything happens that is started on
-//! it, in its order. An event behind each operation says when it is over. The engine polls them: the
-//! device is one of its sources. Whatever touches memory
-//! of a PE is done by the device that has it, so that atomic operations on a word are atomic
-//! towards each other whichever process starts them, and whether or not devices have atomics for
-//! each other's memory. Copies between devices that do not reach each other go through host memory.
+//! it, in its order. An event behind each operation says when it is over. The engine polls them:
+//! the device is one of its sources. Whatever touches memory of a PE is done by the device that has
+//! it, so that atomic operations on a word are atomic towards each other whichever process starts
+//! them, and whether or not devices have atomics for each other's memory. Copies between devices
+//! that do not reach each other go through host memory.
 //!
 //! The primary context of each device is used, as it is; nothing about a device is ever changed.
 

@@ -1,0 +1,141 @@
+//! What the engine polls, and how futures poll through it.
+
+use std::{
+    sync::{Arc, Weak, atomic::Ordering},
+    task::Poll,
+    time::Instant,
+};
+
+use oxshmem_base::{Error, Result};
+
+use super::{Executor, helping::Duty};
+use crate::{failure::Failure, nudge::Nudge, source::Source};
+
+impl Executor {
+    /// Names what is polled. To be called once, before the PE waits for anything.
+    ///
+    /// # Errors
+    /// The system's, if the helper's thread cannot start.
+    pub fn attach_sources(self: &Arc<Self>, sources: Vec<Arc<dyn Source>>) -> Result<()> {
+        let sources: Box<[_]> = sources.into_iter().filter(|source| source.wants_polling()).collect();
+        let any = !sources.is_empty();
+        // A PE joins once, so the slot is empty.
+        let _ = self.sources.set(sources);
+        // Other PEs may ask something of this one before it waits.
+        match any {
+            true => self.get_help().map_err(|e| Error::system("start of the progress thread", e)),
+            false => Ok(()),
+        }
+    }
+
+    /// What is polled.
+    #[inline]
+    pub(super) fn sources(&self) -> &[Arc<dyn Source>] {
+        self.sources.get().map_or(&[], |sources| sources)
+    }
+
+    /// Completes what is over, for a thread or task that waits. Whether anything was.
+    #[inline]
+    pub(super) fn poll_sources(&self) -> bool {
+        let sources = self.sources();
+        if sources.is_empty() {
+            return false;
+        }
+        self.poll_all(sources)
+    }
+
+    fn poll_all(&self, sources: &[Arc<dyn Source>]) -> bool {
+        let nudge = self.helper.nudge();
+        nudge.show_life();
+        let mut any = false;
+        for source in sources {
+            // What is gathered may be the question that this thread waits for the answer to.
+            source.hand_over();
+            any |= source.poll();
+        }
+        if any {
+            nudge.found_beside();
+        }
+        any
+    }
+
+    /// Polls a future's state by `poll`, and the sources with it for as long as is worth it where
+    /// they are what completes it. When this returns `Pending`, a driver polls them.
+    pub fn poll_with<T>(&self, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
+        let first = poll();
+        if first.is_ready() {
+            return first;
+        }
+        let patience = self.sources().iter().map(|source| source.patience()).max().unwrap_or_default();
+        let begin = Instant::now();
+        loop {
+            if self.poll_sources()
+                && let ready @ Poll::Ready(_) = poll()
+            {
+                return ready;
+            }
+            if begin.elapsed() >= patience {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        self.leave_to_driver();
+        // Another thread may have completed it in the meantime.
+        poll()
+    }
+
+    /// What a future [polls through](Self::poll_with) the first time that it is polled.
+    pub fn at_first_poll(self: &Arc<Self>) -> FirstPoll {
+        FirstPoll(Arc::downgrade(self))
+    }
+
+    /// What wakes the helper.
+    pub fn nudge(&self) -> &Arc<Nudge> {
+        self.helper.nudge()
+    }
+
+    /// Returns when the helper does nothing any more for a source that has said that it is closed.
+    /// On the helper's thread it returns at once.
+    pub fn leave_source(&self) {
+        self.helper.leave_source();
+    }
+
+    /// This thread is about to sleep.
+    pub(super) fn rest_sources(&self) {
+        if !self.sources().is_empty() {
+            self.helper.nudge().take_over();
+        }
+    }
+
+    /// The helper works for this PE from now on.
+    pub(super) fn get_help(self: &Arc<Self>) -> std::io::Result<()> {
+        let is_helped = &self.driver.is_helped;
+        if is_helped.load(Ordering::Relaxed) || is_helped.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.helper.work_for(Box::new(Duty::new(self)))
+    }
+
+    /// The same where no error can be returned: without a helper nothing that waits could ever be
+    /// woken, so all of it ends with an error.
+    pub(super) fn must_get_help(self: &Arc<Self>) {
+        if let Err(error) = self.get_help() {
+            self.fail(Failure::without_thread(&error));
+        }
+    }
+}
+
+/// The engine that a future polls through when it is polled for the first time. It does not keep
+/// the engine: the future may be forgotten.
+#[derive(Debug, Default)]
+pub struct FirstPoll(Weak<Executor>);
+
+impl FirstPoll {
+    /// Polls by `poll`, the first time [through](Executor::poll_with) the engine.
+    pub fn poll<T>(&mut self, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
+        match std::mem::take(&mut self.0).upgrade() {
+            Some(engine) => engine.poll_with(poll),
+            None => poll(),
+        }
+    }
+}
