@@ -1,5 +1,5 @@
 /* The streams of the stand-in for the driver, and the kernels that run on them: part of stand_in.c. */
-enum { COPY, FILL, KERNEL };
+enum { COPY, FILL, KERNEL, CALL };
 struct op {
     int kind;
     P to, from;
@@ -128,12 +128,14 @@ static void *work(void *p) {
             break;
         struct op *o = s->head;
         pthread_mutex_unlock(&s->m);
-        if (delay())
+        if (delay() && o->kind != CALL)
             nap(delay());
         if (o->kind == COPY)
             memcpy((void *)o->to, o->staged ? o->staged : (void *)o->from, o->len);
         else if (o->kind == FILL)
             memset((void *)o->to, (int)o->from, o->len);
+        else if (o->kind == CALL)
+            ((void (*)(void *))o->to)((void *)o->from);
         else
             kernel(o);
         free(o->staged);
@@ -229,6 +231,10 @@ R cuMemsetD8Async(P to, unsigned char v, size_t len, struct stream *s) {
     if (!len)
         return INVALID;
     return give(s, op(FILL, to, v, len));
+}
+R cuLaunchHostFunc(struct stream *s, void (*function)(void *), void *data) {
+    NEED();
+    return give(s, op(CALL, (P)function, (P)data, 0));
 }
 R cuEventCreate(struct event **e, unsigned f) {
     NEED();

@@ -175,10 +175,11 @@ impl Helper {
     /// the thread ends.
     fn update(&self, clients: &mut Vec<Box<dyn Client>>, sources: &mut Sources) -> bool {
         let over: Vec<_> = clients.extract_if(.., |client| client.is_over()).collect();
+        let mut unused = Vec::new();
         let mut staff = lock(&self.staff);
         if !over.is_empty() || !staff.new.is_empty() {
             clients.append(&mut staff.new);
-            sources.list.clear();
+            unused = std::mem::take(&mut sources.list);
             for source in clients.iter().flat_map(|client| client.sources()) {
                 if !sources.list.iter().any(|known| Arc::ptr_eq(known, source)) {
                     sources.list.push(Arc::clone(source));
@@ -188,8 +189,8 @@ impl Helper {
         // Under the lock: a client that comes later starts another thread.
         staff.works = !clients.is_empty();
         drop(staff);
-        // Without the lock: it may be the last handle of a PE.
-        survive(|| drop(over));
+        // Without the lock: these may be the last handles.
+        survive(|| drop((unused, over)));
         !clients.is_empty()
     }
 }
@@ -298,6 +299,8 @@ impl Sources {
                 }
             }
         }
+        // Nor is what sources have just sent.
+        self.life = nudge.life();
         Served::Nothing
     }
 

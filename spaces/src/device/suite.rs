@@ -30,12 +30,21 @@ pub fn check(ways: impl Iterator<Item = Way>, make: impl Fn(&Arc<Nudge>) -> AnyD
     };
     let (engine, device) = with_engine();
     check_all(&*device);
-    engine.close();
+    end(&engine, device);
     for way in ways {
         let (engine, device) = with_engine();
-        way.run(&[Arc::clone(&engine)], awaited(Arc::clone(&engine), device));
-        engine.close();
+        way.run(&[Arc::clone(&engine)], awaited(Arc::clone(&engine), Arc::clone(&device)));
+        end(&engine, device);
     }
+}
+
+/// Returns when nothing uses the device any more.
+fn end(engine: &Executor, device: AnyDevice) {
+    engine.close();
+    while !engine.has_no_helper() {
+        std::thread::sleep(Duration::from_micros(50));
+    }
+    drop(device);
 }
 
 /// Awaits operations, and polls nothing but futures.
