@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use oxshmem_base::{Error, settings::SpaceKind};
-use oxshmem_spaces::{Pe, allocation::SymHeap};
+use oxshmem_base::Error;
+use oxshmem_spaces::{Domain, Pe, allocation::SymHeap};
 use oxshmem_teams::Team;
 
 /// A heap, that of a partition or of a whole space, and the team that shares it.
@@ -20,9 +20,9 @@ impl Arena {
     /// The blocks that collectives of the PE's other teams use without owning them. Those on device
     /// memory own it.
     pub(crate) fn blocks_in_use_elsewhere(&self) -> Vec<u64> {
-        match self.heap.space() {
-            SpaceKind::Gpu => Vec::new(),
-            SpaceKind::Cpu | SpaceKind::Default => self.team.blocks_in_use_elsewhere(),
+        match self.heap.domain() {
+            Domain::Device(_) => Vec::new(),
+            Domain::Host => self.team.blocks_in_use_elsewhere(),
         }
     }
 }

@@ -164,7 +164,7 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn is_finalized(&self) -> bool {
-        self.0.pe.key() == 0
+        self.0.pe.has_left()
     }
 
     /// Ends the whole job with `status`, from any PE, without waiting for the others

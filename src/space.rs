@@ -192,7 +192,7 @@ impl Space {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn kind(&self) -> SpaceKind {
-        self.any().heap.space()
+        self.any().heap.domain().space()
     }
 
     /// What can be done with its memory.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use oxshmem::{Element, SymRef, SymSlice, SymView, World};
 use oxshmem_ops::path::address::Ranges;
-use oxshmem_spaces::allocation::Allocation;
+use oxshmem_spaces::{Domain, allocation::Allocation};
 
 /// Where this PE's symmetric memory is.
 #[derive(Debug)]
@@ -51,21 +51,21 @@ impl Addresses {
             len: pe.host_heap().len(),
             at: 0,
         };
-        let device = pe.device().map(|device| device.segment().clone());
-        let on_device = device.clone().map(|segment| {
+        let on_device = pe.device().map(|device| {
+            let (domain, segment) = (Domain::Device(Arc::clone(device)), device.segment().clone());
             let len = segment.len();
             // SAFETY: a C program gets addresses, and whatever it does with them is in its care.
-            unsafe { Allocation::unowned(Arc::clone(pe), segment, 0, len) }
+            unsafe { Allocation::unowned(Arc::clone(pe), domain, segment, 0, len) }
         });
-        let device = device.map_or(Range::default(), |segment| Range {
-            start: segment.address_unchecked(pe.block(), 0).addr(),
-            len: segment.len(),
+        let device = on_device.as_ref().map_or(Range::default(), |all| Range {
+            start: all.segment().address_unchecked(pe.block(), 0).addr(),
+            len: all.len(),
             at: 0,
         });
         let statics = Range { start: statics.start, len: statics.len(), at: pe.statics_at() };
         let len = symmetric.len();
         // SAFETY: as above.
-        let all = unsafe { Allocation::unowned(Arc::clone(pe), symmetric, 0, len) };
+        let all = unsafe { Allocation::unowned(Arc::clone(pe), Domain::Host, symmetric, 0, len) };
         Self { all, on_device, heap, statics, device }
     }
 
@@ -138,7 +138,7 @@ impl Addresses {
     pub(crate) fn pointer(&self, pointer: *mut u8, pe: usize, world: &World) -> *mut u8 {
         match self.view(pointer.cast_const(), 1) {
             // There is nothing to be loaded or stored, on this PE either.
-            Some(view) if view.is_on_device() => std::ptr::null_mut(),
+            Some(view) if view.domain().is_device() => std::ptr::null_mut(),
             Some(view) if world.pe_accessible(pe) => match view.ptr(pe) {
                 // The globals have two addresses here; the program knows this one.
                 Some(_) if pe == world.my_pe() => pointer,
@@ -150,7 +150,7 @@ impl Addresses {
 
     /// The address by which the program knows a block on this PE.
     pub(crate) fn of_block(&self, block: &SymSlice<u8>) -> *mut u8 {
-        let heap = if block.allocation().is_on_device() { self.device } else { self.heap };
+        let heap = if block.allocation().domain().is_device() { self.device } else { self.heap };
         let offset = block.allocation().offset();
         debug_assert!(offset <= heap.len);
         std::ptr::with_exposed_provenance_mut(heap.start + offset)

@@ -91,7 +91,7 @@ impl<M: Sharing> Context<M> {
         let bytes = dest.len() * size_of::<D::Element>();
         if S::STABLE
             && self.pe().engine().takes(bytes)
-            && !dest.is_on_device()
+            && !dest.domain().is_device()
             && self.is_at_hand(source.symmetric())
         {
             return PutNbi(self.put_later("put_nbi", dest, source, pe, |_| {}));
@@ -181,7 +181,7 @@ impl<M: Sharing> Context<M> {
         let bytes = source.len() * size_of::<D::Element>();
         if B::STABLE
             && self.pe().engine().takes(bytes)
-            && !source.is_on_device()
+            && !source.domain().is_device()
             && self.is_at_hand(buffer.symmetric())
         {
             return Get(self.get_later(buffer, source, pe));

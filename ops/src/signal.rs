@@ -105,8 +105,11 @@ impl<M: Sharing> Context<M> {
         S: Source<D::Element>,
     {
         let dest = dest.view();
-        let by_the_device =
-            || dest.is_on_device() || signal.as_view().is_on_device() || !self.is_at_hand(source.symmetric());
+        let by_the_device = || {
+            dest.domain().is_device()
+                || signal.as_view().domain().is_device()
+                || !self.is_at_hand(source.symmetric())
+        };
         if S::STABLE && self.pe().engine().takes(dest.len() * size_of::<D::Element>()) && !by_the_device() {
             return PutSignalNbi(match self.route("put_signal_nbi", signal.as_view(), pe) {
                 Ok(Route::Far(_) | Route::Device(_)) => self.put_signal_routed(
@@ -209,7 +212,7 @@ impl<M: Sharing> Context<M> {
         if !Arc::ptr_eq(self.pe(), signal.as_view().pe()) {
             foreign_signal();
         }
-        if signal.as_view().is_on_device() {
+        if signal.as_view().domain().is_device() {
             return signal.load();
         }
         let near = Near::new(self.pe().shm(), signal.as_view(), self.pe().block());

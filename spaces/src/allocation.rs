@@ -9,22 +9,23 @@ use std::{collections::HashSet, fmt, sync::Arc};
 
 use oxshmem_base::{
     Error, Result,
-    settings::{HeapPlan, SpaceKind},
+    settings::HeapPlan,
     sync::{Mutex, MutexGuard, lock},
 };
-use oxshmem_memory::{Segment, SegmentId};
+use oxshmem_memory::{Segment, copy};
 
 use crate::{
     Pe,
-    domain::{DeviceDomain, HostDomain, MemoryDomain},
+    device::{DevicePlace, End},
+    domain::Domain,
     heap::{Block, Exhausted, Heap, HeapError, HeapUse, Layout, Realloc},
     kinds::Place,
 };
 
 /// Partitions number their blocks from here on, times their own numbers: no heap comes to so many.
 const IDS: u64 = 1 << 56;
-/// The difference between [`Allocation::key`] in device memory and [`Pe::key`], which is even.
-const ON_DEVICE: usize = 1;
+/// `Allocation::host_key` in device memory: no [`Pe::key`], as that is an address or 0.
+const NO_PE: usize = usize::MAX;
 
 /// How many live blocks one agreement looks at.
 pub const WINDOW_BITS: usize = 512;
@@ -35,26 +36,10 @@ pub type Window = [u64; WINDOW_BITS / 64];
 /// The symmetric heap of a space, or a partition of it (`OpenSHMEM 1.6 §9.3`, memory kinds 0.7).
 pub struct SymHeap {
     pe: Arc<Pe>,
-    space: SpaceKind,
     domain: Domain,
+    segment: Segment,
     place: Place,
     state: Mutex<State>,
-}
-
-/// Where a heap is.
-#[derive(Debug)]
-enum Domain {
-    Host(HostDomain),
-    Device(DeviceDomain),
-}
-
-impl Domain {
-    fn segment(&self) -> &Segment {
-        match self {
-            Self::Host(domain) => domain.segment(),
-            Self::Device(domain) => domain.segment(),
-        }
-    }
 }
 
 struct State {
@@ -68,8 +53,10 @@ struct State {
 /// A block of a symmetric heap. When the last handle to it drops, this PE gives it up.
 pub struct Allocation {
     segment: Segment,
-    /// [`Pe::memory_key`], and one more if it is in device memory.
-    key: usize,
+    domain: Domain,
+    /// The PE's key in host memory, and [`NO_PE`] in device memory: one comparison with the key of
+    /// a PE finds whether that may load and store it.
+    host_key: usize,
     pe: Arc<Pe>,
     /// None for scratch memory of the library.
     heap: Option<Arc<SymHeap>>,
@@ -87,9 +74,7 @@ impl SymHeap {
     /// Once a PE: two heaps over one memory would give the same bytes away twice.
     pub unsafe fn on_host(pe: &Arc<Pe>) -> Vec<Arc<Self>> {
         let places = pe.partitions().layout.places().iter();
-        places
-            .map(|&place| Self::new(pe, SpaceKind::Cpu, Domain::Host(HostDomain::heap(pe)), place))
-            .collect()
+        places.map(|&place| Self::new(pe, Domain::Host, pe.host_heap(), place)).collect()
     }
 
     /// The heap of `pe` in device memory, if the job has a GPU space and this PE a device. Its
@@ -99,16 +84,17 @@ impl SymHeap {
     /// As for [`on_host`](Self::on_host).
     pub unsafe fn on_device(pe: &Arc<Pe>) -> Option<Arc<Self>> {
         let HeapPlan { setting: variable, .. } = pe.spaces().gpu?;
-        let domain = DeviceDomain::heap(pe.device()?);
-        let len = domain.segment().len();
+        let device = pe.device()?;
+        let segment = device.segment().clone();
+        let len = segment.len();
         let place = Place { id: 0, start: 0, len, reserved: len, variable, defined: None };
-        Some(Self::new(pe, SpaceKind::Gpu, Domain::Device(domain), place))
+        Some(Self::new(pe, Domain::Device(Arc::clone(device)), segment, place))
     }
 
-    fn new(pe: &Arc<Pe>, space: SpaceKind, domain: Domain, place: Place) -> Arc<Self> {
+    fn new(pe: &Arc<Pe>, domain: Domain, segment: Segment, place: Place) -> Arc<Self> {
         let heap = Heap::at(place.start, place.len, place.id as u64 * IDS + 1);
         let state = State { heap, released: HashSet::new(), cursor: 0 };
-        Arc::new(Self { pe: Arc::clone(pe), space, domain, place, state: Mutex::new(state) })
+        Arc::new(Self { pe: Arc::clone(pe), domain, segment, place, state: Mutex::new(state) })
     }
 
     /// Whose it is.
@@ -116,9 +102,9 @@ impl SymHeap {
         &self.pe
     }
 
-    /// Which space's it is.
-    pub fn space(&self) -> SpaceKind {
-        self.space
+    /// What it is in.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
     }
 
     /// The number of its partition, or 0 in device memory.
@@ -154,12 +140,14 @@ impl SymHeap {
             // SAFETY: the block is in the heap's segment.
             unsafe {
                 match &self.domain {
-                    Domain::Host(domain) => domain.fill(me, block.offset, 0, used),
-                    Domain::Device(domain) => domain.fill(me, block.offset, 0, used),
+                    Domain::Host => copy::fill(self.segment.address_unchecked(me, block.offset), 0, used),
+                    Domain::Device(device) => {
+                        device.fill_now(DevicePlace::new(me, block.offset), 0, used);
+                    }
                 }
             }
         }
-        Ok(self.allocation(block))
+        Ok(self.allocation(Some(block)))
     }
 
     /// Resizes locally what all PEs are resizing.
@@ -189,17 +177,21 @@ impl SymHeap {
         let resized = self.state().heap.realloc(offset, bytes);
         let block = match resized {
             Ok(Realloc::InPlace { block }) => block,
-            Ok(Realloc::Moved { from, copy, block }) => {
+            Ok(Realloc::Moved { from, copy: len, block }) => {
                 let me = self.pe.block();
+                let places = [from, block.offset];
                 // SAFETY: both places are in the heap, and do not overlap. No PE can have been
                 // given the old place yet, since that takes another collective.
                 unsafe {
                     match &self.domain {
-                        Domain::Host(domain) => {
-                            let source = domain.segment().address_unchecked(me, from);
-                            domain.write(me, block.offset, source, copy);
+                        Domain::Host => {
+                            let [from, to] = places.map(|at| self.segment.address_unchecked(me, at));
+                            copy::copy(to, from, len);
                         }
-                        Domain::Device(domain) => domain.copy(me, from, block.offset, copy),
+                        Domain::Device(device) => {
+                            let [from, to] = places.map(|at| End::Device(DevicePlace::new(me, at)));
+                            device.copy_now(from, to, len);
+                        }
                     }
                 }
                 block
@@ -210,7 +202,7 @@ impl SymHeap {
         if let Ok(mut old) = Arc::try_unwrap(allocation) {
             old.block = None;
         }
-        Ok(self.allocation(block))
+        Ok(self.allocation(Some(block)))
     }
 
     /// Which of the next live blocks this PE has given up, and not `in_use`. All PEs look at the
@@ -255,18 +247,20 @@ impl SymHeap {
 
     /// The memory that the heap is in.
     pub fn segment(&self) -> &Segment {
-        self.domain.segment()
+        &self.segment
     }
 
-    fn allocation(self: &Arc<Self>, block: Block) -> Arc<Allocation> {
+    /// A handle to `block`, or to no elements.
+    fn allocation(self: &Arc<Self>, block: Option<Block>) -> Arc<Allocation> {
         Arc::new(Allocation {
-            segment: self.domain.segment().clone(),
-            key: key(&self.pe, self.domain.segment()),
+            segment: self.segment.clone(),
+            domain: self.domain.clone(),
+            host_key: host_key(&self.pe, &self.domain),
             pe: Arc::clone(&self.pe),
-            offset: block.offset,
-            len: block.bytes,
             heap: Some(Arc::clone(self)),
-            block: Some(block),
+            offset: block.map_or(0, |block| block.offset),
+            len: block.map_or(0, |block| block.bytes),
+            block,
         })
     }
 
@@ -296,21 +290,26 @@ impl State {
 }
 
 impl Allocation {
-    /// A range of `segment`, which belongs to nobody: scratch memory of the library.
+    /// A range of `segment`, which no heap gave away: scratch memory of the library.
     ///
     /// # Safety
-    /// The segment must be of the job of `pe`. What has the range without knowing of this
+    /// The segment must be of the job of `pe`, and in `domain`. What has the range without knowing of this
     /// allocation, blocks of a heap among them, must expect what is done through it.
-    pub unsafe fn unowned(pe: Arc<Pe>, segment: Segment, offset: usize, len: usize) -> Arc<Self> {
+    pub unsafe fn unowned(
+        pe: Arc<Pe>,
+        domain: Domain,
+        segment: Segment,
+        offset: usize,
+        len: usize,
+    ) -> Arc<Self> {
         assert!(segment.address(0, offset, len).is_some(), "scratch memory lies inside its segment");
-        Arc::new(Self { key: key(&pe, &segment), segment, pe, heap: None, block: None, offset, len })
+        let host_key = host_key(&pe, &domain);
+        Arc::new(Self { segment, domain, host_key, pe, heap: None, block: None, offset, len })
     }
 
     /// An array without elements, which is in the heap's memory all the same.
     pub fn empty(heap: &Arc<SymHeap>) -> Arc<Self> {
-        let (segment, pe) = (heap.domain.segment().clone(), Arc::clone(&heap.pe));
-        let heap = Some(Arc::clone(heap));
-        Arc::new(Self { key: key(&pe, &segment), segment, pe, heap, block: None, offset: 0, len: 0 })
+        heap.allocation(None)
     }
 
     /// The heap that it is from, unless it is scratch memory of the library.
@@ -330,30 +329,24 @@ impl Allocation {
         &self.segment
     }
 
-    /// The [`Pe::key`] of the PE whose handle it is, if it is in host memory. For device memory it
-    /// is no PE's key, so that the comparison by which operations find out whether loads and stores
-    /// will do covers this too.
+    /// What it is in.
     #[inline(always)]
-    pub fn key(&self) -> usize {
-        self.key
+    pub fn domain(&self) -> &Domain {
+        &self.domain
     }
 
-    /// Whether it is `pe`'s handle, in whichever memory it is. It is no PE's any more once that has
-    /// left its job.
+    /// Whether it is `pe`'s handle, in whichever domain. It is no PE's any more once that has left
+    /// its job.
     #[inline]
     pub fn is_of(&self, pe: &Pe) -> bool {
-        self.key & !ON_DEVICE == pe.key()
+        self.pe.memory_key() == pe.key()
     }
 
-    /// Whether it is in device memory.
+    /// The same, and whether it is in host memory: whether `pe` may load and store it. This is one
+    /// comparison, the only one that most operations make of their memory.
     #[inline(always)]
-    pub fn is_on_device(&self) -> bool {
-        self.key & ON_DEVICE != 0
-    }
-
-    /// The space that it is in.
-    pub fn space(&self) -> SpaceKind {
-        if self.is_on_device() { SpaceKind::Gpu } else { SpaceKind::Cpu }
+    pub fn is_host_memory_of(&self, pe: &Pe) -> bool {
+        self.host_key == pe.key()
     }
 
     /// The PE whose handle this is.
@@ -403,8 +396,10 @@ impl fmt::Debug for SymHeap {
     }
 }
 
-/// What [`Allocation::key`] is.
-fn key(pe: &Pe, segment: &Segment) -> usize {
-    let on_device = if segment.id() == SegmentId::Gpu { ON_DEVICE } else { 0 };
-    pe.memory_key() | on_device
+/// What `Allocation::host_key` is.
+fn host_key(pe: &Pe, domain: &Domain) -> usize {
+    match domain {
+        Domain::Host => pe.memory_key(),
+        Domain::Device(_) => NO_PE,
+    }
 }

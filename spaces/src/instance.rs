@@ -54,7 +54,9 @@ impl<'a, T: Element> SymView<'a, T> {
         if let Some((device, here)) = self.on_device() {
             // SAFETY: this PE's instance is in bounds and has `len` elements, as does `to`; any
             // bytes are a `T`.
-            return unsafe { device.copy_now(here, End::Host(to.as_mut_ptr().cast()), size_of_val(to)) };
+            return unsafe {
+                device.copy_now(End::Device(here), End::Host(to.as_mut_ptr().cast()), size_of_val(to))
+            };
         }
         // SAFETY: this PE's instance is mapped and has `len` elements, as does `to`; any bytes are
         // a `T`.
@@ -82,7 +84,7 @@ impl<'a, T: Element> SymView<'a, T> {
         if let Some((device, here)) = self.on_device() {
             let from = End::Host(from.as_ptr().cast_mut().cast());
             // SAFETY: as in `read`.
-            return unsafe { device.copy_now(from, here, self.len * size_of::<T>()) };
+            return unsafe { device.copy_now(from, End::Device(here), self.len * size_of::<T>()) };
         }
         // SAFETY: as in `read`.
         unsafe { copy::copy(self.own(), from.as_ptr().cast(), size_of_val(from)) };
@@ -102,7 +104,7 @@ impl<'a, T: Element> SymView<'a, T> {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn fill(self, value: T) {
-        if self.is_on_device() {
+        if self.domain().is_device() {
             return self.write(&vec![value; self.len]);
         }
         for i in 0..self.len {
@@ -194,7 +196,7 @@ impl<'a, T: Element> SymView<'a, T> {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn ptr(self, pe: usize) -> Option<*mut T> {
-        if self.is_on_device() {
+        if self.domain().is_device() {
             return None;
         }
         let bytes = self.len * size_of::<T>();
@@ -216,15 +218,13 @@ impl<'a, T: Element> SymView<'a, T> {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn device_address(self) -> Option<u64> {
-        match self.on_device()? {
-            (device, End::Device(place)) => device.address(place),
-            (_, End::Host(_)) => None,
-        }
+        let (device, here) = self.on_device()?;
+        device.address(here)
     }
 
     fn assert_on_host(&self) {
         assert!(
-            !self.is_on_device(),
+            !self.domain().is_device(),
             "device memory cannot be borrowed: copy it with `read`, `write` or a context"
         );
     }
@@ -253,7 +253,7 @@ impl<T: Element> SymRef<'_, T> {
     /// ```
     #[inline(always)]
     pub fn load(self) -> T {
-        if self.0.is_on_device() {
+        if self.0.domain().is_device() {
             return self.load_from_device();
         }
         // SAFETY: this PE's instance is mapped and aligned, and any bytes are a `T`.
@@ -276,7 +276,7 @@ impl<T: Element> SymRef<'_, T> {
     /// ```
     #[inline(always)]
     pub fn store(self, value: T) {
-        if self.0.is_on_device() {
+        if self.0.domain().is_device() {
             return self.0.write(&[value]);
         }
         // SAFETY: as in `load`.

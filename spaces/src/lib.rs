@@ -6,7 +6,7 @@
 //! | [`Element`] | what it can hold |
 //! | [`heap`] | the allocator, as arithmetic |
 //! | [`allocation`] | a symmetric heap with its blocks, for the rooms above |
-//! | [`domain`] | memory of the host and of devices, likewise |
+//! | [`Domain`] | what symmetric memory is in: host memory, or that of a device |
 //! | [`device`] | devices whose memory can be symmetric: CUDA's, and an emulated one |
 //! | [`kinds`] | what memory the partitions of a heap are in |
 //! | [`relay`] | device memory of other hosts |
@@ -16,7 +16,7 @@
 
 pub mod allocation;
 pub mod device;
-pub mod domain;
+mod domain;
 mod element;
 pub mod heap;
 mod instance;
@@ -26,6 +26,7 @@ pub mod relay;
 mod slice;
 mod view;
 
+pub use domain::Domain;
 pub use element::Element;
 pub use heap::{HeapUse, Hints};
 pub use pe::Pe;

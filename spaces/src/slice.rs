@@ -176,7 +176,7 @@ impl<T: Element> SymSlice<T> {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn space(&self) -> SpaceKind {
-        self.allocation.space()
+        self.view().space()
     }
 
     /// The number of the partition of the symmetric heap that it is in: 1 unless it was allocated

@@ -17,7 +17,8 @@ use oxshmem_memory::{Extent, word::Place};
 use crate::{
     Element, Pe,
     allocation::Allocation,
-    device::{AnyDevice, DevicePlace, End},
+    device::{AnyDevice, DevicePlace},
+    domain::Domain,
 };
 
 /// A borrowed part of a [`SymSlice`](crate::SymSlice): what operations take. Free to copy.
@@ -221,29 +222,27 @@ impl<'a, T: Element> SymView<'a, T> {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn space(self) -> SpaceKind {
-        self.allocation.space()
+        self.domain().space()
     }
 
-    /// Whether it is in device memory.
+    /// What it is in.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn is_on_device(&self) -> bool {
-        self.allocation.is_on_device()
+    pub fn domain(&self) -> &'a Domain {
+        self.allocation.domain()
     }
 
-    /// This PE's instance in device memory, and the device, if it is there.
+    /// The device and this PE's instance in its memory, if it is there.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn on_device(&self) -> Option<(&'a AnyDevice, End)> {
-        if self.is_on_device() { self.its_device() } else { None }
-    }
-
-    #[cold]
-    fn its_device(&self) -> Option<(&'a AnyDevice, End)> {
-        let pe = self.allocation.pe();
-        // SAFETY: a view is in bounds, and the device is that of the PE whose handle it is.
-        let here = End::Device(unsafe { DevicePlace::new(pe.block(), self.offset) });
-        pe.device().map(|device| (device, here))
+    pub fn on_device(&self) -> Option<(&'a AnyDevice, DevicePlace)> {
+        match self.domain() {
+            Domain::Host => None,
+            // SAFETY: a view is in bounds, and the device is that of the PE whose handle it is.
+            Domain::Device(device) => {
+                Some((device, unsafe { DevicePlace::new(self.pe().block(), self.offset) }))
+            }
+        }
     }
 
     /// Where `user`'s device has it on the local PE of number `block`. None if it is in host
@@ -251,7 +250,7 @@ impl<'a, T: Element> SymView<'a, T> {
     /// it has a device.
     #[doc(hidden)]
     pub fn device_place(&self, user: &Pe, block: usize) -> Option<DevicePlace> {
-        let there = self.is_on_device() && self.allocation.is_of(user);
+        let there = self.domain().is_device() && self.allocation.is_of(user);
         // SAFETY: a view is in bounds on every PE that has a device; what `user` uses is the device
         // of its own job.
         there.then(|| unsafe { DevicePlace::new(block, self.offset) })

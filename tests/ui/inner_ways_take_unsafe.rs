@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use oxshmem::{ContextOptions, SymSlice, World};
 use oxshmem_ops::{Context, Members};
-use oxshmem_spaces::{allocation::Allocation, heap::Layout};
+use oxshmem_spaces::{Domain, allocation::Allocation, heap::Layout};
 
 fn heap(slice: SymSlice<u64>) {
     let heap = Arc::clone(slice.allocation().heap().unwrap());
@@ -16,7 +16,7 @@ fn heap(slice: SymSlice<u64>) {
 fn pe(world: &World) {
     let pe = world.pe();
     pe.heap_map().descriptor(); // everybody's memory, as a file
-    Allocation::unowned(Arc::clone(pe), pe.symmetric(), 0, 8); // it is a block already
+    Allocation::unowned(Arc::clone(pe), Domain::Host, pe.symmetric(), 0, 8); // it is a block already
     Context::over(Arc::clone(pe), Members::listed(&[99]), 0, Arc::new(()), ContextOptions::new());
     world.team().of_space(&[99], "mine");
 }

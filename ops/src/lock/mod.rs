@@ -109,7 +109,7 @@ impl Lock {
         if !Arc::ptr_eq(ctx.pe(), word.as_view().pe()) {
             return Err(Error::ForeignMemory { call: "Lock::new" });
         }
-        if word.as_view().is_on_device() {
+        if word.as_view().domain().is_device() {
             let what = "Lock::new: the word is in device memory, where PEs cannot queue; allocate it in the CPU space";
             return Err(Error::Unsupported { what: what.to_owned() });
         }

@@ -153,7 +153,7 @@ impl<M: Sharing> Context<M> {
     #[inline(always)]
     pub(crate) fn near<'a, T: Element>(&'a self, view: SymView<'a, T>, pe: usize) -> Option<Near<'a>> {
         let local_pe = self.near_pe(pe)?;
-        let is_own = view.allocation().key() == self.pe().key();
+        let is_own = view.allocation().is_host_memory_of(self.pe());
         is_own.then(|| Near::new(self.pe().shm(), view, local_pe))
     }
 
@@ -171,6 +171,6 @@ impl<M: Sharing> Context<M> {
     /// nothing is wrong.
     #[inline(always)]
     pub(crate) fn is_at_hand<T: Element>(&self, symmetric: Option<SymView<'_, T>>) -> bool {
-        symmetric.is_none_or(|view| view.allocation().key() == self.pe().key())
+        symmetric.is_none_or(|view| view.allocation().is_host_memory_of(self.pe()))
     }
 }

@@ -60,12 +60,12 @@ impl<M: Sharing> Context<M> {
         }
         let world_pe = self.world_pe(pe);
         let hosts = &self.pe().placement().hosts;
-        if view.is_on_device() && !self.pe().has_device(world_pe) {
+        if view.domain().is_device() && !self.pe().has_device(world_pe) {
             return Err(Error::OutsideSpace { call, space: SpaceKind::Gpu, pe: world_pe });
         }
         if !self.is_beyond(pe) && hosts.host_of(world_pe) == hosts.host_of(self.pe().me()) {
             let local_pe = hosts.block_of(world_pe);
-            if !view.is_on_device() {
+            if !view.domain().is_device() {
                 return Ok(Route::Near(Near::new(self.pe().shm(), view, local_pe)));
             }
             let place = view.device_place(self.pe(), local_pe);
@@ -88,7 +88,7 @@ impl<M: Sharing> Context<M> {
         if !view.allocation().is_of(self.pe()) {
             return Err(self.misdirected(call, self.my_pe()));
         }
-        if !view.is_on_device() {
+        if !view.domain().is_device() {
             return Ok(Here::Host);
         }
         let place = view.device_place(self.pe(), self.pe().block());

@@ -11,7 +11,7 @@ use oxshmem_progress::{
     activity::{Call, Place},
     executor::{DeviceWords, Fired, Probe, WatchKey, Word},
 };
-use oxshmem_spaces::{Pe, device::End};
+use oxshmem_spaces::Pe;
 
 use super::{
     cmp::Cmp,
@@ -63,7 +63,7 @@ impl<'a, T: Waitable> Condition<'a, T> {
     /// they are looked at.
     fn see(&self) -> Seen<T> {
         let mut seen = Seen { first: 0, values: Vec::new() };
-        if let Some((device, End::Device(place))) = self.set.words.on_device()
+        if let Some((device, place)) = self.set.words.on_device()
             && let Some(first) = (0..self.len()).find(|&i| self.includes(i))
         {
             let last = (first..self.len()).rfind(|&i| self.includes(i)).unwrap_or(first);
@@ -76,7 +76,7 @@ impl<'a, T: Waitable> Condition<'a, T> {
     }
 
     fn holds(&self, seen: &Seen<T>, i: usize) -> bool {
-        let value = if self.set.words.is_on_device() {
+        let value = if self.set.words.domain().is_device() {
             seen.values[i - seen.first]
         } else {
             look(self.set.words.at(i))
@@ -119,7 +119,7 @@ impl<'a, T: Waitable> Condition<'a, T> {
                 Word::new(word.as_view().own(), size_of::<T>(), T::SIGNED, self.cmp.accepts(), bits)
             });
         }
-        if self.set.words.is_on_device() {
+        if self.set.words.domain().is_device() {
             return Probe::OnDevice(self.on_device(open, all));
         }
         if all {

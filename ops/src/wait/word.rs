@@ -107,7 +107,7 @@ impl WordWait {
             Word::new(address, size_of::<T>(), T::SIGNED, cmp.accepts(), value.to_bits())
         };
         let extent = word.as_view().extent();
-        let probe = if word.as_view().is_on_device() {
+        let probe = if word.as_view().domain().is_device() {
             // SAFETY: a `SymRef` is aligned and in bounds, and this one is in this device's memory.
             Probe::OnDevice(unsafe { DeviceWords::all(vec![(extent.offset, awaited)]) })
         } else {
@@ -206,7 +206,7 @@ pub(super) fn show<T: Waitable>(
 /// This PE's value of a word, with all that its writer made visible before.
 #[inline(always)]
 pub(super) fn look<T: Waitable>(word: SymRef<'_, T>) -> T {
-    if word.as_view().is_on_device() {
+    if word.as_view().domain().is_device() {
         return word.load();
     }
     // SAFETY: a `SymRef` is one aligned element, mapped while it is borrowed.
@@ -229,7 +229,7 @@ mod tests {
     use oxshmem_job::Single;
     use oxshmem_memory::Segment;
     use oxshmem_progress::activity::Ahead;
-    use oxshmem_spaces::{SymSlice, allocation::Allocation};
+    use oxshmem_spaces::{Domain, SymSlice, allocation::Allocation};
 
     use super::*;
     use crate::wait::{Wait, WaitSet};
@@ -239,7 +239,8 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let pe = runtime.block_on(Pe::join(Arc::new(Single::new()), Settings::default())).unwrap();
         // SAFETY: there is no other PE in this job.
-        let unowned = |segment| unsafe { Allocation::unowned(Arc::clone(&pe), segment, 64, 64) };
+        let unowned =
+            |segment| unsafe { Allocation::unowned(Arc::clone(&pe), Domain::Host, segment, 64, 64) };
         let words = |segment| SymSlice::<i32>::new(unowned(segment), 16);
         let heap = words(Segment::new(SegmentId::Heap, Arc::clone(pe.heap_map()), 0, 4096));
         let scratch = words(pe.scratch());

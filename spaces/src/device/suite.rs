@@ -114,6 +114,12 @@ fn bytes_arrive_and_come_back(device: &dyn Device) {
                 device.copy_now(at(block, offset), End::Host(back.as_mut_ptr()), len);
             }
             assert!(back.iter().all(|&byte| byte == 0xee));
+            // SAFETY: in bounds.
+            unsafe {
+                device.copy_now(End::Host(sent.as_mut_ptr()), at(block, offset), len);
+                device.copy_now(at(block, offset), End::Host(back.as_mut_ptr()), len);
+            }
+            assert_eq!(sent, back, "{len} bytes at once at {offset}");
         }
     }
 }

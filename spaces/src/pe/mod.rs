@@ -220,19 +220,24 @@ impl Pe {
         self.n_pes
     }
 
-    /// An even number that no other PE of this process has, of this job or of another, and 0 once
-    /// the PE has left. Symmetric memory has the number of the PE whose handle it is. One
-    /// comparison finds memory of another job, memory of another PE's handle, and the end of the
-    /// job.
+    /// A number that no other PE of this process has, of this job or of another, and 0 once the PE
+    /// has left. Symmetric memory has the number of the PE whose handle it is. One comparison finds
+    /// memory of another job, memory of another PE's handle, and the end of the job.
     #[inline(always)]
-    pub fn key(&self) -> usize {
+    pub(crate) fn key(&self) -> usize {
         // Relaxed: a flag for mistakes, not for synchronisation.
         self.key.load(Ordering::Relaxed)
     }
 
+    /// Whether the PE has left its job.
+    #[inline(always)]
+    pub fn has_left(&self) -> bool {
+        self.key() == 0
+    }
+
     /// What [`key`](Self::key) is until the PE leaves: the number that its symmetric memory has,
     /// before and after.
-    pub fn memory_key(&self) -> usize {
+    pub(crate) fn memory_key(&self) -> usize {
         Arc::as_ptr(&self.executor).addr()
     }
 
@@ -421,7 +426,7 @@ impl Pe {
     /// An error if the world was finalized or the job cannot go on.
     #[inline(always)]
     pub fn check(&self, call: &'static str) -> Result<()> {
-        if self.key() == 0 {
+        if self.has_left() {
             return Err(Error::Finalized { call });
         }
         self.executor.check_failure()
@@ -470,7 +475,7 @@ impl Pe {
     /// the other PEs of this process, wait for will not come. Does nothing after
     /// [`leave`](Self::leave).
     pub fn abandon(&self) {
-        if self.key() == 0 || !self.home.is_here() {
+        if self.has_left() || !self.home.is_here() {
             return;
         }
         let how = "its world was dropped without finalize".into();

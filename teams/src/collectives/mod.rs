@@ -188,7 +188,7 @@ impl Team {
         root: usize,
         to_root: bool,
     ) -> Collective<'a> {
-        if device::has([dest, source]) {
+        if device::has_any([dest, source]) {
             let is_root = root == self.my_pe();
             let written = if to_root || !is_root { Written::All } else { Written::Nothing };
             return self.staged_from("broadcast", [dest, source], is_root, written, |dest, source| {
@@ -244,7 +244,7 @@ impl Team {
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
         let (dest, source) = (dest.view(), source.view());
-        if device::has([dest, source]) {
+        if device::has_any([dest, source]) {
             return self.staged("fcollect", [dest, source], Written::All, |dest, source| {
                 self.fcollect(dest, source)
             });
@@ -293,7 +293,7 @@ impl Team {
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
         let (dest, source) = (dest.view(), source.view());
-        if device::has([dest, source]) {
+        if device::has_any([dest, source]) {
             return self.staged("collect", [dest, source], Written::Collected, |dest, source| {
                 self.collect(dest, source)
             });
@@ -345,7 +345,7 @@ impl Team {
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
         let (dest, source) = (dest.view(), source.view());
-        if device::has([dest, source]) {
+        if device::has_any([dest, source]) {
             return self.staged("alltoall", [dest, source], Written::All, |dest, source| {
                 self.alltoall(dest, source)
             });
@@ -401,7 +401,7 @@ impl Team {
         let (dest, source) = (dest.view(), source.view());
         let (n, size) = (self.n_pes(), size_of::<T>());
         let count = n.saturating_mul(nelems);
-        if device::has([dest, source]) {
+        if device::has_any([dest, source]) {
             let written = Written::Strided(count, dst);
             return self.staged("alltoalls", [dest, source], written, |dest, source| {
                 self.alltoalls(dest, source, dst, sst, nelems)
@@ -434,7 +434,7 @@ impl Team {
         dest: SymView<'a, T>,
         source: SymView<'a, T>,
     ) -> Collective<'a> {
-        if device::has([dest, source]) {
+        if device::has_any([dest, source]) {
             return self.reduce_on_device(kernel, [dest, source]);
         }
         let call = Operands::new(self.core(), reduce_name(kernel.op()), dest, source);
@@ -478,7 +478,7 @@ impl Team {
     ) -> Collective<'a> {
         let inclusive = call == Call::SumInscan;
         let name = if inclusive { "sum_inscan" } else { "sum_exscan" };
-        if device::has([dest, source]) {
+        if device::has_any([dest, source]) {
             return self.staged(name, [dest, source], Written::All, |dest, source| {
                 self.scan(call, kernel, dest, source)
             });

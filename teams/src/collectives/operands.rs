@@ -56,8 +56,8 @@ impl<'a> Operands<'a> {
     #[inline(always)]
     pub(crate) fn ours(&self) -> Result<()> {
         self.core.check_turn(self.call)?;
-        let key = self.core.group.pe().key();
-        if self.memory.iter().all(|memory| memory.key() == key) {
+        let pe = self.core.group.pe();
+        if self.memory.iter().all(|memory| memory.is_host_memory_of(pe)) {
             Ok(())
         } else {
             Err(Error::ForeignMemory { call: self.call })

@@ -18,7 +18,7 @@ use oxshmem_progress::{
     flight::Flight,
 };
 use oxshmem_spaces::{
-    Element, SymSlice, SymView,
+    Domain, Element, SymSlice, SymView,
     device::{AnyDevice, Combine, DevicePlace, End, Number, ReduceOp},
 };
 
@@ -47,10 +47,10 @@ pub(crate) enum Written {
     Collected,
 }
 
-/// Whether a collective is on device memory: on one operand at least.
+/// Whether a collective is on device memory: whether one operand at least is in it.
 #[inline(always)]
-pub(crate) fn has<T: Element>(views: [SymView<'_, T>; 2]) -> bool {
-    views.iter().any(SymView::is_on_device)
+pub(crate) fn has_any<T: Element>(operands: [SymView<'_, T>; 2]) -> bool {
+    operands.iter().any(|view| view.domain().is_device())
 }
 
 /// What becomes of a collective that has an operand in device memory.
@@ -115,10 +115,8 @@ impl Core {
         reads: bool,
     ) -> Result<Stage<'a, T>> {
         let [dest, source] = self.in_one_space(call, [dest, source])?;
-        if !dest.is_on_device() {
-            return Ok(Stage::Host([dest, source]));
-        }
-        let device = self.check_device(call)?;
+        let Domain::Device(device) = dest.domain() else { return Ok(Stage::Host([dest, source])) };
+        self.check_devices(call)?;
         let pe = self.group.pe();
         let image = self.image.memory(pe);
         let shown = |view: SymView<'a, T>| {
@@ -167,8 +165,8 @@ impl Core {
     ) -> Option<Collective<'a>> {
         let (group, pe) = (&self.group, self.group.pe());
         let len = source.len();
-        if group.n() == 1 || group.wide().is_some() || len == 0 || dest.len() != len || !source.is_on_device()
-        {
+        let Domain::Device(device) = source.domain() else { return None };
+        if group.n() == 1 || group.wide().is_some() || len == 0 || dest.len() != len {
             return None;
         }
         let spans = [dest, source].map(Span::of);
@@ -176,7 +174,7 @@ impl Core {
             return None;
         }
         let [dest, source] = self.in_one_space(call, [dest, source]).ok()?;
-        let device = self.check_device(call).ok()?;
+        self.check_devices(call).ok()?;
         let (fold, number) = numbers(kernel)?;
         let blocks: Option<Vec<usize>> = group.team().iter().map(|member| pe.near_block(member)).collect();
         let blocks = blocks.filter(|blocks| device.combines(fold, number, blocks))?;
@@ -245,16 +243,12 @@ impl Core {
         })
     }
 
-    /// The device, if all PEs of the team have one.
-    fn check_device(&self, call: &'static str) -> Result<&AnyDevice> {
-        let pe = self.group.pe();
-        let outsider = || self.group.team().iter().find(|&member| !pe.has_device(member));
-        match (self.image.outsider.get_or_init(outsider), pe.device()) {
-            (None, Some(device)) => Ok(device),
-            (outsider, _) => {
-                let pe = outsider.unwrap_or(pe.me());
-                Err(Error::OutsideSpace { call, space: SpaceKind::Gpu, pe })
-            }
+    /// An error if a PE of the team has no device.
+    fn check_devices(&self, call: &'static str) -> Result<()> {
+        let outsider = || self.group.team().iter().find(|&member| !self.group.pe().has_device(member));
+        match *self.image.outsider.get_or_init(outsider) {
+            None => Ok(()),
+            Some(pe) => Err(Error::OutsideSpace { call, space: SpaceKind::Gpu, pe }),
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::{
 
 use oxshmem_memory::copy;
 use oxshmem_ops::Members;
-use oxshmem_spaces::{Pe, SymRef, SymSlice, allocation::Allocation};
+use oxshmem_spaces::{Domain, Pe, SymRef, SymSlice, allocation::Allocation};
 
 pub(crate) use self::flags::{Awaited, Flag};
 use self::state::State;
@@ -101,8 +101,9 @@ impl Group {
         let (members, wide) = Local::of(pe, members, my_pe, place);
         let range = place * TEAM_BYTES..(place + 1) * TEAM_BYTES;
         // SAFETY: scratch memory is the teams', and this range that of the team at this place.
-        let allocation =
-            unsafe { Allocation::unowned(Arc::clone(pe), pe.scratch(), range.start, TEAM_BYTES) };
+        let allocation = unsafe {
+            Allocation::unowned(Arc::clone(pe), Domain::Host, pe.scratch(), range.start, TEAM_BYTES)
+        };
         let memory = Memory::new(pe);
         Self {
             choices: Choices::new(pe, members.n),

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use oxshmem_spaces::{Pe, allocation::Allocation};
+use oxshmem_spaces::{Domain, Pe, allocation::Allocation};
 
 /// What a team knows of device memory, once it has been used with it.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl Image {
             let symmetric = pe.symmetric();
             let len = symmetric.len();
             // SAFETY: the image in it is the teams', and they use nothing else of it by this.
-            unsafe { Allocation::unowned(Arc::clone(pe), symmetric, 0, len) }
+            unsafe { Allocation::unowned(Arc::clone(pe), Domain::Host, symmetric, 0, len) }
         })
     }
 }
