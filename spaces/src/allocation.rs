@@ -293,8 +293,8 @@ impl Allocation {
     /// A range of `segment`, which no heap gave away: scratch memory of the library.
     ///
     /// # Safety
-    /// The segment must be of the job of `pe`, and in `domain`. What has the range without knowing of this
-    /// allocation, blocks of a heap among them, must expect what is done through it.
+    /// The segment must be of the job of `pe`, and in `domain`. What has the range without knowing
+    /// of this allocation, blocks of a heap among them, must expect what is done through it.
     pub unsafe fn unowned(
         pe: Arc<Pe>,
         domain: Domain,

@@ -4,8 +4,8 @@ use oxshmem_base::settings::SpaceKind;
 
 use crate::device::AnyDevice;
 
-/// What symmetric memory is in. It decides the way to it: processors load and store host memory, and
-/// all else goes through the device.
+/// What symmetric memory is in. It decides the way there: processors load and store host memory,
+/// and the device does what is done with its own.
 #[derive(Clone, Debug)]
 pub enum Domain {
     /// Host memory.

@@ -236,13 +236,10 @@ impl<'a, T: Element> SymView<'a, T> {
     #[doc(hidden)]
     #[inline(always)]
     pub fn on_device(&self) -> Option<(&'a AnyDevice, DevicePlace)> {
-        match self.domain() {
-            Domain::Host => None,
-            // SAFETY: a view is in bounds, and the device is that of the PE whose handle it is.
-            Domain::Device(device) => {
-                Some((device, unsafe { DevicePlace::new(self.pe().block(), self.offset) }))
-            }
-        }
+        let Domain::Device(device) = self.domain() else { return None };
+        // SAFETY: a view is in bounds, and the device is that of the PE whose handle it is.
+        let here = unsafe { DevicePlace::new(self.pe().block(), self.offset) };
+        Some((device, here))
     }
 
     /// Where `user`'s device has it on the local PE of number `block`. None if it is in host
