@@ -189,9 +189,9 @@ impl AddressPath {
     #[inline(always)]
     pub fn p<T: Element>(&self, dest: *mut T, value: T, pe: i32) -> Option<()> {
         let to = self.element(&self.stores, dest, pe)?;
+        self.last_flag.stored(to.address);
         // SAFETY: aligned, and inside of a near PE's memory.
         unsafe { to.store(value) };
-        self.last_flag.stored(to.address);
         Some(())
     }
 
@@ -221,9 +221,9 @@ impl AddressPath {
         pe: i32,
     ) -> Option<()> {
         let at = self.element(&self.stores, at, pe)?;
+        self.last_flag.stored(at.address);
         // SAFETY: as above.
         unsafe { at.atomic(operation) };
-        self.last_flag.stored(at.address);
         Some(())
     }
 
@@ -253,15 +253,16 @@ impl AddressPath {
     /// `source` must be readable for them, if it is not null.
     #[inline(always)]
     pub unsafe fn put<T>(&self, dest: *mut T, source: *const T, n: usize, pe: i32) -> Option<()> {
-        if is_word(dest, n) {
-            let to = self.word(&self.stores, dest.cast(), source.addr(), pe)?;
-            // SAFETY: aligned, and inside of a near PE's memory; readable by the caller's word.
-            unsafe { to.store(load_unaligned(source.cast())) };
-            return Some(());
-        }
         let to = self.block(&self.stores, dest, n, source.addr(), pe)?;
-        // SAFETY: inside of a near PE's memory, and readable by the caller's word.
-        unsafe { put_bytes(to.address, source.cast(), n * size_of::<T>(), to.pe, to.table) };
+        // SAFETY: inside of a near PE's memory, and readable by the caller's word; a word is
+        // aligned.
+        unsafe {
+            if is_word(dest, n) {
+                to.store::<u64>(load_unaligned(source.cast()));
+            } else {
+                put_bytes(to.address, source.cast(), n * size_of::<T>(), to.pe, to.table);
+            }
+        }
         Some(())
     }
 
@@ -281,15 +282,16 @@ impl AddressPath {
     /// `dest` must be writable for them, if it is not null.
     #[inline(always)]
     pub unsafe fn get<T>(&self, dest: *mut T, source: *const T, n: usize, pe: i32) -> Option<()> {
-        if is_word(source, n) {
-            let from = self.word(&self.loads, source.cast(), dest.addr(), pe)?;
-            // SAFETY: aligned, and inside of a near PE's memory; writable by the caller's word.
-            unsafe { store_unaligned(dest.cast(), from.load()) };
-            return Some(());
-        }
         let from = self.block(&self.loads, source, n, dest.addr(), pe)?;
-        // SAFETY: inside of a near PE's memory, and writable by the caller's word.
-        unsafe { get_bytes(dest.cast(), from.address, n * size_of::<T>()) };
+        // SAFETY: inside of a near PE's memory, and writable by the caller's word; a word is
+        // aligned.
+        unsafe {
+            if is_word(source, n) {
+                store_unaligned(dest.cast(), from.load::<u64>());
+            } else {
+                get_bytes(dest.cast(), from.address, n * size_of::<T>());
+            }
+        }
         Some(())
     }
 
@@ -361,12 +363,6 @@ impl AddressPath {
         self.place(pes, at.addr(), pe).filter(|_| at.is_aligned()).map(|(place, _)| place)
     }
 
-    /// The same for a word, with something of this PE's at `here`.
-    #[inline(always)]
-    fn word(&self, pes: &AtomicU32, at: *const u64, here: usize, pe: i32) -> Option<AddressPlace<'_>> {
-        self.element(pes, at, pe).filter(|place| place.table.is_host(here))
-    }
-
     /// The same for `n` elements, however they are aligned, with something of this PE's at `here`.
     #[inline(always)]
     fn block<T>(
@@ -389,10 +385,12 @@ impl Table {
         address != 0 && address.wrapping_sub(self.device.start) >= self.device.len
     }
 
-    /// Wakes the PE that has `address`. Which one that is, is found out again.
+    /// Wakes the PE that has `address`. Which one that is, is found out again. `extern "C"`, as are
+    /// the functions below, since it cannot unwind then, and its caller can end with it without a
+    /// frame on the stack.
     #[cold]
     #[inline(never)]
-    fn wake(&self, address: *mut u8, len: usize) {
+    extern "C" fn wake(&self, address: *mut u8, len: usize) {
         if let Some(pe) = self.pe {
             let symmetric = pe.symmetric();
             let behind = address.addr() - symmetric.address_unchecked(0, 0).addr();
@@ -436,7 +434,7 @@ fn is_word<T>(at: *const T, n: usize) -> bool {
 /// # Safety
 /// `from` must be readable, `to` be writable for `len` bytes, and `pe` the near PE that has `to`.
 #[inline(never)]
-unsafe fn put_bytes(to: *mut u8, from: *const u8, len: usize, pe: usize, table: &Table) {
+unsafe extern "C" fn put_bytes(to: *mut u8, from: *const u8, len: usize, pe: usize, table: &Table) {
     // SAFETY: passed on to the caller.
     unsafe { AddressPlace { table, address: to, pe }.put(from, len) };
 }
@@ -446,7 +444,7 @@ unsafe fn put_bytes(to: *mut u8, from: *const u8, len: usize, pe: usize, table: 
 /// # Safety
 /// As for [`copy::copy`].
 #[inline(never)]
-unsafe fn get_bytes(to: *mut u8, from: *const u8, len: usize) {
+unsafe extern "C" fn get_bytes(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: passed on to the caller.
     unsafe { copy::copy(to, from, len) };
 }

@@ -44,7 +44,7 @@ impl LastFlag {
         self.wanted.load(Relaxed) > 0
     }
 
-    /// A word was stored at `address`.
+    /// A word is stored at `address`.
     #[inline(always)]
     pub(crate) fn stored(&self, address: *mut u8) {
         let wanted = self.wanted.load(Relaxed);
