@@ -302,7 +302,7 @@ impl<M: Sharing> Context<M> {
     }
 
     #[inline(always)]
-    fn update_word<T: ExtendedAmo>(
+    pub(crate) fn update_word<T: ExtendedAmo>(
         &self,
         call: &'static str,
         at: SymRef<'_, T>,

@@ -87,16 +87,7 @@ impl<M: Sharing> Context<M> {
         D: Symmetric<'a>,
         S: Source<D::Element>,
     {
-        let dest = dest.view();
-        let bytes = dest.len() * size_of::<D::Element>();
-        if S::STABLE
-            && self.pe().engine().takes(bytes)
-            && !dest.domain().is_device()
-            && self.is_at_hand(source.symmetric())
-        {
-            return PutNbi(self.put_later("put_nbi", dest, source, pe, |_| {}));
-        }
-        PutNbi(self.put_now("put_nbi", dest, source, pe, ReadyWhen::Delivered))
+        PutNbi(self.put_now("put_nbi", dest.view(), source, pe, ReadyWhen::Delivered))
     }
 
     /// Copies `source` on `pe` to a new vector (`OpenSHMEM 1.6 §9.6.1.5`). Ready when it is here.
@@ -120,7 +111,7 @@ impl<M: Sharing> Context<M> {
     pub fn get<'a, D: Symmetric<'a>>(&self, source: D, pe: usize) -> Get<Vec<D::Element>, Error> {
         let source = source.view();
         let buffer = Fresh(bytemuck::allocation::zeroed_vec(source.len()));
-        Get(self.get_now("get", buffer, source, pe))
+        Get(self.get_now("get", buffer, source, pe, false))
     }
 
     /// Copies `source` on `pe` to `buffer`, which has as many elements. Ready with the buffer, if
@@ -150,7 +141,7 @@ impl<M: Sharing> Context<M> {
         D: Symmetric<'a>,
         B: Sink<D::Element>,
     {
-        Get(self.get_now("get", buffer, source.view(), pe))
+        Get(self.get_now("get", buffer, source.view(), pe, false))
     }
 
     /// [`get_into`](Self::get_into), with large copies left to a helper thread as in
@@ -177,16 +168,7 @@ impl<M: Sharing> Context<M> {
         D: Symmetric<'a>,
         B: Sink<D::Element>,
     {
-        let source = source.view();
-        let bytes = source.len() * size_of::<D::Element>();
-        if B::STABLE
-            && self.pe().engine().takes(bytes)
-            && !source.domain().is_device()
-            && self.is_at_hand(buffer.symmetric())
-        {
-            return Get(self.get_later(buffer, source, pe));
-        }
-        Get(self.get_now("get_nbi", buffer, source, pe))
+        Get(self.get_now("get_nbi", buffer, source.view(), pe, true))
     }
 
     /// Stores one value at `dest` on `pe` (`OpenSHMEM 1.6 §9.6.1.2`). It is ready at once.
@@ -230,7 +212,7 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn g<T: Element>(&self, source: SymRef<'_, T>, pe: usize) -> Fetch<T> {
-        Fetch(self.get_now("g", OneValue(T::zeroed()), source.as_view(), pe))
+        Fetch(self.get_now("g", OneValue(T::zeroed()), source.as_view(), pe, false))
     }
 
     /// Copies `count` single elements, `source_stride` apart in `source`, to places `dest_stride`

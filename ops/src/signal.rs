@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use oxshmem_base::Error;
-use oxshmem_memory::word::{Atomic, Signal, Width};
+use oxshmem_memory::word::{Atomic, Signal};
 use oxshmem_spaces::{Element, SymRef, SymView, Symmetric};
 
 use crate::{
+    blocks::Blocks,
     buffer::Source,
     context::{Context, Sharing},
     operation::{Op, PutSignal, PutSignalNbi, ReadyWhen, Update},
@@ -104,38 +105,9 @@ impl<M: Sharing> Context<M> {
         D: Symmetric<'a>,
         S: Source<D::Element>,
     {
-        let dest = dest.view();
-        let by_the_device = || {
-            dest.domain().is_device()
-                || signal.as_view().domain().is_device()
-                || !self.is_at_hand(source.symmetric())
-        };
-        if S::STABLE && self.pe().engine().takes(dest.len() * size_of::<D::Element>()) && !by_the_device() {
-            return PutSignalNbi(match self.route("put_signal_nbi", signal.as_view(), pe) {
-                Ok(Route::Far(_) | Route::Device(_)) => self.put_signal_routed(
-                    "put_signal_nbi",
-                    dest,
-                    source,
-                    (signal, update),
-                    pe,
-                    ReadyWhen::Delivered,
-                ),
-                Ok(Route::Near(near)) => {
-                    let local_pe = near.local_pe();
-                    let signal = signal.as_view().to_owned();
-                    self.put_later("put_signal_nbi", dest, source, pe, move |pe| {
-                        let near = Near::new(pe.shm(), signal.view(), local_pe);
-                        // SAFETY: checked above; the owned handle keeps it mapped. An atomic's
-                        // release orders the data before it.
-                        unsafe { near.atomic(signal_operation(update)) };
-                    })
-                }
-                Err(error) => Op::failed(source.reject(error), self.ops()),
-            });
-        }
         PutSignalNbi(self.put_signal_now(
             "put_signal_nbi",
-            dest,
+            dest.view(),
             source,
             (signal, update),
             pe,
@@ -222,37 +194,7 @@ impl<M: Sharing> Context<M> {
 
     #[inline(always)]
     fn signal(&self, call: &'static str, signal: SymRef<'_, u64>, update: Signal, pe: usize) -> Update {
-        Update(match self.near_untraced(signal.as_view(), pe) {
-            Some(near) => {
-                // SAFETY: a `SymRef` is one aligned element in bounds, on every PE.
-                unsafe { near.atomic(signal_operation(update)) };
-                Op::Complete(())
-            }
-            None => self.signal_routed(call, signal, update, pe),
-        })
-    }
-
-    /// Updates the signal by whichever way leads to it. Emits the event, finds what is wrong.
-    #[cold]
-    #[inline(never)]
-    fn signal_routed(
-        &self,
-        call: &'static str,
-        signal: SymRef<'_, u64>,
-        update: Signal,
-        pe: usize,
-    ) -> Op<(), Error> {
-        trace_operation(call, size_of::<u64>(), pe);
-        match self.route(call, signal.as_view(), pe) {
-            Ok(Route::Near(near)) => {
-                // SAFETY: as above.
-                unsafe { near.atomic(signal_operation(update)) };
-                Op::Complete(())
-            }
-            Ok(Route::Far(far)) => self.update_far(far, Width::Eight, signal_operation(update)),
-            Ok(Route::Device(cell)) => self.update_device(cell, Width::Eight, signal_operation(update), pe),
-            Err(error) => Op::failed(error, self.ops()),
-        }
+        self.update_word(call, signal, signal_operation(update), pe)
     }
 
     #[inline(always)]
@@ -270,11 +212,14 @@ impl<M: Sharing> Context<M> {
         S: Source<T>,
     {
         let both = self.near_untraced(dest, pe).zip(self.near(signal.as_view(), pe));
-        let fits =
-            |_: &(Near<'_>, Near<'_>)| source.len() == dest.len() && self.is_at_hand(source.symmetric());
+        let bytes = dest.len() * size_of::<T>();
+        let fits = |_: &(Near<'_>, Near<'_>)| {
+            source.len() == dest.len()
+                && self.is_at_hand(source.symmetric())
+                && !self.is_offloaded(S::STABLE, ready == ReadyWhen::Delivered, bytes)
+        };
         match both.filter(fits) {
             Some((to, signal)) => {
-                let bytes = dest.len() * size_of::<T>();
                 // SAFETY: both are in bounds and aligned on every PE; `source` has as many elements
                 // as `dest`.
                 unsafe { to.put_signal(source.as_ptr().cast(), bytes, signal, update) };
@@ -302,24 +247,35 @@ impl<M: Sharing> Context<M> {
     {
         let bytes = dest.len() * size_of::<T>();
         trace_operation(call, bytes, pe);
+        let word = signal.as_view();
         let here = (source.len(), source.symmetric());
-        let checked = self.routes(call, dest, here, pe, true).and_then(|(to, from)| {
-            let word = self.route(call, signal.as_view(), pe)?;
-            Ok((to, from, word))
-        });
+        let checked = self
+            .routes(call, dest, here, pe, true)
+            .and_then(|(to, from)| Ok((to, from, self.route(call, word, pe)?)));
         match checked {
-            Ok((Route::Near(to), Here::Host, Route::Near(signal))) => {
+            Ok((Route::Near(to), Here::Host, Route::Near(signal)))
+                if !self.is_offloaded(S::STABLE, ready == ReadyWhen::Delivered, bytes) =>
+            {
                 // SAFETY: as above.
                 unsafe { to.put_signal(source.as_ptr().cast(), bytes, signal, update) };
                 Op::Complete(source.back())
             }
+            Ok((Route::Near(to), Here::Host, Route::Near(signal))) => {
+                let (word, local_pe) = (word.to_owned(), signal.local_pe());
+                self.put_later(to, dest, source, pe, move |pe| {
+                    let signal = Near::new(pe.shm(), word.view(), local_pe);
+                    // SAFETY: checked above; the owned handle keeps it mapped. An atomic's release
+                    // orders the data before it.
+                    unsafe { signal.atomic(signal_operation(update)) };
+                })
+            }
             Ok((Route::Far(to), Here::Host, Route::Far(signal))) => {
                 self.put_signal_far([to, signal], source, bytes, update, ready)
             }
-            Ok((to, from, word)) => {
-                let following =
-                    Following { to: word, signal: signal.as_view(), update: signal_operation(update) };
-                self.put_device(to, dest, (source, from), Some(following), pe, ready)
+            Ok((to, from, at)) => {
+                let following = Following { to: at, signal: word, update: signal_operation(update) };
+                let blocks = Blocks::whole(bytes);
+                self.put_device((to, dest), (source, from), blocks, Some(following), pe, ready)
             }
             Err(error) => Op::failed(source.reject(error), self.ops()),
         }

@@ -34,7 +34,12 @@ impl<M: Sharing> Context<M> {
         T: Element,
         S: Source<T>,
     {
-        let fits = |_: &Near<'_>| source.len() == dest.len() && self.is_at_hand(source.symmetric());
+        let bytes = dest.len() * size_of::<T>();
+        let fits = |_: &Near<'_>| {
+            source.len() == dest.len()
+                && self.is_at_hand(source.symmetric())
+                && !self.is_offloaded(S::STABLE, ready == ReadyWhen::Delivered, bytes)
+        };
         match self.near_untraced(dest, pe).filter(fits) {
             // SAFETY: the place is that of `dest`, which has as many elements as `source`.
             Some(to) => unsafe { put_near(to, source) },
@@ -42,7 +47,7 @@ impl<M: Sharing> Context<M> {
         }
     }
 
-    /// Fills all of `buffer`.
+    /// Fills all of `buffer`. One that `is_nbi` may be left to the copy engine.
     #[inline(always)]
     pub(crate) fn get_now<T, B>(
         &self,
@@ -50,16 +55,22 @@ impl<M: Sharing> Context<M> {
         buffer: B,
         source: SymView<'_, T>,
         pe: usize,
+        is_nbi: bool,
     ) -> Op<B::Back, B::Failure>
     where
         T: Element,
         B: Sink<T>,
     {
-        let fits = |_: &Near<'_>| source.len() == buffer.len() && self.is_at_hand(buffer.symmetric());
+        let bytes = source.len() * size_of::<T>();
+        let fits = |_: &Near<'_>| {
+            source.len() == buffer.len()
+                && self.is_at_hand(buffer.symmetric())
+                && !self.is_offloaded(B::STABLE, is_nbi, bytes)
+        };
         match self.near_untraced(source, pe).filter(fits) {
             // SAFETY: the place is that of `source`, which has as many elements as `buffer`.
             Some(from) => unsafe { get_near(from, buffer) },
-            None => self.get_routed(call, buffer, source, pe),
+            None => self.get_routed(call, buffer, source, pe, is_nbi),
         }
     }
 
@@ -81,10 +92,17 @@ impl<M: Sharing> Context<M> {
         let bytes = dest.len() * size_of::<T>();
         trace_operation(call, bytes, pe);
         match self.routes(call, dest, (source.len(), source.symmetric()), pe, true) {
+            Ok((Route::Near(to), Here::Host))
+                if self.is_offloaded(S::STABLE, ready == ReadyWhen::Delivered, bytes) =>
+            {
+                self.put_later(to, dest, source, pe, |_| {})
+            }
             // SAFETY: as in `put_now`.
             Ok((Route::Near(to), Here::Host)) => unsafe { put_near(to, source) },
             Ok((Route::Far(far), Here::Host)) => self.put_far(far, source, bytes, ready),
-            Ok((to, from)) => self.put_device(to, dest, (source, from), None, pe, ready),
+            Ok((to, from)) => {
+                self.put_device((to, dest), (source, from), Blocks::whole(bytes), None, pe, ready)
+            }
             Err(error) => Op::failed(source.reject(error), self.ops()),
         }
     }
@@ -98,6 +116,7 @@ impl<M: Sharing> Context<M> {
         buffer: B,
         source: SymView<'_, T>,
         pe: usize,
+        is_nbi: bool,
     ) -> Op<B::Back, B::Failure>
     where
         T: Element,
@@ -106,19 +125,28 @@ impl<M: Sharing> Context<M> {
         let bytes = source.len() * size_of::<T>();
         trace_operation(call, bytes, pe);
         match self.routes(call, source, (buffer.len(), buffer.symmetric()), pe, false) {
+            Ok((Route::Near(from), Here::Host)) if self.is_offloaded(B::STABLE, is_nbi, bytes) => {
+                self.get_later(from, buffer, source, pe)
+            }
             // SAFETY: as in `get_now`.
             Ok((Route::Near(from), Here::Host)) => unsafe { get_near(from, buffer) },
             Ok((Route::Far(far), Here::Host)) => self.get_far(far, buffer, bytes),
-            Ok((from, to)) => self.get_device(from, source, (buffer, to), pe),
+            Ok((from, to)) => self.get_device((from, source), (buffer, to), Blocks::whole(bytes), pe),
             Err(error) => Op::failed(buffer.reject(error), self.ops()),
         }
     }
 
-    /// Has the copy engine put `source`, and then do `after`. Not for device memory.
-    #[cold]
+    /// Whether the copy engine copies `bytes` bytes of an operation that `is_nbi`, whose source or
+    /// sink stays where it is if `is_stable`.
+    #[inline(always)]
+    pub(crate) fn is_offloaded(&self, is_stable: bool, is_nbi: bool, bytes: usize) -> bool {
+        is_stable && is_nbi && self.pe().engine().takes(bytes)
+    }
+
+    /// Has the copy engine put `source` to near memory, which is `dest`, and then do `after`.
     pub(crate) fn put_later<T, S>(
         &self,
-        call: &'static str,
+        to: Near<'_>,
         dest: SymView<'_, T>,
         source: S,
         pe: usize,
@@ -128,19 +156,10 @@ impl<M: Sharing> Context<M> {
         T: Element,
         S: Source<T>,
     {
+        let (dest, local_pe) = (dest.to_owned(), to.local_pe());
         let bytes = dest.len() * size_of::<T>();
-        trace_operation(call, bytes, pe);
-        let local_pe = match self.routes(call, dest, (source.len(), source.symmetric()), pe, true) {
-            Ok((Route::Near(to), Here::Host)) => to.local_pe(),
-            Ok((Route::Far(far), Here::Host)) => {
-                return self.put_far(far, source, bytes, ReadyWhen::Delivered);
-            }
-            Ok(_) => unreachable!("callers leave device memory to the device"),
-            Err(error) => return Op::failed(source.reject(error), self.ops()),
-        };
-        let dest = dest.to_owned();
         let put = move |pe: &Pe, source: &mut S| {
-            // SAFETY: the place was checked above and `dest` keeps it mapped; `source` has as many
+            // SAFETY: the place was checked and `dest` keeps it mapped; `source` has as many
             // elements.
             unsafe { Near::new(pe.shm(), dest.view(), local_pe).put(source.as_ptr().cast(), bytes) };
             after(pe);
@@ -148,10 +167,10 @@ impl<M: Sharing> Context<M> {
         self.offload(source, pe, put, S::back)
     }
 
-    /// Has the copy engine fill `buffer`. Not for device memory.
-    #[cold]
-    pub(crate) fn get_later<T, B>(
+    /// Has the copy engine fill `buffer` from near memory, which is `source`.
+    fn get_later<T, B>(
         &self,
+        from: Near<'_>,
         buffer: B,
         source: SymView<'_, T>,
         pe: usize,
@@ -160,18 +179,10 @@ impl<M: Sharing> Context<M> {
         T: Element,
         B: Sink<T>,
     {
+        let (source, local_pe) = (source.to_owned(), from.local_pe());
         let bytes = source.len() * size_of::<T>();
-        trace_operation("get_nbi", bytes, pe);
-        let here = (buffer.len(), buffer.symmetric());
-        let local_pe = match self.routes("get_nbi", source, here, pe, false) {
-            Ok((Route::Near(from), Here::Host)) => from.local_pe(),
-            Ok((Route::Far(far), Here::Host)) => return self.get_far(far, buffer, bytes),
-            Ok(_) => unreachable!("callers leave device memory to the device"),
-            Err(error) => return Op::failed(buffer.reject(error), self.ops()),
-        };
-        let source = source.to_owned();
         let get = move |pe: &Pe, buffer: &mut B| {
-            // SAFETY: the place was checked above and `source` keeps it mapped; `buffer` has as
+            // SAFETY: the place was checked and `source` keeps it mapped; `buffer` has as
             // many elements.
             unsafe { Near::new(pe.shm(), source.view(), local_pe).get(buffer.as_mut_ptr().cast(), bytes) };
             buffer.arrived();
@@ -235,7 +246,9 @@ impl<M: Sharing> Context<M> {
                 unsafe { to.put_blocks(from, blocks, dest.len() * size_of::<T>()) };
                 Op::Complete(source.back())
             }
-            Ok((blocks, to, from)) => self.put_blocks_device(to, dest, (source, from), blocks, pe),
+            Ok((blocks, to, from)) => {
+                self.put_device((to, dest), (source, from), blocks, None, pe, ReadyWhen::Reusable)
+            }
             Err(error) => Op::failed(source.reject(error), self.ops()),
         }
     }
@@ -263,7 +276,7 @@ impl<M: Sharing> Context<M> {
                 buffer.arrived();
                 Op::Complete(buffer.back())
             }
-            Ok((blocks, from, to)) => self.get_blocks_device(from, source, (buffer, to), blocks, pe),
+            Ok((blocks, from, to)) => self.get_device((from, source), (buffer, to), blocks, pe),
             Err(error) => Op::failed(buffer.reject(error), self.ops()),
         }
     }

@@ -256,50 +256,13 @@ pub(crate) struct Following<'a> {
 }
 
 impl<M: Sharing> Context<M> {
-    /// Puts all of `source`, where it or its destination is in device memory, and then a signal, if
-    /// there is one.
+    /// Puts blocks of `source`, whose shape is in bytes, where it or its destination is in device
+    /// memory, and then a signal, if there is one.
     pub(crate) fn put_device<T, S>(
         &self,
-        to: Route<'_>,
-        dest: SymView<'_, T>,
-        source: (S, Here),
-        following: Option<Following<'_>>,
-        pe: usize,
-        ready: ReadyWhen,
-    ) -> Op<S::Back, S::Failure>
-    where
-        T: Element,
-        S: Source<T>,
-    {
-        let bytes = dest.len() * size_of::<T>();
-        self.put_either(to, dest, source, Blocks::whole(bytes), bytes, following, pe, ready)
-    }
-
-    /// Puts blocks of `source`, likewise; their shape is in bytes. Ready when that may be reused.
-    pub(crate) fn put_blocks_device<T, S>(
-        &self,
-        to: Route<'_>,
-        dest: SymView<'_, T>,
-        source: (S, Here),
-        blocks: Blocks,
-        pe: usize,
-    ) -> Op<S::Back, S::Failure>
-    where
-        T: Element,
-        S: Source<T>,
-    {
-        let bytes = source.0.len() * size_of::<T>();
-        self.put_either(to, dest, source, blocks, bytes, None, pe, ReadyWhen::Reusable)
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "what a put with signal is given, and its shape")]
-    fn put_either<T, S>(
-        &self,
-        to: Route<'_>,
-        dest: SymView<'_, T>,
+        (to, dest): (Route<'_>, SymView<'_, T>),
         (source, here): (S, Here),
         blocks: Blocks,
-        source_bytes: usize,
         following: Option<Following<'_>>,
         pe: usize,
         ready: ReadyWhen,
@@ -325,7 +288,7 @@ impl<M: Sharing> Context<M> {
         // to others.
         let (kept, room) = match here {
             Here::Device(_) => (source.symmetric().map(SymView::to_owned), 0),
-            Here::Host => (None, source_bytes),
+            Here::Host => (None, source.len() * size_of::<T>()),
         };
         let mut bounce = Bounce::new(room);
         let from = match here {
@@ -333,7 +296,7 @@ impl<M: Sharing> Context<M> {
             Here::Host => {
                 if let Side::Host(copied) = bounce.side() {
                     // SAFETY: the source's elements are readable, and the buffer has room for them.
-                    unsafe { copy_on_host(copied, source.as_ptr().cast(), source_bytes) };
+                    unsafe { copy_on_host(copied, source.as_ptr().cast(), room) };
                 }
                 bounce.side()
             }
@@ -385,27 +348,11 @@ impl<M: Sharing> Context<M> {
         }
     }
 
-    /// Fills all of `buffer`, where it or what it is filled with is in device memory.
+    /// Fills blocks of `buffer`, whose shape is in bytes, where it or what it is filled with is in
+    /// device memory.
     pub(crate) fn get_device<T, B>(
         &self,
-        from: Route<'_>,
-        source: SymView<'_, T>,
-        buffer: (B, Here),
-        pe: usize,
-    ) -> Op<B::Back, B::Failure>
-    where
-        T: Element,
-        B: Sink<T>,
-    {
-        let bytes = source.len() * size_of::<T>();
-        self.get_blocks_device(from, source, buffer, Blocks::whole(bytes), pe)
-    }
-
-    /// Fills blocks of `buffer`, likewise.
-    pub(crate) fn get_blocks_device<T, B>(
-        &self,
-        from: Route<'_>,
-        source: SymView<'_, T>,
+        (from, source): (Route<'_>, SymView<'_, T>),
         (buffer, here): (B, Here),
         blocks: Blocks,
         pe: usize,
@@ -454,13 +401,8 @@ impl<M: Sharing> Context<M> {
         operation: Atomic<u64>,
         pe: usize,
     ) -> Op<(), Error> {
-        let (flight, completion) = begin(self.ops(), pe, |before: Result<u64>| before.map(drop));
-        drop(flight);
-        match self.pe().device() {
-            // SAFETY: as above.
-            Some(device) => unsafe { device.atomic(at, width, operation, completion) },
-            None => completion(Err(Error::Finalized { call: "atomic" })),
-        }
+        // Without a future that waits for it, `quiet` reports what goes wrong.
+        drop(self.fetch_device(at, width, operation, drop, pe));
         Op::Complete(())
     }
 }

@@ -389,6 +389,10 @@ impl Lanes {
             self.poll();
             thread::sleep(NAP);
         }
+        for lane in &self.lanes {
+            // The driver's calls are part of the stream, which may not go before they are over.
+            let _ = lane.stream.context().enter().and_then(|_entered| lane.stream.synchronize());
+        }
     }
 
     /// Whether something is under way.
