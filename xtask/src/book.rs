@@ -1,4 +1,4 @@
-//! The book: that its summary, links, names and table of settings are right, and its pages.
+//! The book: that its summary, links, names, picture and table of settings are right, and its pages.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -8,6 +8,7 @@ use std::{
 
 use crate::{
     named::Known,
+    picture,
     run::{Failure, Job, Outcome, Verdict, target_dir},
 };
 
@@ -32,6 +33,7 @@ and the PEs of a `LocalCluster` take theirs from `ClusterOptions`.
 /// Checks the book, then builds it if mdbook is there or may be installed.
 pub(crate) fn build(install: bool) -> Outcome {
     check()?;
+    picture::is_current()?;
     let present = || Job::new("mdbook", ["--version"]).works();
     if !present() && install {
         println!("installing mdbook");

@@ -15,6 +15,7 @@
 //! | [`headers`] | the C headers and the map from C to Rust, from the table of the C API |
 //! | [`book`] | the book: its links, its table of settings, its pages |
 //! | [`rooms`] | the packages and modules: which uses which, and how long files are |
+//! | [`picture`] | the book's picture of the progress engine |
 //! | [`package`] | that all packages can be published |
 //! | [`debian`] | packages that other commands need |
 //! | [`run`] | commands with time limits, and steps with verdicts |
@@ -31,6 +32,7 @@ mod headers;
 mod install;
 mod named;
 mod package;
+mod picture;
 mod programs;
 mod rooms;
 mod run;
@@ -146,6 +148,8 @@ enum Task {
     Book,
     /// Writes the table of settings into the book
     Settings,
+    /// Draws the design notes' picture of the progress engine
+    Picture,
     /// Writes the bindings of UCX and PMIx from the headers that are installed, with bindgen
     Bindings,
     /// Writes the C headers and the book's map from C to Rust
@@ -190,6 +194,7 @@ fn main() -> ExitCode {
         Task::Ptx => gpu::ptx(),
         Task::Book => book::build(true),
         Task::Settings => book::write_settings(),
+        Task::Picture => picture::picture(),
         Task::Bindings => bindings::bindings(),
         Task::Headers { check } => headers::headers(check),
         Task::Rooms => rooms::rooms(),
