@@ -210,7 +210,7 @@ impl World {
     /// ```
     pub fn addr_accessible<T>(&self, address: *const T, pe: usize) -> bool {
         let here = |segment: &Segment| {
-            let start = segment.address_unchecked(self.0.pe.block(), 0).addr();
+            let start = segment.address_unchecked(self.0.pe.local_pe(), 0).addr();
             address.addr().wrapping_sub(start) < segment.len()
         };
         let on_device = || self.0.pe.device().is_some_and(|device| here(device.segment()));

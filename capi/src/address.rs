@@ -47,7 +47,7 @@ impl Addresses {
         let pe = world.pe();
         let symmetric = pe.symmetric();
         let heap = Range {
-            start: symmetric.address_unchecked(pe.block(), 0).addr(),
+            start: symmetric.address_unchecked(pe.local_pe(), 0).addr(),
             len: pe.host_heap().len(),
             at: 0,
         };
@@ -58,7 +58,7 @@ impl Addresses {
             unsafe { Allocation::unowned(Arc::clone(pe), domain, segment, 0, len) }
         });
         let device = on_device.as_ref().map_or(Range::default(), |all| Range {
-            start: all.segment().address_unchecked(pe.block(), 0).addr(),
+            start: all.segment().address_unchecked(pe.local_pe(), 0).addr(),
             len: all.len(),
             at: 0,
         });

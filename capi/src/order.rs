@@ -35,7 +35,7 @@ fn quiet(call: Call) {
 #[inline(always)]
 fn wake_own(call: Call) {
     let pe = call.global.world.pe();
-    pe.shm().ring_heap(pe.block());
+    pe.shm().ring_heap(pe.local_pe());
 }
 
 fn pe_quiet(call: Call, target_pes: *const c_int, npes: usize) {

@@ -119,7 +119,7 @@ fn finalize(name: &'static str) {
     }
     call.collective(|| call.global.world.finalize());
     (depth.finalized, depth.old) = (true, false);
-    if let Err(error) = end(|world| statics::make_private(world.pe().heap_map(), world.pe().block())) {
+    if let Err(error) = end(|world| statics::make_private(world.pe().heap_map(), world.pe().local_pe())) {
         fatal(name, format_args!("{error}"));
     }
 }

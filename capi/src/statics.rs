@@ -121,7 +121,7 @@ impl Globals {
         // Relaxed: what is stored below is what makes it count.
         WHOLE.store(self.whole, Ordering::Relaxed);
         for (part, shared) in self.parts.iter().zip(self.all()) {
-            let at = pe.block() * map.stride() + pe.statics_at() + (part.pages.start - start);
+            let at = pe.local_pe() * map.stride() + pe.statics_at() + (part.pages.start - start);
             // SAFETY: only the pages of this PE's globals are mapped by it.
             let file = unsafe { map.descriptor() }.try_clone_to_owned().map_err(failed)?;
             let there = map.base().wrapping_add(at);

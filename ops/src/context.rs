@@ -550,7 +550,7 @@ fn near_pes(pe: &Pe, members: &Members) -> (Range<usize>, Members) {
         numbers.clear();
     }
     let local_pes: Vec<usize> =
-        numbers.iter().map(|&number| placement.hosts.block_of(members.world_pe(number))).collect();
+        numbers.iter().map(|&number| placement.hosts.local_pe_of(members.world_pe(number))).collect();
     (first..first + numbers.len(), Members::listed(&local_pes))
 }
 

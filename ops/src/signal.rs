@@ -187,7 +187,7 @@ impl<M: Sharing> Context<M> {
         if signal.as_view().domain().is_device() {
             return signal.load();
         }
-        let near = Near::new(self.pe().shm(), signal.as_view(), self.pe().block());
+        let near = Near::new(self.pe().shm(), signal.as_view(), self.pe().local_pe());
         // SAFETY: this PE's own element, in bounds and aligned.
         unsafe { near.atomic(Atomic::<u64>::Fetch) }
     }

@@ -136,7 +136,7 @@ impl SymHeap {
         if zeroed {
             // What no block ever had is still as the kernel made it, and need not be touched.
             let used = block.fresh_from.clamp(block.offset, block.end()) - block.offset;
-            let me = self.pe.block();
+            let me = self.pe.local_pe();
             // SAFETY: the block is in the heap's segment.
             unsafe {
                 match &self.domain {
@@ -178,7 +178,7 @@ impl SymHeap {
         let block = match resized {
             Ok(Realloc::InPlace { block }) => block,
             Ok(Realloc::Moved { from, copy: len, block }) => {
-                let me = self.pe.block();
+                let me = self.pe.local_pe();
                 let places = [from, block.offset];
                 // SAFETY: both places are in the heap, and do not overlap. No PE can have been
                 // given the old place yet, since that takes another collective.

@@ -200,7 +200,7 @@ impl<'a, T: Element> SymView<'a, T> {
             return None;
         }
         let bytes = self.len * size_of::<T>();
-        let block = self.allocation.pe().near_block(pe)?;
+        let block = self.allocation.pe().local_pe_of(pe)?;
         let address = self.allocation.segment().address(block, self.offset, bytes)?;
         self.allocation.pe().expect_silent_stores();
         Some(address.cast())
@@ -234,7 +234,7 @@ impl<'a, T: Element> SymView<'a, T> {
     #[inline(always)]
     pub fn ring_own(&self) {
         let pe = self.allocation.pe();
-        pe.shm().ring(self.place(pe.block()), self.len * size_of::<T>());
+        pe.shm().ring(self.place(pe.local_pe()), self.len * size_of::<T>());
     }
 }
 

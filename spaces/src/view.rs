@@ -204,11 +204,11 @@ impl<'a, T: Element> SymView<'a, T> {
         })
     }
 
-    /// Where it is on the local PE of number `block`. The caller checks that there is one.
+    /// Where it is on the local PE of number `local_pe`. The caller checks that there is one.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn place(&self, block: usize) -> Place<'a> {
-        Place { segment: self.allocation.segment(), block, offset: self.offset }
+    pub fn place(&self, local_pe: usize) -> Place<'a> {
+        Place { segment: self.allocation.segment(), local_pe, offset: self.offset }
     }
 
     /// The space that it is in: [`SpaceKind::Cpu`] or [`SpaceKind::Gpu`].
@@ -238,11 +238,11 @@ impl<'a, T: Element> SymView<'a, T> {
     pub fn on_device(&self) -> Option<(&'a AnyDevice, DevicePlace)> {
         let Domain::Device(device) = self.domain() else { return None };
         // SAFETY: a view is in bounds, and the device is that of the PE whose handle it is.
-        let here = unsafe { DevicePlace::new(self.pe().block(), self.offset) };
+        let here = unsafe { DevicePlace::new(self.pe().local_pe(), self.offset) };
         Some((device, here))
     }
 
-    /// Where `user`'s device has it on the local PE of number `block`. None if it is in host
+    /// Where `user`'s device has it on the local PE of number `local_pe`. None if it is in host
     /// memory, or if it is not `user`'s handle. The caller checks that there is such a PE, and that
     /// it has a device.
     #[doc(hidden)]
@@ -250,7 +250,7 @@ impl<'a, T: Element> SymView<'a, T> {
         let there = self.domain().is_device() && self.allocation.is_of(user);
         // SAFETY: a view is in bounds on every PE that has a device; what `user` uses is the device
         // of its own job.
-        there.then(|| unsafe { DevicePlace::new(block, self.offset) })
+        there.then(|| unsafe { DevicePlace::new(local_pe, self.offset) })
     }
 
     /// Its bytes, on whichever PE.
@@ -278,7 +278,7 @@ impl<'a, T: Element> SymView<'a, T> {
     #[doc(hidden)]
     #[inline(always)]
     pub fn own(&self) -> *mut u8 {
-        self.allocation.segment().address_unchecked(self.allocation.pe().block(), self.offset)
+        self.allocation.segment().address_unchecked(self.allocation.pe().local_pe(), self.offset)
     }
 }
 

@@ -120,7 +120,7 @@ impl<'a> Near<'a> {
 
     /// The PE's number among those of its host.
     pub(crate) fn local_pe(self) -> usize {
-        self.place.block
+        self.place.local_pe
     }
 
     /// [`put`](NearPlace::put), and then the update of a signal on the same PE.

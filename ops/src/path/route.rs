@@ -64,7 +64,7 @@ impl<M: Sharing> Context<M> {
             return Err(Error::OutsideSpace { call, space: SpaceKind::Gpu, pe: world_pe });
         }
         if !self.is_beyond(pe) && hosts.host_of(world_pe) == hosts.host_of(self.pe().me()) {
-            let local_pe = hosts.block_of(world_pe);
+            let local_pe = hosts.local_pe_of(world_pe);
             if !view.domain().is_device() {
                 return Ok(Route::Near(Near::new(self.pe().shm(), view, local_pe)));
             }
@@ -91,7 +91,7 @@ impl<M: Sharing> Context<M> {
         if !view.domain().is_device() {
             return Ok(Here::Host);
         }
-        let place = view.device_place(self.pe(), self.pe().block());
+        let place = view.device_place(self.pe(), self.pe().local_pe());
         place.map(Here::Device).ok_or_else(|| self.misdirected(call, self.my_pe()))
     }
 

@@ -8,10 +8,10 @@ use std::{collections::HashMap, hash::Hash};
 
 /// Which host each PE of a job is on.
 ///
-/// Hosts are numbered in the order of their lowest PEs, which are their *leaders*. On its host,
-/// each PE has an index, its *block*: memory that the PEs of a host share has a block for each of
-/// them, in that order. Clones of a map that is in blocks of equal size or in turn cost nothing;
-/// share others behind an `Arc`.
+/// Hosts are numbered in the order of their lowest PEs, which are their *leaders*. The PEs of a
+/// host are its *local PEs*, numbered from 0 in the order of their numbers in the job: memory that
+/// they share has a block for each of them, in that order. Clones of a map that is in blocks of
+/// equal size or in turn cost nothing; share others behind an `Arc`.
 ///
 /// PEs and hosts that are asked about must exist.
 ///
@@ -20,7 +20,7 @@ use std::{collections::HashMap, hash::Hash};
 ///
 /// let hosts = Hosts::from_labels(["b", "b", "a", "b"]);
 /// assert_eq!((hosts.n_pes(), hosts.n_hosts()), (4, 2));
-/// assert_eq!((hosts.host_of(3), hosts.block_of(3)), (0, 2));
+/// assert_eq!((hosts.host_of(3), hosts.local_pe_of(3)), (0, 2));
 /// assert_eq!((hosts.leader_of(1), hosts.n_pes_of(0)), (2, 3));
 /// assert!(hosts.pes_of(0).eq([0, 1, 3]));
 /// ```
@@ -61,7 +61,7 @@ impl Hosts {
     /// use oxshmem_base::Hosts;
     ///
     /// let hosts = Hosts::one(4);
-    /// assert_eq!((hosts.n_hosts(), hosts.host_of(3), hosts.block_of(3)), (1, 0, 3));
+    /// assert_eq!((hosts.n_hosts(), hosts.host_of(3), hosts.local_pe_of(3)), (1, 0, 3));
     /// ```
     pub fn one(n_pes: usize) -> Self {
         Self::even(n_pes, 1)
@@ -186,9 +186,9 @@ impl Hosts {
         }
     }
 
-    /// How many PEs of its host have lower numbers than this PE. Takes a moment that does not
-    /// depend on the number of PEs.
-    pub fn block_of(&self, pe: usize) -> usize {
+    /// The number of a PE among the local PEs of its host. The time that it takes does not depend
+    /// on the number of PEs.
+    pub fn local_pe_of(&self, pe: usize) -> usize {
         debug_assert!(pe < self.n_pes, "PE {pe} of {}", self.n_pes);
         match &self.order {
             Order::Even => pe - self.even_start(self.host_of(pe)),
@@ -316,7 +316,7 @@ mod tests {
             assert_eq!(hosts.n_pes_of(host), pes.len(), "{hosts:?}");
             assert!(hosts.pes_of(host).eq(pes.iter().copied()), "{hosts:?}");
             for (block, &pe) in pes.iter().enumerate() {
-                assert_eq!((hosts.host_of(pe), hosts.block_of(pe)), (host, block), "PE {pe} of {hosts:?}");
+                assert_eq!((hosts.host_of(pe), hosts.local_pe_of(pe)), (host, block), "PE {pe} of {hosts:?}");
             }
         }
         assert_eq!(Hosts::from_labels(labels), *hosts, "one map is one value");

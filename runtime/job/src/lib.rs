@@ -211,7 +211,7 @@ pub async fn share<T: Shared>(
         (Offer::Descriptors(descriptors), None) => {
             let Placement { pe, hosts, .. } = bootstrap.placement();
             // SAFETY: they are from the host's leader, which made them so above.
-            unsafe { T::from_descriptors(descriptors, hosts.block_of(*pe)) }.map(Arc::new)
+            unsafe { T::from_descriptors(descriptors, hosts.local_pe_of(*pe)) }.map(Arc::new)
         }
         (Offer::Object(object), None) => {
             object.downcast().map_err(|_| Error::bootstrap("share", "PEs share objects of different types"))

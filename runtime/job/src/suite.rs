@@ -91,7 +91,7 @@ fn placement(pe: &dyn Bootstrap) {
     let host = hosts.host_of(placement.pe);
     assert_eq!(hosts.n_pes(), placement.n_pes);
     assert!(hosts.pes_of(host).eq(placement.local.iter().copied()));
-    assert_eq!(placement.local[hosts.block_of(placement.pe)], placement.pe);
+    assert_eq!(placement.local[hosts.local_pe_of(placement.pe)], placement.pe);
     assert_eq!(hosts.leader_of(host) == placement.pe, placement.is_leader());
 }
 

@@ -36,13 +36,13 @@ fn base_align(stride: usize) -> usize {
     1 << stride.clamp(1, BASE_ALIGN).ilog2()
 }
 
-/// `count` blocks of `stride` bytes in shared memory, mapped by this process.
+/// `local_pes` blocks of `stride` bytes in shared memory, mapped by this process.
 ///
 /// ```
 /// use oxshmem_memory::{HostMap, copy};
 ///
 /// let map = HostMap::new(3, 1 << 16)?; // a block for each of 3 PEs
-/// assert_eq!((map.count(), map.stride()), (3, 1 << 16));
+/// assert_eq!((map.local_pes(), map.stride()), (3, 1 << 16));
 /// let block_2 = map.base().wrapping_add(2 * map.stride());
 /// // SAFETY: the block is inside the map, and any bytes are a `u64`.
 /// assert_eq!(unsafe { copy::load(block_2.cast::<u64>()) }, 0);
@@ -52,7 +52,7 @@ fn base_align(stride: usize) -> usize {
 pub struct HostMap {
     base: NonNull<u8>,
     stride: usize,
-    count: usize,
+    local_pes: usize,
     home: usize,
     memory: OwnedFd,
     parts: Vec<Part>,
@@ -103,24 +103,24 @@ unsafe impl Send for HostMap {}
 unsafe impl Sync for HostMap {}
 
 impl HostMap {
-    /// Makes zeroed shared memory for `count` blocks of `stride` bytes, and maps it. Block 0 is the
-    /// home block.
-    pub fn new(count: usize, stride: usize) -> Result<Self> {
-        Self::new_for(count, stride, Some(SIZE_SETTING))
+    /// Makes zeroed shared memory for `local_pes` blocks of `stride` bytes, and maps it. Block 0 is
+    /// the home block.
+    pub fn new(local_pes: usize, stride: usize) -> Result<Self> {
+        Self::new_for(local_pes, stride, Some(SIZE_SETTING))
     }
 
     /// [`new`](Self::new), where `setting` decides about the size. Errors name it.
-    pub fn new_for(count: usize, stride: usize, setting: Option<&'static str>) -> Result<Self> {
-        let total = total(count, stride, setting)?;
+    pub fn new_for(local_pes: usize, stride: usize, setting: Option<&'static str>) -> Result<Self> {
+        let total = total(local_pes, stride, setting)?;
         let memory = memfd::zeroed("oxshmem", total)
             .map_err(|e| Error::system("memfd_create for symmetric memory", e))?;
-        Self::map(memory, count, stride, 0, setting)
+        Self::map(memory, local_pes, stride, 0, setting)
     }
 
-    /// Reserves addresses for `count` blocks of `stride` bytes, of which `home` is the home block.
-    /// There is no memory at them. Errors name `setting`.
-    pub fn reserved(count: usize, stride: usize, home: usize, setting: &'static str) -> Result<Self> {
-        Self::map_with(nothing()?, count, stride, home, ProtFlags::empty(), Some(setting))
+    /// Reserves addresses for `local_pes` blocks of `stride` bytes, of which `home` is the home
+    /// block. There is no memory at them. Errors name `setting`.
+    pub fn reserved(local_pes: usize, stride: usize, home: usize, setting: &'static str) -> Result<Self> {
+        Self::map_with(nothing()?, local_pes, stride, home, ProtFlags::empty(), Some(setting))
     }
 
     /// [`reserved`](Self::reserved), where the addresses from `base` on are reserved already, for
@@ -130,38 +130,38 @@ impl HostMap {
     /// They must be, and whatever is mapped there must be the caller's to replace.
     pub unsafe fn foreign(
         base: NonNull<u8>,
-        count: usize,
+        local_pes: usize,
         stride: usize,
         keeper: Arc<dyn Any + Send + Sync>,
     ) -> Result<Self> {
         let memory = nothing()?;
         let keeper = Some(Keeper(keeper));
         let (parts, own) = (Vec::new(), Vec::new());
-        Ok(Self { base, stride, count, home: 0, memory, parts, own, keeper, addresses: None })
+        Ok(Self { base, stride, local_pes, home: 0, memory, parts, own, keeper, addresses: None })
     }
 
     fn map(
         memory: OwnedFd,
-        count: usize,
+        local_pes: usize,
         stride: usize,
         home: usize,
         setting: Option<&'static str>,
     ) -> Result<Self> {
-        Self::map_with(memory, count, stride, home, ProtFlags::READ | ProtFlags::WRITE, setting)
+        Self::map_with(memory, local_pes, stride, home, ProtFlags::READ | ProtFlags::WRITE, setting)
     }
 
     fn map_with(
         memory: OwnedFd,
-        count: usize,
+        local_pes: usize,
         stride: usize,
         home: usize,
         access: ProtFlags,
         setting: Option<&'static str>,
     ) -> Result<Self> {
-        let total = total(count, stride, setting)?;
+        let total = total(local_pes, stride, setting)?;
         let align = base_align(stride);
         let reserved = total + align;
-        let failed = |e| no_room(reserved, count, setting, e);
+        let failed = |e| no_room(reserved, local_pes, setting, e);
         // SAFETY: a new anonymous mapping at an address the kernel picks touches nothing that
         // exists.
         let start = unsafe {
@@ -200,7 +200,7 @@ impl HostMap {
             NonNull::new(base).ok_or_else(|| Error::bootstrap("mmap", "the kernel mapped at address 0"))?;
         let addresses = Some(Arc::new(Addresses { start: base, len: total }));
         let (parts, own) = (Vec::new(), Vec::new());
-        Ok(Self { base, stride, count, home, memory, parts, own, keeper: None, addresses })
+        Ok(Self { base, stride, local_pes, home, memory, parts, own, keeper: None, addresses })
     }
 
     /// Puts bytes `start..start + len` of every block into huge pages that were reserved for them.
@@ -217,7 +217,7 @@ impl HostMap {
             [start, len, self.stride].iter().all(|it| it.is_multiple_of(page_size)),
             "a huge page has {page_size} bytes"
         );
-        holds(&memory, self.count * len)?;
+        holds(&memory, self.local_pes * len)?;
         let part = Part { own: true, ..self.plain_part(start, len) };
         self.put_in_place(&part, Some(&memory))?;
         self.parts.push(part);
@@ -266,7 +266,7 @@ impl HostMap {
     /// Maps a part's own memory over its range of every block.
     fn put_in_place(&self, part: &Part, memory: Option<&OwnedFd>) -> Result<()> {
         let Some(memory) = memory else { return Ok(()) };
-        for block in 0..self.count {
+        for block in 0..self.local_pes {
             let place = self.base().wrapping_add(block * self.stride + part.start);
             // SAFETY: the range is inside the block, and no code has an address in it yet.
             unsafe {
@@ -287,7 +287,7 @@ impl HostMap {
     /// Tells the kernel on which nodes the pages of a part are to be, in every block, whichever PE
     /// touches them first.
     fn bind(&self, part: &Part) -> std::io::Result<()> {
-        for block in 0..self.count {
+        for block in 0..self.local_pes {
             let place = self.base().wrapping_add(block * self.stride + part.start);
             // SAFETY: the range is this map's.
             unsafe { bind(place, part.len, part.spread, &part.nodes) }?;
@@ -328,9 +328,9 @@ impl HostMap {
         self.addresses.clone()
     }
 
-    /// How many blocks there are.
-    pub fn count(&self) -> usize {
-        self.count
+    /// How many local PEs there are, each with a block.
+    pub fn local_pes(&self) -> usize {
+        self.local_pes
     }
 
     /// The memory of all blocks, except for parts that have memory of their own. Block `i` begins
@@ -353,7 +353,7 @@ impl HostMap {
 
     /// How the map is divided.
     pub fn shape(&self) -> Shape {
-        Shape { count: self.count, stride: self.stride, parts: self.parts.clone() }
+        Shape { local_pes: self.local_pes, stride: self.stride, parts: self.parts.clone() }
     }
 }
 
@@ -404,18 +404,21 @@ impl HostMap {
         if got != 2 + shape.own_memories() {
             return Err(unexpected());
         }
-        if block >= shape.count {
+        if block >= shape.local_pes {
             return Err(Error::bootstrap(
                 "share",
-                format!("a map of {} blocks has no block {block}", shape.count),
+                format!(
+                    "the shared memory is that of {} PEs, and has no part for local PE {block}",
+                    shape.local_pes
+                ),
             ));
         }
-        holds(&memory, total(shape.count, shape.stride, setting)?)?;
-        let mut map = Self::map(memory, shape.count, shape.stride, block, setting)?;
+        holds(&memory, total(shape.local_pes, shape.stride, setting)?)?;
+        let mut map = Self::map(memory, shape.local_pes, shape.stride, block, setting)?;
         for part in shape.parts {
             if part.own {
                 let own = descriptors.next();
-                own.iter().try_for_each(|own| holds(own, shape.count * part.len))?;
+                own.iter().try_for_each(|own| holds(own, shape.local_pes * part.len))?;
                 map.put_in_place(&part, own.as_ref())?;
                 // The nodes of ordinary pages are kept with the memory, those of huge pages with
                 // each mapping.
@@ -447,7 +450,7 @@ fn nothing() -> Result<OwnedFd> {
 const SIZE_SETTING: &str = "SHMEM_SYMMETRIC_SIZE";
 
 /// The error for too little address space: it says how much there is, and what helps.
-fn no_room(reserved: usize, count: usize, setting: Option<&'static str>, error: Errno) -> Error {
+fn no_room(reserved: usize, local_pes: usize, setting: Option<&'static str>, error: Errno) -> Error {
     let pages = std::fs::read_to_string("/proc/self/statm").ok();
     let used = pages.and_then(|pages| pages.split(' ').next()?.parse::<usize>().ok());
     let limit = match (getrlimit(Resource::As).current, used) {
@@ -460,19 +463,19 @@ fn no_room(reserved: usize, count: usize, setting: Option<&'static str>, error: 
     let smaller = setting.map_or(String::new(), |setting| format!(", lower {setting}"));
     Error::Unsupported {
         what: format!(
-            "cannot reserve {reserved} bytes of address space for the symmetric memory of the {count} PEs of this host \
+            "cannot reserve {reserved} bytes of address space for the symmetric memory of the {local_pes} PEs of this host \
              ({error}); {limit}{smaller}, or start fewer PEs"
         ),
     }
 }
 
-fn total(count: usize, stride: usize, setting: Option<&'static str>) -> Result<usize> {
-    count
+fn total(local_pes: usize, stride: usize, setting: Option<&'static str>) -> Result<usize> {
+    local_pes
         .checked_mul(stride)
         .filter(|&total| total > 0 && total <= isize::MAX as usize - BASE_ALIGN)
         .ok_or_else(|| Error::Unsupported {
             what: format!(
-                "{count} PEs with {stride} bytes of symmetric memory each do not fit into the address space; \
+                "{local_pes} PEs with {stride} bytes of symmetric memory each do not fit into the address space; \
                  lower {}the number of PEs",
                 setting.map_or(String::new(), |setting| format!("{setting} or "))
             ),
@@ -488,7 +491,7 @@ mod tests {
         let a = HostMap::new(3, 1 << 16).unwrap();
         // SAFETY: the only other user is `b`.
         let b = HostMap::received(unsafe { a.to_descriptors() }.unwrap(), 1, Some(SIZE_SETTING)).unwrap();
-        assert_eq!((b.count(), b.stride()), (3, 1 << 16));
+        assert_eq!((b.local_pes(), b.stride()), (3, 1 << 16));
         assert_eq!((a.home(), a.base() as usize % (1 << 16)), (0, 0));
         assert_eq!((b.home(), (b.base() as usize + (1 << 16)) % (1 << 16)), (1, 0));
         // SAFETY: no memory is made of them.
@@ -531,8 +534,8 @@ mod tests {
 
     #[test]
     fn a_job_that_no_address_space_holds_is_an_error_that_names_the_setting() {
-        for (count, stride) in [(1 << 20, 1 << 40), (usize::MAX, 2)] {
-            let error = HostMap::new(count, stride).unwrap_err().to_string();
+        for (local_pes, stride) in [(1 << 20, 1 << 40), (usize::MAX, 2)] {
+            let error = HostMap::new(local_pes, stride).unwrap_err().to_string();
             assert!(error.contains("SHMEM_SYMMETRIC_SIZE"), "{error}");
         }
     }

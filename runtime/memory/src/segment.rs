@@ -53,7 +53,7 @@ pub struct Extent {
 ///
 /// let map = Arc::new(HostMap::new(2, 1 << 16)?);
 /// let segment = Segment::new(SegmentId::Heap, Arc::clone(&map), 4096, 1024);
-/// assert_eq!((segment.blocks(), segment.len()), (2, 1024));
+/// assert_eq!((segment.local_pes(), segment.len()), (2, 1024));
 /// assert_eq!(segment.address(1, 8, 8), Some(map.base().wrapping_add((1 << 16) + 4096 + 8)));
 /// # Ok::<(), oxshmem_base::Error>(())
 /// ```
@@ -64,7 +64,7 @@ pub struct Segment {
     origin: *mut u8,
     stride: usize,
     len: usize,
-    blocks: usize,
+    local_pes: usize,
     map: Arc<HostMap>,
 }
 
@@ -89,7 +89,7 @@ impl Segment {
             origin: map.base().wrapping_add(start),
             stride: map.stride(),
             len,
-            blocks: map.count(),
+            local_pes: map.local_pes(),
             map,
         }
     }
@@ -113,8 +113,8 @@ impl Segment {
 
     /// The number of local PEs.
     #[inline]
-    pub fn blocks(&self) -> usize {
-        self.blocks
+    pub fn local_pes(&self) -> usize {
+        self.local_pes
     }
 
     /// The address in this process of `offset` of a local PE, if the `bytes` from there on are in
@@ -133,7 +133,7 @@ impl Segment {
     /// ```
     #[inline]
     pub fn address(&self, local_pe: usize, offset: usize, bytes: usize) -> Option<*mut u8> {
-        let inside = local_pe < self.blocks && offset <= self.len && bytes <= self.len - offset;
+        let inside = local_pe < self.local_pes && offset <= self.len && bytes <= self.len - offset;
         inside.then(|| self.address_unchecked(local_pe, offset))
     }
 
@@ -152,7 +152,7 @@ impl Segment {
     ///
     /// let map = Arc::new(HostMap::new(3, 1 << 16)?);
     /// let segment = Segment::new(SegmentId::Scratch, map, 0, 1024);
-    /// let shared = segment.of_block(2);
+    /// let shared = segment.of_local_pe(2);
     /// assert_eq!(shared.address(0, 8, 8), segment.address(2, 8, 8));
     /// assert_eq!(shared.address(1, 8, 8), segment.address(2, 8, 8));
     /// # Ok::<(), oxshmem_base::Error>(())
@@ -160,8 +160,8 @@ impl Segment {
     ///
     /// # Panics
     /// If there is no such local PE.
-    pub fn of_block(&self, local_pe: usize) -> Self {
-        assert!(local_pe < self.blocks, "there are {} local PEs", self.blocks);
+    pub fn of_local_pe(&self, local_pe: usize) -> Self {
+        assert!(local_pe < self.local_pes, "there are {} local PEs", self.local_pes);
         Self { origin: self.address_unchecked(local_pe, 0), stride: 0, ..self.clone() }
     }
 

@@ -13,7 +13,7 @@ const LONGEST: usize = 64 << 10;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The number of blocks, one for each local PE.
-    pub count: usize,
+    pub local_pes: usize,
     /// Bytes from the start of a block to that of the next.
     pub stride: usize,
     /// Ranges of every block that have other memory than the rest.
@@ -38,7 +38,7 @@ pub struct Part {
 impl Shape {
     /// Writes it to a new file.
     pub fn write(&self) -> Result<OwnedFd> {
-        let mut text = format!("{} {}\n", self.count, self.stride);
+        let mut text = format!("{} {}\n", self.local_pes, self.stride);
         for Part { start, len, own, spread, nodes } in &self.parts {
             text += &format!("{start} {len} {own} {}\n", spread.encode(nodes));
         }
@@ -55,8 +55,8 @@ impl Shape {
 
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
-        let (count, stride) = lines.next()?.split_once(' ')?;
-        let (count, stride): (usize, usize) = (count.parse().ok()?, stride.parse().ok()?);
+        let (local_pes, stride) = lines.next()?.split_once(' ')?;
+        let (local_pes, stride): (usize, usize) = (local_pes.parse().ok()?, stride.parse().ok()?);
         let parts = lines.map(|line| {
             let mut words = line.split(' ');
             let (start, len) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -65,7 +65,7 @@ impl Shape {
             let part = Part { start, len, own, spread, nodes };
             part.start.checked_add(part.len).is_some_and(|end| end <= stride).then_some(part)
         });
-        Some(Self { count, stride, parts: parts.collect::<Option<_>>()? })
+        Some(Self { local_pes, stride, parts: parts.collect::<Option<_>>()? })
     }
 
     /// How many parts have memory of their own, and so a descriptor.
@@ -84,7 +84,7 @@ mod tests {
     fn what_is_written_is_what_is_read() {
         let part = |start, own, spread, nodes| Part { start, len: 4096, own, spread, nodes };
         let shape = Shape {
-            count: 3,
+            local_pes: 3,
             stride: 1 << 30,
             parts: vec![part(0, true, Spread::Bound, vec![1, 2]), part(4096, false, Spread::System, vec![])],
         };

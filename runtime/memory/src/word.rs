@@ -11,7 +11,7 @@ pub struct Place<'a> {
     /// The symmetric memory.
     pub segment: &'a Segment,
     /// The PE's number among those of its host, which is where its memory is.
-    pub block: usize,
+    pub local_pe: usize,
     /// Bytes from the segment's start.
     pub offset: usize,
 }
@@ -20,7 +20,7 @@ impl Place<'_> {
     /// The address in this process. For PEs of this host.
     #[inline(always)]
     pub fn address(&self) -> *mut u8 {
-        self.segment.address_unchecked(self.block, self.offset)
+        self.segment.address_unchecked(self.local_pe, self.offset)
     }
 }
 

@@ -254,7 +254,7 @@ pub async fn connect(
     }
     Ok(Some(match Wires::of(&**bootstrap) {
         Some(wires) => {
-            let block = placement.hosts.block_of(placement.pe);
+            let block = placement.hosts.local_pe_of(placement.pe);
             Arc::new(Model::join(wires, placement.pe, block, fabric, executor)?)
         }
         None => {

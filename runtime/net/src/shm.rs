@@ -62,9 +62,9 @@ impl Shm {
     /// several PEs.
     #[inline(always)]
     pub fn ring_stored(&self, at: Place<'_>, len: usize) {
-        let sleeping = &self.control.page(at.block).sleep.0.sleeping;
+        let sleeping = &self.control.page(at.local_pe).sleep.0.sleeping;
         if sleeps(sleeping, at.segment.id().bit()) {
-            self.fabric.wake(at.block, Extent { segment: at.segment.id(), offset: at.offset, len });
+            self.fabric.wake(at.local_pe, Extent { segment: at.segment.id(), offset: at.offset, len });
         }
     }
 
@@ -164,13 +164,14 @@ impl Shm {
                 word.fetch_add(value, Ordering::Release);
             }
         }
-        let sleeping = &self.control.page(signal.block).sleep.0.sleeping;
+        let sleeping = &self.control.page(signal.local_pe).sleep.0.sleeping;
         let kinds = to.segment.id().bit() | signal.segment.id().bit();
         if must_ring(sleeping, kinds, self.fence_side) {
             // A PE may wait for the data itself.
-            self.fabric.wake(to.block, Extent { segment: to.segment.id(), offset: to.offset, len });
+            self.fabric.wake(to.local_pe, Extent { segment: to.segment.id(), offset: to.offset, len });
             let segment = signal.segment.id();
-            self.fabric.wake(signal.block, Extent { segment, offset: signal.offset, len: size_of::<u64>() });
+            self.fabric
+                .wake(signal.local_pe, Extent { segment, offset: signal.offset, len: size_of::<u64>() });
         }
     }
 

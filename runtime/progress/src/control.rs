@@ -92,7 +92,7 @@ impl Control {
     /// only as control blocks.
     pub unsafe fn new(map: Arc<HostMap>) -> Self {
         debug_assert_eq!(map.stride(), BLOCK);
-        Self { base: map.base(), n: map.count(), map }
+        Self { base: map.base(), n: map.local_pes(), map }
     }
 
     /// The fixed words of a PE of this host.

@@ -39,7 +39,7 @@ impl Fabric {
 
     /// For as many PEs as `heap` has blocks.
     pub fn with_heap(heap: HostMap, in_process: bool) -> Result<Self> {
-        let n = heap.count();
+        let n = heap.local_pes();
         let bell = || {
             if in_process {
                 return Ok(Bell::InProcess(OnceLock::new()));

@@ -94,7 +94,7 @@ impl Emulated {
         nudge: &Arc<Nudge>,
     ) -> Result<Self> {
         let shown =
-            Arc::new(HostMap::reserved(map.count(), map.stride(), map.home(), "SHMEM_GPU_SYMMETRIC_SIZE")?);
+            Arc::new(HostMap::reserved(map.local_pes(), map.stride(), map.home(), "SHMEM_GPU_SYMMETRIC_SIZE")?);
         let queue = Queue {
             state: Mutex::default(),
             more: Condvar::new(),

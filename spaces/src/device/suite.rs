@@ -62,7 +62,7 @@ async fn awaited(engine: Arc<Executor>, device: AnyDevice) {
 }
 
 fn check_all(device: &dyn Device) {
-    assert!(device.segment().blocks() >= 2 && device.segment().len() >= 64 << 10);
+    assert!(device.segment().local_pes() >= 2 && device.segment().len() >= 64 << 10);
     bytes_arrive_and_come_back(device);
     copies_between_pes_happen_in_their_order(device);
     pieces_are_read_one_behind_the_other(device);

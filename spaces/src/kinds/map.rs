@@ -45,14 +45,14 @@ pub fn map(
 fn map_one(map: &mut HostMap, place: &Place, defined: &Defined, plan: &Plan) -> Result<Mapping> {
     let ordinary = rustix::param::page_size();
     let (mut page_size, mut memory, mut missing) = (ordinary, None, Vec::new());
-    let needed = map.count() * place.reserved;
+    let needed = map.local_pes() * place.reserved;
     for &size in plan.pages.iter().filter(|&&size| size != ordinary) {
         match HugeMemory::reserve(needed, size) {
             Ok(reserved) => {
                 (page_size, memory) = (size, Some(reserved));
                 break;
             }
-            Err(error) => missing.push(too_few(size, needed / size, map.count(), error)),
+            Err(error) => missing.push(too_few(size, needed / size, map.local_pes(), error)),
         }
     }
     let mut notes = plan.notes.clone();

@@ -92,7 +92,7 @@ impl Pe {
     /// Joins the job that `bootstrap` knows. Collective over all PEs.
     pub async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<Arc<Self>> {
         let Placement { pe: me, n_pes, .. } = *bootstrap.placement();
-        let block = bootstrap.placement().hosts.block_of(me);
+        let block = bootstrap.placement().hosts.local_pe_of(me);
         let joining = Joining::watch(&bootstrap, settings.hang_limit());
         let Abilities { pes, cpus, membarrier } = Abilities::agree(&*bootstrap, &settings).await?;
 
@@ -203,15 +203,15 @@ impl Pe {
 
     /// This PE's number among those of its host, which is where its memory is.
     #[inline(always)]
-    pub fn block(&self) -> usize {
+    pub fn local_pe(&self) -> usize {
         self.block
     }
 
     /// The same of another PE, if that is on this host.
-    pub fn near_block(&self, pe: usize) -> Option<usize> {
+    pub fn local_pe_of(&self, pe: usize) -> Option<usize> {
         let hosts = &self.placement().hosts;
         let near = pe < self.n_pes && hosts.host_of(pe) == hosts.host_of(self.me);
-        near.then(|| hosts.block_of(pe))
+        near.then(|| hosts.local_pe_of(pe))
     }
 
     /// How many PEs the job has.

@@ -34,7 +34,7 @@ fn pes_that_join_on_several_hosts_reach_each_other_and_leave_nothing_behind() {
             flush_all(&*net).await.unwrap();
             pe.bootstrap().barrier().await.unwrap();
             for origin in 0..n {
-                let address = pe.symmetric().address(pe.block(), 8 * origin, 8).unwrap();
+                let address = pe.symmetric().address(pe.local_pe(), 8 * origin, 8).unwrap();
                 // SAFETY: the address is in bounds and aligned.
                 let word = unsafe { copy::load(address.cast::<u64>()) };
                 assert_eq!(word, if origin % 2 == me % 2 { 0 } else { origin as u64 + 1 });

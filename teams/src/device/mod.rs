@@ -176,7 +176,7 @@ impl Core {
         let [dest, source] = self.in_one_space(call, [dest, source]).ok()?;
         self.check_devices(call).ok()?;
         let (fold, number) = numbers(kernel)?;
-        let blocks: Option<Vec<usize>> = group.team().iter().map(|member| pe.near_block(member)).collect();
+        let blocks: Option<Vec<usize>> = group.team().iter().map(|member| pe.local_pe_of(member)).collect();
         let blocks = blocks.filter(|blocks| device.combines(fold, number, blocks))?;
         // One word each, of which nothing is wanted but that all have come with the same call.
         let spans = self.words_of_image().map(Span::of);
@@ -187,7 +187,7 @@ impl Core {
             blocks.iter().map(place).collect()
         };
         let (from, to) = (places(source)?, places(dest)?);
-        let (device, by, members) = (Arc::clone(device), pe.block(), Arc::clone(group));
+        let (device, by, members) = (Arc::clone(device), pe.local_pe(), Arc::clone(group));
         let kept = (source.to_owned(), dest.to_owned());
         let ticket = self.copy(call, async move {
             exchange(&members, Deal::Reduce(sum_kernel::<u64>()), signature, spans).await?;
@@ -291,7 +291,7 @@ impl<T: Element> Copy<T> {
             let kept = (self.memory.clone(), self.image.clone());
             {
                 let (memory, image) = (self.memory.view(), self.image.view());
-                let place = memory.device_place(memory.pe(), memory.pe().block());
+                let place = memory.device_place(memory.pe(), memory.pe().local_pe());
                 let place = place.ok_or(Error::Finalized { call: "copy" })?;
                 let there = End::Device(place.behind(i * stride * size));
                 let here = End::Host(image.own().wrapping_add(i * stride * size));

@@ -109,7 +109,7 @@ impl Group {
             choices: Choices::new(pe, members.n),
             members,
             wide,
-            numbers: TeamWords::new(pe.scratch(), range.start, pe.block()),
+            numbers: TeamWords::new(pe.scratch(), range.start, pe.local_pe()),
             words: SymSlice::new(allocation, TEAM_BYTES / size_of::<u64>()),
             scratch: memory.scratch(range),
             memory,
@@ -404,7 +404,7 @@ impl Local {
         let hosts = &pe.placement().hosts;
         let n_pes = members.n();
         let local = |members: Members, blocks, me| {
-            let (n, here) = (members.n(), pe.block());
+            let (n, here) = (members.n(), pe.local_pe());
             Self { members, blocks, here, me, n, my_pe, n_pes }
         };
         if hosts.n_hosts() == 1 {
@@ -412,7 +412,7 @@ impl Local {
         }
         let host = hosts.host_of(pe.me());
         let here: Vec<usize> = members.iter().filter(|&member| hosts.host_of(member) == host).collect();
-        let blocks: Vec<usize> = here.iter().map(|&member| hosts.block_of(member)).collect();
+        let blocks: Vec<usize> = here.iter().map(|&member| hosts.local_pe_of(member)).collect();
         let is_wide = here.len() < members.n();
         let near = Members::listed(&here);
         let me = near.pe_of(pe.me()).unwrap_or_default();

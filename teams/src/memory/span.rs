@@ -107,8 +107,8 @@ unsafe impl Sync for Memory {}
 
 impl Memory {
     pub(crate) fn new(pe: &Pe) -> Self {
-        let (scratch, heap, me) = (pe.scratch(), pe.symmetric(), pe.block());
-        assert!(me < scratch.blocks() && me < heap.blocks());
+        let (scratch, heap, me) = (pe.scratch(), pe.symmetric(), pe.local_pe());
+        assert!(me < scratch.local_pes() && me < heap.local_pes());
         let [own_scratch, own_heap] = [&scratch, &heap].map(|segment| segment.address_unchecked(me, 0));
         Self { scratch, heap, me, own_scratch, own_heap }
     }
@@ -143,8 +143,8 @@ impl Memory {
     /// The place of `span` on the PE with that number in the world.
     #[inline(always)]
     fn place(&self, span: Span, block: usize) -> Place<'_> {
-        assert!(block < self.scratch.blocks());
-        Place { segment: self.segment(span.segment), block, offset: span.offset }
+        assert!(block < self.scratch.local_pes());
+        Place { segment: self.segment(span.segment), local_pe: block, offset: span.offset }
     }
 
     /// Copies this PE's bytes to `to`, as many as both have.
@@ -236,13 +236,13 @@ impl Memory {
     /// was just stored.
     #[inline(always)]
     pub(crate) fn ring(&self, shm: &Shm, offset: usize, block: usize) {
-        shm.ring(Place { segment: &self.scratch, block, offset }, size_of::<u64>());
+        shm.ring(Place { segment: &self.scratch, local_pe: block, offset }, size_of::<u64>());
     }
 
     /// The same behind [`after_store`](Shm::after_store).
     #[inline(always)]
     pub(crate) fn ring_stored(&self, shm: &Shm, offset: usize, block: usize) {
-        shm.ring_stored(Place { segment: &self.scratch, block, offset }, size_of::<u64>());
+        shm.ring_stored(Place { segment: &self.scratch, local_pe: block, offset }, size_of::<u64>());
     }
 
     /// Copies bytes of one PE to as many of another. Wakes no PE.

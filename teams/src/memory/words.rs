@@ -53,7 +53,7 @@ impl TeamWords {
             own: address(here),
             first: address(0).cast(),
             stride,
-            blocks: scratch.blocks(),
+            blocks: scratch.local_pes(),
             _scratch: scratch,
         }
     }

@@ -21,7 +21,7 @@ impl Alone {
         let joined = Pe::join(Arc::new(Single::new()), Settings::default());
         let pe: &'static Arc<Pe> = Box::leak(Box::new(runtime.block_on(joined).unwrap()));
         let context = Context::new(Arc::clone(pe), ContextOptions::new());
-        let heap = pe.symmetric().address_unchecked(pe.block(), 0);
+        let heap = pe.symmetric().address_unchecked(pe.local_pe(), 0);
         let len = pe.host_heap().len();
         let path = AddressPath::closed();
         let ranges = Ranges { heap: heap.addr()..heap.addr() + len, ..Ranges::default() };

@@ -22,7 +22,7 @@ fn bytes_arrive_and_come_back(shm: &Shm, segment: &Segment) {
         for offset in [0, 1, 7, 64] {
             let sent: Vec<u8> = (0..len).map(|i| (i * 31 + offset + 1) as u8).collect();
             let mut back = vec![0; len];
-            let place = Place { segment, block: 1, offset };
+            let place = Place { segment, local_pe: 1, offset };
             // SAFETY: 64 + 60,000 bytes are in the segment; both vectors have `len`.
             unsafe {
                 shm.put(place, sent.as_ptr(), len);
@@ -35,7 +35,7 @@ fn bytes_arrive_and_come_back(shm: &Shm, segment: &Segment) {
 }
 
 fn atomics_return_what_was_there(shm: &Shm, segment: &Segment) {
-    let at = Place { segment, block: 1, offset: 128 };
+    let at = Place { segment, local_pe: 1, offset: 128 };
     // SAFETY: 128 is in bounds and aligned for 8 bytes.
     let run = |operation| unsafe { shm.atomic::<u64>(at, operation) };
     run(Atomic::Set(5));
@@ -63,8 +63,8 @@ fn atomics_return_what_was_there(shm: &Shm, segment: &Segment) {
 fn signals_follow_their_data(shm: &Shm, segment: &Segment) {
     const ROUNDS: u64 = 2000;
     let (data, signal) =
-        (Place { segment, block: 1, offset: 4096 }, Place { segment, block: 1, offset: 256 });
-    let back = Place { segment, block: 0, offset: 256 };
+        (Place { segment, local_pe: 1, offset: 4096 }, Place { segment, local_pe: 1, offset: 256 });
+    let back = Place { segment, local_pe: 0, offset: 256 };
     // SAFETY: these offsets are in bounds and aligned, and 512 words at 4096 fit; so for all below.
     unsafe {
         shm.atomic(signal, Atomic::Set(0u64));
@@ -93,7 +93,7 @@ fn signals_follow_their_data(shm: &Shm, segment: &Segment) {
 }
 
 fn concurrent_adds_are_not_lost(shm: &Shm, segment: &Segment) {
-    let at = Place { segment, block: 0, offset: 512 };
+    let at = Place { segment, local_pe: 0, offset: 512 };
     // SAFETY: in bounds and aligned.
     unsafe { shm.atomic(at, Atomic::Set(0u64)) };
     std::thread::scope(|scope| {

@@ -158,7 +158,7 @@ impl Worker {
         scratch: Segment,
         executor: &Arc<Executor>,
     ) -> Result<Arc<Self>> {
-        let block = placement.hosts.block_of(placement.pe);
+        let block = placement.hosts.local_pe_of(placement.pe);
         let mut opening = Opening {
             ucx,
             context: open_context(ucx, placement, interfaces)?,

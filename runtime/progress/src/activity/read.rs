@@ -66,8 +66,8 @@ pub struct PeBoard {
 pub struct Boards {
     control: Memory,
     heap: Memory,
-    /// Whose each block is, as far as that has been looked up: with a thousand PEs on the host a
-    /// look at every block for each of them takes seconds.
+    /// Whose each local PE is, as far as that has been looked up: with a thousand PEs on the host a
+    /// look at every one for each of them takes seconds.
     owners: Mutex<HashMap<usize, usize>>,
 }
 
@@ -101,20 +101,20 @@ impl Boards {
 
     /// All of them that there are.
     pub fn read(&self) -> Vec<PeBoard> {
-        (0..self.control.shape.count).filter_map(|block| self.read_block(block)).collect()
+        (0..self.control.shape.local_pes).filter_map(|local_pe| self.read_one(local_pe)).collect()
     }
 
     /// The present bits of the one word that PE `pe` waits for, where it waits for one.
     pub fn value(&self, pe: usize, activity: &Activity) -> Option<u64> {
         let (segment, offset, size) = activity.word()?;
-        let block = self.block_of(pe)?;
+        let local_pe = self.local_pe_of(pe)?;
         let offset = match segment {
             HEAP => offset,
-            GLOBALS => self.head(block)?[GLOBALS_WORD].checked_add(offset)?,
+            GLOBALS => self.head(local_pe)?[GLOBALS_WORD].checked_add(offset)?,
             _ => return None,
         };
         let mut bytes = [0; 8];
-        self.heap.read(block, usize::try_from(offset).ok()?, &mut bytes[..size])?;
+        self.heap.read(local_pe, usize::try_from(offset).ok()?, &mut bytes[..size])?;
         let [a, b, c, d, ..] = bytes;
         Some(match size {
             8 => u64::from_ne_bytes(bytes),
@@ -124,41 +124,41 @@ impl Boards {
     }
 
     /// Where PE `pe` is, once it has joined.
-    fn block_of(&self, pe: usize) -> Option<usize> {
+    fn local_pe_of(&self, pe: usize) -> Option<usize> {
         let mut owners = lock(&self.owners);
         if !owners.contains_key(&pe) {
             // Those that have joined stay where they are.
-            let blocks = 0..self.control.shape.count;
-            *owners = blocks.filter_map(|block| Some((self.owner(block)?, block))).collect();
+            let local_pes = 0..self.control.shape.local_pes;
+            *owners = local_pes.filter_map(|local_pe| Some((self.owner(local_pe)?, local_pe))).collect();
         }
         owners.get(&pe).copied()
     }
 
-    /// Whose a block is, once its PE has joined.
-    fn owner(&self, block: usize) -> Option<usize> {
-        let head = self.head(block)?;
+    /// The PE of the job that a local PE is, once that has joined.
+    fn owner(&self, local_pe: usize) -> Option<usize> {
+        let head = self.head(local_pe)?;
         (head[FORM_WORD] == FORM).then_some(head[PE_WORD] as u32 as usize)
     }
 
-    fn head(&self, block: usize) -> Option<[u64; HEAD]> {
+    fn head(&self, local_pe: usize) -> Option<[u64; HEAD]> {
         let mut words = [[0; 8]; HEAD];
-        self.control.read(block, Control::BOARD, words.as_flattened_mut())?;
+        self.control.read(local_pe, Control::BOARD, words.as_flattened_mut())?;
         Some(words.map(u64::from_ne_bytes))
     }
 
-    fn read_block(&self, block: usize) -> Option<PeBoard> {
+    fn read_one(&self, local_pe: usize) -> Option<PeBoard> {
         decode(|words: &mut [u64; WORDS]| {
             let mut bytes = [[0; 8]; WORDS];
-            self.control.read(block, Control::BOARD, bytes.as_flattened_mut())?;
+            self.control.read(local_pe, Control::BOARD, bytes.as_flattened_mut())?;
             *words = bytes.map(u64::from_ne_bytes);
             Some(())
         })
     }
 }
 
-/// The board in a block.
-pub fn in_memory(control: &Control, block: usize) -> Option<PeBoard> {
-    let board = &control.page(block).board.0.0;
+/// The board of a local PE.
+pub fn in_memory(control: &Control, local_pe: usize) -> Option<PeBoard> {
+    let board = &control.page(local_pe).board.0.0;
     decode(|words: &mut [u64; WORDS]| {
         // Relaxed: `decode` has the fences.
         words.iter_mut().zip(board).for_each(|(to, from)| *to = from.load(Ordering::Relaxed));
@@ -234,18 +234,18 @@ impl Memory {
         Some(Self { fd: memory.try_clone().ok()?, shape, own })
     }
 
-    fn read(&self, block: usize, offset: usize, bytes: &mut [u8]) -> Option<()> {
-        let Shape { count, stride, ref parts } = self.shape;
+    fn read(&self, local_pe: usize, offset: usize, bytes: &mut [u8]) -> Option<()> {
+        let Shape { local_pes, stride, ref parts } = self.shape;
         let len = bytes.len();
         let end = offset.checked_add(len)?;
-        if block >= count || end > stride {
+        if local_pe >= local_pes || end > stride {
             return None;
         }
         let own = parts.iter().filter(|part| part.own).zip(&self.own);
         let within = own.into_iter().find(|(part, _)| (part.start..part.start + part.len).contains(&offset));
         let (fd, at) = match within {
-            Some((part, fd)) => (fd, block.checked_mul(part.len)?.checked_add(offset - part.start)?),
-            None => (&self.fd, block.checked_mul(stride)?.checked_add(offset)?),
+            Some((part, fd)) => (fd, local_pe.checked_mul(part.len)?.checked_add(offset - part.start)?),
+            None => (&self.fd, local_pe.checked_mul(stride)?.checked_add(offset)?),
         };
         (rustix::io::pread(fd, bytes, at as u64) == Ok(len)).then_some(())
     }

@@ -106,7 +106,7 @@ impl Registered {
     }
 
     fn len(&self) -> usize {
-        self.map.stride() * self.map.count()
+        self.map.stride() * self.map.local_pes()
     }
 
     /// Where a range begins in the map, if it is inside.
