@@ -51,14 +51,14 @@ fn a_child_that_calls_the_library_gets_one_line_and_changes_nothing() {
 }
 
 #[test]
-fn a_child_of_the_system_call_is_told_too() {
+fn a_child_of_the_system_call_gets_the_error_too() {
     let program = Program::new("children.c");
     passes(&program, "clone", &[]);
     passes(&program, "_Fork", &[]);
 }
 
 #[test]
-fn a_child_on_one_of_several_hosts_is_told_too() {
+fn a_child_on_one_of_several_hosts_gets_the_error_too() {
     // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their
     // callers.
     if unsafe { libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOW) }.is_null() {

@@ -38,7 +38,7 @@ fn a_thread_that_waits_for_a_lock_which_another_one_has_says_that_it_is_this_pes
 }
 
 #[test]
-fn who_waits_for_a_word_says_whether_it_is_a_global_and_what_it_is_now() {
+fn a_pe_that_waits_for_a_word_says_whether_it_is_a_global_and_what_it_is_now() {
     let program = Program::with("stuck.c", &["-pthread"]);
     let global = told(&program, 2, "static word", 1);
     assert_offset(&global, "wait_until(i64 at globals offset 0x", " >= 7, now 3)");
@@ -47,13 +47,13 @@ fn who_waits_for_a_word_says_whether_it_is_a_global_and_what_it_is_now() {
 }
 
 #[test]
-fn who_waits_in_an_allocation_says_in_which() {
+fn a_pe_that_waits_in_an_allocation_says_in_which() {
     let what = told(&Program::with("stuck.c", &["-pthread"]), 2, "allocation", 1);
     assert!(what.starts_with("alloc_zeroed #") && what.ends_with(" on the world team"), "{what}");
 }
 
 #[test]
-fn a_program_that_waits_lives_on_where_nobody_reads_what_is_said_of_it() {
+fn a_program_that_waits_lives_on_where_nothing_reads_the_report_about_it() {
     let program = Program::with("stuck.c", &["-pthread"]);
     let (reader, writer) = pipe().expect("a pipe");
     drop(reader);

@@ -49,7 +49,7 @@ fn a_program_that_returns_anything_else_ends_the_job_with_that() {
 }
 
 #[test]
-fn who_calls_start_pes_need_not_finalize_whatever_the_status() {
+fn a_program_that_calls_start_pes_need_not_finalize_whatever_the_status() {
     let program = Program::new("endings.c");
     for status in [0, 3] {
         let ended = program.job(3, &[], &["old", &status.to_string()]);

@@ -37,7 +37,7 @@ fn calls_before_init_and_after_finalize_end_the_job_with_a_line_that_says_so() {
 }
 
 #[test]
-fn a_program_can_ask_who_it_is_and_what_it_reaches() {
+fn a_program_can_ask_which_pe_it_is_and_what_it_reaches() {
     passes_in_cxx_too("setup.c");
 }
 
@@ -55,7 +55,7 @@ fn initialisations_and_finalisations_nest_and_may_be_repeated() {
 }
 
 #[test]
-fn who_calls_start_pes_need_not_finalize() {
+fn a_program_that_calls_start_pes_need_not_finalize() {
     let program = Program::new("errors.c");
     for n in PES {
         let ended = program.job(n, &[], &["start_pes"]);

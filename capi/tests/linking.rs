@@ -99,7 +99,7 @@ fn what_children_write_is_theirs() {
 }
 
 #[test]
-fn a_program_that_is_static_as_a_whole_is_told_that_it_cannot_fork() {
+fn a_program_that_is_static_as_a_whole_cannot_fork_and_the_error_says_so() {
     if is_possible(&["-static"]) {
         let program = Program::compile("linking_fork.c", &["-static"], &archive(true));
         program.job(2, &[ONE_HOST], &[]).failed_with(&["fork", "-static", "PE"]);
@@ -107,7 +107,7 @@ fn a_program_that_is_static_as_a_whole_is_told_that_it_cannot_fork() {
 }
 
 #[test]
-fn a_program_that_is_static_as_a_whole_is_told_that_it_cannot_reach_other_hosts() {
+fn a_program_that_is_static_as_a_whole_cannot_reach_other_hosts_and_the_error_says_so() {
     if is_possible(&["-static"]) {
         let program = Program::compile("statics.c", &["-static", "-DNO_FORK"], &archive(true));
         // Of four PEs, two hear of it from others.
@@ -131,7 +131,7 @@ fn a_large_bss_takes_neither_memory_nor_time() {
 }
 
 #[test]
-fn pes_that_run_different_programs_are_told_so() {
+fn pes_that_run_different_programs_get_an_error_that_says_so() {
     let plain = Program::new("linking_other.c");
     for difference in ["-DMORE_DATA", "-DMORE_CODE"] {
         let other = Program::with("linking_other.c", &[difference]);

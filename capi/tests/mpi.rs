@@ -33,7 +33,7 @@ fn global_exit_ends_an_mpi_program_with_its_status() {
 }
 
 #[test]
-fn an_mpi_program_that_nobody_launches_is_a_job_of_one() {
+fn an_mpi_program_that_no_launcher_starts_is_a_job_of_one() {
     let Some(program) = Program::with_mpi("../mpi/orders.c", &[]) else { return };
     for order in ["msSM", "smMS"] {
         let ended = program.alone_with(&[order]);

@@ -55,7 +55,7 @@ fn contexts_and_threads() {
 }
 
 #[test]
-fn a_blocked_thread_stops_nobody() {
+fn a_blocked_thread_stops_no_other() {
     Program::with("blocked.c", &["-pthread"]).passes();
 }
 

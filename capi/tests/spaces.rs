@@ -25,7 +25,7 @@ fn every_routine_takes_addresses_of_device_memory() {
 }
 
 #[test]
-fn that_a_device_is_emulated_is_said_once_a_job() {
+fn a_job_says_once_that_a_device_is_emulated() {
     let program = Program::new("devices.c");
     let ended = program.job(4, &with(&[]), &[]);
     ended.passed(4);

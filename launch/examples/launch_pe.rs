@@ -39,7 +39,7 @@ fn behave(args: &[&str]) -> Result<()> {
             pe.finalized();
             Ok(())
         }
-        // As `init` begins, whoever started it: says which PE of how many it is.
+        // As `init` begins, however it was started: says which PE of how many it is.
         ["begin"] => {
             let pe = block_on(oxshmem_job::from_env(|foreign| eprintln!("warning: {foreign}")))?;
             println!("PE {} of {}", pe.placement().pe, pe.placement().n_pes);
@@ -114,7 +114,7 @@ fn behave(args: &[&str]) -> Result<()> {
             pe.finalized();
             Ok(())
         }
-        // One PE leaves as told, the others wait for it.
+        // One PE leaves as the argument says, the others wait for it.
         ["one-exits", which, status] => {
             let pe = init()?;
             block_on(pe.barrier())?;
@@ -140,7 +140,7 @@ fn behave(args: &[&str]) -> Result<()> {
             }
             block_on(pe.barrier())
         }
-        // Outlives SIGTERM, to tell what it was told.
+        // Outlives SIGTERM, to print what the launcher asked of it.
         ["told", status] => {
             // SAFETY: ignoring a signal installs no handler.
             unsafe { libc::signal(libc::SIGTERM, libc::SIG_IGN) };

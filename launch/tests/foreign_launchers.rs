@@ -6,7 +6,7 @@ mod common;
 use common::{alone, oshrun, program};
 
 #[test]
-fn a_program_that_nobody_launches_is_one_pe() {
+fn a_program_that_no_launcher_starts_is_one_pe() {
     let ended = alone("begin", &[]);
     assert_eq!((ended.status, ended.stdout.as_str(), ended.stderr.as_str()), (0, "PE 0 of 1\n", ""));
 }

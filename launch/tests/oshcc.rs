@@ -1,4 +1,4 @@
-//! `oshcc` and `oshc++` as their users call them: what they make runs, and what they are told gets
+//! `oshcc` and `oshc++` as their users call them: what they make runs, and what they are given gets
 //! to the compiler.
 
 mod common;

@@ -146,7 +146,7 @@ fn a_pe_behind_a_wrapper_script_meets_the_others() {
 }
 
 #[test]
-fn pes_that_outlive_sigterm_are_told_what_happened() {
+fn pes_that_outlive_sigterm_learn_what_happened() {
     let ended = line("-np 3 pe told 3");
     assert_eq!(ended.status, 3);
     assert_eq!(ended.stdout, "PE 0 ended the job with global_exit(3)\n".repeat(3));

@@ -51,7 +51,7 @@ fn messages_name_simulated_hosts() {
     let ended = line("-np 4 --fake-hosts 3+1 pe one-exits 3 7");
     assert_eq!(ended.status, 7);
     assert!(ended.stderr.contains(&format!(", host {host}-1) exited with status 7")), "{}", ended.stderr);
-    // Who has not come to `init` yet is in the table too, with its host.
+    // A PE that has not come to `init` yet is in the table too, with its host.
     let ended = line("-np 4 --fake-hosts 2:cyclic --timeout 2 pe hang 3");
     assert_eq!(ended.status, 124);
     let rows: Vec<Vec<_>> = ended.stderr.lines().map(|line| line.split_whitespace().collect()).collect();
@@ -108,7 +108,7 @@ fn global_exit_is_the_status_and_says_why() {
     // Another PE may learn of it, and say so, before it is ended.
     assert!(
         ended.stdout.lines().any(|line| line == "flushed late"),
-        "who called it ends by itself: {}",
+        "the PE that called it ends by itself: {}",
         ended.stdout
     );
 }
@@ -319,7 +319,7 @@ fn a_timeout_ends_the_job_with_status_124() {
 }
 
 #[test]
-fn a_timeout_names_those_who_have_not_come_to_init() {
+fn a_timeout_names_the_pes_that_have_not_come_to_init() {
     let program = common::program();
     let script = format!("{PE} [ $pe = 1 ] && exec sleep 100; exec {} one-exits 9 0", program.display());
     let ended = oshrun(["-np", "3", "--fake-hosts", "1", "--timeout", "1.5", "/bin/sh", "-c", &script]);

@@ -166,7 +166,7 @@ fn input_that_never_ends_does_not_keep_a_job_from_ending() {
 }
 
 #[test]
-fn input_that_nobody_reads_does_no_harm() {
+fn input_that_no_pe_reads_does_no_harm() {
     for stdin in ["none", "0", "all"] {
         let mut running = start_with(["-np", "2", "--stdin", stdin, "sleep", "0.3"], Stdio::piped());
         // The pipe is full, or broken, as it would be without a launcher.

@@ -76,7 +76,7 @@ struct Waiting {
 impl Report {
     fn gather(local_pes: Option<usize>) -> Result<Self> {
         let settings = Settings::from_env()?;
-        // Where this cannot be found out, one CPU is the safe answer: nobody spins.
+        // Where this cannot be found out, one CPU is the safe answer: no thread spins.
         let cpus = thread::available_parallelism().map_or(1, usize::from);
         let membarrier = rustix::thread::membarrier_query()
             .contains_command(rustix::thread::MembarrierCommand::GlobalExpedited);
@@ -231,7 +231,7 @@ impl Waiting {
     fn sentence(&self, yield_rounds: u32) -> String {
         let payer = match self.fence {
             "writer" => "each writer pays for the fence",
-            _ => "who sleeps pays for the fence, by membarrier",
+            _ => "a PE that goes to sleep pays for the fence, by membarrier",
         };
         let (pes, spin) = (self.local_pes, self.spin_ns);
         format!(

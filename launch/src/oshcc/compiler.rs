@@ -56,7 +56,7 @@ impl Compiler {
         }
     }
 
-    /// Who named it, for messages.
+    /// What named it, for messages.
     pub(super) fn origin(&self) -> String {
         self.named_by.map(|variable| format!(", which {variable} names")).unwrap_or_default()
     }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn clang_is_told_what_the_headers_tell_gcc() {
+    fn clang_is_given_what_the_headers_say_to_gcc() {
         let named =
             |words: &[&str]| Compiler { words: words.iter().map(OsString::from).collect(), named_by: None };
         let options = |words: &[&str], args: &[&str]| {

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn static_programs_are_told_from_those_with_a_static_libshmem() {
+    fn static_programs_are_distinguished_from_those_with_a_static_libshmem() {
         let of = |line: &str| {
             let line = read(line);
             (line.linking, line.whole)

@@ -1,4 +1,5 @@
-//! `oshcc` and `oshc++`: the system's compilers, told where the headers and `libshmem` are.
+//! `oshcc` and `oshc++`: the system's compilers, with the options that say where the headers and
+//! `libshmem` are.
 //!
 //! They add options before and behind those that they are given, and become the compiler. What is
 //! added depends on what the compiler is about to do (`line`), on where these programs are

@@ -27,14 +27,14 @@ pub(super) struct Diagnosis {
     boards: Vec<Option<Boards>>,
     /// When the next table is to be printed.
     due: Option<Instant>,
-    /// When the last one was, and what it said.
-    told: Option<(Instant, Table)>,
+    /// When the last one was printed, and what is in it.
+    printed: Option<(Instant, Table)>,
 }
 
 impl Diagnosis {
     pub(super) fn new(places: Places) -> Self {
         let boards = (0..places.hosts().n_hosts()).map(|_| None).collect();
-        Self { places, boards, due: None, told: None }
+        Self { places, boards, due: None, printed: None }
     }
 
     /// PE `pe` begins: what its host shared before is of a job that is over.
@@ -64,9 +64,9 @@ impl Diagnosis {
         }
     }
 
-    /// A PE has said that it seems to be stuck.
+    /// A PE has reported that it seems to be stuck.
     pub(super) fn stuck(&mut self, now: Instant) {
-        let rested = self.told.as_ref().map_or(now, |&(told, _)| told + TO_REST);
+        let rested = self.printed.as_ref().map_or(now, |&(at, _)| at + TO_REST);
         self.due.get_or_insert((now + TO_GATHER).max(rested));
     }
 
@@ -86,7 +86,7 @@ impl Diagnosis {
     ) -> Option<String> {
         self.due = None;
         let table = self.table(pids, &known, About::All)?;
-        if self.told.as_ref().is_some_and(|(_, told)| told.says_the_same_as(&table)) {
+        if self.printed.as_ref().is_some_and(|(_, before)| before.says_the_same_as(&table)) {
             return None;
         }
         let mut text = self.missing(pids, known, awaited);
@@ -94,7 +94,7 @@ impl Diagnosis {
             text += &format!("oshrun: {mismatch}\n");
         }
         text += &format!("oshrun: the job may be stuck, its PEs are in:\n{table}");
-        self.told = Some((now, table));
+        self.printed = Some((now, table));
         Some(text)
     }
 
@@ -106,7 +106,7 @@ impl Diagnosis {
         format!("\n{mismatches}{table}").trim_end().to_owned()
     }
 
-    /// Whom those in init wait for.
+    /// The PEs that those in init wait for.
     fn missing(&self, pids: &[u32], known: impl Fn(usize) -> Known, awaited: &[usize]) -> String {
         let joined: Vec<usize> =
             self.boards.iter().flatten().flat_map(Boards::read).map(|it| it.pe).collect();
@@ -129,12 +129,13 @@ impl Diagnosis {
     }
 
     fn table(&self, pids: &[u32], known: impl Fn(usize) -> Known, about: About) -> Option<Table> {
-        if about == About::Nobody {
+        if about == About::Nothing {
             return None;
         }
         let mut table = Table::default();
         let mut anything = false;
-        // A board names its PE. What it says of PEs elsewhere is of no use, whoever wrote it.
+        // A board names its PE. What it says of PEs elsewhere is of no use, whichever process wrote
+        // it.
         let hosts = self.places.hosts();
         let is_there = |host, pe| pe < hosts.n_pes() && hosts.host_of(pe) == host;
         let read: HashMap<usize, PeBoard> = (self.boards.iter().enumerate())
@@ -191,7 +192,7 @@ mod tests {
         diagnosis.stuck(start);
         diagnosis.stuck(start + TO_GATHER / 2);
         assert_eq!(diagnosis.due(), Some(start + TO_GATHER));
-        // Everybody is in init: a table of all says so, once.
+        // All PEs are in init: a table of all says so, once.
         let inside = |_| Known::Inside;
         let text = diagnosis.hang(&[7, 8], inside, &[], start + TO_GATHER).expect("something to say");
         assert!(text.starts_with("oshrun: the job may be stuck, its PEs are in:\n  PE "), "{text}");
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_come_to_init_is_named() {
+    fn a_pe_that_does_not_come_to_init_is_named() {
         let start = Instant::now();
         let outside = |_| Known::Outside("not in init yet".to_owned());
         let but = |missing: usize| move |pe| if pe == missing { outside(pe) } else { Known::Inside };
@@ -218,18 +219,18 @@ mod tests {
         );
         let text = diagnosis(Hosts::one(3)).hang(&[7, 8, 9], |_| Known::Inside, &[1, 2], start);
         assert!(text.is_some_and(|text| text.starts_with("oshrun: PE 0 waits in init for PEs 1,2\n")));
-        // Those that wait are waited for too: nobody is missing.
+        // Those that wait are waited for too: no PE is missing.
         let text = diagnosis(Hosts::one(2)).hang(&[7, 8], |_| Known::Inside, &[0, 1], start);
         assert!(text.is_some_and(|text| text.starts_with("oshrun: the job may be stuck")));
     }
 
     #[test]
-    fn nothing_is_told_of_pes_that_are_in_nothing() {
+    fn nothing_is_printed_of_pes_that_are_in_nothing() {
         let diagnosis = diagnosis(Hosts::cyclic(3, 2));
         let outside = |_| Known::Outside("finalized".to_owned());
         assert_eq!(diagnosis.end(&[1, 2, 3], outside, About::All), "");
         assert_eq!(diagnosis.end(&[1, 2, 3], |_| Known::Inside, About::Pe(1)), "");
-        assert_eq!(diagnosis.end(&[1, 2, 3], |_| Known::Inside, About::Nobody), "");
+        assert_eq!(diagnosis.end(&[1, 2, 3], |_| Known::Inside, About::Nothing), "");
         let text = diagnosis.end(&[1, 2, 3], |_| Known::Inside, About::All);
         assert!(text.contains("  0,2  node1-0  1,3  init\n  1    node1-1  2    init"), "{text}");
     }

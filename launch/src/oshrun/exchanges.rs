@@ -62,7 +62,7 @@ impl Exchanges {
     }
 
     /// PE `pe` joins its next exchange, of which it may `want` all contributions. The one that
-    /// completes it brings everybody's answer.
+    /// completes it brings the answers for all.
     pub(super) fn exchange(&mut self, pe: usize, ticket: u64, want: bool, body: Vec<u8>) -> io::Result<Mail> {
         let index = self.joined[pe] - self.first;
         if index >= AHEAD {
@@ -163,7 +163,7 @@ impl Offers {
         Some((pe, offer.clone().ticket(ticket)))
     }
 
-    /// Lets go of the offers that everybody has.
+    /// Lets go of the offers that all PEs have.
     fn close(&mut self) {
         while self.open.front().is_some_and(|(_, taken)| *taken == self.followers) {
             self.open.pop_front();
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_nothing_hears_that_all_have_come() {
+    fn a_pe_that_wants_nothing_learns_that_all_have_come() {
         let mut exchanges = exchanges(Hosts::one(3));
         exchanges.exchange(0, 1, true, vec![5]).unwrap();
         exchanges.exchange(1, 2, false, vec![6]).unwrap();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_pe_of_this_build_asks_for_is_refused_and_kept_by_nobody() {
+    fn what_no_pe_of_this_build_asks_for_is_refused_and_not_kept() {
         let mut exchanges = exchanges(Hosts::even(4, 2));
         assert!(exchanges.offer(1, Message::new(Kind::Offer)).is_err());
         assert!(exchanges.fetch(0, 1).is_err());

@@ -81,7 +81,7 @@ impl Input {
     }
 }
 
-/// Passes standard input on until it ends, or no PE reads any more. Nobody waits for it.
+/// Passes standard input on until it ends, or no PE reads any more. Nothing waits for it.
 fn pass_on(pipes: Vec<OwnedFd>) {
     let mut pipes: Vec<File> = pipes.into_iter().map(File::from).collect();
     let Ok(from) = io::stdin().as_fd().try_clone_to_owned() else { return };

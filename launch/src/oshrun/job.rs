@@ -33,7 +33,7 @@ use super::{
     places::Places,
 };
 
-/// How long a reader who does not read may keep a job from ending that was told to end.
+/// How long a job that is to end waits for a reader of its output that does not read.
 const TO_READ: Duration = Duration::from_secs(1);
 /// How long PEs have to end by themselves when a PE has called `global_exit`.
 const TO_LEAVE: Duration = Duration::from_millis(500);
@@ -74,7 +74,7 @@ pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdic
     while job.lifecycle.goes_on() {
         let step = tokio::select! {
             Some((pe, event)) = job.events.recv() => {
-                job.hear(pe, event);
+                job.take_event(pe, event);
                 None
             }
             Some(signal) = signals.recv() => match signal {
@@ -136,7 +136,7 @@ struct Job<'a> {
     spare: Option<usize>,
     kill_at: Option<Instant>,
     held: Held,
-    /// The job is to end, whether or not anybody reads its output.
+    /// The job is to end, whether or not its output is read.
     hasten: bool,
 }
 
@@ -166,8 +166,7 @@ impl Event {
 }
 
 /// Ends of PEs that may have been caused by another's being killed, which the kernel has yet to
-/// report: it closes the connections of a process first, and whoever hears of that may leave
-/// before.
+/// report: it closes the connections of a process first, and a PE that sees that may leave before.
 #[derive(Default)]
 struct Held {
     /// Whose ends are waited for.
@@ -244,7 +243,7 @@ impl<'a> Job<'a> {
     }
 
     /// Takes note of what happened, at once or after what caused it.
-    fn hear(&mut self, pe: usize, event: Event) {
+    fn take_event(&mut self, pe: usize, event: Event) {
         let may_follow = event.may_follow() && self.lifecycle.known(pe) == Known::Inside;
         let place = self.held.ending.iter().position(|&ending| ending == pe);
         if let (Some(place), Event::Exited(_)) = (place, &event) {
@@ -348,7 +347,7 @@ impl<'a> Job<'a> {
         // A job that is being ended hangs no more.
         if let Some(text) = text.filter(|_| self.lifecycle.verdict_so_far().is_none()) {
             let output = self.outlets.output.clone();
-            // Beside the loop, because whoever reads the output may be slow.
+            // Beside the loop, because the reader of the output may be slow.
             self.relays.spawn(async move { output.tell(text.as_bytes()).await });
         }
     }
@@ -358,7 +357,7 @@ impl<'a> Job<'a> {
         if let (Step::Terminate { .. }, Some(verdict)) = (step, self.lifecycle.verdict_so_far())
             && verdict.message.is_some()
         {
-            // Before the others hear of it, and turn to something else.
+            // Before the others are informed, and turn to something else.
             let known = |pe| self.lifecycle.known(pe);
             self.last_seen = self.diagnosis.end(&self.lifecycle.pids(), known, verdict.about);
         }
@@ -499,7 +498,7 @@ struct Report {
 
 impl Report {
     fn send(&self, event: Event) {
-        // When the loop has ended, nobody minds.
+        // It fails when the loop has ended, and does not matter then.
         let _ = self.events.send((self.pe, event));
     }
 }
@@ -550,7 +549,7 @@ async fn attend(
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => ready.clear_ready(),
                     // The kernel has too many descriptors under way for this user.
                     Err(error) if Errno::from_io_error(&error) == Some(Errno::TOOMANYREFS) => full = true,
-                    // Done, or nobody is left to read it.
+                    // Done, or there is no reader any more.
                     _ => {
                         sending = false;
                         if last {
@@ -562,7 +561,7 @@ async fn attend(
             () = sleep(Duration::from_millis(1)), if full => full = false,
         }
     };
-    // What the PE said before it ended counts before that it ended.
+    // What the PE sent before it ended counts before its end.
     if open {
         take_all(&mut inbox, &socket, &report);
     }

@@ -37,19 +37,19 @@ pub(super) enum Step {
 pub(super) struct Verdict {
     pub(super) status: u8,
     pub(super) message: Option<String>,
-    /// Whom the message is about.
+    /// What the message is about.
     pub(super) about: About,
 }
 
-/// Whom a message is about, which decides whose doings are told along with it.
+/// What a message is about, which decides of which PEs it says what they were in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum About {
-    /// This PE: what every other was in is told.
+    /// This PE: the message says what every other was in.
     Pe(usize),
-    /// The job: what all PEs were in is told.
+    /// The job: the message says what all PEs were in.
     All,
     /// Something else.
-    Nobody,
+    Nothing,
 }
 
 /// What the launcher itself knows of a PE.
@@ -68,7 +68,7 @@ pub(super) struct Lifecycle {
     alive: usize,
     phase: Phase,
     verdict: Option<Verdict>,
-    /// What the PEs that still run are to be told.
+    /// What is to be sent to the PEs that still run.
     notice: Option<Message>,
 }
 
@@ -108,7 +108,7 @@ impl Lifecycle {
 
     /// The verdict: without one, all is well.
     pub(super) fn verdict(self) -> Verdict {
-        self.verdict.unwrap_or(Verdict { status: 0, message: None, about: About::Nobody })
+        self.verdict.unwrap_or(Verdict { status: 0, message: None, about: About::Nothing })
     }
 
     /// The verdict so far.
@@ -137,7 +137,7 @@ impl Lifecycle {
         self.pes.iter().map(|member| member.pid).collect()
     }
 
-    /// What the PEs that still run are to be told, once.
+    /// What is to be sent to the PEs that still run, once.
     pub(super) fn take_notice(&mut self) -> Option<Message> {
         self.notice.take()
     }
@@ -159,7 +159,7 @@ impl Lifecycle {
     pub(super) fn aborted(&mut self, pe: usize, status: i32, why: &str) -> Option<Step> {
         let status_byte = status as u8;
         let why = if why.is_empty() { String::new() } else { format!(": {}", one_line(why)) };
-        // With status 0 this is a way to end well, of which nobody needs to be told.
+        // With status 0 this is a way to end well, which needs no message.
         let message = (status != 0).then(|| format!("PE {pe} called global_exit({status}){why}"));
         let notice = Message::new(Kind::GlobalExit).ticket(pe as u64).value(status);
         self.end(Verdict { status: status_byte, message, about: About::Pe(pe) }, Some(notice), Some(pe))
@@ -178,7 +178,7 @@ impl Lifecycle {
                 };
                 if status != 0 && self.verdict.is_none() {
                     let message = Some(format!("the job was ended by {}", signal_name(signal.as_raw())));
-                    self.verdict = Some(Verdict { status, message, about: About::Nobody });
+                    self.verdict = Some(Verdict { status, message, about: About::Nothing });
                 }
                 None
             }
@@ -230,7 +230,7 @@ impl Lifecycle {
     fn kill(&mut self, message: String) -> Step {
         self.phase = Phase::Ending;
         let status = Exit::Signal(Signal::KILL.as_raw()).code();
-        self.verdict.get_or_insert(Verdict { status, message: Some(message), about: About::Nobody });
+        self.verdict.get_or_insert(Verdict { status, message: Some(message), about: About::Nothing });
         Step::Kill
     }
 
@@ -249,7 +249,7 @@ impl Lifecycle {
         };
         // A job whose output is lost has not ended well, whatever it says itself.
         self.verdict = self.verdict.take().filter(|verdict| verdict.status != 0);
-        let verdict = Verdict { status, message, about: About::Nobody };
+        let verdict = Verdict { status, message, about: About::Nothing };
         self.verdict.get_or_insert_with(|| verdict.clone());
         self.end(verdict, None, None)
     }
@@ -257,7 +257,7 @@ impl Lifecycle {
     /// The guardian has ended.
     pub(super) fn unguarded(&mut self, pid: i32, exit: Exit) -> Option<Step> {
         let message = format!("the guardian process (pid {pid}) {exit}; the job was ended");
-        let verdict = Verdict { status: exit.code().max(1), message: Some(message), about: About::Nobody };
+        let verdict = Verdict { status: exit.code().max(1), message: Some(message), about: About::Nothing };
         self.end(verdict, None, None)
     }
 
@@ -322,7 +322,7 @@ mod tests {
             assert_eq!(lifecycle.exited(pe, Exit::Status(0)), None);
         }
         assert!(!lifecycle.goes_on());
-        assert_eq!(lifecycle.verdict(), Verdict { status: 0, message: None, about: About::Nobody });
+        assert_eq!(lifecycle.verdict(), Verdict { status: 0, message: None, about: About::Nothing });
     }
 
     #[test]
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_lost_is_named_with_its_own_host() {
+    fn a_pe_that_is_lost_is_named_with_its_own_host() {
         let mut lifecycle = lifecycle_on(Hosts::blocks([1, 2]));
         assert_eq!(lifecycle.exited(2, Exit::Status(3)), TERMINATE);
         assert_eq!(

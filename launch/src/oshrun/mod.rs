@@ -64,7 +64,7 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
         Err(error) => return refuse(&format!("cannot start: {error}")),
     };
     let end = runtime.block_on(job::run(&options, &guardian));
-    // Should output still be on its way to a reader who does not read, it is given up.
+    // Output that is still on its way to a reader that does not read is given up.
     runtime.shutdown_background();
     guardian.end();
     match end {
@@ -88,8 +88,8 @@ fn refuse(reason: &str) -> ExitCode {
     ExitCode::from(NOT_STARTED)
 }
 
-/// Writes a message in one piece, unless whoever reads our standard error has stopped reading it.
-/// There is nobody to tell if that fails.
+/// Writes a message in one piece, unless the reader of standard error has stopped reading it. If it
+/// fails, there is no place left for a message.
 fn say(message: &str) {
     let mut stderr = std::io::stderr();
     let mut writable = [PollFd::new(&stderr, PollFlags::OUT)];

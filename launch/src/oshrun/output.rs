@@ -109,7 +109,7 @@ impl Writer {
                 Some(_) if text.is_empty() => {}
                 Some(pe) => {
                     if let Err(error) = self.pass_on(stream, pe, &text) {
-                        // When the job is over, nobody minds.
+                        // It fails when the job is over, and does not matter then.
                         let _ = lost.send((stream, error));
                     }
                 }
@@ -175,8 +175,8 @@ fn is_same_file(a: impl AsFd, b: impl AsFd) -> bool {
     matches!((fstat(a), fstat(b)), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
 }
 
-/// Passes on what PE `pe` prints until nobody can print any more, or `over` becomes true and there
-/// is nothing left to read.
+/// Passes on what PE `pe` prints until no process can print any more, or `over` becomes true and
+/// there is nothing left to read.
 pub(super) async fn relay(
     pe: usize,
     stream: Stream,
@@ -198,7 +198,7 @@ pub(super) async fn relay(
         let before = text.len();
         text.reserve(CHUNK);
         let read = if last {
-            // Asks the pipe itself, because tokio knows only what it was told before.
+            // Asks the pipe itself, because tokio knows only what it has seen before.
             rustix::io::read(&from, spare_capacity(&mut text)).map_err(io::Error::from)
         } else {
             from.try_read_buf(&mut text)

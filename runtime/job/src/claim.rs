@@ -16,9 +16,10 @@ impl Claim {
     /// Takes it for PE `pe`.
     ///
     /// # Errors
-    /// [`Error::AlreadyInitialized`] while somebody has it.
+    /// [`Error::AlreadyInitialized`] while it is taken.
     pub(super) fn take(pe: usize) -> Result<Self> {
-        // Acquire, and release below: who takes it over sees all that was done with it before.
+        // Acquire, and release below: the thread that takes it over sees all that was done with it
+        // before.
         if CLAIMED.swap(true, Ordering::Acquire) {
             return Err(Error::AlreadyInitialized { pe });
         }

@@ -1,4 +1,4 @@
-//! What the PEs of one process have in common, whichever hosts they are said to be on.
+//! What the PEs of one process have in common, whichever hosts the launcher puts them on.
 
 use std::{any::Any, sync::Arc};
 

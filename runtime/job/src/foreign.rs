@@ -1,4 +1,4 @@
-//! Launchers that oxshmem does not speak to, told by the variables that they set.
+//! Launchers that oxshmem does not speak to, recognised by the variables that they set.
 //!
 //! A program that such a launcher starts n times would quietly be n jobs of one PE each, which is
 //! never what was meant.
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn every_launcher_is_told_by_its_variables() {
+    fn every_launcher_is_recognised_by_its_variables() {
         for (environment, launcher) in [
             ("PMI_RANK=0 PMI_SIZE=2 PMI_FD=9", "PMI"),
             ("PMI_FD=9", "PMI"),

@@ -1,9 +1,9 @@
 //! Init that hangs: says so once, after `SHMEM_HANG_TIMEOUT`, while there are no boards to read
 //! yet.
 //!
-//! A PE that joins cannot know who is missing: the launcher does, if that is `oshrun`. So a thread
-//! of the PE asks it to say so. It lives for as long as its PE joins, and is gone before anybody
-//! touches the memory of the program.
+//! A PE that joins cannot know which PEs are missing: the launcher does, if that is `oshrun`. So a
+//! thread of the PE asks it to say so. It lives for as long as its PE joins, and is gone before any
+//! PE touches the memory of the program.
 
 use std::{
     sync::{
@@ -55,7 +55,7 @@ impl Drop for Joining {
 
 fn report(bootstrap: &dyn Bootstrap, limit: Duration) {
     let placement = bootstrap.placement();
-    // One PE a host is enough where nobody puts together what they say.
+    // One PE a host is enough where no launcher puts together what they say.
     if !bootstrap.stuck() && placement.is_leader() {
         let (pe, host, limit) = (placement.pe, &placement.host, span(limit));
         let text = format!(
@@ -79,13 +79,13 @@ mod tests {
         sync::{Mutex, lock},
     };
 
-    /// A PE of a process of its own, whose launcher notes when it is told.
-    struct Told(Placement, Mutex<Vec<Instant>>);
+    /// A PE of a process of its own, whose launcher notes when the PE asks it.
+    struct Noting(Placement, Mutex<Vec<Instant>>);
 
-    impl crate::sealed::Sealed for Told {}
+    impl crate::sealed::Sealed for Noting {}
 
     #[async_trait]
-    impl Bootstrap for Told {
+    impl Bootstrap for Noting {
         fn placement(&self) -> &Placement {
             &self.0
         }
@@ -106,30 +106,30 @@ mod tests {
         fn abort(&self, _status: i32, _why: &str) {}
     }
 
-    fn told(n: usize) -> (Arc<Told>, Arc<dyn Bootstrap>) {
+    fn noting(n: usize) -> (Arc<Noting>, Arc<dyn Bootstrap>) {
         let placement = Placement::new(0, Arc::new(Hosts::one(n)), "node1".to_owned());
-        let told = Arc::new(Told(placement, Mutex::default()));
-        (Arc::clone(&told), told)
+        let pe = Arc::new(Noting(placement, Mutex::default()));
+        (Arc::clone(&pe), pe)
     }
 
     #[test]
-    fn the_launcher_is_told_once_and_only_of_a_pe_that_takes_long() {
+    fn the_launcher_is_asked_once_and_only_by_a_pe_that_takes_long() {
         let limit = Duration::from_millis(50);
-        let (told, bootstrap) = told(2);
+        let (pe, bootstrap) = noting(2);
         let start = Instant::now();
         drop(Joining::watch(&bootstrap, Some(Duration::from_secs(3600))));
         drop(Joining::watch(&bootstrap, None));
-        assert!(start.elapsed() < Duration::from_secs(60) && lock(&told.1).is_empty());
+        assert!(start.elapsed() < Duration::from_secs(60) && lock(&pe.1).is_empty());
         let joining = Joining::watch(&bootstrap, Some(limit));
         std::thread::sleep(5 * limit);
         drop(joining);
-        let times = lock(&told.1).clone();
+        let times = lock(&pe.1).clone();
         assert!(times.len() == 1 && times[0] >= start + limit, "{times:?}");
     }
 
     #[test]
-    fn who_waits_for_nobody_has_no_thread() {
-        let (_, bootstrap) = told(1);
+    fn a_pe_that_waits_for_no_other_has_no_thread() {
+        let (_, bootstrap) = noting(1);
         assert!(Joining::watch(&bootstrap, Some(Duration::from_secs(1))).0.is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! A PE in a process of its own, started by `oshrun`: this side of the socket to the launcher.
 //!
 //! Every request carries a ticket, which its answer repeats. A thread that waits takes messages off
-//! the socket one at a time and leaves what answers somebody else in the inbox, so that a dropped
+//! the socket one at a time and leaves what answers another task in the inbox, so that a dropped
 //! future loses nothing.
 
 use std::{
@@ -49,7 +49,7 @@ pub struct Launched {
     sending: Mutex<u64>,
     inbox: tokio::sync::Mutex<Inbox>,
     home: Home,
-    /// Until this PE has left the job: whoever still holds a handle to it must not keep the next
+    /// Until this PE has left the job: a handle to it that is still held must not keep the next
     /// one out.
     claim: Mutex<Option<Claim>>,
     /// Until then, too, this process ends with the launcher. What it does after that is its own.
@@ -99,8 +99,8 @@ impl Launched {
         let launched = Self {
             placement,
             socket,
-            // Tickets start at the time, so that an answer to one who was here before is not taken
-            // for ours.
+            // Tickets start at the time, so that an answer to a process that was here before is not
+            // taken for ours.
             sending: Mutex::new(nanoseconds()),
             inbox: tokio::sync::Mutex::default(),
             home: Home::here(),
@@ -205,7 +205,7 @@ impl Bootstrap for Launched {
     }
 
     fn finalized(&self) {
-        // Should the launcher be gone, nobody is left who wants to know.
+        // If the launcher is gone, no process is left that wants to know.
         let _ = self.send("finalize", Message::new(Kind::Finalized));
         drop(lock(&self.lifeline).take());
         drop(lock(&self.claim).take());
@@ -265,8 +265,8 @@ fn adopt(job: &Job) -> Result<BorrowedFd<'static>> {
         failed("init", detail)
     };
     // SAFETY: the number is not negative (`Job` checks that). The descriptor may be closed, in
-    // which case the first call says so; if it is our socket, nobody else in this process knows of
-    // it or closes it.
+    // which case the first call says so; if it is our socket, no other code in this process knows
+    // of it or closes it.
     let socket = unsafe { BorrowedFd::borrow_raw(job.fd) };
     fcntl_getfd(socket).map_err(|_| refuse("is closed"))?;
     if !wire::is_still(socket, FileType::Socket, job.inode) {

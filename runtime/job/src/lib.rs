@@ -1,4 +1,4 @@
-//! How a PE learns who it is and meets the others, before there is symmetric memory.
+//! How a PE learns its number and meets the others, before there is symmetric memory.
 //!
 //! A [`Bootstrap`] knows the PE's number and place, exchanges small messages among all PEs, hands
 //! descriptors to the PEs of one host, and ends the job. Everything above works with any of them:
@@ -113,7 +113,7 @@ pub trait Shared: Send + Sync + Sized + 'static {
 /// [`Placement`].
 #[async_trait]
 pub trait Bootstrap: Sealed + Send + Sync + 'static {
-    /// Who and where this PE is.
+    /// Which PE this is, and where all are.
     fn placement(&self) -> &Placement;
 
     /// Gives `mine` to all PEs and returns what each of them gave, in the order of their numbers.
@@ -221,7 +221,7 @@ pub async fn share<T: Shared>(
 
 /// The bootstrap of the job that this process was started in: `oshrun`'s if that started it, PMIx's
 /// if the launcher offers that, and else that of a job of one PE. There, if it was another launcher
-/// that started the process, `warn` is told of it. Collective over all PEs.
+/// that started the process, `warn` gets a warning. Collective over all PEs.
 ///
 /// # Errors
 /// Those of [`Launched::from_env`] and [`Pmix::from_env`].
@@ -229,7 +229,7 @@ pub async fn share<T: Shared>(
 /// ```
 /// # oxshmem_job::suite::runtime().block_on(async {
 /// let bootstrap = oxshmem_job::from_env(|foreign| eprintln!("warning: {foreign}")).await?;
-/// assert_eq!(bootstrap.placement().n_pes, 1); // nobody launches this example
+/// assert_eq!(bootstrap.placement().n_pes, 1); // no launcher started this example
 /// # Ok::<(), oxshmem_base::Error>(())
 /// # })?;
 /// # Ok::<(), oxshmem_base::Error>(())

@@ -54,8 +54,8 @@ impl Lifeline {
 /// inherited.
 pub(super) fn of_this_process(job: &Job) -> Option<OwnedFd> {
     // SAFETY: the number is not negative (`Job` checks that). The descriptor may be closed, in
-    // which case the first call says so; if it is the launcher's pipe, nobody else in this process
-    // knows of it or closes it.
+    // which case the first call says so; if it is the launcher's pipe, no other code in this
+    // process knows of it or closes it.
     let inherited = unsafe { BorrowedFd::borrow_raw(job.life) };
     if !wire::is_still(inherited, FileType::Fifo, job.end) {
         return None;

@@ -1,7 +1,7 @@
 //! PEs as tasks of one process: the bootstrap of a `LocalCluster`.
 //!
 //! All PEs of a cluster hold one table of *rounds*. A PE's k-th exchange joins round k; the PE that
-//! completes it publishes one result, which everybody gets a reference to, so that an exchange
+//! completes it publishes one result, to which all get a reference, so that an exchange
 //! among 4,096 PEs copies nothing. Waiting needs no runtime.
 
 use std::{
@@ -250,7 +250,7 @@ impl Group {
         Ok(round)
     }
 
-    /// Records how the cluster ended, if nothing ended it before, and wakes all who wait.
+    /// Records how the cluster ended, if nothing ended it before, and wakes all that wait.
     fn end(&self, end: End) {
         let mut state = self.lock();
         state.end.get_or_insert(end);
@@ -272,7 +272,7 @@ impl State {
     }
 }
 
-/// One collective call, and what it will return to all who joined it.
+/// One collective call, and what it will return to all that joined it.
 #[derive(Debug)]
 struct Round<T> {
     outcome: OnceLock<T>,
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn an_abort_reaches_who_waits_for_the_leader_of_another_host() {
+    fn an_abort_reaches_a_pe_that_waits_for_the_leader_of_another_host() {
         suite::on_all(Local::cluster_on(Hosts::even(4, 2)), |pe| async move {
             match pe.placement().pe {
                 // Until both wait.
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn an_abort_wakes_whoever_waits_and_is_recorded() {
+    fn an_abort_wakes_all_that_wait_and_is_recorded() {
         let ends = suite::on_all(Local::cluster(3), |pe| async move {
             if pe.placement().pe == 1 {
                 pe.abort(7, "enough");

@@ -56,7 +56,7 @@ impl Bootstrap for Single {
 
     fn finalized(&self) {}
 
-    /// Does nothing: there is nobody else to end, and the caller ends its own process.
+    /// Does nothing: there is no other PE to end, and the caller ends its own process.
     fn abort(&self, _status: i32, _why: &str) {}
 }
 

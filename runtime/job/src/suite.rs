@@ -95,7 +95,7 @@ fn placement(pe: &dyn Bootstrap) {
     assert_eq!(hosts.leader_of(host) == placement.pe, placement.is_leader());
 }
 
-/// Everybody has the same map, and hosts have names of their own.
+/// All PEs have the same map, and hosts have names of their own.
 async fn placements_agree(pe: &dyn Bootstrap) -> Result<()> {
     let placement = pe.placement();
     let hosts = &placement.hosts;
@@ -110,15 +110,15 @@ async fn placements_agree(pe: &dyn Bootstrap) -> Result<()> {
     Ok(())
 }
 
-/// Others get nothing, and nobody's next exchange is another's this one.
+/// Others get nothing, and no PE's next exchange is mixed up with another's present one.
 async fn leaders_get_what_all_gave(pe: &dyn Bootstrap) -> Result<()> {
     let (me, n) = (pe.placement().pe, pe.placement().n_pes);
     for round in 0..3 {
         let text =
             |pe: usize| format!("{} of PE {pe} in round {round}", "something ".repeat(1000 * (pe % 2)));
-        let heard = pe.exchange_to_leaders(text(me).into_bytes()).await?;
-        assert_eq!(heard.is_some(), pe.placement().is_leader());
-        if let Some(all) = heard {
+        let all = pe.exchange_to_leaders(text(me).into_bytes()).await?;
+        assert_eq!(all.is_some(), pe.placement().is_leader());
+        if let Some(all) = all {
             assert_eq!(all.len(), n);
             for (other, given) in all.iter().enumerate() {
                 assert_eq!(given, text(other).as_bytes());
@@ -171,7 +171,7 @@ async fn carries_large_and_unequal_messages(pe: &dyn Bootstrap) -> Result<()> {
     Ok(())
 }
 
-/// A memfd that says who made it.
+/// A memfd that says which PE made it.
 struct Note(File);
 
 impl Note {

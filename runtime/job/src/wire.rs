@@ -58,7 +58,7 @@ pub enum Kind {
     Abort,
     /// PE: it has waited for longer than it should (no parts).
     Stuck,
-    /// Launcher: everybody's contributions (the ticket of the exchange; body, see [`pack`]); no
+    /// Launcher: all contributions (the ticket of the exchange; body, see [`pack`]); no
     /// body if none was wanted.
     Exchanged,
     /// Launcher: what the leader offered (the ticket of the fetch; descriptors).
@@ -137,7 +137,7 @@ impl Message {
         let [memfd] = &self.descriptors[..] else {
             return Err(io::ErrorKind::InvalidData.into());
         };
-        // Read at offsets: the position is shared with everybody who was sent the same memfd.
+        // Read at offsets: the position is shared with all processes that were sent the same memfd.
         let file = File::from(memfd.try_clone()?);
         let mut body = Vec::new();
         let length = bytes_in(&file)?;
@@ -300,7 +300,7 @@ impl Outbox {
 }
 
 /// How long a body in a descriptor is, which is no longer than its sender has really written it: a
-/// length alone costs nobody anything, and could be any.
+/// length alone costs its sender nothing, and could be any.
 fn bytes_in(file: &File) -> io::Result<usize> {
     /// What the blocks of a file are counted in.
     const BLOCK: u64 = 512;
@@ -310,7 +310,7 @@ fn bytes_in(file: &File) -> io::Result<usize> {
     length.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// A pair of connected ends, both close-on-exec, at which the kernel states who sends.
+/// A pair of connected ends, both close-on-exec, at which the kernel names the sender.
 pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let (a, b) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     set_socket_passcred(&a, true)?;

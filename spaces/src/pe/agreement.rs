@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_survives_the_way_and_is_short() {
+    fn a_statement_survives_the_way_and_is_short() {
         for it in [said(1, &[0, 1], 2), said(2, &[CpuSet::MAX_CPU - 1], 1), said(3, &[], 0)] {
             assert_eq!(Said::from_bytes(&it.to_bytes()), it);
         }

@@ -119,7 +119,7 @@ fn operations_on_host_and_device_memory_in_one_batch_keep_their_order() {
 }
 
 #[test]
-fn what_is_beyond_the_device_is_an_error_of_who_asked() {
+fn what_is_beyond_the_device_is_an_error_at_the_pe_that_asked() {
     let (_wires, ends) = three(Link::default(), Duration::ZERO);
     let from = &ends[0];
     let (slot, done) = outcome();

@@ -3,14 +3,14 @@
 //!
 //! All of them block until the server has answered, and a fence until all PEs have come to it. PMIx
 //! itself may be called from any thread. An MPI library in the same process may be a client too:
-//! PMIx counts who begins and who ends, and the names under which we put something begin with ours.
+//! PMIx counts beginnings and ends, and the names under which we put something begin with ours.
 //!
 //! The process stays a client until it exits, also when it is no PE any more: version 5.0 crashes
 //! when a process begins again after the last end, and version 4.2 then knows less than before. A
 //! launcher takes an exit without that end for a failure, so that a process ends only if its PE has
 //! left the job in good order.
 //!
-//! A launcher that is killed ends nobody. PMIx notices that its connection is lost, whatever the
+//! A launcher that is killed ends no PE. PMIx notices that its connection is lost, whatever the
 //! threads of the program do, and the process ends then, unless it is no PE any more.
 
 use std::{
@@ -41,7 +41,7 @@ const PIECE: usize = 256 << 10;
 /// value, which servers do not like either.
 const LENGTH: usize = size_of::<u64>();
 
-/// The longest contribution. What a PE says to be longer is malformed, so that nobody waits for
+/// The longest contribution. What a PE says to be longer is malformed, so that no PE waits for
 /// pieces that never come.
 const LONGEST: u64 = 1 << 30;
 
@@ -92,7 +92,7 @@ impl Client {
         let why = "PMIX_NAMESPACE and PMIX_RANK say that a launcher with PMIx started this process as a PE";
         let pmix = pmix_sys::Pmix::load().map_err(|error| failed(format_args!("{why}, but {error}")))?;
         let mut me = pmix_proc::default();
-        // SAFETY: it stores who this is, and there is nothing that it is told.
+        // SAFETY: it stores which process this is, and is given nothing.
         let status = unsafe { pmix.PMIx_Init(&mut me, null_mut(), 0) };
         if status != PMIX_SUCCESS {
             let text = pmix.status_text(status);
@@ -226,7 +226,7 @@ impl Client {
         givers: impl Iterator<Item = usize>,
         mut take: impl FnMut(usize, &[u8]) -> Option<()>,
     ) -> Result<()> {
-        // Relaxed: only one thread at a time is in here, and who was before it has handed it its
+        // Relaxed: only one thread at a time is in here, and the one before it has handed it its
         // turn.
         let key = format!("oxshmem.{}", ROUND.fetch_add(1, Relaxed));
         let key = CString::new(key).unwrap_or_else(|_| unreachable!("there is no zero in it"));
@@ -262,7 +262,7 @@ impl Client {
         // SAFETY: it stores a value, if it succeeds.
         let status = unsafe { self.pmix.PMIx_Get(&from, key.as_ptr(), null(), 0, &mut raw) };
         self.check(&key.to_string_lossy(), status)?;
-        // SAFETY: that value is the caller's, and nobody else has it.
+        // SAFETY: that value is the caller's alone.
         unsafe { Value::from_raw(self.pmix, raw) }
             .ok_or_else(|| Error::bootstrap("PMIx", format_args!("{key:?} has no value")))
     }
@@ -325,13 +325,13 @@ unsafe extern "C" fn launcher_gone(
 
 /// At the exit of the process.
 extern "C" fn end_at_exit() {
-    // A child that was forked has none of PMIx's threads, and somebody else may have held this at
+    // A child that was forked has none of PMIx's threads, and another thread may have held this at
     // the fork.
     let Some(held) = CLIENT.try_lock() else { return };
     if let Some(Held { client, process, left: true }) = &*held
         && *process == std::process::id()
     {
-        // SAFETY: it undoes `begin`. Should the server be gone, nobody is left who wants to know.
+        // SAFETY: it undoes `begin`. If the server is gone, no process is left that wants to know.
         unsafe { client.pmix.PMIx_Finalize(null(), 0) };
     }
 }

@@ -11,7 +11,7 @@
 //! What waits does so in a short-lived thread, so that it never blocks a runtime, and needs none.
 
 mod client;
-mod desk;
+mod offers;
 
 use std::{env, io, os::fd::OwnedFd, sync::Arc, thread};
 
@@ -29,7 +29,7 @@ use super::{
     wire::{Kind, Message},
 };
 use client::Client;
-use desk::{Address, Desk, Visitor};
+use offers::{Address, OfferClient, OfferServer};
 
 /// The variables that every launcher with PMIx sets.
 const NAMESPACE: &str = "PMIX_NAMESPACE";
@@ -53,10 +53,10 @@ pub struct Pmix {
 /// How this PE shares with those of its host. Each call has it for as long as it takes.
 #[derive(Debug)]
 enum Sharing {
-    /// There is nobody else.
+    /// There is no other PE.
     Alone,
-    Leader(Arc<Turn<Desk>>),
-    Other(Arc<Turn<Visitor>>),
+    Leader(Arc<Turn<OfferServer>>),
+    Other(Arc<Turn<OfferClient>>),
 }
 
 impl Pmix {
@@ -120,19 +120,19 @@ fn open(client: &Client, placement: &Placement) -> Result<Sharing> {
     if placement.hosts.n_hosts() == placement.n_pes {
         return Ok(Sharing::Alone);
     }
-    let desk = match placement.local.len() {
+    let server = match placement.local.len() {
         n if n > 1 && placement.is_leader() => {
-            Some(Desk::open(n - 1).map_err(|error| Error::system("init", error))?)
+            Some(OfferServer::open(n - 1).map_err(|error| Error::system("init", error))?)
         }
         _ => None,
     };
-    let mine = desk.as_ref().map(|desk| desk.address().to_bytes().to_vec()).unwrap_or_default();
+    let mine = server.as_ref().map(|server| server.address().to_bytes().to_vec()).unwrap_or_default();
     let leader = placement.local[0];
-    let told = client.exchange_short(&mine, std::iter::once(leader))?;
-    match (desk, told.first().and_then(|told| Address::from_bytes(told))) {
-        (Some(desk), _) => Ok(Sharing::Leader(Arc::new(Turn::new(desk)))),
+    let address = client.exchange_short(&mine, std::iter::once(leader))?;
+    match (server, address.first().and_then(|bytes| Address::from_bytes(bytes))) {
+        (Some(server), _) => Ok(Sharing::Leader(Arc::new(Turn::new(server)))),
         (None, _) if placement.is_leader() => Ok(Sharing::Alone),
-        (None, Some(address)) => Ok(Sharing::Other(Arc::new(Turn::new(Visitor::new(address))))),
+        (None, Some(address)) => Ok(Sharing::Other(Arc::new(Turn::new(OfferClient::new(address))))),
         (None, None) => {
             let detail = format_args!("PE {leader}, this host's leader, runs another version of oxshmem");
             Err(Error::bootstrap("init", detail))
@@ -140,8 +140,8 @@ fn open(client: &Client, placement: &Placement) -> Result<Sharing> {
     }
 }
 
-/// Who is where, and what the host of PE `me` is called: hosts of the same name have their number
-/// behind it.
+/// Which PE is where, and what the host of PE `me` is called: hosts of the same name have their
+/// number behind it.
 fn places(cards: &[Card], me: usize) -> (Hosts, String) {
     let hosts = Hosts::from_labels(cards.iter().map(|card| &card.server));
     let Card { server, host } = &cards[me];
@@ -174,11 +174,11 @@ impl Bootstrap for Pmix {
     async fn exchange_to_leaders(&self, mine: Vec<u8>) -> Result<Option<Arc<[Vec<u8>]>>> {
         let turn = Arc::clone(&self.meeting).lock_owned().await;
         let (client, n) = (self.client, if self.placement.is_leader() { self.placement.n_pes } else { 0 });
-        let heard = blocking("exchange", move || {
+        let all = blocking("exchange", move || {
             let _turn = turn;
             client.exchange_short(&mine, 0..n)
         });
-        heard.await.map(|all| (n > 0).then(|| all.into()))
+        all.await.map(|all| (n > 0).then(|| all.into()))
     }
 
     async fn barrier(&self) -> Result<()> {
@@ -200,18 +200,18 @@ impl Bootstrap for Pmix {
         match (offer, &self.sharing) {
             (Some(Offer::Object(_)), _) => Err(Error::bootstrap(CALL, "an object cannot leave its process")),
             (Some(offer), Sharing::Alone) => Ok(offer),
-            (Some(Offer::Descriptors(descriptors)), Sharing::Leader(desk)) => {
-                let mut desk = Arc::clone(desk).lock_owned().await;
+            (Some(Offer::Descriptors(descriptors)), Sharing::Leader(server)) => {
+                let mut server = Arc::clone(server).lock_owned().await;
                 let message = Message::new(Kind::Offered).with_descriptors(descriptors);
                 let own = message.clone();
-                // Nobody waits for its end: the others may take their time. Should it fail, they
-                // see it closed.
-                start(CALL, move || drop(desk.serve(&message)))?;
+                // Nothing waits for its end: the others may take their time. If it fails, they see
+                // it closed.
+                start(CALL, move || drop(server.serve(&message)))?;
                 own.into_descriptors().map(Offer::Descriptors).map_err(|error| Error::system(CALL, error))
             }
-            (None, Sharing::Other(visitor)) => {
-                let mut visitor = Arc::clone(visitor).lock_owned().await;
-                let fetched = blocking(CALL, move || fetch(visitor.fetch())).await;
+            (None, Sharing::Other(client)) => {
+                let mut client = Arc::clone(client).lock_owned().await;
+                let fetched = blocking(CALL, move || fetch(client.fetch())).await;
                 let leader = self.placement.local[0];
                 fetched?.map(Offer::Descriptors).ok_or_else(|| Error::PeLost {
                     pe: leader,
@@ -242,8 +242,8 @@ fn fetch(fetched: io::Result<Option<Vec<OwnedFd>>>) -> Result<Option<Vec<OwnedFd
     fetched.map_err(|error| Error::system("taking what the host's leader shares", error))
 }
 
-/// Has what blocks done by a thread of its own, so that nobody is held up by who waits for it. If
-/// nobody waits any more it is done all the same, since the other PEs count on it.
+/// Runs what blocks on a thread of its own, so that no task is held up. It runs to its end even if
+/// the future is dropped, since the other PEs count on it.
 async fn blocking<T: Send + 'static>(
     call: &'static str,
     what: impl FnOnce() -> Result<T> + Send + 'static,
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_says_who_is_on_one_host_and_not_the_name() {
+    fn the_server_says_which_pes_are_on_one_host_and_not_the_name() {
         let cards = [card("a.0", "vm"), card("a.1", "vm"), card("a.0", "vm"), card("a.3", "other")];
         for (me, name) in ["vm-0", "vm-1", "vm-0", "other"].into_iter().enumerate() {
             assert_eq!(places(&cards, me), (Hosts::from_labels([0, 1, 0, 3]), name.to_owned()));

@@ -276,7 +276,7 @@ fn send(from: &Host, to: usize, tag: u64, len: usize) -> Arc<OnceLock<Result<()>
 }
 
 #[test]
-fn a_pe_that_leaves_takes_what_it_has_said_to_its_target_and_fails_the_rest() {
+fn a_pe_that_leaves_delivers_what_it_has_sent_and_fails_the_rest() {
     for link in [Link::default(), slow()] {
         let [a, b, c] = three(link);
         wait(&send(&a, 1, 1, 8)).as_ref().unwrap();

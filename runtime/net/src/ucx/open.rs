@@ -315,7 +315,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn simulated_hosts_listen_on_loopback_unless_somebody_asks_for_something_else() {
+    fn simulated_hosts_listen_on_loopback_unless_a_setting_names_another_interface() {
         let any_machine = |asked, transports, devices| Interfaces::of(asked, false, transports, devices);
         let one_machine = |asked, transports, devices| Interfaces::of(asked, true, transports, devices);
         assert_eq!(one_machine(None, None, false), Interfaces::Loopback);

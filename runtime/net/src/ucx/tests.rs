@@ -148,7 +148,7 @@ fn an_operation_costs_the_same_however_many_are_under_way() {
 }
 
 #[test]
-fn what_nobody_talks_to_costs_a_few_bytes_a_pe() {
+fn a_pe_that_no_message_goes_to_costs_a_few_bytes() {
     let peer = size_of::<Option<Box<Peer>>>();
     assert!(peer <= 64, "{peer} bytes");
 }

@@ -1,10 +1,11 @@
 //! How descriptors get from the leader of a host to the other PEs there.
 //!
-//! The leader listens at a socket whose name it tells the others. Each of them connects once, and
-//! asks for the next offer whenever it wants one; the leader answers them one after the other, in a
-//! thread for each offer. The name is in the abstract namespace, so that no file is left behind
-//! whatever is killed. Everybody can see such names: the leader only answers processes of its user
-//! that know the number it told, and descriptors are only taken from a process of the same user.
+//! The leader listens at a socket whose name the others get from it. Each of them connects once,
+//! and asks for the next offer whenever it wants one; the leader answers them one after the other,
+//! in a thread for each offer. The name is in the abstract namespace, so that no file is left
+//! behind whatever is killed. All processes can see such names: the leader only answers those of
+//! its user that know a secret number, and descriptors are only taken from a process of the same
+//! user.
 
 use std::{
     io,
@@ -32,7 +33,7 @@ use super::super::wire::{Inbox, Kind, Message, Outbox};
 pub(super) struct Address {
     /// What its socket's name is made of.
     name: u64,
-    /// What to tell it.
+    /// The number by which it knows the PEs of its job.
     secret: u64,
 }
 
@@ -53,7 +54,7 @@ impl Address {
 
     fn socket(self) -> io::Result<(OwnedFd, SocketAddrUnix)> {
         let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-        // It is to know who sends before anything comes.
+        // It must know the sender before anything comes.
         set_socket_passcred(&socket, true)?;
         let address = SocketAddrUnix::new_abstract_name(format!("oxshmem-{:016x}", self.name).as_bytes())?;
         Ok((socket, address))
@@ -62,16 +63,16 @@ impl Address {
 
 /// The leader's side.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct OfferServer {
     listener: OwnedFd,
     address: Address,
-    /// Those who have come.
+    /// Those that have come.
     peers: Vec<OwnedFd>,
     /// How many have not.
     missing: usize,
 }
 
-impl Desk {
+impl OfferServer {
     /// For so many other PEs.
     pub(super) fn open(peers: usize) -> io::Result<Self> {
         let address = Address::random()?;
@@ -85,7 +86,8 @@ impl Desk {
         self.address
     }
 
-    /// Gives an offer to all the others, and returns when they have it. Who is gone gets nothing.
+    /// Gives an offer to all the others, and returns when they have it. A PE that is gone gets
+    /// nothing.
     pub(super) fn serve(&mut self, offer: &Message) -> io::Result<()> {
         let secret = self.address.secret;
         self.peers.retain(|peer| hand(peer.as_fd(), secret, offer).is_ok());
@@ -96,7 +98,7 @@ impl Desk {
             }
             match hand(peer.as_fd(), secret, offer) {
                 Ok(()) => self.peers.push(peer),
-                // Nobody has asked who may.
+                // It was none of the PEs that may ask.
                 Err(error) if is_stranger(&error) => continue,
                 Err(_) => {}
             }
@@ -133,12 +135,12 @@ fn hand(peer: BorrowedFd<'_>, secret: u64, offer: &Message) -> io::Result<()> {
 
 /// The other PEs' side.
 #[derive(Debug)]
-pub(super) struct Visitor {
+pub(super) struct OfferClient {
     leader: Address,
     connection: Option<OwnedFd>,
 }
 
-impl Visitor {
+impl OfferClient {
     pub(super) fn new(leader: Address) -> Self {
         Self { leader, connection: None }
     }
@@ -189,54 +191,55 @@ mod tests {
     }
 
     #[test]
-    fn everybody_gets_every_offer_at_his_own_pace() {
-        let mut desk = Desk::open(3).expect("a desk");
-        let address = desk.address();
+    fn each_pe_gets_every_offer_at_its_own_pace() {
+        let mut server = OfferServer::open(3).expect("a server");
+        let address = server.address();
         thread::scope(|scope| {
             for pe in 1..4 {
                 scope.spawn(move || {
-                    let mut visitor = Visitor::new(address);
+                    let mut client = OfferClient::new(address);
                     for count in [2, 450, 0] {
                         thread::sleep(Duration::from_millis(3 * pe));
-                        let descriptors = visitor.fetch().expect("it works").expect("the leader is there");
+                        let descriptors = client.fetch().expect("it works").expect("the leader is there");
                         assert_eq!(descriptors.len(), count);
                     }
                 });
             }
             for count in [2, 450, 0] {
-                desk.serve(&offer(count)).expect("it works");
+                server.serve(&offer(count)).expect("it works");
             }
         });
     }
 
     #[test]
-    fn who_does_not_know_the_number_gets_nothing_and_holds_up_nobody() {
-        let mut desk = Desk::open(1).expect("a desk");
-        let address = desk.address();
+    fn a_process_that_does_not_know_the_number_gets_nothing_and_holds_up_no_other() {
+        let mut server = OfferServer::open(1).expect("a server");
+        let address = server.address();
         thread::scope(|scope| {
-            let stranger = scope.spawn(move || Visitor::new(Address { secret: 1, ..address }).fetch());
+            let stranger = scope.spawn(move || OfferClient::new(Address { secret: 1, ..address }).fetch());
             scope.spawn(move || {
                 thread::sleep(Duration::from_millis(20));
-                let fetched = Visitor::new(address).fetch().expect("it works").expect("the leader is there");
+                let fetched =
+                    OfferClient::new(address).fetch().expect("it works").expect("the leader is there");
                 assert_eq!(fetched.len(), 1);
             });
-            desk.serve(&offer(1)).expect("it works");
+            server.serve(&offer(1)).expect("it works");
             assert!(matches!(stranger.join().expect("no panic"), Ok(None)));
         });
     }
 
     #[test]
-    fn who_is_gone_is_told_from_who_is_late() {
-        let mut desk = Desk::open(1).expect("a desk");
-        let address = desk.address();
+    fn a_pe_that_is_gone_is_not_waited_for_as_one_that_is_late() {
+        let mut server = OfferServer::open(1).expect("a server");
+        let address = server.address();
         thread::scope(|scope| {
-            scope.spawn(move || Visitor::new(address).fetch().expect("it works"));
-            desk.serve(&offer(1)).expect("it works");
+            scope.spawn(move || OfferClient::new(address).fetch().expect("it works"));
+            server.serve(&offer(1)).expect("it works");
             // It came once, and does not come again.
-            desk.serve(&offer(1)).expect("it works");
+            server.serve(&offer(1)).expect("it works");
         });
-        let mut visitor = Visitor::new(address);
-        drop(desk);
-        assert!(visitor.fetch().is_err());
+        let mut client = OfferClient::new(address);
+        drop(server);
+        assert!(client.fetch().is_err());
     }
 }
