@@ -49,7 +49,7 @@ pub(crate) enum Call {
 
 const MIB: usize = 1 << 20;
 /// What leaders tell each other they were called for, and with how many bytes it goes.
-const HELLO: usize = 32;
+const CHECK: usize = 32;
 const CARGO: usize = 16 << 10;
 impl Network {
     /// The link of a simulation.
@@ -74,34 +74,34 @@ impl Network {
         (self.overhead + self.latency + self.receipt) as f64
     }
 
-    /// What a hello takes on the wire that goes with so many bytes.
+    /// What a call check takes on the wire that goes with so many bytes.
     fn hello_with(self, bytes: usize) -> f64 {
-        self.wire(HELLO + bytes) - self.wire(bytes)
+        self.wire(CHECK + bytes) - self.wire(bytes)
     }
 
     /// What hellos add to a broadcast whose first message has so many bytes.
     fn hello_of_broadcast(self, hosts: usize, bytes: usize) -> f64 {
-        let (r, hello, wire) = (self.receipt as f64, self.wire(HELLO), self.wire(bytes));
+        let (r, check, wire) = (self.receipt as f64, self.wire(CHECK), self.wire(bytes));
         match hosts {
             2 if bytes <= CARGO => self.hello_with(bytes),
-            2 => r.max(hello),
+            2 => r.max(check),
             // That of the leader before comes by itself: after the data, before which there is
             // something to be passed on, or before them.
-            _ if wire <= hello => r,
-            _ => (hello + r - wire).max(0.0),
+            _ if wire <= check => r,
+            _ => (check + r - wire).max(0.0),
         }
     }
 
     /// What they add to a reduction by doubling.
     fn hello_of_doubling(self, hosts: usize, bytes: usize) -> f64 {
         let (o, r) = (self.overhead as f64, self.receipt as f64);
-        let (hello, wire) = (self.wire(HELLO), self.wire(bytes));
+        let (check, wire) = (self.wire(CHECK), self.wire(bytes));
         // Every other leader gets one by itself. Where that comes while the first data are taken
         // in, it is next.
-        let comes = (2.0 * o).max(o + wire) + hello;
+        let comes = (2.0 * o).max(o + wire) + check;
         match bytes <= CARGO && (hosts == 2 || comes > o + wire + r) {
             true => self.hello_with(bytes),
-            false => r.max(hello),
+            false => r.max(check),
         }
     }
 
@@ -110,7 +110,7 @@ impl Network {
     fn all_to_all(self, messages: f64, bytes: usize) -> f64 {
         let (o, r, wire, l) =
             (self.overhead as f64, self.receipt as f64, self.wire(bytes), self.latency as f64);
-        // The hello of who has more to say is the last message.
+        // The call check of a host that sends more is the last message.
         let (all, first, last) = match bytes <= CARGO {
             true => (messages, wire + self.hello_with(bytes), self.hello_with(bytes)),
             false => (messages + 1.0, 0.0, r),
@@ -156,7 +156,7 @@ impl Shape {
     }
 }
 
-/// Rounds in which k hosts hear of each other.
+/// Rounds after which something from each of k hosts has come to all.
 fn rounds(hosts: usize) -> f64 {
     f64::from(hosts.next_power_of_two().trailing_zeros())
 }

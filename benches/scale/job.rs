@@ -112,7 +112,7 @@ async fn once(world: &World, call: Call) -> Result<Measured> {
         world.simulation().ok_or_else(|| Error::Unsupported { what: "a simulation on one host".into() })?;
     let blocks = if matches!(call, Call::Alltoall(_)) { world.n_pes() } else { 1 };
     let words = (call.bytes() / size_of::<u64>() * blocks).max(1);
-    // Sources that nobody reads take no memory.
+    // Sources that no PE reads take no memory.
     let dest = world.alloc_zeroed::<u64>(words).await?;
     let source = world.alloc_zeroed::<u64>(words).await?;
     let start = simulation.align().await?;

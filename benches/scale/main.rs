@@ -3,7 +3,7 @@
 //! `target/release/shmem-scale [--network rdma|tcp] [--pes N,…] [--per-host N,…] [--json FILE]`
 //!
 //! Each job is a [`LocalCluster`](oxshmem::LocalCluster) in virtual time, in a process of its own,
-//! so that its memory can be told. Where there are several PEs on a host, what they do among
+//! so that its memory can be measured. Where there are several PEs on a host, what they do among
 //! themselves takes no time: the simulation has the network's part.
 //!
 //! | module | what it offers |

@@ -1,5 +1,5 @@
 //! The bounds of collectives: one PE's share of the bytes that must be moved and added, by `memcpy`
-//! and a loop over vector registers, on the same memory, without agreeing with anybody.
+//! and a loop over vector registers, on the same memory, without any agreement with other PEs.
 //!
 //! | collective of S bytes | what each of n PEs must do |
 //! |---|---|
@@ -116,7 +116,7 @@ impl Share {
     }
 
     /// # Safety
-    /// The addresses must be those of memory that nobody else writes.
+    /// The addresses must be those of memory that no other thread writes.
     unsafe fn once(&self) {
         if !matches!(self.op, Op::Sum | Op::Inscan) {
             for (&to, &from) in self.dests.iter().zip(&self.sources) {

@@ -35,7 +35,7 @@ pub(crate) fn word_of<'a>(view: SymView<'a, u64>, pe: usize) -> &'a AtomicU64 {
 pub(crate) unsafe fn memcpy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: passed on to the caller.
     unsafe { libc::memcpy(dst.cast(), src.cast(), len) };
-    // The copy must be made, though nobody here looks at it.
+    // The copy must be made, though nothing here looks at it.
     std::hint::black_box(dst);
 }
 

@@ -212,7 +212,7 @@ async fn copies(world: &World, report: &mut Report) -> Outcome {
                 rounds,
                 repeat,
                 for _ in 0..repeat {
-                    // SAFETY: both are `bytes` long, and nobody else touches them now.
+                    // SAFETY: both are `bytes` long, and no other PE touches them now.
                     unsafe { memcpy(theirs, mine, bytes) };
                 },
                 for _ in 0..repeat {

@@ -68,7 +68,7 @@ impl<'a> Sorter<'a> {
         let team = self.world.team();
         let offsets = team.sum_exscan(&self.offsets, &self.counts);
         let incoming = team.alltoall(&self.incoming, &self.counts);
-        // Nobody's ends before all PEs have come, so all buckets are free from here on.
+        // No PE's ends before all PEs have come, so all buckets are free from here on.
         tokio::try_join!(offsets, incoming)?;
         let offsets = clock.lap();
 

@@ -1,8 +1,8 @@
 //! A load for the services of all PEs, which checks every answer.
 //!
 //! Each PE runs some clients. A client sends requests to random PEs, one after the other, over
-//! connections that it keeps. Counters are everybody's, as is one value; some values are a client's
-//! own, so that it knows what a `GET` must return.
+//! connections that it keeps. All clients share the counters and one value; some values are a
+//! client's own, so that it knows what a `GET` must return.
 
 use std::{
     error::Error,
@@ -29,8 +29,8 @@ const CLIENTS: u64 = 4;
 const COUNTERS: u64 = 16;
 /// Values that each client has for itself.
 const OWN_VALUES: usize = 4;
-/// A value that all clients write. Whoever does writes one letter many times.
-const SHARED_VALUE: &str = "/values/everybody";
+/// A value that all clients write. A client writes one letter many times.
+const SHARED_VALUE: &str = "/values/shared";
 
 /// When a client has done enough.
 #[derive(Clone, Copy, Debug)]
@@ -70,8 +70,8 @@ pub(crate) async fn run(
     world.barrier_all().await?;
     let elapsed = begin.elapsed();
 
-    // Everybody's latencies for PE 0, as values with their counts. The first count of 0 ends the
-    // list.
+    // The latencies of all PEs, for PE 0, as values with their counts. The first count of 0 ends
+    // the list.
     let recorded = world.alloc_zeroed::<[u64; 2]>(latencies.distinct_values()).await?;
     for (at, it) in latencies.iter_recorded().enumerate() {
         recorded.at(at).store([it.value_iterated_to(), it.count_at_value()]);
@@ -220,7 +220,7 @@ impl Client {
                 let stream = TcpStream::connect(*address).await?;
                 stream.set_nodelay(true)?;
                 let (sender, background) = http1::handshake(TokioIo::new(stream)).await?;
-                // What goes wrong with the connection is told to the sender.
+                // The sender gets what goes wrong with the connection.
                 tokio::spawn(background);
                 connection.insert(sender)
             }

@@ -80,7 +80,7 @@ async fn run(world: &World, options: Options) -> Result<(), Failure> {
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let server = tokio::spawn(server::serve(listener, store, async { drop(ended.await) }));
     if options.serve {
-        // An error would mean that nobody watches any more.
+        // An error would mean that no task watches any more.
         stopped.clone().wait_for(|&stopped| stopped).await?;
     } else {
         let until = options

@@ -51,7 +51,7 @@ pub(crate) async fn serve(listener: TcpListener, store: Store, stop: impl Future
             }
         });
     }
-    // Nobody gets in any more.
+    // No client gets in any more.
     drop(listener);
     if tokio::time::timeout(GRACE, connections.shutdown()).await.is_err() {
         eprintln!("service: a request took too long, and was not waited for");

@@ -8,18 +8,18 @@
 //! |---|---|
 //! | state | 0 free, 1 being claimed, otherwise bits of the key's hash |
 //! | key | the key, valid when the state is a hash, never changed then |
-//! | version | 0 no value yet, odd while somebody writes the value, otherwise even |
+//! | version | 0 no value yet, odd while a PE writes the value, otherwise even |
 //! | value | the value |
 //! | counter | a number, changed by atomic adds only, so that no increment is ever lost |
 //!
 //! A free slot is claimed by a `compare_swap` of its state; the claimer writes the key, and then,
-//! after `quiet`, the hash. Others who find the slot being claimed wait, as the key may be theirs:
+//! after `quiet`, the hash. Others that find the slot being claimed wait, as the key may be theirs:
 //! so a key has one slot.
 //!
 //! A value is larger than what is read or written at once, so its version keeps it whole. A writer
 //! makes the version odd by a `compare_swap`, which keeps other writers out, writes the value, and
 //! then, after `quiet`, makes the version even again, 2 above what it was. A reader reads version,
-//! value and version: if both versions are the same even number nobody wrote in between, and
+//! value and version: if both versions are the same even number no PE wrote in between, and
 //! otherwise it tries again. So it never returns a torn value, and never keeps a writer waiting.
 
 use std::{
@@ -140,7 +140,7 @@ impl Store {
 
     /// Sets the value of `key`. Once this is ready every PE sees it.
     ///
-    /// Must not be dropped half-way, as nobody else could write the value any more.
+    /// Must not be dropped half-way, as no PE could write the value any more.
     pub(crate) async fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Refusal> {
         let value = Text::new(value).ok_or(Refusal::TooLong)?;
         let Slot { pe, index } = self.find(key, true).await?.ok_or(Refusal::Full)?;
@@ -156,7 +156,7 @@ impl Store {
             }
             patience.wait().await;
         };
-        // Who sees a part of the new value must see the odd version too.
+        // A PE that sees a part of the new value must see the odd version too.
         ctx.fence().await?;
         ctx.p(self.values.at(index), value, pe).await?;
         ctx.quiet().await?;

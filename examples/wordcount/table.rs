@@ -8,9 +8,9 @@
 //!
 //! Why the count of every word is right:
 //! - Texts are written before their entry, and never changed. An entry is set by one `compare_swap`
-//!   from 0, after `quiet` has made the text visible to all PEs, and never changed either. So who
-//!   sees an entry sees the whole word, nobody ever waits for anybody, and a PE that stops half-way
-//!   leaves nothing that is in the way.
+//!   from 0, after `quiet` has made the text visible to all PEs, and never changed either. So a
+//!   PE that sees an entry sees the whole word, no PE ever waits for another, and one that stops
+//!   half-way leaves nothing that is in the way.
 //! - The text decides which word a slot is for, always. Bits of the hash in the entry only save
 //!   most of the reading where words share a slot, so that words with equal hashes are two words.
 //! - A word has one slot: every PE tries the same slots in the same order, and takes the first that

@@ -3,7 +3,7 @@
 //!
 //! What bindgen writes about functions becomes an invocation of `functions!`, a macro of those
 //! crates that finds them at run time; what it repeats for every structure becomes a macro too.
-//! Nobody needs headers to build.
+//! A build needs no headers.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! The book: that its summary, links, names, picture and table of settings are right, and its pages.
+//! The book: that its summary, links, names, picture and table of settings are right, and its
+//! pages.
 
 use std::{
     collections::{BTreeSet, HashMap},

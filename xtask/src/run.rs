@@ -260,7 +260,7 @@ pub(crate) fn target_dir() -> Result<PathBuf, Failure> {
 pub(crate) type Step = (&'static str, fn() -> Outcome);
 
 /// Runs steps in order, and prints for each what it came to and how long it took. Stops at the
-/// first failure unless told to go on.
+/// first failure, unless it is to go on.
 pub(crate) fn steps(steps: &[Step], keep_going: bool) -> Outcome {
     let begin = Instant::now();
     let mut table = Vec::new();

@@ -113,8 +113,8 @@ fn lock(failed: &Mutex<Failed>) -> MutexGuard<'_, Failed> {
     failed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What failed tests printed, picked out of what all of them print: who sees the end of a log sees
-/// that then.
+/// What failed tests printed, picked out of what all of them print, so that the end of a log shows
+/// it.
 #[derive(Default)]
 struct Failed {
     text: String,

@@ -30,7 +30,7 @@ pub struct Deal {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Sizes {
-    /// Nobody has said: one host.
+    /// It is not set: one host.
     Unsaid,
     /// So many hosts.
     Even(usize),
@@ -74,7 +74,7 @@ impl Deal {
         Self { cyclic: true, ..self }
     }
 
-    /// The same for who does not know how many PEs a job will have: where there were to be more
+    /// The same where it is not known how many PEs a job will have: where there were to be more
     /// hosts than PEs, each PE is on a host of its own. A list of sizes stays as it is.
     ///
     /// ```
@@ -91,7 +91,7 @@ impl Deal {
         }
     }
 
-    /// Whether this is the default, because nobody has asked for anything.
+    /// Whether this is the default, because nothing was asked for.
     ///
     /// ```
     /// use oxshmem_base::Deal;

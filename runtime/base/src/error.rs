@@ -255,7 +255,7 @@ pub enum Error {
         setting: &'static str,
     },
 
-    /// A partition of the symmetric heap that nobody has defined.
+    /// A partition of the symmetric heap that was not defined.
     #[error(
         "{call}: there is no partition {id}; those defined are {defined}: set SMAX_SYMMETRIC_PARTITION{id}, such as to size=512M"
     )]

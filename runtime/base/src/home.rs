@@ -126,7 +126,7 @@ mod tests {
         let child = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
         if child == 0 {
             let is_child = !home.is_here() && !by_number.is_here() && !home.is_this_process();
-            // SAFETY: it returns to nobody.
+            // SAFETY: it does not return.
             unsafe { libc::_exit(if is_child { 7 } else { 8 }) };
         }
         let mut status = 0;

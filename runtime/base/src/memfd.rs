@@ -12,7 +12,7 @@ use rustix::{
     io::{Errno, pwrite},
 };
 
-/// Memory of `bytes` bytes, all of them 0. Nobody can change its length.
+/// Memory of `bytes` bytes, all of them 0. Its length cannot be changed.
 pub fn zeroed(name: &str, bytes: usize) -> io::Result<OwnedFd> {
     sized(name, MemfdFlags::empty(), bytes)
 }
@@ -25,7 +25,7 @@ pub fn sized(name: &str, flags: MemfdFlags, bytes: usize) -> io::Result<OwnedFd>
     Ok(memory)
 }
 
-/// Memory that holds `bytes`. Nobody can change it any more.
+/// Memory that holds `bytes`. It cannot be changed any more.
 pub fn holding(name: &str, bytes: &[u8]) -> io::Result<OwnedFd> {
     let memory = create(name, MemfdFlags::empty())?;
     let mut written = 0;

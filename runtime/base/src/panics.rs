@@ -17,7 +17,7 @@ pub struct Panics(Vec<Box<dyn Any + Send>>);
 impl Panics {
     /// Does `step`. If that panics, [`resume`](Self::resume) does so later.
     pub fn run(&mut self, step: impl FnOnce()) {
-        // Unwind safe, as the panic does go on, and before that nobody but other steps sees what
+        // Unwind safe, as the panic does go on, and before that only other steps see what
         // this one has left.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(step)) {
             self.0.push(panic);

@@ -1,4 +1,4 @@
-//! Random numbers that nobody can guess, from the kernel.
+//! Random numbers that cannot be guessed, from the kernel.
 
 use std::{fs::File, io, io::Read};
 

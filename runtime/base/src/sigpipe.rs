@@ -1,6 +1,6 @@
 //! Writing to standard error without SIGPIPE.
 //!
-//! A C program that writes to a pipe which nobody reads is ended by SIGPIPE, also when the library
+//! A C program that writes to a pipe without a reader is ended by SIGPIPE, also when the library
 //! writes in its name. A diagnosis must not end what it reports. The flag that keeps a write from
 //! raising the signal exists for sockets alone, so the thread that writes blocks the signal, takes
 //! it back if its write has raised it, and unblocks it.
@@ -13,7 +13,7 @@ use rustix::{io::Errno, stdio::stderr};
 /// raises SIGPIPE.
 ///
 /// # Errors
-/// Those of the write; `BrokenPipe` if nobody reads.
+/// Those of the write; `BrokenPipe` if there is no reader.
 pub fn write_stderr(bytes: &[u8]) -> io::Result<()> {
     without_sigpipe(|| write_all(bytes))
 }
@@ -43,7 +43,7 @@ fn without_sigpipe<T>(write: impl FnOnce() -> T) -> T {
     if blocked {
         if !was_pending && is_pending() {
             let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-            // The signal of a write goes to the thread that writes, so nobody else takes it.
+            // The signal of a write goes to the thread that writes, so no other thread takes it.
             // SAFETY: it takes a blocked signal, and is given room for nothing else.
             unsafe { libc::sigtimedwait(&pipe, ptr::null_mut(), &now) };
         }
@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes to a pipe that nobody reads.
+    /// Writes to a pipe without a reader.
     fn write_to_nobody() -> io::Result<()> {
         let (read, write): (OwnedFd, OwnedFd) = pipe()?;
         drop(read);

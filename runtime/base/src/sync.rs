@@ -91,7 +91,7 @@ mod locks {
             Self(sync::Mutex::new(value))
         }
 
-        /// The lock, if nobody has it.
+        /// The lock, if no thread has it.
         pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
             let hold = Hold::begin();
             match self.0.try_lock() {
@@ -144,7 +144,7 @@ mod locks {
     pub struct Condvar(sync::Condvar);
 
     impl Condvar {
-        /// One that nobody waits on.
+        /// One that no thread waits on.
         pub const fn new() -> Self {
             Self(sync::Condvar::new())
         }

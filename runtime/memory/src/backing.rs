@@ -79,8 +79,8 @@ impl HugeMemory {
         // A mapping reserves the pages for as long as the memory exists. It is made here, where a
         // failure loses nothing.
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at an address the kernel picks, which is gone before anybody hears
-        // of it.
+        // SAFETY: a new mapping at an address the kernel picks, which is gone before any other code
+        // learns of it.
         unsafe {
             let trial = mmap(ptr::null_mut(), bytes, access, MapFlags::SHARED, &memory, 0)?;
             munmap(trial, bytes)?;
@@ -124,7 +124,7 @@ unsafe fn mbind(start: *mut u8, len: usize, mode: libc::c_int, nodes: &[usize]) 
     for &node in nodes {
         mask[node / BITS] |= 1 << (node % BITS);
     }
-    // The kernel looks at one bit less than it is told of.
+    // The kernel looks at one bit less than it is given.
     let bits = words * BITS + 1;
     // SAFETY: the range is the caller's, the mask has as many bits; the kernel reads nothing else.
     let done = unsafe { libc::syscall(libc::SYS_mbind, start, len, mode, mask.as_ptr(), bits, 0) };

@@ -1,6 +1,6 @@
 //! The symmetric heaps of a host's PEs: where their partitions lie, and what memory these have.
 //!
-//! The host's leader decides and maps; what came of it, or why it cannot be, is told to all PEs of
+//! The host's leader decides and maps; what came of it, or why it cannot be, goes to all PEs of
 //! the job. So they fail alike, and one of them can say for all what is not as it was asked for.
 
 use oxshmem_base::{Error, Result, settings::Settings};
@@ -44,20 +44,21 @@ impl Partitions {
             return Ok((Self { layout, mappings: vec![mapping], notes: Vec::new() }, heap));
         }
         let made = placement.is_leader().then(|| kinds::map(settings, &layout, n_local, stride));
-        let said = match &made {
+        let text = match &made {
             None => String::new(),
             Some(Ok((_, mappings))) => mappings.iter().map(Mapping::encode).collect::<Vec<_>>().join("\n"),
             Some(Err(Error::InvalidSetting { name, reason, .. })) => format!("{REFUSED}{name}\n{reason}"),
             Some(Err(error)) => format!("{FAILED}{error}"),
         };
-        let all = bootstrap.exchange(said.into_bytes()).await?;
-        let heard = |host: usize| str::from_utf8(&all[placement.hosts.leader_of(host)]).unwrap_or_default();
+        let all = bootstrap.exchange(text.into_bytes()).await?;
+        let of_leader =
+            |host: usize| str::from_utf8(&all[placement.hosts.leader_of(host)]).unwrap_or_default();
         let n_hosts = placement.hosts.n_hosts();
         let on = |host: usize| if n_hosts == 1 { String::new() } else { format!("host {host}: ") };
         let mut notes = Vec::new();
         for host in 0..n_hosts {
-            let said = heard(host);
-            if let Some((name, reason)) = said.strip_prefix(REFUSED).and_then(|said| said.split_once('\n')) {
+            let text = of_leader(host);
+            if let Some((name, reason)) = text.strip_prefix(REFUSED).and_then(|text| text.split_once('\n')) {
                 let blamed =
                     settings.partitions().find(|it| it.variable == name).or(settings.partitions().next());
                 let reason = format!("{}{reason}", on(host));
@@ -65,10 +66,10 @@ impl Partitions {
                     blamed.map_or_else(|| Error::bootstrap("init", &reason), |it| it.invalid(&reason))
                 );
             }
-            if let Some(why) = said.strip_prefix(FAILED) {
+            if let Some(why) = text.strip_prefix(FAILED) {
                 return Err(Error::Unsupported { what: format!("{}{why}", on(host)) });
             }
-            for (mapping, place) in decode(said)?.into_iter().zip(layout.places()) {
+            for (mapping, place) in decode(text)?.into_iter().zip(layout.places()) {
                 for note in mapping.notes {
                     let note = format!("{}: {note}", place.variable);
                     // Hosts are mostly alike.
@@ -78,14 +79,14 @@ impl Partitions {
                 }
             }
         }
-        let mappings = decode(heard(placement.hosts.host_of(placement.pe)))?;
+        let mappings = decode(of_leader(placement.hosts.host_of(placement.pe)))?;
         let heap = made.transpose()?.map(|(heap, _)| heap);
         Ok((Self { layout, mappings, notes }, heap))
     }
 }
 
-fn decode(said: &str) -> Result<Vec<Mapping>> {
-    let mappings: Option<Vec<_>> = said.lines().map(Mapping::decode).collect();
+fn decode(text: &str) -> Result<Vec<Mapping>> {
+    let mappings: Option<Vec<_>> = text.lines().map(Mapping::decode).collect();
     mappings
-        .ok_or_else(|| Error::bootstrap("init", "a host's leader told of its memory what nobody understands"))
+        .ok_or_else(|| Error::bootstrap("init", "what a host's leader says of its memory cannot be read: do all PEs run the same version of oxshmem?"))
 }

@@ -128,18 +128,18 @@ mod tests {
             settings.add_partition(id, text.parse().unwrap()).unwrap();
         }
         let pools = [HugePages { size: 2 << 20, total: 0, free: 0 }];
-        let told: Vec<_> =
+        let texts: Vec<_> =
             forecast(&settings, 2, &fixture.read(), &pools).unwrap().into_iter().map(|it| it.1).collect();
-        assert_eq!(told[0], "10M for each of 2 PEs (20 MiB), pages of 4K, where the system puts them");
+        assert_eq!(texts[0], "10M for each of 2 PEs (20 MiB), pages of 4K, where the system puts them");
         assert!(
-            told[1].starts_with("4M for each of 2 PEs (8 MiB), pages of 2M or else 4K, on node 1; "),
+            texts[1].starts_with("4M for each of 2 PEs (8 MiB), pages of 2M or else 4K, on node 1; "),
             "{}",
-            told[1]
+            texts[1]
         );
         assert!(
-            told[2].starts_with("init would fail: Fastmem, which is node 1 here, can give 91 MiB"),
+            texts[2].starts_with("init would fail: Fastmem, which is node 1 here, can give 91 MiB"),
             "{}",
-            told[2]
+            texts[2]
         );
     }
 }

@@ -1,8 +1,8 @@
-//! What PEs tell each other first: whether they have the same settings, and what those of a host
+//! What PEs exchange first: whether they have the same settings, and what those of a host
 //! can do together.
 //!
-//! It concerns everybody, but only the leaders of hosts need to hear what every PE says. Each tells
-//! its host what comes of it, so that a process needs neither memory nor time for each PE of the
+//! It concerns all PEs, but only the leaders of hosts need the statements of all. Each passes on to
+//! its host what comes of them, so that a process needs neither memory nor time for each PE of the
 //! job.
 
 use std::{
@@ -48,31 +48,31 @@ impl Abilities {
         if bootstrap.in_process() {
             compare(&bootstrap.exchange(text.into_bytes()).await?, &names)?;
             // Counted by one, as the threads of a process may be bound to different processors.
-            let heard = oxshmem_job::share(bootstrap, || {
+            let outcome = oxshmem_job::share(bootstrap, || {
                 let abilities = Self { pes: placement.n_pes, cpus: processors::allowed(), membarrier: false };
-                Ok(Heard { same_settings: true, abilities })
+                Ok(Outcome { same_settings: true, abilities })
             });
-            return Ok(heard.await?.abilities);
+            return Ok(outcome.await?.abilities);
         }
-        let mine = Said::of_this_process(&text)?;
+        let mine = Statement::of_this_process(&text)?;
         let all = bootstrap.exchange_to_leaders(mine.to_bytes()).await?;
-        let heard = || Heard::from(all.as_deref().unwrap_or_default(), placement);
-        let heard = match placement.local.len() {
-            1 => heard(),
-            _ => *oxshmem_job::share(bootstrap, || Ok(heard())).await?,
+        let outcome = || Outcome::from(all.as_deref().unwrap_or_default(), placement);
+        let outcome = match placement.local.len() {
+            1 => outcome(),
+            _ => *oxshmem_job::share(bootstrap, || Ok(outcome())).await?,
         };
-        if !heard.same_settings {
-            // On all hosts alike: now everybody is to know which differ.
+        if !outcome.same_settings {
+            // On all hosts alike: now all PEs are to know which differ.
             compare(&bootstrap.exchange(text.into_bytes()).await?, &names)?;
             return Err(Error::bootstrap("init", "PEs differ in settings that they have in common"));
         }
-        Ok(heard.abilities)
+        Ok(outcome.abilities)
     }
 }
 
-/// What a PE says of itself.
+/// What a PE states about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Said {
+struct Statement {
     /// A number that stands for its settings.
     settings: u64,
     /// Whether it is registered for membarrier.
@@ -85,7 +85,7 @@ struct Said {
     cpus: [u64; CPU_WORDS],
 }
 
-impl Said {
+impl Statement {
     fn of_this_process(settings: &str) -> Result<Self> {
         // A PE bound to one processor must not believe that there is only that one.
         let set =
@@ -120,23 +120,25 @@ impl Said {
     }
 }
 
-/// What the leader of a host makes of what all PEs have said.
+/// What the leader of a host makes of the statements of all PEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Heard {
+struct Outcome {
     same_settings: bool,
     /// Of the PEs that share this machine.
     abilities: Abilities,
 }
 
-impl Heard {
+impl Outcome {
     fn from(all: &[Vec<u8>], placement: &Placement) -> Self {
-        let said = |pe: usize| all.get(pe).map_or_else(|| Said::from_bytes(&[]), |it| Said::from_bytes(it));
-        let (first, mine) = (said(0), said(placement.pe));
+        let statement = |pe: usize| {
+            all.get(pe).map_or_else(|| Statement::from_bytes(&[]), |it| Statement::from_bytes(it))
+        };
+        let (first, mine) = (statement(0), statement(placement.pe));
         let here = placement.hosts.host_of(placement.pe);
         let (mut same_settings, mut pes, mut membarrier) = (true, 0, true);
         let (mut union, mut quota, mut limited) = ([0; CPU_WORDS], 0, false);
         for pe in 0..all.len() {
-            let theirs = said(pe);
+            let theirs = statement(pe);
             same_settings &= theirs.settings == first.settings;
             // What the PEs of other machines can do is their business.
             if theirs.machine != mine.machine && placement.hosts.host_of(pe) != here {
@@ -146,8 +148,8 @@ impl Heard {
             membarrier &= theirs.membarrier;
             union.iter_mut().zip(theirs.cpus).for_each(|(union, word)| *union |= word);
             quota = quota.max(theirs.quota);
-            // A control group may allow less time than processors. Who is bound to so few that it
-            // could not use that up does not see it, so one PE that does is enough.
+            // A control group may allow less time than processors. A PE that is bound to so few
+            // that it could not use that up does not see it, so one PE that does is enough.
             limited |= theirs.quota < count(&theirs.cpus);
         }
         let cpus = if limited { quota.min(count(&union)) } else { count(&union) }.max(1);
@@ -155,7 +157,7 @@ impl Heard {
     }
 }
 
-impl Shared for Heard {
+impl Shared for Outcome {
     unsafe fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
         let &Self { same_settings, abilities: Abilities { pes, cpus, membarrier } } = self;
         let words = [usize::from(same_settings), pes, cpus, usize::from(membarrier)];
@@ -179,7 +181,7 @@ impl Shared for Heard {
 
 /// An error unless all PEs have given the same values of the settings with these names.
 fn compare(all: &[Vec<u8>], names: &[&'static str]) -> Result<()> {
-    // Everybody compares with PE 0, so that all PEs name the same two.
+    // All PEs compare with PE 0, so that all PEs name the same two.
     let Some(pe_b) = (0..all.len()).find(|&pe| all[pe] != all[0]) else { return Ok(()) };
     let values = |pe: usize| String::from_utf8_lossy(&all[pe]).lines().map(str::to_owned).collect::<Vec<_>>();
     let (a, b) = (values(0), values(pe_b));
@@ -216,62 +218,67 @@ mod tests {
     use oxshmem_base::Hosts;
     use oxshmem_job::{Local, suite};
 
-    fn said(machine: u64, cpus: &[usize], quota: usize) -> Said {
+    fn statement(machine: u64, cpus: &[usize], quota: usize) -> Statement {
         let mut words = [0; CPU_WORDS];
         cpus.iter().for_each(|cpu| words[cpu / 64] |= 1 << (cpu % 64));
-        Said { settings: 7, membarrier: true, quota, machine, cpus: words }
+        Statement { settings: 7, membarrier: true, quota, machine, cpus: words }
     }
 
-    fn heard(all: &[Said], pe: usize, hosts: Hosts) -> Heard {
-        let all: Vec<_> = all.iter().map(Said::to_bytes).collect();
-        Heard::from(&all, &Placement::new(pe, Arc::new(hosts), "node1".to_owned()))
+    fn outcome(all: &[Statement], pe: usize, hosts: Hosts) -> Outcome {
+        let all: Vec<_> = all.iter().map(Statement::to_bytes).collect();
+        Outcome::from(&all, &Placement::new(pe, Arc::new(hosts), "node1".to_owned()))
     }
 
     #[test]
     fn a_statement_survives_the_way_and_is_short() {
-        for it in [said(1, &[0, 1], 2), said(2, &[CpuSet::MAX_CPU - 1], 1), said(3, &[], 0)] {
-            assert_eq!(Said::from_bytes(&it.to_bytes()), it);
+        for it in [statement(1, &[0, 1], 2), statement(2, &[CpuSet::MAX_CPU - 1], 1), statement(3, &[], 0)] {
+            assert_eq!(Statement::from_bytes(&it.to_bytes()), it);
         }
-        assert_eq!(said(1, &[0, 63], 2).to_bytes().len(), 40);
-        assert_eq!(Said::from_bytes(&[1, 2, 3]).quota, 0);
+        assert_eq!(statement(1, &[0, 63], 2).to_bytes().len(), 40);
+        assert_eq!(Statement::from_bytes(&[1, 2, 3]).quota, 0);
         let abilities = Abilities { pes: 5, cpus: 4, membarrier: true };
-        let heard = Heard { same_settings: false, abilities };
+        let outcome = Outcome { same_settings: false, abilities };
         // SAFETY: they are read once.
-        let descriptors = unsafe { heard.to_descriptors() }.unwrap();
+        let descriptors = unsafe { outcome.to_descriptors() }.unwrap();
         // SAFETY: they are just that.
-        assert_eq!(unsafe { Heard::from_descriptors(descriptors, 1) }.unwrap(), heard);
+        assert_eq!(unsafe { Outcome::from_descriptors(descriptors, 1) }.unwrap(), outcome);
     }
 
     #[test]
     fn processors_count_once_for_all_pes_of_a_machine_and_not_for_others() {
-        let all = [said(1, &[0, 1], 2), said(1, &[2], 1), said(2, &[0, 1, 2, 3], 4), said(1, &[1], 1)];
+        let all = [
+            statement(1, &[0, 1], 2),
+            statement(1, &[2], 1),
+            statement(2, &[0, 1, 2, 3], 4),
+            statement(1, &[1], 1),
+        ];
         // The hosts of PEs 0 and 3 are simulated ones on one machine.
-        let here = heard(&all, 0, Hosts::from_labels([0, 0, 1, 2]));
+        let here = outcome(&all, 0, Hosts::from_labels([0, 0, 1, 2]));
         let abilities = Abilities { pes: 3, cpus: 3, membarrier: true };
-        assert_eq!(here, Heard { same_settings: true, abilities });
-        let there = heard(&all, 2, Hosts::from_labels([0, 0, 1, 2])).abilities;
+        assert_eq!(here, Outcome { same_settings: true, abilities });
+        let there = outcome(&all, 2, Hosts::from_labels([0, 0, 1, 2])).abilities;
         assert_eq!((there.pes, there.cpus), (1, 4));
     }
 
     #[test]
     fn all_pes_count_the_same_processors_where_a_control_group_gives_less_time() {
-        let unbound = said(1, &[0, 1, 2, 3], 2);
-        let bound = [0, 1, 2, 3].map(|cpu| said(1, &[cpu], 1));
+        let unbound = statement(1, &[0, 1, 2, 3], 2);
+        let bound = [0, 1, 2, 3].map(|cpu| statement(1, &[cpu], 1));
         for (all, cpus) in [
             (vec![unbound.clone(), unbound.clone()], 2),
             // The bound one does not see that there is less.
             (vec![bound[0].clone(), unbound.clone(), unbound.clone()], 2),
             (vec![unbound.clone(), bound[1].clone(), bound[2].clone()], 2),
-            // Nobody does.
+            // No PE does.
             (bound.to_vec(), 4),
             // What is not limited for another is not limited by this one.
-            (vec![said(1, &[0, 1, 2, 3], 1), said(1, &[0, 1, 2, 3], 4)], 4),
-            // Nobody may run anywhere, which is nonsense, and divides nothing by zero.
-            (vec![said(1, &[], 0)], 1),
+            (vec![statement(1, &[0, 1, 2, 3], 1), statement(1, &[0, 1, 2, 3], 4)], 4),
+            // No PE may run anywhere, which is nonsense, and divides nothing by zero.
+            (vec![statement(1, &[], 0)], 1),
         ] {
             let pes = all.len();
             for pe in 0..pes {
-                let abilities = heard(&all, pe, Hosts::one(pes)).abilities;
+                let abilities = outcome(&all, pe, Hosts::one(pes)).abilities;
                 assert_eq!(abilities, Abilities { pes, cpus, membarrier: true }, "PE {pe} of {all:?}");
             }
         }
@@ -300,10 +307,10 @@ mod tests {
 
     #[test]
     fn one_pe_without_membarrier_or_with_other_settings_is_enough() {
-        let mut all = [said(1, &[0], 1), said(1, &[1], 1), said(1, &[2], 1)];
+        let mut all = [statement(1, &[0], 1), statement(1, &[1], 1), statement(1, &[2], 1)];
         all[2].membarrier = false;
-        assert!(!heard(&all, 0, Hosts::one(3)).abilities.membarrier);
+        assert!(!outcome(&all, 0, Hosts::one(3)).abilities.membarrier);
         all[1].settings = 8;
-        assert!(!heard(&all, 0, Hosts::one(3)).same_settings);
+        assert!(!outcome(&all, 0, Hosts::one(3)).same_settings);
     }
 }

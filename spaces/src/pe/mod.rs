@@ -253,7 +253,7 @@ impl Pe {
         self.net.as_ref()
     }
 
-    /// Who wakes this PE's waiting futures.
+    /// What wakes this PE's waiting futures.
     #[inline(always)]
     pub fn executor(&self) -> &Arc<Executor> {
         &self.executor
@@ -303,12 +303,12 @@ impl Pe {
         self.bootstrap.0.in_process()
     }
 
-    /// Who pays for the barrier of the doorbell's handshake.
+    /// Which side pays for the barrier of the doorbell's handshake.
     pub fn fence_side(&self) -> FenceSide {
         self.fence_side
     }
 
-    /// Who and where this PE is.
+    /// Which PE this is, and where all are.
     pub fn placement(&self) -> &Placement {
         self.bootstrap.0.placement()
     }
@@ -416,7 +416,7 @@ impl Pe {
         }
     }
 
-    /// Says that stores may come that ring no doorbell, because somebody gets a raw pointer.
+    /// Says that stores may come that ring no doorbell, because the program gets a raw pointer.
     pub fn expect_silent_stores(&self) {
         if self.executor.expect_silent_stores() {
             self.fabric.ring_all();

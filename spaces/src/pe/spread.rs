@@ -43,7 +43,7 @@ mod tests {
         assert_eq!(turn(&CpuSet::new(), 1), None);
         let mut one = CpuSet::new();
         one.set(5);
-        assert_eq!(turn(&one, 1), None, "who is bound stays");
+        assert_eq!(turn(&one, 1), None, "a PE that is bound stays");
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn pes_that_join_on_several_hosts_reach_each_other_and_leave_nothing_behind() {
         });
         let start = Instant::now();
         while fabrics.iter().any(|map| map.strong_count() > 0) {
-            assert!(start.elapsed() < Duration::from_secs(30), "somebody keeps the memory");
+            assert!(start.elapsed() < Duration::from_secs(30), "something keeps the memory");
             std::thread::yield_now();
         }
     }

@@ -26,7 +26,7 @@ PEs are bound to cores in turn, so two have a core each; the peer's, where there
 a flag sent to and fro before and after each batch says which it was (near is below 130 ns one way), and figures of the two
 are kept apart. A placement that did not occur on both sides has no rows.
 
-The bound is what the shares of the bytes take of the PEs that have one core, if they agree with nobody: for broadcast to copy S bytes, for fcollect,
+The bound is what the shares of the bytes take of the PEs that have one core, if they need no agreement: for broadcast to copy S bytes, for fcollect,
 collect and alltoall to copy n blocks of S bytes, for sum to add an n-th of n sources and to store it n times, by `memcpy` and a loop
 over vector registers, on the same memory, in turns with the collectives, the median of five attempts. For barrier
 and sync it is the time of a flag one way, or, where PEs share cores, that of a bare meeting: a loop in which each sets a word of each

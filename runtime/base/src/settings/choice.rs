@@ -52,7 +52,7 @@ choice! {
 }
 
 choice! {
-    /// Who drives progress while a PE's futures wait (`SHMEM_DRIVER`).
+    /// What drives progress while a PE's futures wait (`SHMEM_DRIVER`).
     Driver {
         /// A tokio task where `init` ran in a tokio runtime, a helper thread elsewhere.
         #[default]

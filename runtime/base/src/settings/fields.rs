@@ -12,7 +12,7 @@ use super::{
 };
 use crate::Deal;
 
-/// Bytes of a heap whose size nobody says.
+/// Bytes of a heap whose size is not set.
 pub(super) const DEFAULT_SIZE: usize = 512 << 20;
 
 /// Defines the structure together with its default.
@@ -104,7 +104,7 @@ pub struct Settings {
     /// Bytes from which nonblocking copies are left to a helper thread, or never:
     /// `SHMEM_OFFLOAD_THRESHOLD`.
     pub offload_threshold: Option<usize> = None,
-    /// How PEs are dealt to simulated hosts, by who deals them: `SHMEM_FAKE_HOSTS`.
+    /// How PEs are dealt to simulated hosts, for what deals them: `SHMEM_FAKE_HOSTS`.
     pub fake_hosts: Deal = Deal::default(),
     /// Network interfaces that lead to other hosts, if that is not left to the net:
     /// `SHMEM_NET_INTERFACES`.

@@ -248,7 +248,7 @@ pub(super) fn is_candidate(name: &str) -> bool {
     number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Variables of which one is enough, for whoever looks for what a misspelt one was meant to be.
+/// Variables of which one is enough, among which the meaning of a misspelt one is sought.
 pub(super) fn examples() -> impl Iterator<Item = &'static str> {
     NAMES.iter().map(|names| names[1].as_str())
 }

@@ -43,7 +43,7 @@ pub struct SpacePlan {
     pub gpu: Option<HeapPlan>,
     /// Which of them is the default one.
     pub default: SpaceKind,
-    /// Which PEs have a device, by their numbers. Nobody where there is no GPU space.
+    /// Which PEs have a device, by their numbers. None where there is no GPU space.
     pub gpu_pes: Arc<[bool]>,
 }
 
@@ -147,7 +147,7 @@ fn not_default(name: &'static str, value: &str, why: &str) -> Error {
 fn no_device(without: &[usize], settings: &Settings, why: Option<&str>) -> String {
     let pes = PeRanges::of(without);
     let hint = match (settings.gpu_emulate, &settings.gpu_emulate_pes) {
-        (false, _) => why.unwrap_or("nobody has looked for one").to_owned(),
+        (false, _) => why.unwrap_or("none was looked for").to_owned(),
         (true, pes) => {
             let pes = pes.as_ref().map_or("all".to_owned(), ToString::to_string);
             format!("SHMEM_GPU_EMULATE_PES={pes}")

@@ -19,7 +19,7 @@ pub struct Setting {
     pub name: &'static str,
     /// Names that are read where it is absent, though they are deprecated.
     pub deprecated: &'static [&'static str],
-    /// What it is where nobody sets it, in the words that it takes.
+    /// Its value where it is not set, in the words that it takes.
     pub default: &'static str,
     /// What it takes.
     pub values: &'static str,
@@ -355,7 +355,7 @@ pub static TABLE: &[Setting] = &[
         default: "auto",
         values: Fence::WORDS,
         unit: "",
-        effect: "Who pays for the fence between a store and the check whether its target sleeps: every writer, or the PE \
+        effect: "Which side pays for the fence between a store and the check whether its target sleeps: every writer, or the PE \
                  that goes to sleep. auto takes the writer where the PEs of a host outnumber its CPUs.",
         same_on_all_pes: true,
         read: Read::Text(|to, text| Choice::read(text).map(|value| to.fence = value)),
@@ -491,7 +491,7 @@ fn switch(text: &str) -> Result<bool, String> {
     }
 }
 
-/// A value of any kind, told apart from none.
+/// A value of any kind, which is not the same as none.
 fn as_set(value: Option<&String>) -> String {
     value.map_or("unset".to_owned(), |value| format!("{value:?}"))
 }

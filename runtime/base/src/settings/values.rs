@@ -15,7 +15,7 @@ const SPIN: Duration = Duration::from_micros(2);
 /// Where a value came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody set it.
+    /// It was not set.
     Default,
     /// The variable of that name.
     Environment,
@@ -36,7 +36,7 @@ pub struct Entry {
     pub origin: Origin,
 }
 
-/// Who pays for the fence of the doorbell handshake, once that is decided.
+/// Which side pays for the fence of the doorbell handshake, once that is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FenceSide {
     /// The writer, at every store that may end a wait.
@@ -66,7 +66,7 @@ impl Settings {
         Self::read(|name| std::env::var_os(name), partitions)
     }
 
-    /// How PEs are dealt to hosts where nothing but the environment says so, for who starts a job
+    /// How PEs are dealt to hosts where nothing but the environment says so, for what starts a job
     /// of `n_pes` PEs. Looks at no other setting.
     ///
     /// # Errors

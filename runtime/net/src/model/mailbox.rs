@@ -55,7 +55,7 @@ impl Mailbox {
     pub(super) fn keep_message(&mut self, pe: usize, tag: u64, message: Message) {
         match self.0.entry((pe, tag)).or_insert_with(|| Queue::Messages(VecDeque::new())) {
             Queue::Messages(messages) => messages.push_back(message),
-            Queue::Receives(_) => unreachable!("a message was kept that somebody waits for"),
+            Queue::Receives(_) => unreachable!("a message was kept that a receive waits for"),
         }
     }
 

@@ -367,7 +367,7 @@ unsafe impl Net for Model {
         let bytes = unsafe { copied(from, len) }.into_vec();
         let due = self.here.sends(len, |line| line.effect(pe, len));
         let here = Arc::clone(&self.here);
-        self.send_off(due, move || target.hear(&here, words, bytes));
+        self.send_off(due, move || target.notified(&here, words, bytes));
         complete(done, Ok(()));
     }
 

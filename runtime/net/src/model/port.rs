@@ -231,8 +231,8 @@ impl Port {
         self.listener.get().and_then(Weak::upgrade)
     }
 
-    /// `sender` has said something.
-    pub(super) fn hear(&self, sender: &Port, words: Words, bytes: Vec<u8>) {
+    /// A notification of `sender` has come.
+    pub(super) fn notified(&self, sender: &Port, words: Words, bytes: Vec<u8>) {
         match (self.listener(), sender.listener()) {
             (Some(listener), _) => {
                 // It may answer at once, and be answered.

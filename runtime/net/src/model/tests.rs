@@ -404,8 +404,8 @@ fn a_batch_that_is_refused_later_fails_the_flush() {
 impl Model {
     fn flush_all_now(&self) -> Result<()> {
         let slot = Arc::new(oxshmem_base::sync::Mutex::new(None));
-        let told = Arc::clone(&slot);
-        self.flush_all(Box::new(move |result| *lock(&told) = Some(result)));
+        let slot_of_it = Arc::clone(&slot);
+        self.flush_all(Box::new(move |result| *lock(&slot_of_it) = Some(result)));
         let start = Instant::now();
         loop {
             if let Some(result) = lock(&slot).take() {

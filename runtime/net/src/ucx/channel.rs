@@ -183,13 +183,13 @@ mod tests {
     fn a_batch_that_comes_late_keeps_those_after_it_from_being_reported() {
         for tell in [false, true] {
             let mut channel = channel();
-            let mut told = |number: u64| {
+            let mut applied = |number: u64| {
                 channel.perform(Stamp::new(7, BASE + number, tell));
                 let owes = channel.owes();
                 assert!(tell || !owes);
                 if owes { channel.report() - BASE } else { channel.performed - BASE }
             };
-            assert_eq!([0, 2, 4, 3, 1, 5].map(&mut told), [1, 1, 1, 1, 5, 6]);
+            assert_eq!([0, 2, 4, 3, 1, 5].map(&mut applied), [1, 1, 1, 1, 5, 6]);
         }
     }
 

@@ -40,8 +40,8 @@ impl Worker {
         let deadline = Instant::now() + LEAVING;
         self.take_leave();
         let sent = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&sent);
-        self.flush_all(Box::new(move |_| told.store(true, Ordering::Release)));
+        let is_sent = Arc::clone(&sent);
+        self.flush_all(Box::new(move |_| is_sent.store(true, Ordering::Release)));
         while !(sent.load(Ordering::Acquire) && self.has_sent_all()) && Instant::now() < deadline {
             if !self.progress() {
                 std::thread::yield_now();

@@ -14,9 +14,9 @@ pub(super) struct Directory(HostMap);
 /// error if some PE has published nothing. Collective over the host.
 pub(super) async fn share(
     bootstrap: &dyn Bootstrap,
-    heard: Option<Arc<[Vec<u8>]>>,
+    published: Option<Arc<[Vec<u8>]>>,
 ) -> Result<Arc<Directory>> {
-    let all = heard.as_deref().unwrap_or_default();
+    let all = published.as_deref().unwrap_or_default();
     let missing = all.iter().position(Vec::is_empty);
     // The others must not wait for a leader that has left: they find nothing.
     let all = if missing.is_some() { &[] } else { all };
@@ -24,8 +24,8 @@ pub(super) async fn share(
     if !directory.is_empty() {
         return Ok(directory);
     }
-    let who = missing.map_or("another PE".to_owned(), |pe| format!("PE {pe}"));
-    Err(Error::bootstrap("init", format!("{who} cannot reach other hosts; its own error says why")))
+    let lost = missing.map_or("another PE".to_owned(), |pe| format!("PE {pe}"));
+    Err(Error::bootstrap("init", format!("{lost} cannot reach other hosts; its own error says why")))
 }
 
 impl Directory {
@@ -109,7 +109,7 @@ mod tests {
             assert_eq!(&opened.of(pe).unwrap(), published);
         }
         assert!(made.of(100_000).is_err() && !opened.is_empty());
-        let nobody = Directory::new(&[]).unwrap();
-        assert!(nobody.is_empty() && nobody.of(0).is_err());
+        let empty = Directory::new(&[]).unwrap();
+        assert!(empty.is_empty() && empty.of(0).is_err());
     }
 }

@@ -246,9 +246,9 @@ pub(super) async fn connect(
         Ok(worker) => worker.published.clone(),
         Err(_) => Vec::new(),
     };
-    let heard = bootstrap.exchange_to_leaders(published).await?;
+    let all = bootstrap.exchange_to_leaders(published).await?;
     // A leader that has nothing to publish says so before it fails: its host waits for it.
-    let directory = directory::share(&**bootstrap, heard).await;
+    let directory = directory::share(&**bootstrap, all).await;
     let worker = opened?;
     worker.learn(directory?);
     Ok(UcxNet { worker })
