@@ -34,14 +34,15 @@ impl<T: Element> SourceBuffer<T> {
 
 impl<T: Element> SinkBuffer<T> {
     /// # Safety
-    /// The elements must be writable, and nobody else's, until the operation has been completed.
+    /// The elements must be writable, and used by no other code, until the operation has been
+    /// completed.
     #[inline(always)]
     pub(crate) unsafe fn new(pointer: *mut T, len: usize) -> Self {
         Self { pointer, len }
     }
 }
 
-// SAFETY: whoever made it vouches for the elements, wherever `self` moves.
+// SAFETY: its maker vouches for the elements, wherever `self` moves.
 unsafe impl<T: Element> Source<T> for SourceBuffer<T> {
     const STABLE: bool = true;
 
@@ -72,7 +73,7 @@ unsafe impl<T: Element> Source<T> for SourceBuffer<T> {
     }
 }
 
-// SAFETY: whoever made it vouches for the elements, wherever `self` moves.
+// SAFETY: its maker vouches for the elements, wherever `self` moves.
 unsafe impl<T: Element> Sink<T> for SinkBuffer<T> {
     const STABLE: bool = true;
 

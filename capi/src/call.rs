@@ -147,7 +147,7 @@ impl Call {
         }
     }
 
-    /// Begins an operation on a PE that nobody waits for but `shmem_quiet`.
+    /// Begins an operation on a PE that only `shmem_quiet` waits for.
     #[inline(always)]
     pub(crate) fn start_on<F: Immediate>(self, pe: c_int, operation: F) {
         if let Err(operation) = operation.now() {

@@ -73,7 +73,7 @@ impl<const N: usize> Data<N> {
     }
 
     pub(crate) fn collect(self, team: &Team) {
-        // How long the result is, nobody knows before: it may fill all that there is.
+        // The length of the result is not known before: it may fill all that there is.
         let rest = self.call.global.addresses.rest(self.dest.cast_const().cast());
         let dest = rest.unwrap_or_else(|| self.dest(self.nelems));
         self.call.collective(|| team.collect(dest, self.source(self.nelems)));

@@ -1,6 +1,6 @@
 //! Distributed locks (`OpenSHMEM 1.6 §9.13`).
 //!
-//! Handles are made for each call: whether this PE has a lock is told by the lock's word.
+//! Handles are made for each call: the lock's word says whether this PE has it.
 
 use std::ffi::{c_int, c_long};
 

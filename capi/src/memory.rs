@@ -2,7 +2,7 @@
 //!
 //! A C program owns a block by its address, so that the owners of the Rust API are kept here until
 //! it is freed. What all PEs alike cannot have is null; what they ask for differently ends the job.
-//! Null is also what comes of a partition that nobody has defined: the memory-kinds proposal leaves
+//! Null is also what comes of a partition that is not defined: the memory-kinds proposal leaves
 //! it to programs to do without. As most programs do not look, the first such call of a job is
 //! reported.
 

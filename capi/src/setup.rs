@@ -61,7 +61,7 @@ fn join(threads: bool) -> Result<(oxshmem::World, Addresses, Sets), Error> {
     let sets = Sets::new(agree(&world, &statics, threads)?);
     statics.share(world.pe())?;
     let addresses = Addresses::new(&world, statics.range());
-    // Everybody's globals are shared before anybody reaches for them.
+    // The globals of all PEs are shared before any PE reaches for them.
     world.block_on(world.barrier_all())?;
     Ok((world, addresses, sets))
 }
@@ -73,7 +73,7 @@ fn agree(world: &oxshmem::World, statics: &statics::Globals, threads: bool) -> R
     mine.push(u8::from(threads));
     let all = block_on_thread(world.pe().bootstrap().exchange(mine))?;
     let fingerprint = |pe: usize| &all[pe][..size_of::<u64>()];
-    // Everybody compares with PE 0, so that all PEs name the same two.
+    // All PEs compare with PE 0, so that all PEs name the same two.
     match (0..all.len()).find(|&pe| fingerprint(pe) != fingerprint(0)) {
         None => Ok(all.iter().any(|it| it.ends_with(&[1]))),
         Some(pe) => Err(Error::Unsupported {

@@ -45,7 +45,7 @@ struct Owned(*mut World);
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        // SAFETY: it came out of a box, and nobody uses the references to it any more.
+        // SAFETY: it came out of a box, and the references to it are used no more.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }
@@ -71,7 +71,7 @@ static DEPTH: Mutex<Depth> = Mutex::new(Depth { inits: 0, finalized: false, old:
 pub(crate) struct Depth {
     pub(crate) inits: u32,
     pub(crate) finalized: bool,
-    /// Whether it was by `start_pes`, which promises that nobody has to finalize it.
+    /// Whether it was by `start_pes`, after which the program need not finalize.
     pub(crate) old: bool,
 }
 
@@ -92,10 +92,10 @@ pub(crate) fn depth() -> MutexGuard<'static, Depth> {
 #[inline(never)]
 pub(crate) fn in_child(name: &'static str, global: &Global) -> ! {
     if let Err(error) = global.home.check(global.world.my_pe(), name) {
-        // There is nobody to tell that standard error is closed.
+        // If standard error is closed, there is no other place for the line.
         let _ = std::io::stderr().write_all(format!("oxshmem: {error}\n").as_bytes());
     }
-    // SAFETY: it returns to nobody. Not by `exit`, which would write out what the parent has
+    // SAFETY: it does not return. Not by `exit`, which would write out what the parent has
     // buffered.
     unsafe { libc::_exit(1) }
 }
@@ -134,7 +134,7 @@ pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
     // SAFETY: the addresses are what this library has found out; what is there is the program's.
     // `end` closes it before it drops the PE.
     unsafe { DEFAULT_PATH.open(context, world.pe(), &global.addresses.ranges()) };
-    // Release: whoever sees it sees what it points to.
+    // Release: a thread that sees it sees what it points to.
     GLOBAL.store(global, Ordering::Release);
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn end<E>(make_private: impl FnOnce(&World) -> Result<(), E>) -> Resu
     // SeqCst: see `Waiting`. A thread that still waits is woken with an error, and ends the
     // process: what it uses stays.
     if WAITING.load(Ordering::SeqCst) == 0 {
-        // SAFETY: as above, and nobody finds it any more.
+        // SAFETY: as above, and it cannot be found any more.
         drop(unsafe { Box::from_raw(ended) });
         helpers.join();
     }
@@ -166,7 +166,7 @@ pub(crate) fn end<E>(make_private: impl FnOnce(&World) -> Result<(), E>) -> Resu
 
 /// A thread that waits in the library. It cannot be cancelled (`pthread_cancel`) before the wait
 /// has ended: what it has then, such as the duty to look for what other threads wait for, would be
-/// nobody's.
+/// lost.
 pub(crate) struct Waiting {
     cancel: c_int,
 }
@@ -196,7 +196,7 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         INSIDE.set(false);
         WAITING.fetch_sub(1, Ordering::SeqCst);
-        // SAFETY: the state that this thread had; nobody asks for the one that it has now.
+        // SAFETY: the state that this thread had; the one that it has now is not asked for.
         unsafe { pthread_setcancelstate(self.cancel, std::ptr::null_mut()) };
     }
 }

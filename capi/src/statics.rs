@@ -125,7 +125,7 @@ impl Globals {
             // SAFETY: only the pages of this PE's globals are mapped by it.
             let file = unsafe { map.descriptor() }.try_clone_to_owned().map_err(failed)?;
             let there = map.base().wrapping_add(at);
-            // SAFETY: `at` is the place of these pages in this PE's block, which nobody uses yet.
+            // SAFETY: `at` is the place of these pages in this PE's block, which is not used yet.
             unsafe { part.replace(there, file.as_fd(), at) }.map_err(failed)?;
             shared.at.store(at, Ordering::Relaxed);
             // Release: a child that is forked by another thread sees where they are.
@@ -165,7 +165,7 @@ pub(crate) fn make_private(map: &HostMap, block: usize) -> Result<(), Error> {
     drop(no_fork);
     if !all_parts().is_empty() {
         // The private mapping keeps the file, in which the heap was too.
-        // SAFETY: of the file only this PE's block is given back, which nobody uses any more.
+        // SAFETY: of the file only this PE's block is given back, which is used no more.
         let file = unsafe { map.descriptor() };
         let _ = give_back(file, block * map.stride(), map.stride());
     }
@@ -218,7 +218,7 @@ unsafe extern "C" fn first_object(info: *mut libc::dl_phdr_info, _size: usize, d
     }
     globals.parts.sort_by_key(|part| part.pages.start);
 
-    // Nobody loads a C library for it.
+    // No C library is loaded for it.
     globals.whole = headers.iter().all(|header| header.p_type != libc::PT_INTERP);
 
     let mut hash = Fnv::new();
@@ -260,8 +260,8 @@ impl Part {
     /// Copies the pages to `there`, which is at `at` in the file, and maps that over them.
     ///
     /// # Safety
-    /// `there` must be writable for as many bytes and zero, and nobody else may write to the pages
-    /// meanwhile.
+    /// `there` must be writable for as many bytes and zero, and no other code may write to the
+    /// pages meanwhile.
     unsafe fn replace(&self, there: *mut u8, file: BorrowedFd<'_>, at: usize) -> std::io::Result<()> {
         let here: *mut u8 = std::ptr::with_exposed_provenance_mut(self.pages.start);
         let len = self.pages.len();
@@ -356,7 +356,7 @@ impl Shared {
                 let _ = give_back(file, self.at() + start, len);
             }
         }
-        // Nobody forks meanwhile. Acquire: as in `file`.
+        // No thread forks meanwhile. Acquire: as in `file`.
         let file = self.file.swap(PRIVATE, Ordering::Acquire);
         // SAFETY: `share` has given it up, and it is in here no more.
         drop(unsafe { OwnedFd::from_raw_fd(file) });

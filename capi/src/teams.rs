@@ -1,7 +1,7 @@
 //! Teams (`OpenSHMEM 1.6 §9.4`), and what takes a team and nothing else.
 //!
-//! The last teams that were destroyed are kept for a while, so that a program which uses one is
-//! told.
+//! The last teams that were destroyed are kept for a while, so that a program which uses one
+//! gets an error that says so.
 
 use std::{
     ffi::{c_int, c_long, c_void},

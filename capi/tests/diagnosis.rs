@@ -9,7 +9,7 @@ use common::Program;
 /// What PE `pe` of a job of `n` says, once, when others make it wait for longer than the second
 /// after which it does.
 #[track_caller]
-fn told(program: &Program, n: usize, place: &str, pe: usize) -> String {
+fn awaited_in(program: &Program, n: usize, place: &str, pe: usize) -> String {
     let ended = program.job(n, &[("SHMEM_HANG_TIMEOUT", "1")], &[place, "1.6"]);
     ended.passed(n);
     let start = format!("oxshmem: PE {pe} on host ");
@@ -32,7 +32,7 @@ fn assert_offset(what: &str, start: &str, end: &str) {
 #[test]
 fn a_thread_that_waits_for_a_lock_which_another_one_has_says_that_it_is_this_pes_own_and_a_global() {
     for options in [&["-pthread", "-fPIE", "-pie"][..], &["-pthread", "-no-pie", "-fno-pie"]] {
-        let lock = told(&Program::with("stuck.c", options), 1, "own lock", 0);
+        let lock = awaited_in(&Program::with("stuck.c", options), 1, "own lock", 0);
         assert_offset(&lock, "set_lock(lock at globals offset 0x", ", which this PE has)");
     }
 }
@@ -40,15 +40,15 @@ fn a_thread_that_waits_for_a_lock_which_another_one_has_says_that_it_is_this_pes
 #[test]
 fn a_pe_that_waits_for_a_word_says_whether_it_is_a_global_and_what_it_is_now() {
     let program = Program::with("stuck.c", &["-pthread"]);
-    let global = told(&program, 2, "static word", 1);
+    let global = awaited_in(&program, 2, "static word", 1);
     assert_offset(&global, "wait_until(i64 at globals offset 0x", " >= 7, now 3)");
-    let word = told(&program, 2, "heap word", 1);
+    let word = awaited_in(&program, 2, "heap word", 1);
     assert_offset(&word, "wait_until(i64 at heap offset 0x", " >= 7, now 0)");
 }
 
 #[test]
 fn a_pe_that_waits_in_an_allocation_says_in_which() {
-    let what = told(&Program::with("stuck.c", &["-pthread"]), 2, "allocation", 1);
+    let what = awaited_in(&Program::with("stuck.c", &["-pthread"]), 2, "allocation", 1);
     assert!(what.starts_with("alloc_zeroed #") && what.ends_with(" on the world team"), "{what}");
 }
 

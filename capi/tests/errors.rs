@@ -1,5 +1,5 @@
-//! The beginning and the end of a program's use of the library, and what it is told when it does
-//! something wrong.
+//! The beginning and the end of a program's use of the library, and the errors that it gets when it
+//! does something wrong.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Memory kinds: partitions of the symmetric heap as C programs use them, and what they are told
-//! when they misuse them.
+//! Memory kinds: partitions of the symmetric heap as C programs use them, and the errors that they
+//! get when they misuse them.
 
 mod common;
 
@@ -33,8 +33,8 @@ fn a_partition_that_is_not_defined_gives_null_and_one_line() {
 
     let ended = program.job(2, &[("SMAX_SYMMETRIC_PARTITION5", "size=1M")], &["no_first"]);
     ended.passed(2);
-    let told = ended.stderr.lines().filter(|line| line.contains("returns null")).collect::<Vec<_>>();
-    let [line] = told[..] else { panic!("{}", ended.stderr) };
+    let lines = ended.stderr.lines().filter(|line| line.contains("returns null")).collect::<Vec<_>>();
+    let [line] = lines[..] else { panic!("{}", ended.stderr) };
     for part in
         ["shmem_malloc: partition 1 is not defined", "SMAX_SYMMETRIC_PARTITION1 is not set", "defined are 5"]
     {

@@ -28,7 +28,7 @@ fn a_barrier_too_many_ends_the_job_at_once_and_both_calls_are_named() {
                     let start = Instant::now();
                     let ended = program.job(n, hosts, &[what, first, others]);
                     ended.failed_with(&["PE 0 calls sync", call]);
-                    // Long before somebody would say that it hangs.
+                    // Long before it would be reported to hang.
                     assert!(start.elapsed() < Duration::from_secs(30), "{ended:?}");
                 }
             }

@@ -7,8 +7,8 @@ use common::{Program, mpirun_is, options_of_mpi};
 #[test]
 fn mpi_and_openshmem_begin_and_end_in_any_order() {
     let Some(program) = Program::with_mpi("../mpi/orders.c", &[]) else { return };
-    // Version 5 takes a process that somebody else has made a client of PMIx for one that MPI has,
-    // and fails.
+    // Version 5 takes a process that another library has made a client of PMIx for one that MPI
+    // has, and fails.
     let mpi_first = mpirun_is("Open MPI) 5");
     // The two inits and the two finalizes; the last two begin OpenSHMEM twice, which MPI does not
     // allow of itself.

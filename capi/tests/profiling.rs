@@ -34,8 +34,8 @@ fn a_library_that_is_loaded_first_may_replace_routines() {
     let ended = program.job(2, &variables, &[]);
     ended.passed(2);
     // What the PEs start loads it too.
-    let told = ended.stderr.lines().filter(|line| line.ends_with(" barriers") && !line.starts_with("0 "));
-    assert_eq!(told.count(), 2, "{}", ended.stderr);
+    let counts = ended.stderr.lines().filter(|line| line.ends_with(" barriers") && !line.starts_with("0 "));
+    assert_eq!(counts.count(), 2, "{}", ended.stderr);
 }
 
 /// Expects that every routine in a library is weak and at the address of its twin.

@@ -9,7 +9,7 @@ use common::{Ended, Program};
 
 const TWO_HOSTS: (&str, &str) = ("SHMEM_FAKE_HOSTS", "2");
 
-/// Expects that every PE of a job of two that says anything says this in a line, and nobody more.
+/// Expects that every PE of a job of two that says anything says this in a line, and no more.
 #[track_caller]
 fn one_line_each(ended: &Ended, what: &str) {
     assert_eq!(ended.status, Some(1), "{ended:?}");

@@ -50,7 +50,7 @@ impl Contexts {
     /// Ends a context that the program does not have any more.
     pub(crate) fn end(&mut self, address: usize) {
         let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
-        // SAFETY: it was in `alive`, and so is a box from `create` that nobody has ended.
+        // SAFETY: it was in `alive`, and so is a box from `create` that was not ended.
         let made = unsafe { Box::from_raw(handle) };
         made.path.close();
         if let Some(context) = &made.context {
@@ -68,7 +68,7 @@ pub(crate) fn end_all_of(team: usize) {
     let mut contexts = contexts();
     let is_of_team = |&address: &usize| {
         let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
-        // SAFETY: whatever is in `alive` is a box from `create` that nobody has ended.
+        // SAFETY: whatever is in `alive` is a box from `create` that was not ended.
         unsafe { (*handle).team == team }
     };
     let of_team: Vec<usize> = contexts.alive.iter().copied().filter(is_of_team).collect();
@@ -84,7 +84,7 @@ pub(crate) fn close_in_child() {
     let Ok(contexts) = CONTEXTS.try_lock() else { return };
     for &address in &contexts.alive {
         let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
-        // SAFETY: whatever is in `alive` is a box from `create` that nobody has ended.
+        // SAFETY: whatever is in `alive` is a box from `create` that was not ended.
         unsafe { (*handle).path.close() };
     }
 }
@@ -96,7 +96,7 @@ pub(crate) fn end_all() {
         let mut contexts = contexts();
         for address in std::mem::take(&mut contexts.alive) {
             let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
-            // SAFETY: it was in `alive`, and so is a box from `create` that nobody has ended.
+            // SAFETY: it was in `alive`, and so is a box from `create` that was not ended.
             ended.push(unsafe { Box::from_raw(handle) });
         }
         ended.extend(contexts.destroyed.drain(..));

@@ -1,5 +1,5 @@
 //! The teams that the program has. The last ones that were destroyed are kept for a while, so that
-//! a program which uses one is told.
+//! a program which uses one gets an error that says so.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -43,7 +43,7 @@ pub(crate) fn end_all() {
         std::mem::replace(&mut *teams(), Teams { alive: BTreeSet::new(), destroyed: VecDeque::new() });
     for address in ended.alive {
         let handle: TeamHandle = std::ptr::with_exposed_provenance_mut(address);
-        // SAFETY: it was in `alive`, and so is a box from `add` that nobody has destroyed.
+        // SAFETY: it was in `alive`, and so is a box from `add` that was not destroyed.
         drop(unsafe { Box::from_raw(handle) });
     }
 }

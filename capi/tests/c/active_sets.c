@@ -23,7 +23,7 @@ static int number_in(int start, int log_stride, int size) {
 
 static int next_in_turn;
 
-/* A pSync that nobody uses: they take turns, the same on all PEs of a set. Each must be as it was, but for the one that
+/* A pSync that no collective uses: they take turns, the same on all PEs of a set. Each must be as it was, but for the one that
  * others may use already. */
 static long *next_sync(void) {
     int mine = next_in_turn++ % SYNCS;

@@ -6,7 +6,7 @@ static int me, n, next;
 /* What PE `pe` has in its word: another value on each. */
 #define OF(T, A, pe) ((T)((A) + (T)(pe)))
 
-/* A word between two that nobody changes. */
+/* A word between two that no PE changes. */
 #define WORDS(name, T, A, B) \
     static T name##_words[3]; \
     static void begin_##name(void) { \

@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
     if (strcmp(what, "beyond") == 0) shmem_long_put(block, host, (size_t)1 << 40, 0);
     if (strcmp(what, "unaligned") == 0) shmem_long_p((long *)((char *)block + 1), 1, 0);
     if (strcmp(what, "destroy") == 0) shmem_team_destroy(SHMEM_TEAM_GPU);
-    if (strcmp(what, "stray") == 0) block[3] = 1; /* nobody can catch this but the processor */
+    if (strcmp(what, "stray") == 0) block[3] = 1; /* only the processor can catch this */
     shmem_barrier_all();
     shmem_finalize();
     return 0;

@@ -146,7 +146,7 @@ static void collectives(shmem_team_t team, long *source, long *dest) {
     shmem_barrier_all(); /* all have seen what was there */
     CHECK(shmem_long_fcollect(team, dest, source, 7) == 0);
     for (int pe = 0; pe < n; pe++) expect(dest + 7 * pe, 10 * pe, 1, 7);
-    /* Of lengths that differ: nobody but the library knows how long the result is. */
+    /* Of lengths that differ: only the library knows how long the result is. */
     shmem_barrier_all();
     set(dest, -1, 0, N);
     shmem_barrier_all();

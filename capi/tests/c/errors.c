@@ -45,7 +45,7 @@ static void call(const char *name) {
     }
 }
 
-/* Everybody tells the next PE something, by a global. */
+/* Each PE writes something to a global of the next. */
 static void exchange(long what) {
     int me = shmem_my_pe(), n = shmem_n_pes();
     shmem_barrier_all();

@@ -104,7 +104,7 @@ static void device(void) {
     }
 }
 
-/* Partitions that nobody has defined. */
+/* Partitions that are not defined. */
 static void undefined(void) {
     for (int partition = -1; partition <= SHMEMX_MAX_PARTITION_ID + 1; partition++)
         if (partition != 1 && partition != 2 && partition != 127)

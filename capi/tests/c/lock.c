@@ -53,7 +53,7 @@ int main(void) {
     shmem_init();
     int me = shmem_my_pe(), n = shmem_n_pes();
 
-    /* Get and put are two operations, but nobody comes in between. */
+    /* Get and put are two operations, but no PE comes in between. */
     for (int i = 0; i < 50; i++) {
         shmem_set_lock(&lock);
         int before = shmem_int_g(&count, 0);
@@ -64,7 +64,7 @@ int main(void) {
     CHECK(shmem_int_g(&count, 0) == 50 * n);
     shmem_barrier_all();
 
-    /* Who tries gets it, or is told. */
+    /* A PE that tries gets it, or learns that it does not. */
     for (int i = 0; i < 20;) {
         int got = shmem_test_lock(&lock);
         CHECK(got == 0 || got == 1);

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Everybody writes to the next PE's copy of a block, and finds what the one before has written. */
+/* Each PE writes to the next one's copy of a block, and finds what the one before has written. */
 static void use(void *block, size_t size) {
     int me = shmem_my_pe(), n = shmem_n_pes();
     CHECK(block != NULL && shmem_addr_accessible(block, (me + 1) % n));
@@ -42,7 +42,7 @@ int main(void) {
     shmem_init();
     int me = shmem_my_pe(), n = shmem_n_pes();
 
-    /* Nothing: no block, and nobody waits for anybody. */
+    /* Nothing: no block, and no PE waits for another. */
     if (me == 0) {
         CHECK(shmem_malloc(0) == NULL && shmem_calloc(0, 8) == NULL && shmem_calloc(8, 0) == NULL);
         CHECK(shmem_align(64, 0) == NULL && shmem_malloc_with_hints(0, SHMEM_MALLOC_ATOMICS_REMOTE) == NULL);

@@ -9,7 +9,7 @@ static long large[MANY], from[MANY];
 /* How often the data was put. */
 static long data_rounds;
 
-/* Who sees the flag sees the data. */
+/* A PE that sees the flag sees the data. */
 static void sees_in_order(void (*order)(void)) {
     for (int i = 0; i < 50; i++) {
         long round = ++data_rounds;

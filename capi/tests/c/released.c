@@ -108,7 +108,7 @@ int main(int argc, char **argv) {
         if (!is_private(&kept) || !is_private(&large[sizeof large / 2]) || !is_private(&untouched[8 << 20])) return 7;
         if (kept != time + 1 || value[0] != 10L * time + before || large[time % sizeof large] != 1) return 8;
         large[time % sizeof large] = 0;
-        /* The block is nobody's, even if the program asks for more memory. */
+        /* The block is given to no other use, even if the program asks for more memory. */
         void *other = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (other == MAP_FAILED || !faults(block) || !faults(block + size - 1)) return 9;
         munmap(other, size);

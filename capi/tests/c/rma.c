@@ -82,7 +82,7 @@ static int copied(int at, int to, int from, int size, int blocks) {
             CHECK(dest[i] == (i == 7 ? OF(T, A, before, 7) : B)); \
     } while (0);
 
-/* Elements by their size: bytes, of which PE, number and place can be told. */
+/* Elements by their size: bytes, which show PE, number and place. */
 static unsigned char dest[16 * LEN], own[16 * LEN], mine[16 * LEN];
 
 static unsigned char byte_of(int pe, int at) {

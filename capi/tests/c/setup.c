@@ -1,4 +1,4 @@
-/* Queries: who a PE is, what it can reach, what this library is. */
+/* Queries: which PE this is, what it can reach, what this library is. */
 #include "check.h"
 #include <string.h>
 

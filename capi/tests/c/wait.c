@@ -240,7 +240,7 @@ static void old_names(void) {
     CHECK(shmem_long_test(word, _SHMEM_CMP_GE, 1L << 40) == 1);
 }
 
-/* A chain through all PEs, in which everybody sleeps but one. */
+/* A chain through all PEs, in which all PEs sleep but one. */
 static void sleepers(void) {
     static uint64_t token, payload;
     for (uint64_t round = 1; round <= 5; round++) {

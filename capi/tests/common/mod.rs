@@ -134,7 +134,7 @@ impl Linker {
     }
 }
 
-/// Where Rust keeps an `ld.lld` of its own, for compilers that are told to look there.
+/// Where Rust keeps an `ld.lld` of its own, for compilers that get an option to look there.
 fn folder_of_rusts_lld() -> Option<PathBuf> {
     let libraries = output("rustc", &["--print", "target-libdir"])?;
     let folder = Path::new(libraries.trim()).parent()?.join("bin/gcc-ld");
@@ -337,7 +337,7 @@ impl Ended {
     #[track_caller]
     pub(crate) fn failed_with(&self, parts: &[&str]) {
         assert!(self.status.is_some_and(|status| status != 0), "{self:?}");
-        let told = self.stderr.lines().any(|line| parts.iter().all(|part| line.contains(part)));
-        assert!(told, "no line has {parts:?}:\n{}", self.stderr);
+        let has_one = self.stderr.lines().any(|line| parts.iter().all(|part| line.contains(part)));
+        assert!(has_one, "no line has {parts:?}:\n{}", self.stderr);
     }
 }

@@ -9,7 +9,7 @@ int main(void) {
     shmem_int_atomic_inc(&x, 0);
     shmem_barrier_all();
     CHECK(x == (me == 0 ? n : 0));
-    /* Now nobody else updates it. */
+    /* Now no other PE updates it. */
     if (me == 0)
         x++;
     shmem_barrier_all();

@@ -12,7 +12,7 @@ int main(void) {
     for (int pe = 0; pe < n; pe++)
         shmem_atomic_set(&flags[me], 1, pe);
     long other = 0;
-    for (int heard = 0; heard < n;) {
+    for (int seen = 0; seen < n;) {
         size_t from = shmem_test_any(flags, (size_t)n, status, SHMEM_CMP_EQ, 1);
         if (from == SIZE_MAX) {
             other++;
@@ -20,7 +20,7 @@ int main(void) {
         }
         CHECK(from < (size_t)n && status[from] == 0);
         status[from] = 1;
-        heard++;
+        seen++;
     }
     printf("PE %d did something else %ld times\n", me, other);
     CHECK(shmem_test_any(flags, (size_t)n, status, SHMEM_CMP_EQ, 1) == SIZE_MAX);

@@ -25,7 +25,7 @@ int main(void) {
             sum += all[from * N + j];
         status[from] = 1;
     }
-    /* Nobody is left to wait for. */
+    /* No PE is left to wait for. */
     CHECK(shmem_wait_until_any(flags, (size_t)n, status, SHMEM_CMP_NE, 0) == SIZE_MAX);
     int last = N * n - 1;
     CHECK(sum == last * (last + 1) / 2);

@@ -19,7 +19,7 @@ int main(void) {
     shmem_fence();
     for (int pe = 0; pe < n; pe++)
         shmem_atomic_set(&flags[me], 1, pe);
-    /* It returns 0 when nobody is left to wait for. */
+    /* It returns 0 when no PE is left to wait for. */
     size_t arrived, of = 0;
     while ((arrived = shmem_wait_until_some(flags, (size_t)n, indices, status, SHMEM_CMP_NE, 0)) != 0) {
         for (size_t i = 0; i < arrived; i++) {

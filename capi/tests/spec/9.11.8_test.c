@@ -14,12 +14,12 @@ int main(void) {
     int me = shmem_my_pe(), n = shmem_n_pes();
     long *words = shmem_calloc((size_t)n, sizeof *words);
     CHECK(words != NULL);
-    /* A single PE has nobody to wait for. */
+    /* A single PE has no other to wait for. */
     if (me > 0) {
         shmem_atomic_set(&words[me], me, 0);
     } else if (n > 1) {
         int first = any_of(words, n, SHMEM_CMP_NE, 0);
-        printf("PE %d is the first that PE 0 hears of\n", first);
+        printf("PE %d is the first whose flag PE 0 sees\n", first);
         CHECK(first > 0 && first < n && words[first] == first);
     }
     shmem_free(words);

@@ -51,8 +51,8 @@ const NOTHING: &str = "Nothing.";
 /// What team collectives return.
 const COLLECTIVE_RESULT: &str = "Zero when this PE's part is done, nonzero if it could not be.";
 
-/// What is complete when a routine that communicates with nobody returns.
-const AT_ONCE: &str = "At once: it communicates with nobody.";
+/// What is complete when a routine that communicates with no PE returns.
+const AT_ONCE: &str = "At once: it communicates with no PE.";
 
 /// What every group starts from.
 const BASE: Group = Group {

@@ -13,7 +13,7 @@ const BYTES: &str =
     "void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe";
 const SIGNAL: &str = "uint64_t *sig_addr, uint64_t signal, int pe";
 const UPDATED: &str = "None at the target: the update may come later; shmem_quiet completes it.";
-const ORDER: &str = "Who sees the signal sees the data of this put, though not that of earlier ones. dest \
+const ORDER: &str = "A PE that sees the signal sees the data of this put, though not that of earlier ones. dest \
                      and sig_addr must not overlap.";
 
 pub(super) static GROUPS: &[Group] = &[
