@@ -263,7 +263,9 @@ impl LocalCluster {
     /// Has `n` PEs join a job, whose network is in `wires` before the first of them uses it.
     async fn join(n: usize, options: ClusterOptions, wires: &OnceLock<Arc<Wires>>) -> Result<Vec<World>> {
         if n == 0 {
-            return Err(Error::Unsupported { what: "a job has at least one PE".into() });
+            return Err(Error::Unsupported {
+                what: "a LocalCluster of 0 PEs is no job; start at least one PE".into(),
+            });
         }
         let ClusterOptions { mut settings, placement, link, .. } = options;
         let placement = if !placement.is_unsaid() {

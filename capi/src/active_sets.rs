@@ -113,7 +113,9 @@ impl Triplet {
     ) -> ActiveSet {
         // Others may have begun to write to the words in front.
         if let Some(i) = (ActiveSet::MEETING..SYNC_SIZE).find(|&i| meeting.at(i).load() != 0) {
-            call.fail(format_args!("pSync[{i}] is not SHMEM_SYNC_VALUE"));
+            call.fail(format_args!(
+                "pSync[{i}] is not SHMEM_SYNC_VALUE; set all its elements to that before the first call"
+            ));
         }
         match call.collective(|| world.active_set(start, stride, size, meeting)) {
             Some(set) => set,

@@ -303,7 +303,12 @@ fn failed(name: &str, pe: Option<c_int>, error: Error) -> ! {
         (Error::PeOutOfRange { n_pes, .. }, Some(pe)) => {
             fatal(name, format_args!("pe = {pe} is out of range: there are {n_pes} PEs in its team"))
         }
-        (Error::TeamDestroyed { .. }, _) => fatal(name, format_args!("the context or team was destroyed")),
+        (Error::TeamDestroyed { .. }, _) => fatal(
+            name,
+            format_args!(
+                "the context, or the team that it belongs to, was destroyed before; create it again"
+            ),
+        ),
         // Another has said why.
         (Error::GlobalExit { status, .. }, _) => leave(status),
         (error, _) => {
@@ -355,8 +360,15 @@ pub(crate) const GREATEST_PREDEFINED: usize = 15;
 #[inline(never)]
 fn invalid_context(name: &str, ctx: CtxHandle) -> ! {
     match ctx.addr() {
-        CTX_INVALID => fatal(name, format_args!("ctx is SHMEM_CTX_INVALID")),
-        other => fatal(name, format_args!("ctx = {other:#x} is no context")),
+        CTX_INVALID => {
+            fatal(name, format_args!("ctx is SHMEM_CTX_INVALID; look whether shmem_ctx_create has succeeded"))
+        }
+        other => fatal(
+            name,
+            format_args!(
+                "ctx = {other:#x} is no context; take SHMEM_CTX_DEFAULT, or one that shmem_ctx_create gave"
+            ),
+        ),
     }
 }
 

@@ -51,8 +51,10 @@ fn create(call: Call, team: Option<(&Team, usize)>, options: c_long, ctx: *mut C
 #[cold]
 fn not_alive(call: Call, address: usize) -> ! {
     match address {
-        ..=GREATEST_PREDEFINED => call.fail(format_args!("ctx = {address:#x} is no context")),
-        _ => call.fail(format_args!("ctx = {address:#x} is no context, or was destroyed")),
+        ..=GREATEST_PREDEFINED => {
+            call.fail(format_args!("ctx = {address:#x} is no context; take one that shmem_ctx_create gave"))
+        }
+        _ => call.fail(format_args!("ctx = {address:#x} is no context, or was destroyed; create it again")),
     }
 }
 
@@ -77,7 +79,7 @@ export!("shmem_ctx_destroy", |name| (ctx: CtxHandle) {
     let call = Call::new(name);
     match ctx.addr() {
         INVALID => {}
-        DEFAULT => call.fail(format_args!("ctx is SHMEM_CTX_DEFAULT")),
+        DEFAULT => call.fail(format_args!("ctx is SHMEM_CTX_DEFAULT, which lasts as long as the job")),
         address => {
             if !contexts().alive.remove(&address) {
                 not_alive(call, address);

@@ -77,7 +77,9 @@ fn agree(world: &oxshmem::World, statics: &statics::Globals, threads: bool) -> R
     match (0..all.len()).find(|&pe| fingerprint(pe) != fingerprint(0)) {
         None => Ok(all.iter().any(|it| it.ends_with(&[1]))),
         Some(pe) => Err(Error::Unsupported {
-            what: format!("PE {pe} runs another executable than PE 0: their globals cannot be symmetric"),
+            what: format!(
+                "PE {pe} runs another executable than PE 0: their globals cannot be symmetric; start all PEs with one program"
+            ),
         }),
     }
 }

@@ -53,7 +53,10 @@ fn find_space(call: Call, space: SpaceHandle) -> Option<&'static Space> {
         _ => None,
     };
     if found.is_none() {
-        call.fail(format_args!("space = {:#x} is no space of this PE", space.addr()));
+        call.fail(format_args!(
+            "space = {:#x} is no space of this PE; ask shmem_space_is_available first",
+            space.addr()
+        ));
     }
     found
 }

@@ -63,16 +63,20 @@ fn named(call: Call, what: &str, handle: TeamHandle) -> Option<&'static Team> {
         SHARED => Some(call.global.world.team_shared()),
         CPU | GPU => match &call.global.spaces[handle.addr() - CPU] {
             Some(space) => Some(space.team()),
-            None => call.fail(format_args!("{what} is the team of a space that this PE does not have")),
+            None => call.fail(format_args!(
+                "{what} is the team of a space that this PE does not have; ask shmem_space_is_available first"
+            )),
         },
-        number if number <= GREATEST_PREDEFINED => call.fail(format_args!("{what} = {number:#x} is no team")),
+        number if number <= GREATEST_PREDEFINED => call.fail(format_args!(
+            "{what} = {number:#x} is no team; take a predefined one, or what a split gave"
+        )),
         address => {
             // SAFETY: a handle is what this library has given out: the caller's word
             // (`OpenSHMEM 1.6 §9.4`). It lives on for a while after `shmem_team_destroy`.
             let made: &'static MadeTeam = unsafe { &*handle };
             // Relaxed: a flag for mistakes, not for synchronisation.
             if made.destroyed.load(Ordering::Relaxed) {
-                call.fail(format_args!("{what} = {address:#x} was destroyed"));
+                call.fail(format_args!("{what} = {address:#x} was destroyed before; split it again"));
             }
             Some(&made.team)
         }
@@ -89,7 +93,7 @@ fn config(call: Call, what: &str, config: *const Config, mask: c_long) -> TeamCo
         return TeamConfig::default();
     }
     if config.is_null() {
-        call.fail(format_args!("{what} is null, and its mask is {mask:#x}"));
+        call.fail(format_args!("{what} is null, and its mask is {mask:#x}; give it, or a mask of 0"));
     }
     if mask & NUM_CONTEXTS == 0 {
         return TeamConfig::default();
@@ -128,7 +132,10 @@ where
 
 fn destroy(call: Call, handle: TeamHandle) {
     if [WORLD, SHARED, CPU, GPU].contains(&handle.addr()) {
-        call.fail(format_args!("team = {:#x} is a predefined team", handle.addr()));
+        call.fail(format_args!(
+            "team = {:#x} is a predefined team, which lasts as long as the job",
+            handle.addr()
+        ));
     }
     let Some(team) = find(call, handle) else { return };
     call.collective(|| team.destroy());
@@ -152,7 +159,7 @@ export!("shmem_team_get_config", |name| (team: TeamHandle, config_mask: c_long, 
         return 0;
     }
     if config.is_null() {
-        call.fail(format_args!("config is null, and config_mask is {config_mask:#x}"));
+        call.fail(format_args!("config is null, and config_mask is {config_mask:#x}; give a config, or a mask of 0"));
     }
     if config_mask & NUM_CONTEXTS != 0 {
         // SAFETY: the caller's pointer to a configuration.

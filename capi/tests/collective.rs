@@ -84,8 +84,16 @@ fn a_team_that_is_none_is_named() {
 fn a_context_that_is_none_is_named() {
     fails(1, "default_context", &["shmem_ctx_destroy: ctx is SHMEM_CTX_DEFAULT"]);
     fails(1, "destroyed_context", &["shmem_ctx_destroy: ctx = 0x", "is no context, or was destroyed"]);
-    fails(1, "used_context", &["shmem_ctx_long_p: the context or team was destroyed"]);
-    fails(2, "context_of_team", &["shmem_ctx_long_p: the context or team was destroyed"]);
+    fails(
+        1,
+        "used_context",
+        &["shmem_ctx_long_p: the context, or the team that it belongs to, was destroyed"],
+    );
+    fails(
+        2,
+        "context_of_team",
+        &["shmem_ctx_long_p: the context, or the team that it belongs to, was destroyed"],
+    );
     fails(1, "session", &["shmem_ctx_session_start: config is null"]);
     fails(1, "session_context", &["shmem_ctx_session_stop: ctx = 0x", "is no context, or was destroyed"]);
 }

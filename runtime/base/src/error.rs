@@ -294,7 +294,9 @@ pub enum Error {
 
     /// Source and destination have bytes in common where others write the one before the other is
     /// read (`OpenSHMEM 1.6 §4.2`).
-    #[error("{call}: source and destination overlap in a way that this collective cannot have")]
+    #[error(
+        "{call}: source and destination overlap in a way that this collective cannot have; take slices that do not"
+    )]
     Overlap {
         /// The operation.
         call: &'static str,
@@ -302,7 +304,7 @@ pub enum Error {
 
     /// What a program gave to be run as a collective has panicked on this PE. The others may wait
     /// for it.
-    #[error("{call}: what was to be run has panicked on this PE")]
+    #[error("{call}: what the team was to run has panicked on this PE; the message of the panic says why")]
     Panicked {
         /// The operation.
         call: &'static str,
@@ -338,7 +340,7 @@ pub enum Error {
     },
 
     /// The world was finalized.
-    #[error("{call}: the world was finalized")]
+    #[error("{call}: the world was finalized before; call nothing on it after that")]
     Finalized {
         /// The operation.
         call: &'static str,

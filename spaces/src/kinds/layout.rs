@@ -64,7 +64,7 @@ impl Layout {
             what: match (settings.partitions().next(), heap) {
                 (None, heap) => {
                     let (name, bytes) = heap.map_or(("its size", 0), |heap| (heap.setting, heap.bytes));
-                    format!("{name}={bytes} is beyond any address space")
+                    format!("{name}={bytes} is beyond any address space; make it smaller")
                 }
                 (Some(_), _) => {
                     "the partitions of the symmetric heap are beyond any address space; make them smaller"

@@ -64,7 +64,10 @@ impl Abilities {
         if !outcome.same_settings {
             // On all hosts alike: now all PEs are to know which differ.
             compare(&bootstrap.exchange(text.into_bytes()).await?, &names)?;
-            return Err(Error::bootstrap("init", "PEs differ in settings that they have in common"));
+            return Err(Error::bootstrap(
+                "init",
+                "PEs differ in settings that must be the same on all; set each to one value for the whole job",
+            ));
         }
         Ok(outcome.abilities)
     }
@@ -191,7 +194,10 @@ fn compare(all: &[Vec<u8>], names: &[&'static str]) -> Result<()> {
             return Err(Error::SettingMismatch { name, pe_a: 0, value_a: a, pe_b, value_b: b });
         }
     }
-    Err(Error::bootstrap("init", format!("PE {pe_b} runs another version of oxshmem than PE 0")))
+    Err(Error::bootstrap(
+        "init",
+        format!("PE {pe_b} runs another version of oxshmem than PE 0; start all PEs with one build"),
+    ))
 }
 
 fn count(mask: &[u64]) -> usize {

@@ -77,5 +77,7 @@ pub(super) fn symmetric(fabric: &Fabric, places: Places) -> Segment {
 pub(super) fn beyond(spaces: &SpacePlan) -> Error {
     let heaps = [spaces.cpu, spaces.gpu].into_iter().flatten();
     let sizes: Vec<String> = heaps.map(|heap| format!("{}={}", heap.setting, heap.bytes)).collect();
-    Error::Unsupported { what: format!("{} is beyond any address space", sizes.join(" with ")) }
+    Error::Unsupported {
+        what: format!("{} is beyond any address space; make it smaller", sizes.join(" with ")),
+    }
 }

@@ -161,7 +161,7 @@ impl Client {
             (Some(job), Some(rank)) => Ok(format!("{job}.{rank}")),
             // A server that does not tell is known by its clients.
             _ => text(self.get(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS)?)
-                .ok_or_else(|| failed("the launcher's PMIx server does not tell who else is on this host")),
+                .ok_or_else(|| failed("the launcher's PMIx server does not say which PEs are on this host; start the job with oshrun")),
         }
     }
 
@@ -341,5 +341,8 @@ fn failed(detail: impl std::fmt::Display) -> Error {
 }
 
 fn malformed(pe: usize) -> Error {
-    Error::bootstrap("exchange", format_args!("what PE {pe} gave is malformed"))
+    Error::bootstrap(
+        "exchange",
+        format_args!("what PE {pe} gave is malformed; start all PEs with one build of oxshmem"),
+    )
 }

@@ -134,7 +134,9 @@ fn open(client: &Client, placement: &Placement) -> Result<Sharing> {
         (None, _) if placement.is_leader() => Ok(Sharing::Alone),
         (None, Some(address)) => Ok(Sharing::Other(Arc::new(Turn::new(OfferClient::new(address))))),
         (None, None) => {
-            let detail = format_args!("PE {leader}, this host's leader, runs another version of oxshmem");
+            let detail = format_args!(
+                "PE {leader}, this host's leader, runs another version of oxshmem; start all PEs with one build"
+            );
             Err(Error::bootstrap("init", detail))
         }
     }
