@@ -8,7 +8,7 @@ use oxshmem_progress::activity::{self, Activity};
 use crate::{
     LongDouble,
     memory::scratch::BROADCAST_WORDS,
-    reduction::{ElementType, Kernel, ReduceOp},
+    reduction::{ElementType, Kernel},
 };
 
 /// A collective call: two words that every PE of the team must come to alike.
@@ -303,7 +303,7 @@ impl Signature {
     /// What is called.
     pub(crate) fn name(self) -> &'static str {
         match (self.kernel(), NAMES.get((self.what & CALL) as usize)) {
-            (Some(kernel), Some(&"reduce")) => reduce_name(kernel.op()),
+            (Some(kernel), Some(&"reduce")) => kernel.op().reduction(),
             (_, Some(name)) => name,
             (_, None) => NAMES[0],
         }
@@ -333,19 +333,6 @@ impl Signature {
 
     fn kernel(self) -> Option<Kernel> {
         (self.what >> KERNEL_BIT & 1 == 1).then(|| Kernel::from_code((self.what >> TYPE_BIT) as u8)).flatten()
-    }
-}
-
-/// The name of a reduction (`OpenSHMEM 1.6 §9.10.9`).
-pub(crate) fn reduce_name(op: ReduceOp) -> &'static str {
-    match op {
-        ReduceOp::And => "and_reduce",
-        ReduceOp::Or => "or_reduce",
-        ReduceOp::Xor => "xor_reduce",
-        ReduceOp::Min => "min_reduce",
-        ReduceOp::Max => "max_reduce",
-        ReduceOp::Sum => "sum_reduce",
-        ReduceOp::Prod => "prod_reduce",
     }
 }
 
@@ -389,11 +376,14 @@ impl fmt::Display for Signature {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reduction::ReduceOp;
 
     #[test]
     fn what_differs_is_told_apart_and_described() {
-        let sum = Signature::of_kernel(Call::Reduce, &Kernel::sum::<f64>(), 8);
-        let max = Signature::of_kernel(Call::Reduce, &Kernel::max::<f64>(), 8);
+        let sum =
+            Signature::of_kernel(Call::Reduce, &Kernel::of(ElementType::F64, ReduceOp::Sum).unwrap(), 8);
+        let max =
+            Signature::of_kernel(Call::Reduce, &Kernel::of(ElementType::F64, ReduceOp::Max).unwrap(), 8);
         let from_1 = Signature::of::<[u8; 8]>(Call::Broadcast, 3, 1);
         let from_2 = Signature::of::<[u8; 8]>(Call::Broadcast, 3, 2);
         let collect = Signature::of_collect::<[u8; 4]>(3, 9);
@@ -484,7 +474,9 @@ mod tests {
 
     #[test]
     fn calls_that_are_some_others_apart_are_told_apart_and_by_how_many() {
-        let sum = Signature::of_kernel(Call::Reduce, &Kernel::sum::<f64>(), 8).on_device(true);
+        let sum =
+            Signature::of_kernel(Call::Reduce, &Kernel::of(ElementType::F64, ReduceOp::Sum).unwrap(), 8)
+                .on_device(true);
         let from_2 = Signature::of::<[u8; 8]>(Call::Broadcast, 3, 2);
         for call in [sum, from_2] {
             for number in 1..600 {

@@ -26,13 +26,13 @@ use crate::{
     hosts::Layout,
     queue::Collective,
     reduction::{Arithmetic, Bitwise, Kernel, Ordered, ReduceOp, sum_kernel},
-    signature::{Call, Signature, reduce_name},
+    signature::{Call, Signature},
     team::Team,
 };
 
 /// Defines the reductions, which differ in name only.
 macro_rules! reductions {
-    ($($name:ident: $class:ident, $op:ident $kernel:ident, $what:literal, [$a:literal, $b:literal] = $total:literal;)*) => {$(
+    ($($name:ident: $class:ident, $op:ident, $what:literal, [$a:literal, $b:literal] = $total:literal;)*) => {$(
         #[doc = concat!("`dest` becomes the ", $what, " of all PEs' `source`, element by element. They may be the same \
                          slice. Collective (`OpenSHMEM 1.6 §9.10.9`).")]
         ///
@@ -59,7 +59,7 @@ macro_rules! reductions {
             dest: impl Symmetric<'a, Element = T>,
             source: impl Symmetric<'a, Element = T>,
         ) -> Collective<'a> {
-            let kernel = Kernel::shared(T::TYPE, ReduceOp::$op, Kernel::$kernel::<T>);
+            let kernel = Kernel::shared(T::TYPE, ReduceOp::$op);
             self.reduce(kernel, dest.view(), source.view())
         }
     )*};
@@ -67,13 +67,13 @@ macro_rules! reductions {
 
 impl Team {
     reductions! {
-        and_reduce: Bitwise, And and, "bitwise and", [6, 3] = 2;
-        or_reduce: Bitwise, Or or, "bitwise or", [6, 3] = 7;
-        xor_reduce: Bitwise, Xor xor, "bitwise exclusive or", [6, 3] = 5;
-        min_reduce: Ordered, Min min, "minimum", [6, 3] = 3;
-        max_reduce: Ordered, Max max, "maximum", [6, 3] = 6;
-        sum_reduce: Arithmetic, Sum sum, "sum", [6, 3] = 9;
-        prod_reduce: Arithmetic, Prod prod, "product", [6, 3] = 18;
+        and_reduce: Bitwise, And, "bitwise and", [6, 3] = 2;
+        or_reduce: Bitwise, Or, "bitwise or", [6, 3] = 7;
+        xor_reduce: Bitwise, Xor, "bitwise exclusive or", [6, 3] = 5;
+        min_reduce: Ordered, Min, "minimum", [6, 3] = 3;
+        max_reduce: Ordered, Max, "maximum", [6, 3] = 6;
+        sum_reduce: Arithmetic, Sum, "sum", [6, 3] = 9;
+        prod_reduce: Arithmetic, Prod, "product", [6, 3] = 18;
     }
 
     /// `dest` becomes the sum of the `source` of the PEs up to this one, element by element. They
@@ -437,9 +437,9 @@ impl Team {
         if device::has_any([dest, source]) {
             return self.reduce_on_device(kernel, [dest, source]);
         }
-        let call = Operands::new(self.core(), reduce_name(kernel.op()), dest, source);
+        let call = Operands::new(self.core(), kernel.op().reduction(), dest, source);
         if let Err(error) = call.equal().and_then(|()| call.disjoint_or_same()) {
-            return self.core().refuse(reduce_name(kernel.op()), error);
+            return self.core().refuse(kernel.op().reduction(), error);
         }
         let signature = call.sign(Signature::of_kernel(Call::Reduce, kernel, call.elements));
         let Operands { core, source, dest, .. } = call;
@@ -461,7 +461,7 @@ impl Team {
         kernel: &'static Kernel,
         views: [SymView<'a, T>; 2],
     ) -> Collective<'a> {
-        let name = reduce_name(kernel.op());
+        let name = kernel.op().reduction();
         if let Some(reduced) = self.core().reduced_on_devices(kernel, name, views) {
             return reduced;
         }

@@ -7,7 +7,7 @@ use oxshmem_memory::copy;
 #[cfg(target_arch = "x86_64")]
 use super::fused;
 use super::{
-    Arithmetic, Bitwise, ElementType, Ordered, ReduceOp, Reducible,
+    ElementType, ReduceOp, Reducible,
     kernels::{self, Level},
     types::{Combine, Fused},
 };
@@ -16,9 +16,9 @@ use super::{
 /// processor.
 ///
 /// ```
-/// use oxshmem_teams::reduction::Kernel;
+/// use oxshmem_teams::reduction::{ElementType, Kernel, ReduceOp};
 ///
-/// let kernel = Kernel::sum::<f64>();
+/// let kernel = Kernel::of(ElementType::F64, ReduceOp::Sum).unwrap();
 /// assert_eq!(kernel.to_string(), "sum of f64");
 /// assert_eq!(kernel.size(), 8);
 ///
@@ -37,34 +37,7 @@ pub struct Kernel {
 /// Bytes that go through private memory at once, few enough for the first-level cache.
 const BLOCK: usize = 4096;
 
-macro_rules! constructors {
-    ($($name:ident: $class:ident => $op:ident;)*) => {$(
-        #[doc = concat!("The [`", stringify!($op), "`](ReduceOp::", stringify!($op), ") of `T`s.")]
-        ///
-        /// ```
-        /// use oxshmem_teams::reduction::Kernel;
-        ///
-        #[doc = concat!("assert_eq!(Kernel::", stringify!($name), "::<u32>().to_string(), \"",
-            stringify!($name), " of u32\");")]
-        /// ```
-        #[inline]
-        pub fn $name<T: $class>() -> Self {
-            Self::of(T::TYPE, ReduceOp::$op).expect("the trait says that the type has the operation")
-        }
-    )*};
-}
-
 impl Kernel {
-    constructors! {
-        and: Bitwise => And;
-        or: Bitwise => Or;
-        xor: Bitwise => Xor;
-        min: Ordered => Min;
-        max: Ordered => Max;
-        sum: Arithmetic => Sum;
-        prod: Arithmetic => Prod;
-    }
-
     /// The kernel for an operation on a type, if the type [has](ElementType::takes) it.
     ///
     /// ```
@@ -87,20 +60,21 @@ impl Kernel {
         Some(Self { element, op, into: kernels::combine(level, element, op)?, fused })
     }
 
-    /// The kernel that `make` makes for `element` and `op`, made once: to look up what the
-    /// processor can do at every call would cost as much as a small reduction.
-    pub(crate) fn shared(element: ElementType, op: ReduceOp, make: fn() -> Self) -> &'static Self {
+    /// The kernel for an operation that the type has, made once: to look up what the processor can
+    /// do at every call would cost as much as a small reduction.
+    pub(crate) fn shared(element: ElementType, op: ReduceOp) -> &'static Self {
         static MADE: [OnceLock<Kernel>; ElementType::ALL.len() * ReduceOp::ALL.len()] =
             [const { OnceLock::new() }; ElementType::ALL.len() * ReduceOp::ALL.len()];
-        MADE[element as usize * ReduceOp::ALL.len() + op as usize].get_or_init(make)
+        let made = || Self::of(element, op).expect("its trait says that the type has the operation");
+        MADE[element as usize * ReduceOp::ALL.len() + op as usize].get_or_init(made)
     }
 
     /// The kernel with this [`code`](Self::code), which may come from another PE.
     ///
     /// ```
-    /// use oxshmem_teams::reduction::Kernel;
+    /// use oxshmem_teams::reduction::{ElementType, Kernel, ReduceOp};
     ///
-    /// let theirs = Kernel::from_code(Kernel::prod::<i16>().code());
+    /// let theirs = Kernel::from_code(Kernel::of(ElementType::I16, ReduceOp::Prod).unwrap().code());
     /// assert_eq!(theirs.map(|kernel| kernel.to_string()).as_deref(), Some("prod of i16"));
     /// assert!(Kernel::from_code(255).is_none());
     /// ```
@@ -113,11 +87,13 @@ impl Kernel {
     /// A number below 128 that is equal on two PEs exactly if type and operation are.
     ///
     /// ```
-    /// use oxshmem_teams::reduction::Kernel;
+    /// use oxshmem_teams::reduction::{ElementType, Kernel, ReduceOp};
     ///
-    /// assert_eq!(Kernel::sum::<usize>().code(), Kernel::sum::<u64>().code());
-    /// assert_ne!(Kernel::sum::<u64>().code(), Kernel::sum::<i64>().code());
-    /// assert_ne!(Kernel::sum::<u64>().code(), Kernel::max::<u64>().code());
+    /// let code = |element, op| Kernel::of(element, op).unwrap().code();
+    /// let sum = code(ElementType::U64, ReduceOp::Sum);
+    /// assert_eq!(sum, code(ElementType::U64, ReduceOp::Sum));
+    /// assert_ne!(sum, code(ElementType::I64, ReduceOp::Sum));
+    /// assert_ne!(sum, code(ElementType::U64, ReduceOp::Max));
     /// ```
     #[inline]
     pub const fn code(&self) -> u8 {
@@ -127,9 +103,9 @@ impl Kernel {
     /// The type of the elements.
     ///
     /// ```
-    /// use oxshmem_teams::reduction::{ElementType, Kernel};
+    /// use oxshmem_teams::reduction::{ElementType, Kernel, ReduceOp};
     ///
-    /// assert_eq!(Kernel::max::<f32>().element(), ElementType::F32);
+    /// assert_eq!(Kernel::of(ElementType::F32, ReduceOp::Max).unwrap().element(), ElementType::F32);
     /// ```
     #[inline]
     pub const fn element(&self) -> ElementType {
@@ -139,9 +115,9 @@ impl Kernel {
     /// The operation.
     ///
     /// ```
-    /// use oxshmem_teams::reduction::{Kernel, ReduceOp};
+    /// use oxshmem_teams::reduction::{ElementType, Kernel, ReduceOp};
     ///
-    /// assert_eq!(Kernel::max::<f32>().op(), ReduceOp::Max);
+    /// assert_eq!(Kernel::of(ElementType::F32, ReduceOp::Max).unwrap().op(), ReduceOp::Max);
     /// ```
     #[inline]
     pub const fn op(&self) -> ReduceOp {
@@ -151,7 +127,9 @@ impl Kernel {
     /// Bytes of an element.
     ///
     /// ```
-    /// assert_eq!(oxshmem_teams::reduction::Kernel::max::<f32>().size(), 4);
+    /// use oxshmem_teams::reduction::{ElementType, Kernel, ReduceOp};
+    ///
+    /// assert_eq!(Kernel::of(ElementType::F32, ReduceOp::Max).unwrap().size(), 4);
     /// ```
     #[inline]
     pub const fn size(&self) -> usize {
@@ -166,11 +144,12 @@ impl Kernel {
     /// them meanwhile: this is for private memory.
     ///
     /// ```
-    /// use oxshmem_teams::reduction::Kernel;
+    /// use oxshmem_teams::reduction::{ElementType, Kernel, ReduceOp};
     ///
     /// let (mut acc, x) = ([1u16, 2], [10u16, 20]);
+    /// let sum = Kernel::of(ElementType::U16, ReduceOp::Sum).unwrap();
     /// // SAFETY: two aligned arrays of two elements.
-    /// unsafe { Kernel::sum::<u16>().combine(acc.as_mut_ptr().cast(), x.as_ptr().cast(), 2) };
+    /// unsafe { sum.combine(acc.as_mut_ptr().cast(), x.as_ptr().cast(), 2) };
     /// assert_eq!(acc, [11, 22]);
     /// ```
     #[inline]
@@ -185,13 +164,14 @@ impl Kernel {
     /// As for [`combine`](Self::combine), of all three; any of them may be equal.
     ///
     /// ```
-    /// use oxshmem_teams::reduction::Kernel;
+    /// use oxshmem_teams::reduction::{ElementType, Kernel, ReduceOp};
     ///
     /// let (mut out, a, b) = ([0u16; 2], [1u16, 2], [10u16, 20]);
+    /// let sum = Kernel::of(ElementType::U16, ReduceOp::Sum).unwrap();
     /// // SAFETY: three aligned arrays of two elements.
     /// unsafe {
     ///     let (a, b) = (a.as_ptr().cast(), b.as_ptr().cast());
-    ///     Kernel::sum::<u16>().combine_into(out.as_mut_ptr().cast(), a, b, 2)
+    ///     sum.combine_into(out.as_mut_ptr().cast(), a, b, 2)
     /// };
     /// assert_eq!(out, [11, 22]);
     /// ```
@@ -210,9 +190,9 @@ impl Kernel {
     /// as the element is. They must not overlap, except that any of them may be equal.
     ///
     /// ```
-    /// use oxshmem_teams::reduction::Kernel;
+    /// use oxshmem_teams::reduction::{ElementType, Kernel, ReduceOp};
     ///
-    /// if let Some(fused) = Kernel::sum::<f64>().fused() {
+    /// if let Some(fused) = Kernel::of(ElementType::F64, ReduceOp::Sum).unwrap().fused() {
     ///     let (mut out, a, b) = ([0.0; 2], [1.0, 2.0], [0.5, 0.5]);
     ///     // SAFETY: three aligned arrays of two elements.
     ///     unsafe { fused(out.as_mut_ptr().cast(), a.as_ptr().cast(), b.as_ptr().cast(), 2) };
@@ -248,12 +228,13 @@ impl Kernel {
     /// If there are no sources.
     ///
     /// ```
-    /// use oxshmem_teams::reduction::Kernel;
+    /// use oxshmem_teams::reduction::{ElementType, Kernel, ReduceOp};
     ///
     /// let (mut out, a, b, c) = ([0; 2], [1, 2], [10, 20], [100, 200]);
     /// let sources = [a.as_ptr().cast(), b.as_ptr().cast(), c.as_ptr().cast()];
+    /// let sum = Kernel::of(ElementType::I32, ReduceOp::Sum).unwrap();
     /// // SAFETY: aligned arrays of two elements.
-    /// unsafe { Kernel::sum::<i32>().fold(out.as_mut_ptr().cast(), &sources, 2) };
+    /// unsafe { sum.fold(out.as_mut_ptr().cast(), &sources, 2) };
     /// assert_eq!(out, [111, 222]);
     /// ```
     pub unsafe fn fold(&self, out: *mut u8, sources: &[*const u8], n: usize) {
@@ -299,10 +280,10 @@ impl Kernel {
     /// If the elements are not the kernel's, or the lengths differ.
     ///
     /// ```
-    /// use oxshmem_teams::reduction::Kernel;
+    /// use oxshmem_teams::reduction::{ElementType, Kernel, ReduceOp};
     ///
     /// let mut acc = [3, -2];
-    /// Kernel::max::<i32>().combine_slices(&mut acc, &[1, 5]);
+    /// Kernel::of(ElementType::I32, ReduceOp::Max).unwrap().combine_slices(&mut acc, &[1, 5]);
     /// assert_eq!(acc, [3, 5]);
     /// ```
     pub fn combine_slices<T: Reducible>(&self, acc: &mut [T], x: &[T]) {
@@ -321,11 +302,12 @@ impl Kernel {
     /// `out` must be writable for `n` elements, and no other thread may access it meanwhile.
     ///
     /// ```
-    /// use oxshmem_teams::reduction::Kernel;
+    /// use oxshmem_teams::reduction::{ElementType, Kernel, ReduceOp};
     ///
     /// let mut out = [1.0; 3];
+    /// let sum = Kernel::of(ElementType::F64, ReduceOp::Sum).unwrap();
     /// // SAFETY: two of three elements.
-    /// unsafe { Kernel::sum::<f64>().zero(out.as_mut_ptr().cast(), 2) };
+    /// unsafe { sum.zero(out.as_mut_ptr().cast(), 2) };
     /// assert_eq!(out, [0.0, 0.0, 1.0]);
     /// ```
     pub unsafe fn zero(&self, out: *mut u8, n: usize) {

@@ -55,10 +55,10 @@ pub use self::{
 /// Integers: and, or, xor.
 ///
 /// ```
-/// use oxshmem_teams::reduction::{Bitwise, Kernel};
+/// use oxshmem_teams::reduction::{Bitwise, Kernel, ReduceOp};
 ///
 /// fn union<T: Bitwise>(sets: &mut [T], more: &[T]) {
-///     Kernel::or::<T>().combine_slices(sets, more);
+///     Kernel::of(T::TYPE, ReduceOp::Or).unwrap().combine_slices(sets, more);
 /// }
 ///
 /// let mut sets = [0b001u8, 0b010];
@@ -70,10 +70,10 @@ pub trait Bitwise: Reducible {}
 /// Integers and real numbers: min, max.
 ///
 /// ```
-/// use oxshmem_teams::reduction::{Kernel, Ordered};
+/// use oxshmem_teams::reduction::{Kernel, Ordered, ReduceOp};
 ///
 /// fn lower<T: Ordered>(bounds: &mut [T], others: &[T]) {
-///     Kernel::min::<T>().combine_slices(bounds, others);
+///     Kernel::of(T::TYPE, ReduceOp::Min).unwrap().combine_slices(bounds, others);
 /// }
 ///
 /// let mut bounds = [1.0, -1.0];
@@ -85,10 +85,10 @@ pub trait Ordered: Reducible {}
 /// Integers, real and complex numbers: sum, prod, and the scans.
 ///
 /// ```
-/// use oxshmem_teams::reduction::{Arithmetic, Complex, Kernel};
+/// use oxshmem_teams::reduction::{Arithmetic, Complex, Kernel, ReduceOp};
 ///
 /// fn add<T: Arithmetic>(totals: &mut [T], more: &[T]) {
-///     Kernel::sum::<T>().combine_slices(totals, more);
+///     Kernel::of(T::TYPE, ReduceOp::Sum).unwrap().combine_slices(totals, more);
 /// }
 ///
 /// let mut totals = [Complex::new(1.0, 2.0)];
@@ -120,7 +120,7 @@ pub trait Reducible: Element + sealed::Sealed {
 
 /// The sum of elements of a type.
 pub(crate) fn sum_kernel<T: Arithmetic>() -> &'static Kernel {
-    Kernel::shared(T::TYPE, ReduceOp::Sum, Kernel::sum::<T>)
+    Kernel::shared(T::TYPE, ReduceOp::Sum)
 }
 
 mod sealed {

@@ -308,10 +308,10 @@ fn a_fold_goes_from_left_to_right_and_its_output_may_be_any_source() {
 #[test]
 fn integers_wrap() {
     let mut bytes = [127i8, -128, 100];
-    Kernel::sum::<i8>().combine_slices(&mut bytes, &[1, -1, 100]);
+    Kernel::of(<i8>::TYPE, ReduceOp::Sum).unwrap().combine_slices(&mut bytes, &[1, -1, 100]);
     assert_eq!(bytes, [-128, 127, -56]);
     let mut words = [u64::MAX, 1 << 63];
-    Kernel::prod::<u64>().combine_slices(&mut words, &[2, 2]);
+    Kernel::of(<u64>::TYPE, ReduceOp::Prod).unwrap().combine_slices(&mut words, &[2, 2]);
     assert_eq!(words, [u64::MAX - 1, 0]);
 }
 
@@ -357,7 +357,7 @@ fn zero_is_zero_in_every_type() {
         let bytes = vec![0u8; size_of::<T>()];
         assert_eq!(bytemuck::pod_read_unaligned::<T>(&bytes), T::default());
         let mut acc = [T::default()];
-        Kernel::sum::<T>().combine_slices(&mut acc, &[T::zeroed()]);
+        Kernel::of(T::TYPE, ReduceOp::Sum).unwrap().combine_slices(&mut acc, &[T::zeroed()]);
         assert_eq!(acc[0], T::default());
     }
     check::<i8>();

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use oxshmem_spaces::device::Class;
 pub use oxshmem_spaces::device::ReduceOp;
 
 /// The elements there are, as a value.
@@ -109,10 +110,10 @@ impl ElementType {
     /// assert!(!ElementType::F64.takes(ReduceOp::Xor));
     /// ```
     pub const fn takes(self, op: ReduceOp) -> bool {
-        match op {
-            ReduceOp::And | ReduceOp::Or | ReduceOp::Xor => (self as u8) <= Self::U64 as u8,
-            ReduceOp::Min | ReduceOp::Max => (self as u8) <= Self::LongDouble as u8,
-            ReduceOp::Sum | ReduceOp::Prod => true,
+        match op.class() {
+            Class::Bitwise => (self as u8) <= Self::U64 as u8,
+            Class::Ordered => (self as u8) <= Self::LongDouble as u8,
+            Class::Arithmetic => true,
         }
     }
 }
