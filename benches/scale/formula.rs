@@ -1,7 +1,7 @@
 //! Closed formulas of the collectives between hosts.
 //!
 //! A message of b bytes takes its sender's processor for o, then its wire for b/B; it arrives after
-//! L, and takes its receiver's processor for r. Every leader tells the next one what it was called
+//! L, and takes its receiver's processor for r. Every leader sends the next one what it was called
 //! for, in 24 bytes: with the first short message to that one, if it has any before it waits, and
 //! otherwise by a message that may be in the way of others.
 
@@ -48,7 +48,7 @@ pub(crate) enum Call {
 }
 
 const MIB: usize = 1 << 20;
-/// What leaders tell each other they were called for, and with how many bytes it goes.
+/// Bytes of a call check between leaders.
 const CHECK: usize = 32;
 const CARGO: usize = 16 << 10;
 impl Network {

@@ -33,7 +33,7 @@ struct Moments {
     after_short: AtomicU64,
 }
 
-/// Runs all collectives, and tells of them by lines of JSON.
+/// Runs all collectives, and prints a line of JSON for each.
 pub(crate) fn simulate(network: Network, shape: Shape) -> Result<Vec<Value>> {
     let before = resident();
     let moments = Arc::new(Moments::default());

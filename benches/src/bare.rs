@@ -10,7 +10,7 @@
 //!
 //! Where PEs share a core, that core does the shares of all of them, one after the other: what its
 //! caches must hold is then what it is in the collective. Beside it is what agreeing takes: a flag
-//! one way, or a meeting of PEs that share cores.
+//! one way, or a synchronisation of PEs that share cores.
 
 use std::{
     sync::atomic::Ordering::{Acquire, Release},
@@ -214,8 +214,8 @@ pub(crate) fn one_way(words: &SymSlice<u64>, me: usize, number: &mut u64) -> f64
 
 /// How long `n` PEs that share processors take to meet, in ns: each sets a word of each other one,
 /// and gives the processor away by `sched_yield` until all have set its own. All call it, as often:
-/// `number` counts the meetings.
-pub(crate) fn meeting(words: &SymSlice<u64>, me: usize, n: usize, number: &mut u64) -> f64 {
+/// `number` counts the synchronisations.
+pub(crate) fn synchronisation(words: &SymSlice<u64>, me: usize, n: usize, number: &mut u64) -> f64 {
     const ROUNDS: u64 = 100;
     let of = |pe: usize, from: usize| word_of(words.slice(from * APART..), pe);
     let others: Vec<_> = (0..n).filter(|&pe| pe != me).map(|pe| (of(pe, me), of(me, pe))).collect();

@@ -15,7 +15,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::{
     Outcome,
-    bare::{APART, Shares, meeting, one_way},
+    bare::{APART, Shares, one_way, synchronisation},
     latency::NEAR_NS,
     measured::{Op, SIZES},
     report::{Report, Row, median},
@@ -50,7 +50,7 @@ impl Selection {
 struct Buffers {
     dest: SymSlice<f64>,
     source: SymSlice<f64>,
-    /// Flags of the bare exchanges and meetings, and how many calls PE 0 wants in a batch.
+    /// Flags of the bare exchanges and synchronisations, and how many calls PE 0 wants in a batch.
     words: SymSlice<u64>,
     agreed: SymSlice<u64>,
     /// Whether all PEs can load and store each other's: without, there is no bound.
@@ -112,7 +112,7 @@ async fn measure(
         let mut probe = || match n {
             _ if !buffers.one_host => f64::NAN,
             2 => one_way(&buffers.words, me, flags),
-            _ if bytes == 0 && n > cores => meeting(&buffers.words, me, n, flags),
+            _ if bytes == 0 && n > cores => synchronisation(&buffers.words, me, n, flags),
             _ => f64::NAN,
         };
         world.barrier_all().await?;

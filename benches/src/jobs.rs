@@ -69,7 +69,7 @@ pub(crate) fn jobs(report: &mut Report) -> Outcome {
             .stdout(Stdio::null())
             .status()?;
         let text = std::fs::read_to_string(&file);
-        // It may not exist if the job failed, which the status tells better.
+        // It may not exist if the job failed, which the status says better.
         let _ = std::fs::remove_file(&file);
         if !status.success() {
             return Err(format!("barriers of {n} PEs ended with {status}").into());

@@ -6,7 +6,7 @@ use oxshmem::{Element, SymView};
 
 /// `pe`'s instance of a slice, as bare memory.
 ///
-/// The address does not come from `SymView::ptr`, which would tell the job to expect stores that
+/// The address does not come from `SymView::ptr`, which would make the job expect stores that
 /// ring no doorbell, and so change what is measured after it.
 pub(crate) fn address<T: Element>(view: SymView<'_, T>, pe: usize) -> *mut u8 {
     assert!(view.pe().placement().local.contains(&pe), "PE {pe} is on another host");

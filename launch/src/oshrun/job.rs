@@ -511,8 +511,8 @@ async fn attend(
     report: Report,
 ) {
     let (mut inbox, mut outbox) = (Inbox::default(), Outbox::default());
-    // Whether the PE may say more, whether there is something to tell it, and whether that has to
-    // wait a little.
+    // Whether the PE may send more, whether there is something to send to it, and whether that has
+    // to wait a little.
     let (mut open, mut sending, mut full) = (true, false, false);
     // Whether nothing will be sent after what is queued.
     let mut last = false;

@@ -28,7 +28,7 @@ pub struct Foreign {
     pmix: bool,
 }
 
-/// A launcher, and how its processes tell.
+/// A launcher, and how its processes are recognised.
 struct Launcher {
     name: &'static str,
     /// Any of these is in the environment of what it starts.

@@ -1,4 +1,4 @@
-//! How `oshrun` tells a process that it is a PE: one environment variable.
+//! How a process that `oshrun` starts learns that it is a PE: one environment variable.
 
 use std::{fmt, os::fd::RawFd, str::FromStr, sync::Arc};
 
@@ -6,7 +6,7 @@ use oxshmem_base::Deal;
 
 use super::Placement;
 
-/// The environment variable by which `oshrun` tells a process which PE it is. Internal: its form
+/// The environment variable by which `oshrun` says which PE a process is. Internal: its form
 /// may change with every version, see [`Job`].
 pub const JOB_VARIABLE: &str = "OXSHMEM_JOB";
 

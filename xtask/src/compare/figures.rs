@@ -51,7 +51,7 @@ pub(super) struct Row {
     pub(super) variant: &'static str,
     /// What the bytes take, and what it takes that all PEs come, where they must.
     pub(super) bound: f64,
-    pub(super) meeting: f64,
+    pub(super) synchronisation: f64,
 }
 
 impl Figures {
@@ -93,7 +93,7 @@ impl Figures {
             peer: peer / 1e3,
             variant,
             bound: bound / 1e3,
-            meeting: match OPS[*op] {
+            synchronisation: match OPS[*op] {
                 "barrier" | "sync" | "broadcast" => 0.0,
                 _ => {
                     self.ours.get(&(*pes, placement.clone(), 0, 0)).map_or(f64::NAN, |(_, least)| least / 1e3)
@@ -123,7 +123,7 @@ impl Row {
 
     /// Our time as a multiple of the bound and of what it takes that all come.
     fn over_least(&self) -> f64 {
-        self.ours / (self.bound + self.meeting)
+        self.ours / (self.bound + self.synchronisation)
     }
 
     /// Whether the bound is part of the target.
@@ -213,7 +213,7 @@ mod tests {
 
     fn row(op: &'static str, bytes: u64, ours: f64) -> Row {
         let (placement, variant) = ("near".into(), "default");
-        Row { op, bytes, pes: 2, placement, ours, peer: 1.0, variant, bound: 0.5, meeting: 0.3 }
+        Row { op, bytes, pes: 2, placement, ours, peer: 1.0, variant, bound: 0.5, synchronisation: 0.3 }
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
     fn what_it_takes_to_meet_is_a_part_of_the_least_but_not_of_the_bound() {
         let row = row("sum", 65536, 0.8);
         assert_eq!(row.cells()[8..10], ["1.60", "1.00"]);
-        assert_eq!(Row { meeting: f64::NAN, ..row }.cells()[8..10], ["1.60", ""]);
+        assert_eq!(Row { synchronisation: f64::NAN, ..row }.cells()[8..10], ["1.60", ""]);
     }
 
     #[test]

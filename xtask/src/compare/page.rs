@@ -29,7 +29,7 @@ are kept apart. A placement that did not occur on both sides has no rows.
 The bound is what the shares of the bytes take of the PEs that have one core, if they need no agreement: for broadcast to copy S bytes, for fcollect,
 collect and alltoall to copy n blocks of S bytes, for sum to add an n-th of n sources and to store it n times, by `memcpy` and a loop
 over vector registers, on the same memory, in turns with the collectives, the median of five attempts. For barrier
-and sync it is the time of a flag one way, or, where PEs share cores, that of a bare meeting: a loop in which each sets a word of each
+and sync it is the time of a flag one way, or, where PEs share cores, that of a bare synchronisation: a loop in which each sets a word of each
 other one, and calls `sched_yield` until all have set its own. *Least* is the bound of the bytes and, but for a broadcast with a
 fixed root, that of a barrier.
 

@@ -147,8 +147,9 @@ impl Client {
     pub(super) fn size(&self) -> Result<usize> {
         let size = self.get(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE)?;
         let size = size.as_unsigned().filter(|&size| size > self.me.rank.into() && size <= MOST_PES);
-        size.map(|size| size as usize)
-            .ok_or_else(|| failed("the launcher's PMIx server tells no size of the job"))
+        size.map(|size| size as usize).ok_or_else(|| {
+            failed("the launcher's PMIx server does not say how many PEs the job has; start it with oshrun")
+        })
     }
 
     /// The server, by a name that it has for all its clients and no other server has.
@@ -159,7 +160,7 @@ impl Client {
         let rank = own(PMIX_SERVER_RANK).ok().and_then(|rank| rank.as_unsigned());
         match (job, rank) {
             (Some(job), Some(rank)) => Ok(format!("{job}.{rank}")),
-            // A server that does not tell is known by its clients.
+            // A server that does not say its name is known by its clients.
             _ => text(self.get(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS)?)
                 .ok_or_else(|| failed("the launcher's PMIx server does not say which PEs are on this host; start the job with oshrun")),
         }

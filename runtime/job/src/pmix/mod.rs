@@ -44,7 +44,7 @@ pub struct Pmix {
     placement: Placement,
     client: Client,
     /// Whose turn it is to meet the others: the first to call is the first to meet.
-    meeting: Arc<Turn<()>>,
+    exchanges: Arc<Turn<()>>,
     sharing: Sharing,
     /// Until this PE has left the job.
     claim: Mutex<Option<Claim>>,
@@ -65,7 +65,7 @@ impl Pmix {
     ///
     /// # Errors
     /// [`Error::AlreadyInitialized`] while this process is a PE, and [`Error::Bootstrap`] without
-    /// `libpmix.so.2`, or without the launcher that the environment tells of.
+    /// `libpmix.so.2`, or without the launcher that the environment names.
     pub async fn from_env() -> Result<Option<Self>> {
         let (Some(_), Some(rank)) = (env::var_os(NAMESPACE), env::var_os(RANK)) else {
             return Ok(None);
@@ -76,12 +76,12 @@ impl Pmix {
         })?;
         let claim = Claim::take(rank)?;
         let (client, placement, sharing) = blocking("init", meet).await?;
-        let (meeting, claim) = (Arc::default(), Mutex::new(Some(claim)));
-        Ok(Some(Self { placement, client, meeting, sharing, claim }))
+        let (exchanges, claim) = (Arc::default(), Mutex::new(Some(claim)));
+        Ok(Some(Self { placement, client, exchanges, sharing, claim }))
     }
 }
 
-/// What a PE tells all others at the start.
+/// What a PE gives to all others at the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Card {
     /// The server that serves it.
@@ -164,7 +164,7 @@ impl Bootstrap for Pmix {
     }
 
     async fn exchange(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>> {
-        let turn = Arc::clone(&self.meeting).lock_owned().await;
+        let turn = Arc::clone(&self.exchanges).lock_owned().await;
         let (client, n) = (self.client, self.placement.n_pes);
         blocking("exchange", move || {
             let _turn = turn;
@@ -174,7 +174,7 @@ impl Bootstrap for Pmix {
     }
 
     async fn exchange_to_leaders(&self, mine: Vec<u8>) -> Result<Option<Arc<[Vec<u8>]>>> {
-        let turn = Arc::clone(&self.meeting).lock_owned().await;
+        let turn = Arc::clone(&self.exchanges).lock_owned().await;
         let (client, n) = (self.client, if self.placement.is_leader() { self.placement.n_pes } else { 0 });
         let all = blocking("exchange", move || {
             let _turn = turn;
@@ -184,7 +184,7 @@ impl Bootstrap for Pmix {
     }
 
     async fn barrier(&self) -> Result<()> {
-        let turn = Arc::clone(&self.meeting).lock_owned().await;
+        let turn = Arc::clone(&self.exchanges).lock_owned().await;
         let client = self.client;
         blocking("barrier", move || {
             let _turn = turn;
