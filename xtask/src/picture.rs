@@ -91,7 +91,7 @@ const PARTS: &[Part] = &[
         at: [722, 252, 186, 98],
         fill: DRIVER,
         title: "the helper thread",
-        lines: &["oxshmem-progress,", "one in a process,", "while no other drives"],
+        lines: &["oxshmem-engine,", "one in a process,", "while no other drives"],
     },
     Part { at: [350, 432, 240, 50], fill: OTHER, title: "futures", lines: &["watches, flights, op sets"] },
 ];

@@ -93,8 +93,12 @@ impl Emulated {
         latency: Duration,
         nudge: &Arc<Nudge>,
     ) -> Result<Self> {
-        let shown =
-            Arc::new(HostMap::reserved(map.local_pes(), map.stride(), map.home(), "SHMEM_GPU_SYMMETRIC_SIZE")?);
+        let shown = Arc::new(HostMap::reserved(
+            map.local_pes(),
+            map.stride(),
+            map.home(),
+            "SHMEM_GPU_SYMMETRIC_SIZE",
+        )?);
         let queue = Queue {
             state: Mutex::default(),
             more: Condvar::new(),
