@@ -246,7 +246,7 @@ impl<'a, T: Element> SymView<'a, T> {
     /// memory, or if it is not `user`'s handle. The caller checks that there is such a PE, and that
     /// it has a device.
     #[doc(hidden)]
-    pub fn device_place(&self, user: &Pe, block: usize) -> Option<DevicePlace> {
+    pub fn device_place(&self, user: &Pe, local_pe: usize) -> Option<DevicePlace> {
         let there = self.domain().is_device() && self.allocation.is_of(user);
         // SAFETY: a view is in bounds on every PE that has a device; what `user` uses is the device
         // of its own job.
