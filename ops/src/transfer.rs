@@ -221,7 +221,7 @@ impl<M: Sharing> Context<M> {
         let job =
             unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + '_>, Box<dyn FnOnce() + Send>>(job) };
         self.pe().engine().submit(job);
-        Op::UnderWay(flight)
+        Op::under_way(flight, self.pe().executor().at_first_poll())
     }
 
     /// Puts blocks of `source`.

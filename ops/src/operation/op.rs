@@ -20,17 +20,15 @@ pub(crate) enum Op<T, E: Into<Error>> {
     Complete(T),
     Failed(Box<Failed<E>>),
     /// Performed by something that lands its outcome.
-    UnderWay(Landing<T, E>),
-    /// Likewise, by a device.
-    OnDevice(Box<OnDevice<T, E>>),
+    UnderWay(Box<UnderWay<T, E>>),
     /// A put to another host whose future waits for its remote completion.
     Remote(Box<Remote<T, E>>),
     Taken,
 }
 
-/// An operation of a device.
-pub(crate) struct OnDevice<T, E> {
-    flight: Landing<T, E>,
+/// An operation that is under way.
+pub(crate) struct UnderWay<T, E> {
+    pub(crate) flight: Landing<T, E>,
     engine: FirstPoll,
 }
 
@@ -45,9 +43,9 @@ impl<T, E: Into<Error>> Op<T, E> {
         Self::Failed(Box::new(Failed::new(error, None, ops)))
     }
 
-    /// One that a device performs.
-    pub(crate) fn on_device(flight: Landing<T, E>, engine: FirstPoll) -> Self {
-        Self::OnDevice(Box::new(OnDevice { flight, engine }))
+    /// One that lands in `flight`, for which the engine polls.
+    pub(crate) fn under_way(flight: Landing<T, E>, engine: FirstPoll) -> Self {
+        Self::UnderWay(Box::new(UnderWay { flight, engine }))
     }
 
     #[inline(always)]
@@ -78,7 +76,7 @@ impl<T, E: Into<Error>> Op<T, E> {
         match self {
             Self::Complete(_) => "complete",
             Self::Failed(_) => "failed",
-            Self::UnderWay(_) | Self::OnDevice(_) | Self::Remote(_) => "under way",
+            Self::UnderWay(_) | Self::Remote(_) => "under way",
             Self::Taken => "taken",
         }
     }
@@ -89,18 +87,11 @@ impl<T, E: Into<Error>> Op<T, E> {
         match state {
             Self::Complete(outcome) => Poll::Ready(Ok(outcome)),
             Self::Failed(failed) => Poll::Ready(Err(failed.seen())),
-            Self::UnderWay(flight) => {
-                let outcome = flight.poll(cx);
-                if outcome.is_pending() {
-                    *self = Self::UnderWay(flight);
-                }
-                outcome.map_err(Failed::seen)
-            }
-            Self::OnDevice(mut operation) => {
-                let OnDevice { flight, engine } = &mut *operation;
+            Self::UnderWay(mut operation) => {
+                let UnderWay { flight, engine } = &mut *operation;
                 let outcome = engine.poll(|| flight.poll(cx));
                 if outcome.is_pending() {
-                    *self = Self::OnDevice(operation);
+                    *self = Self::UnderWay(operation);
                 }
                 outcome.map_err(Failed::seen)
             }

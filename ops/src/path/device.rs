@@ -282,7 +282,7 @@ impl<M: Sharing> Context<M> {
             unsafe {
                 copy_blocks(self.pe(), from, side, blocks, Box::new(move |put| last(put, completion)));
             }
-            return Op::on_device(flight, self.pe().executor().at_first_poll());
+            return Op::under_way(flight, self.pe().executor().at_first_poll());
         }
         // What is not STABLE is copied now, or, where it is in device memory, kept from being given
         // to others.
@@ -372,7 +372,7 @@ impl<M: Sharing> Context<M> {
         // SAFETY: what a sink holds is STABLE: it stays where it is as long as it exists, and the
         // completion holds it.
         unsafe { copy_blocks(self.pe(), from, to, blocks, completion) };
-        Op::on_device(flight, self.pe().executor().at_first_poll())
+        Op::under_way(flight, self.pe().executor().at_first_poll())
     }
 
     /// An atomic operation that fetches.
@@ -390,7 +390,7 @@ impl<M: Sharing> Context<M> {
             Some(device) => unsafe { device.atomic(at, width, operation, completion) },
             None => completion(Err(Error::Finalized { call: "atomic" })),
         }
-        Op::on_device(flight, self.pe().executor().at_first_poll())
+        Op::under_way(flight, self.pe().executor().at_first_poll())
     }
 
     /// An atomic operation that fetches nothing.

@@ -59,7 +59,7 @@ impl<M: Sharing> Context<M> {
             // SAFETY: a STABLE source stays where it is as long as it exists, and the completion
             // holds it.
             unsafe { far.net.put(far.spot, from, bytes, completion) };
-            Op::UnderWay(flight)
+            Op::under_way(flight, self.pe().executor().at_first_poll())
         };
         self.completing(ready, far, op, S::reject_back)
     }
@@ -102,7 +102,12 @@ impl<M: Sharing> Context<M> {
         // SAFETY: as in `put_far`; the completion holds the source.
         let rest = unsafe { far.net.put_signal(far.spot, from, bytes, signal.spot, update, completion) };
         let Some(completion) = rest else {
-            return self.completing(ready, far, Op::UnderWay(flight), S::reject_back);
+            return self.completing(
+                ready,
+                far,
+                Op::under_way(flight, self.pe().executor().at_first_poll()),
+                S::reject_back,
+            );
         };
         // The signal leaves when the data is known to be there, and `quiet` waits for all of it.
         let (all, ticket) = (Arc::clone(self.ops()), self.ops().begin(far.pe));
@@ -132,7 +137,12 @@ impl<M: Sharing> Context<M> {
         });
         // SAFETY: as in `put_far`; the completion, in `then`, holds the source.
         unsafe { far.net.put(far.spot, from, bytes, then) };
-        self.completing(ready, far, Op::UnderWay(flight), S::reject_back)
+        self.completing(
+            ready,
+            far,
+            Op::under_way(flight, self.pe().executor().at_first_poll()),
+            S::reject_back,
+        )
     }
 
     /// Puts blocks of `source`, whose shape is in bytes.
@@ -184,7 +194,7 @@ impl<M: Sharing> Context<M> {
         // SAFETY: what a sink holds is STABLE: it stays where it is as long as it exists, and the
         // completion holds it.
         unsafe { far.net.get(far.spot, to, bytes, completion) };
-        Op::UnderWay(flight)
+        Op::under_way(flight, self.pe().executor().at_first_poll())
     }
 
     /// Fills blocks of `buffer`, likewise.
@@ -204,7 +214,7 @@ impl<M: Sharing> Context<M> {
         if Packed::pays(blocks.block) {
             // SAFETY: the blocks are inside of the buffer, which was checked; `all` holds that.
             unsafe { Packed::start(far, to, blocks, AllParts::new(completion)) };
-            return Op::UnderWay(flight);
+            return Op::under_way(flight, self.pe().executor().at_first_poll());
         }
         // Over when the last of them is.
         let all = AllParts::new(completion);
@@ -216,7 +226,7 @@ impl<M: Sharing> Context<M> {
             }
         }
         drop(all);
-        Op::UnderWay(flight)
+        Op::under_way(flight, self.pe().executor().at_first_poll())
     }
 
     /// An atomic operation that fetches.
@@ -229,7 +239,7 @@ impl<M: Sharing> Context<M> {
     ) -> Op<T, Error> {
         let (flight, completion) = begin(self.ops(), far.pe, move |before: Result<u64>| before.map(value));
         far.net.fetch(far.spot, width, operation, completion);
-        Op::UnderWay(flight)
+        Op::under_way(flight, self.pe().executor().at_first_poll())
     }
 
     /// An atomic operation that fetches nothing.
@@ -271,7 +281,7 @@ impl<M: Sharing> Context<M> {
     {
         let (outcome, landing) = match (ready, op) {
             (ReadyWhen::Delivered, Op::Complete(back)) => (Some(Ok(back)), None),
-            (ReadyWhen::Delivered, Op::UnderWay(flight)) => (None, Some(flight)),
+            (ReadyWhen::Delivered, Op::UnderWay(operation)) => (None, Some(operation.flight)),
             (_, op) => return op,
         };
         let target = Target { pe: far.pe, world_pe: far.spot.pe };
