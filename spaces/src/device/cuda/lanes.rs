@@ -17,7 +17,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering, fence},
     },
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -118,7 +118,7 @@ pub(super) struct Lanes {
 #[derive(Default)]
 struct Worker {
     jobs: VecDeque<Job>,
-    started: bool,
+    thread: Option<JoinHandle<()>>,
     closed: bool,
 }
 
@@ -403,13 +403,13 @@ impl Lanes {
     fn give_work(self: &Arc<Self>, job: Job) {
         let mut worker = lock(&self.worker);
         worker.jobs.push_back(job);
-        if !worker.started {
-            worker.started = true;
+        if worker.thread.is_none() {
             let lanes = Arc::clone(self);
             let thread = thread::Builder::new().name("oxshmem-staging".into());
-            if let Err(e) = thread.spawn(move || lanes.work()) {
+            match thread.spawn(move || lanes.work()) {
+                Ok(thread) => worker.thread = Some(thread),
                 // Nothing that was begun would ever end.
-                panic!("oxshmem cannot start the thread that copies for devices: {e}");
+                Err(e) => panic!("oxshmem cannot start the thread that copies for devices: {e}"),
             }
         }
         drop(worker);
@@ -463,10 +463,18 @@ impl Lanes {
         }
     }
 
-    /// Has the worker end when it has started everything.
+    /// Ends the worker, which has started everything. It must not be what lets go of the device:
+    /// the process may end meanwhile, and the driver with it.
     pub(super) fn close(&self) {
-        lock(&self.worker).closed = true;
+        let thread = {
+            let mut worker = lock(&self.worker);
+            worker.closed = true;
+            worker.thread.take()
+        };
         self.to_work.notify_one();
+        if let Some(thread) = thread.filter(|thread| thread.thread().id() != thread::current().id()) {
+            let _ = thread.join();
+        }
     }
 }
 
