@@ -155,7 +155,8 @@ fn a_process_with_a_net_and_a_device_has_one_thread_that_polls() {
             let host = here.at(0).wait_until(Cmp::Ge, n);
             let device = there.at(0).wait_until(Cmp::Ge, n);
             let (host, device) = tokio::join!(host, device);
-            assert!((host?, device?) == (n, n) && ctx.fetch(there.at(0), next).await? == n);
+            assert_eq!((host?, device?), (n, n));
+            assert!(ctx.fetch(there.at(0), next).await? <= n);
             // The emulated device itself and the watchdog poll nothing.
             let mut threads = threads();
             threads.retain(|name| !["oxshmem-emulate", "oxshmem-watchdo"].contains(&&**name));
