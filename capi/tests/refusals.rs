@@ -49,9 +49,8 @@ fn a_thread_that_cannot_be_started_is_one_line() {
         ("SHMEM_DEFAULT_SPACE", "gpu"),
         ("RUST_BACKTRACE", "0"),
     ];
-    // Alone, as a PE that has to wait for a lock would need another thread first.
     let ended = program.job(1, &device, &["threads", "device"]);
-    one_line_each(&ended, "cannot start the thread of the emulated device");
+    one_line_each(&ended, "start of the progress thread: Resource temporarily unavailable");
 }
 
 #[test]
