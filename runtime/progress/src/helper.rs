@@ -1,8 +1,8 @@
 //! The helper: the one thread of a process that completes operations, watches words and wakes
 //! tasks while no other thread does.
 //!
-//! It polls the [sources](crate::source) of all PEs of the process, and works for their engines:
-//! see [`Client`]. Where it has found nothing for a while, it sleeps on the descriptors of all of
+//! It polls the [sources](crate::source) of all PEs of the process, and works for their engines,
+//! its clients. Where it has found nothing for a while, it sleeps on the descriptors of all of
 //! these at once. While other threads poll, it naps, and only looks now and then whether that goes
 //! on.
 
@@ -12,7 +12,7 @@ use std::{
     os::fd::BorrowedFd,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -68,6 +68,8 @@ pub struct Helper {
     nudge: Arc<Nudge>,
     /// The rounds that the thread has begun.
     rounds: AtomicU64,
+    /// Clients that are not over.
+    clients: AtomicUsize,
     staff: Mutex<Staff>,
 }
 
@@ -87,7 +89,12 @@ impl Helper {
     /// The system's, if there are no descriptors left.
     pub fn new() -> Result<Arc<Self>> {
         let nudge = Arc::new(Nudge::new()?);
-        Ok(Arc::new(Self { nudge, rounds: AtomicU64::new(0), staff: Mutex::default() }))
+        Ok(Arc::new(Self {
+            nudge,
+            rounds: AtomicU64::new(0),
+            clients: AtomicUsize::new(0),
+            staff: Mutex::default(),
+        }))
     }
 
     /// What wakes it.
@@ -97,13 +104,23 @@ impl Helper {
 
     /// Works for `client` until that is over. Starts the thread, if there is none.
     pub(crate) fn work_for(self: &Arc<Self>, client: Box<dyn Client>) -> std::io::Result<()> {
+        // Relaxed: it orders nothing.
+        self.clients.fetch_add(1, Ordering::Relaxed);
         let mut staff = lock(&self.staff);
         staff.new.push(client);
         if !staff.works {
             let helper = Arc::clone(self);
             let run = move || helper.run();
-            let thread = thread::Builder::new().name("oxshmem-engine".into()).spawn(run)?;
-            (staff.works, staff.thread) = (true, Some(thread));
+            match thread::Builder::new().name("oxshmem-engine".into()).spawn(run) {
+                Ok(thread) => (staff.works, staff.thread) = (true, Some(thread)),
+                Err(error) => {
+                    self.one_leaves();
+                    let client = staff.new.pop();
+                    drop(staff);
+                    drop(client);
+                    return Err(error);
+                }
+            }
         }
         drop(staff);
         self.nudge.wake();
@@ -120,6 +137,16 @@ impl Helper {
         while !is_this && self.rounds.load(Ordering::SeqCst) == begun && !self.has_ended() {
             thread::sleep(Duration::from_micros(20));
         }
+    }
+
+    /// A client is over.
+    pub(crate) fn one_leaves(&self) {
+        self.clients.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether there are clients that are not over.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.clients.load(Ordering::Relaxed) > 0
     }
 
     /// Whether there is no thread.

@@ -188,11 +188,10 @@ impl Executor {
         }
     }
 
-    /// Whether the helper has let go of this, which it does when this is [closed](Executor::close).
-    /// Its thread ends with the last PE of the process.
+    /// Whether the helper's thread has ended, or has other PEs of this process to work for. It lets
+    /// go of this PE when this is [closed](Executor::close), and ends with the last.
     pub fn has_no_helper(&self) -> bool {
-        !self.driver.is_helped.load(Ordering::Acquire)
-            && (self.bell.is_in_process() || self.helper.has_ended())
+        self.helper.is_needed() || !self.driver.is_helped.load(Ordering::Acquire) && self.helper.has_ended()
     }
 
     /// The role, if no thread has it.

@@ -419,7 +419,9 @@ impl Executor {
 
     /// Ends the drivers. Called when the PE is gone.
     pub fn close(&self) {
-        self.closed.store(true, Ordering::Release);
+        if !self.closed.swap(true, Ordering::AcqRel) && self.driver.is_helped.load(Ordering::Acquire) {
+            self.helper.one_leaves();
+        }
         let mut woken = Vec::new();
         let ended = {
             let mut watches = lock(&self.watches);
