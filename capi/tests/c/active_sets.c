@@ -23,8 +23,8 @@ static int number_in(int start, int log_stride, int size) {
 
 static int next_in_turn;
 
-/* A pSync that no collective uses: they take turns, the same on all PEs of a set. Each must be as it was, but for the one that
- * others may use already. */
+/* A pSync that no collective uses: they take turns, the same on all PEs of a set. Each must be as
+ * it was, but for the one that others may use already. */
 static long *next_sync(void) {
     int mine = next_in_turn++ % SYNCS;
     for (int i = 0; i < SYNCS; i++)

@@ -127,7 +127,7 @@ impl Helper {
         Ok(())
     }
 
-    /// Returns when the thread does nothing any more for a source that has said that it is closed.
+    /// Returns when the thread does nothing any more for a source that is closed.
     /// On the thread itself it returns at once.
     pub fn leave_source(&self) {
         let this = thread::current().id();

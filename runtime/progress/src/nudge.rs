@@ -108,7 +108,7 @@ impl Nudge {
         self.rests.load(Ordering::Relaxed)
     }
 
-    /// Whether it is to, and has not been told before.
+    /// Whether it is to take over, once for each time that it is asked to.
     pub(crate) fn takes_over(&self) -> bool {
         self.rests.load(Ordering::Relaxed) && self.rests.swap(false, Ordering::Acquire)
     }

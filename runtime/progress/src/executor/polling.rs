@@ -94,7 +94,7 @@ impl Executor {
         self.helper.nudge()
     }
 
-    /// Returns when the helper does nothing any more for a source that has said that it is closed.
+    /// Returns when the helper does nothing any more for a source that is closed.
     /// On the helper's thread it returns at once.
     pub fn leave_source(&self) {
         self.helper.leave_source();

@@ -75,7 +75,7 @@ struct Call {
 unsafe extern "C" fn called(call: *mut c_void) {
     // SAFETY: passed on to the caller.
     let call = unsafe { Arc::from_raw(call.cast::<Call>().cast_const()) };
-    // Release: who asks for another call sees that this one is over.
+    // Release: a thread that asks for another call sees that this one is over.
     call.to_come.store(false, Ordering::Release);
     call.ready.set();
 }
