@@ -207,7 +207,7 @@ impl<'a, T: Element> SymView<'a, T> {
     }
 
     /// The address by which kernels of this PE's device reach this PE's instance. None in host
-    /// memory, and on the emulated device, which has no kernels.
+    /// memory. The kernels of the emulated device are functions of the host.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -219,7 +219,7 @@ impl<'a, T: Element> SymView<'a, T> {
     /// ```
     pub fn device_address(self) -> Option<u64> {
         let (device, here) = self.on_device()?;
-        device.address(here)
+        device.address(here.block(), here)
     }
 
     fn assert_on_host(&self) {

@@ -148,7 +148,10 @@ async fn measure(world: &World, emulated: bool, quick: bool) -> Result<()> {
 /// The address of this host's PE's instance for the driver.
 fn address<T: Element>(world: &World, memory: &SymSlice<T>, pe: usize) -> u64 {
     let place = memory.view().device_place(world.pe(), pe);
-    place.zip(world.pe().device()).and_then(|(place, device)| device.address(place)).unwrap_or(0)
+    place
+        .zip(world.pe().device())
+        .and_then(|(place, device)| device.address(world.pe().local_pe(), place))
+        .unwrap_or(0)
 }
 
 /// Long copies, several of them under way.

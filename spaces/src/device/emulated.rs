@@ -117,7 +117,7 @@ impl Emulated {
         })
     }
 
-    fn address(&self, end: End) -> Address {
+    fn place(&self, end: End) -> Address {
         Address(match end {
             End::Host(address) => address,
             End::Device(DevicePlace { block, offset }) => self.memory.address_unchecked(block, offset),
@@ -244,8 +244,14 @@ unsafe impl Device for Emulated {
         &self.shown
     }
 
+    /// The address of the memory that the device is made of: its kernels are functions of the
+    /// host.
+    fn address(&self, _: usize, at: DevicePlace) -> Option<u64> {
+        Some(self.place(End::Device(at)).0.addr() as u64)
+    }
+
     unsafe fn copy(&self, from: End, to: End, len: usize, done: Completion) {
-        let (from, to, map) = (self.address(from), self.address(to), Arc::clone(self.memory.map()));
+        let (from, to, map) = (self.place(from), self.place(to), Arc::clone(self.memory.map()));
         self.start(Box::new(move || {
             // SAFETY: `done` has not been told, so the ends on the host are good for `len` bytes;
             // `map` keeps the others.
@@ -258,7 +264,7 @@ unsafe impl Device for Emulated {
     }
 
     unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
-        let (at, map) = (self.address(End::Device(at)), Arc::clone(self.memory.map()));
+        let (at, map) = (self.place(End::Device(at)), Arc::clone(self.memory.map()));
         self.start(Box::new(move || {
             // SAFETY: the caller vouches for the word, and `map` keeps it.
             let before = unsafe { operation.apply(at.get(), width) };
@@ -268,7 +274,7 @@ unsafe impl Device for Emulated {
     }
 
     unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Completion) {
-        let (from, to, map) = (self.address(from), self.address(to), Arc::clone(self.memory.map()));
+        let (from, to, map) = (self.place(from), self.place(to), Arc::clone(self.memory.map()));
         self.start(Box::new(move || {
             for i in 0..blocks.count {
                 let to = to.get().wrapping_add(i * blocks.to_stride);
@@ -289,7 +295,7 @@ unsafe impl Device for Emulated {
     unsafe fn combine(&self, what: Combine<'_>, done: Completion) {
         let Combine { by: _, fold, number, from, to, len } = what;
         let addresses = |places: &[DevicePlace]| -> Vec<Address> {
-            places.iter().map(|&place| self.address(End::Device(place))).collect()
+            places.iter().map(|&place| self.place(End::Device(place))).collect()
         };
         let (from, to, map) = (addresses(from), addresses(to), Arc::clone(self.memory.map()));
         self.start(Box::new(move || {
@@ -308,7 +314,7 @@ unsafe impl Device for Emulated {
     }
 
     unsafe fn copy_now(&self, from: End, to: End, len: usize) {
-        let (from, to) = (self.address(from), self.address(to));
+        let (from, to) = (self.place(from), self.place(to));
         // SAFETY: the caller vouches for both ends.
         unsafe { copy::copy(to.get(), from.get(), len) };
         // SeqCst: as above.
@@ -342,12 +348,12 @@ unsafe impl Device for Emulated {
 
     unsafe fn atomic_now(&self, at: DevicePlace, width: Width, operation: Atomic<u64>) -> u64 {
         // SAFETY: the caller vouches for the word.
-        unsafe { operation.apply(self.address(End::Device(at)).get(), width) }
+        unsafe { operation.apply(self.place(End::Device(at)).get(), width) }
     }
 
     unsafe fn fill_now(&self, at: DevicePlace, byte: u8, len: usize) {
         // SAFETY: the caller vouches for the bytes.
-        unsafe { copy::fill(self.address(End::Device(at)).get(), byte, len) }
+        unsafe { copy::fill(self.place(End::Device(at)).get(), byte, len) }
     }
 }
 

@@ -217,11 +217,9 @@ pub unsafe trait Device: Source {
     /// They must be in bounds.
     unsafe fn fill_now(&self, at: DevicePlace, byte: u8, len: usize);
 
-    /// The address by which kernels reach a place, if there is one.
-    fn address(&self, at: DevicePlace) -> Option<u64> {
-        let _ = at;
-        None
-    }
+    /// The address by which kernels of local PE `by`'s device reach a place, if it is mapped for
+    /// them.
+    fn address(&self, by: usize, at: DevicePlace) -> Option<u64>;
 }
 
 /// A reference to whatever device a PE has.

@@ -515,8 +515,8 @@ unsafe impl Device for Cuda {
         }
     }
 
-    fn address(&self, at: DevicePlace) -> Option<u64> {
-        Some(self.at(at))
+    fn address(&self, by: usize, at: DevicePlace) -> Option<u64> {
+        self.memory.reaches(by, at.block).then(|| self.at(at))
     }
 }
 
