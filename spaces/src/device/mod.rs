@@ -16,6 +16,7 @@ pub mod emulated;
 mod numbers;
 mod place;
 mod ready;
+pub mod stream;
 pub mod suite;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ pub use self::{
     place::found,
 };
 
+use self::stream::ProgramStreams;
 use oxshmem_base::sync::Mutex;
 use oxshmem_memory::{
     Segment,
@@ -220,6 +222,11 @@ pub unsafe trait Device: Source {
     /// The address by which kernels of local PE `by`'s device reach a place, if it is mapped for
     /// them.
     fn address(&self, by: usize, at: DevicePlace) -> Option<u64>;
+
+    /// What it does in streams of the program, if it has such.
+    fn program_streams(&self) -> Option<&dyn ProgramStreams> {
+        None
+    }
 }
 
 /// A reference to whatever device a PE has.

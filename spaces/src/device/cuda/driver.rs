@@ -184,11 +184,13 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// A stream that does not wait for the default one.
+/// A stream: one of ours, which does not wait for the default one and whose kernels come before
+/// those of the program, or the program's.
 #[derive(Debug)]
 pub(super) struct Stream {
     context: Arc<Context>,
     stream: CUstream,
+    ours: bool,
 }
 
 // SAFETY: the driver's calls may be made from any thread.
@@ -199,11 +201,62 @@ unsafe impl Sync for Stream {}
 impl Stream {
     pub(super) fn new(context: &Arc<Context>) -> Outcome<Self> {
         let _entered = context.enter()?;
-        let mut stream = ptr::null_mut();
+        let (mut stream, mut first) = (ptr::null_mut(), 0);
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint;
+        // SAFETY: it stores a number; null is allowed for the other.
+        call!(cuCtxGetStreamPriorityRange(ptr::null_mut(), &mut first))?;
         // SAFETY: it stores a handle, which `drop` gives back.
-        call!(cuStreamCreate(&mut stream, flags))?;
-        Ok(Self { context: Arc::clone(context), stream })
+        call!(cuStreamCreateWithPriority(&mut stream, flags, first))?;
+        Ok(Self { context: Arc::clone(context), stream, ours: true })
+    }
+
+    /// A stream of the program, in a context that is entered.
+    ///
+    /// # Safety
+    /// It must exist for as long as the value does.
+    pub(super) unsafe fn of_program(context: &Arc<Context>, stream: CUstream) -> Outcome<Option<Self>> {
+        let mut its = ptr::null_mut();
+        // SAFETY: passed on to the caller; it stores a handle.
+        call!(cuStreamGetCtx(stream, &mut its))?;
+        let found = its == context.context;
+        Ok(found.then(|| Self { context: Arc::clone(context), stream, ours: false }))
+    }
+
+    /// Whether what it is given becomes part of a graph.
+    pub(super) fn is_captured(&self) -> Outcome<bool> {
+        let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        // SAFETY: the stream exists; it stores a number.
+        call!(cuStreamIsCapturing(self.stream, &mut status))?;
+        Ok(status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+    }
+
+    /// Has it wait until an event is over, as that was last recorded.
+    ///
+    /// # Safety
+    /// The event must exist.
+    pub(super) unsafe fn wait_for(&self, event: CUevent) -> Outcome<()> {
+        // SAFETY: passed on to the caller; the flags must be 0.
+        call!(cuStreamWaitEvent(self.stream, event, 0))
+    }
+
+    /// Has it wait until a word of 8 bytes is equal to `value`, or else not before it.
+    ///
+    /// # Safety
+    /// The word must be there, aligned, until the wait is over.
+    pub(super) unsafe fn wait_value(&self, at: CUdeviceptr, equal: bool, value: u64) -> Outcome<()> {
+        let flags = match equal {
+            true => sys::CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_EQ,
+            false => sys::CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ,
+        };
+        // SAFETY: passed on to the caller.
+        call!(cuStreamWaitValue64_v2(self.stream, at, value, flags as c_uint))
+    }
+
+    /// # Safety
+    /// Both ends must be good for `len` bytes until the copy is over.
+    pub(super) unsafe fn copy(&self, from: CUdeviceptr, to: CUdeviceptr, len: usize) -> Outcome<()> {
+        // SAFETY: passed on to the caller.
+        call!(cuMemcpyAsync(to, from, len, self.stream))
     }
 
     pub(super) fn context(&self) -> &Arc<Context> {
@@ -294,7 +347,9 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if let Ok(_entered) = self.context.enter() {
+        if self.ours
+            && let Ok(_entered) = self.context.enter()
+        {
             // SAFETY: created once, destroyed once; what is under way goes on.
             let _ = call!(cuStreamDestroy_v2(self.stream));
         }
@@ -321,6 +376,10 @@ impl Event {
         // SAFETY: it stores a handle, which `drop` gives back.
         call!(cuEventCreate(&mut event, flags))?;
         Ok(Self { context: Arc::clone(context), event })
+    }
+
+    pub(super) fn handle(&self) -> CUevent {
+        self.event
     }
 
     /// Whether all before it is over.

@@ -6,7 +6,7 @@
 //! | `driver` | the driver's calls, with results |
 //! | `memory` | device memory that the PEs of a host share |
 //! | `host` | host memory that devices copy from and to |
-//! | `lanes` | operations under way: streams, events, and the threads that look after them |
+//! | `streams` | operations under way, in streams of ours and of the program |
 //! | `ptx` | the kernels |
 //! | `bare` | the driver's copies by themselves, to be measured beside |
 //!
@@ -24,9 +24,10 @@ mod bare;
 mod driver;
 mod gpu;
 mod host;
-mod lanes;
+
 mod memory;
 mod ptx;
+mod streams;
 
 use std::{fmt, ptr::NonNull, sync::Arc, time::Duration};
 
@@ -53,9 +54,10 @@ use oxshmem_progress::{
 
 use self::{
     gpu::{Address, Arguments, Command},
-    lanes::Lanes,
     memory::Memory,
+    streams::Streams,
 };
+use super::stream::{EventRef, Held, InStream, ProgramStreams, StreamRef};
 use super::{AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, Made, Number, ReduceOp};
 
 /// Host memory of fewer bytes is copied by the processor on the way, even where the device could
@@ -169,7 +171,7 @@ async fn agree(bootstrap: &dyn Bootstrap, outcome: Result<()>) -> Result<()> {
 /// The devices of the PEs of one host, as one process uses them.
 pub struct Cuda {
     shown: Segment,
-    lanes: Arc<Lanes>,
+    streams: Arc<Streams>,
     memory: Arc<Memory>,
     patience: Duration,
 }
@@ -191,7 +193,7 @@ impl Cuda {
         };
         Ok(Self {
             shown: Segment::new(SegmentId::Gpu, Arc::new(map), 0, len),
-            lanes: Lanes::new(&memory, host, nudge)?,
+            streams: Streams::new(&memory, host, nudge)?,
             memory,
             patience,
         })
@@ -226,7 +228,7 @@ impl Cuda {
         let unit = [8, 4].into_iter().find(|unit| all.is_multiple_of(*unit)).unwrap_or(1) as usize;
         let units = len / unit;
         let total = units * count;
-        let gpu = self.lanes.gpu(block);
+        let gpu = self.streams.gpu(block);
         let words = [from, to, from_stride as u64, to_stride as u64, units as u64, total as u64];
         Command::Launch {
             kernel: gpu.blocks(unit),
@@ -266,7 +268,7 @@ fn must<T>(outcome: driver::Outcome<T>) -> T {
 
 impl Source for Cuda {
     fn poll(&self) -> bool {
-        self.lanes.poll()
+        self.streams.poll()
     }
 
     fn patience(&self) -> Duration {
@@ -274,11 +276,11 @@ impl Source for Cuda {
     }
 
     fn is_pending(&self) -> bool {
-        self.lanes.is_pending()
+        self.streams.is_pending()
     }
 
     fn arm(&self) -> Armed<'_> {
-        self.lanes.arm()
+        self.streams.arm()
     }
 }
 
@@ -298,7 +300,7 @@ unsafe impl Device for Cuda {
     }
 
     unsafe fn copy(&self, from: End, to: End, len: usize, done: Completion) {
-        let lanes = &self.lanes;
+        let streams = &self.streams;
         match (from, to) {
             (End::Host(from), End::Host(to)) => {
                 // SAFETY: passed on to the caller.
@@ -306,14 +308,14 @@ unsafe impl Device for Cuda {
                 done(Ok(()));
             }
             (End::Device(place), _) | (_, End::Device(place)) if len == 0 => {
-                lanes.start(place.block, Command::Nothing, done);
+                streams.start(place.block, Command::Nothing, done);
             }
             (End::Host(from), End::Device(place)) => {
                 let to = self.at(place);
-                if len > SHORT && lanes.host().is_ready(from, len) {
-                    return lanes.start(place.block, Command::In { from, to, len }, done);
+                if len > SHORT && streams.host().is_ready(from, len) {
+                    return streams.start(place.block, Command::In { from, to, len }, done);
                 }
-                match lanes.slot(len) {
+                match streams.slot(len) {
                     Some(slot) => {
                         // SAFETY: passed on to the caller; the slot has room, and is ours.
                         unsafe { copy::copy(slot.start(), from, len) };
@@ -322,17 +324,17 @@ unsafe impl Device for Cuda {
                             drop(slot);
                             done(copied);
                         });
-                        lanes.start(place.block, command, free);
+                        streams.start(place.block, command, free);
                     }
-                    None => lanes.start_slowly(place.block, Command::In { from, to, len }, done),
+                    None => streams.start_slowly(place.block, Command::In { from, to, len }, done),
                 }
             }
             (End::Device(place), End::Host(to)) => {
                 let from = self.at(place);
-                if len > SHORT && lanes.host().is_ready(to, len) {
-                    return lanes.start(place.block, Command::Out { from, to, len }, done);
+                if len > SHORT && streams.host().is_ready(to, len) {
+                    return streams.start(place.block, Command::Out { from, to, len }, done);
                 }
-                match lanes.slot(len) {
+                match streams.slot(len) {
                     Some(slot) => {
                         let command = Command::Out { from, to: slot.start(), len };
                         let to = Address(to);
@@ -345,36 +347,36 @@ unsafe impl Device for Cuda {
                             drop(slot);
                             done(copied);
                         });
-                        lanes.start(place.block, command, take);
+                        streams.start(place.block, command, take);
                     }
-                    None => lanes.start_slowly(place.block, Command::Out { from, to, len }, done),
+                    None => streams.start_slowly(place.block, Command::Out { from, to, len }, done),
                 }
             }
             (End::Device(source), End::Device(place)) => {
                 let (from, to) = (self.at(source), self.at(place));
                 if self.memory.reaches(place.block, source.block) {
-                    lanes.start(place.block, Command::Within { from, to, len }, done);
+                    streams.start(place.block, Command::Within { from, to, len }, done);
                 } else {
                     let command = Command::Through { source: source.block, from, to, len };
-                    lanes.start_slowly(place.block, command, done);
+                    streams.start_slowly(place.block, command, done);
                 }
             }
         }
     }
 
     unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
-        let slot = match self.lanes.word() {
+        let slot = match self.streams.word() {
             Ok(slot) => slot,
             Err(failed) => return done(Err(failed.into())),
         };
-        let command = self.lanes.gpu(at.block).amo(self.at(at), width, operation, slot.shown);
+        let command = self.streams.gpu(at.block).amo(self.at(at), width, operation, slot.shown);
         let tell = Box::new(move |over: Result<()>| {
             // SAFETY: the slot is ours, and the kernel has written a word there.
             let before = over.map(|()| unsafe { copy::load(slot.start().cast::<u64>()) });
             drop(slot);
             done(before);
         });
-        self.lanes.start(at.block, command, tell);
+        self.streams.start(at.block, command, tell);
     }
 
     unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Completion) {
@@ -386,10 +388,10 @@ unsafe impl Device for Cuda {
                 if total > 0 && self.memory.reaches(place.block, source.block) =>
             {
                 let command = self.blocks(place.block, [self.at(source), self.at(place)], blocks);
-                return self.lanes.start(place.block, command, done);
+                return self.streams.start(place.block, command, done);
             }
             (End::Host(from), End::Device(place)) if total > 0 => {
-                if let Some(slot) = self.lanes.slot(total) {
+                if let Some(slot) = self.streams.slot(total) {
                     for i in 0..count {
                         // SAFETY: the caller vouches for block `i`, and the slot has room for all.
                         unsafe {
@@ -403,11 +405,11 @@ unsafe impl Device for Cuda {
                         drop(slot);
                         done(copied);
                     });
-                    return self.lanes.start(place.block, command, free);
+                    return self.streams.start(place.block, command, free);
                 }
             }
             (End::Device(place), End::Host(to)) if total > 0 => {
-                if let Some(slot) = self.lanes.slot(total) {
+                if let Some(slot) = self.streams.slot(total) {
                     let ends = [self.at(place), slot.shown];
                     let command = self.blocks(place.block, ends, packed(from_stride, len));
                     let to = Address(to);
@@ -422,7 +424,7 @@ unsafe impl Device for Cuda {
                         drop(slot);
                         done(copied);
                     });
-                    return self.lanes.start(place.block, command, take);
+                    return self.streams.start(place.block, command, take);
                 }
             }
             _ => {}
@@ -440,9 +442,9 @@ unsafe impl Device for Cuda {
     unsafe fn combine(&self, what: Combine<'_>, done: Completion) {
         let Combine { by, fold, number, from, to, len } = what;
         if len == 0 {
-            return self.lanes.start(by, Command::Nothing, done);
+            return self.streams.start(by, Command::Nothing, done);
         }
-        let gpu = self.lanes.gpu(by);
+        let gpu = self.streams.gpu(by);
         let kernel = match gpu.fold(fold, number) {
             Ok(kernel) => kernel,
             Err(failed) => return done(Err(failed.into())),
@@ -450,13 +452,13 @@ unsafe impl Device for Cuda {
         let [from, to] = [from, to].map(|places| places.iter().map(|&place| self.at(place)));
         let arguments = Arguments::fold(from, to, len as u64);
         let command = Command::Launch { kernel, shape: gpu.shape(len, ptx::AT_ONCE), arguments };
-        self.lanes.start(by, command, done);
+        self.streams.start(by, command, done);
     }
 
     fn flush(&self, done: Completion) {
         let all = AllParts::new(done);
         for block in 0..self.memory.count() {
-            self.lanes.start(block, Command::Nothing, all.part());
+            self.streams.start(block, Command::Nothing, all.part());
         }
     }
 
@@ -482,11 +484,11 @@ unsafe impl Device for Cuda {
                 (place.block, command)
             }
         };
-        must(self.lanes.run(block, &command));
+        must(self.streams.run(block, &command));
     }
 
     unsafe fn read_now(&self, block: usize, pieces: &[(usize, usize)], to: &mut [u8]) {
-        let slot = self.lanes.slot(to.len());
+        let slot = self.streams.slot(to.len());
         let start = slot.as_ref().map_or(to.as_mut_ptr(), |slot| slot.start());
         let mut at = 0;
         let commands = pieces.iter().filter(|(_, len)| *len > 0).map(|&(offset, len)| {
@@ -494,7 +496,7 @@ unsafe impl Device for Cuda {
             at += len;
             Command::Out { from: self.at(DevicePlace { block, offset }), to, len }
         });
-        must(self.lanes.run_all(block, commands));
+        must(self.streams.run_all(block, commands));
         if let Some(slot) = slot {
             // SAFETY: the slot is ours, and as long at least.
             unsafe { copy::copy(to.as_mut_ptr(), slot.start(), to.len()) };
@@ -502,17 +504,21 @@ unsafe impl Device for Cuda {
     }
 
     unsafe fn atomic_now(&self, at: DevicePlace, width: Width, operation: Atomic<u64>) -> u64 {
-        let slot = must(self.lanes.word());
-        let command = self.lanes.gpu(at.block).amo(self.at(at), width, operation, slot.shown);
-        must(self.lanes.run(at.block, &command));
+        let slot = must(self.streams.word());
+        let command = self.streams.gpu(at.block).amo(self.at(at), width, operation, slot.shown);
+        must(self.streams.run(at.block, &command));
         // SAFETY: the slot is ours, and the kernel has written a word there.
         unsafe { copy::load(slot.start().cast::<u64>()) }
     }
 
     unsafe fn fill_now(&self, at: DevicePlace, byte: u8, len: usize) {
         if len > 0 {
-            must(self.lanes.run(at.block, &Command::Fill { at: self.at(at), byte, len }));
+            must(self.streams.run(at.block, &Command::Fill { at: self.at(at), byte, len }));
         }
+    }
+
+    fn program_streams(&self) -> Option<&dyn ProgramStreams> {
+        Some(self)
     }
 
     fn address(&self, by: usize, at: DevicePlace) -> Option<u64> {
@@ -520,11 +526,49 @@ unsafe impl Device for Cuda {
     }
 }
 
+// SAFETY: as above.
+unsafe impl ProgramStreams for Cuda {
+    fn is_captured(&self, by: usize, stream: StreamRef<'_>) -> Result<bool> {
+        self.streams.is_captured(by, stream)
+    }
+
+    unsafe fn append(
+        &self,
+        by: usize,
+        stream: StreamRef<'_>,
+        what: InStream,
+        done: Option<Completion>,
+    ) -> Result<()> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.streams.append(by, stream, what, done) }
+    }
+
+    fn hold(&self, by: usize, stream: StreamRef<'_>) -> Result<Held> {
+        self.streams.hold(by, stream)
+    }
+
+    fn event(&self, by: usize, event: EventRef<'_>, done: Completion) -> Result<()> {
+        self.streams.after(by, event, &Command::Nothing, done)
+    }
+
+    unsafe fn copy_after(
+        &self,
+        event: EventRef<'_>,
+        from: DevicePlace,
+        to: DevicePlace,
+        len: usize,
+        done: Completion,
+    ) -> Result<()> {
+        let command = Command::Within { from: self.at(from), to: self.at(to), len };
+        self.streams.after(to.block, event, &command, done)
+    }
+}
+
 impl Drop for Cuda {
     fn drop(&mut self) {
         // What is under way uses memory of callers, which keep it until it is complete.
-        self.lanes.finish();
-        self.lanes.close();
+        self.streams.finish();
+        self.streams.close();
     }
 }
 

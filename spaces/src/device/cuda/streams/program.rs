@@ -1,0 +1,211 @@
+//! Streams and events of the program.
+//!
+//! What is appended to a stream of the program has an event behind it at once, as the program goes
+//! on to use the stream. Each such stream has a queue while something is under way in it. An event
+//! of the program, and a copy that comes after one, have a queue with a stream of ours.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, lock},
+};
+use oxshmem_memory::{copy, word::Width};
+use oxshmem_progress::completion::Completion;
+
+use super::{
+    super::{
+        driver::{Outcome, Stream},
+        gpu::Command,
+    },
+    Streams,
+    queue::Queue,
+};
+use crate::device::stream::{EventRef, Held, InStream, StreamRef};
+
+/// The queues of the program's streams and events.
+#[derive(Default)]
+pub(super) struct Program {
+    busy: Mutex<Vec<Busy>>,
+    /// How many are busy, as a hint for threads that poll.
+    count: AtomicUsize,
+    /// To be used again, by the local PE whose device they are of.
+    free: Mutex<Vec<(usize, Arc<Queue>)>>,
+}
+
+/// A queue in which something is under way.
+struct Busy {
+    /// The local PE whose device it is of.
+    by: usize,
+    /// The stream of the program, if it is for one.
+    stream: Option<usize>,
+    queue: Arc<Queue>,
+}
+
+impl Program {
+    /// A queue that is busy, with the local PE whose device it is of.
+    pub(super) fn busy(&self, at: usize) -> Option<(usize, Arc<Queue>)> {
+        // Relaxed: a hint. A thread that has appended something is told of it by the nudge.
+        if self.count.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        lock(&self.busy).get(at).map(|busy| (busy.by, Arc::clone(&busy.queue)))
+    }
+
+    /// Frees the queues in which nothing is under way any more.
+    pub(super) fn tidy(&self) {
+        let mut busy = lock(&self.busy);
+        let (still, over) =
+            std::mem::take(&mut *busy).into_iter().partition(|it| it.queue.count.load(Ordering::Acquire) > 0);
+        *busy = still;
+        self.count.store(busy.len(), Ordering::Relaxed);
+        let over: Vec<Busy> = over;
+        lock(&self.free).extend(over.into_iter().map(|it| (it.by, it.queue)));
+    }
+}
+
+impl Streams {
+    /// A stream of the program, of the primary context of a local PE's device.
+    fn of_program(&self, by: usize, stream: StreamRef<'_>) -> Result<Stream> {
+        let context = self.queues[by].stream.context();
+        let _entered = context.enter()?;
+        // SAFETY: the reference says that it exists.
+        let found = unsafe { Stream::of_program(context, stream.as_raw().cast()) }?;
+        found.ok_or_else(|| Error::Unsupported {
+            what:
+                "the stream is of another device or context than the PE's own, or does not exist; make it in \
+                   the primary context of the device that the PE's memory is on"
+                    .to_owned(),
+        })
+    }
+
+    pub(in super::super) fn is_captured(&self, by: usize, stream: StreamRef<'_>) -> Result<bool> {
+        let stream = self.of_program(by, stream)?;
+        let _entered = stream.context().enter()?;
+        Ok(stream.is_captured()?)
+    }
+
+    /// # Safety
+    /// As for [`ProgramStreams::append`](crate::device::stream::ProgramStreams::append).
+    pub(in super::super) unsafe fn append(
+        self: &Arc<Self>,
+        by: usize,
+        stream: StreamRef<'_>,
+        what: InStream,
+        done: Option<Completion>,
+    ) -> Result<()> {
+        let its = self.of_program(by, stream)?;
+        let Some(done) = done else {
+            let _entered = its.context().enter()?;
+            return Ok(self.give(by, &its, what)?);
+        };
+        let mut busy = lock(&self.program.busy);
+        let queue = match busy.iter().find(|it| it.by == by && it.stream == Some(stream.as_raw().addr())) {
+            Some(found) => Arc::clone(&found.queue),
+            None => self.free_queue(by)?,
+        };
+        {
+            let mut state = lock(&queue.state);
+            let _entered = its.context().enter()?;
+            let event = self.gpu(by).event()?;
+            let given = self.give(by, &its, what).and_then(|()| its.record(&event));
+            if let Err(failed) = given {
+                // What was begun uses the caller's memory.
+                let _ = its.synchronize();
+                return Err(failed.into());
+            }
+            state.push_with(event, done);
+        }
+        self.note(&mut busy, by, Some(stream.as_raw().addr()), queue);
+        Ok(())
+    }
+
+    /// Appends to a stream whose context is entered.
+    fn give(&self, by: usize, stream: &Stream, what: InStream) -> Outcome<()> {
+        match what {
+            InStream::Nothing => Ok(()),
+            // SAFETY: the caller of `append` vouches for both ends.
+            InStream::Copy { from, to, len } => unsafe { stream.copy(from, to, len) },
+            InStream::Update { at, operation } => {
+                let command = self.gpu(by).amo(at, Width::Eight, operation, self.sink.shown);
+                self.tell(stream, &command)
+            }
+            // SAFETY: the caller of `append` vouches for the word.
+            InStream::Wait { at, equal, value } => unsafe { stream.wait_value(at, equal, value) },
+        }
+    }
+
+    /// Something more is under way in a queue.
+    fn note(&self, busy: &mut Vec<Busy>, by: usize, stream: Option<usize>, queue: Arc<Queue>) {
+        // SeqCst: the helper sees it, or is woken.
+        self.under_way.fetch_add(1, Ordering::SeqCst);
+        queue.count.fetch_add(1, Ordering::Release);
+        if !busy.iter().any(|it| Arc::ptr_eq(&it.queue, &queue)) {
+            busy.push(Busy { by, stream, queue });
+            self.program.count.store(busy.len(), Ordering::Relaxed);
+        }
+        self.nudge.nudge();
+    }
+
+    /// A queue with a stream of ours.
+    fn free_queue(&self, by: usize) -> Outcome<Arc<Queue>> {
+        let free = {
+            let mut free = lock(&self.program.free);
+            let at = free.iter().position(|(of, _)| *of == by);
+            at.map(|at| free.swap_remove(at).1)
+        };
+        match free {
+            Some(queue) => Ok(queue),
+            None => {
+                let stream = Stream::new(self.queues[by].stream.context())?;
+                Ok(Arc::new(Queue::new(stream, &self.ready)))
+            }
+        }
+    }
+
+    pub(in super::super) fn hold(&self, by: usize, stream: StreamRef<'_>) -> Result<Held> {
+        let stream = self.of_program(by, stream)?;
+        let slot = self.holds.take_or_make()?;
+        let word = slot.start().cast::<u64>();
+        // SAFETY: the slot is ours. A stream that waited for an earlier value of the word may still
+        // look at it, and finds this one or the next.
+        let value = unsafe { copy::load(word) }.wrapping_add(1);
+        let _entered = stream.context().enter()?;
+        // SAFETY: the slot's memory exists for as long as the device.
+        unsafe { stream.wait_value(slot.shown, false, value) }?;
+        Ok(Held::new(move || {
+            // SAFETY: as above. Release: what comes before the end of the wait is visible to what the
+            // stream does then.
+            unsafe { AtomicU64::from_ptr(slot.start().cast()) }.store(value, Ordering::Release);
+        }))
+    }
+
+    /// Completes `done` when an event of the program is over and then a command is, which starts on
+    /// the device of a local PE.
+    pub(in super::super) fn after(
+        self: &Arc<Self>,
+        by: usize,
+        event: EventRef<'_>,
+        command: &Command,
+        done: Completion,
+    ) -> Result<()> {
+        let mut busy = lock(&self.program.busy);
+        let queue = self.free_queue(by)?;
+        {
+            let mut state = lock(&queue.state);
+            let _entered = queue.stream.context().enter()?;
+            // SAFETY: the reference says that the event exists.
+            unsafe { queue.stream.wait_for(event.as_raw().cast()) }?;
+            if let Err(failed) = self.tell(&queue.stream, command) {
+                let _ = queue.stream.synchronize();
+                return Err(failed.into());
+            }
+            state.push(done);
+        }
+        self.note(&mut busy, by, None, queue);
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! The worker: a thread that starts what keeps the thread that starts it.
+//!
+//! These are copies of memory that the driver must copy first, and copies between devices that do
+//! not reach each other. While a stream has such operations to come, what is started on it after
+//! them goes to the worker too, so that order is kept.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, atomic::Ordering},
+    thread::{self, JoinHandle},
+};
+
+use oxshmem_base::{
+    panics::survive,
+    sync::{Condvar, Mutex, lock},
+};
+use oxshmem_progress::completion::Completion;
+
+use super::{super::gpu::Command, Streams};
+
+/// What the worker is to start.
+pub(super) struct Job {
+    pub(super) local_pe: usize,
+    pub(super) command: Command,
+    pub(super) done: Completion,
+}
+
+/// The thread, once there is work, and its work.
+#[derive(Default)]
+pub(super) struct Worker {
+    state: Mutex<State>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    thread: Option<JoinHandle<()>>,
+    closed: bool,
+}
+
+impl Worker {
+    fn next_job(&self) -> Option<Job> {
+        let mut state = lock(&self.state);
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                return Some(job);
+            }
+            if state.closed {
+                return None;
+            }
+            state = self.more.wait(state);
+        }
+    }
+}
+
+impl Streams {
+    pub(super) fn give_work(self: &Arc<Self>, job: Job) {
+        let mut worker = lock(&self.worker.state);
+        worker.jobs.push_back(job);
+        if worker.thread.is_none() {
+            let streams = Arc::clone(self);
+            let thread = thread::Builder::new().name("oxshmem-staging".into());
+            match thread.spawn(move || streams.work()) {
+                Ok(thread) => worker.thread = Some(thread),
+                // Nothing that was begun would ever end.
+                Err(e) => panic!("oxshmem cannot start the thread that copies for devices: {e}"),
+            }
+        }
+        drop(worker);
+        self.worker.more.notify_one();
+    }
+
+    /// What the worker does.
+    fn work(&self) {
+        while let Some(Job { local_pe, command, done }) = self.worker.next_job() {
+            let queue = &self.queues[local_pe];
+            if let Command::In { from, len, .. } = command {
+                self.host.make_ready(from, len);
+            }
+            if let Command::Out { to, len, .. } = command {
+                self.host.make_ready(to, len);
+            }
+            // Without the queue's lock: no other thread issues while something is to come.
+            let issued = self.issue(&queue.stream, &command);
+            let failed = {
+                let mut state = lock(&queue.state);
+                state.to_come -= 1;
+                match issued {
+                    Ok(()) => {
+                        state.push(done);
+                        queue.count.fetch_add(1, Ordering::Release);
+                        None
+                    }
+                    Err(failed) => Some((failed, done)),
+                }
+            };
+            match failed {
+                None => self.nudge.nudge(),
+                Some((failed, done)) => {
+                    self.under_way.fetch_sub(1, Ordering::SeqCst);
+                    survive(|| done(Err(failed.into())));
+                }
+            }
+        }
+    }
+
+    /// Ends the worker, which has started everything. It must not be what lets go of the device:
+    /// the process may end meanwhile, and the driver with it.
+    pub(in super::super) fn close(&self) {
+        let thread = {
+            let mut worker = lock(&self.worker.state);
+            worker.closed = true;
+            worker.thread.take()
+        };
+        self.worker.more.notify_one();
+        if let Some(thread) = thread.filter(|thread| thread.thread().id() != thread::current().id()) {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Streams and events of the program's own, and what a device does in their order.
+//!
+//! A [`StreamRef`] and an [`EventRef`] name what the program has made with CUDA. A device that has
+//! such streams offers [`ProgramStreams`]; the emulated device has none.
+
+use std::{ffi::c_void, fmt, marker::PhantomData};
+
+use oxshmem_base::{Error, Result};
+use oxshmem_memory::word::Atomic;
+use oxshmem_progress::completion::Completion;
+
+use super::DevicePlace;
+
+/// A CUDA stream of the program.
+///
+/// It is made of a `&CudaStream` of the package `cudarc` (feature `cuda`), or of the driver's
+/// handle by [`from_raw`](Self::from_raw).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamRef<'a> {
+    raw: usize,
+    stream: PhantomData<&'a ()>,
+}
+
+/// A CUDA event of the program.
+///
+/// It is made of a `&CudaEvent` of the package `cudarc` (feature `cuda`), or of the driver's handle
+/// by [`from_raw`](Self::from_raw).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventRef<'a> {
+    raw: usize,
+    event: PhantomData<&'a ()>,
+}
+
+impl StreamRef<'_> {
+    /// Of a `CUstream` or `cudaStream_t`. Null is the default stream.
+    ///
+    /// # Safety
+    /// The stream must exist for as long as the value is used.
+    pub unsafe fn from_raw(stream: *mut c_void) -> Self {
+        Self { raw: stream.expose_provenance(), stream: PhantomData }
+    }
+
+    /// The driver's handle.
+    pub fn as_raw(self) -> *mut c_void {
+        std::ptr::with_exposed_provenance_mut(self.raw)
+    }
+}
+
+impl EventRef<'_> {
+    /// Of a `CUevent` or `cudaEvent_t`.
+    ///
+    /// # Safety
+    /// The event must exist for as long as the value is used.
+    pub unsafe fn from_raw(event: *mut c_void) -> Self {
+        Self { raw: event.expose_provenance(), event: PhantomData }
+    }
+
+    /// The driver's handle.
+    pub fn as_raw(self) -> *mut c_void {
+        std::ptr::with_exposed_provenance_mut(self.raw)
+    }
+}
+
+#[cfg(feature = "cuda")]
+mod of_cudarc {
+    use std::sync::Arc;
+
+    use cudarc::driver::{CudaEvent, CudaStream};
+
+    use super::{EventRef, StreamRef};
+
+    impl<'a> From<&'a CudaStream> for StreamRef<'a> {
+        fn from(stream: &'a CudaStream) -> Self {
+            // SAFETY: the borrow keeps the stream.
+            unsafe { Self::from_raw(stream.cu_stream().cast()) }
+        }
+    }
+
+    impl<'a> From<&'a Arc<CudaStream>> for StreamRef<'a> {
+        fn from(stream: &'a Arc<CudaStream>) -> Self {
+            Self::from(&**stream)
+        }
+    }
+
+    impl<'a> From<&'a CudaEvent> for EventRef<'a> {
+        fn from(event: &'a CudaEvent) -> Self {
+            // SAFETY: the borrow keeps the event.
+            unsafe { Self::from_raw(event.cu_event().cast()) }
+        }
+    }
+}
+
+/// What a stream of the program is given.
+#[derive(Clone, Copy, Debug)]
+pub enum InStream {
+    /// Only what is behind it.
+    Nothing,
+    /// A copy between addresses that the device reaches.
+    Copy {
+        /// Where the bytes come from.
+        from: u64,
+        /// Where they go to.
+        to: u64,
+        /// How many.
+        len: usize,
+    },
+    /// An atomic operation on an aligned word of 8 bytes.
+    Update {
+        /// The word's address for kernels.
+        at: u64,
+        /// The operation.
+        operation: Atomic<u64>,
+    },
+    /// A wait for an aligned word of 8 bytes, which the device does by itself.
+    Wait {
+        /// The word's address for kernels.
+        at: u64,
+        /// Whether the word must be equal to `value`; else it must be equal or greater.
+        equal: bool,
+        /// What it is compared with.
+        value: u64,
+    },
+}
+
+/// Streams of the program, on the devices of the PEs of one host. `by` is always the local PE whose
+/// device has the stream.
+///
+/// # Safety
+/// An implementation must touch only the bytes that it was given, and none of them after `done`
+/// has completed.
+pub unsafe trait ProgramStreams: Send + Sync {
+    /// Whether what the stream is given becomes part of a graph.
+    ///
+    /// # Errors
+    /// The stream is none of that device's primary context.
+    fn is_captured(&self, by: usize, stream: StreamRef<'_>) -> Result<bool>;
+
+    /// Appends something to a stream. `done` completes when it is over, and all before it. While
+    /// the stream is captured there may be no `done`.
+    ///
+    /// # Errors
+    /// What the driver refuses. Then `done` is dropped, and nothing was appended.
+    ///
+    /// # Safety
+    /// The bytes must be good until it is over, for which `done` stands, or as often as the graph
+    /// runs that it becomes a part of.
+    unsafe fn append(
+        &self,
+        by: usize,
+        stream: StreamRef<'_>,
+        what: InStream,
+        done: Option<Completion>,
+    ) -> Result<()>;
+
+    /// Has a stream wait until the result is dropped.
+    ///
+    /// # Errors
+    /// What the driver refuses.
+    fn hold(&self, by: usize, stream: StreamRef<'_>) -> Result<Held>;
+
+    /// Completes `done` when the event is over, as it was last recorded before the call.
+    ///
+    /// # Errors
+    /// What the driver refuses. Then `done` is dropped.
+    fn event(&self, by: usize, event: EventRef<'_>, done: Completion) -> Result<()>;
+
+    /// Copies between places that the destination's device reaches, when the event is over, as it
+    /// was last recorded before the call. The host does not take part.
+    ///
+    /// # Errors
+    /// What the driver refuses. Then `done` is dropped.
+    ///
+    /// # Safety
+    /// As for [`Device::copy`](super::Device::copy).
+    unsafe fn copy_after(
+        &self,
+        event: EventRef<'_>,
+        from: DevicePlace,
+        to: DevicePlace,
+        len: usize,
+        done: Completion,
+    ) -> Result<()>;
+}
+
+/// Keeps a stream of the program waiting until it is dropped.
+pub struct Held(Option<Box<dyn FnOnce() + Send>>);
+
+impl Held {
+    /// `release` ends the wait.
+    pub(crate) fn new(release: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(release)))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(release) = self.0.take() {
+            release();
+        }
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Held")
+    }
+}
+
+/// Why there are no streams.
+pub fn no_streams(name: &str) -> Error {
+    Error::Unsupported { what: format!("the {name} device has no streams of programs; they need CUDA's") }
+}
