@@ -7,6 +7,7 @@ use std::{
 
 use oxshmem_base::Result;
 use oxshmem_ops::{Context, order::Quiet};
+use oxshmem_spaces::device::stream::StreamRef;
 use oxshmem_teams::{Collective, Outcome, sync::sync_in};
 
 use crate::world::World;
@@ -49,6 +50,17 @@ impl World {
             sync_in(&group).await
         });
         Barrier(Step::Quiet(Box::new((collective, &self.0.context))))
+    }
+
+    /// [`barrier_all`](Self::barrier_all) in the order of a CUDA stream: the stream waits until the
+    /// streams of all PEs have come so far, and the default context's operations that were issued
+    /// before the call are complete. The call does not wait. Collective.
+    ///
+    /// # Errors
+    /// Those of `barrier_all` and of [`Team::on_stream`](crate::Team::on_stream).
+    pub fn barrier_all_on_stream<'s>(&self, stream: impl Into<StreamRef<'s>>) -> Collective<'_> {
+        let quiet = Some(self.0.context.quiet());
+        self.0.team.on_stream_then(stream.into(), quiet, |team| team.sync(), None)
     }
 
     /// Waits until every PE has come here. Completes no operations (`OpenSHMEM 1.6 §9.10.4`). The

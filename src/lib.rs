@@ -31,6 +31,7 @@
 //! | have symmetric memory | [`World::alloc`], [`SymSlice`], [`Element`] |
 //! | have it in fast memory or huge pages | [`Partition`], [`World::partitions`] |
 //! | have it in device memory | [`World::space`], [`Space`] |
+//! | use it beside CUDA | [`World::gpu`], [`Context::on_stream`], [`Context::after`], [`Team::on_stream`] |
 //! | communicate | [`Context`]: `put`, `get`, `fetch_add`, `put_signal`, `quiet` … |
 //! | wait for other PEs | [`Wait`], [`WaitSet`], [`World::barrier_all`] |
 //! | take turns | [`Lock`] |
@@ -70,11 +71,15 @@ pub use oxshmem_ops::{
     operation::{Fetch, Get, Put, PutNbi, PutSignal, PutSignalNbi, Update},
     order::Quiet,
     session::{Session, SessionOptions},
+    stream::{After, Gpu, OnStream, Reached, StreamOp},
     wait::{Masked, WaitSet, WaitUntil, Waitable},
 };
 pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Symmetric};
 pub use oxshmem_spaces::{
-    device::Capabilities,
+    device::{
+        Capabilities,
+        stream::{EventRef, StreamRef},
+    },
     kinds::{Mapping, Spread},
 };
 pub use oxshmem_teams::{

@@ -14,7 +14,7 @@ use oxshmem_base::{
 };
 use oxshmem_memory::Segment;
 use oxshmem_net::Simulation;
-use oxshmem_ops::{Context, ContextOptions, context::Sharing};
+use oxshmem_ops::{Context, ContextOptions, context::Sharing, stream::Gpu};
 use oxshmem_spaces::Pe;
 use oxshmem_teams::Team;
 
@@ -135,6 +135,24 @@ impl World {
     #[inline(always)]
     pub fn n_pes(&self) -> usize {
         self.0.pe.n_pes()
+    }
+
+    /// This PE's device, for streams and events of the program as futures.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if there is none, or if it is emulated.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(1, |world| async move {
+    /// // The GPU space is not enabled here.
+    /// assert!(matches!(world.gpu(), Err(oxshmem::Error::Unsupported { .. })));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn gpu(&self) -> Result<Gpu> {
+        Gpu::of(&self.0.pe)
     }
 
     /// The host that this PE runs on.

@@ -14,6 +14,7 @@
 //! | [`order`] | §9.12 fence and quiet |
 //! | [`wait`] | §9.11 wait and test |
 //! | [`lock`] | §9.13 locks |
+//! | [`stream`] | operations in the order of CUDA streams, not of OpenSHMEM |
 //! | [`buffer`] | what operations copy from and to |
 //! | [`operation`] | their futures |
 
@@ -36,6 +37,7 @@ mod sealed;
 pub mod session;
 pub mod signal;
 mod still;
+pub mod stream;
 mod trace;
 mod transfer;
 pub mod wait;

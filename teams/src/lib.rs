@@ -40,6 +40,6 @@ pub mod tuning;
 
 pub use group::Group;
 pub use hosts::sync;
-pub use queue::{Collective, Outcome};
+pub use queue::{Collective, Ended, Outcome};
 pub use reduction::{Arithmetic, Bitwise, Complex, LongDouble, Ordered};
 pub use team::{InTeam, Team, TeamConfig, active_set::ActiveSet, agree};

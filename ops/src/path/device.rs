@@ -36,7 +36,7 @@ use crate::{
 
 /// One end of a transfer.
 #[derive(Clone, Copy)]
-enum Side {
+pub(crate) enum Side {
     Host(*mut u8),
     Device(DevicePlace),
     Far(Spot),
@@ -47,7 +47,7 @@ enum Side {
 unsafe impl Send for Side {}
 
 impl Side {
-    fn of(target: &Route<'_>) -> Self {
+    pub(crate) fn of(target: &Route<'_>) -> Self {
         match *target {
             Route::Near(near) => Self::Host(near.address()),
             Route::Far(far) => Self::Far(far.spot),
@@ -56,7 +56,7 @@ impl Side {
     }
 
     /// A source or a sink of this PE, which is at `address` if that is in host memory.
-    fn here<T: Element>(here: Here, address: *mut T) -> Self {
+    pub(crate) fn here<T: Element>(here: Here, address: *mut T) -> Self {
         match here {
             Here::Device(cell) => Self::Device(cell),
             Here::Host => Self::Host(address.cast()),
@@ -144,14 +144,14 @@ impl ThroughHost {
 }
 
 /// What is known of an operation on a PE, for what its end does.
-struct There<T: Element> {
+pub(crate) struct There<T: Element> {
     pe: Arc<Pe>,
     /// Host memory of this host, whose waiters are to be woken.
     near: Option<(SymSlice<T>, usize)>,
 }
 
 impl<T: Element> There<T> {
-    fn new(pe: &Arc<Pe>, target: &Route<'_>, view: SymView<'_, T>) -> Self {
+    pub(crate) fn new(pe: &Arc<Pe>, target: &Route<'_>, view: SymView<'_, T>) -> Self {
         let near = match target {
             Route::Near(near) => Some((view.to_owned(), near.local_pe())),
             _ => None,
@@ -159,8 +159,13 @@ impl<T: Element> There<T> {
         Self { pe: Arc::clone(pe), near }
     }
 
+    /// The word there, where it is host memory.
+    pub(crate) fn near(&self) -> Option<(&SymSlice<T>, usize)> {
+        self.near.as_ref().map(|(memory, local_pe)| (memory, *local_pe))
+    }
+
     /// Something has been written there.
-    fn ring(&self) {
+    pub(crate) fn ring(&self) {
         if let Some((memory, local_pe)) = &self.near {
             let view = memory.view();
             Near::new(self.pe.shm(), view, *local_pe).ring(view.len() * size_of::<T>());
@@ -221,7 +226,7 @@ unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, completion: Compl
 ///
 /// # Safety
 /// The word must be in bounds and aligned.
-unsafe fn update(
+pub(crate) unsafe fn update(
     pe: &Arc<Pe>,
     near: Option<(&SymSlice<u64>, usize)>,
     at: Side,
@@ -324,7 +329,7 @@ impl<M: Sharing> Context<M> {
     }
 
     /// What comes when the data of a put is there: its waiters, and the signal.
-    fn after_put<T: Element>(
+    pub(crate) fn after_put<T: Element>(
         &self,
         there: There<T>,
         following: Option<Following<'_>>,
@@ -411,7 +416,7 @@ impl<M: Sharing> Context<M> {
 ///
 /// # Safety
 /// All must be in bounds on both sides until then.
-unsafe fn copy_blocks(pe: &Arc<Pe>, from: Side, to: Side, blocks: Blocks, completion: Completion) {
+pub(crate) unsafe fn copy_blocks(pe: &Arc<Pe>, from: Side, to: Side, blocks: Blocks, completion: Completion) {
     let Blocks { dest_stride, source_stride, block, count } = blocks;
     if count == 1 {
         // SAFETY: passed on to the caller.

@@ -93,8 +93,6 @@ mod of_cudarc {
 /// What a stream of the program is given.
 #[derive(Clone, Copy, Debug)]
 pub enum InStream {
-    /// Only what is behind it.
-    Nothing,
     /// A copy between addresses that the device reaches.
     Copy {
         /// Where the bytes come from.
@@ -123,11 +121,11 @@ pub enum InStream {
 }
 
 /// Streams of the program, on the devices of the PEs of one host. `by` is always the local PE whose
-/// device has the stream.
+/// device has the stream. What the driver refuses completes `done` with the error.
 ///
 /// # Safety
-/// An implementation must touch only the bytes that it was given, and none of them after `done`
-/// has completed.
+/// An implementation must touch only the bytes that it was given, and none of them after it has
+/// completed `done`.
 pub unsafe trait ProgramStreams: Send + Sync {
     /// Whether what the stream is given becomes part of a graph.
     ///
@@ -135,22 +133,21 @@ pub unsafe trait ProgramStreams: Send + Sync {
     /// The stream is none of that device's primary context.
     fn is_captured(&self, by: usize, stream: StreamRef<'_>) -> Result<bool>;
 
-    /// Appends something to a stream. `done` completes when it is over, and all before it. While
-    /// the stream is captured there may be no `done`.
-    ///
-    /// # Errors
-    /// What the driver refuses. Then `done` is dropped, and nothing was appended.
+    /// Appends something to a stream that is not captured. `done` completes when all of it is over,
+    /// and all before it.
     ///
     /// # Safety
-    /// The bytes must be good until it is over, for which `done` stands, or as often as the graph
-    /// runs that it becomes a part of.
-    unsafe fn append(
-        &self,
-        by: usize,
-        stream: StreamRef<'_>,
-        what: InStream,
-        done: Option<Completion>,
-    ) -> Result<()>;
+    /// The bytes must be good until then.
+    unsafe fn append(&self, by: usize, stream: StreamRef<'_>, what: &[InStream], done: Completion);
+
+    /// Appends something to the graph that a stream is captured into.
+    ///
+    /// # Errors
+    /// What the driver refuses.
+    ///
+    /// # Safety
+    /// The bytes must be good as often as the graph runs.
+    unsafe fn append_captured(&self, by: usize, stream: StreamRef<'_>, what: &[InStream]) -> Result<()>;
 
     /// Has a stream wait until the result is dropped.
     ///
@@ -159,16 +156,10 @@ pub unsafe trait ProgramStreams: Send + Sync {
     fn hold(&self, by: usize, stream: StreamRef<'_>) -> Result<Held>;
 
     /// Completes `done` when the event is over, as it was last recorded before the call.
-    ///
-    /// # Errors
-    /// What the driver refuses. Then `done` is dropped.
-    fn event(&self, by: usize, event: EventRef<'_>, done: Completion) -> Result<()>;
+    fn event(&self, by: usize, event: EventRef<'_>, done: Completion);
 
     /// Copies between places that the destination's device reaches, when the event is over, as it
     /// was last recorded before the call. The host does not take part.
-    ///
-    /// # Errors
-    /// What the driver refuses. Then `done` is dropped.
     ///
     /// # Safety
     /// As for [`Device::copy`](super::Device::copy).
@@ -179,7 +170,7 @@ pub unsafe trait ProgramStreams: Send + Sync {
         to: DevicePlace,
         len: usize,
         done: Completion,
-    ) -> Result<()>;
+    );
 }
 
 /// Keeps a stream of the program waiting until it is dropped.
@@ -187,7 +178,7 @@ pub struct Held(Option<Box<dyn FnOnce() + Send>>);
 
 impl Held {
     /// `release` ends the wait.
-    pub(crate) fn new(release: impl FnOnce() + Send + 'static) -> Self {
+    pub fn new(release: impl FnOnce() + Send + 'static) -> Self {
         Self(Some(Box::new(release)))
     }
 }

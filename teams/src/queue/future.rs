@@ -73,6 +73,27 @@ impl<'a> Collective<'a> {
     }
 }
 
+impl Collective<'_> {
+    /// Its ticket, if it was called well, on that team.
+    pub(super) fn ticket_in(self, team: &Core) -> Result<u64> {
+        match &self.0 {
+            State::Called(core, ..) if !std::ptr::eq(*core, team) => Err(another_team()),
+            State::Other(other) => match &**other {
+                Other::Row(core, _) if !std::ptr::eq(*core, team) => Err(another_team()),
+                _ => self.ticket(),
+            },
+            State::Called(..) => self.ticket(),
+        }
+    }
+}
+
+#[cold]
+fn another_team() -> Error {
+    Error::Unsupported {
+        what: "the collective in a stream is another team's than the one that was to run it".to_owned(),
+    }
+}
+
 impl Future for Collective<'_> {
     type Output = Result<()>;
 

@@ -19,9 +19,11 @@
 //! | `tasks` | those that are futures, and who polls them |
 //! | `future` | the futures that callers hold |
 //! | `last_wait` | what they look at without the queue |
+//! | `on_stream` | collectives in the order of CUDA streams |
 
 mod future;
 mod last_wait;
+mod on_stream;
 mod refusal;
 pub(crate) mod registry;
 mod running;
@@ -48,8 +50,11 @@ use oxshmem_progress::{
 };
 use oxshmem_spaces::allocation::Allocation;
 
-pub use self::future::{Collective, Outcome};
 pub(crate) use self::{future::Idle, running::Shown};
+pub use self::{
+    future::{Collective, Outcome},
+    on_stream::Ended,
+};
 use self::{
     last_wait::LastWait,
     registry::Registry,

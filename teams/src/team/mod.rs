@@ -8,15 +8,15 @@ mod split;
 use std::{any::Any, fmt, sync::Arc};
 
 use oxshmem_base::{Error, Result, sync::lock};
-use oxshmem_ops::{Context, ContextOptions, Members, context::Sharing};
+use oxshmem_ops::{Context, ContextOptions, Members, context::Sharing, order::Quiet};
 use oxshmem_progress::activity::{Activity, Call};
-use oxshmem_spaces::Pe;
+use oxshmem_spaces::{Pe, device::stream::StreamRef};
 
 pub use crate::queue::TeamConfig;
 use crate::{
     group::Group,
     hosts::sync::sync_last,
-    queue::{Collective, Core, Outcome, Shown, registry::Registry},
+    queue::{Collective, Core, Ended, Outcome, Shown, registry::Registry},
     signature::Signature,
     team::agree::meet_in,
     tuning::Tuning,
@@ -276,6 +276,37 @@ impl Team {
     #[inline]
     pub fn sync(&self) -> Collective<'_> {
         self.core.sync()
+    }
+
+    /// Runs a collective of this team in the order of a CUDA stream: it begins when everything is
+    /// over that the stream was given before, and what the stream is given afterwards starts when
+    /// it has ended. The call does not wait. In the team's order the collective comes where it is
+    /// called.
+    ///
+    /// The future is ready when it has ended, and may be dropped. Collective.
+    ///
+    /// # Errors
+    /// Those of the collective; [`Error::Unsupported`] where there is no CUDA, for a stream that is
+    /// not of the primary context of the PE's device, for one that is captured into a graph, and if
+    /// the collective is another team's.
+    pub fn on_stream<'s, 't>(
+        &'t self,
+        stream: impl Into<StreamRef<'s>>,
+        collective: impl FnOnce(&'t Self) -> Collective<'t>,
+    ) -> Collective<'t> {
+        self.core.on_stream(stream.into(), None, || collective(self), None)
+    }
+
+    /// The same, after `before`, for callers that want to know of the outcome without a future.
+    #[doc(hidden)]
+    pub fn on_stream_then<'t>(
+        &'t self,
+        stream: StreamRef<'_>,
+        before: Option<Quiet>,
+        collective: impl FnOnce(&'t Self) -> Collective<'t>,
+        ended: Option<Ended>,
+    ) -> Collective<'t> {
+        self.core.on_stream(stream, before, || collective(self), ended)
     }
 
     /// Runs `collective`, which `call` names to those who trace, when its turn comes. It sees the

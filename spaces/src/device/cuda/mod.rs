@@ -532,23 +532,22 @@ unsafe impl ProgramStreams for Cuda {
         self.streams.is_captured(by, stream)
     }
 
-    unsafe fn append(
-        &self,
-        by: usize,
-        stream: StreamRef<'_>,
-        what: InStream,
-        done: Option<Completion>,
-    ) -> Result<()> {
+    unsafe fn append(&self, by: usize, stream: StreamRef<'_>, what: &[InStream], done: Completion) {
         // SAFETY: passed on to the caller.
         unsafe { self.streams.append(by, stream, what, done) }
+    }
+
+    unsafe fn append_captured(&self, by: usize, stream: StreamRef<'_>, what: &[InStream]) -> Result<()> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.streams.append_captured(by, stream, what) }
     }
 
     fn hold(&self, by: usize, stream: StreamRef<'_>) -> Result<Held> {
         self.streams.hold(by, stream)
     }
 
-    fn event(&self, by: usize, event: EventRef<'_>, done: Completion) -> Result<()> {
-        self.streams.after(by, event, &Command::Nothing, done)
+    fn event(&self, by: usize, event: EventRef<'_>, done: Completion) {
+        self.streams.after(by, event, &Command::Nothing, done);
     }
 
     unsafe fn copy_after(
@@ -558,9 +557,9 @@ unsafe impl ProgramStreams for Cuda {
         to: DevicePlace,
         len: usize,
         done: Completion,
-    ) -> Result<()> {
+    ) {
         let command = Command::Within { from: self.at(from), to: self.at(to), len };
-        self.streams.after(to.block, event, &command, done)
+        self.streams.after(to.block, event, &command, done);
     }
 }
 

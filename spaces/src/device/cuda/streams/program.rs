@@ -11,7 +11,7 @@ use std::sync::{
 
 use oxshmem_base::{
     Error, Result,
-    sync::{Mutex, lock},
+    sync::{Mutex, MutexGuard, lock},
 };
 use oxshmem_memory::{copy, word::Width};
 use oxshmem_progress::completion::Completion;
@@ -94,39 +94,56 @@ impl Streams {
         self: &Arc<Self>,
         by: usize,
         stream: StreamRef<'_>,
-        what: InStream,
-        done: Option<Completion>,
-    ) -> Result<()> {
-        let its = self.of_program(by, stream)?;
-        let Some(done) = done else {
-            let _entered = its.context().enter()?;
-            return Ok(self.give(by, &its, what)?);
+        what: &[InStream],
+        done: Completion,
+    ) {
+        let its = match self.of_program(by, stream) {
+            Ok(its) => its,
+            Err(error) => return done(Err(error)),
         };
-        let mut busy = lock(&self.program.busy);
-        let queue = match busy.iter().find(|it| it.by == by && it.stream == Some(stream.as_raw().addr())) {
-            Some(found) => Arc::clone(&found.queue),
-            None => self.free_queue(by)?,
-        };
-        {
-            let mut state = lock(&queue.state);
+        let key = stream.as_raw().addr();
+        let busy = lock(&self.program.busy);
+        let found = busy.iter().find(|it| it.by == by && it.stream == Some(key));
+        let found = found.map_or_else(|| self.free_queue(by), |found| Ok(Arc::clone(&found.queue)));
+        let begun = found.and_then(|queue| {
             let _entered = its.context().enter()?;
             let event = self.gpu(by).event()?;
-            let given = self.give(by, &its, what).and_then(|()| its.record(&event));
-            if let Err(failed) = given {
+            let given = what.iter().try_for_each(|&what| self.give(by, &its, what));
+            if let Err(failed) = given.and_then(|()| its.record(&event)) {
                 // What was begun uses the caller's memory.
                 let _ = its.synchronize();
-                return Err(failed.into());
+                return Err(failed);
             }
-            state.push_with(event, done);
+            Ok((queue, event))
+        });
+        match begun {
+            Ok((queue, event)) => {
+                lock(&queue.state).push_with(event, done);
+                self.note(busy, by, Some(key), queue);
+            }
+            Err(failed) => {
+                drop(busy);
+                done(Err(failed.into()));
+            }
         }
-        self.note(&mut busy, by, Some(stream.as_raw().addr()), queue);
-        Ok(())
+    }
+
+    /// # Safety
+    /// As for `ProgramStreams::append_captured`.
+    pub(in super::super) unsafe fn append_captured(
+        &self,
+        by: usize,
+        stream: StreamRef<'_>,
+        what: &[InStream],
+    ) -> Result<()> {
+        let its = self.of_program(by, stream)?;
+        let _entered = its.context().enter()?;
+        Ok(what.iter().try_for_each(|&what| self.give(by, &its, what))?)
     }
 
     /// Appends to a stream whose context is entered.
     fn give(&self, by: usize, stream: &Stream, what: InStream) -> Outcome<()> {
         match what {
-            InStream::Nothing => Ok(()),
             // SAFETY: the caller of `append` vouches for both ends.
             InStream::Copy { from, to, len } => unsafe { stream.copy(from, to, len) },
             InStream::Update { at, operation } => {
@@ -139,7 +156,7 @@ impl Streams {
     }
 
     /// Something more is under way in a queue.
-    fn note(&self, busy: &mut Vec<Busy>, by: usize, stream: Option<usize>, queue: Arc<Queue>) {
+    fn note(&self, mut busy: MutexGuard<'_, Vec<Busy>>, by: usize, stream: Option<usize>, queue: Arc<Queue>) {
         // SeqCst: the helper sees it, or is woken.
         self.under_way.fetch_add(1, Ordering::SeqCst);
         queue.count.fetch_add(1, Ordering::Release);
@@ -147,6 +164,7 @@ impl Streams {
             busy.push(Busy { by, stream, queue });
             self.program.count.store(busy.len(), Ordering::Relaxed);
         }
+        drop(busy);
         self.nudge.nudge();
     }
 
@@ -191,21 +209,28 @@ impl Streams {
         event: EventRef<'_>,
         command: &Command,
         done: Completion,
-    ) -> Result<()> {
-        let mut busy = lock(&self.program.busy);
-        let queue = self.free_queue(by)?;
-        {
-            let mut state = lock(&queue.state);
+    ) {
+        let busy = lock(&self.program.busy);
+        let begun = self.free_queue(by).and_then(|queue| {
             let _entered = queue.stream.context().enter()?;
             // SAFETY: the reference says that the event exists.
             unsafe { queue.stream.wait_for(event.as_raw().cast()) }?;
             if let Err(failed) = self.tell(&queue.stream, command) {
+                // What was begun uses the caller's memory.
                 let _ = queue.stream.synchronize();
-                return Err(failed.into());
+                return Err(failed);
             }
-            state.push(done);
+            Ok(Arc::clone(&queue))
+        });
+        match begun {
+            Ok(queue) => {
+                lock(&queue.state).push(done);
+                self.note(busy, by, None, queue);
+            }
+            Err(failed) => {
+                drop(busy);
+                done(Err(failed.into()));
+            }
         }
-        self.note(&mut busy, by, None, queue);
-        Ok(())
     }
 }

@@ -1,0 +1,405 @@
+//! Operations in the order of a CUDA stream of the program, and streams and events as futures.
+//!
+//! What lies in memory that the PE's device reaches is a copy or a kernel in that very stream. Of
+//! everything else the host does its part when the stream has come so far: the stream waits for it
+//! meanwhile, and the program's thread does not.
+//!
+//! | module | what it offers |
+//! |---|---|
+//! | `after` | operations that start when an event is over |
+//! | `gpu` | streams and events as futures |
+//! | `step` | the host's part in a stream |
+//! | `task` | a future that runs by itself |
+
+mod after;
+mod gpu;
+mod step;
+mod task;
+
+use std::{
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context as TaskContext, Poll},
+};
+
+use oxshmem_base::{Error, Result};
+use oxshmem_memory::word::{Atomic, Signal};
+use oxshmem_progress::completion::Completion;
+use oxshmem_spaces::{
+    Element, SymRef, SymView, Symmetric,
+    device::{
+        DevicePlace,
+        stream::{InStream, ProgramStreams, StreamRef, no_streams},
+    },
+};
+
+use self::step::{not_captured, step};
+pub use self::{
+    after::After,
+    gpu::{Gpu, Reached},
+};
+use crate::{
+    blocks::Blocks,
+    context::{Context, Sharing},
+    operation::{Immediate, Op, begin},
+    path::{
+        device::{Following, Side, There, copy_blocks, update},
+        far::signal_operation,
+        route::{Here, Route},
+    },
+    sealed::Sealed,
+    trace::trace_operation,
+    wait::{Cmp, Wait},
+};
+
+/// A context's operations in the order of a CUDA stream of the program.
+///
+/// Each starts when everything is over that the stream was given before, and what the stream is
+/// given afterwards starts when it is over. No call waits. The futures are ready when the
+/// operations are over, and may be dropped: the context's [`quiet`](Context::quiet) waits for them,
+/// and reports their errors.
+///
+/// The stream must belong to the primary context of the PE's device. While it is captured into a
+/// graph, it takes what is a copy or a kernel alone: transfers and signals in device memory that
+/// this PE's device reaches, and waits for equal or greater signals there. The rest is refused
+/// with [`Error::Unsupported`]. The program keeps the memory for as long as the graph may run.
+#[derive(Debug)]
+pub struct OnStream<'a, M: Sharing> {
+    ctx: &'a Context<M>,
+    stream: StreamRef<'a>,
+}
+
+/// An operation in a stream. Ready when it is over.
+pub struct StreamOp(pub(crate) Op<(), Error>);
+
+impl Future for StreamOp {
+    type Output = Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        self.0.poll(cx)
+    }
+}
+
+impl Sealed for StreamOp {}
+
+impl Immediate for StreamOp {
+    type Output = ();
+
+    fn now(self) -> Result<(), Self> {
+        self.0.now().map_err(Self)
+    }
+
+    fn refused(self) -> Option<Error> {
+        self.0.refused()
+    }
+}
+
+impl fmt::Debug for StreamOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StreamOp({})", self.0.state())
+    }
+}
+
+impl<M: Sharing> Context<M> {
+    /// The context's operations in the order of a CUDA stream.
+    pub fn on_stream<'a>(&'a self, stream: impl Into<StreamRef<'a>>) -> OnStream<'a, M> {
+        OnStream { ctx: self, stream: stream.into() }
+    }
+
+    /// The address by which this PE's device reaches a place of this host, if it does.
+    fn shown(&self, place: DevicePlace) -> Option<u64> {
+        self.pe().device()?.address(self.pe().local_pe(), place)
+    }
+}
+
+/// A transfer's ends, checked.
+struct Transfer<'a, T: Element> {
+    /// On the other PE.
+    there: (Route<'a>, SymView<'a, T>),
+    /// On this PE.
+    here: Here,
+    local: SymView<'a, T>,
+    following: Option<(Route<'a>, SymView<'a, u64>, Atomic<u64>)>,
+}
+
+impl<'a, M: Sharing> OnStream<'a, M> {
+    /// Copies `source`, this PE's, to `dest` on `pe`, in the order of the stream.
+    ///
+    /// # Errors
+    /// Those of [`Context::put`], and [`Error::Unsupported`] for a stream that is not of the
+    /// primary context of the PE's device, where there is no CUDA, and in a capture if the host
+    /// takes part.
+    pub fn put<'v, D>(&self, dest: D, source: SymView<'v, D::Element>, pe: usize) -> StreamOp
+    where
+        D: Symmetric<'v>,
+    {
+        self.transfer("put_on_stream", (dest.view(), source), None, pe, true)
+    }
+
+    /// Copies `source` on `pe` to `dest`, this PE's, in the order of the stream.
+    ///
+    /// # Errors
+    /// Those of [`put`](Self::put).
+    pub fn get<'v, D>(&self, dest: SymView<'v, D::Element>, source: D, pe: usize) -> StreamOp
+    where
+        D: Symmetric<'v>,
+    {
+        self.transfer("get_on_stream", (source.view(), dest), None, pe, false)
+    }
+
+    /// Copies `source`, this PE's, to `dest` on `pe`, then updates `signal` there, in the order of
+    /// the stream.
+    ///
+    /// # Errors
+    /// Those of [`put`](Self::put).
+    pub fn put_signal<'v, D>(
+        &self,
+        dest: D,
+        source: SymView<'v, D::Element>,
+        signal: SymRef<'v, u64>,
+        update: Signal,
+        pe: usize,
+    ) -> StreamOp
+    where
+        D: Symmetric<'v>,
+    {
+        let following = Some((signal.as_view(), signal_operation(update)));
+        self.transfer("put_signal_on_stream", (dest.view(), source), following, pe, true)
+    }
+
+    /// Updates `signal` on `pe` in the order of the stream.
+    ///
+    /// # Errors
+    /// Those of [`put`](Self::put).
+    pub fn signal(&self, signal: SymRef<'_, u64>, operation: Signal, pe: usize) -> StreamOp {
+        let call = "signal_op_on_stream";
+        trace_operation(call, size_of::<u64>(), pe);
+        let (ctx, view, operation) = (self.ctx, signal.as_view(), signal_operation(operation));
+        let checked = self.streams(call).and_then(|streams| Ok((streams, ctx.route(call, view, pe)?)));
+        let (streams, to) = match checked {
+            Ok(checked) => checked,
+            Err(error) => return self.failed(error),
+        };
+        let there = There::new(ctx.pe(), &to, view);
+        let kept = view.to_owned();
+        let side = Side::of(&to);
+        let direct = match to {
+            Route::Device(place) => ctx.shown(place).map(|at| vec![InStream::Update { at, operation }]),
+            _ => None,
+        };
+        let home = Arc::clone(ctx.pe());
+        let step = move |completion: Completion| {
+            let near = there.near();
+            // SAFETY: a signal is one aligned element in bounds, on every PE.
+            unsafe { update(&home, near, side, operation, completion) };
+        };
+        let ring = There::new(ctx.pe(), &to, view);
+        self.give(call, streams, pe, direct, step, move || {
+            ring.ring();
+            drop(kept);
+        })
+    }
+
+    /// Has the stream wait until `word` of this PE compares to `value` as `cmp` says.
+    ///
+    /// # Errors
+    /// Those of [`put`](Self::put).
+    pub fn wait_until(&self, word: SymRef<'_, u64>, cmp: Cmp, value: u64) -> StreamOp {
+        let call = "signal_wait_until_on_stream";
+        let view = word.as_view();
+        let checked = self.streams(call).and_then(|streams| Ok((streams, self.ctx.here(call, Some(view))?)));
+        let (streams, here) = match checked {
+            Ok(checked) => checked,
+            Err(error) => return self.failed(error),
+        };
+        // What the device compares is the sign of the difference.
+        let half = u64::MAX / 2;
+        let wait = match (cmp, value) {
+            (Cmp::Eq, _) => Some((true, value)),
+            (Cmp::Ge, _) if value <= half => Some((false, value)),
+            (Cmp::Gt, _) if value < half => Some((false, value + 1)),
+            _ => None,
+        };
+        let direct = match here {
+            Here::Device(place) => wait.zip(self.ctx.shown(place)),
+            Here::Host => None,
+        };
+        let direct = direct.map(|((equal, value), at)| vec![InStream::Wait { at, equal, value }]);
+        let kept = view.to_owned();
+        let waits = view.to_owned();
+        let step = move |completion: Completion| {
+            let work = async move { waits.at(0).wait_until(cmp, value).await.map(drop) };
+            task::run(Box::pin(work), completion);
+        };
+        self.give(call, streams, self.ctx.my_pe(), direct, step, move || drop(kept))
+    }
+
+    /// Completes every operation issued on the context before the call, in the order of the
+    /// stream: what the stream is given afterwards finds them done.
+    ///
+    /// # Errors
+    /// Those of [`Context::quiet`] and [`put`](Self::put).
+    pub fn quiet(&self) -> StreamOp {
+        let call = "quiet_on_stream";
+        let streams = match self.streams(call) {
+            Ok(streams) => streams,
+            Err(error) => return self.failed(error),
+        };
+        let quiet = self.ctx.quiet();
+        // What is captured is over in the order of the graph.
+        let direct = self.ctx.ops().is_idle().then(Vec::new);
+        let captured = direct.filter(|_| streams.is_captured(self.by(), self.stream).unwrap_or(false));
+        let step = move |completion: Completion| task::run(Box::pin(quiet), completion);
+        self.give(call, streams, self.ctx.my_pe(), captured, step, || {})
+    }
+
+    /// Runs a future in the order of the stream: it is first polled when the stream has come so
+    /// far, and the stream goes on when it is ready. It is polled on whichever thread wakes it, the
+    /// engine's among them, and must not block.
+    ///
+    /// # Errors
+    /// The future's own, and those of [`put`](Self::put).
+    pub fn run(&self, work: impl Future<Output = Result<()>> + Send + 'static) -> StreamOp {
+        let call = "run_on_stream";
+        let streams = match self.streams(call) {
+            Ok(streams) => streams,
+            Err(error) => return self.failed(error),
+        };
+        let step = move |completion: Completion| task::run(Box::pin(work), completion);
+        self.give(call, streams, self.ctx.my_pe(), None, step, || {})
+    }
+
+    fn by(&self) -> usize {
+        self.ctx.pe().local_pe()
+    }
+
+    fn failed(&self, error: Error) -> StreamOp {
+        StreamOp(Op::failed(error, self.ctx.ops()))
+    }
+
+    fn streams(&self, call: &'static str) -> Result<&'a dyn ProgramStreams> {
+        self.ctx.pe().check(call)?;
+        let device = self.ctx.pe().device();
+        let device = device.ok_or_else(|| Error::Unsupported {
+            what: format!("{call} needs a device; set SHMEM_ENABLE_GPU_SPACE=1 where there is one"),
+        })?;
+        device.program_streams().ok_or_else(|| no_streams(device.name()))
+    }
+
+    fn transfer<T: Element>(
+        &self,
+        call: &'static str,
+        (view, local): (SymView<'_, T>, SymView<'_, T>),
+        following: Option<(SymView<'_, u64>, Atomic<u64>)>,
+        pe: usize,
+        is_put: bool,
+    ) -> StreamOp {
+        let bytes = view.len() * size_of::<T>();
+        trace_operation(call, bytes, pe);
+        let ctx = self.ctx;
+        let checked = self.streams(call).and_then(|streams| {
+            let (there, here) = ctx.routes(call, view, (local.len(), Some(local)), pe, is_put)?;
+            let following = match following {
+                Some((signal, update)) => Some((ctx.route(call, signal, pe)?, signal, update)),
+                None => None,
+            };
+            Ok((streams, Transfer { there: (there, view), here, local, following }))
+        });
+        let (streams, transfer) = match checked {
+            Ok(checked) => checked,
+            Err(error) => return self.failed(error),
+        };
+        let direct = self.direct(&transfer, bytes, is_put);
+        let Transfer { there: (route, view), here, local, following } = transfer;
+        let (there, mine) = (Side::of(&route), Side::here(here, local.own()));
+        let (from, to) = if is_put { (mine, there) } else { (there, mine) };
+        let kept =
+            (view.to_owned(), local.to_owned(), following.as_ref().map(|(_, view, _)| (*view).to_owned()));
+        let rings: Vec<Box<dyn FnOnce() + Send>> = match (is_put, &following) {
+            (false, _) => Vec::new(),
+            (true, None) => vec![ringing(There::new(ctx.pe(), &route, view))],
+            (true, Some((signal_route, signal, _))) => vec![
+                ringing(There::new(ctx.pe(), &route, view)),
+                ringing(There::new(ctx.pe(), signal_route, *signal)),
+            ],
+        };
+        let following = following.map(|(to, signal, update)| Following { to, signal, update });
+        let last = is_put.then(|| ctx.after_put(There::new(ctx.pe(), &route, view), following));
+        let home = Arc::clone(ctx.pe());
+        let step = move |completion: Completion| {
+            let copied: Completion = match last {
+                Some(last) => Box::new(move |put| last(put, completion)),
+                None => completion,
+            };
+            // SAFETY: both sides are in bounds, and `kept` keeps their memory.
+            unsafe { copy_blocks(&home, from, to, Blocks::whole(bytes), copied) };
+        };
+        self.give(call, streams, pe, direct, step, move || {
+            rings.into_iter().for_each(|ring| ring());
+            drop(kept);
+        })
+    }
+
+    /// What the stream does for a transfer without the host, if it can.
+    fn direct<T: Element>(
+        &self,
+        transfer: &Transfer<'_, T>,
+        len: usize,
+        is_put: bool,
+    ) -> Option<Vec<InStream>> {
+        let (Route::Device(there), Here::Device(here)) = (&transfer.there.0, transfer.here) else {
+            return None;
+        };
+        let (there, here) = (self.ctx.shown(*there)?, self.ctx.shown(here)?);
+        let (from, to) = if is_put { (here, there) } else { (there, here) };
+        let mut steps = vec![InStream::Copy { from, to, len }];
+        if let Some((signal, _, operation)) = &transfer.following {
+            let Route::Device(signal) = signal else { return None };
+            steps.push(InStream::Update { at: self.ctx.shown(*signal)?, operation: *operation });
+        }
+        Some(steps)
+    }
+
+    /// Gives the stream what it does by itself, or else a step of the host. `end` runs when that is
+    /// over.
+    fn give(
+        &self,
+        call: &'static str,
+        streams: &dyn ProgramStreams,
+        pe: usize,
+        direct: Option<Vec<InStream>>,
+        host: impl FnOnce(Completion) + Send + 'static,
+        end: impl FnOnce() + Send + 'static,
+    ) -> StreamOp {
+        let (ctx, by) = (self.ctx, self.by());
+        let captured = match streams.is_captured(by, self.stream) {
+            Ok(captured) => captured,
+            Err(error) => return self.failed(error),
+        };
+        if captured {
+            let Some(direct) = direct else { return self.failed(not_captured(call)) };
+            // SAFETY: the places are in bounds; that their memory stays is the program's promise,
+            // and no reference is ever made to device memory.
+            return match unsafe { streams.append_captured(by, self.stream, &direct) } {
+                Ok(()) => StreamOp(Op::Complete(())),
+                Err(error) => self.failed(error),
+            };
+        }
+        let (flight, completion) = begin(ctx.ops(), pe, move |over: Result<()>| {
+            end();
+            over
+        });
+        match direct {
+            // SAFETY: the places are in bounds, and `end` keeps their memory.
+            Some(direct) => unsafe { streams.append(by, self.stream, &direct, completion) },
+            None => step(ctx.pe(), streams, self.stream, host, completion),
+        }
+        StreamOp(Op::under_way(flight, ctx.pe().executor().at_first_poll()))
+    }
+}
+
+/// What wakes the waiters of what was written.
+fn ringing<T: Element>(there: There<T>) -> Box<dyn FnOnce() + Send> {
+    Box::new(move || there.ring())
+}
