@@ -13,6 +13,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[cfg(feature = "cuda")]
+mod driver;
 mod measure;
 mod report;
 #[path = "../space_collectives.rs"]
@@ -148,7 +150,9 @@ fn with_stand_in(arguments: &[OsString]) -> ExitCode {
             path.push(":");
             path.push(more);
         }
-        command.args(arguments).env("LD_LIBRARY_PATH", path);
+        // Devices of its own: others that use a stand-in at the same time have theirs.
+        let machine = std::process::id().to_string();
+        command.args(arguments).env("LD_LIBRARY_PATH", path).env("FAKE_CUDA_MACHINE", machine);
         if arguments.is_empty() {
             // Without any it would do what `cargo test` has it do.
             command.arg("--filter=");
@@ -176,6 +180,7 @@ fn build_stand_in(folder: &Path) -> std::io::Result<bool> {
     let source = folder.join("stand_in.c");
     std::fs::write(&source, include_str!("stand_in.c"))?;
     std::fs::write(folder.join("stand_in_streams.h"), include_str!("stand_in_streams.h"))?;
+    std::fs::write(folder.join("stand_in_graphs.h"), include_str!("stand_in_graphs.h"))?;
     let library = folder.join("libcuda.so.1");
     let status = Command::new("cc")
         .args(["-O1", "-shared", "-fPIC", "-pthread", "-o"])
@@ -207,6 +212,8 @@ fn write_kernels(folder: &Path) -> ExitCode {
 fn perform(run: &str, arguments: &Arguments) -> ExitCode {
     match run {
         "suite" => suite(arguments.emulated),
+        #[cfg(feature = "cuda")]
+        "driver" => driver::check(),
         "speed" => measure::run(arguments.emulated, arguments.quick, false),
         "speed-cluster" => measure::run(arguments.emulated, arguments.quick, true),
         name => match cases().find(|(case, ..)| *case == name) {
@@ -264,6 +271,9 @@ fn parts(arguments: &Arguments) -> Vec<Part> {
     };
     let mut parts = Vec::new();
     let sharings: &[&str] = if arguments.emulated { &["emulated"] } else { &["vmm", "ipc"] };
+    if !arguments.emulated {
+        parts.push(part("streams, events and graphs of the driver", "driver", "vmm", None));
+    }
     for sharing in sharings {
         parts.push(part("suite of all devices", "suite", sharing, None));
     }

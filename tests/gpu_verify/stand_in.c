@@ -2,13 +2,16 @@
  * A stand-in for the NVIDIA driver, for tests where there is none: the calls that oxshmem makes, with host
  * memory as the devices' and a thread as each stream. It is strict where the driver is: contexts must be
  * entered and belong to what they are used with, sizes must be multiples, copies must not cross the ends of
- * registered memory. What no driver would forgive ends the process. Memory begins with rubbish.
+ * registered memory. What no driver would forgive ends the process: destroyed streams and events, functions
+ * called by a stream that call the driver. Memory begins with rubbish.
  *
  * FAKE_CUDA_DEVICES says how many devices there are (2), FAKE_CUDA_PEERS whether they reach each other (1),
  * FAKE_CUDA_VMM whether memory and addresses are apart (1), FAKE_CUDA_DELAY how many microseconds an
- * operation takes (20).
+ * operation takes (20). Processes with the same FAKE_CUDA_MACHINE share the memory of the devices, of which
+ * each has 1.5 GiB.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -27,6 +30,7 @@ typedef uint64_t P; /* CUdeviceptr */
 #define OOM 2
 #define NOCTX 201
 #define NOTREADY 600
+#define TOTAL ((size_t)3 << 29)
 #define DIE(...)                                                                                             \
     do {                                                                                                     \
         fprintf(stderr, "FAKE DRIVER: " __VA_ARGS__);                                                        \
@@ -61,12 +65,30 @@ static struct ctx ctxs[16];
 static __thread struct ctx *stack[32];
 static __thread int depth;
 static pthread_mutex_t big = PTHREAD_MUTEX_INITIALIZER;
+/* Set on the threads of streams, while they call a function of the program's. */
+static __thread int called_back;
+#define HOST()                                                                                               \
+    do {                                                                                                     \
+        if (called_back)                                                                                     \
+            DIE("%s is called by a host function of a stream", __func__);                                    \
+    } while (0)
 #define NEED()                                                                                               \
     do {                                                                                                     \
+        HOST();                                                                                              \
         if (!depth)                                                                                          \
             return NOCTX;                                                                                    \
     } while (0)
+/* For calls that the driver refuses while a stream is captured: stand_in_graphs.h. */
+static R unsafe_call(void);
+#define SAFE()                                                                                               \
+    do {                                                                                                     \
+        NEED();                                                                                              \
+        R refused = unsafe_call();                                                                           \
+        if (refused)                                                                                         \
+            return refused;                                                                                  \
+    } while (0)
 R cuInit(unsigned f) {
+    HOST();
     return ndev() ? OK : 100;
 }
 R cuDriverGetVersion(int *v) {
@@ -88,7 +110,7 @@ R cuDeviceGetName(char *n, int len, int d) {
     return OK;
 }
 R cuDeviceTotalMem_v2(size_t *bytes, int d) {
-    *bytes = (size_t)3 << 29;
+    *bytes = TOTAL;
     return OK;
 }
 R cuDeviceGetUuid_v2(char *u, int d) {
@@ -96,7 +118,8 @@ R cuDeviceGetUuid_v2(char *u, int d) {
     return OK;
 }
 R cuDeviceGetAttribute(int *v, int a, int d) {
-    *v = a == 75 ? 9 : a == 76 ? 0 : a == 16 ? 4 : (a == 102 || a == 103) ? vmm() : 1;
+    /* 98: waits that flush remote writes, which no device of the kind has. */
+    *v = a == 75 ? 9 : a == 76 || a == 98 ? 0 : a == 16 ? 4 : (a == 102 || a == 103) ? vmm() : 1;
     return OK;
 }
 R cuDeviceCanAccessPeer(int *c, int a, int b) {
@@ -104,6 +127,7 @@ R cuDeviceCanAccessPeer(int *c, int a, int b) {
     return OK;
 }
 R cuDevicePrimaryCtxRetain(struct ctx **c, int d) {
+    HOST();
     pthread_mutex_lock(&big);
     ctxs[d].dev = d;
     ctxs[d].refs++;
@@ -119,6 +143,7 @@ R cuDevicePrimaryCtxRelease_v2(int d) {
     return OK;
 }
 R cuCtxPushCurrent_v2(struct ctx *c) {
+    HOST();
     if (c->refs <= 0)
         DIE("push of a context that is gone");
     if (depth >= 32)
@@ -130,6 +155,38 @@ R cuCtxPopCurrent_v2(struct ctx **c) {
     if (!depth)
         return NOCTX;
     *c = stack[--depth];
+    return OK;
+}
+R cuCtxGetCurrent(struct ctx **c) {
+    HOST();
+    *c = depth ? stack[depth - 1] : 0;
+    return OK;
+}
+R cuCtxSetCurrent(struct ctx *c) {
+    HOST();
+    if (c && c->refs <= 0)
+        DIE("a context that is gone becomes current");
+    if (depth)
+        depth--;
+    if (c)
+        stack[depth++] = c;
+    return OK;
+}
+R cuCtxGetDevice(int *d) {
+    NEED();
+    *d = stack[depth - 1]->dev;
+    return OK;
+}
+R cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+    NEED();
+    if (least)
+        *least = 0;
+    if (greatest)
+        *greatest = -5;
+    return OK;
+}
+R cuGetErrorName(int e, const char **s) {
+    *s = "FAKE";
     return OK;
 }
 R cuGetErrorString(int e, const char **s) {
@@ -192,25 +249,69 @@ static int pinned(const char *p, size_t len) {
     pthread_mutex_unlock(&big);
     return !!r;
 }
+/* Memory that devices reach by its address. */
+struct mapped {
+    P p;
+    size_t len;
+    struct mapped *next;
+};
+static struct mapped *mappeds;
+static void map_add(P p, size_t len) {
+    struct mapped *m = malloc(sizeof *m);
+    m->p = p;
+    m->len = len;
+    pthread_mutex_lock(&big);
+    m->next = mappeds;
+    mappeds = m;
+    pthread_mutex_unlock(&big);
+}
+static size_t map_del(P p) {
+    size_t len = 0;
+    pthread_mutex_lock(&big);
+    for (struct mapped **m = &mappeds; *m; m = &(*m)->next)
+        if ((*m)->p == p) {
+            struct mapped *gone = *m;
+            *m = gone->next;
+            len = gone->len;
+            free(gone);
+            break;
+        }
+    pthread_mutex_unlock(&big);
+    return len;
+}
+/* Whether a device reaches a word there. */
+static int word_of_device(P p, size_t len) {
+    int found = 0;
+    pthread_mutex_lock(&big);
+    for (struct mapped *m = mappeds; m && !found; m = m->next)
+        found = p >= m->p && p + len <= m->p + m->len;
+    for (struct range *r = ranges; r && !found; r = r->next)
+        found = (char *)p >= r->at && (char *)p + len <= r->at + r->len;
+    pthread_mutex_unlock(&big);
+    return found;
+}
 R cuMemHostAlloc(void **p, size_t len, unsigned f) {
-    NEED();
+    SAFE();
     *p = aligned_alloc(4096, (len + 4095) / 4096 * 4096);
     memset(*p, 0xcd, len);
     add(*p, len, 0);
     return OK;
 }
 R cuMemFreeHost(void *p) {
-    NEED();
+    SAFE();
     del(p, 0);
     free(p);
     return OK;
 }
 R cuMemHostGetDevicePointer_v2(P *d, void *p, unsigned f) {
+    NEED();
+    if (f || !pinned(p, 1))
+        return INVALID;
     *d = (P)p;
     return OK;
 }
 R cuMemHostRegister_v2(void *p, size_t len, unsigned f) {
-    NEED();
+    SAFE();
     pthread_mutex_lock(&big);
     int o = overlaps(p, len);
     pthread_mutex_unlock(&big);
@@ -222,11 +323,70 @@ R cuMemHostRegister_v2(void *p, size_t len, unsigned f) {
     return OK;
 }
 R cuMemHostUnregister(void *p) {
-    NEED();
+    SAFE();
     del(p, 1);
     return OK;
 }
 /* memory */
+static void memory_name(char *name, int dev) {
+    char *machine = getenv("FAKE_CUDA_MACHINE");
+    snprintf(name, 64, "fake-%s-%d", machine ? machine : "cuda", dev);
+}
+/* Bytes of a device that processes have, as their descriptors show. */
+static size_t used(int dev) {
+    char name[64], want[96], path[300], link[128];
+    size_t bytes = 0, known = 0;
+    static ino_t seen[4096];
+    memory_name(name, dev);
+    int length = snprintf(want, sizeof want, "/memfd:%s ", name);
+    pthread_mutex_lock(&big);
+    DIR *processes = opendir("/proc");
+    for (struct dirent *p; processes && (p = readdir(processes));) {
+        snprintf(path, sizeof path, "/proc/%s/fd", p->d_name);
+        DIR *files = p->d_name[0] >= '1' && p->d_name[0] <= '9' ? opendir(path) : 0;
+        for (struct dirent *f; files && (f = readdir(files));) {
+            struct stat is;
+            ssize_t got = readlinkat(dirfd(files), f->d_name, link, sizeof link);
+            if (got < length || memcmp(link, want, length) || fstatat(dirfd(files), f->d_name, &is, 0))
+                continue;
+            size_t i = 0;
+            while (i < known && seen[i] != is.st_ino)
+                i++;
+            if (i == known && known < 4096) {
+                seen[known++] = is.st_ino;
+                bytes += is.st_size;
+            }
+        }
+        if (files)
+            closedir(files);
+    }
+    if (processes)
+        closedir(processes);
+    pthread_mutex_unlock(&big);
+    return bytes;
+}
+/* A descriptor of new memory full of rubbish, or none. */
+static int new_memory(int dev, size_t len) {
+    char name[64];
+    if (len > TOTAL || used(dev) + len > TOTAL)
+        return -1;
+    memory_name(name, dev);
+    int fd = memfd_create(name, MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, len)) {
+        close(fd);
+        return -1;
+    }
+    char *m = mmap(0, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    memset(m, 0xab, len);
+    munmap(m, len);
+    return fd;
+}
+R cuMemGetInfo_v2(size_t *free, size_t *total) {
+    NEED();
+    *total = TOTAL;
+    *free = TOTAL - used(stack[depth - 1]->dev);
+    return OK;
+}
 R cuMemGetAllocationGranularity(size_t *g, void *prop, int o) {
     *g = 2 << 20;
     return OK;
@@ -241,15 +401,12 @@ R cuMemAddressReserve(P *p, size_t len, size_t al, P a, unsigned long long f) {
 R cuMemAddressFree(P p, size_t len) {
     return munmap((void *)p, len) ? INVALID : OK;
 }
-R cuMemCreate(P *h, size_t len, void *prop, unsigned long long f) {
-    if (len % (2 << 20))
+R cuMemCreate(P *h, size_t len, int *prop, unsigned long long f) {
+    if (len % (2 << 20) || prop[2] != 1 || prop[3] >= ndev())
         return INVALID;
-    int fd = memfd_create("fake", MFD_CLOEXEC);
-    if (ftruncate(fd, len))
+    int fd = new_memory(prop[3], len);
+    if (fd < 0)
         return OOM;
-    char *m = mmap(0, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    memset(m, 0xab, len);
-    munmap(m, len);
     *h = fd + 1;
     return OK;
 }
@@ -262,6 +419,7 @@ R cuMemMap(P p, size_t len, size_t off, P h, unsigned long long f) {
     return mmap((void *)p, len, PROT_NONE, MAP_SHARED | MAP_FIXED, h - 1, 0) == MAP_FAILED ? INVALID : OK;
 }
 R cuMemUnmap(P p, size_t len) {
+    map_del(p);
     return mmap((void *)p, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
                    MAP_FAILED
                ? INVALID
@@ -270,7 +428,11 @@ R cuMemUnmap(P p, size_t len) {
 R cuMemSetAccess(P p, size_t len, int *desc, size_t n) {
     if (n != 1 || desc[0] != 1 || desc[2] != 3)
         return INVALID;
-    return mprotect((void *)p, len, PROT_READ | PROT_WRITE) ? INVALID : OK;
+    if (mprotect((void *)p, len, PROT_READ | PROT_WRITE))
+        return INVALID;
+    map_del(p);
+    map_add(p, len);
+    return OK;
 }
 R cuMemExportToShareableHandle(int *out, P h, unsigned t, unsigned long long f) {
     if (t != 1)
@@ -304,9 +466,11 @@ static P plain(int fd, size_t len) {
     q->next = plains;
     plains = q;
     pthread_mutex_unlock(&big);
+    map_add(q->p, len);
     return q->p;
 }
 static R unplain(P p) {
+    map_del(p);
     pthread_mutex_lock(&big);
     struct plain **q;
     for (q = &plains; *q; q = &(*q)->next)
@@ -323,16 +487,15 @@ static R unplain(P p) {
     return INVALID;
 }
 R cuMemAlloc_v2(P *p, size_t len) {
-    NEED();
-    int fd = memfd_create("fakeplain", MFD_CLOEXEC);
-    if (ftruncate(fd, len))
-        return OOM;
-    *p = plain(fd, len);
-    memset((void *)*p, 0xab, len);
+    SAFE();
+    if (!len)
+        return INVALID;
+    int fd = new_memory(stack[depth - 1]->dev, len);
+    *p = fd < 0 ? 0 : plain(fd, len);
     return *p ? OK : OOM;
 }
 R cuMemFree_v2(P p) {
-    NEED();
+    SAFE();
     return unplain(p);
 }
 struct ipc {
@@ -369,3 +532,4 @@ R cuIpcCloseMemHandle(P p) {
     return unplain(p);
 }
 #include "stand_in_streams.h"
+#include "stand_in_graphs.h"
