@@ -25,6 +25,8 @@ mod space_device;
 mod space_gpu;
 #[path = "../space_sleep.rs"]
 mod space_sleep;
+#[path = "../space_streams.rs"]
+mod space_streams;
 
 use std::{
     ffi::OsString,
@@ -131,7 +133,13 @@ fn main() -> ExitCode {
 
 /// All tests of the files.
 fn cases() -> impl Iterator<Item = Case> {
-    let files = [space_device::CASES, space_gpu::CASES, space_collectives::CASES, space_sleep::CASES];
+    let files = [
+        space_device::CASES,
+        space_gpu::CASES,
+        space_collectives::CASES,
+        space_sleep::CASES,
+        space_streams::CASES,
+    ];
     files.into_iter().flatten().copied()
 }
 
@@ -279,7 +287,7 @@ fn parts(arguments: &Arguments) -> Vec<Part> {
     }
     let first = sharings[0];
     for (name, _, runs) in cases() {
-        let quick = ["strided_blocks", "reductions_in_place", "contexts_of"];
+        let quick = ["strided_blocks", "reductions_in_place", "contexts_of", "streams_"];
         if arguments.quick && !quick.iter().any(|start| name.starts_with(start)) {
             continue;
         }
@@ -291,7 +299,7 @@ fn parts(arguments: &Arguments) -> Vec<Part> {
         for (name, _, runs) in cases() {
             let again =
                 parts.iter().any(|it| it.processes == Some(n) && it.run == name && it.sharing == sharing);
-            let quick = name.starts_with("contexts_of") && n == 2;
+            let quick = (name.starts_with("contexts_of") || name.starts_with("streams_")) && n == 2;
             if runs == "Processes" && !again && (!arguments.quick || quick) {
                 parts.push(part(name, name, sharing, Some(n)));
             }

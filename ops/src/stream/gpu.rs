@@ -41,6 +41,13 @@ impl Gpu {
         }
     }
 
+    /// The number of the device among those that the process sees, as `cudaSetDevice` and
+    /// `CudaContext::new` take it.
+    pub fn ordinal(&self) -> usize {
+        let streams = self.0.device().and_then(|device| device.program_streams());
+        streams.map_or(0, |streams| streams.ordinal(self.0.local_pe()))
+    }
+
     /// Ready when the event is over, as it was last recorded before the call. The engine completes
     /// it, as it does every operation.
     ///

@@ -127,6 +127,9 @@ pub enum InStream {
 /// An implementation must touch only the bytes that it was given, and none of them after it has
 /// completed `done`.
 pub unsafe trait ProgramStreams: Send + Sync {
+    /// The number of the device among those that the process sees.
+    fn ordinal(&self, by: usize) -> usize;
+
     /// Whether what the stream is given becomes part of a graph.
     ///
     /// # Errors

@@ -149,6 +149,11 @@ impl Memory {
         self.devices[block]
     }
 
+    /// Its number among those that the process sees: PEs take them in turn.
+    pub(super) fn ordinal(&self, block: usize) -> usize {
+        self.devices.iter().position(|&device| device == self.devices[block]).unwrap_or(0)
+    }
+
     /// The contexts of all devices.
     pub(super) fn contexts(&self) -> &Contexts {
         &self.contexts

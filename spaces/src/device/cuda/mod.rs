@@ -528,6 +528,10 @@ unsafe impl Device for Cuda {
 
 // SAFETY: as above.
 unsafe impl ProgramStreams for Cuda {
+    fn ordinal(&self, by: usize) -> usize {
+        self.memory.ordinal(by)
+    }
+
     fn is_captured(&self, by: usize, stream: StreamRef<'_>) -> Result<bool> {
         self.streams.is_captured(by, stream)
     }
