@@ -84,7 +84,8 @@ impl<'a, T: Element> SymView<'a, T> {
         if let Some((device, here)) = self.on_device() {
             let from = End::Host(from.as_ptr().cast_mut().cast());
             // SAFETY: as in `read`.
-            return unsafe { device.copy_now(from, End::Device(here), self.len * size_of::<T>()) };
+            unsafe { device.copy_now(from, End::Device(here), self.len * size_of::<T>()) };
+            return self.allocation.pe().executor().device_words_changed();
         }
         // SAFETY: as in `read`.
         unsafe { copy::copy(self.own(), from.as_ptr().cast(), size_of_val(from)) };

@@ -13,7 +13,7 @@ use std::sync::{
 use oxshmem_base::{Error, Result};
 use oxshmem_memory::{
     copy::copy as copy_on_host,
-    word::{Atomic, Width},
+    word::{Atomic, AtomicWord, Width},
 };
 use oxshmem_net::Spot;
 use oxshmem_progress::completion::{AllParts, Completion};
@@ -146,29 +146,38 @@ impl ThroughHost {
 /// What is known of an operation on a PE, for what its end does.
 pub(crate) struct There<T: Element> {
     pe: Arc<Pe>,
-    /// Host memory of this host, whose waiters are to be woken.
-    near: Option<(SymSlice<T>, usize)>,
+    written: Written<T>,
+}
+
+/// Memory that something is written to, whose waiters are to be woken.
+enum Written<T: Element> {
+    /// Host memory of a local PE.
+    Near(SymSlice<T>, usize),
+    /// Device memory of a local PE.
+    Device(usize),
+    /// Memory of another host, which sees to it.
+    Far,
 }
 
 impl<T: Element> There<T> {
     pub(crate) fn new(pe: &Arc<Pe>, target: &Route<'_>, view: SymView<'_, T>) -> Self {
-        let near = match target {
-            Route::Near(near) => Some((view.to_owned(), near.local_pe())),
-            _ => None,
+        let written = match target {
+            Route::Near(near) => Written::Near(view.to_owned(), near.local_pe()),
+            Route::Device(place) => Written::Device(place.block()),
+            Route::Far(_) => Written::Far,
         };
-        Self { pe: Arc::clone(pe), near }
-    }
-
-    /// The word there, where it is host memory.
-    pub(crate) fn near(&self) -> Option<(&SymSlice<T>, usize)> {
-        self.near.as_ref().map(|(memory, local_pe)| (memory, *local_pe))
+        Self { pe: Arc::clone(pe), written }
     }
 
     /// Something has been written there.
     pub(crate) fn ring(&self) {
-        if let Some((memory, local_pe)) = &self.near {
-            let view = memory.view();
-            Near::new(self.pe.shm(), view, *local_pe).ring(view.len() * size_of::<T>());
+        match &self.written {
+            Written::Near(memory, local_pe) => {
+                let view = memory.view();
+                Near::new(self.pe.shm(), view, *local_pe).ring(view.len() * size_of::<T>());
+            }
+            Written::Device(local_pe) => self.pe.shm().device_words_changed(*local_pe),
+            Written::Far => {}
         }
     }
 }
@@ -221,31 +230,29 @@ unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, completion: Compl
     }
 }
 
-/// An atomic operation that fetches nothing, on a word of 8 bytes; `completion` runs when it has
-/// happened.
+/// An atomic operation that fetches nothing, on a word of 8 bytes, and wakes what waits for it;
+/// `completion` runs when it has happened.
 ///
 /// # Safety
 /// The word must be in bounds and aligned.
-pub(crate) unsafe fn update(
-    pe: &Arc<Pe>,
-    near: Option<(&SymSlice<u64>, usize)>,
-    at: Side,
-    word: Atomic<u64>,
-    completion: Completion,
-) {
-    match (at, near, pe.device(), pe.net()) {
-        (Side::Host(_), Some((signal, local_pe)), ..) => {
+pub(crate) unsafe fn update(there: There<u64>, at: Side, word: Atomic<u64>, completion: Completion) {
+    let pe = Arc::clone(&there.pe);
+    match (at, pe.device(), pe.net()) {
+        (Side::Host(address), ..) => {
             // SAFETY: the caller vouches for the word.
-            unsafe { Near::new(pe.shm(), signal.view(), local_pe).atomic(word) };
+            unsafe { u64::apply(address, word) };
+            there.ring();
             completion(Ok(()));
         }
-        (Side::Device(cell), _, Some(device), _) => {
+        (Side::Device(cell), Some(device), _) => {
+            let done = Box::new(move |before: Result<u64>| {
+                there.ring();
+                completion(before.map(drop));
+            });
             // SAFETY: as above.
-            unsafe {
-                device.atomic(cell, Width::Eight, word, Box::new(move |before| completion(before.map(drop))))
-            };
+            unsafe { device.atomic(cell, Width::Eight, word, done) };
         }
-        (Side::Far(spot), _, _, Some(net)) => match net.update(spot, Width::Eight, word) {
+        (Side::Far(spot), _, Some(net)) => match net.update(spot, Width::Eight, word) {
             Ok(()) => net.flush(spot.pe, completion),
             Err(error) => completion(Err(error)),
         },
@@ -344,11 +351,8 @@ impl<M: Sharing> Context<M> {
             there.ring();
             match signal {
                 None => completion(Ok(())),
-                Some((at, there, word)) => {
-                    let near = there.near.as_ref().map(|(signal, local_pe)| (signal, *local_pe));
-                    // SAFETY: a signal is one aligned element in bounds, on every PE.
-                    unsafe { update(&there.pe, near, at, word, completion) };
-                }
+                // SAFETY: a signal is one aligned element in bounds, on every PE.
+                Some((at, there, word)) => unsafe { update(there, at, word, completion) },
             }
         }
     }
@@ -370,7 +374,11 @@ impl<M: Sharing> Context<M> {
         let kept = source.to_owned();
         let mut held = Still::new(buffer.hold());
         let to = Side::here(here, held.as_mut_ptr());
+        let this = Arc::clone(self.pe());
         let (flight, completion) = begin(self.ops(), pe, move |got: Result<()>| {
+            if let Here::Device(place) = here {
+                this.shm().device_words_changed(place.block());
+            }
             drop(kept);
             held.filled(got)
         });
@@ -389,7 +397,13 @@ impl<M: Sharing> Context<M> {
         value: impl FnOnce(u64) -> T + Send + 'static,
         pe: usize,
     ) -> Op<T, Error> {
-        let (flight, completion) = begin(self.ops(), pe, move |before: Result<u64>| before.map(value));
+        let writer = (!matches!(operation, Atomic::Fetch)).then(|| Arc::clone(self.pe()));
+        let (flight, completion) = begin(self.ops(), pe, move |before: Result<u64>| {
+            if let Some(writer) = writer {
+                writer.shm().device_words_changed(at.block());
+            }
+            before.map(value)
+        });
         match self.pe().device() {
             // SAFETY: a `SymRef` is one aligned element in bounds, on every PE.
             Some(device) => unsafe { device.atomic(at, width, operation, completion) },

@@ -188,11 +188,9 @@ impl<'a, M: Sharing> OnStream<'a, M> {
             Route::Device(place) => ctx.shown(place).map(|at| vec![InStream::Update { at, operation }]),
             _ => None,
         };
-        let home = Arc::clone(ctx.pe());
         let step = move |completion: Completion| {
-            let near = there.near();
             // SAFETY: a signal is one aligned element in bounds, on every PE.
-            unsafe { update(&home, near, side, operation, completion) };
+            unsafe { update(there, side, operation, completion) };
         };
         let ring = There::new(ctx.pe(), &to, view);
         self.give(call, streams, pe, direct, step, move || {

@@ -183,9 +183,20 @@ pub(super) fn wait<'a, T: Waitable, R: Send>(
     trace_operation(call, condition.len() * size_of::<T>(), pe.me());
     let mut watch = Watch { pe, key: None };
     let mut spun = false;
+    // How often device memory had changed before the words there were last looked at.
+    let mut changes = None;
+    let on_device = condition.set.words.domain().is_device();
+    let mut look = move |condition: &Condition<'a, T>, noop: bool| {
+        let before = on_device.then(|| pe.executor().device_changes());
+        // A look at device memory takes long. What is not known to have changed is looked at by the
+        // executor, unless the waker does nothing, behind which it need not.
+        let looked = std::mem::replace(&mut changes, before);
+        if on_device && looked == before && !noop { None } else { satisfied(condition) }
+    };
     poll_fn(move |cx| {
+        let noop = cx.waker().will_wake(Waker::noop());
         loop {
-            if let Some(result) = satisfied(&condition) {
+            if let Some(result) = look(&condition, noop) {
                 watch.end();
                 return Poll::Ready(Ok(result));
             }
@@ -197,19 +208,34 @@ pub(super) fn wait<'a, T: Waitable, R: Send>(
                     // again.
                     Some(Fired::Satisfied(_)) => watch.end(),
                 }
+                if on_device && let Some(result) = satisfied(&condition) {
+                    return Poll::Ready(Ok(result));
+                }
                 continue;
             }
             if !std::mem::replace(&mut spun, true) {
-                pe.executor().spin_until(|| satisfied(&condition).is_some());
+                let mut spin = || look(&condition, false);
+                let spun = match on_device {
+                    true => pe.executor().poll_with(|| spin().map_or(Poll::Pending, Poll::Ready)),
+                    false => {
+                        pe.executor().spin_until(|| spin().is_some());
+                        Poll::Pending
+                    }
+                };
+                if let Poll::Ready(result) = spun {
+                    return Poll::Ready(Ok(result));
+                }
                 continue;
             }
             pe.check_home(call)?;
             watch.begin(what, &condition, all, cx.waker());
             // No ring announces what came before the watch.
-            if satisfied(&condition).is_none() {
-                pe.check(call)?;
-                return Poll::Pending;
+            if let Some(result) = satisfied(&condition) {
+                watch.end();
+                return Poll::Ready(Ok(result));
             }
+            pe.check(call)?;
+            return Poll::Pending;
         }
     })
 }

@@ -23,6 +23,8 @@ use super::{cmp::Cmp, waitable::Waitable};
 pub struct WordWait {
     /// Plain data, so that a wait that never watched has nothing to drop.
     watch: Option<(WatchKey, Place)>,
+    /// How often device memory had changed before the word was last looked at, if it is there.
+    changes: Option<u64>,
 }
 
 impl WordWait {
@@ -30,6 +32,9 @@ impl WordWait {
     /// spin.
     #[inline(always)]
     pub fn look<T: Waitable>(&mut self, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
+        if word.as_view().domain().is_device() {
+            return self.look_on_device(word, cmp, value);
+        }
         let seen = look(word);
         if cmp.holds(seen, value) {
             return Some(seen);
@@ -38,6 +43,31 @@ impl WordWait {
             return None;
         }
         Self::spin(word, cmp, value)
+    }
+
+    /// The same of device memory, where a look takes some microseconds, and longer where others use
+    /// the device: after the first it is looked at when it is known to have changed, and once it is
+    /// watched, by the executor.
+    #[cold]
+    #[inline(never)]
+    fn look_on_device<T: Waitable>(&mut self, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
+        if self.watch.is_some() {
+            return None;
+        }
+        self.changes = None;
+        let executor = word.as_view().pe().executor();
+        let looked = executor.poll_with(|| {
+            let before = Some(executor.device_changes());
+            if std::mem::replace(&mut self.changes, before) == before {
+                return Poll::Pending;
+            }
+            let seen = look(word);
+            if cmp.holds(seen, value) { Poll::Ready(seen) } else { Poll::Pending }
+        });
+        match looked {
+            Poll::Ready(seen) => Some(seen),
+            Poll::Pending => None,
+        }
     }
 
     #[inline(never)]
@@ -93,6 +123,11 @@ impl WordWait {
         let executor = pe.executor();
         if let Some((key, _)) = &self.watch {
             return match executor.check(key, waker) {
+                // Behind a waker that does nothing the executor need not look.
+                None if word.as_view().domain().is_device() && waker.will_wake(Waker::noop()) => {
+                    let seen = look(word);
+                    if cmp.holds(seen, value) { Poll::Ready(Ok(seen)) } else { Poll::Pending }
+                }
                 None => Poll::Pending,
                 Some(Fired::Satisfied(bits)) => Poll::Ready(Ok(T::from_bits(bits))),
                 Some(Fired::Ended) => Poll::Ready(Err(ended(pe))),
@@ -116,15 +151,14 @@ impl WordWait {
         tracing::trace!(target: "oxshmem", call = "wait_until", "not yet: watched by the executor");
         let place = show();
         self.watch = Some((executor.register(probe, extent, allocation, waker, place), place));
-        // No ring announces what came between the last look and the registration.
-        let seen = look(word);
-        let now = if cmp.holds(seen, value) {
-            Ok(seen)
-        } else {
-            match pe.check("wait_until") {
-                Ok(()) => return Poll::Pending,
-                Err(error) => Err(error),
-            }
+        // No ring announces what came between the last look and the registration. Device memory
+        // has changed since then if it is known to have.
+        let missed = || self.changes.is_none_or(|before| executor.device_changes() != before);
+        let seen = missed().then(|| look(word)).filter(|&seen| cmp.holds(seen, value));
+        let now = match (seen, pe.check("wait_until")) {
+            (Some(seen), _) => Ok(seen),
+            (None, Ok(())) => return Poll::Pending,
+            (None, Err(error)) => Err(error),
         };
         self.end(word);
         Poll::Ready(now)

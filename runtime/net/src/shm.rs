@@ -78,6 +78,11 @@ impl Shm {
         }
     }
 
+    /// Words of a local PE's device memory may have changed: see [`Fabric::device_words_changed`].
+    pub fn device_words_changed(&self, block: usize) {
+        self.fabric.device_words_changed(block, self.fence_side);
+    }
+
     /// The word of the host's first PE that says whether it sleeps, and the distance in bytes to
     /// that of the next PE.
     pub fn sleeping_words(&self) -> (*const u8, usize) {

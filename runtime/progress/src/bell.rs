@@ -13,6 +13,9 @@ pub trait Looks: Send + Sync {
     /// Looks at the words in host memory.
     fn look_at_host(&self);
 
+    /// Has the words in device memory looked at.
+    fn look_at_device(&self);
+
     /// Looks at all words.
     fn look(&self);
 

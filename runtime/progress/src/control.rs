@@ -6,11 +6,13 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU32, AtomicU64, AtomicUsize},
+    atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
 };
 
-use oxshmem_base::Result;
+use oxshmem_base::{Result, settings::FenceSide};
 use oxshmem_memory::{HostMap, Segment, SegmentId};
+
+use crate::doorbell::must_ring;
 
 /// Where in the block the scratch memory begins: behind the fixed words.
 const SCRATCH: usize = 64 << 10;
@@ -43,6 +45,9 @@ pub struct Page {
     pub silent_stores: Line<AtomicU32>,
     /// What the PE waits for, to be read by anybody.
     pub board: Line<BoardWords>,
+    /// How often words of the PE's device memory may have changed, as far as that is known on the
+    /// host.
+    pub device_changes: Line<AtomicU64>,
 }
 
 /// What a PE that sleeps tells its writers.
@@ -103,6 +108,15 @@ impl Control {
         // stride, was zeroed when made, which is a valid `Page` of atomics, and is only ever
         // accessed as one.
         unsafe { &*self.base.add(block * BLOCK).cast::<Page>() }
+    }
+
+    /// Notes that words of a PE's device memory may have changed. Whether the PE must be woken to
+    /// look at them.
+    pub(crate) fn device_changed(&self, block: usize, side: FenceSide) -> bool {
+        let page = self.page(block);
+        // Release: a thread that sees the count sees what was written there before.
+        page.device_changes.0.fetch_add(1, Ordering::Release);
+        must_ring(&page.sleep.0.sleeping, SegmentId::Gpu.bit(), side)
     }
 
     /// The first PE's `sleeping`, and how many bytes behind it is the next one's.

@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use oxshmem_base::{Error, Result};
+use oxshmem_base::{Error, Result, settings::FenceSide};
 use oxshmem_job::{Common, Shared};
 use oxshmem_memory::{Extent, HostMap, SegmentId, Shape};
 use rustix::event::{EventfdFlags, eventfd};
@@ -87,9 +87,21 @@ impl Fabric {
             }
             bell @ Bell::InProcess(_) => {
                 if let Some(looks) = bell.in_process() {
-                    looks.look_at_host();
+                    match segment {
+                        SegmentId::Gpu => looks.look_at_device(),
+                        SegmentId::Heap | SegmentId::Scratch => looks.look_at_host(),
+                    }
                 }
             }
+        }
+    }
+
+    /// Words of a local PE's device memory may have changed, so its engine looks at those that are
+    /// waited for: at once if a thread waits awake, and else the PE is woken. Called after the
+    /// write is over, by any PE of the host.
+    pub fn device_words_changed(&self, block: usize, side: FenceSide) {
+        if self.control.device_changed(block, side) {
+            self.wake(block, Extent { segment: SegmentId::Gpu, offset: 0, len: usize::MAX });
         }
     }
 

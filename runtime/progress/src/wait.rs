@@ -26,8 +26,10 @@ const PIECE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(16
 /// a virtual machine each look costs them tens of microseconds, which the timer takes; a thread
 /// that begins to compute is not replaced before.
 pub(crate) const NAP: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(4)];
-/// How soon the helper looks again at words that no processor can load, at first and at last.
-pub(crate) const LOOK: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(1)];
+/// How soon the helper looks again at words that no processor can load: at first, later, and at
+/// last.
+pub(crate) const LOOK: [Duration; 3] =
+    [Duration::from_micros(50), Duration::from_millis(1), Duration::from_millis(4)];
 
 /// How patient the waits of a PE are.
 #[derive(Debug)]
@@ -38,6 +40,8 @@ pub struct WaitPolicy {
     pub yields: u32,
     /// Whether every sleep is cut into pieces, because what is waited for may come without a ring.
     pub looks: bool,
+    /// How soon the helper looks again at words that no processor can load: see [`LOOK`].
+    pub(crate) look: [Duration; 3],
     /// How many waits for an answer in a row were in vain.
     in_vain: InVain,
 }
@@ -49,7 +53,13 @@ struct InVain(AtomicU32);
 impl WaitPolicy {
     /// A policy with no waits behind it.
     pub fn new(spin: Duration, yields: u32, looks: bool) -> Self {
-        Self { spin, yields, looks, in_vain: InVain::default() }
+        Self { spin, yields, looks, look: LOOK, in_vain: InVain::default() }
+    }
+
+    /// The same with other naps between looks at words that no processor can load.
+    #[cfg(test)]
+    pub(crate) fn looking(self, look: [Duration; 3]) -> Self {
+        Self { look, ..self }
     }
 
     /// Whether there are processors enough to look for something in a loop.
@@ -91,6 +101,14 @@ impl WaitPolicy {
     /// second of waiting costs less than half a percent.
     pub(crate) fn piece(slept: Duration) -> Duration {
         (slept / 8).clamp(PIECE[0], PIECE[1])
+    }
+
+    /// How long the helper naps between two looks at a word that no processor can load, and that
+    /// has been waited for so long: a sixteenth of that, and in long waits, for which an idle
+    /// processor would be charged several percent, a 256th.
+    pub(crate) fn nap(&self, waited: Duration) -> Duration {
+        let [first, later, last] = self.look;
+        (waited / 16).clamp(first, later).max((waited / 256).min(last))
     }
 
     /// How long the helper goes on looking after it has found something. A PE whose threads sleep
@@ -147,6 +165,15 @@ impl Rounds {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_rings_no_bell_is_looked_for_at_naps_that_grow_with_the_wait() {
+        let policy = WaitPolicy::new(Duration::ZERO, 0, false);
+        let [us, ms] = [Duration::from_micros, Duration::from_millis];
+        let waited = [ms(0), us(800), us(1600), ms(4), ms(16), ms(256), ms(512), ms(5000)];
+        let naps = [us(50), us(50), us(100), us(250), ms(1), ms(1), ms(2), ms(4)];
+        assert_eq!(waited.map(|waited| policy.nap(waited)), naps);
+    }
 
     #[test]
     fn patience_is_lost_with_some_waits_in_vain_and_tried_again_now_and_then() {

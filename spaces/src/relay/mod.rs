@@ -87,6 +87,13 @@ impl Owner {
     ) -> Self {
         Self { device: Arc::clone(device), block, segments, executor: Arc::downgrade(executor) }
     }
+
+    /// Something was written to the PE's device memory, which wakes what waits for it.
+    fn ring_device(&self) {
+        if let Some(executor) = self.executor.upgrade() {
+            executor.device_words_changed();
+        }
+    }
 }
 
 /// A net over `below` that reaches device memory too. Nothing may be started on it before all PEs

@@ -98,7 +98,7 @@ impl Core {
             BATCH => {
                 let words: Arc<[u64]> =
                     bytes.as_chunks().0.iter().map(|&word| u64::from_ne_bytes(word)).collect();
-                let last = AllParts::new(self.answer(from, number));
+                let last = AllParts::new(self.written(from, number));
                 return self.run(Run { from, words, at: 0, behind_device: a != 0, last });
             }
             _ => Err(malformed()),
@@ -111,7 +111,7 @@ impl Core {
 
     fn put(self: &Arc<Self>, from: usize, number: u64, offset: usize, bytes: Vec<u8>) -> Result<()> {
         let (at, len, start) = (self.place(offset, bytes.len(), 1)?, bytes.len(), bytes.as_ptr());
-        let answer = self.answer(from, number);
+        let answer = self.written(from, number);
         let done = Box::new(move |copied: Result<()>| {
             drop(bytes);
             answer(copied);
@@ -150,6 +150,9 @@ impl Core {
         let core = Arc::downgrade(self);
         self.atomic(Location::of(question[0])?.offset, width, operation, move |before| {
             let Some(core) = core.upgrade() else { return };
+            if !matches!(operation, Atomic::Fetch) {
+                core.owner.ring_device();
+            }
             match before {
                 Ok(before) => core.notify_words(from, [VALUE, number, before, 0, 0], |_| {}),
                 Err(error) => core.answer(from, number)(Err(error)),
@@ -264,6 +267,17 @@ impl Core {
             true => Ok(unsafe { DevicePlace::new(self.owner.block, offset) }),
             false => Err(malformed()),
         }
+    }
+
+    /// Answers the PE that has asked for something that has written to device memory.
+    fn written(self: &Arc<Self>, from: usize, number: u64) -> Completion {
+        let (core, answer) = (Arc::downgrade(self), self.answer(from, number));
+        Box::new(move |outcome: Result<()>| {
+            if let Some(core) = core.upgrade() {
+                core.owner.ring_device();
+            }
+            answer(outcome);
+        })
     }
 
     /// Answers the PE that has asked: it is over, and how it ended.

@@ -52,6 +52,9 @@ pub(super) struct Driver {
     pub(super) task: Arc<Notify>,
     /// Whether the helper works for the PE.
     pub(super) is_helped: AtomicBool,
+    /// Whether the helper looks by itself, soon enough, whether words of device memory are waited
+    /// for.
+    looks_soon: AtomicBool,
 }
 
 impl Driver {
@@ -68,6 +71,19 @@ impl Driver {
     /// Whether the helper drives in the background.
     pub(super) fn is_helper(&self) -> bool {
         self.kind.load(Ordering::Acquire) == HELPER
+    }
+
+    /// Whether the helper sees a new wait for device memory in time without being roused. Asked
+    /// after the watch was registered.
+    pub(super) fn looks_soon(&self) -> bool {
+        // Relaxed, as is the store below: the lock of the watches, which this thread had before
+        // and the helper has after it, orders them.
+        self.looks_soon.load(Ordering::Relaxed)
+    }
+
+    /// The helper says so, and looks at the watches after it has taken it back.
+    pub(super) fn look_soon(&self, soon: bool) {
+        self.looks_soon.store(soon, Ordering::Relaxed);
     }
 
     /// Whether a thread other than the helper, or the task, drives. A hint.

@@ -6,15 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_memory::SegmentId;
-
 use super::Executor;
 use crate::{
     bell::Bell,
     helper::{Client, Others, Sleep},
     roles::Holder,
     source::Source,
-    wait::{LOOK, Rounds},
+    wait::Rounds,
 };
 
 /// A PE's engine, and what the helper has begun for it.
@@ -22,11 +20,17 @@ pub(super) struct Duty {
     executor: Arc<Executor>,
     /// What it does as the thread that has the role, if it has it.
     role: Option<Drives>,
-    /// When the words of device memory that are waited for are looked at again, and how long after
-    /// the last look that is.
-    look: Option<(Instant, Duration)>,
+    looks: DeviceLooks,
     /// Since when it looks for stores to memory of a PE in this process that ring no bell.
     ticks: Option<Instant>,
+}
+
+/// How the helper looks at words of device memory.
+struct DeviceLooks {
+    /// When it last did so without a ring.
+    last: Instant,
+    /// Until when it stays at hand for the next wait, after one.
+    tick: Option<Instant>,
 }
 
 /// The helper has the role.
@@ -39,7 +43,8 @@ enum Drives {
 
 impl Duty {
     pub(super) fn new(executor: &Arc<Executor>) -> Self {
-        Self { executor: Arc::clone(executor), role: None, look: None, ticks: None }
+        let looks = DeviceLooks { last: Instant::now(), tick: None };
+        Self { executor: Arc::clone(executor), role: None, looks, ticks: None }
     }
 }
 
@@ -107,30 +112,44 @@ fn drive<'a>(
     false
 }
 
-/// Looks at words of device memory now and then, for which no bell rings.
-fn look_at_device(
-    executor: &Executor,
-    look: &mut Option<(Instant, Duration)>,
-    found: bool,
-    sleep: &mut Sleep<'_>,
-) {
-    if !executor.watches(SegmentId::Gpu) {
-        *look = None;
-        return;
-    }
-    let now = Instant::now();
-    let (mut at, mut pause) = match *look {
-        // What is over may have changed them.
-        Some(look) if !found => look,
-        _ => (now, LOOK[0] / 2),
-    };
-    if at <= now {
+/// Looks at words of device memory: at once if they are known to have changed, and now and then for
+/// what rings no bell, as kernels of the program.
+fn look_at_device(executor: &Executor, looks: &mut DeviceLooks, sleep: &mut Sleep<'_>) {
+    if executor.has_device_changes() {
         executor.scan();
-        pause = (2 * pause).min(LOOK[1]);
-        at = Instant::now() + pause;
     }
-    *look = Some((at, pause));
-    sleep.at_most(at.saturating_duration_since(now));
+    let Some(mut due) = executor.next_look(looks.last) else { return stay_at_hand(executor, looks, sleep) };
+    let mut now = Instant::now();
+    if due <= now {
+        looks.last = now;
+        executor.scan_device();
+        now = Instant::now();
+        let Some(next) = executor.next_look(looks.last) else { return stay_at_hand(executor, looks, sleep) };
+        due = next;
+    }
+    looks.tick = Some(now + executor.policy.look[0]);
+    let left = due.saturating_duration_since(now);
+    sleep.at_most(left);
+    stay(executor, left <= executor.policy.look[0], looks.last, sleep);
+}
+
+/// Nothing is waited for in device memory. The next wait tends to begin soon after one, and is seen
+/// by a helper that is at hand, which costs the thread that waits less than to rouse it.
+fn stay_at_hand(executor: &Executor, looks: &mut DeviceLooks, sleep: &mut Sleep<'_>) {
+    let left = looks.tick.map(|tick| tick.saturating_duration_since(Instant::now()));
+    looks.tick = looks.tick.filter(|_| left.is_some_and(|left| !left.is_zero()));
+    let left = left.filter(|left| !left.is_zero());
+    left.into_iter().for_each(|left| sleep.at_most(left));
+    stay(executor, left.is_some(), looks.last, sleep);
+}
+
+/// Says whether the helper looks `soon` whether a wait has begun. If it does not, it looks at those
+/// that began before this was said.
+fn stay(executor: &Executor, soon: bool, last: Instant, sleep: &mut Sleep<'_>) {
+    executor.driver.look_soon(soon);
+    if !soon && let Some(due) = executor.next_look(last) {
+        sleep.at_most(due.saturating_duration_since(Instant::now()));
+    }
 }
 
 /// Looks for stores to the memory of a PE in this process that ring no bell.
@@ -150,9 +169,9 @@ impl Client for Duty {
     }
 
     fn help<'a>(&'a mut self, found: bool, sleep: &mut Sleep<'a>) -> bool {
-        let Self { executor, role, look, ticks } = self;
+        let Self { executor, role, looks, ticks } = self;
         if executor.has_device_words() {
-            look_at_device(executor, look, found, sleep);
+            look_at_device(executor, looks, sleep);
         }
         if executor.bell.is_in_process() {
             look_for_silent_stores(executor, ticks, sleep);

@@ -22,7 +22,7 @@ use std::{
     any::Any,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::Waker,
     time::{Duration, Instant},
@@ -74,6 +74,8 @@ pub struct Executor {
     sources: OnceLock<Box<[Arc<dyn Source>]>>,
     /// The words of device memory.
     device_words: OnceLock<Arc<dyn Words>>,
+    /// How often they had changed when a thread last began to look at them.
+    looked_at: AtomicU64,
     /// What asks the PEs of a job to end.
     launcher: OnceLock<Launcher>,
 }
@@ -99,6 +101,7 @@ impl Executor {
             helper: Arc::clone(fabric.helper()),
             sources: OnceLock::new(),
             device_words: OnceLock::new(),
+            looked_at: AtomicU64::new(0),
             launcher: OnceLock::new(),
         })
     }
@@ -223,7 +226,9 @@ impl Executor {
                 // Where no bell rings, the helper looks.
                 self.must_get_help();
             }
-            if extent.segment == SegmentId::Gpu || self.bell.is_in_process() && self.expects_silent_stores() {
+            // The helper is at hand where a thread has waited for device memory a moment ago.
+            let looks = extent.segment == SegmentId::Gpu && !self.driver.looks_soon();
+            if looks || self.bell.is_in_process() && self.expects_silent_stores() {
                 self.helper.nudge().rouse();
             }
             if !self.bell.is_in_process() {
@@ -276,23 +281,65 @@ impl Executor {
         };
     }
 
-    /// Looks at all watched words and wakes the futures whose wait is over.
+    /// Looks at all watched words, of those in device memory if any may have changed, and wakes the
+    /// futures whose wait is over.
     pub fn scan(&self) {
         if self.driver.roles.unfired_after_store() == 0 {
             return;
         }
+        let seen = if self.has_device_changes() { self.see() } else { None };
+        self.wake_by(seen.as_ref());
+    }
+
+    /// Looks at the watched words of device memory, whether or not any is known to have changed.
+    fn scan_device(&self) {
         let seen = self.see();
         self.wake_by(seen.as_ref());
+    }
+
+    /// How often words of this PE's device memory may have changed, as far as that is known. To be
+    /// asked before a look at them: what is written after that counts on.
+    pub fn device_changes(&self) -> u64 {
+        // Acquire: what was written there before is seen by the look that follows.
+        self.control.page(self.local_pe).device_changes.0.load(Ordering::Acquire)
+    }
+
+    /// Whether there have been changes since a thread last began to look.
+    fn has_device_changes(&self) -> bool {
+        // Relaxed: a thread that finds it changed is the one that looks, or another is, which wakes
+        // whatever waits for what it sees.
+        self.has_device_words() && self.looked_at.load(Ordering::Relaxed) != self.device_changes()
+    }
+
+    /// Words of this PE's device memory may have changed, so they are looked at: at once by a
+    /// thread that waits awake, and else by the one that this wakes. For what this process has
+    /// written for others; other PEs call
+    /// [`Fabric::device_words_changed`](crate::fabric::Fabric::device_words_changed).
+    pub fn device_words_changed(&self) {
+        if self.control.device_changed(self.local_pe, self.fence_side) {
+            match &*self.bell {
+                // One ring wakes. Relaxed: see `Fabric::wake`.
+                bell @ Bell::Process(_) if self.sleep().sleeping.swap(0, Ordering::Relaxed) != 0 => {
+                    bell.ring_process();
+                }
+                Bell::Process(_) => {}
+                Bell::InProcess(_) => self.look_at_device(),
+            }
+        }
+    }
+
+    /// When words of device memory are looked at again that were looked at `last` at that time, if
+    /// any are waited for.
+    fn next_look(&self, last: Instant) -> Option<Instant> {
+        if self.driver.roles.unfired() == 0 {
+            return None;
+        }
+        lock(&self.watches).next_look(last, |waited| self.policy.nap(waited))
     }
 
     /// [`scan`](Self::scan), for a thread that has stored to host memory.
     pub fn scan_host(&self) {
         self.wake_by(None);
-    }
-
-    /// Whether words of that memory are waited for.
-    fn watches(&self, segment: SegmentId) -> bool {
-        self.driver.roles.unfired() > 0 && lock(&self.watches).watched().0 & segment.bit() != 0
     }
 
     /// Whether there are words of device memory.
@@ -303,6 +350,9 @@ impl Executor {
     /// Reads all words of device memory that are waited for, in one go, if there are any.
     fn see(&self) -> Option<Seen> {
         let words_of_device = self.device_words.get()?;
+        // Relaxed: see `has_device_changes`. Before the look, whose words include that of a watch
+        // that found the count unchanged after it was registered.
+        self.looked_at.store(self.device_changes(), Ordering::Relaxed);
         let words = lock(&self.watches).on_device();
         if words.is_empty() {
             return None;
@@ -442,6 +492,11 @@ impl Executor {
 impl Looks for Executor {
     fn look_at_host(&self) {
         self.scan_host();
+    }
+
+    fn look_at_device(&self) {
+        // A look may take some microseconds, and this may be a completion.
+        self.helper.nudge().rouse();
     }
 
     fn look(&self) {

@@ -1,5 +1,10 @@
 //! How long waits keep their processor.
 
+use std::{
+    sync::{Barrier, atomic::AtomicU64},
+    task::Poll,
+};
+
 use super::*;
 use crate::fabric::Fabric;
 
@@ -22,4 +27,144 @@ fn a_wait_among_pes_that_share_processors_looks_between_two_turns_of_others_and_
     assert_eq!(wait(1), (true, 1));
     assert_eq!(wait(2), (true, 2));
     assert_eq!(wait(1000), (false, 3));
+}
+
+/// Words of the device memory of two PEs, and how often they were read.
+#[derive(Debug, Default)]
+struct Memory {
+    words: [AtomicU64; 2],
+    reads: AtomicU64,
+}
+
+// SAFETY: there is a word of 8 bytes for each PE, which is loaded at once.
+unsafe impl Words for Memory {
+    fn len(&self) -> usize {
+        8
+    }
+
+    unsafe fn read(&self, local_pe: usize, pieces: &[(usize, usize)], to: &mut [u8]) {
+        assert_eq!(pieces, [(0, 8)]);
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        to.copy_from_slice(&self.words[local_pe].load(Ordering::SeqCst).to_le_bytes());
+    }
+}
+
+/// A PE that waits for its word of device memory, as operations do.
+struct Waits<'a> {
+    memory: &'a Arc<Memory>,
+    executor: Arc<Executor>,
+}
+
+impl<'a> Waits<'a> {
+    /// Number `pe` of the host. What rings no bell is looked for at naps of so long.
+    fn new(fabric: &Fabric, memory: &'a Arc<Memory>, pe: usize, look: [Duration; 3]) -> Self {
+        let policy = WaitPolicy::new(Duration::ZERO, 2, false).looking(look);
+        let executor = Executor::new(fabric, pe, FenceSide::Writer, policy);
+        executor.attach_words(Arc::clone(memory) as Arc<dyn Words>);
+        fabric.bell(pe).attach(&executor);
+        executor.start_driver(oxshmem_base::settings::Driver::Thread).unwrap();
+        Self { memory, executor }
+    }
+
+    /// Blocks until the word is `value` at least.
+    fn wait(&self, value: u64) {
+        let (executor, mut key) = (&self.executor, None);
+        executor.block_on(std::future::poll_fn(|cx| {
+            if let Some(key) = &key {
+                return match executor.check(key, cx.waker()) {
+                    None => Poll::Pending,
+                    Some(fired) => {
+                        assert!(matches!(fired, Fired::Satisfied(seen) if seen >= value), "{fired:?}");
+                        Poll::Ready(())
+                    }
+                };
+            }
+            let before = executor.device_changes();
+            let now = || self.memory.words[executor.local_pe].load(Ordering::SeqCst);
+            if now() >= value {
+                return Poll::Ready(());
+            }
+            let extent = Extent { segment: SegmentId::Gpu, offset: 0, len: 8 };
+            // SAFETY: the words that there are.
+            let probe = Probe::OnDevice(unsafe {
+                let word = Word::new(std::ptr::null(), 8, false, [false, true, true], value);
+                DeviceWords::all(vec![(0, word)])
+            });
+            key = Some(executor.register(probe, extent, Arc::new(()), cx.waker(), Place::NONE));
+            match executor.device_changes() != before && now() >= value {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        }));
+        key.into_iter().for_each(|key| executor.unregister(key));
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.executor.close();
+    }
+}
+
+/// Without bells a round would take as long as the nap between two looks.
+#[test]
+fn two_pes_that_raise_words_of_each_others_device_memory_wake_each_other() {
+    const ROUNDS: u64 = 300;
+    const NAP: Duration = Duration::from_secs(20);
+    for in_process in [false, true] {
+        let fabric = Fabric::new(2, 1 << 20, in_process).unwrap();
+        let memory = Arc::new(Memory::default());
+        let (begin, began) = (Barrier::new(2), Instant::now());
+        std::thread::scope(|scope| {
+            for pe in [0, 1] {
+                let (fabric, memory, begin) = (&fabric, &memory, &begin);
+                scope.spawn(move || {
+                    let waits = Waits::new(fabric, memory, pe, [NAP; 3]);
+                    begin.wait();
+                    let raise = |value| {
+                        memory.words[1 - pe].store(value, Ordering::SeqCst);
+                        fabric.device_words_changed(1 - pe, FenceSide::Writer);
+                    };
+                    for round in 1..=ROUNDS {
+                        if pe == 0 {
+                            raise(round);
+                        }
+                        waits.wait(round);
+                        if pe == 1 {
+                            raise(round);
+                        }
+                        if round % 50 == 0 {
+                            // Long enough for the other to be asleep.
+                            std::thread::sleep(Duration::from_millis(5));
+                        }
+                    }
+                });
+            }
+        });
+        assert!(began.elapsed() < NAP, "{:?}", began.elapsed());
+        let reads = memory.reads.load(Ordering::Relaxed);
+        assert!(reads <= 2 * 3 * ROUNDS, "{reads} reads in {ROUNDS} rounds of two waits");
+    }
+}
+
+#[test]
+fn a_word_that_rings_no_bell_is_seen_by_looks_that_become_rare() {
+    for in_process in [false, true] {
+        let fabric = Fabric::new(2, 1 << 20, in_process).unwrap();
+        let memory = Arc::new(Memory::default());
+        let waits = Waits::new(&fabric, &memory, 0, crate::wait::LOOK);
+        let reads = || memory.reads.load(Ordering::Relaxed);
+        std::thread::scope(|scope| {
+            let kernel = scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(100));
+                let before = reads();
+                memory.words[0].store(1, Ordering::SeqCst);
+                before
+            });
+            waits.wait(1);
+            let before = kernel.join().unwrap();
+            // 16 in the first 800 us, 49 while naps grow to 1 ms, and 84 of 1 ms.
+            assert!((20..=160).contains(&before), "{before} looks in 100 ms");
+        });
+    }
 }

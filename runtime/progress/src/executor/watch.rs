@@ -8,6 +8,7 @@ use std::{
         atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering},
     },
     task::Waker,
+    time::{Duration, Instant},
 };
 
 use oxshmem_base::wakes::StoredWaker;
@@ -298,6 +299,8 @@ pub(super) struct Watch {
     extent: Extent,
     waker: StoredWaker,
     fired: Option<Fired>,
+    /// Since when it waits for device memory, if it does.
+    since: Option<Instant>,
     /// Where the PE's board says what it is for.
     place: Place,
     /// Whether its future has been polled since it was woken to see whether it still is.
@@ -317,8 +320,10 @@ impl Watches {
     ) -> WatchKey {
         self.generation += 1;
         let generation = self.generation;
+        let since = matches!(probe, Probe::OnDevice(_)).then(Instant::now);
         let watch =
-            Some(Watch { probe, extent, waker, fired: None, place, answered: true, _keepalive: keepalive });
+            Watch { probe, extent, waker, fired: None, since, place, answered: true, _keepalive: keepalive };
+        let watch = Some(watch);
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot] = Slot { generation, watch };
@@ -417,6 +422,14 @@ impl Watches {
             _ => None,
         });
         words.flatten().collect()
+    }
+
+    /// When words of device memory that were looked at `last` at that time are looked at again, if
+    /// any are waited for.
+    pub(super) fn next_look(&self, last: Instant, nap: impl Fn(Duration) -> Duration) -> Option<Instant> {
+        let open = self.slots.iter().filter_map(|slot| slot.watch.as_ref());
+        let waits = open.filter(|watch| watch.fired.is_none()).filter_map(|watch| watch.since);
+        waits.map(|since| last.max(since) + nap(last.saturating_duration_since(since))).min()
     }
 
     /// Marks every watch that holds, or each one if `all`, and collects the wakers. Those of device
