@@ -240,6 +240,10 @@ struct Sources {
     doubts: bool,
     /// Whether it has napped since it last polled.
     beside: bool,
+    /// How often threads had started something when it last looked, and whether it has left them
+    /// alone since it last polled.
+    issued: u64,
+    leaves: bool,
     /// When it last found something.
     busy: Option<Instant>,
     /// Whether a source's descriptor has just ended its sleep.
@@ -265,6 +269,8 @@ impl Sources {
             nap_until: None,
             doubts: false,
             beside: false,
+            issued: 0,
+            leaves: false,
             busy: Some(Instant::now()),
             woken_by_source: false,
         }
@@ -283,6 +289,18 @@ impl Sources {
         if let Some(left) = self.nap_left(nudge) {
             sleep.at_most(left);
             return Served::Nothing;
+        }
+        let issued = nudge.issued();
+        // A thread that starts operations holds the locks that a poll needs, most of the time: a
+        // poll between two naps is enough.
+        let left = self.leaves;
+        self.leaves = std::mem::replace(&mut self.issued, issued) != issued && !nudge.rests();
+        if self.leaves {
+            self.nap_until = Some(Instant::now() + NAP[0]);
+            if !left {
+                sleep.at_most(NAP[0]);
+                return Served::Nothing;
+            }
         }
         let life = nudge.life();
         let others = life.wrapping_sub(self.life);
@@ -308,6 +326,7 @@ impl Sources {
         // What completions have just started is no sign of life of another thread.
         self.life = if found { nudge.life() } else { life };
         if found {
+            self.issued = nudge.issued();
             // The thread that was woken may need this processor, and polls itself if it waits
             // again.
             self.busy = (crate::intent::woken() == woken).then(Instant::now);
@@ -390,5 +409,88 @@ impl<'a> Sleep<'a> {
         let woken = poll(&mut self.polled, limit.as_ref());
         let (sources, _) = self.polled.split_at(self.of_sources);
         woken.is_ok() && sources.iter().any(|polled| !polled.revents().is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Something that is under way until it is polled, and how often it was.
+    #[derive(Debug, Default)]
+    struct Counted {
+        polls: AtomicU64,
+        started: AtomicU64,
+        over: AtomicU64,
+    }
+
+    impl Source for Counted {
+        fn poll(&self) -> bool {
+            self.polls.fetch_add(1, Ordering::Relaxed);
+            let started = self.started.load(Ordering::SeqCst);
+            self.over.swap(started, Ordering::SeqCst) != started
+        }
+
+        fn is_pending(&self) -> bool {
+            self.started.load(Ordering::SeqCst) != self.over.load(Ordering::SeqCst)
+        }
+
+        fn arm(&self) -> Armed<'_> {
+            if self.is_pending() { Armed::Ready } else { Armed::IDLE }
+        }
+    }
+
+    /// A PE whose threads do not wait.
+    struct Busy([Arc<dyn Source>; 1], Arc<AtomicU64>);
+
+    impl Client for Busy {
+        fn sources(&self) -> &[Arc<dyn Source>] {
+            &self.0
+        }
+
+        fn help<'a>(&'a mut self, _: bool, _: &mut Sleep<'a>) -> bool {
+            false
+        }
+
+        fn others(&self) -> Others {
+            Others::Away
+        }
+
+        fn after_work(&self) -> Duration {
+            Duration::from_micros(20)
+        }
+
+        fn is_over(&self) -> bool {
+            self.1.load(Ordering::SeqCst) != 0
+        }
+    }
+
+    #[test]
+    fn a_thread_that_starts_operations_is_left_alone_and_what_it_started_ends() {
+        let (helper, counted) = (Helper::new().unwrap(), Arc::new(Counted::default()));
+        let over = Arc::new(AtomicU64::new(0));
+        helper
+            .work_for(Box::new(Busy([Arc::clone(&counted) as Arc<dyn Source>], Arc::clone(&over))))
+            .unwrap();
+        let begin = Instant::now();
+        let lasts = Duration::from_millis(50);
+        while begin.elapsed() < lasts {
+            counted.started.fetch_add(1, Ordering::SeqCst);
+            helper.nudge().issue();
+            let next = Instant::now() + Duration::from_micros(3);
+            while Instant::now() < next {
+                std::hint::spin_loop();
+            }
+        }
+        let polls = counted.polls.load(Ordering::Relaxed);
+        let most = (2 * begin.elapsed().as_micros() / NAP[0].as_micros()) as u64 + 100;
+        assert!(polls <= most, "{polls} polls, not {most}, while operations were started");
+        while counted.is_pending() {
+            assert!(begin.elapsed() < Duration::from_secs(30), "nothing has seen the end");
+            thread::yield_now();
+        }
+        over.store(1, Ordering::SeqCst);
+        helper.one_leaves();
+        helper.nudge().wake();
     }
 }

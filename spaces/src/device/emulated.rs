@@ -130,7 +130,7 @@ impl Emulated {
         let mut state = lock(&self.queue.state);
         state.jobs.push_back((Instant::now() + self.queue.latency, job));
         self.wake(state);
-        self.queue.nudge.nudge();
+        self.queue.nudge.issue();
     }
 
     fn wake(&self, mut state: MutexGuard<'_, State>) {

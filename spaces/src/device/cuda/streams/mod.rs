@@ -176,7 +176,7 @@ impl Streams {
             }
         };
         match failed {
-            None => self.nudge.nudge(),
+            None => self.nudge.issue(),
             Some((failed, done)) => {
                 self.under_way.fetch_sub(1, Ordering::SeqCst);
                 done(Err(failed.into()));

@@ -165,7 +165,7 @@ impl Streams {
             self.program.count.store(busy.len(), Ordering::Relaxed);
         }
         drop(busy);
-        self.nudge.nudge();
+        self.nudge.issue();
     }
 
     /// A queue with a stream of ours.
