@@ -12,7 +12,6 @@ use oxshmem_base::{
     sync::Mutex,
     version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR},
 };
-use oxshmem_memory::Segment;
 use oxshmem_net::Simulation;
 use oxshmem_ops::{Context, ContextOptions, context::Sharing, stream::Gpu};
 use oxshmem_spaces::Pe;
@@ -227,12 +226,12 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn addr_accessible<T>(&self, address: *const T, pe: usize) -> bool {
-        let here = |segment: &Segment| {
-            let start = segment.address_unchecked(self.0.pe.local_pe(), 0).addr();
-            address.addr().wrapping_sub(start) < segment.len()
-        };
-        let on_device = || self.0.pe.device().is_some_and(|device| here(device.segment()));
-        let accessible = here(&self.0.pe.host_heap()) || on_device() && self.0.pe.has_device(pe);
+        let (own, heap) = (self.0.pe.local_pe(), self.0.pe.host_heap());
+        let here = |start: usize, len| address.addr().wrapping_sub(start) < len;
+        let on_device =
+            || self.0.pe.device().is_some_and(|device| here(device.shown(own), device.segment().len()));
+        let on_host = here(heap.address_unchecked(own, 0).addr(), heap.len());
+        let accessible = on_host || on_device() && self.0.pe.has_device(pe);
         self.pe_accessible(pe) && accessible
     }
 

@@ -3348,7 +3348,7 @@ SHMEM_IMPL_NOPLT int pshmem_get_space(void *ptr, shmem_space_t *space);
 /* shmem_team_get_space: gives the space of a team (memory spaces). */
 SHMEM_IMPL_NOPLT int pshmem_team_get_space(shmem_team_t team, shmem_space_t *space);
 
-/* shmem_space_ptr: gives a pointer for loads and stores to a PE's object in a space (memory spaces). */
+/* shmem_space_ptr: gives a pointer to a PE's object in a space (memory spaces). */
 SHMEM_IMPL_NOPLT void *pshmem_space_ptr(shmem_space_t space, const void *dest, int pe);
 
 /* shmem_team_is_valid: tells whether a team handle can be used (memory spaces). */

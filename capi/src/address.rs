@@ -57,9 +57,9 @@ impl Addresses {
             // SAFETY: a C program gets addresses, and whatever it does with them is in its care.
             unsafe { Allocation::unowned(Arc::clone(pe), domain, segment, 0, len) }
         });
-        let device = on_device.as_ref().map_or(Range::default(), |all| Range {
-            start: all.segment().address_unchecked(pe.local_pe(), 0).addr(),
-            len: all.len(),
+        let device = pe.device().map_or(Range::default(), |device| Range {
+            start: device.shown(pe.local_pe()),
+            len: device.segment().len(),
             at: 0,
         });
         let statics = Range { start: statics.start, len: statics.len(), at: pe.statics_at() };
@@ -146,6 +146,13 @@ impl Addresses {
             },
             _ => std::ptr::null_mut(),
         }
+    }
+
+    /// The address by which kernels of this PE's device reach what `pointer` is on a PE; null if
+    /// they do not, or if it is not in device memory.
+    pub(crate) fn device_pointer(&self, pointer: *const u8, pe: usize) -> *mut u8 {
+        let there = self.view(pointer, 1).and_then(|view| view.device_ptr(pe));
+        std::ptr::with_exposed_provenance_mut(there.map_or(0, |address| address as usize))
     }
 
     /// The address by which the program knows a block on this PE.

@@ -143,8 +143,8 @@ export!("shmem_space_ptr", |name| (space: SpaceHandle, dest: *const c_void, pe: 
     let Some(space) = find_space(call, space).filter(|space| space_of(call, dest) == Some(space.kind())) else {
         return null_mut();
     };
-    if !space.capabilities().direct_access {
-        return null_mut();
+    if space.kind() == SpaceKind::Gpu {
+        return call.global.addresses.device_pointer(dest.cast(), pe).cast();
     }
     call.global.addresses.pointer(dest.cast::<u8>().cast_mut(), pe, call.global.world).cast()
 });

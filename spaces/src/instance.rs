@@ -8,7 +8,7 @@ use oxshmem_memory::copy;
 
 use crate::{
     Element,
-    device::End,
+    device::{DevicePlace, End},
     view::{SymRef, SymView},
 };
 
@@ -219,8 +219,44 @@ impl<'a, T: Element> SymView<'a, T> {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn device_address(self) -> Option<u64> {
+        self.device_ptr(self.pe().me())
+    }
+
+    /// The address by which kernels of this PE's device reach `pe`'s instance: what
+    /// `shmem_space_ptr` returns in the GPU space. None in host memory, and where the memory is not
+    /// mapped for the device: on PEs of other hosts, and on devices that give it no access. No
+    /// processor can load from or store to it. The kernels of the emulated device are functions of
+    /// the host.
+    ///
+    /// It is good while the symmetric memory is allocated. Kernels that use it and operations of
+    /// the library are ordered by whatever orders the kernels: events, streams, `quiet` and
+    /// barriers. What a kernel stores wakes no PE that waits for it: each looks by itself, more
+    /// rarely the longer it waits.
+    ///
+    /// ```
+    /// # use oxshmem::{ClusterOptions, prelude::*};
+    /// # let mut options = ClusterOptions::default();
+    /// # options.settings.enable_cpu_space = Some("1".into());
+    /// # options.settings.enable_gpu_space = Some("1".into());
+    /// # options.settings.gpu_emulate = true;
+    /// # LocalCluster::run_with(2, options, |world| async move {
+    /// let gpu = world.space(SpaceKind::Gpu)?;
+    /// let field = gpu.alloc::<f32>(1024).await?;
+    /// let next = (world.my_pe() + 1) % world.n_pes();
+    /// if let Some(there) = field.view().device_ptr(next) {
+    ///     println!("a kernel stores to PE {next} at {there:#x}");
+    /// }
+    /// assert_eq!(field.view().ptr(next), None); // not for processors
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn device_ptr(self, pe: usize) -> Option<u64> {
         let (device, here) = self.on_device()?;
-        device.address(here.block(), here)
+        let local_pe = self.pe().local_pe_of(pe).filter(|_| self.pe().has_device(pe))?;
+        // SAFETY: a view is in bounds on every PE that has a device, which this PE of the host has.
+        let there = unsafe { DevicePlace::new(local_pe, here.offset()) };
+        device.address(here.block(), there)
     }
 
     fn assert_on_host(&self) {

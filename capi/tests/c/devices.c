@@ -173,6 +173,29 @@ static void collectives(shmem_team_t team, long *source, long *dest) {
     shmem_barrier_all();
 }
 
+/* What kernels of this PE's device use: those of the emulated one are functions of the host. */
+static void pointers(long *device) {
+    int hosts = getenv("SHMEM_FAKE_HOSTS") != NULL;
+    shmem_space_t gpu = SHMEM_SPACE_GPU;
+    set(device, 5 * me, 1, N);
+    shmem_barrier_all();
+    for (int pe = 0; pe < n; pe++) {
+        long *there = shmem_space_ptr(gpu, &device[7], pe);
+        CHECK(pe != me || there != NULL);
+        CHECK(hosts || there != NULL);
+        if (there != NULL) CHECK(*there == 5 * pe + 7);
+    }
+    shmem_barrier_all();
+    long *there = shmem_space_ptr(gpu, &device[9], next);
+    if (there != NULL)
+        *there = 900 + me;
+    else
+        shmem_long_p(&device[9], 900 + me, next);
+    shmem_barrier_all();
+    expect(&device[9], 900 + before, 0, 1);
+    CHECK(shmem_space_ptr(gpu, device, -1) == NULL && shmem_space_ptr(gpu, device, n) == NULL);
+}
+
 int main(int argc, char **argv) {
     int is_default = argc > 1 && strcmp(argv[1], "default") == 0;
     CHECK(shmem_impl_space(2) == SHMEM_SPACE_INVALID); /* not before the beginning */
@@ -198,7 +221,8 @@ int main(int argc, char **argv) {
     expect(other, 0, 0, N);
     CHECK(shmem_get_space(&device[3], &space) == 0 && space == gpu);
     CHECK(shmem_get_space(host, &space) == 0 && space == SHMEM_SPACE_CPU);
-    CHECK(shmem_ptr(device, me) == NULL && shmem_space_ptr(gpu, device, me) == NULL);
+    CHECK(shmem_ptr(device, me) == NULL && shmem_ptr(device, next) == NULL);
+    pointers(device);
     CHECK(shmem_space_ptr(SHMEM_SPACE_CPU, device, me) == NULL && shmem_space_ptr(gpu, host, me) == NULL);
     CHECK(shmem_addr_accessible(device, next) == 1 && shmem_addr_accessible(device + N / 2, n) == 0);
     CHECK(shmem_space_malloc(gpu, 0) == NULL && shmem_space_malloc(gpu, (size_t)1 << 40) == NULL);

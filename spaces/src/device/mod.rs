@@ -158,7 +158,8 @@ pub unsafe trait Device: Source {
     /// Whether it can do atomic operations.
     fn has_atomics(&self) -> bool;
 
-    /// The symmetric memory that the heap is in. Its addresses name objects; nothing is at them.
+    /// The symmetric memory that the heap is in. Programs know its places by other addresses:
+    /// [`shown`](Self::shown).
     fn segment(&self) -> &Segment;
 
     /// Copies `len` bytes; `done` is told when they are there, and visible to all PEs of this host.
@@ -226,6 +227,12 @@ pub unsafe trait Device: Source {
     /// What it does in streams of the program, if it has such.
     fn program_streams(&self) -> Option<&dyn ProgramStreams> {
         None
+    }
+
+    /// The address by which the program of a local PE of this process names the start of that PE's
+    /// memory. Of another process's PEs: where their memory is for this process.
+    fn shown(&self, local_pe: usize) -> usize {
+        self.segment().address_unchecked(local_pe, 0).addr()
     }
 }
 

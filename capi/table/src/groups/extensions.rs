@@ -93,11 +93,14 @@ pub(super) static GROUPS: &[Group] = &[
     Group {
         name: "shmem_space_ptr",
         section: "memory spaces",
-        rust: Some("SymView::ptr"),
-        brief: "gives a pointer for loads and stores to a PE's object in a space",
+        rust: Some("SymView::ptr, SymView::device_ptr"),
+        brief: "gives a pointer to a PE's object in a space",
+        text: "In the CPU space the pointer is for loads and stores of this process. In the GPU space it is for kernels of the calling \
+               PE's device, and no processor can use it: that of the caller's own object, of PEs on the same device, and of PEs whose \
+               devices give each other access. What kernels store there wakes no PE that waits: each looks by itself.",
         forms: &[spaces("shmem_space_ptr", "void *", "shmem_space_t space, const void *dest, int pe")],
         arguments: crate::arguments::ADDRESS,
-        returns: "The pointer, or null if that PE's memory is not mapped here, is no host memory or not in the space, or space is \
+        returns: "The pointer, or null if that PE's memory is not mapped here or for the device, dest is not in the space, or space is \
                   SHMEM_SPACE_INVALID.",
         see: &["shmem_ptr", "shmem_get_space"],
         ..BASE

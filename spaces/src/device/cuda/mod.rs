@@ -524,6 +524,10 @@ unsafe impl Device for Cuda {
     fn address(&self, by: usize, at: DevicePlace) -> Option<u64> {
         self.memory.reaches(by, at.block).then(|| self.at(at))
     }
+
+    fn shown(&self, local_pe: usize) -> usize {
+        self.memory.start(local_pe) as usize
+    }
 }
 
 // SAFETY: as above.
