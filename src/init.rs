@@ -10,7 +10,7 @@ use oxshmem_base::{
 use oxshmem_job::{Bootstrap, Foreign, Single};
 use oxshmem_spaces::Pe;
 
-use crate::World;
+use crate::{World, faults::Watched};
 
 /// Joins the job that this process was started in: by `oshrun`, by a launcher that offers PMIx
 /// (`mpirun` of Open MPI, `prterun`, `srun --mpi=pmix`), or, without a launcher, as the only PE.
@@ -88,7 +88,8 @@ async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<World
     if pe.me() == 0 && pe.spaces().gpu.is_some() && pe.settings().gpu_emulate {
         report("oxshmem: warning: the GPU space is emulated in host memory, as SHMEM_GPU_EMULATE asks for");
     }
-    Ok(World::new(pe))
+    let watched = Watched::new(&pe);
+    Ok(World::with(pe, watched))
 }
 
 /// Reports what the user asked to see at the start.

@@ -47,6 +47,7 @@ mod barrier;
 #[cfg(doctest)]
 mod book;
 mod cluster;
+mod faults;
 mod finish;
 mod init;
 mod memory;

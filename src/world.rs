@@ -17,7 +17,7 @@ use oxshmem_ops::{Context, ContextOptions, context::Sharing, stream::Gpu};
 use oxshmem_spaces::Pe;
 use oxshmem_teams::Team;
 
-use crate::{partition, space::Spaces};
+use crate::{faults::Watched, partition, space::Spaces};
 
 /// A PE's handle to its job. Clones are the same PE; any thread may use any of them.
 ///
@@ -49,6 +49,7 @@ pub(crate) struct Inner {
     pub(crate) ending: Mutex<Option<Shared<Ending>>>,
     /// Whether a caller has its outcome.
     pub(crate) has_ended: AtomicBool,
+    _watched: Option<Watched>,
 }
 
 impl Drop for Inner {
@@ -85,6 +86,11 @@ pub enum ThreadLevel {
 
 impl World {
     pub(crate) fn new(pe: Arc<Pe>) -> Self {
+        Self::with(pe, None)
+    }
+
+    /// The same of a process that has device memory which the handler of faults knows.
+    pub(crate) fn with(pe: Arc<Pe>, watched: Option<Watched>) -> Self {
         let [team, shared] = Team::predefined(&pe);
         let spaces = Spaces::new(&pe, &team);
         let context = team.default_context();
@@ -96,6 +102,7 @@ impl World {
             context,
             ending: Mutex::new(None),
             has_ended: AtomicBool::new(false),
+            _watched: watched,
         };
         partition::announce(&inner.pe, inner.spaces.partitions());
         Self(Arc::new(inner))

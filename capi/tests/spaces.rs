@@ -85,9 +85,27 @@ fn mistakes_with_spaces_end_the_job_with_a_line_that_says_so() {
 
 #[test]
 fn a_stray_store_to_device_memory_faults() {
-    let ended = Program::new("device_errors.c").job(1, &with(&[]), &["stray"]);
-    assert!(ended.status.is_some_and(|status| status != 0), "{ended:?}");
-    assert!(ended.stderr.contains("SIGSEGV") || ended.stderr.contains("signal 11"), "{}", ended.stderr);
+    let program = Program::new("device_errors.c");
+    let line = "which is device memory: byte 0x18 of PE 0's heap in the GPU space";
+    let off = with(&[("SHMEM_GPU_FAULT_LINE", "off")]);
+    for (settings, what, says, of_program) in [
+        (with(&[]), "stray", true, None),
+        (off, "stray", false, None),
+        // The program's handlers, from before and after the initialisation, have their say.
+        (with(&[]), "stray_before", true, Some("the program's handler")),
+        (with(&[]), "stray_behind", true, Some("the program's handler, first")),
+    ] {
+        let ended = program.job(1, &settings, &[what]);
+        assert!(ended.status.is_some_and(|status| status != 0), "{ended:?}");
+        assert_eq!(ended.stderr.contains(line), says, "{what}: {}", ended.stderr);
+        match of_program {
+            Some(text) => assert!(ended.stderr.contains(text), "{what}: {}", ended.stderr),
+            None => {
+                let signal = ended.stderr.contains("SIGSEGV") || ended.stderr.contains("signal 11");
+                assert!(signal, "{}", ended.stderr);
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,13 +1,38 @@
 /* Mistakes with memory spaces, each by its name: what a library can see of them ends the job. */
 #include "check.h"
 #include <shmemx.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 static long host[10];
+static struct sigaction passed_on;
+
+static void write_line(const char *line) {
+    ssize_t written = write(2, line, strlen(line));
+    (void)written;
+}
+
+/* Handlers of the program's own: one that was there before the library's, and one that comes before it. */
+static void before_all(int signal) {
+    write_line("the program's handler\n");
+    _exit(20 + signal);
+}
+
+static void behind(int signal, siginfo_t *info, void *context) {
+    write_line("the program's handler, first\n");
+    passed_on.sa_sigaction(signal, info, context);
+}
+
+static void install(void (*handler)(int, siginfo_t *, void *)) {
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+    CHECK(sigaction(SIGSEGV, &action, NULL) == 0);
+}
 
 int main(int argc, char **argv) {
     CHECK(argc == 2);
     const char *what = argv[1];
+    if (strcmp(what, "stray_before") == 0) signal(SIGSEGV, before_all);
     shmem_init();
     shmem_space_t gpu = SHMEM_SPACE_GPU, cpu = SHMEM_SPACE_CPU;
     if (strcmp(what, "members") == 0) {
@@ -64,7 +89,11 @@ int main(int argc, char **argv) {
     if (strcmp(what, "beyond") == 0) shmem_long_put(block, host, (size_t)1 << 40, 0);
     if (strcmp(what, "unaligned") == 0) shmem_long_p((long *)((char *)block + 1), 1, 0);
     if (strcmp(what, "destroy") == 0) shmem_team_destroy(SHMEM_TEAM_GPU);
-    if (strcmp(what, "stray") == 0) block[3] = 1; /* only the processor can catch this */
+    if (strcmp(what, "stray_behind") == 0) { /* this handler comes first, and passes on */
+        sigaction(SIGSEGV, NULL, &passed_on);
+        install(behind);
+    }
+    if (strncmp(what, "stray", 5) == 0) block[3] = 1; /* only the processor can catch this */
     shmem_barrier_all();
     shmem_finalize();
     return 0;

@@ -69,6 +69,8 @@ pub struct Settings {
     pub gpu_symmetric_size: Option<usize> = None,
     /// How PEs of a host share device memory: `SHMEM_GPU_SHARING`.
     pub gpu_sharing: GpuSharing = GpuSharing::default(),
+    /// Whether a fault of a processor in device memory is explained: `SHMEM_GPU_FAULT_LINE`.
+    pub gpu_fault_line: bool = true,
     /// Whether a device is emulated in host memory: `SHMEM_GPU_EMULATE`.
     pub gpu_emulate: bool = false,
     /// How long an operation of the emulated device takes: `SHMEM_GPU_EMULATE_LATENCY`.

@@ -186,6 +186,18 @@ pub static TABLE: &[Setting] = &[
         show: |from| from.gpu_sharing.to_string(),
     },
     Setting {
+        name: "SHMEM_GPU_FAULT_LINE",
+        deprecated: &[],
+        default: "on",
+        values: "on, off",
+        unit: "",
+        effect: "Has a processor's load or store of device memory, which is a fault, end with a line that names the address and the PE. \
+                 A handler of SIGSEGV and SIGBUS adds it where the GPU space is enabled, and passes the signal on.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| switch(text).map(|value| to.gpu_fault_line = value)),
+        show: |from| on_off(from.gpu_fault_line),
+    },
+    Setting {
         name: "SHMEM_GPU_EMULATE",
         deprecated: &[],
         default: "off",
