@@ -32,6 +32,7 @@
 //! | have it in fast memory or huge pages | [`Partition`], [`World::partitions`] |
 //! | have it in device memory | [`World::space`], [`Space`] |
 //! | use it beside CUDA | [`World::gpu`], [`Context::on_stream`], [`Context::after`], [`Team::on_stream`] |
+//! | communicate from kernels | [`World::device_handle`], [`DEVICE_FUNCTIONS`] |
 //! | communicate | [`Context`]: `put`, `get`, `fetch_add`, `put_signal`, `quiet` … |
 //! | wait for other PEs | [`Wait`], [`WaitSet`], [`World::barrier_all`] |
 //! | take turns | [`Lock`] |
@@ -79,6 +80,7 @@ pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Sym
 pub use oxshmem_spaces::{
     device::{
         Capabilities,
+        kernel::{DeviceHandle, FUNCTIONS as DEVICE_FUNCTIONS},
         stream::{EventRef, StreamRef},
     },
     kinds::{Mapping, Spread},

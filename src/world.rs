@@ -14,7 +14,7 @@ use oxshmem_base::{
 };
 use oxshmem_net::Simulation;
 use oxshmem_ops::{Context, ContextOptions, context::Sharing, stream::Gpu};
-use oxshmem_spaces::Pe;
+use oxshmem_spaces::{Pe, device::kernel::DeviceHandle};
 use oxshmem_teams::Team;
 
 use crate::{faults::Watched, partition, space::Spaces};
@@ -302,6 +302,50 @@ impl World {
     #[inline(always)]
     pub fn context(&self) -> &Context {
         &self.0.context
+    }
+
+    /// What kernels of this PE's device take to communicate by themselves: `shmemx_device_handle`.
+    ///
+    /// It is an argument of a kernel, by value, whose text includes
+    /// [`DEVICE_FUNCTIONS`](crate::DEVICE_FUNCTIONS), and in which `shmemx::put_block`,
+    /// `shmemx::wait_until` and the others take it. With the feature `cuda` it is a `DeviceRepr` of
+    /// cudarc. It keeps nothing alive: a kernel that has it must be over before the memory is freed
+    /// that it uses, and before [`finalize`](Self::finalize). That is the launcher's to see to, as
+    /// everything that a kernel does.
+    ///
+    /// What kernels ask the host for is complete after their own `quiet`. What of that fails, and
+    /// waits that they give up, are errors of the next [`quiet`](Context::quiet) of the default
+    /// context. From the first call on, each PE of the host that has a device looks after the words
+    /// of kernels, at most every 20 us, and every millisecond when nothing comes for long.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSpace`] if the PE has no device, the driver's, and [`Error::Finalized`].
+    ///
+    /// ```
+    /// # use oxshmem::{ClusterOptions, prelude::*};
+    /// use oxshmem::DEVICE_FUNCTIONS;
+    ///
+    /// const KERNEL: &str = r#"
+    ///     extern "C" __global__ void pass_on(shmemx_device_t shmem, double *cells, const double *mine,
+    ///                                        size_t n, unsigned long long *signal)
+    ///     {
+    ///         int next = (shmemx::my_pe(shmem) + 1) % shmemx::n_pes(shmem);
+    ///         shmemx::put_signal_block(shmem, cells, mine, n, signal, 1, SHMEM_SIGNAL_SET, next);
+    ///     }
+    /// "#;
+    /// # let mut options = ClusterOptions::default();
+    /// # options.settings.enable_gpu_space = Some("1".into());
+    /// # options.settings.gpu_emulate = true;
+    /// # LocalCluster::run_with(2, options, |world| async move {
+    /// let text = format!("{DEVICE_FUNCTIONS}{KERNEL}"); // for `cudarc::nvrtc::compile_ptx`
+    /// let handle = world.device_handle()?; // for `.arg(&handle)` of cudarc's launch
+    /// # assert!(text.contains("put_signal_block") && format!("{handle:?}").contains("n_pes: 2"));
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn device_handle(&self) -> Result<DeviceHandle> {
+        self.0.context.device_handle()
     }
 
     /// The team of all PEs: `SHMEM_TEAM_WORLD` (`OpenSHMEM 1.6 §9.4`). Splits and collectives begin

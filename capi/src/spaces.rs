@@ -8,7 +8,7 @@ use std::{
     ptr::null_mut,
 };
 
-use oxshmem::{Capabilities, Space, SpaceKind};
+use oxshmem::{Capabilities, DeviceHandle, Error, Space, SpaceKind};
 
 use crate::{
     call::Call,
@@ -154,6 +154,20 @@ export!("shmemx_space_capabilities", |name| (space: SpaceHandle) -> c_long {
     let Capabilities { rma, atomics, collectives, direct_access, world_access } = space.capabilities();
     let bits = [rma, atomics, collectives, direct_access, world_access];
     bits.into_iter().enumerate().map(|(i, has)| c_long::from(has) << i).sum()
+});
+
+export!("shmemx_device_handle", |name| (handle: *mut DeviceHandle) -> c_int {
+    let call = Call::new(name);
+    call.not_null("handle", handle, 1);
+    match call.global.world.device_handle() {
+        Ok(made) => {
+            // SAFETY: the caller's pointer to a handle.
+            unsafe { handle.write(made) };
+            0
+        }
+        Err(Error::OutsideSpace { .. }) => REFUSED,
+        Err(error) => call.failed(None, error),
+    }
 });
 
 export!("shmemx_kind_malloc", |name| (size: usize, partition_id: c_int) -> *mut c_void {

@@ -150,6 +150,9 @@ pub(crate) const EXIT: &[Argument] = &[input("status", "the exit status of the j
 pub(crate) const SIGNAL_READ: &[Argument] =
     &[symmetric(input("sig_addr", "symmetric address of this PE's signal word"))];
 
+/// Where a handle for kernels is the result.
+pub(crate) const DEVICE_HANDLE: &[Argument] = &[output("handle", "the handle")];
+
 /// Where a space handle is the result.
 pub(crate) const SPACE_RESULT: &[Argument] = &[
     output("space", "the memory space"),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::model::{Form, Group, Over, Status};
 
 /// The chapters and what they are about.
-const CHAPTERS: [(&str, &str); 17] = [
+const CHAPTERS: [(&str, &str); 18] = [
     ("9.1", "Setup, exit and query"),
     ("9.2", "Threads"),
     ("9.3", "Memory"),
@@ -23,6 +23,7 @@ const CHAPTERS: [(&str, &str); 17] = [
     ("memory spaces", "Memory spaces"),
     ("memory space capabilities", "Capabilities of memory spaces, which their proposal leaves open"),
     ("memory kinds", "Memory kinds"),
+    ("GPU programs", "GPU programs"),
 ];
 
 const HEAD: &str = "\
@@ -47,11 +48,11 @@ what the C routine waits for has happened. An active set is a team in Rust, made
 pub fn map_page() -> String {
     let mut out = HEAD.to_owned();
     for (chapter, title) in CHAPTERS {
-        let heading =
-            if chapter.starts_with('m') { title.to_owned() } else { format!("{title} (§{chapter})") };
+        let is_proposed = !chapter.starts_with(|first: char| first.is_ascii_digit());
+        let heading = if is_proposed { title.to_owned() } else { format!("{title} (§{chapter})") };
         let _ = writeln!(out, "## {heading}\n\n| C | Rust | completion | section |\n|---|---|---|---|");
         for group in crate::groups().filter(|group| group.chapter() == chapter) {
-            let section = if chapter.starts_with('m') { "proposal" } else { group.section };
+            let section = if is_proposed { "proposal" } else { group.section };
             let _ =
                 writeln!(out, "| {} | {} | {} | {section} |", symbols(group), rust(group), group.completion);
         }

@@ -43,6 +43,19 @@ fn all_headers_compile_together_in_any_order_and_twice() {
 }
 
 #[test]
+fn the_handle_of_kernels_is_the_same_on_the_host_and_on_the_device() {
+    let functions = include_str!("../../include/shmemx_device.cuh");
+    let (_, headers) =
+        oxshmem_capi_table::headers().into_iter().find(|(path, _)| *path == "shmemx.h").unwrap();
+    let handle = |text: &str| {
+        let begin = text.find("#ifndef SHMEMX_DEVICE_T").unwrap();
+        let len = text[begin..].find("#endif").unwrap();
+        text[begin..][..len].to_owned()
+    };
+    assert_eq!(handle(functions), handle(&headers));
+}
+
+#[test]
 fn a_header_may_be_included_within_extern_c() {
     let source = "extern \"C\" {\n#include <shmem.h>\n}\nvoid f(int *x) { shmem_p(x, 1, 0); }\n";
     check("extern-c", Language::Cxx, &CXX, source, &[]);

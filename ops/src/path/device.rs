@@ -186,7 +186,7 @@ impl<T: Element> There<T> {
 ///
 /// # Safety
 /// Both sides must be in bounds until then.
-unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, completion: Completion) {
+pub(super) unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, completion: Completion) {
     let (Some(device), net) = (pe.device(), pe.net()) else {
         return completion(Err(Error::Finalized { call: "copy" }));
     };

@@ -203,6 +203,17 @@ pub enum Error {
         what: String,
     },
 
+    /// A kernel gave a wait up, or asked for what cannot be done.
+    #[error("{call} in a kernel of PE {pe}: {what}")]
+    Kernel {
+        /// The device function.
+        call: &'static str,
+        /// The PE whose kernel it was.
+        pe: usize,
+        /// What went wrong, and what to do about it.
+        what: String,
+    },
+
     /// An operation on memory of a space with a PE that is not in the team of that space.
     #[error(
         "{call}: PE {pe} is not in the team of the {space} space, so that operations on its memory must leave it out"

@@ -13,6 +13,7 @@ use oxshmem_base::{Result, settings::FenceSide};
 use oxshmem_memory::{HostMap, Segment, SegmentId};
 
 use crate::doorbell::must_ring;
+use crate::kernels::KernelWords;
 
 /// Where in the block the scratch memory begins: behind the fixed words.
 const SCRATCH: usize = 64 << 10;
@@ -48,6 +49,8 @@ pub struct Page {
     /// How often words of the PE's device memory may have changed, as far as that is known on the
     /// host.
     pub device_changes: Line<AtomicU64>,
+    /// What kernels of devices and the engine tell each other, on pages of their own.
+    pub kernels: KernelWords,
 }
 
 /// What a PE that sleeps tells its writers.
@@ -105,8 +108,8 @@ impl Control {
     pub fn page(&self, block: usize) -> &Page {
         assert!(block < self.n);
         // SAFETY: it is inside the map, which lives as long as `self`, is aligned to its 64 KiB
-        // stride, was zeroed when made, which is a valid `Page` of atomics, and is only ever
-        // accessed as one.
+        // stride, was zeroed when made, which is a valid `Page` of atomics and of bytes that only
+        // copies touch, and is only ever accessed as one.
         unsafe { &*self.base.add(block * BLOCK).cast::<Page>() }
     }
 

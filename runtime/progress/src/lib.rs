@@ -11,6 +11,7 @@
 //! | [`opset`], [`flight`] | operations that do not finish at once, and the future of one |
 //! | [`copies`] | a thread that performs large copies |
 //! | [`control`], [`fabric`] | what the PEs of a host share beside symmetric memory |
+//! | [`kernels`] | the words by which kernels of devices ask for something |
 //! | [`pokes`] | a queue that threads run for each other |
 //! | [`shares`] | work that several PEs share out among themselves |
 //! | [`bell`], [`doorbell`] | how a store wakes a PE if, and only if, it sleeps |
@@ -42,6 +43,8 @@ pub mod flight;
 pub mod helper;
 #[cfg(not(loom))]
 mod intent;
+#[cfg(not(loom))]
+pub mod kernels;
 #[cfg(all(test, loom))]
 mod loom_roles;
 #[cfg(not(loom))]

@@ -7,6 +7,7 @@
 //! calls. As with a real device, they complete when the device is polled.
 
 use std::{
+    any::Any,
     collections::VecDeque,
     fmt,
     sync::{
@@ -40,6 +41,8 @@ pub struct Emulated {
     shown: Segment,
     /// What there is.
     memory: Segment,
+    /// Host memory that kernels were shown.
+    shown_to_kernels: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
     queue: Arc<Queue>,
 }
 
@@ -113,6 +116,7 @@ impl Emulated {
         Ok(Self {
             shown: Segment::new(SegmentId::Gpu, shown, 0, len),
             memory: Segment::new(SegmentId::Gpu, Arc::clone(map), at, len),
+            shown_to_kernels: Mutex::default(),
             queue: Arc::new(queue),
         })
     }
@@ -248,6 +252,17 @@ unsafe impl Device for Emulated {
     /// host.
     fn address(&self, _: usize, at: DevicePlace) -> Option<u64> {
         Some(self.place(End::Device(at)).0.addr() as u64)
+    }
+
+    unsafe fn show(
+        &self,
+        _: usize,
+        start: *const u8,
+        _: usize,
+        keep: Arc<dyn Any + Send + Sync>,
+    ) -> Result<u64> {
+        lock(&self.shown_to_kernels).push(keep);
+        Ok(start.addr() as u64)
     }
 
     unsafe fn copy(&self, from: End, to: End, len: usize, done: Completion) {

@@ -13,13 +13,14 @@
 pub mod cuda;
 mod description;
 pub mod emulated;
+pub mod kernel;
 mod numbers;
 mod place;
 mod ready;
 pub mod stream;
 pub mod suite;
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 pub(crate) use self::place::{Devices, Parts, make};
 pub use self::{
@@ -29,7 +30,7 @@ pub use self::{
 };
 
 use self::stream::ProgramStreams;
-use oxshmem_base::sync::Mutex;
+use oxshmem_base::{Result, sync::Mutex};
 use oxshmem_memory::{
     Segment,
     word::{Atomic, Width},
@@ -234,6 +235,29 @@ pub unsafe trait Device: Source {
     fn shown(&self, local_pe: usize) -> usize {
         self.segment().address_unchecked(local_pe, 0).addr()
     }
+
+    /// Whether atomic operations of kernels of local PE `by`'s device on local PE `of`'s memory are
+    /// atomic towards those of all others.
+    fn has_atomics_for(&self, by: usize, of: usize) -> bool {
+        let _ = (by, of);
+        true
+    }
+
+    /// The address by which kernels of local PE `by`'s device reach `len` bytes of host memory from
+    /// `start` on, for as long as the device exists.
+    ///
+    /// # Errors
+    /// The driver's.
+    ///
+    /// # Safety
+    /// They must be mapped as long as `keep` lives.
+    unsafe fn show(
+        &self,
+        by: usize,
+        start: *const u8,
+        len: usize,
+        keep: Arc<dyn Any + Send + Sync>,
+    ) -> Result<u64>;
 }
 
 /// A reference to whatever device a PE has.

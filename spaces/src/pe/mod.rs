@@ -45,7 +45,7 @@ use self::{
 };
 pub use self::{helpers::Helpers, places::IMAGE_TAIL};
 use crate::{
-    device::{self, AnyDevice, Capabilities, Devices, WordsOf},
+    device::{self, AnyDevice, Capabilities, Devices, WordsOf, kernel::Kernels},
     kinds::{Layout, partitions::Partitions},
     relay::{self, Owner},
 };
@@ -70,6 +70,7 @@ pub struct Pe {
     spaces: SpacePlan,
     places: Places,
     device: Option<AnyDevice>,
+    kernels: Option<Arc<Kernels>>,
     /// Why not all PEs have one.
     no_device: Option<String>,
     crowded: bool,
@@ -157,9 +158,11 @@ impl Pe {
             let owner = Owner::new(device, block, segments, &executor);
             net = net.map(|net| relay::over(net, owner));
         }
+        let kernels = device.as_ref().map(|_| Kernels::new(&fabric.control, block, &executor));
+        let kernels_polled = kernels.iter().map(|kernels| Arc::clone(kernels) as Arc<dyn Source>);
         let devices_polled = device.iter().map(|device| Arc::clone(device) as Arc<dyn Source>);
         let nets_polled = net.iter().map(|net| Arc::clone(net) as Arc<dyn Source>);
-        executor.attach_sources(devices_polled.chain(nets_polled).collect())?;
+        executor.attach_sources(devices_polled.chain(kernels_polled).chain(nets_polled).collect())?;
         executor.start_driver(settings.driver)?;
         // Nobody rings before everybody's bell is attached and everybody's process registered its
         // barrier.
@@ -185,6 +188,7 @@ impl Pe {
             spaces,
             places,
             device,
+            kernels,
             no_device: devices.why,
             crowded,
             processors: cpus,
@@ -347,6 +351,11 @@ impl Pe {
     /// The device of this PE, if it has one.
     pub fn device(&self) -> Option<&AnyDevice> {
         self.device.as_ref()
+    }
+
+    /// How its kernels are heard of, if it has one.
+    pub fn kernels(&self) -> Option<&Arc<Kernels>> {
+        self.kernels.as_ref()
     }
 
     /// Why a PE of the job has no device, if one was looked for in vain.

@@ -72,6 +72,7 @@ impl Installed {
         let wanted = [
             "include/mpp/shmemx.h",
             "include/pshmem.h",
+            "include/shmemx_device.cuh",
             "share/man/man1/oshrun.1",
             "share/man/man1/oshc++.1",
             "share/man/man1/shmem-info.1",

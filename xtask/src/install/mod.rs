@@ -47,6 +47,7 @@ pub(crate) fn install(prefix: &Path, debug: bool) -> Outcome {
     for (path, text) in oxshmem_capi_table::headers() {
         prefix.write(&format!("include/{path}"), &text)?;
     }
+    prefix.copy("capi/include/shmemx_device.cuh".as_ref(), "include/shmemx_device.cuh")?;
     for (path, text) in packages::files() {
         prefix.write(path, &text)?;
     }

@@ -2,7 +2,7 @@
 
 use super::BASE;
 use crate::{
-    arguments::SPACE_RESULT,
+    arguments::{DEVICE_HANDLE, SPACE_RESULT},
     model::{Form, Group, Status},
 };
 
@@ -20,7 +20,11 @@ const fn spaces(name: &'static str, returns: &'static str, parameters: &'static 
 }
 
 const fn kinds(name: &'static str, parameters: &'static str) -> Form {
-    Form::once(name, "void *", parameters).status(Status::Kinds)
+    kinds_of(name, "void *", parameters)
+}
+
+const fn kinds_of(name: &'static str, returns: &'static str, parameters: &'static str) -> Form {
+    Form::once(name, returns, parameters).status(Status::Kinds)
 }
 
 pub(super) static GROUPS: &[Group] = &[
@@ -120,10 +124,26 @@ pub(super) static GROUPS: &[Group] = &[
         section: "memory space capabilities",
         rust: Some("Space::capabilities"),
         brief: "tells what can be done with the memory of a space",
-        forms: &[Form::once("shmemx_space_capabilities", "long", "shmem_space_t space").status(Status::Kinds)],
+        forms: &[kinds_of("shmemx_space_capabilities", "long", "shmem_space_t space")],
         returns: "SHMEMX_SPACE_RMA, SHMEMX_SPACE_ATOMICS, SHMEMX_SPACE_COLLECTIVES, SHMEMX_SPACE_DIRECT_ACCESS and \
                   SHMEMX_SPACE_WORLD_ACCESS, as far as they hold, or'd; 0 for SHMEM_SPACE_INVALID.",
         see: &["shmem_space_is_available"],
+        ..BASE
+    },
+    Group {
+        name: "shmemx_device_handle",
+        section: "GPU programs",
+        rust: Some("World::device_handle"),
+        brief: "gives what kernels take to call the device functions",
+        text: "The handle is an argument of a kernel, by value, and keeps nothing alive: the kernel must be over before the memory is \
+               freed that it uses, and before shmem_finalize. shmemx_device.cuh has the device functions. What kernels ask the \
+               host for and fails, and waits that they give up, are errors of the next shmem_quiet. From the first call on, each \
+               PE of the host that has a device looks after the words of kernels, at most every 20 us, and every millisecond when \
+               nothing comes for long.",
+        forms: &[kinds_of("shmemx_device_handle", "int", "shmemx_device_t *handle")],
+        arguments: DEVICE_HANDLE,
+        returns: "Zero, or nonzero if this PE has no device.",
+        see: &["shmem_space_ptr", "shmem_space_malloc"],
         ..BASE
     },
     Group {

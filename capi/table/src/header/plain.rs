@@ -58,13 +58,16 @@ pub(super) fn foot() -> &'static str {
 pub(super) fn shmemx() -> String {
     let body = routines(|routine| routine.form.status == Status::Kinds, declaration);
     format!(
-        "/* {NOTICE}\n *\n * shmemx.h: extensions to OpenSHMEM: the memory-kinds proposal.\n */\n\
-         #ifndef SHMEMX_H\n#define SHMEMX_H\n\n#include \"shmem.h\"\n\n{}\n\
+        "/* {NOTICE}\n *\n * shmemx.h: extensions to OpenSHMEM: the memory-kinds proposal, and what GPU programs need.\n */\n\
+         #ifndef SHMEMX_H\n#define SHMEMX_H\n\n#include \"shmem.h\"\n\n{}\n{DEVICE_HANDLE}\n\
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\n{body}\n\
          #ifdef __cplusplus\n}} /* extern \"C\" */\n#endif\n\n#endif /* SHMEMX_H */\n",
         constants(KINDS)
     )
 }
+
+/// What kernels take, as `shmemx_device.cuh` has it too.
+const DEVICE_HANDLE: &str = include_str!("device_handle.h");
 
 /// `pshmem.h`: the twin of every routine.
 pub(super) fn pshmem() -> String {

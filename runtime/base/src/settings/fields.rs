@@ -71,6 +71,8 @@ pub struct Settings {
     pub gpu_sharing: GpuSharing = GpuSharing::default(),
     /// Whether a fault of a processor in device memory is explained: `SHMEM_GPU_FAULT_LINE`.
     pub gpu_fault_line: bool = true,
+    /// How long a kernel waits in a device function: `SHMEM_GPU_KERNEL_TIMEOUT`.
+    pub gpu_kernel_timeout: Duration = Duration::from_secs(10),
     /// Whether a device is emulated in host memory: `SHMEM_GPU_EMULATE`.
     pub gpu_emulate: bool = false,
     /// How long an operation of the emulated device takes: `SHMEM_GPU_EMULATE_LATENCY`.

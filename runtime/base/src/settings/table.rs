@@ -198,6 +198,19 @@ pub static TABLE: &[Setting] = &[
         show: |from| on_off(from.gpu_fault_line),
     },
     Setting {
+        name: "SHMEM_GPU_KERNEL_TIMEOUT",
+        deprecated: &[],
+        default: "10000",
+        values: "an integer",
+        unit: "ms",
+        effect: "How long a kernel waits in one call of a device function before it gives up and returns an error.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            integer(MOST_SECONDS, text).map(|value| to.gpu_kernel_timeout = Duration::from_millis(value))
+        }),
+        show: |from| from.gpu_kernel_timeout.as_millis().to_string(),
+    },
+    Setting {
         name: "SHMEM_GPU_EMULATE",
         deprecated: &[],
         default: "off",

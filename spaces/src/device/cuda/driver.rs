@@ -499,8 +499,9 @@ impl Drop for Pinned {
 /// # Safety
 /// It must be mapped until [`unregister`].
 pub(super) unsafe fn register(start: *mut u8, len: usize) -> Outcome<()> {
+    let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
     // SAFETY: passed on to the caller.
-    call!(cuMemHostRegister_v2(start.cast(), len, sys::CU_MEMHOSTREGISTER_PORTABLE))
+    call!(cuMemHostRegister_v2(start.cast(), len, flags))
 }
 
 /// # Safety
@@ -508,4 +509,23 @@ pub(super) unsafe fn register(start: *mut u8, len: usize) -> Outcome<()> {
 pub(super) unsafe fn unregister(start: *mut u8) {
     // SAFETY: passed on to the caller.
     let _ = call!(cuMemHostUnregister(start.cast()));
+}
+
+/// The address of such memory for kernels. A context must be entered.
+///
+/// # Safety
+/// It must be registered.
+pub(super) unsafe fn shown(start: *mut u8) -> Outcome<CUdeviceptr> {
+    let mut shown = 0;
+    // SAFETY: it stores an address.
+    call!(cuMemHostGetDevicePointer_v2(&mut shown, start.cast(), 0))?;
+    Ok(shown)
+}
+
+/// Whether atomic operations of one device on the memory of another are atomic towards its own.
+pub(super) fn has_native_atomics(device: CUdevice, other: CUdevice) -> bool {
+    let mut has = 0;
+    let attribute = sys::CUdevice_P2PAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
+    // SAFETY: it stores a number.
+    device == other || call!(cuDeviceGetP2PAttribute(&mut has, attribute, device, other)).is_ok() && has != 0
 }

@@ -1,7 +1,7 @@
 //! Host memory that devices copy from and to without the driver's help: pieces of our own, and the
 //! symmetric memory.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{any::Any, collections::HashMap, fmt, sync::Arc};
 
 use cudarc::driver::sys::CUdeviceptr;
 use oxshmem_base::sync::{Mutex, lock};
@@ -165,6 +165,61 @@ impl Drop for Registered {
         for (&chunk, _) in lock(&self.chunks).iter().filter(|(_, known)| **known) {
             // SAFETY: registered once, and nothing is under way any more.
             unsafe { driver::unregister(self.map.base().wrapping_add(chunk * CHUNK)) };
+        }
+    }
+}
+
+/// Other host memory that kernels reach.
+#[derive(Debug, Default)]
+pub(super) struct Shown(Mutex<Vec<Piece>>);
+
+/// A piece that the driver knows, and what keeps it mapped.
+struct Piece {
+    start: usize,
+    len: usize,
+    /// That in which it was made known.
+    context: Arc<Context>,
+    _keep: Arc<dyn Any + Send + Sync>,
+}
+
+impl fmt::Debug for Piece {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes at {:#x}", self.len, self.start)
+    }
+}
+
+impl Shown {
+    /// The address by which kernels in `context` reach `len` bytes from `start` on.
+    ///
+    /// # Safety
+    /// They must be mapped as long as `keep` lives.
+    pub(super) unsafe fn show(
+        &self,
+        context: &Arc<Context>,
+        start: *const u8,
+        len: usize,
+        keep: Arc<dyn Any + Send + Sync>,
+    ) -> Outcome<u64> {
+        let _entered = context.enter()?;
+        let mut pieces = lock(&self.0);
+        if !pieces.iter().any(|piece| piece.start == start.addr() && piece.len >= len) {
+            // SAFETY: mapped as long as the piece, and `drop` unregisters first.
+            unsafe { driver::register(start.cast_mut(), len) }?;
+            let context = Arc::clone(context);
+            start.expose_provenance();
+            pieces.push(Piece { start: start.addr(), len, context, _keep: keep });
+        }
+        // SAFETY: it is registered.
+        unsafe { driver::shown(start.cast_mut()) }
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        for piece in lock(&self.0).iter() {
+            let Ok(_entered) = piece.context.enter() else { continue };
+            // SAFETY: registered once, and by the word of their launchers no kernels run any more.
+            unsafe { driver::unregister(std::ptr::with_exposed_provenance_mut(piece.start)) };
         }
     }
 }

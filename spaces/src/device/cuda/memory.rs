@@ -144,6 +144,11 @@ impl Memory {
         self.len
     }
 
+    /// The context of a PE's device.
+    pub(super) fn context(&self, block: usize) -> &Arc<Context> {
+        &self.contexts[&self.devices[block]]
+    }
+
     /// The device of a PE.
     pub(super) fn device(&self, block: usize) -> CUdevice {
         self.devices[block]

@@ -29,7 +29,7 @@ mod memory;
 mod ptx;
 mod streams;
 
-use std::{fmt, ptr::NonNull, sync::Arc, time::Duration};
+use std::{any::Any, fmt, ptr::NonNull, sync::Arc, time::Duration};
 
 #[doc(hidden)]
 pub use bare::Bare;
@@ -54,6 +54,7 @@ use oxshmem_progress::{
 
 use self::{
     gpu::{Address, Arguments, Command},
+    host::Shown,
     memory::Memory,
     streams::Streams,
 };
@@ -171,6 +172,8 @@ async fn agree(bootstrap: &dyn Bootstrap, outcome: Result<()>) -> Result<()> {
 /// The devices of the PEs of one host, as one process uses them.
 pub struct Cuda {
     shown: Segment,
+    /// Host memory that kernels were shown. Before the contexts.
+    shown_host: Shown,
     streams: Arc<Streams>,
     memory: Arc<Memory>,
     patience: Duration,
@@ -193,6 +196,7 @@ impl Cuda {
         };
         Ok(Self {
             shown: Segment::new(SegmentId::Gpu, Arc::new(map), 0, len),
+            shown_host: Shown::default(),
             streams: Streams::new(&memory, host, nudge)?,
             memory,
             patience,
@@ -527,6 +531,22 @@ unsafe impl Device for Cuda {
 
     fn shown(&self, local_pe: usize) -> usize {
         self.memory.start(local_pe) as usize
+    }
+
+    fn has_atomics_for(&self, by: usize, of: usize) -> bool {
+        driver::has_native_atomics(self.memory.device(by), self.memory.device(of))
+    }
+
+    unsafe fn show(
+        &self,
+        by: usize,
+        start: *const u8,
+        len: usize,
+        keep: Arc<dyn Any + Send + Sync>,
+    ) -> Result<u64> {
+        let context = self.memory.context(by);
+        // SAFETY: passed on to the caller.
+        Ok(unsafe { self.shown_host.show(context, start, len, keep) }?)
     }
 }
 
