@@ -13,9 +13,8 @@
  *       __syncthreads();
  *   }
  *
- * Addresses of remote objects are symmetric ones, as the program has them of shmem_space_malloc or shmem_malloc on this
- * PE. Local sources and destinations are addresses that the kernel loads from and stores to: ptr(shmem, address,
- * my_pe(shmem)) where a symmetric object is meant, which is the address itself on every real device.
+ * Addresses of remote objects are symmetric ones, as this PE has them of shmem_space_malloc or shmem_malloc, or in Rust
+ * of SymView::device_address. Local sources and destinations are addresses that the kernel loads from and stores to.
  *
  * Functions that end in _warp are called by all threads of a warp, those that end in _block by all threads of a block,
  * with the same arguments. They share the work and return when all of them are done. All others are one thread's.
@@ -324,10 +323,16 @@ SHMEMX_FN bool reach(const shmemx_device_t &shmem, int pe, word &base, word &bel
     return base != 0;
 }
 
+/* A symmetric address as programs have it, which kernels may have as that of this PE's own memory. */
+SHMEMX_FN word as_shown(const shmemx_device_t &shmem, word address)
+{
+    return address - shmem.own < shmem.len ? address - shmem.own + shmem.shown : address;
+}
+
 /* A place that this device reaches, or null, and the bell of its PE. */
 SHMEMX_FN word place(const shmemx_device_t &shmem, const volatile void *symmetric, int pe, word &bell)
 {
-    word base, offset = (word)symmetric - shmem.shown;
+    word base, offset = as_shown(shmem, (word)symmetric) - shmem.shown;
     return offset < shmem.len && reach(shmem, pe, base, bell) ? base + offset : 0;
 }
 
@@ -383,8 +388,8 @@ SHMEMX_FN int ask(const shmemx_device_t &shmem, const Asked &asked, int pe, word
         copy(room, from, asked.len, 0, 1);
     volatile word_at *words = (volatile word_at *)request;
     words[1] = asked.what | (word)(half)pe << 32;
-    words[2] = asked.dest;
-    words[3] = asked.source;
+    words[2] = as_shown(shmem, asked.dest);
+    words[3] = as_shown(shmem, asked.source);
     words[4] = asked.len;
     words[5] = asked.value;
     words[6] = asked.cond;
@@ -416,7 +421,7 @@ SHMEMX_FN int put_far(const shmemx_device_t &shmem, word dest, const char *sourc
     if (n > ROOM && is_own(shmem, source, n)) {
         /* So that the host sees what this thread has stored there. */
         fence_system();
-        Asked asked = {PUT | WAITS, dest, (word)source - shmem.own + shmem.shown, n, 0, 0};
+        Asked asked = {PUT | WAITS, dest, (word)source, n, 0, 0};
         return ask(shmem, asked, pe, 0, 0, 0);
     }
     int status = SHMEMX_DEVICE_OK;
@@ -433,7 +438,7 @@ SHMEMX_FN int get_far(const shmemx_device_t &shmem, char *dest, word source, wor
 {
     if (n > ROOM && is_own(shmem, dest, n)) {
         fence_system();
-        Asked asked = {GET | WAITS, (word)dest - shmem.own + shmem.shown, source, n, 0, 0};
+        Asked asked = {GET | WAITS, (word)dest, source, n, 0, 0};
         return ask(shmem, asked, pe, 0, 0, 0);
     }
     int status = SHMEMX_DEVICE_OK;
