@@ -1,12 +1,14 @@
 /* The streams of the stand-in for the driver, and the kernels that run on them: part of stand_in.c. */
 enum { COPY, FILL, KERNEL, CALL, WAIT, WAIT_VALUE, WRITE_VALUE };
+/* The arguments of a kernel that combines: two lists with their lengths, and how many units. */
+enum { MOST = 64, LISTS = 2 * MOST + 3 };
 struct op {
     int kind;
     P to, from;
     size_t len;
     void *staged;
     char name[32];
-    uint64_t a[40];
+    uint64_t a[LISTS];
     struct op *next;
 };
 struct stream {
@@ -35,16 +37,53 @@ static void nap(int us) {
     struct timespec t = {0, us * 1000L};
     nanosleep(&t, 0);
 }
-#define LIST(T, OP)                                                                                          \
+/* Pattern `how` ('r'educe, 'i'nclusive and 'e'xclusive scan, 'c'opy) of `len` elements. */
+#define COMBINE(T, OP)                                                                                       \
     for (uint64_t i = 0; i < len; i++) {                                                                     \
-        T acc = ((T *)from[0])[i];                                                                           \
-        for (unsigned j = 1; j < nf; j++) {                                                                  \
+        T acc = 0;                                                                                           \
+        for (unsigned j = 0; j < nf; j++) {                                                                  \
             T v = ((T *)from[j])[i];                                                                         \
-            acc = (OP);                                                                                      \
+            if (how == 'e')                                                                                  \
+                ((T *)to[j])[i] = acc;                                                                       \
+            acc = j && how != 'c' ? (T)(OP) : v;                                                             \
+            if (how == 'i' || how == 'c')                                                                    \
+                ((T *)to[j])[i] = acc;                                                                       \
         }                                                                                                    \
-        for (unsigned j = 0; j < nt; j++)                                                                    \
+        for (unsigned j = 0; how == 'r' && j < nt; j++)                                                      \
             ((T *)to[j])[i] = acc;                                                                           \
     }
+/* `name` is PATTERN_OPERATION_TYPE, with _wide behind it where units have 16 bytes. */
+static void combine(char *name, uint64_t *from, unsigned nf, uint64_t *to, unsigned nt, uint64_t units) {
+    char pattern[8], op[8], type[8], wide[8] = "", what[20];
+    if (sscanf(name, "%7[a-z]_%7[a-z]_%7[a-z0-9]_%7s", pattern, op, type, wide) < 3)
+        DIE("no kernel %s", name);
+    int how = *pattern, size = atoi(type + 1) / 8 * (*type == 'c' ? 2 : 1);
+    uint64_t len = *wide ? units * (16 / size) : units, align = *wide ? 16 : size / (*type == 'c' ? 2 : 1);
+    if (nf > MOST || nt > MOST || !nf || (how != 'r' && nt != nf))
+        DIE("lists of %u and %u", nf, nt);
+    for (unsigned j = 0; j < nf + nt; j++)
+        if ((j < nf ? from[j] : to[j - nf]) % align)
+            DIE("misaligned");
+    snprintf(what, sizeof what, "%s_%s", op, type);
+#define AS(NAME, T, OP)                                                                                      \
+    if (!strcmp(what, NAME)) {                                                                               \
+        COMBINE(T, OP)                                                                                       \
+        return;                                                                                              \
+    }
+#define BITS(S, T)                                                                                           \
+    AS("and_b" S, T, acc & v) AS("or_b" S, T, acc | v) AS("xor_b" S, T, acc ^ v) AS("any_b" S, T, v)
+#define ORDER(S, T) AS("min_" S, T, acc < v ? acc : v) AS("max_" S, T, acc > v ? acc : v)
+#define ARITHMETIC(S, T) AS("sum_" S, T, acc + v) AS("prod_" S, T, acc * v)
+    BITS("8", uint8_t) BITS("16", uint16_t) BITS("32", uint32_t) BITS("64", uint64_t)
+    ORDER("s8", int8_t) ORDER("s16", int16_t) ORDER("s32", int32_t) ORDER("s64", int64_t)
+    ORDER("u8", uint8_t) ORDER("u16", uint16_t) ORDER("u32", uint32_t) ORDER("u64", uint64_t)
+    ORDER("f32", float) ORDER("f64", double)
+    /* Two short factors are an int, which overflows. */
+    ARITHMETIC("u8", uint8_t) AS("sum_u16", uint16_t, acc + v) AS("prod_u16", uint16_t, (unsigned)acc * v)
+    ARITHMETIC("u32", uint32_t) ARITHMETIC("u64", uint64_t) ARITHMETIC("f32", float) ARITHMETIC("f64", double)
+    AS("prod_c32", float _Complex, acc * v) AS("prod_c64", double _Complex, acc * v)
+    DIE("no kernel %s", name);
+}
 static void kernel(struct op *o) {
     uint64_t *a = o->a;
     if (!strncmp(o->name, "amo", 3)) {
@@ -95,36 +134,7 @@ static void kernel(struct op *o) {
         }
         return;
     }
-    uint64_t *from = a, *to = a + 17, len = a[34];
-    unsigned nf = a[16], nt = a[33];
-    if (nf > 16 || nt > 16 || !nf)
-        DIE("lists");
-#define NUM(S, T)                                                                                            \
-    if (!strcmp(o->name, "sum_" S)) {                                                                        \
-        LIST(T, acc + v) return;                                                                             \
-    }                                                                                                        \
-    if (!strcmp(o->name, "prod_" S)) {                                                                       \
-        LIST(T, acc * v) return;                                                                             \
-    }                                                                                                        \
-    if (!strcmp(o->name, "min_" S)) {                                                                        \
-        LIST(T, acc < v ? acc : v) return;                                                                   \
-    }                                                                                                        \
-    if (!strcmp(o->name, "max_" S)) {                                                                        \
-        LIST(T, acc > v ? acc : v) return;                                                                   \
-    }
-    NUM("s32", int32_t)
-    NUM("u32", uint32_t) NUM("s64", int64_t) NUM("u64", uint64_t) NUM("f32", float) NUM("f64", double)
-#define BIT(S, T)                                                                                            \
-    if (!strcmp(o->name, "and_" S)) {                                                                        \
-        LIST(T, acc & v) return;                                                                             \
-    }                                                                                                        \
-    if (!strcmp(o->name, "or_" S)) {                                                                         \
-        LIST(T, acc | v) return;                                                                             \
-    }                                                                                                        \
-    if (!strcmp(o->name, "xor_" S)) {                                                                        \
-        LIST(T, acc ^ v) return;                                                                             \
-    }
-        BIT("b32", uint32_t) BIT("b64", uint64_t) DIE("no kernel %s", o->name);
+    combine(o->name, a, a[MOST], a + MOST + 1, a[2 * MOST + 1], a[2 * MOST + 2]);
 }
 static int holds(struct op *o) {
     uint64_t v = o->from, is, mask = o->len == 4 ? UINT32_MAX : UINT64_MAX;
@@ -571,11 +581,11 @@ R cuLaunchKernel(struct function *f, unsigned gx, unsigned gy, unsigned gz, unsi
         for (int i = 0; i < 6; i++)
             o->a[i] = *(uint64_t *)params[i];
     else {
-        memcpy(o->a, params[0], 128);
-        o->a[16] = *(uint32_t *)params[1];
-        memcpy(o->a + 17, params[2], 128);
-        o->a[33] = *(uint32_t *)params[3];
-        o->a[34] = *(uint64_t *)params[4];
+        memcpy(o->a, params[0], MOST * 8);
+        o->a[MOST] = *(uint32_t *)params[1];
+        memcpy(o->a + MOST + 1, params[2], MOST * 8);
+        o->a[2 * MOST + 1] = *(uint32_t *)params[3];
+        o->a[2 * MOST + 2] = *(uint64_t *)params[4];
     }
     return give(s, o);
 }

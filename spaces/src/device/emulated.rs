@@ -33,7 +33,7 @@ use oxshmem_progress::{
     source::{Armed, Source},
 };
 
-use super::{Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers, ready::Ready};
+use super::{Blocks, Combine, Device, DevicePlace, End, numbers, ready::Ready};
 
 /// The emulated device of the PEs of one process.
 pub struct Emulated {
@@ -303,12 +303,16 @@ unsafe impl Device for Emulated {
         }));
     }
 
-    fn combines(&self, fold: ReduceOp, number: Number, _pes: &[usize]) -> bool {
-        fold.takes(number)
+    fn device_of(&self, _: usize) -> usize {
+        0
+    }
+
+    fn reaches(&self, _: usize, _: usize) -> bool {
+        true
     }
 
     unsafe fn combine(&self, what: Combine<'_>, done: Completion) {
-        let Combine { by: _, fold, number, from, to, len } = what;
+        let Combine { by: _, pattern, op, number, from, to, len } = what;
         let addresses = |places: &[DevicePlace]| -> Vec<Address> {
             places.iter().map(|&place| self.place(End::Device(place))).collect()
         };
@@ -316,7 +320,7 @@ unsafe impl Device for Emulated {
         self.start(Box::new(move || {
             let [from, to] = [from, to].map(|list| list.iter().map(Address::get).collect::<Vec<_>>());
             // SAFETY: the caller vouches for all places, and `map` keeps them.
-            unsafe { numbers::combine(fold, number, &from, &to, len) };
+            unsafe { numbers::combine((pattern, op, number), &from, &to, len) };
             // SeqCst: as above.
             fence(Ordering::SeqCst);
             drop(map);

@@ -25,7 +25,7 @@ use std::{any::Any, sync::Arc};
 pub(crate) use self::place::{Devices, Parts, make};
 pub use self::{
     description::Description,
-    numbers::{Class, Number, ReduceOp},
+    numbers::{Class, Number, Pattern, ReduceOp, complex_product},
     place::found,
 };
 
@@ -111,18 +111,24 @@ pub struct Blocks {
     pub to_stride: usize,
 }
 
-/// Numbers of several PEs that become one, element by element, on the device.
+/// The most operands and the most destinations of one [`Combine`].
+pub const MOST_OPERANDS: usize = 64;
+
+/// Vectors of several PEs that a device combines or copies, element by element.
 #[derive(Clone, Copy, Debug)]
 pub struct Combine<'a> {
     /// The PE whose device does it, by its number among those of the host.
     pub by: usize,
-    /// How.
-    pub fold: ReduceOp,
-    /// What they are.
+    /// Which destination gets which of the operands.
+    pub pattern: Pattern,
+    /// How two elements become one. Nothing is combined where each destination gets one operand.
+    pub op: ReduceOp,
+    /// What the elements are.
     pub number: Number,
     /// The operands, in the order in which they are combined.
     pub from: &'a [DevicePlace],
-    /// All places where the result goes. Each may be one of `from`, but overlaps none otherwise.
+    /// The destinations. Each may be one of `from`, in a scan or copy the one with its number, but
+    /// overlaps none otherwise.
     pub to: &'a [DevicePlace],
     /// How many elements.
     pub len: usize,
@@ -182,15 +188,21 @@ pub unsafe trait Device: Source {
     /// As for `copy`, for each of them.
     unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Completion);
 
-    /// Whether [`combine`](Self::combine) can do that with the memory of these PEs, by their
-    /// numbers among those of the host. All PEs of the host get the same answer.
-    fn combines(&self, fold: ReduceOp, number: Number, pes: &[usize]) -> bool;
+    /// The number of the device that has a local PE's memory. All PEs of the host get the same
+    /// answer.
+    fn device_of(&self, local_pe: usize) -> usize;
 
-    /// Combines numbers of several PEs; `done` is told when the results are there.
+    /// Whether one local PE's device works on another's memory. All PEs of the host get the same
+    /// answer.
+    fn reaches(&self, by: usize, local_pe: usize) -> bool;
+
+    /// Combines vectors of several PEs; `done` is told when the results are there.
     ///
     /// # Safety
-    /// All places must be in bounds and aligned, and nobody else may touch them until then.
-    /// [`combines`](Self::combines) must have said that it can be done.
+    /// All places must be in bounds and aligned, and nothing else may touch them until then. There
+    /// may be at most [`MOST_OPERANDS`] of them on either side, as many destinations as operands
+    /// but in a reduction, and the device must [reach](Self::reaches) them all. The operation must
+    /// [take](ReduceOp::takes) such elements.
     unsafe fn combine(&self, what: Combine<'_>, done: Completion);
 
     /// Tells `done` when everything that was started before is over.

@@ -13,7 +13,7 @@ use oxshmem_progress::{
     wait::WaitPolicy,
 };
 
-use super::{AnyDevice, Blocks, Combine, Device, DevicePlace, End, Number, ReduceOp, numbers};
+use super::{AnyDevice, Blocks, Combine, Device, DevicePlace, End, Number, Pattern, ReduceOp, numbers};
 
 /// Runs the suite over a device that `make` makes, of 2 PEs and 64 KiB, zeroed: with the helper
 /// alone, and then awaited in each of these ways to drive the engine. Panics at the first promise
@@ -69,7 +69,7 @@ fn check_all(device: &dyn Device) {
     atomics_return_what_was_there(device);
     atomics_of_threads_are_not_lost(device);
     blocks_go_between_memory_of_all_kinds(device);
-    numbers_of_pes_are_combined(device);
+    vectors_of_pes_are_combined(device);
     many_operations_of_threads_are_all_told(device);
 }
 
@@ -240,61 +240,99 @@ fn blocks_go_between_memory_of_all_kinds(device: &dyn Device) {
     }
 }
 
-fn numbers_of_pes_are_combined(device: &dyn Device) {
-    // More than a multiple of what threads have under way, and not at the start of the memory.
-    const LEN: usize = 3001;
-    const AT: usize = 64;
-    for fold in ReduceOp::ALL {
-        for number in Number::ALL.into_iter().filter(|&number| fold.takes(number)) {
-            if !device.combines(fold, number, &[0, 1]) {
-                continue;
-            }
-            // Any bits are numbers; of NaNs the payload is nobody's promise, so that there are
-            // none.
-            let value = |seed: usize| match number {
-                Number::F32 => u64::from((seed as f32 * 0.37 - 300.0).to_bits()),
-                Number::F64 => (seed as f64 * 0.37 - 300.0).to_bits(),
-                _ => (seed as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
-            };
-            let bytes = LEN * number.size();
-            let fill = |pe: usize| -> Vec<u64> {
-                // Words of 8 bytes for their alignment, however wide the numbers are.
-                let mut words = vec![0u64; bytes.div_ceil(8)];
-                let memory = words.as_mut_ptr().cast::<u8>();
-                for i in 0..LEN {
-                    let value = value(i * 3 + pe * 1009).to_le_bytes();
-                    // SAFETY: element `i` is inside.
-                    unsafe {
-                        std::ptr::copy_nonoverlapping(
-                            value.as_ptr(),
-                            memory.add(i * number.size()),
-                            number.size(),
-                        )
-                    };
+fn vectors_of_pes_are_combined(device: &dyn Device) {
+    assert!(device.reaches(0, 0) && device.reaches(1, 1));
+    assert!(device.device_of(0) != device.device_of(1) || device.reaches(0, 1));
+    // Where devices do not reach each other, the operands are in one PE's memory.
+    let other = usize::from(device.reaches(0, 1));
+    for number in Number::ALL {
+        for op in ReduceOp::ALL.into_iter().filter(|op| op.takes(number)) {
+            check_combined(device, (Pattern::Reduce, op, number), other);
+        }
+        for pattern in [Pattern::InclusiveScan, Pattern::ExclusiveScan, Pattern::Copy] {
+            check_combined(device, (pattern, ReduceOp::Sum, number), other);
+        }
+    }
+}
+
+/// Combines three operands, at addresses that are aligned to everything, and to their elements
+/// only.
+fn check_combined(device: &dyn Device, what: (Pattern, ReduceOp, Number), other: usize) {
+    // More than a multiple of what threads have under way.
+    const LEN: usize = 601;
+    let (pattern, op, number) = what;
+    let bytes = LEN * number.size();
+    let fill = |pe: usize| -> Vec<u64> {
+        // Words of 8 bytes for their alignment, however wide the elements are.
+        let all: Vec<u8> = (0..LEN).flat_map(|i| element(number, i * 3 + pe * 1009)).collect();
+        let words = all.chunks(8).map(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_ne_bytes(word)
+        });
+        words.collect()
+    };
+    for aside in [0, number.align()] {
+        let place = |block, offset| DevicePlace { block, offset: offset + aside };
+        let from = [place(0, 0), place(other, 10 << 10), place(0, 20 << 10)];
+        // The first in place.
+        let to = [from[0], place(other, 30 << 10), place(0, 40 << 10)];
+        let mut operands = [fill(0), fill(1), fill(2)];
+        for (operand, place) in operands.iter_mut().zip(from) {
+            copy(device, End::Host(operand.as_mut_ptr().cast()), End::Device(place), bytes);
+        }
+        let mut expected = vec![vec![0u64; bytes.div_ceil(8)]; 3];
+        let host: Vec<*mut u8> = operands.iter_mut().map(|it| it.as_mut_ptr().cast()).collect();
+        let results: Vec<*mut u8> = expected.iter_mut().map(|it| it.as_mut_ptr().cast()).collect();
+        // SAFETY: all are aligned and as long.
+        unsafe { numbers::combine(what, &host, &results, LEN) };
+        let (sender, told) = channel();
+        let combine = Combine { by: 0, pattern, op, number, from: &from, to: &to, len: LEN };
+        // SAFETY: all places are in bounds and aligned, and there are as many on both sides.
+        unsafe { device.combine(combine, Box::new(move |done| sender.send(done).unwrap())) };
+        told.recv().unwrap().unwrap();
+        for (i, place) in to.into_iter().enumerate() {
+            let mut got = vec![0u64; bytes.div_ceil(8)];
+            copy(device, End::Device(place), End::Host(got.as_mut_ptr().cast()), bytes);
+            let equal = match number {
+                Number::F32 | Number::ComplexF32 => are_equal(&got, &expected[i], |word| {
+                    [word as u32, (word >> 32) as u32].map(|bits| f32::from_bits(bits).into())
+                }),
+                Number::F64 | Number::ComplexF64 => {
+                    are_equal(&got, &expected[i], |word| [f64::from_bits(word), 0.0])
                 }
-                words
+                _ => got == expected[i],
             };
-            let mut operands = [fill(0), fill(1)];
-            let mut expected = vec![0u64; bytes.div_ceil(8)];
-            let host: Vec<*mut u8> = operands.iter_mut().map(|it| it.as_mut_ptr().cast()).collect();
-            // SAFETY: all are aligned and as long.
-            unsafe { numbers::combine(fold, number, &host, &[expected.as_mut_ptr().cast()], LEN) };
-            let places = [0, 1].map(|block| DevicePlace { block, offset: AT });
-            for (operand, place) in operands.iter_mut().zip(places) {
-                copy(device, End::Host(operand.as_mut_ptr().cast()), End::Device(place), bytes);
-            }
-            // Into the memory of one of them, and elsewhere in that of the other.
-            let to = [places[0], DevicePlace { block: 1, offset: 32 << 10 }];
-            let (sender, told) = channel();
-            let what = Combine { by: 1, fold, number, from: &places, to: &to, len: LEN };
-            // SAFETY: all places are in bounds and aligned.
-            unsafe { device.combine(what, Box::new(move |done| sender.send(done).unwrap())) };
-            told.recv().unwrap().unwrap();
-            for place in to {
-                let mut got = vec![0u64; bytes.div_ceil(8)];
-                copy(device, End::Device(place), End::Host(got.as_mut_ptr().cast()), bytes);
-                assert!(got == expected, "{fold:?} of {number:?}");
-            }
+            assert!(equal, "{pattern:?} of {op} of {number:?} into {place:?}");
+        }
+    }
+}
+
+/// Whether these are the same numbers; of a NaN the payload is no promise.
+fn are_equal(got: &[u64], expected: &[u64], numbers: impl Fn(u64) -> [f64; 2]) -> bool {
+    got.iter().zip(expected).all(|(&got, &expected)| {
+        numbers(got)
+            .iter()
+            .zip(numbers(expected))
+            .all(|(got, expected)| got.to_bits() == expected.to_bits() || got.is_nan() && expected.is_nan())
+    })
+}
+
+/// The bytes of an element: any bits are an integer, and some reals are infinite.
+fn element(number: Number, seed: usize) -> Vec<u8> {
+    let real = |seed: usize| match seed % 29 {
+        0 => f64::INFINITY,
+        1 => -0.0,
+        _ => seed as f64 * 0.37 - 300.0,
+    };
+    match number {
+        Number::F32 => (real(seed) as f32).to_ne_bytes().to_vec(),
+        Number::F64 => real(seed).to_ne_bytes().to_vec(),
+        Number::ComplexF32 => [seed, seed / 2].map(|seed| (real(seed) as f32).to_ne_bytes()).concat(),
+        Number::ComplexF64 => [seed, seed / 2].map(|seed| real(seed).to_ne_bytes()).concat(),
+        integer => {
+            let word = (seed as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            word.to_ne_bytes()[..integer.size()].to_vec()
         }
     }
 }

@@ -6,10 +6,10 @@
 //! written.
 
 mod bytes;
+mod checks;
+mod on_device;
 mod operands;
-mod staged;
 
-use oxshmem_base::Error;
 use oxshmem_spaces::{Element, SymView, Symmetric};
 
 use crate::{
@@ -22,11 +22,11 @@ use crate::{
         work::{Called, Work},
     },
     collectives::operands::Operands,
-    device::{self, Written},
+    device::{self, Work as OnDevice},
     hosts::Layout,
     queue::Collective,
     reduction::{Arithmetic, Bitwise, Kernel, Ordered, ReduceOp, sum_kernel},
-    signature::{Call, Signature},
+    signature::Call,
     team::Team,
 };
 
@@ -189,22 +189,20 @@ impl Team {
         to_root: bool,
     ) -> Collective<'a> {
         if device::has_any([dest, source]) {
-            let is_root = root == self.my_pe();
-            let written = if to_root || !is_root { Written::All } else { Written::Nothing };
-            return self.staged_from("broadcast", [dest, source], is_root, written, |dest, source| {
-                self.spread(dest, source, root, to_root)
-            });
+            let work = OnDevice::Broadcast { root, to_root };
+            return self.on_device(
+                "broadcast",
+                [dest, source],
+                work,
+                |call| call.broadcast::<T>(root, to_root, self.n_pes()),
+                |dest, source| self.spread(dest, source, root, to_root),
+            );
         }
         let call = Operands::new(self.core(), "broadcast", dest, source);
-        let checked = call.equal().and_then(|()| match root < self.n_pes() {
-            true if to_root => call.disjoint_or_same(),
-            true => Ok(()),
-            false => Err(Error::PeOutOfRange { call: "broadcast", pe: root, n_pes: self.n_pes() }),
-        });
-        if let Err(error) = checked {
-            return self.core().refuse("broadcast", error);
-        }
-        let signature = call.sign(Signature::of::<T>(Call::Broadcast, call.elements, root));
+        let signature = match call.broadcast::<T>(root, to_root, self.n_pes()) {
+            Ok(signature) => signature,
+            Err(error) => return self.core().refuse("broadcast", error),
+        };
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             return call.across(wide, signature, move |wide, group| async move {
@@ -245,15 +243,19 @@ impl Team {
     ) -> Collective<'a> {
         let (dest, source) = (dest.view(), source.view());
         if device::has_any([dest, source]) {
-            return self.staged("fcollect", [dest, source], Written::All, |dest, source| {
-                self.fcollect(dest, source)
-            });
+            return self.on_device(
+                "fcollect",
+                [dest, source],
+                OnDevice::Fcollect,
+                |call| call.fcollect::<T>(self.n_pes()),
+                |dest, source| self.fcollect(dest, source),
+            );
         }
         let call = Operands::new(self.core(), "fcollect", dest, source);
-        if let Err(error) = call.times(self.n_pes()).and_then(|()| call.disjoint_but_own()) {
-            return self.core().refuse("fcollect", error);
-        }
-        let signature = call.sign(Signature::of::<T>(Call::Fcollect, call.elements, 0));
+        let signature = match call.fcollect::<T>(self.n_pes()) {
+            Ok(signature) => signature,
+            Err(error) => return self.core().refuse("fcollect", error),
+        };
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             return call.across(wide, signature, move |wide, group| async move {
@@ -294,16 +296,20 @@ impl Team {
     ) -> Collective<'a> {
         let (dest, source) = (dest.view(), source.view());
         if device::has_any([dest, source]) {
-            return self.staged("collect", [dest, source], Written::Collected, |dest, source| {
-                self.collect(dest, source)
-            });
+            return self.on_device(
+                "collect",
+                [dest, source],
+                OnDevice::Collect,
+                |call| call.collect::<T>(),
+                |dest, source| self.collect(dest, source),
+            );
         }
         let call = Operands::new(self.core(), "collect", dest, source);
-        if let Err(error) = call.ours() {
-            return self.core().refuse("collect", error);
-        }
+        let signature = match call.collect::<T>() {
+            Ok(signature) => signature,
+            Err(error) => return self.core().refuse("collect", error),
+        };
         let size = size_of::<T>();
-        let signature = call.sign(Signature::of_collect::<T>(call.elements, call.dest_elements));
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             return call.across(wide, signature, move |wide, group| async move {
@@ -346,18 +352,20 @@ impl Team {
     ) -> Collective<'a> {
         let (dest, source) = (dest.view(), source.view());
         if device::has_any([dest, source]) {
-            return self.staged("alltoall", [dest, source], Written::All, |dest, source| {
-                self.alltoall(dest, source)
-            });
+            return self.on_device(
+                "alltoall",
+                [dest, source],
+                OnDevice::Alltoall,
+                |call| call.alltoall::<T>(self.n_pes()),
+                |dest, source| self.alltoall(dest, source),
+            );
         }
         let call = Operands::new(self.core(), "alltoall", dest, source);
-        let n = self.n_pes();
-        if let Err(error) = call.equal().and_then(|()| call.divisible(n)).and_then(|()| call.disjoint()) {
-            return self.core().refuse("alltoall", error);
-        }
-        let elements = call.elements / n;
-        let block = elements * size_of::<T>();
-        let signature = call.sign(Signature::of::<T>(Call::Alltoall, elements, 0));
+        let signature = match call.alltoall::<T>(self.n_pes()) {
+            Ok(signature) => signature,
+            Err(error) => return self.core().refuse("alltoall", error),
+        };
+        let block = signature.len() * size_of::<T>();
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             let layout = Layout::blocks(block);
@@ -400,20 +408,22 @@ impl Team {
     ) -> Collective<'a> {
         let (dest, source) = (dest.view(), source.view());
         let (n, size) = (self.n_pes(), size_of::<T>());
-        let count = n.saturating_mul(nelems);
         if device::has_any([dest, source]) {
-            let written = Written::Strided(count, dst);
-            return self.staged("alltoalls", [dest, source], written, |dest, source| {
-                self.alltoalls(dest, source, dst, sst, nelems)
-            });
+            return self.on_device(
+                "alltoalls",
+                [dest, source],
+                OnDevice::Alltoalls { dst, sst, nelems },
+                |call| call.alltoalls::<T>([dst, sst], nelems, n),
+                |dest, source| self.alltoalls(dest, source, dst, sst, nelems),
+            );
         }
         let call = Operands::new(self.core(), "alltoalls", dest, source);
-        if let Err(error) = call.strided([dst, sst], count, size).and_then(|()| call.disjoint()) {
-            return self.core().refuse("alltoalls", error);
-        }
-        let signature = call.sign(Signature::of_alltoalls::<T>(nelems, [dst, sst]));
+        let signature = match call.alltoalls::<T>([dst, sst], nelems, n) {
+            Ok(signature) => signature,
+            Err(error) => return self.core().refuse("alltoalls", error),
+        };
         // One element is where it is, whatever the strides are.
-        let [dst, sst] = if count > 1 { [dst, sst] } else { [1; 2] };
+        let [dst, sst] = if n.saturating_mul(nelems) > 1 { [dst, sst] } else { [1; 2] };
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             let layout = Layout { count: nelems, size, dst, sst };
@@ -435,13 +445,19 @@ impl Team {
         source: SymView<'a, T>,
     ) -> Collective<'a> {
         if device::has_any([dest, source]) {
-            return self.reduce_on_device(kernel, [dest, source]);
+            return self.on_device(
+                kernel.op().reduction(),
+                [dest, source],
+                OnDevice::Reduce(kernel),
+                |call| call.reduce(kernel),
+                |dest, source| self.reduce(kernel, dest, source),
+            );
         }
         let call = Operands::new(self.core(), kernel.op().reduction(), dest, source);
-        if let Err(error) = call.equal().and_then(|()| call.disjoint_or_same()) {
-            return self.core().refuse(kernel.op().reduction(), error);
-        }
-        let signature = call.sign(Signature::of_kernel(Call::Reduce, kernel, call.elements));
+        let signature = match call.reduce(kernel) {
+            Ok(signature) => signature,
+            Err(error) => return self.core().refuse(kernel.op().reduction(), error),
+        };
         let Operands { core, source, dest, .. } = call;
         if let Some(wide) = core.group.wide() {
             return call.across(wide, signature, move |wide, group| async move {
@@ -452,20 +468,6 @@ impl Team {
             true => call.exchange(Deal::Reduce(kernel), signature),
             false => call.direct(Work::Reduce(kernel), signature),
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn reduce_on_device<'a, T: Element>(
-        &'a self,
-        kernel: &'static Kernel,
-        views: [SymView<'a, T>; 2],
-    ) -> Collective<'a> {
-        let name = kernel.op().reduction();
-        if let Some(reduced) = self.core().reduced_on_devices(kernel, name, views) {
-            return reduced;
-        }
-        self.staged(name, views, Written::All, |dest, source| self.reduce(kernel, dest, source))
     }
 
     #[inline]
@@ -479,15 +481,19 @@ impl Team {
         let inclusive = call == Call::SumInscan;
         let name = if inclusive { "sum_inscan" } else { "sum_exscan" };
         if device::has_any([dest, source]) {
-            return self.staged(name, [dest, source], Written::All, |dest, source| {
-                self.scan(call, kernel, dest, source)
-            });
+            return self.on_device(
+                name,
+                [dest, source],
+                OnDevice::Scan { kernel, inclusive },
+                |operands| operands.scan(call, kernel),
+                |dest, source| self.scan(call, kernel, dest, source),
+            );
         }
         let operands = Operands::new(self.core(), name, dest, source);
-        if let Err(error) = operands.equal().and_then(|()| operands.disjoint_or_same()) {
-            return self.core().refuse(name, error);
-        }
-        let signature = operands.sign(Signature::of_kernel(call, kernel, operands.elements));
+        let signature = match operands.scan(call, kernel) {
+            Ok(signature) => signature,
+            Err(error) => return self.core().refuse(name, error),
+        };
         let Operands { core, source, dest, .. } = operands;
         if let Some(wide) = core.group.wide() {
             return operands.across(wide, signature, move |wide, group| async move {

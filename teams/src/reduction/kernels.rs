@@ -2,6 +2,7 @@
 //! each width of vector.
 
 use num_complex::Complex;
+use oxshmem_spaces::device::complex_product;
 
 use super::{ElementType, ReduceOp, long_double, types::Combine};
 
@@ -77,29 +78,8 @@ macro_rules! complex_product {
             }
 
             fn carefully(a: Complex<$float>, b: Complex<$float>) -> Complex<$float> {
-                let product = a * b;
-                if !(product.re.is_nan() && product.im.is_nan()) {
-                    return product;
-                }
-                let infinite = |z: Complex<$float>| z.re.is_infinite() || z.im.is_infinite();
-                // An infinite part becomes 1, a finite one 0.
-                let direction = |x: $float| (x.is_infinite() as u8 as $float).copysign(x);
-                let direction = |z: Complex<$float>| Complex::new(direction(z.re), direction(z.im));
-                let number = |x: $float| if x.is_nan() { (0.0 as $float).copysign(x) } else { x };
-                let numbers = |z: Complex<$float>| Complex::new(number(z.re), number(z.im));
-
-                let parts = [a.re * b.re, a.im * b.im, a.re * b.im, a.im * b.re];
-                let (x, y) = match (infinite(a), infinite(b)) {
-                    (true, true) => (direction(a), direction(b)),
-                    (true, false) => (direction(a), numbers(b)),
-                    (false, true) => (numbers(a), direction(b)),
-                    (false, false) if parts.iter().any(|part| part.is_infinite()) => (numbers(a), numbers(b)),
-                    (false, false) => return product,
-                };
-                Complex::new(
-                    $float::INFINITY * (x.re * y.re - x.im * y.im),
-                    $float::INFINITY * (x.re * y.im + x.im * y.re),
-                )
+                let [re, im] = complex_product::$float([a.re, a.im], [b.re, b.im]);
+                Complex::new(re, im)
             }
         }
     )*};

@@ -8,10 +8,11 @@ use oxshmem_memory::word::{Atomic, Width};
 
 use super::{
     THREADS,
+    combining::Combining,
     driver::{self, Context, Event, Kernel, Module, Outcome, Stream},
     ptx,
 };
-use crate::device::{Number, ReduceOp};
+use crate::device::MOST_OPERANDS;
 
 /// Blocks of threads that keep a multiprocessor busy.
 const BUSY: u32 = 8;
@@ -50,11 +51,11 @@ pub(super) enum Command {
 unsafe impl Send for Command {}
 
 /// Words that a list of places takes in arguments.
-const LIST: usize = ptx::MOST_PES;
+const LIST: usize = MOST_OPERANDS;
 
 /// What a kernel is given: each argument begins at a word.
 pub(super) struct Arguments {
-    words: [u64; 2 * LIST + 3],
+    words: Box<[u64]>,
     /// Where each begins.
     at: [usize; 6],
     count: usize,
@@ -63,23 +64,23 @@ pub(super) struct Arguments {
 impl Arguments {
     /// A word each.
     pub(super) fn words(values: &[u64]) -> Box<Self> {
-        let mut arguments = Self { words: [0; _], at: [0, 1, 2, 3, 4, 5], count: values.len() };
-        arguments.words[..values.len()].copy_from_slice(values);
-        Box::new(arguments)
+        let mut words = [0; 6];
+        words[..values.len()].copy_from_slice(values);
+        Box::new(Self { words: Box::new(words), at: [0, 1, 2, 3, 4, 5], count: values.len() })
     }
 
     /// Those of a kernel that combines.
-    pub(super) fn fold(
+    pub(super) fn combining(
         from: impl Iterator<Item = u64>,
         to: impl Iterator<Item = u64>,
-        len: u64,
+        units: usize,
     ) -> Box<Self> {
-        let mut arguments =
-            Self { words: [0; _], at: [0, LIST, LIST + 1, 2 * LIST + 1, 2 * LIST + 2, 0], count: 5 };
-        arguments.words[LIST] = fill(&mut arguments.words[..LIST], from);
-        arguments.words[2 * LIST + 1] = fill(&mut arguments.words[LIST + 1..2 * LIST + 1], to);
-        arguments.words[2 * LIST + 2] = len;
-        Box::new(arguments)
+        let mut words = [0; 2 * LIST + 3];
+        words[LIST] = fill(&mut words[..LIST], from);
+        words[2 * LIST + 1] = fill(&mut words[LIST + 1..2 * LIST + 1], to);
+        words[2 * LIST + 2] = units as u64;
+        let at = [0, LIST, LIST + 1, 2 * LIST + 1, 2 * LIST + 2, 0];
+        Box::new(Self { words: Box::new(words), at, count: 5 })
     }
 
     pub(super) fn pointers(&self) -> ([*mut c_void; 6], usize) {
@@ -105,7 +106,7 @@ pub(super) struct Gpu {
     amo: [Kernel; 2],
     blocks: [Kernel; ptx::UNITS.len()],
     /// Those that combine, translated when they are first needed.
-    folds: Mutex<HashMap<String, (Module, Kernel)>>,
+    combining: Mutex<HashMap<Combining, (Module, Kernel)>>,
     /// Events to be used again.
     pub(super) events: Mutex<Vec<Event>>,
     /// For what is over when its call returns.
@@ -124,7 +125,7 @@ impl Gpu {
             amo: [base.kernel(&ptx::amo_name(32))?, base.kernel(&ptx::amo_name(64))?],
             blocks: [one?, four?, eight?],
             _base: base,
-            folds: Mutex::default(),
+            combining: Mutex::default(),
             events: Mutex::default(),
             now: Mutex::new(Stream::new(context)?),
             most_blocks: driver::attribute(device, processors)?.max(1) as u32 * BUSY,
@@ -157,16 +158,15 @@ impl Gpu {
         self.blocks[at.unwrap_or(0)]
     }
 
-    /// The kernel that combines such numbers.
-    pub(super) fn fold(&self, fold: ReduceOp, number: Number) -> Outcome<Kernel> {
-        let name = ptx::fold_name(fold, number);
-        let mut folds = lock(&self.folds);
-        if let Some((_, kernel)) = folds.get(&name) {
+    /// A kernel that combines.
+    pub(super) fn combining(&self, combining: Combining) -> Outcome<Kernel> {
+        let mut known = lock(&self.combining);
+        if let Some((_, kernel)) = known.get(&combining) {
             return Ok(*kernel);
         }
-        let module = Module::load(&self.context, &ptx::fold(fold, number))?;
-        let kernel = module.kernel(&name)?;
-        folds.insert(name, (module, kernel));
+        let module = Module::load(&self.context, &combining.text())?;
+        let kernel = module.kernel(&combining.name())?;
+        known.insert(combining, (module, kernel));
         Ok(kernel)
     }
 

@@ -8,6 +8,7 @@
 //! | `host` | host memory that devices copy from and to |
 //! | `streams` | operations under way, in streams of ours and of the program |
 //! | `ptx` | the kernels |
+//! | `combining` | those that combine vectors of several PEs |
 //! | `bare` | the driver's copies by themselves, to be measured beside |
 //!
 //! Each PE's memory has a stream in every process, on which everything happens that is started on
@@ -21,6 +22,7 @@
 
 mod allocation;
 mod bare;
+mod combining;
 mod driver;
 mod gpu;
 mod host;
@@ -33,8 +35,8 @@ use std::{any::Any, fmt, ptr::NonNull, sync::Arc, time::Duration};
 
 #[doc(hidden)]
 pub use bare::Bare;
+pub use combining::modules as kernels;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
-pub use ptx::modules as kernels;
 
 use oxshmem_base::{
     Error, Result, processors,
@@ -53,13 +55,14 @@ use oxshmem_progress::{
 };
 
 use self::{
+    combining::{AT_ONCE, Launch, launches},
     gpu::{Address, Arguments, Command},
     host::Shown,
     memory::Memory,
     streams::Streams,
 };
 use super::stream::{EventRef, Held, InStream, ProgramStreams, StreamRef};
-use super::{AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, Made, Number, ReduceOp};
+use super::{AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, Made};
 
 /// Host memory of fewer bytes is copied by the processor on the way, even where the device could
 /// reach it.
@@ -437,26 +440,35 @@ unsafe impl Device for Cuda {
         unsafe { copy_each(self, from, to, blocks, done) }
     }
 
-    fn combines(&self, fold: ReduceOp, number: Number, pes: &[usize]) -> bool {
-        fold.takes(number)
-            && pes.len() <= ptx::MOST_PES
-            && pes.iter().all(|&a| pes.iter().all(|&b| self.memory.reaches(a, b)))
+    fn device_of(&self, local_pe: usize) -> usize {
+        // The driver's numbers are not negative.
+        self.memory.device(local_pe) as usize
+    }
+
+    fn reaches(&self, by: usize, local_pe: usize) -> bool {
+        self.memory.reaches(by, local_pe)
     }
 
     unsafe fn combine(&self, what: Combine<'_>, done: Completion) {
-        let Combine { by, fold, number, from, to, len } = what;
-        if len == 0 {
-            return self.streams.start(by, Command::Nothing, done);
-        }
+        let Combine { by, pattern, op, number, from, to, len } = what;
         let gpu = self.streams.gpu(by);
-        let kernel = match gpu.fold(fold, number) {
-            Ok(kernel) => kernel,
+        let addresses = from.iter().chain(to).fold(0, |all, &place| all | self.at(place));
+        let launches: Vec<_> = launches(pattern, op, number, addresses, len).collect();
+        let kernels = launches.iter().map(|launch| gpu.combining(launch.kernel));
+        let kernels = match kernels.collect::<driver::Outcome<Vec<_>>>() {
+            Ok(kernels) if !kernels.is_empty() => kernels,
+            Ok(_) => return self.streams.start(by, Command::Nothing, done),
             Err(failed) => return done(Err(failed.into())),
         };
-        let [from, to] = [from, to].map(|places| places.iter().map(|&place| self.at(place)));
-        let arguments = Arguments::fold(from, to, len as u64);
-        let command = Command::Launch { kernel, shape: gpu.shape(len, ptx::AT_ONCE), arguments };
-        self.streams.start(by, command, done);
+        let all = AllParts::new(done);
+        for (Launch { start, units, .. }, kernel) in launches.into_iter().zip(kernels) {
+            let places = |list: &[DevicePlace]| -> Vec<u64> {
+                list.iter().map(|&place| self.at(place) + start as u64).collect()
+            };
+            let arguments = Arguments::combining(places(from).into_iter(), places(to).into_iter(), units);
+            let command = Command::Launch { kernel, shape: gpu.shape(units, AT_ONCE), arguments };
+            self.streams.start(by, command, all.part());
+        }
     }
 
     fn flush(&self, done: Completion) {

@@ -1,0 +1,161 @@
+//! Collectives on device memory by way of the host's image of it.
+//!
+//! The image has as many bytes as the device's heap, at the same offsets, so that an object's place
+//! in it is symmetric as the object is, and no other's. A collective becomes three in the queue
+//! of its team, in one go: the source is copied to the image, if a PE reads it, the collective
+//! runs there as on any host memory, by whichever algorithm, and what it has written is copied
+//! back. Nothing else of the destination is touched.
+
+use std::{future::poll_fn, sync::Arc};
+
+use oxshmem_base::{Error, Result};
+use oxshmem_progress::{
+    activity::{Activity, Call as What},
+    flight::Flight,
+};
+use oxshmem_spaces::{
+    Element, SymSlice, SymView,
+    device::{AnyDevice, End},
+};
+
+use super::{OnDevice, Written};
+use crate::{
+    queue::{Collective, Core},
+    signature::Signature,
+};
+
+/// Bytes of the image's tail that each team has, by its place.
+const TAIL: usize = 64;
+const _: () = assert!(TAIL * crate::memory::scratch::TEAMS <= oxshmem_spaces::pe::IMAGE_TAIL);
+
+/// A collective on device memory in the making: its source is about to be copied to the host's
+/// image.
+pub(crate) struct Staged<'a, T: Element> {
+    core: &'a Core,
+    call: &'static str,
+    /// Room for how much all PEs give together, and how much this PE gives.
+    pub(crate) sums: [SymView<'a, u64>; 2],
+    back: Copy<T>,
+    tickets: Vec<u64>,
+}
+
+impl<'a, T: Element> Staged<'a, T> {
+    /// Adds what is done in the image.
+    ///
+    /// # Errors
+    /// The collective's own.
+    pub(crate) fn then(&mut self, collective: Collective<'a>) -> Result<()> {
+        self.tickets.push(collective.ticket()?);
+        Ok(())
+    }
+
+    /// All of it, with the copy of what was written back to the device.
+    pub(crate) fn end(mut self, written: Written) -> Collective<'a> {
+        let (back, total) = (self.back, self.sums[0].to_owned());
+        self.tickets.push(self.core.copy(self.call, async move {
+            match written {
+                Written::Nothing => Ok(()),
+                Written::All => back.run(Direction::Out, 1, source_len(&back), 0).await,
+                Written::Strided(count, stride) => back.run(Direction::Out, count, 1, stride).await,
+                Written::Collected => {
+                    // Where they do not fit, the collective has failed.
+                    let all = usize::try_from(total.at(0).load()).unwrap_or(usize::MAX);
+                    back.run(Direction::Out, 1, all.min(source_len(&back)), 0).await
+                }
+            }
+        }));
+        Collective::staged(self.core, self.tickets)
+    }
+}
+
+impl Core {
+    /// Begins with a collective in the image: `reads` says whether a PE reads this PE's source.
+    pub(crate) fn stage<'a, T: Element>(
+        &'a self,
+        call: &'static str,
+        operands: &OnDevice<'a, T>,
+        reads: bool,
+    ) -> Staged<'a, T> {
+        let OnDevice { device, views: [dest, source], images } = *operands;
+        let [mine, total] = self.words_of_image();
+        let len = source.len() as u64;
+        let (copied, ours) = (Copy::new(device, source, images[1]), mine.to_owned());
+        let copy_in = self.copy(call, async move {
+            ours.at(0).store(len);
+            match reads {
+                true => copied.run(Direction::In, 1, source_len(&copied), 0).await,
+                false => Ok(()),
+            }
+        });
+        let back = Copy::new(device, dest, images[0]);
+        Staged { core: self, call, sums: [total, mine], back, tickets: vec![copy_in] }
+    }
+
+    /// The team's two words in the tail of the image.
+    fn words_of_image(&self) -> [SymView<'_, u64>; 2] {
+        let pe = self.group.pe();
+        let (image, tail) = (self.image.memory(pe), pe.image_tail_at() + self.place * TAIL);
+        // SAFETY: the team's part of the tail is inside, and aligned.
+        [0, 8].map(|at| unsafe { SymView::<u64>::inside_unchecked(image, tail + at, 1) })
+    }
+
+    /// Puts a copy into the queue.
+    fn copy(&self, call: &'static str, copy: impl Future<Output = Result<()>> + Send + 'static) -> u64 {
+        let activity = Activity::new(What::collective(call));
+        self.local(activity, Signature::named("staged"), copy)
+    }
+}
+
+/// A copy between device memory and its image.
+struct Copy<T: Element> {
+    device: AnyDevice,
+    /// Keeps it from being given to others.
+    memory: SymSlice<T>,
+    image: SymSlice<T>,
+}
+
+#[derive(Clone, Copy)]
+enum Direction {
+    In,
+    Out,
+}
+
+fn source_len<T: Element>(copy: &Copy<T>) -> usize {
+    copy.memory.len()
+}
+
+impl<T: Element> Copy<T> {
+    fn new(device: &AnyDevice, memory: SymView<'_, T>, image: SymView<'_, T>) -> Self {
+        Self { device: Arc::clone(device), memory: memory.to_owned(), image: image.to_owned() }
+    }
+
+    /// Copies `count` blocks of `len` elements, whose starts are `stride` apart.
+    async fn run(&self, direction: Direction, count: usize, len: usize, stride: usize) -> Result<()> {
+        let size = size_of::<T>();
+        for i in 0..count {
+            let flight = Arc::new(Flight::default());
+            let landing = Arc::clone(&flight);
+            let kept = (self.memory.clone(), self.image.clone());
+            {
+                let (memory, image) = (self.memory.view(), self.image.view());
+                let place = memory.device_place(memory.pe(), memory.pe().local_pe());
+                let place = place.ok_or(Error::Finalized { call: "copy" })?;
+                let there = End::Device(place.behind(i * stride * size));
+                let here = End::Host(image.own().wrapping_add(i * stride * size));
+                let (from, to) = match direction {
+                    Direction::In => (there, here),
+                    Direction::Out => (here, there),
+                };
+                let done = Box::new(move |copied| {
+                    drop(kept);
+                    landing.land(copied);
+                });
+                // SAFETY: both are in bounds, as the operands are, and `done` holds them.
+                unsafe { self.device.copy(from, to, len * size, done) };
+            }
+            let mut engine = self.memory.view().pe().executor().at_first_poll();
+            poll_fn(|cx| engine.poll(|| flight.poll(cx))).await?;
+        }
+        Ok(())
+    }
+}
