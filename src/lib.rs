@@ -31,7 +31,7 @@
 //! | have symmetric memory | [`World::alloc`], [`SymSlice`], [`Element`] |
 //! | have it in fast memory or huge pages | [`Partition`], [`World::partitions`] |
 //! | have it in device memory | [`World::space`], [`Space`] |
-//! | use it beside CUDA | [`World::gpu`], [`Context::on_stream`], [`Context::after`], [`Team::on_stream`] |
+//! | order it with CUDA streams | [`Context::on_stream`], [`Team::on_stream`], [`World::gpu`] |
 //! | communicate from kernels | [`World::device_handle`], [`DEVICE_FUNCTIONS`] |
 //! | communicate | [`Context`]: `put`, `get`, `fetch_add`, `put_signal`, `quiet` … |
 //! | wait for other PEs | [`Wait`], [`WaitSet`], [`World::barrier_all`] |

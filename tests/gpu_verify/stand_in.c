@@ -531,5 +531,22 @@ R cuIpcCloseMemHandle(P p) {
     NEED();
     return unplain(p);
 }
+R cuPointerGetAttribute(unsigned *kind, int attribute, P p) {
+    NEED();
+    if (attribute != 2)
+        return INVALID;
+    int found = 0;
+    pthread_mutex_lock(&big);
+    for (struct mapped *m = mappeds; m; m = m->next)
+        found |= p >= m->p && p < m->p + m->len ? 2 : 0;
+    for (struct plain *q = plains; q; q = q->next)
+        found |= p >= q->p && p < q->p + q->len ? 2 : 0;
+    if (!found)
+        for (struct range *r = ranges; r; r = r->next)
+            found |= (char *)p >= r->at && (char *)p < r->at + r->len;
+    pthread_mutex_unlock(&big);
+    *kind = found;
+    return found ? OK : INVALID;
+}
 #include "stand_in_streams.h"
 #include "stand_in_graphs.h"

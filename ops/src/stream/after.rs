@@ -46,8 +46,8 @@ impl<M: Sharing> After<'_, M> {
     /// Copies `source`, this PE's, to `dest` on `pe`, when the event is over.
     ///
     /// # Errors
-    /// Those of [`Context::put`], what the driver says, and [`Error::Unsupported`] where there is no
-    /// CUDA.
+    /// Those of [`Context::put`], what the driver says, and [`Error::Unsupported`] where there is
+    /// no CUDA.
     pub fn put<'v, D>(&self, dest: D, source: SymView<'v, D::Element>, pe: usize) -> StreamOp
     where
         D: Symmetric<'v>,

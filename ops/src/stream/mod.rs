@@ -113,13 +113,44 @@ impl<M: Sharing> Context<M> {
     }
 }
 
+/// A source or a destination on this PE.
+#[derive(Clone, Copy)]
+enum Local<'a, T> {
+    Symmetric(SymView<'a, T>),
+    /// Any memory of the process, of the host's or the device's, and how many elements are there.
+    Any(*mut T, usize),
+}
+
+impl<'a, T: Element> Local<'a, T> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Symmetric(view) => view.len(),
+            Self::Any(_, len) => *len,
+        }
+    }
+
+    fn symmetric(&self) -> Option<SymView<'a, T>> {
+        match self {
+            Self::Symmetric(view) => Some(*view),
+            Self::Any(..) => None,
+        }
+    }
+
+    fn address(&self) -> *mut u8 {
+        match self {
+            Self::Symmetric(view) => view.own(),
+            Self::Any(address, _) => address.cast(),
+        }
+    }
+}
+
 /// A transfer's ends, checked.
 struct Transfer<'a, T: Element> {
     /// On the other PE.
     there: (Route<'a>, SymView<'a, T>),
     /// On this PE.
     here: Here,
-    local: SymView<'a, T>,
+    local: Local<'a, T>,
     following: Option<(Route<'a>, SymView<'a, u64>, Atomic<u64>)>,
 }
 
@@ -134,7 +165,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
     where
         D: Symmetric<'v>,
     {
-        self.transfer("put_on_stream", (dest.view(), source), None, pe, true)
+        self.transfer("put_on_stream", (dest.view(), Local::Symmetric(source)), None, pe, true)
     }
 
     /// Copies `source` on `pe` to `dest`, this PE's, in the order of the stream.
@@ -145,7 +176,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
     where
         D: Symmetric<'v>,
     {
-        self.transfer("get_on_stream", (source.view(), dest), None, pe, false)
+        self.transfer("get_on_stream", (source.view(), Local::Symmetric(dest)), None, pe, false)
     }
 
     /// Copies `source`, this PE's, to `dest` on `pe`, then updates `signal` there, in the order of
@@ -165,7 +196,38 @@ impl<'a, M: Sharing> OnStream<'a, M> {
         D: Symmetric<'v>,
     {
         let following = Some((signal.as_view(), signal_operation(update)));
-        self.transfer("put_signal_on_stream", (dest.view(), source), following, pe, true)
+        let ends = (dest.view(), Local::Symmetric(source));
+        self.transfer("put_signal_on_stream", ends, following, pe, true)
+    }
+
+    /// [`put`](Self::put), and [`put_signal`](Self::put_signal) if there is a signal, from any
+    /// memory of the process, of the host's or of the device's.
+    ///
+    /// # Safety
+    /// The source must have as many elements as `dest`, and be left alone until the operation is
+    /// over.
+    #[doc(hidden)]
+    pub unsafe fn put_from<T: Element>(
+        &self,
+        dest: SymView<'_, T>,
+        source: *const T,
+        signal: Option<(SymRef<'_, u64>, Signal)>,
+        pe: usize,
+    ) -> StreamOp {
+        let following = signal.map(|(signal, update)| (signal.as_view(), signal_operation(update)));
+        let source = Local::Any(source.cast_mut(), dest.len());
+        self.transfer("put_on_stream", (dest, source), following, pe, true)
+    }
+
+    /// [`get`](Self::get) to any memory of the process.
+    ///
+    /// # Safety
+    /// The destination must have room for as many elements as `source` has, and be left alone until
+    /// the operation is over.
+    #[doc(hidden)]
+    pub unsafe fn get_to<T: Element>(&self, dest: *mut T, source: SymView<'_, T>, pe: usize) -> StreamOp {
+        let dest = Local::Any(dest, source.len());
+        self.transfer("get_on_stream", (source, dest), None, pe, false)
     }
 
     /// Updates `signal` on `pe` in the order of the stream.
@@ -288,7 +350,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
     fn transfer<T: Element>(
         &self,
         call: &'static str,
-        (view, local): (SymView<'_, T>, SymView<'_, T>),
+        (view, local): (SymView<'_, T>, Local<'_, T>),
         following: Option<(SymView<'_, u64>, Atomic<u64>)>,
         pe: usize,
         is_put: bool,
@@ -297,7 +359,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
         trace_operation(call, bytes, pe);
         let ctx = self.ctx;
         let checked = self.streams(call).and_then(|streams| {
-            let (there, here) = ctx.routes(call, view, (local.len(), Some(local)), pe, is_put)?;
+            let (there, here) = ctx.routes(call, view, (local.len(), local.symmetric()), pe, is_put)?;
             let following = match following {
                 Some((signal, update)) => Some((ctx.route(call, signal, pe)?, signal, update)),
                 None => None,
@@ -308,12 +370,15 @@ impl<'a, M: Sharing> OnStream<'a, M> {
             Ok(checked) => checked,
             Err(error) => return self.failed(error),
         };
-        let direct = self.direct(&transfer, bytes, is_put);
+        let direct = self.direct(streams, &transfer, bytes, is_put);
         let Transfer { there: (route, view), here, local, following } = transfer;
-        let (there, mine) = (Side::of(&route), Side::here(here, local.own()));
+        let (there, mine) = (Side::of(&route), Side::here(here, local.address()));
         let (from, to) = if is_put { (mine, there) } else { (there, mine) };
-        let kept =
-            (view.to_owned(), local.to_owned(), following.as_ref().map(|(_, view, _)| (*view).to_owned()));
+        let kept = (
+            view.to_owned(),
+            local.symmetric().map(SymView::to_owned),
+            following.as_ref().map(|(_, view, _)| (*view).to_owned()),
+        );
         let rings: Vec<Box<dyn FnOnce() + Send>> = match (is_put, &following) {
             (false, _) => Vec::new(),
             (true, None) => vec![ringing(There::new(ctx.pe(), &route, view))],
@@ -342,14 +407,21 @@ impl<'a, M: Sharing> OnStream<'a, M> {
     /// What the stream does for a transfer without the host, if it can.
     fn direct<T: Element>(
         &self,
+        streams: &dyn ProgramStreams,
         transfer: &Transfer<'_, T>,
         len: usize,
         is_put: bool,
     ) -> Option<Vec<InStream>> {
-        let (Route::Device(there), Here::Device(here)) = (&transfer.there.0, transfer.here) else {
-            return None;
+        let Route::Device(there) = &transfer.there.0 else { return None };
+        let there = self.ctx.shown(*there)?;
+        let here = match (transfer.here, transfer.local) {
+            (Here::Device(here), _) => self.ctx.shown(here)?,
+            // Memory that the driver does not know it would copy before the stream has come so far.
+            (Here::Host, Local::Any(address, _)) if streams.knows(self.by(), address.cast()) => {
+                address.expose_provenance() as u64
+            }
+            (Here::Host, _) => return None,
         };
-        let (there, here) = (self.ctx.shown(*there)?, self.ctx.shown(here)?);
         let (from, to) = if is_put { (here, there) } else { (there, here) };
         let mut steps = vec![InStream::Copy { from, to, len }];
         if let Some((signal, _, operation)) = &transfer.following {

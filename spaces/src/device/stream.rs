@@ -130,6 +130,10 @@ pub unsafe trait ProgramStreams: Send + Sync {
     /// The number of the device among those that the process sees.
     fn ordinal(&self, by: usize) -> usize;
 
+    /// Whether the driver knows memory of the process, the device's or pinned memory of the host,
+    /// so that streams copy from and to it by themselves.
+    fn knows(&self, by: usize, address: *const u8) -> bool;
+
     /// Whether what the stream is given becomes part of a graph.
     ///
     /// # Errors

@@ -529,3 +529,14 @@ pub(super) fn has_native_atomics(device: CUdevice, other: CUdevice) -> bool {
     // SAFETY: it stores a number.
     device == other || call!(cuDeviceGetP2PAttribute(&mut has, attribute, device, other)).is_ok() && has != 0
 }
+
+/// Whether an address is in device memory, or in host memory that the driver was told of. A context
+/// must be entered.
+pub(super) fn knows(address: *const u8) -> bool {
+    let mut kind: c_uint = 0;
+    let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    // SAFETY: for this attribute it stores a number.
+    let asked =
+        call!(cuPointerGetAttribute((&raw mut kind).cast(), attribute, address.expose_provenance() as u64));
+    asked.is_ok() && kind != 0
+}

@@ -1,9 +1,9 @@
 //! Device memory of all PEs of a host: made by the host's leader, and mapped by every process.
 //!
 //! Where the driver can, memory and addresses are apart: one range of addresses has the memory of
-//! all PEs, PE `i`'s at `i × stride`, and memory travels as a descriptor. Elsewhere each PE's memory
-//! is a plain allocation, which travels as an IPC handle and is anywhere. Either way programs see
-//! the addresses that kernels use: each PE those of its own memory in its own process.
+//! all PEs, PE `i`'s at `i × stride`, and memory travels as a descriptor. Elsewhere each PE's
+//! memory is a plain allocation, which travels as an IPC handle and is anywhere. Either way
+//! programs see the addresses that kernels use: each PE those of its own memory in its own process.
 
 use std::{
     collections::BTreeMap,

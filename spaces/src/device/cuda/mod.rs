@@ -7,6 +7,7 @@
 //! | `memory` | device memory that the PEs of a host share |
 //! | `host` | host memory that devices copy from and to |
 //! | `streams` | operations under way, in streams of ours and of the program |
+//! | `program` | what it does in streams of the program |
 //! | `ptx` | the kernels |
 //! | `combining` | those that combine vectors of several PEs |
 //! | `bare` | the driver's copies by themselves, to be measured beside |
@@ -28,6 +29,7 @@ mod gpu;
 mod host;
 
 mod memory;
+mod program;
 mod ptx;
 mod streams;
 
@@ -61,7 +63,7 @@ use self::{
     memory::Memory,
     streams::Streams,
 };
-use super::stream::{EventRef, Held, InStream, ProgramStreams, StreamRef};
+use super::stream::ProgramStreams;
 use super::{AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, Made};
 
 /// Host memory of fewer bytes is copied by the processor on the way, even where the device could
@@ -559,47 +561,6 @@ unsafe impl Device for Cuda {
         let context = self.memory.context(by);
         // SAFETY: passed on to the caller.
         Ok(unsafe { self.shown_host.show(context, start, len, keep) }?)
-    }
-}
-
-// SAFETY: as above.
-unsafe impl ProgramStreams for Cuda {
-    fn ordinal(&self, by: usize) -> usize {
-        self.memory.ordinal(by)
-    }
-
-    fn is_captured(&self, by: usize, stream: StreamRef<'_>) -> Result<bool> {
-        self.streams.is_captured(by, stream)
-    }
-
-    unsafe fn append(&self, by: usize, stream: StreamRef<'_>, what: &[InStream], done: Completion) {
-        // SAFETY: passed on to the caller.
-        unsafe { self.streams.append(by, stream, what, done) }
-    }
-
-    unsafe fn append_captured(&self, by: usize, stream: StreamRef<'_>, what: &[InStream]) -> Result<()> {
-        // SAFETY: passed on to the caller.
-        unsafe { self.streams.append_captured(by, stream, what) }
-    }
-
-    fn hold(&self, by: usize, stream: StreamRef<'_>) -> Result<Held> {
-        self.streams.hold(by, stream)
-    }
-
-    fn event(&self, by: usize, event: EventRef<'_>, done: Completion) {
-        self.streams.after(by, event, &Command::Nothing, done);
-    }
-
-    unsafe fn copy_after(
-        &self,
-        event: EventRef<'_>,
-        from: DevicePlace,
-        to: DevicePlace,
-        len: usize,
-        done: Completion,
-    ) {
-        let command = Command::Within { from: self.at(from), to: self.at(to), len };
-        self.streams.after(to.block, event, &command, done);
     }
 }
 

@@ -317,7 +317,8 @@ impl Streams {
             return false;
         }
         queue.count.fetch_sub(over.len(), Ordering::Release);
-        // SeqCst: what the device has written is visible to all before any thread learns that it is.
+        // SeqCst: what the device has written is visible to all before any thread learns that it
+        // is.
         fence(Ordering::SeqCst);
         for (done, outcome) in over.drain(..) {
             self.under_way.fetch_sub(1, Ordering::SeqCst);

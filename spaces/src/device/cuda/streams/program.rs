@@ -195,8 +195,8 @@ impl Streams {
         // SAFETY: the slot's memory exists for as long as the device.
         unsafe { stream.wait_value(slot.shown, false, value) }?;
         Ok(Held::new(move || {
-            // SAFETY: as above. Release: what comes before the end of the wait is visible to what the
-            // stream does then.
+            // SAFETY: as above. Release: what comes before the end of the wait is visible to what
+            // the stream does then.
             unsafe { AtomicU64::from_ptr(slot.start().cast()) }.store(value, Ordering::Release);
         }))
     }

@@ -89,7 +89,8 @@ impl Queue {
         if self.count.load(Ordering::Acquire) == 0 {
             return;
         }
-        // A thread that has the lock starts something just now, and the next look sees what is over.
+        // A thread that has the lock starts something just now, and the next look sees what is
+        // over.
         let Some(mut state) = self.state.try_lock() else { return };
         let state = &mut *state;
         let looked = self.stream.context().enter().and_then(|_entered| {
