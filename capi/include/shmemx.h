@@ -54,8 +54,760 @@ SHMEM_IMPL_NOPLT void *shmemx_kind_malloc(size_t size, int partition_id);
 /* shmemx_kind_align: allocates symmetric memory in a partition, at a multiple of an alignment (memory kinds). */
 SHMEM_IMPL_NOPLT void *shmemx_kind_align(size_t alignment, size_t size, int partition_id);
 
+/* shmemx_gpu_device: gives the number of the PE's device (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_gpu_device(void);
+
+/* shmemx_putmem_on_stream: copies bytes to another PE, in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT void shmemx_putmem_on_stream(void *dest, const void *source, size_t nelems, int pe, void
+    *stream);
+
+/* shmemx_getmem_on_stream: copies bytes from another PE, in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT void shmemx_getmem_on_stream(void *dest, const void *source, size_t nelems, int pe, void
+    *stream);
+
+/* shmemx_putmem_signal_on_stream: copies bytes to another PE, then updates a signal there, in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT void shmemx_putmem_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t
+    *sig_addr, uint64_t signal, int sig_op, int pe, void *stream);
+
+/* shmemx_signal_op_on_stream: updates a signal on another PE, in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT void shmemx_signal_op_on_stream(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, void
+    *stream);
+
+/* shmemx_signal_wait_until_on_stream: has a stream wait for this PE's signal (GPU programs). */
+SHMEM_IMPL_NOPLT void shmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value, void
+    *stream);
+
+/* shmemx_quiet_on_stream: completes the default context's operations, in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT void shmemx_quiet_on_stream(void *stream);
+
+/* shmemx_barrier_all_on_stream: has streams of all PEs, or of a team, wait for each other, and completes all updates (GPU programs). */
+SHMEM_IMPL_NOPLT void shmemx_barrier_all_on_stream(void *stream);
+SHMEM_IMPL_NOPLT int shmemx_barrier_on_stream(shmem_team_t team, void *stream);
+
+/* shmemx_sync_all_on_stream: has streams of all PEs, or of a team, wait for each other (GPU programs). */
+SHMEM_IMPL_NOPLT void shmemx_sync_all_on_stream(void *stream);
+SHMEM_IMPL_NOPLT int shmemx_team_sync_on_stream(shmem_team_t team, void *stream);
+
+/* shmemx_alltoall_on_stream: shmem_alltoall in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_float_alltoall_on_stream(shmem_team_t team, float *dest, const float *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_double_alltoall_on_stream(shmem_team_t team, double *dest, const double *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longdouble_alltoall_on_stream(shmem_team_t team, long double *dest, const long
+    double *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_char_alltoall_on_stream(shmem_team_t team, char *dest, const char *source, size_t
+    nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_schar_alltoall_on_stream(shmem_team_t team, signed char *dest, const signed char
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_short_alltoall_on_stream(shmem_team_t team, short *dest, const short *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int_alltoall_on_stream(shmem_team_t team, int *dest, const int *source, size_t
+    nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_long_alltoall_on_stream(shmem_team_t team, long *dest, const long *source, size_t
+    nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longlong_alltoall_on_stream(shmem_team_t team, long long *dest, const long long
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uchar_alltoall_on_stream(shmem_team_t team, unsigned char *dest, const unsigned
+    char *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ushort_alltoall_on_stream(shmem_team_t team, unsigned short *dest, const unsigned
+    short *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint_alltoall_on_stream(shmem_team_t team, unsigned int *dest, const unsigned int
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulong_alltoall_on_stream(shmem_team_t team, unsigned long *dest, const unsigned
+    long *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulonglong_alltoall_on_stream(shmem_team_t team, unsigned long long *dest, const
+    unsigned long long *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int8_alltoall_on_stream(shmem_team_t team, int8_t *dest, const int8_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int16_alltoall_on_stream(shmem_team_t team, int16_t *dest, const int16_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int32_alltoall_on_stream(shmem_team_t team, int32_t *dest, const int32_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int64_alltoall_on_stream(shmem_team_t team, int64_t *dest, const int64_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint8_alltoall_on_stream(shmem_team_t team, uint8_t *dest, const uint8_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint16_alltoall_on_stream(shmem_team_t team, uint16_t *dest, const uint16_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint32_alltoall_on_stream(shmem_team_t team, uint32_t *dest, const uint32_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint64_alltoall_on_stream(shmem_team_t team, uint64_t *dest, const uint64_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_size_alltoall_on_stream(shmem_team_t team, size_t *dest, const size_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ptrdiff_alltoall_on_stream(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_alltoallmem_on_stream(shmem_team_t team, void *dest, const void *source, size_t
+    nelems, void *stream);
+
+/* shmemx_alltoalls_on_stream: shmem_alltoalls in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_float_alltoalls_on_stream(shmem_team_t team, float *dest, const float *source,
+    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_double_alltoalls_on_stream(shmem_team_t team, double *dest, const double *source,
+    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longdouble_alltoalls_on_stream(shmem_team_t team, long double *dest, const long
+    double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_char_alltoalls_on_stream(shmem_team_t team, char *dest, const char *source,
+    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_schar_alltoalls_on_stream(shmem_team_t team, signed char *dest, const signed char
+    *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_short_alltoalls_on_stream(shmem_team_t team, short *dest, const short *source,
+    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int_alltoalls_on_stream(shmem_team_t team, int *dest, const int *source, ptrdiff_t
+    dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_long_alltoalls_on_stream(shmem_team_t team, long *dest, const long *source,
+    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longlong_alltoalls_on_stream(shmem_team_t team, long long *dest, const long long
+    *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uchar_alltoalls_on_stream(shmem_team_t team, unsigned char *dest, const unsigned
+    char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ushort_alltoalls_on_stream(shmem_team_t team, unsigned short *dest, const unsigned
+    short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint_alltoalls_on_stream(shmem_team_t team, unsigned int *dest, const unsigned int
+    *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulong_alltoalls_on_stream(shmem_team_t team, unsigned long *dest, const unsigned
+    long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulonglong_alltoalls_on_stream(shmem_team_t team, unsigned long long *dest, const
+    unsigned long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int8_alltoalls_on_stream(shmem_team_t team, int8_t *dest, const int8_t *source,
+    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int16_alltoalls_on_stream(shmem_team_t team, int16_t *dest, const int16_t *source,
+    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int32_alltoalls_on_stream(shmem_team_t team, int32_t *dest, const int32_t *source,
+    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int64_alltoalls_on_stream(shmem_team_t team, int64_t *dest, const int64_t *source,
+    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint8_alltoalls_on_stream(shmem_team_t team, uint8_t *dest, const uint8_t *source,
+    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint16_alltoalls_on_stream(shmem_team_t team, uint16_t *dest, const uint16_t
+    *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint32_alltoalls_on_stream(shmem_team_t team, uint32_t *dest, const uint32_t
+    *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint64_alltoalls_on_stream(shmem_team_t team, uint64_t *dest, const uint64_t
+    *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_size_alltoalls_on_stream(shmem_team_t team, size_t *dest, const size_t *source,
+    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ptrdiff_alltoalls_on_stream(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t
+    *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_alltoallsmem_on_stream(shmem_team_t team, void *dest, const void *source,
+    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream);
+
+/* shmemx_broadcast_on_stream: shmem_broadcast in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_float_broadcast_on_stream(shmem_team_t team, float *dest, const float *source,
+    size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_double_broadcast_on_stream(shmem_team_t team, double *dest, const double *source,
+    size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longdouble_broadcast_on_stream(shmem_team_t team, long double *dest, const long
+    double *source, size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_char_broadcast_on_stream(shmem_team_t team, char *dest, const char *source, size_t
+    nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_schar_broadcast_on_stream(shmem_team_t team, signed char *dest, const signed char
+    *source, size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_short_broadcast_on_stream(shmem_team_t team, short *dest, const short *source,
+    size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int_broadcast_on_stream(shmem_team_t team, int *dest, const int *source, size_t
+    nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_long_broadcast_on_stream(shmem_team_t team, long *dest, const long *source, size_t
+    nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longlong_broadcast_on_stream(shmem_team_t team, long long *dest, const long long
+    *source, size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uchar_broadcast_on_stream(shmem_team_t team, unsigned char *dest, const unsigned
+    char *source, size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ushort_broadcast_on_stream(shmem_team_t team, unsigned short *dest, const unsigned
+    short *source, size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint_broadcast_on_stream(shmem_team_t team, unsigned int *dest, const unsigned int
+    *source, size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulong_broadcast_on_stream(shmem_team_t team, unsigned long *dest, const unsigned
+    long *source, size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulonglong_broadcast_on_stream(shmem_team_t team, unsigned long long *dest, const
+    unsigned long long *source, size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int8_broadcast_on_stream(shmem_team_t team, int8_t *dest, const int8_t *source,
+    size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int16_broadcast_on_stream(shmem_team_t team, int16_t *dest, const int16_t *source,
+    size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int32_broadcast_on_stream(shmem_team_t team, int32_t *dest, const int32_t *source,
+    size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int64_broadcast_on_stream(shmem_team_t team, int64_t *dest, const int64_t *source,
+    size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint8_broadcast_on_stream(shmem_team_t team, uint8_t *dest, const uint8_t *source,
+    size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint16_broadcast_on_stream(shmem_team_t team, uint16_t *dest, const uint16_t
+    *source, size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint32_broadcast_on_stream(shmem_team_t team, uint32_t *dest, const uint32_t
+    *source, size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint64_broadcast_on_stream(shmem_team_t team, uint64_t *dest, const uint64_t
+    *source, size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_size_broadcast_on_stream(shmem_team_t team, size_t *dest, const size_t *source,
+    size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ptrdiff_broadcast_on_stream(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t
+    *source, size_t nelems, int PE_root, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_broadcastmem_on_stream(shmem_team_t team, void *dest, const void *source, size_t
+    nelems, int PE_root, void *stream);
+
+/* shmemx_collect_on_stream: shmem_collect in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_float_collect_on_stream(shmem_team_t team, float *dest, const float *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_double_collect_on_stream(shmem_team_t team, double *dest, const double *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longdouble_collect_on_stream(shmem_team_t team, long double *dest, const long
+    double *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_char_collect_on_stream(shmem_team_t team, char *dest, const char *source, size_t
+    nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_schar_collect_on_stream(shmem_team_t team, signed char *dest, const signed char
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_short_collect_on_stream(shmem_team_t team, short *dest, const short *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int_collect_on_stream(shmem_team_t team, int *dest, const int *source, size_t
+    nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_long_collect_on_stream(shmem_team_t team, long *dest, const long *source, size_t
+    nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longlong_collect_on_stream(shmem_team_t team, long long *dest, const long long
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uchar_collect_on_stream(shmem_team_t team, unsigned char *dest, const unsigned
+    char *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ushort_collect_on_stream(shmem_team_t team, unsigned short *dest, const unsigned
+    short *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint_collect_on_stream(shmem_team_t team, unsigned int *dest, const unsigned int
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulong_collect_on_stream(shmem_team_t team, unsigned long *dest, const unsigned
+    long *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulonglong_collect_on_stream(shmem_team_t team, unsigned long long *dest, const
+    unsigned long long *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int8_collect_on_stream(shmem_team_t team, int8_t *dest, const int8_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int16_collect_on_stream(shmem_team_t team, int16_t *dest, const int16_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int32_collect_on_stream(shmem_team_t team, int32_t *dest, const int32_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int64_collect_on_stream(shmem_team_t team, int64_t *dest, const int64_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint8_collect_on_stream(shmem_team_t team, uint8_t *dest, const uint8_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint16_collect_on_stream(shmem_team_t team, uint16_t *dest, const uint16_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint32_collect_on_stream(shmem_team_t team, uint32_t *dest, const uint32_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint64_collect_on_stream(shmem_team_t team, uint64_t *dest, const uint64_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_size_collect_on_stream(shmem_team_t team, size_t *dest, const size_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ptrdiff_collect_on_stream(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_collectmem_on_stream(shmem_team_t team, void *dest, const void *source, size_t
+    nelems, void *stream);
+
+/* shmemx_fcollect_on_stream: shmem_fcollect in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_float_fcollect_on_stream(shmem_team_t team, float *dest, const float *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_double_fcollect_on_stream(shmem_team_t team, double *dest, const double *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longdouble_fcollect_on_stream(shmem_team_t team, long double *dest, const long
+    double *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_char_fcollect_on_stream(shmem_team_t team, char *dest, const char *source, size_t
+    nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_schar_fcollect_on_stream(shmem_team_t team, signed char *dest, const signed char
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_short_fcollect_on_stream(shmem_team_t team, short *dest, const short *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int_fcollect_on_stream(shmem_team_t team, int *dest, const int *source, size_t
+    nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_long_fcollect_on_stream(shmem_team_t team, long *dest, const long *source, size_t
+    nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longlong_fcollect_on_stream(shmem_team_t team, long long *dest, const long long
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uchar_fcollect_on_stream(shmem_team_t team, unsigned char *dest, const unsigned
+    char *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ushort_fcollect_on_stream(shmem_team_t team, unsigned short *dest, const unsigned
+    short *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint_fcollect_on_stream(shmem_team_t team, unsigned int *dest, const unsigned int
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulong_fcollect_on_stream(shmem_team_t team, unsigned long *dest, const unsigned
+    long *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulonglong_fcollect_on_stream(shmem_team_t team, unsigned long long *dest, const
+    unsigned long long *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int8_fcollect_on_stream(shmem_team_t team, int8_t *dest, const int8_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int16_fcollect_on_stream(shmem_team_t team, int16_t *dest, const int16_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int32_fcollect_on_stream(shmem_team_t team, int32_t *dest, const int32_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int64_fcollect_on_stream(shmem_team_t team, int64_t *dest, const int64_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint8_fcollect_on_stream(shmem_team_t team, uint8_t *dest, const uint8_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint16_fcollect_on_stream(shmem_team_t team, uint16_t *dest, const uint16_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint32_fcollect_on_stream(shmem_team_t team, uint32_t *dest, const uint32_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint64_fcollect_on_stream(shmem_team_t team, uint64_t *dest, const uint64_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_size_fcollect_on_stream(shmem_team_t team, size_t *dest, const size_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ptrdiff_fcollect_on_stream(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_fcollectmem_on_stream(shmem_team_t team, void *dest, const void *source, size_t
+    nelems, void *stream);
+
+/* shmemx_and_reduce_on_stream: shmem_and_reduce in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_uchar_and_reduce_on_stream(shmem_team_t team, unsigned char *dest, const unsigned
+    char *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ushort_and_reduce_on_stream(shmem_team_t team, unsigned short *dest, const
+    unsigned short *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint_and_reduce_on_stream(shmem_team_t team, unsigned int *dest, const unsigned
+    int *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulong_and_reduce_on_stream(shmem_team_t team, unsigned long *dest, const unsigned
+    long *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulonglong_and_reduce_on_stream(shmem_team_t team, unsigned long long *dest, const
+    unsigned long long *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int8_and_reduce_on_stream(shmem_team_t team, int8_t *dest, const int8_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int16_and_reduce_on_stream(shmem_team_t team, int16_t *dest, const int16_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int32_and_reduce_on_stream(shmem_team_t team, int32_t *dest, const int32_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int64_and_reduce_on_stream(shmem_team_t team, int64_t *dest, const int64_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint8_and_reduce_on_stream(shmem_team_t team, uint8_t *dest, const uint8_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint16_and_reduce_on_stream(shmem_team_t team, uint16_t *dest, const uint16_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint32_and_reduce_on_stream(shmem_team_t team, uint32_t *dest, const uint32_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint64_and_reduce_on_stream(shmem_team_t team, uint64_t *dest, const uint64_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_size_and_reduce_on_stream(shmem_team_t team, size_t *dest, const size_t *source,
+    size_t nreduce, void *stream);
+
+/* shmemx_or_reduce_on_stream: shmem_or_reduce in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_uchar_or_reduce_on_stream(shmem_team_t team, unsigned char *dest, const unsigned
+    char *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ushort_or_reduce_on_stream(shmem_team_t team, unsigned short *dest, const unsigned
+    short *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint_or_reduce_on_stream(shmem_team_t team, unsigned int *dest, const unsigned int
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulong_or_reduce_on_stream(shmem_team_t team, unsigned long *dest, const unsigned
+    long *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulonglong_or_reduce_on_stream(shmem_team_t team, unsigned long long *dest, const
+    unsigned long long *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int8_or_reduce_on_stream(shmem_team_t team, int8_t *dest, const int8_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int16_or_reduce_on_stream(shmem_team_t team, int16_t *dest, const int16_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int32_or_reduce_on_stream(shmem_team_t team, int32_t *dest, const int32_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int64_or_reduce_on_stream(shmem_team_t team, int64_t *dest, const int64_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint8_or_reduce_on_stream(shmem_team_t team, uint8_t *dest, const uint8_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint16_or_reduce_on_stream(shmem_team_t team, uint16_t *dest, const uint16_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint32_or_reduce_on_stream(shmem_team_t team, uint32_t *dest, const uint32_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint64_or_reduce_on_stream(shmem_team_t team, uint64_t *dest, const uint64_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_size_or_reduce_on_stream(shmem_team_t team, size_t *dest, const size_t *source,
+    size_t nreduce, void *stream);
+
+/* shmemx_xor_reduce_on_stream: shmem_xor_reduce in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_uchar_xor_reduce_on_stream(shmem_team_t team, unsigned char *dest, const unsigned
+    char *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ushort_xor_reduce_on_stream(shmem_team_t team, unsigned short *dest, const
+    unsigned short *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint_xor_reduce_on_stream(shmem_team_t team, unsigned int *dest, const unsigned
+    int *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulong_xor_reduce_on_stream(shmem_team_t team, unsigned long *dest, const unsigned
+    long *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulonglong_xor_reduce_on_stream(shmem_team_t team, unsigned long long *dest, const
+    unsigned long long *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int8_xor_reduce_on_stream(shmem_team_t team, int8_t *dest, const int8_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int16_xor_reduce_on_stream(shmem_team_t team, int16_t *dest, const int16_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int32_xor_reduce_on_stream(shmem_team_t team, int32_t *dest, const int32_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int64_xor_reduce_on_stream(shmem_team_t team, int64_t *dest, const int64_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint8_xor_reduce_on_stream(shmem_team_t team, uint8_t *dest, const uint8_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint16_xor_reduce_on_stream(shmem_team_t team, uint16_t *dest, const uint16_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint32_xor_reduce_on_stream(shmem_team_t team, uint32_t *dest, const uint32_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint64_xor_reduce_on_stream(shmem_team_t team, uint64_t *dest, const uint64_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_size_xor_reduce_on_stream(shmem_team_t team, size_t *dest, const size_t *source,
+    size_t nreduce, void *stream);
+
+/* shmemx_max_reduce_on_stream: shmem_max_reduce in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_char_max_reduce_on_stream(shmem_team_t team, char *dest, const char *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_schar_max_reduce_on_stream(shmem_team_t team, signed char *dest, const signed char
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_short_max_reduce_on_stream(shmem_team_t team, short *dest, const short *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int_max_reduce_on_stream(shmem_team_t team, int *dest, const int *source, size_t
+    nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_long_max_reduce_on_stream(shmem_team_t team, long *dest, const long *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longlong_max_reduce_on_stream(shmem_team_t team, long long *dest, const long long
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ptrdiff_max_reduce_on_stream(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uchar_max_reduce_on_stream(shmem_team_t team, unsigned char *dest, const unsigned
+    char *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ushort_max_reduce_on_stream(shmem_team_t team, unsigned short *dest, const
+    unsigned short *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint_max_reduce_on_stream(shmem_team_t team, unsigned int *dest, const unsigned
+    int *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulong_max_reduce_on_stream(shmem_team_t team, unsigned long *dest, const unsigned
+    long *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulonglong_max_reduce_on_stream(shmem_team_t team, unsigned long long *dest, const
+    unsigned long long *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int8_max_reduce_on_stream(shmem_team_t team, int8_t *dest, const int8_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int16_max_reduce_on_stream(shmem_team_t team, int16_t *dest, const int16_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int32_max_reduce_on_stream(shmem_team_t team, int32_t *dest, const int32_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int64_max_reduce_on_stream(shmem_team_t team, int64_t *dest, const int64_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint8_max_reduce_on_stream(shmem_team_t team, uint8_t *dest, const uint8_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint16_max_reduce_on_stream(shmem_team_t team, uint16_t *dest, const uint16_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint32_max_reduce_on_stream(shmem_team_t team, uint32_t *dest, const uint32_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint64_max_reduce_on_stream(shmem_team_t team, uint64_t *dest, const uint64_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_size_max_reduce_on_stream(shmem_team_t team, size_t *dest, const size_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_float_max_reduce_on_stream(shmem_team_t team, float *dest, const float *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_double_max_reduce_on_stream(shmem_team_t team, double *dest, const double *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longdouble_max_reduce_on_stream(shmem_team_t team, long double *dest, const long
+    double *source, size_t nreduce, void *stream);
+
+/* shmemx_min_reduce_on_stream: shmem_min_reduce in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_char_min_reduce_on_stream(shmem_team_t team, char *dest, const char *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_schar_min_reduce_on_stream(shmem_team_t team, signed char *dest, const signed char
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_short_min_reduce_on_stream(shmem_team_t team, short *dest, const short *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int_min_reduce_on_stream(shmem_team_t team, int *dest, const int *source, size_t
+    nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_long_min_reduce_on_stream(shmem_team_t team, long *dest, const long *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longlong_min_reduce_on_stream(shmem_team_t team, long long *dest, const long long
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ptrdiff_min_reduce_on_stream(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uchar_min_reduce_on_stream(shmem_team_t team, unsigned char *dest, const unsigned
+    char *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ushort_min_reduce_on_stream(shmem_team_t team, unsigned short *dest, const
+    unsigned short *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint_min_reduce_on_stream(shmem_team_t team, unsigned int *dest, const unsigned
+    int *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulong_min_reduce_on_stream(shmem_team_t team, unsigned long *dest, const unsigned
+    long *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulonglong_min_reduce_on_stream(shmem_team_t team, unsigned long long *dest, const
+    unsigned long long *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int8_min_reduce_on_stream(shmem_team_t team, int8_t *dest, const int8_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int16_min_reduce_on_stream(shmem_team_t team, int16_t *dest, const int16_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int32_min_reduce_on_stream(shmem_team_t team, int32_t *dest, const int32_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int64_min_reduce_on_stream(shmem_team_t team, int64_t *dest, const int64_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint8_min_reduce_on_stream(shmem_team_t team, uint8_t *dest, const uint8_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint16_min_reduce_on_stream(shmem_team_t team, uint16_t *dest, const uint16_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint32_min_reduce_on_stream(shmem_team_t team, uint32_t *dest, const uint32_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint64_min_reduce_on_stream(shmem_team_t team, uint64_t *dest, const uint64_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_size_min_reduce_on_stream(shmem_team_t team, size_t *dest, const size_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_float_min_reduce_on_stream(shmem_team_t team, float *dest, const float *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_double_min_reduce_on_stream(shmem_team_t team, double *dest, const double *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longdouble_min_reduce_on_stream(shmem_team_t team, long double *dest, const long
+    double *source, size_t nreduce, void *stream);
+
+/* shmemx_sum_reduce_on_stream: shmem_sum_reduce in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_char_sum_reduce_on_stream(shmem_team_t team, char *dest, const char *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_schar_sum_reduce_on_stream(shmem_team_t team, signed char *dest, const signed char
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_short_sum_reduce_on_stream(shmem_team_t team, short *dest, const short *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int_sum_reduce_on_stream(shmem_team_t team, int *dest, const int *source, size_t
+    nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_long_sum_reduce_on_stream(shmem_team_t team, long *dest, const long *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longlong_sum_reduce_on_stream(shmem_team_t team, long long *dest, const long long
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ptrdiff_sum_reduce_on_stream(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uchar_sum_reduce_on_stream(shmem_team_t team, unsigned char *dest, const unsigned
+    char *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ushort_sum_reduce_on_stream(shmem_team_t team, unsigned short *dest, const
+    unsigned short *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint_sum_reduce_on_stream(shmem_team_t team, unsigned int *dest, const unsigned
+    int *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulong_sum_reduce_on_stream(shmem_team_t team, unsigned long *dest, const unsigned
+    long *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulonglong_sum_reduce_on_stream(shmem_team_t team, unsigned long long *dest, const
+    unsigned long long *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int8_sum_reduce_on_stream(shmem_team_t team, int8_t *dest, const int8_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int16_sum_reduce_on_stream(shmem_team_t team, int16_t *dest, const int16_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int32_sum_reduce_on_stream(shmem_team_t team, int32_t *dest, const int32_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int64_sum_reduce_on_stream(shmem_team_t team, int64_t *dest, const int64_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint8_sum_reduce_on_stream(shmem_team_t team, uint8_t *dest, const uint8_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint16_sum_reduce_on_stream(shmem_team_t team, uint16_t *dest, const uint16_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint32_sum_reduce_on_stream(shmem_team_t team, uint32_t *dest, const uint32_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint64_sum_reduce_on_stream(shmem_team_t team, uint64_t *dest, const uint64_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_size_sum_reduce_on_stream(shmem_team_t team, size_t *dest, const size_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_float_sum_reduce_on_stream(shmem_team_t team, float *dest, const float *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_double_sum_reduce_on_stream(shmem_team_t team, double *dest, const double *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longdouble_sum_reduce_on_stream(shmem_team_t team, long double *dest, const long
+    double *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_complexd_sum_reduce_on_stream(shmem_team_t team, shmem_impl_complexd_t *dest,
+    const shmem_impl_complexd_t *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_complexf_sum_reduce_on_stream(shmem_team_t team, shmem_impl_complexf_t *dest,
+    const shmem_impl_complexf_t *source, size_t nreduce, void *stream);
+
+/* shmemx_prod_reduce_on_stream: shmem_prod_reduce in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_char_prod_reduce_on_stream(shmem_team_t team, char *dest, const char *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_schar_prod_reduce_on_stream(shmem_team_t team, signed char *dest, const signed
+    char *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_short_prod_reduce_on_stream(shmem_team_t team, short *dest, const short *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int_prod_reduce_on_stream(shmem_team_t team, int *dest, const int *source, size_t
+    nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_long_prod_reduce_on_stream(shmem_team_t team, long *dest, const long *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longlong_prod_reduce_on_stream(shmem_team_t team, long long *dest, const long long
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ptrdiff_prod_reduce_on_stream(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uchar_prod_reduce_on_stream(shmem_team_t team, unsigned char *dest, const unsigned
+    char *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ushort_prod_reduce_on_stream(shmem_team_t team, unsigned short *dest, const
+    unsigned short *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint_prod_reduce_on_stream(shmem_team_t team, unsigned int *dest, const unsigned
+    int *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulong_prod_reduce_on_stream(shmem_team_t team, unsigned long *dest, const unsigned
+    long *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulonglong_prod_reduce_on_stream(shmem_team_t team, unsigned long long *dest, const
+    unsigned long long *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int8_prod_reduce_on_stream(shmem_team_t team, int8_t *dest, const int8_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int16_prod_reduce_on_stream(shmem_team_t team, int16_t *dest, const int16_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int32_prod_reduce_on_stream(shmem_team_t team, int32_t *dest, const int32_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int64_prod_reduce_on_stream(shmem_team_t team, int64_t *dest, const int64_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint8_prod_reduce_on_stream(shmem_team_t team, uint8_t *dest, const uint8_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint16_prod_reduce_on_stream(shmem_team_t team, uint16_t *dest, const uint16_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint32_prod_reduce_on_stream(shmem_team_t team, uint32_t *dest, const uint32_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint64_prod_reduce_on_stream(shmem_team_t team, uint64_t *dest, const uint64_t
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_size_prod_reduce_on_stream(shmem_team_t team, size_t *dest, const size_t *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_float_prod_reduce_on_stream(shmem_team_t team, float *dest, const float *source,
+    size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_double_prod_reduce_on_stream(shmem_team_t team, double *dest, const double
+    *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longdouble_prod_reduce_on_stream(shmem_team_t team, long double *dest, const long
+    double *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_complexd_prod_reduce_on_stream(shmem_team_t team, shmem_impl_complexd_t *dest,
+    const shmem_impl_complexd_t *source, size_t nreduce, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_complexf_prod_reduce_on_stream(shmem_team_t team, shmem_impl_complexf_t *dest,
+    const shmem_impl_complexf_t *source, size_t nreduce, void *stream);
+
+/* shmemx_sum_inscan_on_stream: shmem_sum_inscan in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_char_sum_inscan_on_stream(shmem_team_t team, char *dest, const char *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_schar_sum_inscan_on_stream(shmem_team_t team, signed char *dest, const signed char
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_short_sum_inscan_on_stream(shmem_team_t team, short *dest, const short *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int_sum_inscan_on_stream(shmem_team_t team, int *dest, const int *source, size_t
+    nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_long_sum_inscan_on_stream(shmem_team_t team, long *dest, const long *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longlong_sum_inscan_on_stream(shmem_team_t team, long long *dest, const long long
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ptrdiff_sum_inscan_on_stream(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uchar_sum_inscan_on_stream(shmem_team_t team, unsigned char *dest, const unsigned
+    char *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ushort_sum_inscan_on_stream(shmem_team_t team, unsigned short *dest, const
+    unsigned short *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint_sum_inscan_on_stream(shmem_team_t team, unsigned int *dest, const unsigned
+    int *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulong_sum_inscan_on_stream(shmem_team_t team, unsigned long *dest, const unsigned
+    long *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulonglong_sum_inscan_on_stream(shmem_team_t team, unsigned long long *dest, const
+    unsigned long long *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int8_sum_inscan_on_stream(shmem_team_t team, int8_t *dest, const int8_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int16_sum_inscan_on_stream(shmem_team_t team, int16_t *dest, const int16_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int32_sum_inscan_on_stream(shmem_team_t team, int32_t *dest, const int32_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int64_sum_inscan_on_stream(shmem_team_t team, int64_t *dest, const int64_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint8_sum_inscan_on_stream(shmem_team_t team, uint8_t *dest, const uint8_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint16_sum_inscan_on_stream(shmem_team_t team, uint16_t *dest, const uint16_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint32_sum_inscan_on_stream(shmem_team_t team, uint32_t *dest, const uint32_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint64_sum_inscan_on_stream(shmem_team_t team, uint64_t *dest, const uint64_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_size_sum_inscan_on_stream(shmem_team_t team, size_t *dest, const size_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_float_sum_inscan_on_stream(shmem_team_t team, float *dest, const float *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_double_sum_inscan_on_stream(shmem_team_t team, double *dest, const double *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longdouble_sum_inscan_on_stream(shmem_team_t team, long double *dest, const long
+    double *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_complexd_sum_inscan_on_stream(shmem_team_t team, shmem_impl_complexd_t *dest,
+    const shmem_impl_complexd_t *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_complexf_sum_inscan_on_stream(shmem_team_t team, shmem_impl_complexf_t *dest,
+    const shmem_impl_complexf_t *source, size_t nelems, void *stream);
+
+/* shmemx_sum_exscan_on_stream: shmem_sum_exscan in the order of a stream (GPU programs). */
+SHMEM_IMPL_NOPLT int shmemx_char_sum_exscan_on_stream(shmem_team_t team, char *dest, const char *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_schar_sum_exscan_on_stream(shmem_team_t team, signed char *dest, const signed char
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_short_sum_exscan_on_stream(shmem_team_t team, short *dest, const short *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int_sum_exscan_on_stream(shmem_team_t team, int *dest, const int *source, size_t
+    nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_long_sum_exscan_on_stream(shmem_team_t team, long *dest, const long *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longlong_sum_exscan_on_stream(shmem_team_t team, long long *dest, const long long
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ptrdiff_sum_exscan_on_stream(shmem_team_t team, ptrdiff_t *dest, const ptrdiff_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uchar_sum_exscan_on_stream(shmem_team_t team, unsigned char *dest, const unsigned
+    char *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ushort_sum_exscan_on_stream(shmem_team_t team, unsigned short *dest, const
+    unsigned short *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint_sum_exscan_on_stream(shmem_team_t team, unsigned int *dest, const unsigned
+    int *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulong_sum_exscan_on_stream(shmem_team_t team, unsigned long *dest, const unsigned
+    long *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_ulonglong_sum_exscan_on_stream(shmem_team_t team, unsigned long long *dest, const
+    unsigned long long *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int8_sum_exscan_on_stream(shmem_team_t team, int8_t *dest, const int8_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int16_sum_exscan_on_stream(shmem_team_t team, int16_t *dest, const int16_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int32_sum_exscan_on_stream(shmem_team_t team, int32_t *dest, const int32_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_int64_sum_exscan_on_stream(shmem_team_t team, int64_t *dest, const int64_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint8_sum_exscan_on_stream(shmem_team_t team, uint8_t *dest, const uint8_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint16_sum_exscan_on_stream(shmem_team_t team, uint16_t *dest, const uint16_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint32_sum_exscan_on_stream(shmem_team_t team, uint32_t *dest, const uint32_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_uint64_sum_exscan_on_stream(shmem_team_t team, uint64_t *dest, const uint64_t
+    *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_size_sum_exscan_on_stream(shmem_team_t team, size_t *dest, const size_t *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_float_sum_exscan_on_stream(shmem_team_t team, float *dest, const float *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_double_sum_exscan_on_stream(shmem_team_t team, double *dest, const double *source,
+    size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_longdouble_sum_exscan_on_stream(shmem_team_t team, long double *dest, const long
+    double *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_complexd_sum_exscan_on_stream(shmem_team_t team, shmem_impl_complexd_t *dest,
+    const shmem_impl_complexd_t *source, size_t nelems, void *stream);
+SHMEM_IMPL_NOPLT int shmemx_complexf_sum_exscan_on_stream(shmem_team_t team, shmem_impl_complexf_t *dest,
+    const shmem_impl_complexf_t *source, size_t nelems, void *stream);
+
 #ifdef __cplusplus
 } /* extern "C" */
+#endif
+
+#if defined(__cplusplus) && __cplusplus >= 201103L && !defined(SHMEM_NO_GENERICS)
+/* For std::complex. */
+template <template <class> class Complex>
+inline typename shmem_impl_complex<Complex<double>, double, int>::result
+shmemx_complexd_sum_reduce_on_stream(shmem_team_t team, Complex<double> *dest, const Complex<double> *source, size_t nreduce, void *stream) {
+    return shmemx_complexd_sum_reduce_on_stream(team, reinterpret_cast<shmem_impl_complexd_t *>(dest),
+        reinterpret_cast<const shmem_impl_complexd_t *>(source), nreduce, stream);
+}
+template <template <class> class Complex>
+inline typename shmem_impl_complex<Complex<float>, float, int>::result
+shmemx_complexf_sum_reduce_on_stream(shmem_team_t team, Complex<float> *dest, const Complex<float> *source, size_t nreduce, void *stream) {
+    return shmemx_complexf_sum_reduce_on_stream(team, reinterpret_cast<shmem_impl_complexf_t *>(dest),
+        reinterpret_cast<const shmem_impl_complexf_t *>(source), nreduce, stream);
+}
+template <template <class> class Complex>
+inline typename shmem_impl_complex<Complex<double>, double, int>::result
+shmemx_complexd_prod_reduce_on_stream(shmem_team_t team, Complex<double> *dest, const Complex<double> *source, size_t nreduce, void *stream) {
+    return shmemx_complexd_prod_reduce_on_stream(team, reinterpret_cast<shmem_impl_complexd_t *>(dest),
+        reinterpret_cast<const shmem_impl_complexd_t *>(source), nreduce, stream);
+}
+template <template <class> class Complex>
+inline typename shmem_impl_complex<Complex<float>, float, int>::result
+shmemx_complexf_prod_reduce_on_stream(shmem_team_t team, Complex<float> *dest, const Complex<float> *source, size_t nreduce, void *stream) {
+    return shmemx_complexf_prod_reduce_on_stream(team, reinterpret_cast<shmem_impl_complexf_t *>(dest),
+        reinterpret_cast<const shmem_impl_complexf_t *>(source), nreduce, stream);
+}
+template <template <class> class Complex>
+inline typename shmem_impl_complex<Complex<double>, double, int>::result
+shmemx_complexd_sum_inscan_on_stream(shmem_team_t team, Complex<double> *dest, const Complex<double> *source, size_t nelems, void *stream) {
+    return shmemx_complexd_sum_inscan_on_stream(team, reinterpret_cast<shmem_impl_complexd_t *>(dest),
+        reinterpret_cast<const shmem_impl_complexd_t *>(source), nelems, stream);
+}
+template <template <class> class Complex>
+inline typename shmem_impl_complex<Complex<float>, float, int>::result
+shmemx_complexf_sum_inscan_on_stream(shmem_team_t team, Complex<float> *dest, const Complex<float> *source, size_t nelems, void *stream) {
+    return shmemx_complexf_sum_inscan_on_stream(team, reinterpret_cast<shmem_impl_complexf_t *>(dest),
+        reinterpret_cast<const shmem_impl_complexf_t *>(source), nelems, stream);
+}
+template <template <class> class Complex>
+inline typename shmem_impl_complex<Complex<double>, double, int>::result
+shmemx_complexd_sum_exscan_on_stream(shmem_team_t team, Complex<double> *dest, const Complex<double> *source, size_t nelems, void *stream) {
+    return shmemx_complexd_sum_exscan_on_stream(team, reinterpret_cast<shmem_impl_complexd_t *>(dest),
+        reinterpret_cast<const shmem_impl_complexd_t *>(source), nelems, stream);
+}
+template <template <class> class Complex>
+inline typename shmem_impl_complex<Complex<float>, float, int>::result
+shmemx_complexf_sum_exscan_on_stream(shmem_team_t team, Complex<float> *dest, const Complex<float> *source, size_t nelems, void *stream) {
+    return shmemx_complexf_sum_exscan_on_stream(team, reinterpret_cast<shmem_impl_complexf_t *>(dest),
+        reinterpret_cast<const shmem_impl_complexf_t *>(source), nelems, stream);
+}
 #endif
 
 #endif /* SHMEMX_H */

@@ -150,7 +150,7 @@ macro_rules! moving {
             p_sync: *mut c_long,
         ) {
             let call = Call::new(name);
-            let data = Data::<$N> { call, dest, source, nelems };
+            let data = Data::<$N> { call, dest, source, nelems, stream: None };
             Triplet { start, log_stride, size }
                 .run(call, p_sync, |team| data.$does(team, $($before,)* $($after,)*));
         });

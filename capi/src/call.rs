@@ -4,15 +4,17 @@
 use std::{
     ffi::c_int,
     fmt,
+    pin::Pin,
     task::{Context as TaskContext, Poll, Waker},
 };
 
-use oxshmem::{Context, Element, Error, SymRef, SymView};
+use oxshmem::{Collective, Context, Element, Error, Quiet, StreamRef, SymRef, SymView, Team};
 use oxshmem_base::report;
 use oxshmem_ops::{operation::Immediate, path::address::AddressPath};
 
 use crate::{
     exit::{end_job, is_leaving, leave},
+    on_stream::Stream,
     state::{DEFAULT_PATH, Global, Waiting, current, depth, in_child},
 };
 
@@ -193,6 +195,30 @@ impl Call {
     #[inline]
     pub(crate) fn outcome<F: Future>(self, start: impl FnOnce() -> F) -> F::Output {
         self.global.world.pe().executor().blocking(|| self.output(start()))
+    }
+
+    /// Gives a stream what all PEs of a team do, after `before`. An error ends the job, now or when
+    /// the stream has come so far.
+    pub(crate) fn enqueue(
+        self,
+        team: &Team,
+        stream: Stream,
+        before: Option<Quiet>,
+        collective: impl FnOnce(&Team) -> Collective<'_>,
+    ) {
+        let name = self.name;
+        let ended = move |outcome: &oxshmem::Result<()>| {
+            if let Err(error) = outcome {
+                failed(name, None, error.clone());
+            }
+        };
+        // SAFETY: the caller's stream exists.
+        let stream = unsafe { StreamRef::from_raw(stream) };
+        let mut begun = team.on_stream_then(stream, before, collective, Some(Box::new(ended)));
+        let polled = Pin::new(&mut begun).poll(&mut TaskContext::from_waker(Waker::noop()));
+        if let Poll::Ready(Err(error)) = polled {
+            self.failed(None, error);
+        }
     }
 
     /// Waits for a future. One that has ended costs no more than a look.

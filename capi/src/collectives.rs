@@ -5,11 +5,12 @@
 
 use std::ffi::{c_int, c_void};
 
-use oxshmem::{SymView, Team};
+use oxshmem::{Collective, SymView, Team};
 
 use crate::{
     call::Call,
     export::export,
+    on_stream::Stream,
     teams::{NO_TEAM, TeamHandle, find},
     types::rma_types,
 };
@@ -22,6 +23,8 @@ pub(crate) struct Data<const N: usize> {
     pub(crate) dest: *mut c_void,
     pub(crate) source: *const c_void,
     pub(crate) nelems: usize,
+    /// The stream in whose order it is, if it is in one's.
+    pub(crate) stream: Option<Stream>,
 }
 
 impl<const N: usize> Data<N> {
@@ -33,10 +36,18 @@ impl<const N: usize> Data<N> {
         self.call.view("source", self.source.cast(), len)
     }
 
+    /// Runs the collective, here or in the order of the stream.
+    fn run(self, team: &Team, collective: impl FnOnce(&Team) -> Collective<'_>) {
+        match self.stream {
+            None => self.call.collective(|| collective(team)),
+            Some(stream) => self.call.enqueue(team, stream, None, collective),
+        }
+    }
+
     pub(crate) fn alltoall(self, team: &Team) {
         // More than any memory holds is not symmetric.
         let len = self.nelems.saturating_mul(team.n_pes());
-        self.call.collective(|| team.alltoall(self.dest(len), self.source(len)));
+        self.run(team, |team| team.alltoall(self.dest(len), self.source(len)));
     }
 
     pub(crate) fn alltoalls(self, team: &Team, dst: isize, sst: isize) {
@@ -47,7 +58,7 @@ impl<const N: usize> Data<N> {
         let before = self.nelems.saturating_mul(team.n_pes()).checked_sub(1);
         let span = |stride: usize| before.map_or(0, |before| before.saturating_mul(stride).saturating_add(1));
         let (dest, source) = (self.dest(span(dst)), self.source(span(sst)));
-        self.call.collective(|| team.alltoalls(dest, source, dst, sst, self.nelems));
+        self.run(team, |team| team.alltoalls(dest, source, dst, sst, self.nelems));
     }
 
     /// The root; one that is not in the team ends the job.
@@ -63,35 +74,36 @@ impl<const N: usize> Data<N> {
 
     pub(crate) fn broadcast(self, team: &Team, root: c_int) {
         let root = self.root(team, root);
-        self.call.collective(|| team.broadcast(self.dest(self.nelems), self.source(self.nelems), root));
+        self.run(team, |team| team.broadcast(self.dest(self.nelems), self.source(self.nelems), root));
     }
 
     pub(crate) fn broadcast_to_others(self, team: &Team, root: c_int) {
         let root = self.root(team, root);
-        self.call
-            .collective(|| team.broadcast_to_others(self.dest(self.nelems), self.source(self.nelems), root));
+        self.run(team, |team| {
+            team.broadcast_to_others(self.dest(self.nelems), self.source(self.nelems), root)
+        });
     }
 
     pub(crate) fn collect(self, team: &Team) {
         // The length of the result is not known before: it may fill all that there is.
         let rest = self.call.global.addresses.rest(self.dest.cast_const().cast());
         let dest = rest.unwrap_or_else(|| self.dest(self.nelems));
-        self.call.collective(|| team.collect(dest, self.source(self.nelems)));
+        self.run(team, |team| team.collect(dest, self.source(self.nelems)));
     }
 
     pub(crate) fn fcollect(self, team: &Team) {
         let dest = self.dest(self.nelems.saturating_mul(team.n_pes()));
-        self.call.collective(|| team.fcollect(dest, self.source(self.nelems)));
+        self.run(team, |team| team.fcollect(dest, self.source(self.nelems)));
     }
 }
 
-/// Defines one routine: `$does` with its data and its team.
+/// Defines `shmem_$name` and `shmemx_$name_on_stream`: `$does` with their data and their team.
 macro_rules! collective {
     ($name:expr, $C:ty, $N:expr, ($($arg:ident: $ty:ty),*), $does:ident) => {
         collective!($name, $C, $N, (), ($($arg: $ty),*), $does);
     };
     ($name:expr, $C:ty, $N:expr, ($($before:ident: $before_ty:ty),*), ($($after:ident: $after_ty:ty),*), $does:ident) => {
-        export!($name, |name| (
+        export!(concat!("shmem_", $name), |name| (
             team: TeamHandle,
             dest: *mut $C,
             source: *const $C,
@@ -101,7 +113,24 @@ macro_rules! collective {
         ) -> c_int {
             let call = Call::new(name);
             let Some(team) = find(call, team) else { return NO_TEAM };
-            let data = Data::<{ $N }> { call, dest: dest.cast(), source: source.cast(), nelems };
+            let (dest, source) = (dest.cast(), source.cast());
+            let data = Data::<{ $N }> { call, dest, source, nelems, stream: None };
+            data.$does(team, $($before,)* $($after,)*);
+            0
+        });
+        export!(concat!("shmemx_", $name, "_on_stream"), |name| (
+            team: TeamHandle,
+            dest: *mut $C,
+            source: *const $C,
+            $($before: $before_ty,)*
+            nelems: usize,
+            $($after: $after_ty,)*
+            stream: Stream,
+        ) -> c_int {
+            let call = Call::new(name);
+            let Some(team) = find(call, team) else { return NO_TEAM };
+            let (dest, source) = (dest.cast(), source.cast());
+            let data = Data::<{ $N }> { call, dest, source, nelems, stream: Some(stream) };
             data.$does(team, $($before,)* $($after,)*);
             0
         });
@@ -122,11 +151,11 @@ macro_rules! collectives {
 macro_rules! typed {
     ($name:literal, $T:ty) => {
         collectives!(
-            concat!("shmem_", $name, "_alltoall"),
-            concat!("shmem_", $name, "_alltoalls"),
-            concat!("shmem_", $name, "_broadcast"),
-            concat!("shmem_", $name, "_collect"),
-            concat!("shmem_", $name, "_fcollect"),
+            concat!($name, "_alltoall"),
+            concat!($name, "_alltoalls"),
+            concat!($name, "_broadcast"),
+            concat!($name, "_collect"),
+            concat!($name, "_fcollect"),
             $T,
             size_of::<$T>()
         );
@@ -136,12 +165,4 @@ macro_rules! typed {
 rma_types!(typed);
 typed!("longdouble", oxshmem::LongDouble);
 
-collectives!(
-    "shmem_alltoallmem",
-    "shmem_alltoallsmem",
-    "shmem_broadcastmem",
-    "shmem_collectmem",
-    "shmem_fcollectmem",
-    c_void,
-    1
-);
+collectives!("alltoallmem", "alltoallsmem", "broadcastmem", "collectmem", "fcollectmem", c_void, 1);

@@ -22,6 +22,7 @@
 //! | `contexts`, `sessions` | §9.5, §9.9 |
 //! | `collectives`, `reductions`, `active_sets` | §9.10 |
 //! | `spaces` | memory spaces and memory kinds |
+//! | `on_stream` | operations in the order of CUDA streams |
 //! | `types` | the types of the specification's tables, as macros |
 //! | `rma`, `longdouble` | §9.6 |
 //! | `amo` | §9.7 |
@@ -45,6 +46,7 @@ mod export;
 mod lock;
 mod longdouble;
 mod memory;
+mod on_stream;
 mod order;
 mod reductions;
 mod rma;

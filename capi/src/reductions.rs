@@ -7,11 +7,12 @@ use oxshmem::{Complex, LongDouble};
 use crate::{
     call::Call,
     export::export,
+    on_stream::Stream,
     teams::{NO_TEAM, TeamHandle, find},
     types::rma_types,
 };
 
-/// Defines one routine for one type.
+/// Defines one routine for one type, and the one in the order of a stream.
 macro_rules! reduction {
     ($name:literal, $T:ty, $op:literal, $does:ident) => {
         export!(
@@ -21,6 +22,23 @@ macro_rules! reduction {
                 let Some(team) = find(call, team) else { return NO_TEAM };
                 let dest = call.view("dest", dest.cast_const(), nelems);
                 call.collective(|| team.$does(dest, call.view("source", source, nelems)));
+                0
+            }
+        );
+        export!(
+            concat!("shmemx_", $name, "_", $op, "_on_stream"),
+            |name| (
+                team: TeamHandle,
+                dest: *mut $T,
+                source: *const $T,
+                nelems: usize,
+                stream: Stream,
+            ) -> c_int {
+                let call = Call::new(name);
+                let Some(team) = find(call, team) else { return NO_TEAM };
+                let dest = call.view("dest", dest.cast_const(), nelems);
+                let source = call.view("source", source, nelems);
+                call.enqueue(team, stream, None, |team| team.$does(dest, source));
                 0
             }
         );

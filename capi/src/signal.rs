@@ -15,7 +15,7 @@ use crate::{
 
 /// What becomes of a signal: the numbers are those of the header.
 #[inline(always)]
-fn update(call: Call, signal: u64, sig_op: c_int) -> Signal {
+pub(crate) fn update(call: Call, signal: u64, sig_op: c_int) -> Signal {
     match sig_op {
         1 => Signal::Set(signal),
         2 => Signal::Add(signal),

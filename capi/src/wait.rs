@@ -14,7 +14,7 @@ use crate::{
 
 /// A comparison: the numbers are those of the header.
 #[inline(always)]
-fn comparison(call: Call, cmp: c_int) -> Cmp {
+pub(crate) fn comparison(call: Call, cmp: c_int) -> Cmp {
     match cmp {
         1 => Cmp::Eq,
         2 => Cmp::Ne,

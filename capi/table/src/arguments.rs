@@ -54,6 +54,7 @@ pub static ARGUMENTS: &[Argument] = &[
     symmetric(output("sig_addr", "symmetric address of the signal word")),
     input("signal", "the value to set the signal to, or to add to it"),
     input("sig_op", "SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD"),
+    input("stream", "the CUDA stream, a cudaStream_t; null is the default stream"),
     input("team", "the team; all its PEs call the routine if it is collective"),
     input("PE_root", "number of the root PE, counted among the participating PEs"),
     input("PE_start", "lowest PE number of the active set"),

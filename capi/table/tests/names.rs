@@ -45,11 +45,22 @@ fn every_chapter_has_as_many_routines_as_the_specification() {
         COUNTS.into_iter().map(|(chapter, all, old)| (chapter, (all, old))).collect();
     assert_eq!(found, expected);
     assert_eq!(specified().count(), 1798);
-    let own: Vec<_> = routines().filter(|routine| OWN.contains(&routine.group.chapter())).collect();
+    let own = routines().filter(|routine| OWN.contains(&routine.group.chapter()));
+    let (in_streams, own): (Vec<_>, Vec<_>) = own.partition(|routine| routine.name.ends_with("_on_stream"));
     assert_eq!(
         own.iter().map(|routine| &routine.name[..]).collect::<Vec<_>>(),
-        ["shmemx_space_capabilities", "shmemx_device_handle"]
+        ["shmemx_space_capabilities", "shmemx_device_handle", "shmemx_gpu_device"]
     );
+    // Operations, barriers and syncs; every collective of the specification.
+    let collectives =
+        specified().filter(|it| ["9.10.5", "9.10.6", "9.10.7", "9.10.8"].contains(&it.group.section));
+    let reductions =
+        specified().filter(|it| it.group.section.starts_with("9.10.9") || it.group.section == "9.10.10");
+    let counted = |routines: &mut dyn Iterator<Item = Routine>| {
+        routines.filter(|it| it.name.starts_with("shmem_") && it.parameters[0].c == "shmem_team_t").count()
+    };
+    let expected = counted(&mut { collectives }) + counted(&mut { reductions });
+    assert_eq!(in_streams.len(), 6 + 4 + expected);
     // Waits and tests for several words of 16 bits.
     assert_eq!(routines().filter(|routine| routine.form.status == Status::Elsewhere).count(), 24);
 }

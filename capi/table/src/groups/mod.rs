@@ -13,6 +13,7 @@ mod reductions;
 mod rma;
 mod setup;
 mod signal;
+mod streams;
 mod teams;
 mod wait;
 
@@ -25,7 +26,7 @@ use crate::model::Group;
 /// assert_eq!((first.name, first.section), ("shmem_init", "9.1.1"));
 /// ```
 pub fn groups() -> impl Iterator<Item = &'static Group> {
-    let chapters: [&'static [Group]; 15] = [
+    let chapters: [&'static [Group]; 16] = [
         setup::GROUPS,
         memory::GROUPS,
         teams::GROUPS,
@@ -41,6 +42,7 @@ pub fn groups() -> impl Iterator<Item = &'static Group> {
         wait::GROUPS,
         order::GROUPS,
         extensions::GROUPS,
+        streams::GROUPS,
     ];
     chapters.into_iter().flatten()
 }

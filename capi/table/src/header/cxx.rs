@@ -144,7 +144,22 @@ template <class Complex, class Part, class Result, class Real> struct shmem_impl
             out += &template(generic.name, &choice.routine, &c);
         }
     }
-    for routine in crate::routines().filter(|routine| routine.element.is_some_and(|it| it.is_complex())) {
+    out + &complex_routines(|status| status != Status::Kinds)
+}
+
+/// The part of `shmemx.h` for C++: overloads of its own routines for std::complex.
+pub(super) fn complex_extensions() -> String {
+    let condition = "defined(__cplusplus) && __cplusplus >= 201103L && !defined(SHMEM_NO_GENERICS)";
+    let body = complex_routines(|status| status == Status::Kinds);
+    format!("\n#if {condition}\n/* For std::complex. */\n{body}#endif\n")
+}
+
+/// Overloads of the routines of some status for std::complex.
+fn complex_routines(wanted: impl Fn(Status) -> bool) -> String {
+    let mut out = String::new();
+    let wanted =
+        |routine: &Routine| routine.element.is_some_and(|it| it.is_complex()) && wanted(routine.form.status);
+    for routine in crate::routines().filter(wanted) {
         let c = format!("shmem_impl_{}_t", routine.element.map_or("", |element| element.name));
         out += &template(&routine.name, &routine, &c);
     }

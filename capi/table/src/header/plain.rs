@@ -1,6 +1,6 @@
 //! What C and C++ share: constants, types and prototypes, and the smaller headers.
 
-use super::{shared_names, wrap};
+use super::{cxx::complex_extensions, shared_names, wrap};
 use crate::{
     constants::{CONSTANTS, Constant, KINDS},
     handles::{HANDLES, HandleValue, OPAQUE, STRUCTURES, SUPPORT},
@@ -61,8 +61,9 @@ pub(super) fn shmemx() -> String {
         "/* {NOTICE}\n *\n * shmemx.h: extensions to OpenSHMEM: the memory-kinds proposal, and what GPU programs need.\n */\n\
          #ifndef SHMEMX_H\n#define SHMEMX_H\n\n#include \"shmem.h\"\n\n{}\n{DEVICE_HANDLE}\n\
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\n{body}\n\
-         #ifdef __cplusplus\n}} /* extern \"C\" */\n#endif\n\n#endif /* SHMEMX_H */\n",
-        constants(KINDS)
+         #ifdef __cplusplus\n}} /* extern \"C\" */\n#endif\n{}\n#endif /* SHMEMX_H */\n",
+        constants(KINDS),
+        complex_extensions(),
     )
 }
 
