@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Where in the general scratch memory the length of a block is.
-const LENGTH_AT: usize = 16 << 10;
+pub(crate) const LENGTH_AT: usize = 16 << 10;
 /// Where the block itself is, if it is short.
 const BLOCK_AT: usize = LENGTH_AT + LINE;
 /// Bytes of blocks that may come with their lengths.

@@ -2,7 +2,7 @@
 
 use std::{future::poll_fn, sync::Arc};
 
-use oxshmem_base::{Error, Result};
+use oxshmem_base::Result;
 use oxshmem_progress::{completion::AllParts, flight::Flight};
 use oxshmem_spaces::{
     Element, SymSlice,
@@ -14,10 +14,10 @@ use super::{
     plan::{Plan, Share, Step},
 };
 use crate::{
-    algorithm::{exchange::meet, lengths::lengths, room::check_room},
+    algorithm::{exchange::meet, lengths::LENGTH_AT, room::check_room},
     group::Group,
     hosts::sync::sync_in,
-    memory::span::Span,
+    memory::{scratch::LINE, span::Span},
     signature::Signature,
 };
 
@@ -27,20 +27,33 @@ pub(crate) struct Direct<T: Element> {
     work: Work,
     dest: SymSlice<T>,
     source: SymSlice<T>,
-    /// The source and the destination in the host's image, of which nothing is touched.
-    images: [Span; 2],
+    /// Where the destination is in the host's image, of which nothing is touched.
+    image: Span,
 }
+
+/// The operands of a PE.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Operands {
+    /// Bytes from the start of its device memory.
+    source: u64,
+    dest: u64,
+    /// Bytes of each.
+    source_len: u64,
+    dest_len: u64,
+}
+
+const _: () = assert!(size_of::<Operands>() <= LINE);
 
 impl<T: Element> Direct<T> {
     pub(crate) fn new(operands: &OnDevice<'_, T>, work: Work) -> Self {
         let [dest, source] = operands.views;
-        let images = [operands.images[1], operands.images[0]].map(Span::of);
         Self {
             device: Arc::clone(operands.device),
             work,
             dest: dest.to_owned(),
             source: source.to_owned(),
-            images,
+            image: Span::of(operands.images[0]),
         }
     }
 
@@ -49,37 +62,64 @@ impl<T: Element> Direct<T> {
     /// # Errors
     /// They call something else, or a device fails.
     pub(crate) async fn run(self, group: &Group, signature: Signature) -> Result<()> {
-        let lens = self.lens(group, signature).await?;
-        let done = self.start(group, &lens).await;
-        // Should it have failed here, the others are not to wait for ever.
+        let operands = self.exchange(group, signature).await?;
+        let done = match self.check(group, signature, &operands) {
+            Ok(()) => self.start(group, &operands).await,
+            Err(error) => Err(error),
+        };
+        // Nothing is used any more. Should it have failed here, the others are not to wait for
+        // ever.
         sync_in(group).await?;
         done
     }
 
-    /// Waits for all PEs, and says how many elements each of them gives.
-    async fn lens(&self, group: &Group, signature: Signature) -> Result<Vec<usize>> {
-        if !matches!(self.work, Work::Collect) {
-            meet(group, signature).await?;
-            return Ok(vec![self.source.len(); group.n()]);
+    /// Waits for all PEs, and returns their operands. No PE leaves its next ones before they meet
+    /// again.
+    async fn exchange(&self, group: &Group, signature: Signature) -> Result<Vec<Operands>> {
+        let [source, dest] = [&self.source, &self.dest].map(|slice| slice.view().extent());
+        let mine = Operands {
+            source: source.offset as u64,
+            dest: dest.offset as u64,
+            source_len: source.len as u64,
+            dest_len: dest.len as u64,
+        };
+        let place = group.general(LENGTH_AT, size_of::<Operands>());
+        group.memory.write(place, bytemuck::bytes_of(&mine));
+        meet(group, signature).await?;
+        let operands = group.blocks().map(|local_pe| {
+            let mut operands = Operands::default();
+            group.memory.read_from(place, local_pe, bytemuck::bytes_of_mut(&mut operands));
+            operands
+        });
+        Ok(operands.collect())
+    }
+
+    /// Whether every destination has room, where signatures do not say so.
+    fn check(&self, group: &Group, signature: Signature, operands: &[Operands]) -> Result<()> {
+        if matches!(self.work, Work::Collect) {
+            let said: Vec<_> = operands.iter().map(|pe| [pe.source_len, pe.dest_len]).collect();
+            check_room(group, signature, self.image, size_of::<T>(), &said)?;
         }
-        let size = size_of::<T>();
-        let (said, _) = lengths(group, signature, self.images, 0).await?;
-        check_room(group, signature, self.images[1], size, &said)?;
-        Ok(said.iter().map(|&[bytes, _]| bytes as usize / size.max(1)).collect())
+        Ok(())
     }
 
     /// Starts what this PE's device does for all, if this PE leads it, and waits until that is
     /// over.
-    async fn start(self, group: &Group, lens: &[usize]) -> Result<()> {
+    async fn start(self, group: &Group, operands: &[Operands]) -> Result<()> {
         let pes: Vec<usize> = group.blocks().collect();
         let devices: Vec<usize> = pes.iter().map(|&pe| self.device.device_of(pe)).collect();
         let Some(share) = Share::of(group.me(), &devices) else { return Ok(()) };
         let Self { device, work, dest, source, .. } = self;
-        let places = |slice: &SymSlice<T>| -> Option<Vec<DevicePlace>> {
-            pes.iter().map(|&pe| slice.view().device_place(group.pe(), pe)).collect()
+        let places = |offset: fn(&Operands) -> u64| -> Vec<DevicePlace> {
+            // SAFETY: each PE has said where its operands are, and keeps them until all PEs meet
+            // again.
+            let place = |(&pe, it)| unsafe { DevicePlace::new(pe, offset(it) as usize) };
+            pes.iter().zip(operands).map(place).collect()
         };
-        let (from, to) = places(&source).zip(places(&dest)).ok_or(Error::Finalized { call: "collective" })?;
-        let plan = Plan { work, size: size_of::<T>(), from: &from, to: &to, lens };
+        let (from, to) = (places(|operands| operands.source), places(|operands| operands.dest));
+        let size = size_of::<T>();
+        let lens: Vec<usize> = operands.iter().map(|pe| pe.source_len as usize / size.max(1)).collect();
+        let plan = Plan { work, size, from: &from, to: &to, lens: &lens };
         let flight = Arc::new(Flight::default());
         {
             let landing = Arc::clone(&flight);
@@ -92,9 +132,10 @@ impl<T: Element> Direct<T> {
                     Step::Combine { what: (pattern, op, number), from, to, len } => {
                         let by = pes[group.me()];
                         let what = Combine { by, pattern, op, number, from: &from, to: &to, len };
-                        // SAFETY: the operands are in bounds on every PE, and aligned. `all` holds
-                        // this PE's, and the PEs that hold the others wait for each other after
-                        // this. No two steps write the same bytes, and the devices reach all.
+                        // SAFETY: the operands are in bounds on every PE, aligned, and as long as
+                        // the signatures say. `all` holds this PE's, and the PEs that hold the
+                        // others wait for each other after this. No two steps write the same bytes,
+                        // and the devices reach all.
                         unsafe { device.combine(what, all.part()) };
                     }
                     Step::Blocks { from, to, blocks } => {

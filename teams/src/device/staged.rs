@@ -76,6 +76,7 @@ impl Core {
         operands: &OnDevice<'a, T>,
         reads: bool,
     ) -> Staged<'a, T> {
+        tracing::trace!(target: "oxshmem", call, "in the host's image of device memory");
         let OnDevice { device, views: [dest, source], images } = *operands;
         let [mine, total] = self.words_of_image();
         let len = source.len() as u64;

@@ -1,0 +1,64 @@
+//! Collectives that the devices do by themselves do not come to the host's image of device memory.
+
+mod common;
+
+use std::{
+    io,
+    sync::{Arc, Mutex},
+};
+
+use common::{cluster, on_one_host, time_limit, with_device};
+use oxshmem::{LongDouble, prelude::*};
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn only_what_devices_cannot_do_comes_to_the_host() {
+    if !on_one_host("devices do nothing by themselves between hosts") {
+        return;
+    }
+    let _limit = time_limit(60);
+    let log = Log::default();
+    let writer = log.clone();
+    tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .init();
+    for n in [1, 2, 3] {
+        cluster(n, with_device(), |world| async move {
+            let (gpu, team, n) = (world.space(SpaceKind::Gpu)?, world.team(), world.n_pes());
+            let source = gpu.alloc_zeroed::<u16>(100 * n).await?;
+            let dest = gpu.alloc_zeroed::<u16>(100 * n).await?;
+            team.broadcast(&dest, &source, 0).await?;
+            team.fcollect(&dest, source.slice(..100)).await?;
+            team.collect(&dest, source.slice(..world.my_pe())).await?;
+            team.alltoall(&dest, &source).await?;
+            team.alltoalls(&dest, &source, 2, 3, 10).await?;
+            team.sum_inscan(&dest, &source).await?;
+            team.sum_exscan(&dest, &source).await?;
+            team.max_reduce(&dest, &source).await?;
+            let long = gpu.alloc_zeroed::<LongDouble>(5).await?;
+            team.prod_reduce(&long, &long).await?;
+            world.barrier_all().await
+        })
+        .unwrap();
+    }
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let in_image = |line: &&str| line.contains("in the host's image of device memory");
+    let lines: Vec<&str> = log.lines().filter(in_image).collect();
+    assert_eq!(lines.len(), 1 + 2 + 3, "{lines:?}");
+    assert!(lines.iter().all(|line| line.contains("prod_reduce")), "{lines:?}");
+}
