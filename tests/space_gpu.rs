@@ -199,8 +199,25 @@ fn without_a_device_there_is_no_gpu_space_and_no_thread_for_one() {
     }
 }
 
+fn kernels_get_a_handle_that_says_which_pe_they_are_of() {
+    let _limit = time_limit(60);
+    on_pes(with_device(), |world| async move {
+        let handle = world.device_handle()?;
+        let text = format!("{handle:?}");
+        let [me, n_pes] = [world.my_pe(), world.n_pes()];
+        assert!(text.contains(&format!("me: {me}, n_pes: {n_pes}")), "{text}");
+        assert_eq!(world.device_handle()?, handle);
+        // What is under way goes on while the engine looks after kernels.
+        let word = world.space(SpaceKind::Gpu)?.alloc_zeroed::<u64>(1).await?;
+        world.context().add(word.at(0), 1, (me + 1) % n_pes).await?;
+        word.at(0).wait_until(Cmp::Eq, 1).await?;
+        world.barrier_all().await
+    });
+}
+
 common::cases! {
-    Processes: blocks_of_the_gpu_space_grow_move_and_come_back
+    Processes: kernels_get_a_handle_that_says_which_pe_they_are_of
+        blocks_of_the_gpu_space_grow_move_and_come_back
         with_the_gpu_as_default_space_a_program_without_spaces_runs_on_it
         what_is_wrong_with_spaces_is_said;
     Cluster: allocations_that_differ_in_their_space_are_a_mismatch_that_names_it

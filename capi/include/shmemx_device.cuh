@@ -40,8 +40,11 @@
 #include <stddef.h>
 #include <time.h>
 #define SHMEMX_FN inline
+#define SHMEMX_CALLED inline
 #else
-#define SHMEMX_FN static __device__ __forceinline__
+#define SHMEMX_FN __device__ __forceinline__
+/* What is long, so that there is one of it in a module. */
+#define SHMEMX_CALLED inline __device__ __noinline__
 #endif
 
 #ifndef SHMEMX_DEVICE_T
@@ -223,24 +226,24 @@ SHMEMX_FN void ring(word bell)
 }
 
 struct One {
-    SHMEMX_FN word rank() { return 0; }
-    SHMEMX_FN word size() { return 1; }
-    SHMEMX_FN void sync() {}
+    static SHMEMX_FN word rank() { return 0; }
+    static SHMEMX_FN word size() { return 1; }
+    static SHMEMX_FN void sync() {}
 };
 struct Warp {
-    SHMEMX_FN word rank() { return lane(); }
-    SHMEMX_FN word size()
+    static SHMEMX_FN word rank() { return lane(); }
+    static SHMEMX_FN word size()
     {
         word all = blockDim.x * blockDim.y * blockDim.z;
         word before = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32 * 32;
         return all - before < 32 ? all - before : 32;
     }
-    SHMEMX_FN void sync() { __syncwarp(); }
+    static SHMEMX_FN void sync() { __syncwarp(); }
 };
 struct Block {
-    SHMEMX_FN word rank() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
-    SHMEMX_FN word size() { return blockDim.x * blockDim.y * blockDim.z; }
-    SHMEMX_FN void sync() { __syncthreads(); }
+    static SHMEMX_FN word rank() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
+    static SHMEMX_FN word size() { return blockDim.x * blockDim.y * blockDim.z; }
+    static SHMEMX_FN void sync() { __syncthreads(); }
 };
 
 #endif
@@ -286,7 +289,7 @@ SHMEMX_FN void copy_units(char *to, const char *from, word count, word i, word s
 }
 
 /* Copies one thread's part of `n` bytes, in units of up to 16 bytes as both ends are aligned. */
-SHMEMX_FN void copy(char *to, const char *from, word n, word rank, word size)
+SHMEMX_CALLED void copy(char *to, const char *from, word n, word rank, word size)
 {
     word apart = (word)to ^ (word)from;
     word unit = !(apart & 15) ? 16 : !(apart & 7) ? 8 : !(apart & 3) ? 4 : 1;
@@ -343,7 +346,7 @@ SHMEMX_FN word atomic_place(const shmemx_device_t &shmem, const volatile void *s
 }
 
 /* Gives a wait up. */
-SHMEMX_FN int give_up(const shmemx_device_t &shmem, word call, word address)
+SHMEMX_CALLED int give_up(const shmemx_device_t &shmem, word call, word address)
 {
     if (call == IN_REQUEST)
         store8(shmem.area + BROKEN, 1);
@@ -353,7 +356,7 @@ SHMEMX_FN int give_up(const shmemx_device_t &shmem, word call, word address)
 }
 
 /* Waits until a word on the host is `value`, or at least that. */
-SHMEMX_FN int await(const shmemx_device_t &shmem, word at, word value, bool at_least, word call)
+SHMEMX_CALLED int await(const shmemx_device_t &shmem, word at, word value, bool at_least, word call)
 {
     if (at_least ? load8(at) >= value : load8(at) == value)
         return SHMEMX_DEVICE_OK;
@@ -375,7 +378,7 @@ struct Asked {
 
 /* Asks the host for something. With WAITS, waits for the answer, and `result` is what was fetched. Data that travels in
  * the slot's room comes from `from`, or goes to `to`. */
-SHMEMX_FN int ask(const shmemx_device_t &shmem, const Asked &asked, int pe, word *result, const char *from, char *to)
+SHMEMX_CALLED int ask(const shmemx_device_t &shmem, const Asked &asked, int pe, word *result, const char *from, char *to)
 {
     word ticket = draw(shmem.area + TICKET);
     word slot = ticket % SLOTS, round = ticket / SLOTS;
@@ -416,7 +419,7 @@ SHMEMX_FN bool is_own(const shmemx_device_t &shmem, const void *here, word len)
 }
 
 /* One thread puts `n` bytes by requests. */
-SHMEMX_FN int put_far(const shmemx_device_t &shmem, word dest, const char *source, word n, int pe)
+SHMEMX_CALLED int put_far(const shmemx_device_t &shmem, word dest, const char *source, word n, int pe)
 {
     if (n > ROOM && is_own(shmem, source, n)) {
         /* So that the host sees what this thread has stored there. */
@@ -434,7 +437,7 @@ SHMEMX_FN int put_far(const shmemx_device_t &shmem, word dest, const char *sourc
 }
 
 /* One thread gets `n` bytes by requests. */
-SHMEMX_FN int get_far(const shmemx_device_t &shmem, char *dest, word source, word n, int pe)
+SHMEMX_CALLED int get_far(const shmemx_device_t &shmem, char *dest, word source, word n, int pe)
 {
     if (n > ROOM && is_own(shmem, dest, n)) {
         fence_system();
@@ -451,7 +454,7 @@ SHMEMX_FN int get_far(const shmemx_device_t &shmem, char *dest, word source, wor
 }
 
 /* Orders requests: those that follow begin when those before are over. */
-SHMEMX_FN int fence_requests(const shmemx_device_t &shmem)
+SHMEMX_CALLED int fence_requests(const shmemx_device_t &shmem)
 {
     if (load8(shmem.area + BEFORE) >= load8(shmem.area + TICKET))
         return SHMEMX_DEVICE_OK;
@@ -485,6 +488,10 @@ SHMEMX_FN int get(const shmemx_device_t &shmem, T *dest, const T *source, size_t
 {
     word bell, from = place(shmem, source, pe, bell);
     int status = SHMEMX_DEVICE_OK;
+    /* Nothing is read that this multiprocessor has loaded before. */
+    if (from != 0 && Group::rank() == 0)
+        fence_system();
+    Group::sync();
     if (from != 0)
         copy((char *)dest, (const char *)from, n * sizeof(T), Group::rank(), Group::size());
     else if (Group::rank() == 0)
@@ -754,6 +761,8 @@ SHMEMX_FN int quiet(const shmemx_device_t &shmem)
 {
     impl::fence_system();
     impl::word asked = impl::load8(shmem.area + impl::TICKET);
+    if (asked == 0)
+        return SHMEMX_DEVICE_OK;
     int status = impl::await(shmem, shmem.area + impl::BEFORE, asked, true, impl::IN_QUIET);
     if (status == SHMEMX_DEVICE_OK && impl::load8(shmem.area + impl::FAILED) != 0)
         status = SHMEMX_DEVICE_FAILED;

@@ -8,7 +8,7 @@
 #ifdef SHMEMX_DEVICE_ON_HOST
 #define BODY static int
 #else
-#define BODY static __device__ int
+#define BODY static __device__ __noinline__ int
 #endif
 
 typedef unsigned long long u64;
@@ -92,7 +92,7 @@ BODY atomics_of(shmemx_device_t shmem, T *at, int to)
     CHECK(shmemx::atomic_set(shmem, at, 100, to) == SHMEMX_DEVICE_OK);
     CHECK(shmemx::quiet(shmem) == SHMEMX_DEVICE_OK);
     CHECK(shmemx::atomic_fetch(shmem, at, to) == 100);
-    CHECK(shmemx::atomic_fetch_add(shmem, at, -30, to) == 100);
+    CHECK(shmemx::atomic_fetch_add(shmem, at, (T)-30, to) == 100);
     CHECK(shmemx::atomic_add(shmem, at, 5, to) == SHMEMX_DEVICE_OK);
     CHECK(shmemx::quiet(shmem) == SHMEMX_DEVICE_OK);
     CHECK(shmemx::atomic_swap(shmem, at, 0x0f0f, to) == 75);

@@ -218,6 +218,9 @@ fn write_kernels(folder: &Path) -> ExitCode {
 
 /// Does one thing, in this process.
 fn perform(run: &str, arguments: &Arguments) -> ExitCode {
+    if let Some(ended) = cuda::perform(run) {
+        return ended;
+    }
     match run {
         "suite" => suite(arguments.emulated),
         #[cfg(feature = "cuda")]
@@ -362,8 +365,25 @@ fn verify(arguments: &Arguments) -> ExitCode {
     }
     if !arguments.no_speed {
         speed(&mut report);
+        if !arguments.emulated {
+            of_kernels(&mut report, arguments);
+        }
     }
     report.end(begin.elapsed())
+}
+
+/// What CUDA programs do, and how long it takes them.
+fn of_kernels(report: &mut Report, arguments: &Arguments) {
+    if let Some(why) = cuda::missing() {
+        return report.line(&format!("\nThe CUDA programs are not run: {why}."));
+    }
+    for (title, run) in cuda::RUNS {
+        report.title(title);
+        let limit = Duration::from_secs(60);
+        let (name, run) = (title.to_owned(), run.to_owned());
+        let part = Part { name, run, sharing: "vmm", processes: None, hosts: 1, limit };
+        report.speed(&part, carry_out(&part, arguments));
+    }
 }
 
 /// How a part ended.

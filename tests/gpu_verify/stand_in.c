@@ -126,6 +126,10 @@ R cuDeviceCanAccessPeer(int *c, int a, int b) {
     *c = peers();
     return OK;
 }
+R cuDeviceGetP2PAttribute(int *v, int what, int a, int b) {
+    *v = peers() && what == 3;
+    return OK;
+}
 R cuDevicePrimaryCtxRetain(struct ctx **c, int d) {
     HOST();
     pthread_mutex_lock(&big);

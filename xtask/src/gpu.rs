@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
+use crate::{
+    cuda,
+    run::{Failure, Job, Outcome, Verdict, target_dir},
+};
 
 /// Architectures that the kernels are assembled for: the oldest that they are written for, and some
 /// that are in use.
@@ -23,8 +26,9 @@ pub(crate) fn verify(emulated: bool, quick: bool) -> Outcome {
     // It may be running.
     let _ = fs::remove_file(&program);
     fs::copy(&built, &program)?;
+    cuda_programs(&folder)?;
     println!(
-        "{} is all that another x86-64 machine with an NVIDIA driver needs; there:\n\
+        "{} is all that another x86-64 machine with an NVIDIA driver needs, with what lies beside it; there:\n\
          \n  ./gpu-verify | tee report.md\n\
          \nEach test has a time limit, and all of them have 540 s (--budget). Of the devices it uses those in\n\
          CUDA_VISIBLE_DEVICES. Other options: --quick, --no-speed, --no-tests, --filter NAME, --emulated.",
@@ -40,6 +44,23 @@ pub(crate) fn verify(emulated: bool, quick: bool) -> Outcome {
     }
     options(Job::new(&program, ["--budget", "540"]).limit(900)).run()?;
     Ok(Verdict::Passed)
+}
+
+/// Compiles the CUDA programs that it starts, and puts them beside it, with the library that they
+/// are linked with.
+fn cuda_programs(folder: &Path) -> Result<(), Failure> {
+    let toolkit = match cuda::Toolkit::find()? {
+        Ok(toolkit) => toolkit,
+        Err(why) => {
+            println!("without the CUDA programs: {why}");
+            return Ok(());
+        }
+    };
+    Job::cargo("build --release --package oxshmem-capi --lib").limit(1200).run()?;
+    let library = folder.join("libshmem.so");
+    let _ = fs::remove_file(&library);
+    fs::copy(target_dir()?.join("release/libshmem.so"), &library)?;
+    toolkit.compile(Path::new("tests/gpu_verify/kernels.cu"), &folder.join("kernels"), folder)
 }
 
 /// Has NVIDIA's assembler take every kernel, for several architectures.

@@ -11,6 +11,7 @@
 //! | [`compare`] | our collectives beside Open MPI's |
 //! | [`scale`] | collectives on many hosts, simulated |
 //! | [`gpu`] | what runs on devices: the program that verifies them, and the kernels |
+//! | [`cuda`] | CUDA programs, and a compiler for them |
 //! | [`bindings`] | the committed bindings of UCX and PMIx, from installed headers |
 //! | [`headers`] | the C headers and the map from C to Rust, from the table of the C API |
 //! | [`book`] | the book: its links, its table of settings, its pages |
@@ -25,6 +26,7 @@ mod bindings;
 mod book;
 mod checks;
 mod compare;
+mod cuda;
 mod debian;
 mod fuzz;
 mod gpu;
@@ -144,6 +146,8 @@ enum Task {
     },
     /// Has NVIDIA's assembler check the kernels, if it is installed
     Ptx,
+    /// Compiles the CUDA programs; installs the compiler in the target folder if it is missing
+    Cuda,
     /// Checks the book and builds it to target/book; installs mdbook if it is missing
     Book,
     /// Writes the table of settings into the book
@@ -192,6 +196,7 @@ fn main() -> ExitCode {
         Task::Scale { reuse } => scale::scale(reuse),
         Task::GpuVerify { emulated, quick } => gpu::verify(emulated, quick),
         Task::Ptx => gpu::ptx(),
+        Task::Cuda => cuda::check(),
         Task::Book => book::build(true),
         Task::Settings => book::write_settings(),
         Task::Picture => picture::picture(),

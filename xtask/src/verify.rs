@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    aarch64, book, checks, debian, fuzz, gpu, headers, install, package, programs, rooms,
+    aarch64, book, checks, cuda, debian, fuzz, gpu, headers, install, package, programs, rooms,
     run::{Failure, Job, Outcome, Step, Verdict, steps, target_dir},
 };
 
@@ -26,6 +26,7 @@ const STEPS: &[Step] = &[
     ("examples", || programs::run_examples(&[])),
     ("install", install::check),
     ("ptx", gpu::ptx),
+    ("cuda", cuda::check),
     ("headers", || headers::headers(true)),
     ("settings", book::settings_are_current),
     ("book", || book::build(false)),

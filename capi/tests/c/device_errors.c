@@ -40,6 +40,8 @@ int main(int argc, char **argv) {
         int has = shmem_my_pe() % 2 == 0;
         CHECK((gpu != SHMEM_SPACE_INVALID) == has && (SHMEM_TEAM_GPU != SHMEM_TEAM_INVALID) == has);
         CHECK((shmem_space_is_available(gpu) == 0) == has && shmem_team_is_valid(SHMEM_TEAM_GPU) == has);
+        shmemx_device_t handle;
+        CHECK((shmemx_device_handle(&handle) == 0) == has);
         if (has) {
             long *block = shmem_space_calloc(gpu, 4, sizeof(long)), sum;
             CHECK(!(shmemx_space_capabilities(gpu) & SHMEMX_SPACE_WORLD_ACCESS));

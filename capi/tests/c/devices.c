@@ -185,6 +185,9 @@ static void pointers(long *device) {
         CHECK(hosts || there != NULL);
         if (there != NULL) CHECK(*there == 5 * pe + 7);
     }
+    shmemx_device_t handle;
+    CHECK(shmemx_device_handle(&handle) == 0 && handle.me == me && handle.n_pes == n);
+    CHECK(handle.shown <= (uintptr_t)device && (uintptr_t)device - handle.shown < handle.len);
     shmem_barrier_all();
     long *there = shmem_space_ptr(gpu, &device[9], next);
     if (there != NULL)

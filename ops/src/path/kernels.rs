@@ -165,19 +165,22 @@ impl Server {
             true if request.len > ROOM => {
                 return Err(Error::Unsupported { what: format!("a part of {} bytes", request.len) });
             }
-            true => Side::Host(self.ends.words.own().rooms[request.slot()].get().cast()),
-            false => target(pe, request.call(), here, request.len, pe.me())?.side,
+            true => {
+                let room = self.ends.words.own().rooms[request.slot()].get();
+                Target { side: Side::Host(room.cast()), near: None }
+            }
+            false => target(pe, request.call(), here, request.len, pe.me())?,
         };
         let (ends, engine) = (Arc::clone(&self.ends), Arc::clone(pe));
+        let (from, to) = if is_put { (here, there) } else { (there, here) };
         let end = move |outcome: Result<()>| {
-            if is_put && outcome.is_ok() {
-                ends.ring(&engine, there, request.len);
+            if outcome.is_ok() {
+                ends.ring(&engine, to, request.len);
             }
             ends.end(&request, outcome.map(|()| 0));
         };
-        let (from, to) = if is_put { (here, there.side) } else { (there.side, here) };
         // SAFETY: both sides are in bounds, and the slot's room is the request's until its end.
-        unsafe { copy(pe, from, to, request.len, Box::new(end)) };
+        unsafe { copy(pe, from.side, to.side, request.len, Box::new(end)) };
         Ok(())
     }
 
@@ -276,7 +279,7 @@ impl Ends {
     /// Something on this host has changed.
     fn ring(&self, pe: &Pe, there: Target, len: usize) {
         match there.near {
-            Some((local_pe, SegmentId::Gpu, _)) => self.words.ring(local_pe),
+            Some((local_pe, SegmentId::Gpu, _)) => pe.shm().device_words_changed(local_pe),
             Some((local_pe, _, offset)) => {
                 let segment = &pe.symmetric();
                 pe.shm().ring(Place { segment, local_pe, offset }, len);

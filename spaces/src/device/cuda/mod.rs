@@ -32,6 +32,8 @@ mod memory;
 mod program;
 mod ptx;
 mod streams;
+#[cfg(test)]
+mod tests;
 
 use std::{any::Any, fmt, ptr::NonNull, sync::Arc, time::Duration};
 
@@ -569,30 +571,5 @@ impl Drop for Cuda {
         // What is under way uses memory of callers, which keep it until it is complete.
         self.streams.finish();
         self.streams.close();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_device_passes_the_suite_of_all_devices_and_without_one_there_is_a_reason() {
-        match describe() {
-            Err(why) => {
-                println!("skipped: {why}");
-                assert!(!why.is_empty());
-                let nudge = Arc::new(Nudge::new().unwrap());
-                let error = Cuda::alone(2, 1 << 20, GpuSharing::Auto, &nudge).unwrap_err();
-                assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-            }
-            Ok(_) => {
-                for sharing in [GpuSharing::Vmm, GpuSharing::Ipc] {
-                    crate::device::suite::check(crate::ways(), |nudge| {
-                        Arc::new(Cuda::alone(2, 1 << 20, sharing, nudge).unwrap())
-                    });
-                }
-            }
-        }
     }
 }

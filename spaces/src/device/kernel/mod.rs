@@ -75,15 +75,6 @@ impl Words {
         // Relaxed: seen late, it costs the first kernel a moment.
         self.of(0).in_use.0.load(Ordering::Relaxed) != 0
     }
-
-    /// The host has changed device memory of a PE of this host: its engine is to look, as after a
-    /// store by a kernel.
-    pub fn ring(&self, local_pe: usize) {
-        if self.are_in_use() {
-            // Release: what was changed before is seen by the engine that takes the bell away.
-            self.of(local_pe).bell.0.store(1, Ordering::Release);
-        }
-    }
 }
 
 /// How a PE's engine hears of kernels.
@@ -234,5 +225,61 @@ impl Source for Kernels {
 impl fmt::Debug for Kernels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.words.are_in_use() { "kernels" } else { "no kernels" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oxshmem_base::{
+        settings::FenceSide,
+        sync::{Mutex, lock},
+    };
+    use oxshmem_progress::{fabric::Fabric, wait::WaitPolicy};
+
+    use super::*;
+
+    /// Serves nothing, and notes what was given up.
+    #[derive(Default)]
+    struct Log(Mutex<Vec<(u64, u64)>>);
+
+    impl Requests for Log {
+        fn serve(&self) -> bool {
+            false
+        }
+
+        fn gave_up(&self, call: u64, address: u64) {
+            lock(&self.0).push((call, address));
+        }
+    }
+
+    #[test]
+    fn bells_and_notes_are_heard_once_and_only_where_there_is_a_handle() {
+        let fabric = Fabric::new(2, 1 << 16, true).unwrap();
+        let policy = WaitPolicy::new(Duration::ZERO, 1, false);
+        let engine = Executor::new(&fabric, 1, FenceSide::Sleeper, policy);
+        let kernels = Kernels::new(&fabric.control, 1, &engine);
+        let words = kernels.words().own();
+        // As a kernel does.
+        words.bell.0.store(1, Ordering::Relaxed);
+        assert!(!kernels.poll() && matches!(kernels.arm(), Armed::Asleep { limit: None, .. }));
+
+        let log = Arc::new(Log::default());
+        kernels.serve_by(|| Arc::<Log>::clone(&log));
+        assert!(kernels.poll() && !kernels.poll());
+        assert_eq!(words.bell.0.load(Ordering::Relaxed), 0);
+        assert_eq!(kernels.words().of(0).bell.0.load(Ordering::Relaxed), 0, "it is another's");
+        let Armed::Asleep { limit: Some(limit), descriptor: None } = kernels.arm() else {
+            panic!("nothing wakes it")
+        };
+        assert!((LOOK[0]..=LOOK[1]).contains(&limit));
+
+        words.note.address.store(77, Ordering::Relaxed);
+        words.note.call.store(1, Ordering::Release);
+        assert!(kernels.poll() && !kernels.poll());
+        assert_eq!(*lock(&log.0), [(1, 77)]);
+        // A PE of the host without a handle of its own hears its bell too.
+        let other = Kernels::new(&fabric.control, 0, &engine);
+        other.words().own().bell.0.store(1, Ordering::Relaxed);
+        assert!(other.poll() && !other.poll());
     }
 }

@@ -1,0 +1,112 @@
+//! CUDA programs: a compiler for them, which needs no device, and the check that it takes all that
+//! there are.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
+
+/// What PyPI has of the CUDA toolkit, as far as a program takes it.
+const PACKAGES: [&str; 6] = [
+    "nvidia-cuda-nvcc==13.*",
+    "nvidia-cuda-runtime==13.*",
+    "nvidia-cuda-crt==13.*",
+    "nvidia-nvvm==13.*",
+    "nvidia-cuda-cccl==13.*",
+    "nvidia-cuda-nvrtc==13.*",
+];
+/// The architectures that programs are compiled for; the last also as PTX, for those that come.
+const ARCHITECTURES: [&str; 3] = ["75", "80", "90"];
+
+/// The compiler, and what belongs to it.
+pub(crate) struct Toolkit {
+    /// The virtual environment.
+    venv: PathBuf,
+    /// What has `bin/nvcc`.
+    root: PathBuf,
+}
+
+/// Compiles every CUDA program of the examples and tests, and the device functions by the compiler
+/// that programs have at run time.
+pub(crate) fn check() -> Outcome {
+    let toolkit = match Toolkit::find()? {
+        Ok(toolkit) => toolkit,
+        Err(why) => return Ok(Verdict::Skipped(why)),
+    };
+    Job::cargo("build -p oxshmem-capi --lib").run()?;
+    let folder = target_dir()?.join("cuda-programs");
+    fs::create_dir_all(&folder)?;
+    let which = ["ls-files", "--cached", "--others", "--exclude-standard", "examples/*.cu", "tests/*.cu"];
+    let listed = Job::new("git", which).output()?;
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    for source in listed.lines().map(Path::new) {
+        let name = source.file_stem().unwrap_or(source.as_os_str());
+        toolkit.compile(source, &folder.join(name), &target_dir()?.join("debug"))?;
+        println!(
+            "{}: compiled for {}",
+            source.display(),
+            ARCHITECTURES.map(|it| format!("sm_{it}")).join(", ")
+        );
+    }
+    toolkit.at_run_time()?;
+    println!("capi/include/shmemx_device.cuh: compiled by NVRTC");
+    Ok(Verdict::Passed)
+}
+
+impl Toolkit {
+    /// The one in the target folder, where it is put if it is not there; or why it cannot be.
+    pub(crate) fn find() -> Result<Result<Self, String>, Failure> {
+        let venv = target_dir()?.join("cuda");
+        if let Some(root) = root(&venv) {
+            return Ok(Ok(Self { venv, root }));
+        }
+        if !Job::new("python3", ["-m", "venv", "--help"]).works() {
+            return Ok(Err(
+                "there is no python3 with venv, by which the CUDA compiler is installed".to_owned()
+            ));
+        }
+        println!("installing the CUDA compiler from PyPI in {}", venv.display());
+        Job::new("python3", ["-m", "venv"]).args([&venv]).run()?;
+        let pip = Job::new(venv.join("bin/pip"), ["install", "--quiet", "--disable-pip-version-check"]);
+        if let Err(failure) = pip.args(PACKAGES).limit(900).run() {
+            return Ok(Err(format!("the CUDA compiler cannot be had from PyPI: {failure}")));
+        }
+        match root(&venv) {
+            Some(root) => Ok(Ok(Self { venv, root })),
+            None => Err(Failure::new(format!("{}: PyPI's packages have no nvcc", venv.display()))),
+        }
+    }
+
+    /// Compiles a program against the library in `library`, beside which it finds it, or in its own
+    /// folder.
+    pub(crate) fn compile(&self, source: &Path, program: &Path, library: &Path) -> Result<(), Failure> {
+        let mut targets: Vec<String> =
+            ARCHITECTURES.iter().map(|it| format!("-gencode=arch=compute_{it},code=sm_{it}")).collect();
+        let last = ARCHITECTURES[ARCHITECTURES.len() - 1];
+        targets.push(format!("-gencode=arch=compute_{last},code=compute_{last}"));
+        Job::new(self.root.join("bin/nvcc"), ["-std=c++17", "-O2", "-cudart=static", "-Werror=all-warnings"])
+            .args(&targets)
+            .args(["-Icapi/include", "-Itests/gpu_verify", "-Xlinker=-rpath=$ORIGIN", "-L"])
+            .args([library])
+            .args([Path::new("-L"), &self.root.join("lib")])
+            .args(["-lshmem", "-o"])
+            .args([program, source])
+            .limit(600)
+            .run()
+    }
+
+    /// Compiles the device functions, and a kernel that calls them, by NVRTC.
+    fn at_run_time(&self) -> Result<(), Failure> {
+        Job::new(self.venv.join("bin/python"), [Path::new("xtask/src/nvrtc.py"), &self.root]).limit(120).run()
+    }
+}
+
+/// Where in a virtual environment the toolkit is, if all of it is.
+fn root(venv: &Path) -> Option<PathBuf> {
+    let folders = fs::read_dir(venv.join("lib")).ok()?;
+    let mut roots = folders.flatten().map(|python| python.path().join("site-packages/nvidia/cu13"));
+    let parts = ["bin/nvcc", "bin/ptxas", "include/cuda_runtime.h", "nvvm/bin/cicc", "lib/libnvrtc.so.13"];
+    roots.find(|root| parts.iter().all(|part| root.join(part).is_file()))
+}
