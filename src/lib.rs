@@ -76,6 +76,8 @@ pub use oxshmem_ops::{
     stream::{After, Gpu, OnStream, Reached, StreamOp},
     wait::{Masked, WaitSet, WaitUntil, Waitable},
 };
+#[cfg(feature = "cuda")]
+pub use oxshmem_spaces::{DeviceAddress, DeviceView};
 pub use oxshmem_spaces::{Element, HeapUse, Hints, SymRef, SymSlice, SymView, Symmetric};
 pub use oxshmem_spaces::{
     device::{

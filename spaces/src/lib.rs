@@ -16,6 +16,8 @@
 
 pub mod allocation;
 pub mod device;
+#[cfg(feature = "cuda")]
+mod device_view;
 mod domain;
 mod element;
 pub mod heap;
@@ -26,6 +28,8 @@ pub mod relay;
 mod slice;
 mod view;
 
+#[cfg(feature = "cuda")]
+pub use device_view::{DeviceAddress, DeviceView};
 pub use domain::Domain;
 pub use element::Element;
 pub use heap::{HeapUse, Hints};

@@ -3,6 +3,7 @@
 
 use std::{
     ffi::c_void,
+    process::Command,
     ptr,
     sync::atomic::{AtomicU64, Ordering},
     thread,
@@ -291,4 +292,52 @@ fn captures_refuse(device: &Device) {
         cu!(cuStreamDestroy_v2(stream)).unwrap();
     }
     cu!(cuEventDestroy_v2(idle)).unwrap();
+}
+
+extern "C" fn calls_the_driver(_: *mut c_void) {
+    let _ = cu!(cuCtxSynchronize());
+}
+
+/// What no driver forgives, by its name, and what the stand-in says to it.
+const MISUSES: [(&str, &str); 4] = [
+    ("stream", "a destroyed stream is used"),
+    ("event", "a destroyed event is used"),
+    ("context", "a stream is used in another context"),
+    ("host function", "is called by a host function of a stream"),
+];
+
+/// Does one of them, after which there is no process.
+pub(crate) fn misuse(name: &str) {
+    let device = Device::new();
+    let (stream, event) = (stream(), event());
+    match name {
+        "stream" => {
+            cu!(cuStreamDestroy_v2(stream)).unwrap();
+            let _ = cu!(cuMemsetD8Async(device.memory, 0, 8, stream));
+        }
+        "event" => {
+            cu!(cuEventDestroy_v2(event)).unwrap();
+            let _ = cu!(cuStreamWaitEvent(stream, event, 0));
+        }
+        "context" => {
+            let mut other = ptr::null_mut();
+            cu!(cuDevicePrimaryCtxRetain(&mut other, 1)).unwrap();
+            cu!(cuCtxPushCurrent_v2(other)).unwrap();
+            let _ = cu!(cuMemsetD8Async(device.memory, 0, 8, stream));
+        }
+        _ => {
+            cu!(cuLaunchHostFunc(stream, Some(calls_the_driver), ptr::null_mut())).unwrap();
+            let _ = cu!(cuStreamSynchronize(stream));
+        }
+    }
+}
+
+/// The stand-in ends a process that does something of the kind, and says what it was.
+pub(crate) fn misuses() {
+    for (name, text) in MISUSES {
+        let mut command = Command::new(std::env::current_exe().expect("this program's path"));
+        let ended = command.args(["--run", "misuse", "--filter", name]).output().expect("it starts");
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert!(!ended.status.success() && stderr.contains(text), "{name}: {stderr}");
+    }
 }

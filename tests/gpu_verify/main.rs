@@ -15,7 +15,10 @@
 mod common;
 #[cfg(feature = "cuda")]
 mod driver;
+mod jobs;
 mod measure;
+#[cfg(feature = "cuda")]
+mod programs;
 mod report;
 #[path = "../space_collectives.rs"]
 mod space_collectives;
@@ -89,8 +92,15 @@ struct Part {
     processes: Option<usize>,
     /// Simulated hosts that the PEs are on.
     hosts: usize,
+    /// More variables of the environment.
+    variables: &'static [(&'static str, &'static str)],
+    /// The tool that it runs in, with its arguments.
+    tool: Vec<String>,
     limit: Duration,
 }
+
+/// Which machine's devices the stand-in has, where it is in use.
+const MACHINE: &str = "FAKE_CUDA_MACHINE";
 
 fn main() -> ExitCode {
     let mut args: Vec<OsString> = std::env::args_os().collect();
@@ -143,6 +153,14 @@ fn cases() -> impl Iterator<Item = Case> {
     files.into_iter().flatten().copied()
 }
 
+/// All tests that have a name: also those of programs that use CUDA.
+fn named_cases() -> impl Iterator<Item = Case> {
+    #[cfg(feature = "cuda")]
+    return cases().chain(programs::CASES.iter().copied());
+    #[cfg(not(feature = "cuda"))]
+    return cases();
+}
+
 /// Starts this program again with a stand-in for the driver, which it builds, and with these
 /// arguments.
 fn with_stand_in(arguments: &[OsString]) -> ExitCode {
@@ -160,7 +178,7 @@ fn with_stand_in(arguments: &[OsString]) -> ExitCode {
         }
         // Devices of its own: others that use a stand-in at the same time have theirs.
         let machine = std::process::id().to_string();
-        command.args(arguments).env("LD_LIBRARY_PATH", path).env("FAKE_CUDA_MACHINE", machine);
+        command.args(arguments).env("LD_LIBRARY_PATH", path).env(MACHINE, machine);
         if arguments.is_empty() {
             // Without any it would do what `cargo test` has it do.
             command.arg("--filter=");
@@ -225,9 +243,18 @@ fn perform(run: &str, arguments: &Arguments) -> ExitCode {
         "suite" => suite(arguments.emulated),
         #[cfg(feature = "cuda")]
         "driver" => driver::check(),
+        #[cfg(feature = "cuda")]
+        "misuse" => driver::misuse(&arguments.filter),
+        #[cfg(feature = "cuda")]
+        "misuses" => driver::misuses(),
+        "large" => jobs::large(),
+        "hold" => jobs::hold(),
+        "killed" => jobs::killed(),
+        "exhausted" => jobs::exhausted(),
+        "large-heap" => jobs::large_heap(),
         "speed" => measure::run(arguments.emulated, arguments.quick, false),
         "speed-cluster" => measure::run(arguments.emulated, arguments.quick, true),
-        name => match cases().find(|(case, ..)| *case == name) {
+        name => match named_cases().find(|(case, ..)| *case == name) {
             Some((_, case, _)) => case(),
             None => {
                 eprintln!("there is no test {name}");
@@ -278,6 +305,8 @@ fn parts(arguments: &Arguments) -> Vec<Part> {
         sharing,
         processes,
         hosts: 1,
+        variables: &[],
+        tool: Vec::new(),
         limit,
     };
     let mut parts = Vec::new();
@@ -322,8 +351,83 @@ fn parts(arguments: &Arguments) -> Vec<Part> {
             }
         }
     }
+    #[cfg(feature = "cuda")]
+    if !arguments.emulated {
+        parts.extend(with_a_driver(arguments, &part));
+    }
     parts.retain(|part| part.name.contains(&arguments.filter));
     parts
+}
+
+/// What needs a driver: programs that use it themselves, jobs of processes, and tools.
+#[cfg(feature = "cuda")]
+fn with_a_driver(
+    arguments: &Arguments,
+    part: &impl Fn(&str, &str, &'static str, Option<usize>) -> Part,
+) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for &(name, _, runs) in programs::CASES {
+        if runs == "Hidden" {
+            let variables = &[("CUDA_VISIBLE_DEVICES", "")];
+            parts.push(Part { variables, ..part(name, name, "vmm", None) });
+            continue;
+        }
+        for (sharing, processes) in [("vmm", None), ("ipc", None), ("vmm", Some(2)), ("ipc", Some(2))] {
+            parts.push(part(name, name, sharing, processes));
+        }
+    }
+    let sharings: &[&str] = if arguments.quick { &["vmm"] } else { &["vmm", "ipc"] };
+    for &sharing in sharings {
+        let many: &[usize] = if arguments.quick { &[1, 8] } else { &[1, 2, 4, 8, 16, 32] };
+        for &n in many {
+            parts.push(part("a job does everything once", "large", sharing, Some(n)));
+        }
+        parts.push(part("a PE is killed", "killed", sharing, None));
+        parts.push(part("more memory is asked for than there is", "exhausted", sharing, None));
+    }
+    if std::env::var_os(MACHINE).is_some() {
+        parts.push(part("the stand-in ends programs that misuse it", "misuses", "vmm", None));
+        // Other devices, as the stand-in has them.
+        let machines: [(&str, &'static [(&str, &str)]); 3] = [
+            ("vmm", &[("FAKE_CUDA_DEVICES", "4")]),
+            ("vmm", &[("FAKE_CUDA_DEVICES", "2"), ("FAKE_CUDA_PEERS", "0")]),
+            ("ipc", &[("FAKE_CUDA_DEVICES", "4"), ("FAKE_CUDA_PEERS", "0"), ("FAKE_CUDA_VMM", "0")]),
+        ];
+        for (sharing, variables) in machines {
+            let said = variables
+                .iter()
+                .map(|(name, value)| format!("{}={value}", &name[5..]))
+                .collect::<Vec<_>>()
+                .join(" ");
+            let runs = [("suite", None), ("large", Some(4))];
+            let programs = programs::ON_ALL_MACHINES.iter().map(|&run| (run, Some(4)));
+            for (run, processes) in runs.into_iter().chain(programs) {
+                parts.push(Part { variables, ..part(&format!("{run}, {said}"), run, sharing, processes) });
+            }
+        }
+        return parts;
+    }
+    if let Some(sanitizer) = sanitizer() {
+        for (check, run) in [("memcheck", "suite"), ("racecheck", "suite"), ("memcheck", "large")] {
+            let name = format!("compute-sanitizer's {check}: {run}");
+            let tool = [&*sanitizer, "--tool", check, "--error-exitcode", "9"].map(str::to_owned).to_vec();
+            parts.push(Part { tool, ..part(&name, run, "vmm", None) });
+        }
+    } else {
+        println!("\ncompute-sanitizer is not there: neither in PATH nor in /usr/local/cuda/bin.");
+    }
+    parts
+}
+
+/// Where compute-sanitizer is, if it is.
+fn sanitizer() -> Option<String> {
+    let works = |path: &&str| {
+        let version =
+            Command::new(path).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        version.is_ok_and(|status| status.success())
+    };
+    let paths = ["compute-sanitizer", "/usr/local/cuda/bin/compute-sanitizer"];
+    paths.iter().find(|path| works(path)).map(|&path| path.to_owned())
 }
 
 /// Does everything, and reports it.
@@ -344,9 +448,16 @@ fn verify(arguments: &Arguments) -> ExitCode {
         ] {
             report.title(title);
             let sharing = if arguments.emulated { "emulated" } else { "vmm" };
-            let limit = Duration::from_secs(120);
-            let part =
-                Part { name: title.to_owned(), run: run.to_owned(), sharing, processes, hosts: 1, limit };
+            let part = Part {
+                name: title.to_owned(),
+                run: run.to_owned(),
+                sharing,
+                processes,
+                hosts: 1,
+                variables: &[],
+                tool: Vec::new(),
+                limit: Duration::from_secs(120),
+            };
             report.speed(&part, carry_out(&part, arguments));
         }
     };
@@ -399,7 +510,15 @@ struct Ended {
 fn carry_out(part: &Part, arguments: &Arguments) -> Ended {
     let begin = Instant::now();
     let program = std::env::current_exe().expect("this program's path");
-    let mut command = Command::new(&program);
+    let mut command = match part.tool.split_first() {
+        Some((tool, arguments)) => {
+            let mut command = Command::new(tool);
+            command.args(arguments).arg(&program);
+            command
+        }
+        None => Command::new(&program),
+    };
+    command.envs(part.variables.iter().copied());
     if let Some(n) = part.processes {
         command.arg("--oshrun").arg("-np").arg(n.to_string()).arg(&program).env(AS_PE, "1");
     }

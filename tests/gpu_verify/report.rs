@@ -126,7 +126,7 @@ pub(crate) fn devices() -> Result<String, String> {
     #[cfg(feature = "cuda")]
     let devices = oxshmem_spaces::device::cuda::describe();
     #[cfg(not(feature = "cuda"))]
-    let devices = oxshmem_spaces::device::oxshmem_spaces::device::found();
+    let devices = oxshmem_spaces::device::found();
     devices.map(|devices| devices.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 

@@ -38,8 +38,8 @@ typedef uint64_t P; /* CUdeviceptr */
         abort();                                                                                             \
     } while (0)
 static int ndev(void) {
-    char *e = getenv("FAKE_CUDA_DEVICES");
-    return e ? atoi(e) : 2;
+    char *e = getenv("FAKE_CUDA_DEVICES"), *visible = getenv("CUDA_VISIBLE_DEVICES");
+    return visible && !*visible ? 0 : e ? atoi(e) : 2;
 }
 static int peers(void) {
     char *e = getenv("FAKE_CUDA_PEERS");
