@@ -16,7 +16,8 @@ pub(crate) const RUNS: [(&str, &str); 4] = [
 /// Why they cannot be run, if they cannot.
 pub(crate) fn missing() -> Option<String> {
     let program = program().ok()?;
-    (!program.is_file()).then(|| format!("there is no {}; cargo xtask gpu-verify compiles it", program.display()))
+    (!program.is_file())
+        .then(|| format!("there is no {}; cargo xtask gpu-verify compiles it", program.display()))
 }
 
 fn program() -> std::io::Result<PathBuf> {

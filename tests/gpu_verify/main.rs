@@ -11,8 +11,10 @@
 )]
 #![allow(clippy::duplicate_mod, reason = "the test files are modules here, and each has what they share")]
 
+mod beside;
 #[path = "../common/mod.rs"]
 mod common;
+mod cuda;
 #[cfg(feature = "cuda")]
 mod driver;
 mod jobs;
@@ -253,6 +255,7 @@ fn perform(run: &str, arguments: &Arguments) -> ExitCode {
         "exhausted" => jobs::exhausted(),
         "large-heap" => jobs::large_heap(),
         "speed" => measure::run(arguments.emulated, arguments.quick, false),
+        "beside" => beside::ours(arguments.quick),
         "speed-cluster" => measure::run(arguments.emulated, arguments.quick, true),
         name => match named_cases().find(|(case, ..)| *case == name) {
             Some((_, case, _)) => case(),
@@ -448,18 +451,10 @@ fn verify(arguments: &Arguments) -> ExitCode {
         ] {
             report.title(title);
             let sharing = if arguments.emulated { "emulated" } else { "vmm" };
-            let part = Part {
-                name: title.to_owned(),
-                run: run.to_owned(),
-                sharing,
-                processes,
-                hosts: 1,
-                variables: &[],
-                tool: Vec::new(),
-                limit: Duration::from_secs(120),
-            };
+            let part = measurement(title, run, sharing, processes);
             report.speed(&part, carry_out(&part, arguments));
         }
+        beside_nvshmem(report, arguments);
     };
     if !arguments.no_tests {
         let parts = parts(arguments);
@@ -492,9 +487,55 @@ fn of_kernels(report: &mut Report, arguments: &Arguments) {
         report.title(title);
         let limit = Duration::from_secs(60);
         let (name, run) = (title.to_owned(), run.to_owned());
-        let part = Part { name, run, sharing: "vmm", processes: None, hosts: 1, limit };
+        let part = Part { limit, ..measurement(&name, &run, "vmm", None) };
         report.speed(&part, carry_out(&part, arguments));
     }
+}
+
+/// A part that measures.
+fn measurement(title: &str, run: &str, sharing: &'static str, processes: Option<usize>) -> Part {
+    Part {
+        name: title.to_owned(),
+        run: run.to_owned(),
+        sharing,
+        processes,
+        hosts: 1,
+        variables: &[],
+        tool: Vec::new(),
+        limit: Duration::from_secs(120),
+    }
+}
+
+/// Measures what NVSHMEM does as well, and NVSHMEM where it is packed beside this program.
+fn beside_nvshmem(report: &mut Report, arguments: &Arguments) {
+    let title = "Beside NVSHMEM";
+    report.title(title);
+    report.line("Microseconds, on one device: of one process, and of two that share it.\n");
+    let peer = if arguments.emulated { None } else { beside::Peer::find() };
+    let mut all = [const { Vec::new() }; 4];
+    for n in [1, 2] {
+        let sharing = if arguments.emulated { "emulated" } else { "vmm" };
+        let part = measurement(title, "beside", sharing, Some(n));
+        let ours = carry_out(&part, arguments);
+        all[2 * n - 1] = beside::rows(&ours.stdout);
+        if ours.failed.is_some() {
+            report.speed(&part, ours);
+        }
+        if let Some(Ok(peer)) = &peer {
+            let theirs = finish(&mut peer.command(n), Duration::from_secs(90));
+            all[2 * n - 2] = beside::rows(&theirs.stdout);
+            if let Some(why) = theirs.failed {
+                let said = theirs.stderr.lines().last().unwrap_or_default().to_owned();
+                report.line(&format!("NVSHMEM with {n} PEs ended early: {why} ({said}).\n"));
+            }
+        }
+    }
+    match peer {
+        None => report.line("NVSHMEM's program is not beside this one: `cargo xtask gpu-verify` packs it.\n"),
+        Some(Err(why)) => report.line(&format!("NVSHMEM's program cannot be unpacked: {why}.\n")),
+        Some(Ok(_)) => {}
+    }
+    report.line(&beside::table(&all));
 }
 
 /// How a part ended.
@@ -508,7 +549,6 @@ struct Ended {
 
 /// Starts a part, waits for it, and ends it when its time is up.
 fn carry_out(part: &Part, arguments: &Arguments) -> Ended {
-    let begin = Instant::now();
     let program = std::env::current_exe().expect("this program's path");
     let mut command = match part.tool.split_first() {
         Some((tool, arguments)) => {
@@ -539,6 +579,12 @@ fn carry_out(part: &Part, arguments: &Arguments) -> Ended {
         1 => command.env_remove("SHMEM_FAKE_HOSTS"),
         hosts => command.env("SHMEM_FAKE_HOSTS", hosts.to_string()),
     };
+    finish(&mut command, part.limit)
+}
+
+/// Starts a command, waits for it, and ends it when its time is up.
+fn finish(command: &mut Command, limit: Duration) -> Ended {
+    let begin = Instant::now();
     command.env("RUST_BACKTRACE", "0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -553,11 +599,11 @@ fn carry_out(part: &Part, arguments: &Arguments) -> Ended {
             Ok(Some(status)) if status.success() => break None,
             Ok(Some(status)) => break Some(status.to_string()),
             Err(error) => break Some(format!("it cannot be waited for: {error}")),
-            Ok(None) if begin.elapsed() > part.limit => {
+            Ok(None) if begin.elapsed() > limit => {
                 // The launcher takes its PEs with it.
                 let _ = child.kill();
                 let _ = child.wait();
-                break Some(format!("it was not over after {} s", part.limit.as_secs()));
+                break Some(format!("it was not over after {} s", limit.as_secs()));
             }
             Ok(None) => std::thread::sleep(Duration::from_millis(2)),
         }

@@ -6,16 +6,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
+use crate::{
+    cuda_venv,
+    run::{Failure, Job, Outcome, Verdict, target_dir},
+};
 
-/// What PyPI has of the CUDA toolkit, as far as a program takes it.
-const PACKAGES: [&str; 6] = [
-    "nvidia-cuda-nvcc==13.*",
-    "nvidia-cuda-runtime==13.*",
-    "nvidia-cuda-crt==13.*",
-    "nvidia-nvvm==13.*",
-    "nvidia-cuda-cccl==13.*",
-    "nvidia-cuda-nvrtc==13.*",
+/// What of the CUDA toolkit is on PyPI and needed: the compiler, and NVRTC.
+const PACKAGES: [&str; 6] = {
+    let [nvcc, runtime, crt, nvvm, cccl] = cuda_venv::COMPILER;
+    [nvcc, runtime, crt, nvvm, cccl, "nvidia-cuda-nvrtc==13.*"]
+};
+/// What is there once they are.
+const PARTS: [&str; 5] = [
+    "cu13/bin/nvcc",
+    "cu13/bin/ptxas",
+    "cu13/include/cuda_runtime.h",
+    "cu13/nvvm/bin/cicc",
+    "cu13/lib/libnvrtc.so.13",
 ];
 /// The architectures that programs are compiled for; the last also as PTX, for those that come.
 const ARCHITECTURES: [&str; 3] = ["75", "80", "90"];
@@ -59,24 +66,8 @@ impl Toolkit {
     /// The one in the target folder, where it is put if it is not there; or why it cannot be.
     pub(crate) fn find() -> Result<Result<Self, String>, Failure> {
         let venv = target_dir()?.join("cuda");
-        if let Some(root) = root(&venv) {
-            return Ok(Ok(Self { venv, root }));
-        }
-        if !Job::new("python3", ["-m", "venv", "--help"]).works() {
-            return Ok(Err(
-                "there is no python3 with venv, by which the CUDA compiler is installed".to_owned()
-            ));
-        }
-        println!("installing the CUDA compiler from PyPI in {}", venv.display());
-        Job::new("python3", ["-m", "venv"]).args([&venv]).run()?;
-        let pip = Job::new(venv.join("bin/pip"), ["install", "--quiet", "--disable-pip-version-check"]);
-        if let Err(failure) = pip.args(PACKAGES).limit(900).run() {
-            return Ok(Err(format!("the CUDA compiler cannot be had from PyPI: {failure}")));
-        }
-        match root(&venv) {
-            Some(root) => Ok(Ok(Self { venv, root })),
-            None => Err(Failure::new(format!("{}: PyPI's packages have no nvcc", venv.display()))),
-        }
+        let found = cuda_venv::with(&PACKAGES, &PARTS)?;
+        Ok(found.map(|root| Self { venv, root: root.join("cu13") }))
     }
 
     /// Compiles a program against the library in `library`, beside which it finds it, or in its own
@@ -101,12 +92,4 @@ impl Toolkit {
     fn at_run_time(&self) -> Result<(), Failure> {
         Job::new(self.venv.join("bin/python"), [Path::new("xtask/src/nvrtc.py"), &self.root]).limit(120).run()
     }
-}
-
-/// Where in a virtual environment the toolkit is, if all of it is.
-fn root(venv: &Path) -> Option<PathBuf> {
-    let folders = fs::read_dir(venv.join("lib")).ok()?;
-    let mut roots = folders.flatten().map(|python| python.path().join("site-packages/nvidia/cu13"));
-    let parts = ["bin/nvcc", "bin/ptxas", "include/cuda_runtime.h", "nvvm/bin/cicc", "lib/libnvrtc.so.13"];
-    roots.find(|root| parts.iter().all(|part| root.join(part).is_file()))
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    cuda,
+    cuda, nvshmem,
     run::{Failure, Job, Outcome, Verdict, target_dir},
 };
 
@@ -27,6 +27,12 @@ pub(crate) fn verify(emulated: bool, quick: bool) -> Outcome {
     let _ = fs::remove_file(&program);
     fs::copy(&built, &program)?;
     cuda_programs(&folder)?;
+    // What travels need not have it.
+    Job::new("strip", [Path::new("--strip-debug"), &program]).run()?;
+    match nvshmem::pack(&folder)? {
+        Ok(pack) => println!("{}, beside it, has NVSHMEM's program, to be measured too", pack.display()),
+        Err(why) => println!("NVSHMEM is not measured: {why}"),
+    }
     println!(
         "{} is all that another x86-64 machine with an NVIDIA driver needs, with what lies beside it; there:\n\
          \n  ./gpu-verify | tee report.md\n\

@@ -12,6 +12,8 @@
 //! | [`scale`] | collectives on many hosts, simulated |
 //! | [`gpu`] | what runs on devices: the program that verifies them, and the kernels |
 //! | [`cuda`] | CUDA programs, and a compiler for them |
+//! | [`nvshmem`] | NVSHMEM's program for the same, and the page that compares the two |
+//! | [`cuda_venv`] | NVIDIA's compiler, from PyPI |
 //! | [`bindings`] | the committed bindings of UCX and PMIx, from installed headers |
 //! | [`headers`] | the C headers and the map from C to Rust, from the table of the C API |
 //! | [`book`] | the book: its links, its table of settings, its pages |
@@ -27,12 +29,14 @@ mod book;
 mod checks;
 mod compare;
 mod cuda;
+mod cuda_venv;
 mod debian;
 mod fuzz;
 mod gpu;
 mod headers;
 mod install;
 mod named;
+mod nvshmem;
 mod package;
 mod picture;
 mod programs;
@@ -144,6 +148,11 @@ enum Task {
         #[arg(long)]
         quick: bool,
     },
+    /// Writes the book's page beside NVSHMEM, from a report of gpu-verify
+    Nvshmem {
+        /// What gpu-verify has printed
+        report: PathBuf,
+    },
     /// Has NVIDIA's assembler check the kernels, if it is installed
     Ptx,
     /// Compiles the CUDA programs; installs the compiler in the target folder if it is missing
@@ -195,6 +204,7 @@ fn main() -> ExitCode {
         Task::Compare { quick, pes, only, variants } => compare::compare(quick, &pes, only, variants),
         Task::Scale { reuse } => scale::scale(reuse),
         Task::GpuVerify { emulated, quick } => gpu::verify(emulated, quick),
+        Task::Nvshmem { report } => nvshmem::page(&report),
         Task::Ptx => gpu::ptx(),
         Task::Cuda => cuda::check(),
         Task::Book => book::build(true),
