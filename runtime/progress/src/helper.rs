@@ -160,8 +160,9 @@ impl Helper {
         let _ = rustix::thread::set_current_timer_slack(NonZero::new(1000));
         let mut clients: Vec<Box<dyn Client>> = Vec::new();
         let mut sources = Sources::new();
-        // Whether it has announced its sleep, and looks once more.
-        let mut announced = false;
+        // Whether it has announced its sleep, and looks once more, and whether that is a nap: one
+        // that is over by then becomes a sleep, from which a nudge wakes.
+        let mut announced = None;
         loop {
             self.rounds.fetch_add(1, Ordering::SeqCst);
             if !self.update(&mut clients, &mut sources) {
@@ -179,22 +180,23 @@ impl Helper {
             for client in &mut clients {
                 survive(|| ready |= client.help(found, &mut sleep));
             }
-            if ready || !announced {
+            let naps = sources.nap_until.is_some();
+            if ready || announced != Some(naps) {
                 drop(sleep);
                 sources.list = list;
-                if ready && announced {
+                if ready && announced.is_some() {
                     self.nudge.announce_awake();
                 } else if !ready {
-                    self.nudge.announce_sleep(sources.nap_until.is_some());
+                    self.nudge.announce_sleep(naps);
                 }
-                announced = !ready;
+                announced = (!ready).then_some(naps);
                 std::hint::spin_loop();
                 continue;
             }
             sources.woken_by_source = sleep.on(self.nudge.descriptor());
             sources.list = list;
             self.nudge.announce_awake();
-            announced = false;
+            announced = None;
         }
     }
 
