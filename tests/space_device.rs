@@ -386,6 +386,10 @@ fn long_transfers_cross_each_other_and_many_short_ones_are_all_there() {
         flag.at(0).wait_until(Cmp::Eq, 2).await?;
         assert!(there.view().to_vec() == numbers(before + 50, LEN), "a signal behind symmetric memory");
         world.barrier_all().await?;
+        ctx.put_nbi(&there, numbers(me + 150, LEN), next).await?;
+        world.barrier_all().await?;
+        assert!(there.view().to_vec() == numbers(before + 150, LEN), "what comes from a vector");
+        world.barrier_all().await?;
         ctx.get_into(host.view(), &mine, next).await?;
         assert!(host.view().to_vec() == numbers(next, LEN));
 

@@ -13,6 +13,7 @@ use crate::{
     context::{Context, Sharing},
     operation::{Landed, Op, ReadyWhen},
     path::{
+        device::goes_in_pieces,
         near::{Near, NearPlace},
         route::{Here, Route},
     },
@@ -99,7 +100,11 @@ impl<M: Sharing> Context<M> {
             }
             // SAFETY: as in `put_now`.
             Ok((Route::Near(to), Here::Host)) => unsafe { put_near(to, source) },
-            Ok((Route::Far(far), Here::Host)) => self.put_far(far, source, bytes, ready),
+            Ok((Route::Far(far), Here::Host))
+                if !(S::STABLE && source.symmetric().is_none() && goes_in_pieces(far.spot, bytes)) =>
+            {
+                self.put_far(far, source, bytes, ready)
+            }
             Ok((to, from)) => {
                 self.put_device((to, dest), (source, from), Blocks::whole(bytes), None, pe, ready)
             }

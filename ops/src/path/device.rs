@@ -3,7 +3,7 @@
 //!
 //! An operation is in the op set until the data is where it belongs. Local and remote completion
 //! are one here, except for a source that has been copied when the call returns. What goes between
-//! device memory here and another host passes through a few buffers of this process, part by part.
+//! device memory here and another host passes through pieces of host memory, part by part.
 
 use std::sync::{
     Arc,
@@ -12,6 +12,7 @@ use std::sync::{
 
 use oxshmem_base::{Error, Result};
 use oxshmem_memory::{
+    SegmentId,
     copy::copy as copy_on_host,
     word::{Atomic, AtomicWord, Width},
 };
@@ -20,6 +21,10 @@ use oxshmem_progress::completion::{AllParts, Completion};
 use oxshmem_spaces::{
     Element, Pe, SymSlice, SymView,
     device::{Blocks as DeviceBlocks, DevicePlace, End},
+    relay::{
+        Piece,
+        pieces::{PIECE, PIECES},
+    },
 };
 
 use super::{
@@ -82,7 +87,8 @@ impl Side {
     }
 }
 
-/// A buffer of this process, in words for the sake of its alignment.
+/// A buffer of this process for what is copied when it is called, in words for the sake of its
+/// alignment.
 struct Bounce(Vec<u64>);
 
 impl Bounce {
@@ -95,12 +101,8 @@ impl Bounce {
     }
 }
 
-/// How much of a transfer between a device here and another host is in this process at a time: so
-/// many buffers, of so many bytes.
-const BUFFERS: usize = 4;
-const BUFFER: usize = 256 << 10;
-
-/// A transfer between a device here and another host. It is over when the last reference is gone.
+/// A transfer between another host and memory here that the net does not reach. It is over when the
+/// last reference is gone.
 struct ThroughHost {
     pe: Arc<Pe>,
     from: Side,
@@ -115,15 +117,16 @@ struct ThroughHost {
 unsafe impl Sync for ThroughHost {}
 
 impl ThroughHost {
-    /// Brings the next part through `bounce`, and those after it, if there is any left.
-    fn bring(self: Arc<Self>, mut bounce: Bounce) {
+    /// Brings the next part through a piece, and those after it, if there is any left.
+    fn bring(self: Arc<Self>, piece: Piece) {
         // Relaxed: parts have nothing to do with each other.
-        let at = self.at.fetch_add(BUFFER, Ordering::Relaxed);
+        let at = self.at.fetch_add(PIECE, Ordering::Relaxed);
         if at >= self.len {
             return;
         }
-        let len = BUFFER.min(self.len - at);
-        let (from, to, between) = (self.from.behind(at), self.to.behind(at), bounce.side());
+        let len = PIECE.min(self.len - at);
+        let (from, to) = (self.from.behind(at), self.to.behind(at));
+        let between = Side::Host(piece.start());
         let pe = Arc::clone(&self.pe);
         let then = move |half: Result<()>| {
             if half.is_err() {
@@ -131,10 +134,10 @@ impl ThroughHost {
             }
             let pe = Arc::clone(&self.pe);
             let free = move |copied: Result<()>| match copied {
-                Ok(()) => self.bring(bounce),
+                Ok(()) => self.bring(piece),
                 Err(_) => self.all.note(copied),
             };
-            // SAFETY: the completion holds the buffer; both sides are in bounds by the word of the
+            // SAFETY: the completion holds the piece; both sides are in bounds by the word of the
             // transfer's caller, until its completion.
             unsafe { copy(&pe, between, to, len, Box::new(free)) };
         };
@@ -182,24 +185,30 @@ impl<T: Element> There<T> {
     }
 }
 
+/// Whether so many bytes of memory that the net does not reach go to device memory of another host
+/// in pieces, which it reaches.
+pub(crate) fn goes_in_pieces(to: Spot, len: usize) -> bool {
+    to.segment == SegmentId::Gpu && len > PIECE
+}
+
 /// Copies `len` bytes. `completion` runs when they are there.
 ///
 /// # Safety
 /// Both sides must be in bounds until then.
 pub(super) unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, completion: Completion) {
-    let (Some(device), net) = (pe.device(), pe.net()) else {
+    let (Some(device), far) = (pe.device(), pe.net().zip(pe.pieces())) else {
         return completion(Err(Error::Finalized { call: "copy" }));
     };
-    // SAFETY: the caller's sides are passed on; the completion holds a bounce buffer.
+    // SAFETY: the caller's sides are passed on; the completion holds a piece or a bounce buffer.
     unsafe {
-        match (from, to, net) {
+        match (from, to, far) {
             (Side::Host(from), Side::Host(to), _) => {
                 copy_on_host(to, from, len);
                 pe.shm().quiet();
                 completion(Ok(()));
             }
-            (Side::Far(spot), Side::Host(to), Some(net)) => net.get(spot, to, len, completion),
-            (Side::Host(from), Side::Far(spot), Some(net)) => {
+            (Side::Far(spot), Side::Host(to), Some((net, _))) => net.get(spot, to, len, completion),
+            (Side::Host(from), Side::Far(spot), Some((net, _))) if !goes_in_pieces(spot, len) => {
                 let last = Arc::clone(net);
                 let flush = move |put: Result<()>| match put {
                     Ok(()) => last.flush(spot.pe, completion),
@@ -207,8 +216,8 @@ pub(super) unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, comple
                 };
                 net.put(spot, from, len, Box::new(flush));
             }
-            // One side is far, the other is not in host memory.
-            (Side::Far(_), _, Some(_)) | (_, Side::Far(_), Some(_)) => {
+            // One side is far, and the net does not reach the other.
+            (Side::Far(_), _, Some((_, pieces))) | (_, Side::Far(_), Some((_, pieces))) => {
                 let through = Arc::new(ThroughHost {
                     pe: Arc::clone(pe),
                     from,
@@ -217,8 +226,9 @@ pub(super) unsafe fn copy(pe: &Arc<Pe>, from: Side, to: Side, len: usize, comple
                     at: AtomicUsize::new(0),
                     all: AllParts::new(completion),
                 });
-                for _ in 0..BUFFERS.min(len.div_ceil(BUFFER).max(1)) {
-                    Arc::clone(&through).bring(Bounce::new(BUFFER.min(len)));
+                for _ in 0..PIECES.min(len.div_ceil(PIECE)) {
+                    let through = Arc::clone(&through);
+                    pieces.take(move |piece| through.bring(piece));
                 }
             }
             (Side::Far(_), ..) | (_, Side::Far(_), _) => completion(Err(Error::Finalized { call: "copy" })),

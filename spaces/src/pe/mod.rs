@@ -47,7 +47,7 @@ pub use self::{helpers::Helpers, places::IMAGE_TAIL};
 use crate::{
     device::{self, AnyDevice, Capabilities, Devices, WordsOf, kernel::Kernels},
     kinds::{Layout, partitions::Partitions},
-    relay::{self, Owner},
+    relay::{self, Owner, Pieces},
 };
 
 /// One PE of a running job.
@@ -60,6 +60,7 @@ pub struct Pe {
     n_pes: usize,
     shm: Shm,
     net: Option<Arc<dyn Net>>,
+    pieces: Option<Arc<Pieces>>,
     executor: Arc<Executor>,
     fabric: Arc<Fabric>,
     board: Arc<Board>,
@@ -101,7 +102,8 @@ impl Pe {
         let devices = Devices::find(&*bootstrap, &settings).await?;
         let spaces = SpacePlan::explained(&settings, &devices.has, devices.why.as_deref())?;
         let layout = Layout::of(&settings, spaces.cpu)?;
-        let places = Places::new(&settings, &spaces, &layout);
+        let far = bootstrap.placement().hosts.n_hosts() > 1;
+        let places = Places::new(&settings, &spaces, &layout, far);
         let (places, heap_stride) = places
             .and_then(|places| Some((places, places.stride(&layout, in_process)?)))
             .ok_or_else(|| beyond(&spaces))?;
@@ -154,12 +156,14 @@ impl Pe {
         let mut net =
             oxshmem_net::connect(&bootstrap, &fabric, &executor, memory.clone(), interfaces).await?;
         if let Some(device) = &device {
-            let segments = [memory, fabric.control.scratch()];
-            let owner = Owner::new(device, block, segments, &executor);
+            let segments = [memory.clone(), fabric.control.scratch()];
+            let owner = Owner::new(device, block, segments, places.pieces, &executor);
             net = net.map(|net| relay::over(net, owner));
         }
         let kernels = device.as_ref().map(|_| Kernels::new(&fabric.control, block, &executor));
         let kernels_polled = kernels.iter().map(|kernels| Arc::clone(kernels) as Arc<dyn Source>);
+        let goes_far = device.is_some() && net.is_some();
+        let pieces = goes_far.then(|| Pieces::new(&memory, block, places.pieces + relay::ROOM / 2));
         let devices_polled = device.iter().map(|device| Arc::clone(device) as Arc<dyn Source>);
         let nets_polled = net.iter().map(|net| Arc::clone(net) as Arc<dyn Source>);
         executor.attach_sources(devices_polled.chain(kernels_polled).chain(nets_polled).collect())?;
@@ -177,6 +181,7 @@ impl Pe {
             block,
             n_pes,
             net,
+            pieces,
             shm: Shm::new(Arc::clone(&fabric), fence_side),
             executor,
             fabric,
@@ -255,6 +260,11 @@ impl Pe {
     #[inline]
     pub fn net(&self) -> Option<&Arc<dyn Net>> {
         self.net.as_ref()
+    }
+
+    /// Memory through which this PE's transfers between its device and other hosts go.
+    pub fn pieces(&self) -> Option<&Arc<Pieces>> {
+        self.pieces.as_ref()
     }
 
     /// What wakes this PE's waiting futures.
@@ -398,7 +408,7 @@ impl Pe {
 
     /// Where the tail of that begins.
     pub fn image_tail_at(&self) -> usize {
-        self.places.end - IMAGE_TAIL
+        self.places.pieces - IMAGE_TAIL
     }
 
     /// Where in [`symmetric`](Self::symmetric) the executable's globals begin.

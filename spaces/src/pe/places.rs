@@ -9,7 +9,7 @@ use oxshmem_base::{
 use oxshmem_memory::{HEAP_ALIGN, Segment, SegmentId};
 use oxshmem_progress::fabric::Fabric;
 
-use crate::kinds::Layout;
+use crate::{kinds::Layout, relay};
 
 /// Bytes from one PE's memory to the next one's are an odd multiple of this: a page, the largest
 /// but one, so that huge pages keep their places.
@@ -37,22 +37,25 @@ pub(super) struct Places {
     pub(super) device: usize,
     /// As many bytes again, through which collectives on device memory go, and the tail.
     pub(super) image: usize,
+    /// Pieces through which device memory goes to and from other hosts, if there are any.
+    pub(super) pieces: usize,
     pub(super) end: usize,
 }
 
 impl Places {
-    /// None if it is beyond any address space.
-    pub(super) fn new(settings: &Settings, spaces: &SpacePlan, layout: &Layout) -> Option<Self> {
+    /// `far` says whether there are other hosts. None if it is beyond any address space.
+    pub(super) fn new(settings: &Settings, spaces: &SpacePlan, layout: &Layout, far: bool) -> Option<Self> {
         let (heap, statics, device) = (layout.len(), layout.statics_at(), spaces.device_bytes());
         let behind = statics.checked_add(settings.statics)?;
         if spaces.gpu.is_none() {
-            return Some(Self { heap, statics, device: behind, image: behind, end: behind });
+            return Some(Self { heap, statics, device: behind, image: behind, pieces: behind, end: behind });
         }
         let device_at = behind.checked_next_multiple_of(BEHIND_ALIGN)?;
         let image = device_at.checked_add(device)?.checked_next_multiple_of(BEHIND_ALIGN)?;
-        let end =
+        let pieces =
             image.checked_add(device)?.checked_next_multiple_of(BEHIND_ALIGN)?.checked_add(IMAGE_TAIL)?;
-        Some(Self { heap, statics, device: device_at, image, end })
+        let end = pieces.checked_add(if far { relay::ROOM } else { 0 })?;
+        Some(Self { heap, statics, device: device_at, image, pieces, end })
     }
 
     /// Bytes from one PE's memory to the next one's, where the PEs of a host have one map, or one

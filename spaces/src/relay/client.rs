@@ -18,6 +18,8 @@ use super::Address;
 /// Bytes of the parts in which long transfers travel, and up to which small operations are gathered
 /// in one request.
 pub(super) const PART: usize = 64 << 10;
+/// Transfers of more bytes go through [pieces](super::pieces), where they can.
+pub(super) const LONG: usize = 4 * PART;
 /// Bytes that may be under way to one PE, here or there; a longer request goes alone.
 pub(super) const WINDOW: usize = 16 * PART;
 /// Requests that may be under way to one PE.
@@ -31,7 +33,9 @@ pub(super) enum Request {
     Batch { batch: Batch, after: bool },
     /// A part of a put. `free` completes when it is sent.
     Put { offset: usize, from: Address, len: usize, free: Arc<AllParts> },
-    /// A part of a get.
+    /// A part of a put, which the server gets from `there` in this PE's memory.
+    Pull { offset: usize, there: usize, len: usize, all: Arc<AllParts> },
+    /// A part of a get. One of more than [`PART`] bytes goes through a piece.
     Get { offset: usize, to: Address, len: usize, got: Arc<AllParts> },
     /// An atomic operation that fetches.
     Fetch { question: Question, done: Completion<u64> },
@@ -41,6 +45,7 @@ pub(super) enum Request {
 pub(super) enum Leaving {
     Batch { batch: Batch, after: bool },
     Put { offset: usize, from: Address, len: usize, free: Arc<AllParts> },
+    Pull { offset: usize, there: usize, len: usize },
     Get { offset: usize, len: usize },
     Fetch(Question),
 }
@@ -49,6 +54,8 @@ pub(super) enum Leaving {
 pub(super) enum Awaited {
     /// Nothing but that it is over.
     Nothing,
+    /// That it is over, so that the memory that it was pulled from is free.
+    Pulled(Arc<AllParts>),
     /// So many bytes.
     Bytes { to: Address, len: usize, got: Arc<AllParts> },
     /// The value before.
@@ -151,6 +158,9 @@ impl Client {
             }
             Request::Put { offset, from, len, free } => {
                 (Leaving::Put { offset, from, len, free }, Awaited::Nothing)
+            }
+            Request::Pull { offset, there, len, all } => {
+                (Leaving::Pull { offset, there, len }, Awaited::Pulled(all))
             }
             Request::Get { offset, to, len, got } => {
                 (Leaving::Get { offset, len }, Awaited::Bytes { to, len, got })
@@ -268,8 +278,9 @@ impl Request {
     fn takes(&self) -> usize {
         HEAD + match self {
             Self::Batch { batch, .. } => batch.bytes(),
-            Self::Put { len, .. } | Self::Get { len, .. } => *len,
-            Self::Fetch { .. } => 0,
+            Self::Put { len, .. } => *len,
+            Self::Get { len, .. } if *len <= PART => *len,
+            Self::Get { .. } | Self::Pull { .. } | Self::Fetch { .. } => 0,
         }
     }
 }
@@ -279,6 +290,7 @@ impl Awaited {
     pub(super) fn fail(self, error: Error) -> Option<Error> {
         match self {
             Self::Nothing => return Some(error),
+            Self::Pulled(all) => all.note(Err(error)),
             Self::Bytes { got, .. } => got.note(Err(error)),
             Self::Value(done) => complete(done, Err(error)),
         }
@@ -292,7 +304,9 @@ impl Ended {
         for request in self.requests {
             match request {
                 Request::Batch { .. } => {}
-                Request::Put { free: all, .. } | Request::Get { got: all, .. } => all.note(Err(why())),
+                Request::Put { free: all, .. }
+                | Request::Pull { all, .. }
+                | Request::Get { got: all, .. } => all.note(Err(why())),
                 Request::Fetch { done, .. } => complete(done, Err(why())),
             }
         }

@@ -8,18 +8,25 @@
 //! |---|---|---|
 //! | batch | operations, put and update, in their order | over |
 //! | put | a part of some bytes | over |
-//! | get | – | a part of some bytes |
+//! | pull | where a long part is in the client's memory, from where the server gets it | over |
+//! | get | – | a part of some bytes, or where a long one is ready, which the client gets |
 //! | fetch | an atomic operation | the value before |
+//!
+//! Long parts are in [`pieces`] of symmetric memory, which the net below reaches and which devices
+//! copy to and from by themselves. A PE has some for what it serves and others for its own
+//! transfers, so that PEs that transfer to each other do not wait for each other's.
 //!
 //! A client numbers its requests, of which `client::WINDOW` bytes at most may be under way: that
 //! is how much room the server has for each client, and a request needs nothing there but that, so
 //! that two PEs that put to each other cannot stop each other. The server takes them up in the
-//! order of their numbers, whichever came first; its device keeps that order, so that a PE that
-//! reads sees what it has written before. Answers may come in any order. A flush waits for the
+//! order of their numbers, whichever came first; its device keeps that order, and nothing but pulls
+//! is taken up while a part is being pulled, so that a PE that reads sees what it has written
+//! before. Answers may come in any order. A flush waits for the
 //! answers to all requests before it.
 
 mod client;
 mod net;
+pub mod pieces;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -38,7 +45,7 @@ use oxshmem_base::{
     Error, Result,
     sync::{Mutex, lock},
 };
-use oxshmem_memory::{Segment, copy::copy};
+use oxshmem_memory::{Segment, SegmentId, copy::copy};
 use oxshmem_net::{Batch, Listener, Net, Spot, Words};
 use oxshmem_progress::{
     completion::{self, AllParts, Completion, complete},
@@ -46,9 +53,12 @@ use oxshmem_progress::{
     failure::Failure,
 };
 
+pub(crate) use self::pieces::ROOM;
+pub use self::pieces::{Piece, Pieces};
 use self::{
-    client::{Awaited, Client, Ended, Leaving, PART, Request},
+    client::{Awaited, Client, Ended, Leaving, Request},
     net::Staged,
+    pieces::offset_in,
     server::Server,
 };
 use crate::device::AnyDevice;
@@ -62,6 +72,10 @@ const OVER: u64 = 5;
 const BYTES: u64 = 6;
 const VALUE: u64 = 7;
 const FAILED: u64 = 8;
+const PULL: u64 = 9;
+const READY: u64 = 10;
+/// The client has what was ready.
+const TAKEN: u64 = 11;
 
 /// Copied bytes that wait for their turn. A thread that adds more first makes progress, for so
 /// long.
@@ -74,18 +88,35 @@ pub(crate) struct Owner {
     block: usize,
     /// Host memory, for operations that are in a batch with some on device memory.
     segments: [Segment; 2],
+    /// For what it serves.
+    pieces: Arc<Pieces>,
     executor: Weak<Executor>,
 }
 
 impl Owner {
-    /// The PE in `block`, with what batches reach of its host memory.
+    /// The PE in `block`, with what batches reach of its host memory, in the first segment of which
+    /// there is room for pieces at an offset.
     pub(crate) fn new(
         device: &AnyDevice,
         block: usize,
         segments: [Segment; 2],
+        pieces: usize,
         executor: &Arc<Executor>,
     ) -> Self {
-        Self { device: Arc::clone(device), block, segments, executor: Arc::downgrade(executor) }
+        let pieces = Pieces::new(&segments[0], block, pieces);
+        Self { device: Arc::clone(device), block, segments, pieces, executor: Arc::downgrade(executor) }
+    }
+
+    /// Where `len` bytes are in this PE's symmetric memory, if they are there.
+    fn offset_of(&self, at: Address, len: usize) -> Option<usize> {
+        offset_in(&self.segments[0], self.block, at, len)
+    }
+
+    /// The place of `len` bytes in the symmetric memory of `pe`, which that has named.
+    fn spot(&self, pe: usize, offset: u64, len: usize) -> Option<Spot> {
+        let offset = usize::try_from(offset).ok()?;
+        let inside = offset.checked_add(len).is_some_and(|end| end <= self.segments[0].len());
+        inside.then_some(Spot { pe, segment: SegmentId::Heap, offset })
     }
 
     /// Something was written to the PE's device memory, which wakes what waits for it.
@@ -193,6 +224,9 @@ impl Core {
                 // SAFETY: the maker of the request keeps `from` until `free` completes.
                 unsafe { self.below.notify(pe, words, from.get(), len, done) };
             }
+            Leaving::Pull { offset, there, len } => {
+                self.notify_words(pe, [PULL, number, offset as u64, len as u64, there as u64], sent);
+            }
             Leaving::Get { offset, len } => {
                 self.notify_words(pe, [GET, number, offset as u64, len as u64, 0], sent);
             }
@@ -241,18 +275,20 @@ impl Core {
         }
     }
 
-    /// A long transfer: `part` makes the request for each, by its place and length.
+    /// A transfer in parts of `step` bytes: `part` makes the request for each, by its place and
+    /// length.
     fn transfer(
         self: &Arc<Self>,
         spot: Spot,
         len: usize,
+        step: usize,
         done: Completion,
         part: impl Fn(usize, usize, Arc<AllParts>) -> Request,
     ) {
         let all = AllParts::new(done);
         let added = self.on_client(spot.pe, |client| {
-            for at in (0..len).step_by(PART) {
-                client.add(part(at, PART.min(len - at), Arc::clone(&all)));
+            for at in (0..len).step_by(step) {
+                client.add(part(at, step.min(len - at), Arc::clone(&all)));
             }
         });
         match added {
@@ -329,6 +365,11 @@ impl Core {
         let mut spoilt = None;
         match (kind, awaited) {
             (OVER, Awaited::Nothing) => {}
+            (OVER, Awaited::Pulled(all)) => drop(all),
+            (READY, Awaited::Bytes { to, len, got }) => match self.owner.spot(pe, value, len) {
+                Some(from) => return self.take(number, from, to, len, got),
+                None => got.note(Err(odd())),
+            },
             (BYTES, Awaited::Bytes { to, len, got }) if bytes.len() == len => {
                 // SAFETY: `got` is not complete, so the maker of the request keeps room for `len`
                 // bytes.
@@ -341,6 +382,27 @@ impl Core {
                 spoilt = awaited.fail(error);
             }
         }
+        self.end_request(pe, number, spoilt);
+    }
+
+    /// Gets what is ready in a piece of the server.
+    fn take(self: &Arc<Self>, number: u64, from: Spot, to: Address, len: usize, got: Arc<AllParts>) {
+        let core = Arc::downgrade(self);
+        let done = move |taken: Result<()>| {
+            got.note(taken);
+            drop(got);
+            if let Some(core) = core.upgrade() {
+                core.notify_words(from.pe, [TAKEN, number, 0, 0, 0], |_| {});
+                core.end_request(from.pe, number, None);
+            }
+        };
+        // SAFETY: `got` is not complete before, so the maker of the request keeps room for `len`
+        // bytes.
+        unsafe { self.below.get(from, to.get(), len, Box::new(done)) };
+    }
+
+    /// A request is over.
+    fn end_request(self: &Arc<Self>, pe: usize, number: u64, spoilt: Option<Error>) {
         let over = lock(&self.clients).get_mut(&pe).map(|client| client.over(number, spoilt));
         for (done, outcome) in over.unwrap_or_default() {
             complete(done, outcome);
@@ -352,7 +414,7 @@ impl Core {
 impl Listener for Core {
     fn notified(self: Arc<Self>, from: usize, words: Words, bytes: Vec<u8>) {
         match words[0] {
-            BATCH | PUT | GET | FETCH => {
+            BATCH | PUT | GET | FETCH | PULL => {
                 let taken = lock(&self.servers).entry(from).or_default().take_in(words, bytes);
                 match (taken, self.owner.executor.upgrade()) {
                     (Ok(()), _) => self.serve(from),
@@ -362,6 +424,7 @@ impl Listener for Core {
                     (Err(_), None) => {}
                 }
             }
+            TAKEN => self.taken(from, words[1]),
             _ => self.answered(from, words, &bytes),
         }
     }

@@ -22,7 +22,8 @@ use oxshmem_progress::{
 
 use super::{
     Address, Core,
-    client::{PART, Request},
+    client::{LONG, PART, Request},
+    pieces::PIECE,
 };
 
 /// A net that reaches device memory.
@@ -89,7 +90,15 @@ unsafe impl Net for Staged {
             return unsafe { self.0.below.put(to, from, len, done) };
         }
         let from = Address(from.cast_mut());
-        self.0.transfer(to, len, done, |at, len, free| {
+        if let Some(there) = self.0.owner.offset_of(from, len).filter(|_| len > LONG) {
+            return self.0.transfer(to, len, PIECE, done, |at, len, all| Request::Pull {
+                offset: to.offset + at,
+                there: there + at,
+                len,
+                all,
+            });
+        }
+        self.0.transfer(to, len, PART, done, |at, len, free| {
             let from = Address(from.get().wrapping_add(at));
             Request::Put { offset: to.offset + at, from, len, free }
         });
@@ -121,7 +130,8 @@ unsafe impl Net for Staged {
                 Err(error) => complete(done, Err(error)),
             });
         }
-        self.0.transfer(from, len, done, |at, len, got| {
+        let step = if len > LONG { PIECE } else { PART };
+        self.0.transfer(from, len, step, done, |at, len, got| {
             let to = Address(to.get().wrapping_add(at));
             Request::Get { offset: from.offset + at, to, len, got }
         });

@@ -12,8 +12,9 @@ use oxshmem_net::{
 use oxshmem_progress::completion::{AllParts, Completion};
 
 use super::{
-    BATCH, BYTES, Core, FAILED, FETCH, GET, OVER, PUT, VALUE,
+    BATCH, BYTES, Core, FAILED, FETCH, GET, OVER, PULL, PUT, READY, VALUE,
     client::{MOST, PART},
+    pieces::{PIECE, Piece},
 };
 use crate::device::{DevicePlace, End};
 
@@ -26,6 +27,10 @@ pub(super) struct Server {
     waiting: BTreeMap<u64, (Words, Vec<u8>)>,
     /// Whether one is being taken up.
     busy: bool,
+    /// How many parts are being pulled.
+    pulled: usize,
+    /// What is ready for the client, by the numbers of its requests.
+    ready: BTreeMap<u64, Piece>,
 }
 
 impl Server {
@@ -45,6 +50,10 @@ impl Server {
         if self.busy {
             return None;
         }
+        let ([kind, ..], _) = self.waiting.get(&self.next)?;
+        if self.pulled > 0 && *kind != PULL {
+            return None;
+        }
         let request = self.waiting.remove(&self.next)?;
         self.next += 1;
         self.busy = true;
@@ -53,6 +62,12 @@ impl Server {
 
     fn free(&mut self) {
         self.busy = false;
+    }
+
+    /// Whether no piece is with the client.
+    #[cfg(test)]
+    pub(super) fn has_nothing_ready(&self) -> bool {
+        self.ready.is_empty()
     }
 }
 
@@ -93,6 +108,8 @@ impl Core {
     fn perform(self: &Arc<Self>, from: usize, [kind, number, a, b, c]: Words, bytes: Vec<u8>) -> bool {
         let started = match kind {
             PUT => self.put(from, number, a as usize, bytes),
+            PULL => self.pull(from, number, a as usize, b as usize, c),
+            GET if b > PART as u64 => self.make_ready(from, number, a as usize, b as usize),
             GET => self.get(from, number, a as usize, b as usize),
             FETCH => self.fetch(from, number, [a, b, c]),
             BATCH => {
@@ -121,10 +138,74 @@ impl Core {
         Ok(())
     }
 
-    fn get(self: &Arc<Self>, from: usize, number: u64, offset: usize, len: usize) -> Result<()> {
-        if len > PART {
+    /// Gets a part of a put from the client's memory.
+    fn pull(self: &Arc<Self>, from: usize, number: u64, offset: usize, len: usize, there: u64) -> Result<()> {
+        let source = self.owner.spot(from, there, len).filter(|_| len <= PIECE).ok_or_else(malformed)?;
+        let (at, core) = (self.place(offset, len, 1)?, Arc::downgrade(self));
+        if let Some(server) = lock(&self.servers).get_mut(&from) {
+            server.pulled += 1;
+        }
+        self.owner.pieces.take(move |piece| {
+            let Some(this) = core.upgrade() else { return };
+            let start = piece.start();
+            let then = move |got: Result<()>| {
+                let Some(core) = core.upgrade() else { return };
+                let (start, answer) = (End::Host(piece.start()), core.written(from, number));
+                let done: Completion = Box::new(move |copied| {
+                    drop(piece);
+                    answer(copied);
+                });
+                match got {
+                    // SAFETY: the place is in bounds, and `done` holds the piece.
+                    Ok(()) => unsafe { core.owner.device.copy(start, End::Device(at), len, done) },
+                    Err(_) => done(got),
+                }
+                if let Some(server) = lock(&core.servers).get_mut(&from) {
+                    server.pulled -= 1;
+                }
+                core.serve(from);
+            };
+            // SAFETY: a piece has room for `len` bytes, and `then` holds it.
+            unsafe { this.below.get(source, start, len, Box::new(then)) };
+        });
+        Ok(())
+    }
+
+    /// Copies a long part of a get to where the client gets it.
+    fn make_ready(self: &Arc<Self>, from: usize, number: u64, offset: usize, len: usize) -> Result<()> {
+        let at = self.place(offset, len, 1)?;
+        if len > PIECE {
             return Err(malformed());
         }
+        let core = Arc::downgrade(self);
+        self.owner.pieces.take(move |piece| {
+            let Some(this) = core.upgrade() else { return };
+            let (start, ready) = (piece.start(), piece.offset() as u64);
+            let done = Box::new(move |copied: Result<()>| {
+                let Some(core) = core.upgrade() else { return };
+                if copied.is_err() {
+                    return core.answer(from, number)(copied);
+                }
+                if let Some(server) = lock(&core.servers).get_mut(&from) {
+                    server.ready.insert(number, piece);
+                }
+                core.notify_words(from, [READY, number, ready, 0, 0], |_| {});
+            });
+            // SAFETY: the place is in bounds, a piece has room for `len` bytes, and `done` holds
+            // it.
+            unsafe { this.owner.device.copy(End::Device(at), End::Host(start), len, done) };
+        });
+        Ok(())
+    }
+
+    /// A client has what was ready.
+    pub(super) fn taken(&self, from: usize, number: u64) {
+        let piece = lock(&self.servers).get_mut(&from).and_then(|server| server.ready.remove(&number));
+        // Without the lock: something may wait for it.
+        drop(piece);
+    }
+
+    fn get(self: &Arc<Self>, from: usize, number: u64, offset: usize, len: usize) -> Result<()> {
         let at = self.place(offset, len, 1)?;
         let mut bytes = vec![0u8; len];
         let start = bytes.as_mut_ptr();

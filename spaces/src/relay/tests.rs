@@ -28,7 +28,7 @@ fn three(link: Link, latency: Duration) -> (Arc<Wires>, [End; 3]) {
 /// The same with what their nets are made of.
 fn three_with_cores(link: Link, latency: Duration) -> (Arc<Wires>, [(End, Arc<Core>); 3]) {
     let wires = wires(3, link);
-    let fabrics = [2, 1].map(|n| Arc::new(Fabric::new(n, 2 * MEMORY, true).unwrap()));
+    let fabrics = [2, 1].map(|n| Arc::new(Fabric::new(n, 2 * MEMORY + ROOM, true).unwrap()));
     let devices = fabrics.each_ref().map(|fabric| -> AnyDevice {
         Arc::new(Emulated::new(&fabric.heap, MEMORY, MEMORY, latency, fabric.nudge()).unwrap())
     });
@@ -38,8 +38,9 @@ fn three_with_cores(link: Link, latency: Duration) -> (Arc<Wires>, [(End, Arc<Co
         let engine = Executor::new(fabric, block, FenceSide::Writer, policy);
         fabric.bell(block).attach(&engine);
         let model = Model::join(Arc::clone(&wires), pe, block, fabric, &engine).unwrap();
-        let heap = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, MEMORY);
-        let owner = Owner::new(&devices[host], block, [heap, fabric.control.scratch()], &engine);
+        let heap = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, 2 * MEMORY + ROOM);
+        let segments = [heap, fabric.control.scratch()];
+        let owner = Owner::new(&devices[host], block, segments, 2 * MEMORY, &engine);
         let memory = Segment::new(SegmentId::Gpu, Arc::clone(&fabric.heap), MEMORY, MEMORY);
         let core = listening(Arc::new(model), owner);
         let net: Arc<dyn Net> = Arc::new(Staged(Arc::clone(&core)));
@@ -94,7 +95,7 @@ fn operations_on_host_and_device_memory_in_one_batch_keep_their_order() {
     let from = &ends[0];
     // Beyond what one message takes, so that it is cut, and its parts overtake each other on the
     // way.
-    for len in [8, 5 * PART + 24] {
+    for len in [8, 5 * client::PART + 24] {
         for round in 1..=4u64 {
             let bytes = vec![round as u8; len];
             let mut batch = Batch::default();
@@ -171,6 +172,10 @@ fn requests_and_answers_are_taken_or_refused_whatever_is_in_them() {
     let mut real = vec![
         said([PUT, 0, 64, 0, 0], &[1; 100]),
         said([GET, 0, 64, 100, 0], &[]),
+        said([GET, 0, 64, 100_000, 0], &[]),
+        said([PULL, 0, 64, 100_000, 4096], &[]),
+        said([READY, 0, 4096, 0, 0], &[]),
+        said([TAKEN, 0, 0, 0, 0], &[]),
         said([OVER, 0, 0, 0, 0], &[]),
         said([BYTES, 0, 0, 0, 0], &[1; 100]),
         said([VALUE, 0, 7, 0, 0], &[]),
@@ -190,9 +195,56 @@ fn requests_and_answers_are_taken_or_refused_whatever_is_in_them() {
         };
         // A request of the number that comes next, unless that was changed too.
         let number = if number == 0 { next.get() } else { number };
-        if (BATCH..=FETCH).contains(&kind) && number == next.get() {
+        if matches!(kind, BATCH | PUT | GET | FETCH | PULL) && number == next.get() {
             next.set(number + 1);
         }
         Arc::clone(&core).notified(1, [kind, number, a, b, c], bytes.to_vec());
     });
+}
+
+#[test]
+fn long_transfers_go_through_pieces_and_what_reads_comes_after_what_was_written() {
+    const LEN: usize = 3 * pieces::PIECE + 8 * 77;
+    for (link, latency) in [(Link::default(), Duration::ZERO), (jittered(), LATENCY)] {
+        let (_wires, ends) = three_with_cores(link, latency);
+        let heap = |(end, core): &(End, Arc<Core>)| core.owner.segments[0].address_unchecked(end.block, 0);
+        for round in 1..=3u8 {
+            // The first PE and the second put to each other and then get from each other.
+            let pairs = [(&ends[0], 1), (&ends[1], 0)];
+            for (here, pe) in &pairs {
+                let from = heap(here);
+                let (slot, done) = outcome();
+                // SAFETY: nothing else is in the heap, which has room for as much, and stays.
+                unsafe {
+                    (0..LEN).for_each(|i| *from.wrapping_add(i) = (i / 8) as u8 ^ round ^ *pe as u8);
+                    here.0.net.put(on_device(*pe, 8), from, LEN, done);
+                }
+                let (last, expected) = (value(&here.0, on_device(*pe, LEN)), (LEN / 8 - 1) as u8);
+                assert_eq!(last, u64::from_ne_bytes([expected ^ round ^ *pe as u8; 8]), "to PE {pe}");
+                wait(&slot).as_ref().unwrap();
+                flushed(&here.0, *pe);
+            }
+            let gets = pairs.map(|(here, pe)| {
+                let (slot, done) = outcome();
+                let mut there = vec![0u8; LEN];
+                // SAFETY: the vector is kept until the get is over, below.
+                unsafe { here.0.net.get(on_device(pe, 8), there.as_mut_ptr(), LEN, done) };
+                (slot, there, pe)
+            });
+            for (slot, there, pe) in &gets {
+                wait(slot).as_ref().unwrap();
+                let right = |(i, byte): (usize, &u8)| *byte == (i / 8) as u8 ^ round ^ *pe as u8;
+                assert!(there.iter().enumerate().all(right), "from PE {pe}");
+            }
+        }
+        let idle = |(_, core): &(End, Arc<Core>)| {
+            let servers = lock(&core.servers);
+            servers.values().all(|server| server.has_nothing_ready())
+        };
+        let limit = Instant::now() + Duration::from_secs(30);
+        while !ends.iter().all(idle) {
+            assert!(Instant::now() < limit, "pieces do not come back");
+            thread::yield_now();
+        }
+    }
 }
