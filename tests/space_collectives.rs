@@ -393,6 +393,25 @@ fn real_and_complex_numbers_are_reduced_on_devices_as_on_the_host() {
     });
 }
 
+fn long_vectors_are_reduced_in_device_memory() {
+    let _limit = time_limit(240);
+    on_pes(with_device(), |world| async move {
+        let gpu = world.space(SpaceKind::Gpu)?;
+        // More than goes between hosts at a time.
+        let vector = gpu.alloc_zeroed::<u32>(1_400_001).await?;
+        let value = |pe: usize, i: usize| (i as u32).wrapping_mul(0x0100_0193) ^ pe as u32;
+        let values: Vec<u32> = (0..vector.len()).map(|i| value(world.my_pe(), i)).collect();
+        vector.view().write(&values);
+        world.barrier_all().await?;
+        world.team().sum_reduce(&vector, &vector).await?;
+        let sum = |i: usize| (0..world.n_pes()).fold(0, |sum: u32, pe| sum.wrapping_add(value(pe, i)));
+        let wrong =
+            vector.view().to_vec().iter().enumerate().find(|&(i, &got)| got != sum(i)).map(|(i, _)| i);
+        assert_eq!(wrong, None, "the first element that is wrong on PE {}", world.my_pe());
+        world.barrier_all().await
+    });
+}
+
 fn calls_that_differ_on_device_memory_are_a_mismatch_in_every_collective() {
     let _limit = time_limit(60);
     type Call = for<'a> fn(&'a Team, SymView<'a, u64>, SymView<'a, u64>) -> Collective<'a>;
@@ -483,6 +502,7 @@ common::cases! {
         teams_of_a_part_of_the_pes_keep_to_their_device_memory
         numbers_of_every_type_are_reduced_on_devices_as_on_the_host
         real_and_complex_numbers_are_reduced_on_devices_as_on_the_host
+        long_vectors_are_reduced_in_device_memory
         operands_that_do_not_fit_on_device_memory_are_refused_as_on_host_memory;
     Cluster: a_collective_on_host_memory_here_and_device_memory_there_is_a_mismatch
         a_collect_that_does_not_fit_fails_and_copies_nothing_past_its_destination

@@ -194,6 +194,11 @@ impl Signature {
         Self { what: self.what | u64::from(is) << DEVICE_BIT, ..self }
     }
 
+    /// Whether it is on device memory.
+    pub(crate) fn is_on_device(self) -> bool {
+        self.what >> DEVICE_BIT & 1 == 1
+    }
+
     /// The same call as the one with that number, counted from 1, of the team's.
     #[inline(always)]
     pub(crate) fn numbered(self, number: u64) -> Self {
@@ -339,7 +344,7 @@ impl Signature {
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, len) = (self.name(), self.len);
-        let device = if self.what >> DEVICE_BIT & 1 == 1 { " in device memory" } else { "" };
+        let device = if self.is_on_device() { " in device memory" } else { "" };
         if let Some(kernel) = self.kernel() {
             return write!(f, "{name} of {len} elements of {}{device}", kernel.element().name());
         }

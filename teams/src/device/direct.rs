@@ -3,7 +3,10 @@
 use std::{future::poll_fn, sync::Arc};
 
 use oxshmem_base::Result;
-use oxshmem_progress::{completion::AllParts, flight::Flight};
+use oxshmem_progress::{
+    completion::{AllParts, Completion},
+    flight::Flight,
+};
 use oxshmem_spaces::{
     Element, SymSlice,
     device::{AnyDevice, Combine, DevicePlace, End},
@@ -14,27 +17,26 @@ use super::{
     plan::{Plan, Share, Step},
 };
 use crate::{
-    algorithm::{exchange::meet, lengths::LENGTH_AT, room::check_room},
+    algorithm::{exchange::meet, lengths::LENGTH_AT, room::check_room, sync::sync_here},
     group::Group,
-    hosts::sync::sync_in,
     memory::{scratch::LINE, span::Span},
     signature::Signature,
 };
 
 /// One that was called, with the memory that it works on.
 pub(crate) struct Direct<T: Element> {
-    device: AnyDevice,
-    work: Work,
-    dest: SymSlice<T>,
-    source: SymSlice<T>,
-    /// Where the destination is in the host's image, of which nothing is touched.
-    image: Span,
+    pub(super) device: AnyDevice,
+    pub(super) work: Work,
+    pub(super) dest: SymSlice<T>,
+    pub(super) source: SymSlice<T>,
+    /// Where the destination is in the host's image.
+    pub(super) image: Span,
 }
 
 /// The operands of a PE.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-struct Operands {
+pub(super) struct Operands {
     /// Bytes from the start of its device memory.
     source: u64,
     dest: u64,
@@ -62,20 +64,23 @@ impl<T: Element> Direct<T> {
     /// # Errors
     /// They call something else, or a device fails.
     pub(crate) async fn run(self, group: &Group, signature: Signature) -> Result<()> {
+        if let (Some(wide), Work::Reduce(kernel)) = (group.wide(), self.work) {
+            return self.reduce_wide(group, wide, kernel, signature).await;
+        }
         let operands = self.exchange(group, signature).await?;
         let done = match self.check(group, signature, &operands) {
-            Ok(()) => self.start(group, &operands).await,
+            Ok(()) => self.perform(group, &self.plan(group, &operands)).await,
             Err(error) => Err(error),
         };
         // Nothing is used any more. Should it have failed here, the others are not to wait for
         // ever.
-        sync_in(group).await?;
+        sync_here(group).await?;
         done
     }
 
-    /// Waits for all PEs, and returns their operands. No PE leaves its next ones before they meet
-    /// again.
-    async fn exchange(&self, group: &Group, signature: Signature) -> Result<Vec<Operands>> {
+    /// Waits for all PEs of this host, and returns their operands. No PE leaves its next ones
+    /// before they meet again.
+    pub(super) async fn exchange(&self, group: &Group, signature: Signature) -> Result<Vec<Operands>> {
         let [source, dest] = [&self.source, &self.dest].map(|slice| slice.view().extent());
         let mine = Operands {
             source: source.offset as u64,
@@ -103,49 +108,62 @@ impl<T: Element> Direct<T> {
         Ok(())
     }
 
+    /// What the devices of this host do.
+    pub(super) fn plan(&self, group: &Group, operands: &[Operands]) -> Plan {
+        let places = |offset: fn(&Operands) -> u64| {
+            // SAFETY: each PE has said where its operands are, and keeps them until all PEs meet
+            // again.
+            let place = |(pe, it)| unsafe { DevicePlace::new(pe, offset(it) as usize) };
+            group.blocks().zip(operands).map(place).collect()
+        };
+        let size = size_of::<T>();
+        Plan {
+            work: self.work,
+            size,
+            from: places(|operands| operands.source),
+            to: places(|operands| operands.dest),
+            lens: operands.iter().map(|pe| pe.source_len as usize / size.max(1)).collect(),
+        }
+    }
+
     /// Starts what this PE's device does for all, if this PE leads it, and waits until that is
     /// over.
-    async fn start(self, group: &Group, operands: &[Operands]) -> Result<()> {
+    pub(super) async fn perform(&self, group: &Group, plan: &Plan) -> Result<()> {
         let pes: Vec<usize> = group.blocks().collect();
         let devices: Vec<usize> = pes.iter().map(|&pe| self.device.device_of(pe)).collect();
         let Some(share) = Share::of(group.me(), &devices) else { return Ok(()) };
-        let Self { device, work, dest, source, .. } = self;
-        let places = |offset: fn(&Operands) -> u64| -> Vec<DevicePlace> {
-            // SAFETY: each PE has said where its operands are, and keeps them until all PEs meet
-            // again.
-            let place = |(&pe, it)| unsafe { DevicePlace::new(pe, offset(it) as usize) };
-            pes.iter().zip(operands).map(place).collect()
-        };
-        let (from, to) = (places(|operands| operands.source), places(|operands| operands.dest));
-        let size = size_of::<T>();
-        let lens: Vec<usize> = operands.iter().map(|pe| pe.source_len as usize / size.max(1)).collect();
-        let plan = Plan { work, size, from: &from, to: &to, lens: &lens };
-        let flight = Arc::new(Flight::default());
-        {
-            let landing = Arc::clone(&flight);
-            let all = AllParts::new(Box::new(move |done| {
-                drop((dest, source));
-                landing.land(done);
-            }));
+        self.complete(group, |done| {
+            let all = AllParts::new(done);
             for step in plan.steps(&share) {
                 match step {
                     Step::Combine { what: (pattern, op, number), from, to, len } => {
                         let by = pes[group.me()];
                         let what = Combine { by, pattern, op, number, from: &from, to: &to, len };
                         // SAFETY: the operands are in bounds on every PE, aligned, and as long as
-                        // the signatures say. `all` holds this PE's, and the PEs that hold the
+                        // the signatures say. `done` holds this PE's, and the PEs that hold the
                         // others wait for each other after this. No two steps write the same bytes,
                         // and the devices reach all.
-                        unsafe { device.combine(what, all.part()) };
+                        unsafe { self.device.combine(what, all.part()) };
                     }
                     Step::Blocks { from, to, blocks } => {
                         let (from, to) = (End::Device(from), End::Device(to));
                         // SAFETY: as above.
-                        unsafe { device.copy_blocks(from, to, blocks, all.part()) };
+                        unsafe { self.device.copy_blocks(from, to, blocks, all.part()) };
                     }
                 }
             }
-        }
+        })
+        .await
+    }
+
+    /// Starts something, and waits for what completes it, which holds the operands.
+    pub(super) async fn complete(&self, group: &Group, start: impl FnOnce(Completion)) -> Result<()> {
+        let flight = Arc::new(Flight::default());
+        let (landing, kept) = (Arc::clone(&flight), (self.source.clone(), self.dest.clone()));
+        start(Box::new(move |done| {
+            drop(kept);
+            landing.land(done);
+        }));
         let mut engine = group.pe().executor().at_first_poll();
         poll_fn(|cx| engine.poll(|| flight.poll(cx))).await
     }

@@ -3,9 +3,11 @@
 //! Where all PEs of a team are on one host, and their devices reach each other, the devices do
 //! everything: once all PEs have come, and have found that they call the same, the first PE on each
 //! device starts what that device [does](plan) for all of them, and then they wait for each other.
-//! Elsewhere a collective runs in the host's [image](staged) of device memory.
+//! Between hosts this is so in [reductions](hosts), of which leaders take a host's part to the
+//! network. Elsewhere a collective runs in the host's [image](staged) of device memory.
 
 mod direct;
+mod hosts;
 mod plan;
 mod staged;
 
@@ -104,20 +106,21 @@ impl Core {
         Ok(Stage::Device(OnDevice { device, views, images }))
     }
 
-    /// Whether the devices of the team do a collective by themselves: all of its PEs get the same
-    /// answer.
+    /// Whether the devices of the team do a collective by themselves, or what the PEs of this host
+    /// do of it. All PEs of a host get the same answer.
     pub(crate) fn devices_do<T: Element>(&self, operands: &OnDevice<'_, T>, work: Work) -> bool {
         let (group, device) = (&self.group, operands.device);
-        let do_all = || {
+        let reach_all = || {
             let pes: Vec<usize> = group.blocks().collect();
             let reaches_all = |&by: &usize| pes.iter().all(|&pe| device.reaches(by, pe));
-            group.wide().is_none() && pes.len() <= MOST_OPERANDS && pes.iter().all(reaches_all)
+            pes.len() <= MOST_OPERANDS && pes.iter().all(reaches_all)
         };
-        let has_kernel = match work {
-            Work::Reduce(kernel) | Work::Scan { kernel, .. } => plan::number(kernel).is_some(),
-            _ => true,
+        let can = match work {
+            Work::Reduce(kernel) => plan::number(kernel).is_some(),
+            Work::Scan { kernel, .. } => plan::number(kernel).is_some() && group.wide().is_none(),
+            _ => group.wide().is_none(),
         };
-        has_kernel && *self.image.devices_do_all.get_or_init(do_all)
+        can && *self.image.devices_reach.get_or_init(reach_all)
     }
 
     /// Destination and source, if both are this PE's and in one space. What has no elements is as

@@ -48,18 +48,18 @@ impl Share {
 
 /// A collective of a team, as the leader of a device sees it.
 #[derive(Debug)]
-pub(super) struct Plan<'a> {
+pub(super) struct Plan {
     pub(super) work: Work,
     /// Bytes of an element.
     pub(super) size: usize,
     /// Where the source and the destination of each member are.
-    pub(super) from: &'a [DevicePlace],
-    pub(super) to: &'a [DevicePlace],
+    pub(super) from: Vec<DevicePlace>,
+    pub(super) to: Vec<DevicePlace>,
     /// How many elements each member gives.
-    pub(super) lens: &'a [usize],
+    pub(super) lens: Vec<usize>,
 }
 
-impl Plan<'_> {
+impl Plan {
     /// What a device does for its share.
     pub(super) fn steps(&self, share: &Share) -> Vec<Step> {
         let (n, size) = (self.from.len(), self.size);
@@ -117,7 +117,7 @@ impl Plan<'_> {
         let part = part(self.lens[0], share.count, share.number);
         let start = part.start * self.size;
         let behind = |places: &[DevicePlace]| places.iter().map(|place| place.behind(start)).collect();
-        let (from, to) = (behind(self.from), behind(self.to));
+        let (from, to) = (behind(&self.from), behind(&self.to));
         let what = (pattern, kernel.op(), number);
         let step = Step::Combine { what, from, to, len: part.len() };
         if part.is_empty() { Vec::new() } else { vec![step] }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     /// What all devices copy, byte by byte, of memory in which byte `i` of PE `pe` is `(pe, i)`.
-    fn copied(plan: &Plan<'_>, devices: &[usize]) -> Vec<(DevicePlace, DevicePlace)> {
+    fn copied(plan: &Plan, devices: &[usize]) -> Vec<(DevicePlace, DevicePlace)> {
         let shares = (0..devices.len()).filter_map(|me| Some((me, Share::of(me, devices)?)));
         let mut all = Vec::new();
         for (me, share) in shares {
@@ -234,8 +234,9 @@ mod tests {
     fn what_is_moved_comes_where_it_belongs_once_on_one_device_and_on_several() {
         for devices in [&[0, 0, 0][..], &[0, 1, 0], &[2, 1, 0]] {
             let (from, to, size) = (places(3, 1000), places(3, 0), 2);
-            let copies =
-                |work, lens: &[usize]| copied(&Plan { work, size, from: &from, to: &to, lens }, devices);
+            let copies = |work, lens: &[usize]| {
+                copied(&Plan { work, size, from: from.clone(), to: to.clone(), lens: lens.to_vec() }, devices)
+            };
             let collected: Vec<_> = (0..3)
                 .flat_map(|pe| {
                     let sources = [(0, 0), (0, 1), (0, 2), (0, 3), (2, 0), (2, 1)];
@@ -270,12 +271,12 @@ mod tests {
     #[test]
     fn nothing_is_copied_to_where_it_is() {
         let places = places(3, 64);
-        let plan = |work| Plan { work, size: 8, from: &places, to: &places, lens: &[4; 3] };
+        let plan = |work| Plan { work, size: 8, from: places.clone(), to: places.clone(), lens: vec![4; 3] };
         let copies = copied(&plan(Work::Broadcast { root: 1, to_root: true }), &[0; 3]);
         assert!(copies.len() == 2 * 32 && copies.iter().all(|(from, to)| from.block() == 1 && to != from));
         // Each source is that PE's own block of its destination.
         let sources: Vec<_> = places.iter().enumerate().map(|(pe, place)| place.behind(pe * 32)).collect();
-        let plan = Plan { work: Work::Fcollect, size: 8, from: &sources, to: &places, lens: &[4; 3] };
+        let plan = Plan { work: Work::Fcollect, size: 8, from: sources, to: places, lens: vec![4; 3] };
         let copies = copied(&plan, &[0; 3]);
         assert!(copies.len() == 6 * 32 && copies.iter().all(|(from, to)| from.block() != to.block()));
     }
@@ -285,7 +286,7 @@ mod tests {
         let (from, to) = (places(3, 4096), places(3, 0));
         let kernel = Kernel::shared(ElementType::F32, ReduceOp::Sum);
         let work = Work::Scan { kernel, inclusive: false };
-        let plan = Plan { work, size: 4, from: &from, to: &to, lens: &[100; 3] };
+        let plan = Plan { work, size: 4, from, to, lens: vec![100; 3] };
         let step = |number| plan.steps(&Share { members: vec![], number, count: 2 });
         let what = (Pattern::ExclusiveScan, ReduceOp::Sum, Number::F32);
         assert_eq!(step(0), [Step::Combine { what, from: places(3, 4096), to: places(3, 0), len: 64 }]);

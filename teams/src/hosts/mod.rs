@@ -32,8 +32,11 @@ use std::{
 use oxshmem_base::Result;
 use oxshmem_ops::{Cmp, wait::WordWait};
 
-use self::wire::Wire;
-pub(crate) use self::{alltoall::Layout, reduce::doubling};
+pub(crate) use self::{
+    alltoall::Layout,
+    reduce::{doubling, pieces},
+    wire::Wire,
+};
 use crate::{
     algorithm::{
         direct,
@@ -159,7 +162,7 @@ impl<F> Drop for Kept<'_, F> {
 }
 
 /// Both, at the same time.
-async fn both(
+pub(crate) async fn both(
     mut a: Pin<&mut impl Future<Output = Result<()>>>,
     mut b: Pin<&mut impl Future<Output = Result<()>>>,
 ) -> Result<()> {

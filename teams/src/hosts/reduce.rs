@@ -39,27 +39,52 @@ impl Wide {
         let wire = self.wire(group);
         let mine = reduce_here(group, signature, kernel, [source, dest]).await?;
         if group.me() == 0 {
-            let spans = |range: Range<usize>| [mine, dest].map(|span| span.part(range.clone()));
-            match group.choices.reduce_between(self.n_hosts(), dest.len()) {
-                Fold::Doubling => Box::pin(in_rounds(&wire, kernel, [mine, dest], false)).await?,
-                Fold::Halving => {
-                    for start in (0..dest.len()).step_by(PIECE) {
-                        let piece = spans(start..(start + PIECE).min(dest.len()));
-                        Box::pin(in_rounds(&wire, kernel, piece, true)).await?;
-                    }
-                }
-                Fold::Ring => {
-                    // Some at a time, since what comes is kept until this leader's own has gone.
-                    let step = CHUNKS_IN_RING * CHUNK * self.n_hosts();
-                    for start in (0..dest.len()).step_by(step) {
-                        let part = spans(start..(start + step).min(dest.len()));
-                        Box::pin(ring(&wire, kernel, part)).await?;
-                    }
-                }
+            for piece in pieces(signature, dest.len()) {
+                let spans = [mine, dest].map(|span| span.part(piece.clone()));
+                self.reduce_between(&wire, kernel, spans).await?;
             }
         }
         spread(group, signature, 0, [dest, dest], true).await
     }
+
+    /// The leaders' part: what each of them has in `mine` is combined, and comes to the `dest` of
+    /// each.
+    pub(crate) async fn reduce_between(
+        &self,
+        wire: &Wire<'_>,
+        kernel: &'static Kernel,
+        [mine, dest]: [Span; 2],
+    ) -> Result<()> {
+        let spans = |range: Range<usize>| [mine, dest].map(|span| span.part(range.clone()));
+        match wire.group.choices.reduce_between(self.n_hosts(), dest.len()) {
+            Fold::Doubling => Box::pin(in_rounds(wire, kernel, [mine, dest], false)).await?,
+            Fold::Halving => {
+                for start in (0..dest.len()).step_by(PIECE) {
+                    let piece = spans(start..(start + PIECE).min(dest.len()));
+                    Box::pin(in_rounds(wire, kernel, piece, true)).await?;
+                }
+            }
+            Fold::Ring => {
+                // Some at a time, since what comes is kept until this leader's own has gone.
+                let step = CHUNKS_IN_RING * CHUNK * self.n_hosts();
+                for start in (0..dest.len()).step_by(step) {
+                    let part = spans(start..(start + step).min(dest.len()));
+                    Box::pin(ring(wire, kernel, part)).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that are on the network while others are copied from and to a device.
+const COPIED: usize = 2 << 20;
+
+/// What leaders combine at a time, of so many bytes: all of it in host memory, and in device memory
+/// pieces, also on hosts where these are copied at once.
+pub(crate) fn pieces(signature: Signature, len: usize) -> impl Iterator<Item = Range<usize>> {
+    let each = if signature.is_on_device() { COPIED } else { len.max(1) };
+    (0..len).step_by(each).map(move |start| start..(start + each).min(len))
 }
 
 /// Combines the sources of this host's PEs, in the destination of the first. What the others have

@@ -125,8 +125,8 @@ impl Future for Coming<'_> {
 /// One exchange of messages among PEs of a team.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wire<'a> {
-    pub(super) group: &'a Group,
-    pub(super) wide: &'a Wide,
+    pub(crate) group: &'a Group,
+    pub(crate) wide: &'a Wide,
     tag: u64,
 }
 

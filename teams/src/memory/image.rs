@@ -10,8 +10,8 @@ pub(crate) struct Image {
     memory: OnceLock<Arc<Allocation>>,
     /// A member without a device, by its number in the world.
     pub(crate) outsider: OnceLock<Option<usize>>,
-    /// Whether the members' devices do by themselves what they have kernels for.
-    pub(crate) devices_do_all: OnceLock<bool>,
+    /// Whether the devices of the members on this host reach each other, and are not too many.
+    pub(crate) devices_reach: OnceLock<bool>,
 }
 
 impl Image {
