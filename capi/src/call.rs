@@ -14,8 +14,8 @@ use oxshmem_ops::{operation::Immediate, path::address::AddressPath};
 
 use crate::{
     exit::{end_job, is_leaving, leave},
-    on_stream::Stream,
     state::{DEFAULT_PATH, Global, Waiting, current, depth, in_child},
+    types::Stream,
 };
 
 pub(crate) use crate::tables::contexts::CtxHandle;

@@ -10,9 +10,8 @@ use oxshmem::{Collective, SymView, Team};
 use crate::{
     call::Call,
     export::export,
-    on_stream::Stream,
     teams::{NO_TEAM, TeamHandle, find},
-    types::rma_types,
+    types::{Stream, rma_types},
 };
 
 /// What a routine was called with, but for its team: the elements are of `N` bytes, and need no

@@ -12,11 +12,9 @@ use crate::{
     export::export,
     signal::update,
     teams::{NO_TEAM, TeamHandle, find},
+    types::Stream,
     wait::comparison,
 };
-
-/// `cudaStream_t`.
-pub(crate) type Stream = *mut c_void;
 
 /// The default context's operations in the order of a stream.
 fn on(call: Call, stream: Stream) -> OnStream<'static, Shared> {

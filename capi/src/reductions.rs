@@ -7,9 +7,8 @@ use oxshmem::{Complex, LongDouble};
 use crate::{
     call::Call,
     export::export,
-    on_stream::Stream,
     teams::{NO_TEAM, TeamHandle, find},
-    types::rma_types,
+    types::{Stream, rma_types},
 };
 
 /// Defines one routine for one type, and the one in the order of a stream.

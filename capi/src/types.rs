@@ -1,6 +1,9 @@
 //! The types of the specification's tables, each list a macro that calls another with name and
 //! type.
 
+/// `cudaStream_t`.
+pub(crate) type Stream = *mut std::ffi::c_void;
+
 /// Table 5: standard RMA types, without `longdouble`, which C passes in ways of its own.
 macro_rules! rma_types {
     ($m:ident) => {
