@@ -6,6 +6,8 @@ use std::{
     process::{Command, ExitCode, Stdio},
 };
 
+use super::MACHINE;
+
 /// Starts this program again with a stand-in for the driver, which it builds, and with these
 /// arguments.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
