@@ -20,6 +20,7 @@ pages! {
     collectives = "../book/src/collectives.md";
     locks = "../book/src/locks.md";
     spaces = "../book/src/spaces.md";
+    gpu = "../book/src/gpu.md";
     jobs = "../book/src/jobs.md";
     diagnosis = "../book/src/diagnosis.md";
     settings = "../book/src/settings.md";

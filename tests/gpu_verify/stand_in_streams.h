@@ -84,8 +84,27 @@ static void combine(char *name, uint64_t *from, unsigned nf, uint64_t *to, unsig
     AS("prod_c32", float _Complex, acc * v) AS("prod_c64", double _Complex, acc * v)
     DIE("no kernel %s", name);
 }
+/* That of examples/heat_gpu. */
+static void heat(uint64_t *a) {
+    const double *from = (double *)a[0];
+    double *to = (double *)a[1];
+    uint64_t start = a[2], count = a[3], columns = a[4], first = a[5], rows = a[6];
+    for (uint64_t i = start; i < start + count; i++) {
+        uint64_t row = first + i / columns, column = i % columns;
+        to[i] = from[i];
+        if (row && row + 1 != rows && column && column + 1 != columns) {
+            double around = from[i - columns] + from[i + columns];
+            around = around + from[i - 1] + from[i + 1];
+            to[i] = 0.5 * from[i] + 0.125 * around;
+        }
+    }
+}
 static void kernel(struct op *o) {
     uint64_t *a = o->a;
+    if (!strcmp(o->name, "heat")) {
+        heat(a);
+        return;
+    }
     if (!strncmp(o->name, "amo", 3)) {
         uint64_t old = 0;
 #define AMO(T)                                                                                               \
@@ -579,6 +598,9 @@ R cuLaunchKernel(struct function *f, unsigned gx, unsigned gy, unsigned gz, unsi
             DIE("amo threads");
     } else if (!strncmp(f->name, "blocks", 6))
         for (int i = 0; i < 6; i++)
+            o->a[i] = *(uint64_t *)params[i];
+    else if (!strcmp(f->name, "heat"))
+        for (int i = 0; i < 7; i++)
             o->a[i] = *(uint64_t *)params[i];
     else {
         memcpy(o->a, params[0], MOST * 8);
