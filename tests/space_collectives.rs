@@ -393,7 +393,7 @@ fn real_and_complex_numbers_are_reduced_on_devices_as_on_the_host() {
     });
 }
 
-fn long_vectors_are_reduced_in_device_memory() {
+fn long_vectors_are_reduced_and_broadcast_in_device_memory() {
     let _limit = time_limit(240);
     on_pes(with_device(), |world| async move {
         let gpu = world.space(SpaceKind::Gpu)?;
@@ -408,6 +408,14 @@ fn long_vectors_are_reduced_in_device_memory() {
         let wrong =
             vector.view().to_vec().iter().enumerate().find(|&(i, &got)| got != sum(i)).map(|(i, _)| i);
         assert_eq!(wrong, None, "the first element that is wrong on PE {}", world.my_pe());
+        world.barrier_all().await?;
+        vector.view().write(&values);
+        world.barrier_all().await?;
+        let root = world.n_pes() - 1;
+        world.team().broadcast(&vector, &vector, root).await?;
+        let got = vector.view().to_vec();
+        let wrong = (0..got.len()).find(|&i| got[i] != value(root, i));
+        assert_eq!(wrong, None, "the first element that is not the root's on PE {}", world.my_pe());
         world.barrier_all().await
     });
 }
@@ -502,7 +510,7 @@ common::cases! {
         teams_of_a_part_of_the_pes_keep_to_their_device_memory
         numbers_of_every_type_are_reduced_on_devices_as_on_the_host
         real_and_complex_numbers_are_reduced_on_devices_as_on_the_host
-        long_vectors_are_reduced_in_device_memory
+        long_vectors_are_reduced_and_broadcast_in_device_memory
         operands_that_do_not_fit_on_device_memory_are_refused_as_on_host_memory;
     Cluster: a_collective_on_host_memory_here_and_device_memory_there_is_a_mismatch
         a_collect_that_does_not_fit_fails_and_copies_nothing_past_its_destination

@@ -57,9 +57,11 @@ fn only_what_devices_cannot_do_comes_to_the_host() {
     let in_image = |line: &&str| line.contains("in the host's image of device memory");
     let lines: Vec<&str> = log.lines().filter(in_image).collect();
     // Also between hosts.
-    assert!(lines.iter().all(|line| !line.contains("max_reduce")), "{lines:?}");
+    for call in ["max_reduce", "broadcast"] {
+        assert!(lines.iter().all(|line| !line.contains(call)), "{lines:?}");
+    }
     assert_eq!(lines.iter().filter(|line| line.contains("prod_reduce")).count(), 1 + 2 + 3, "{lines:?}");
-    if on_one_host("there all but reductions come to the host") {
+    if on_one_host("there all but reductions and broadcasts come to the host") {
         assert_eq!(lines.len(), 1 + 2 + 3, "{lines:?}");
     }
 }

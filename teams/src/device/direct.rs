@@ -64,8 +64,14 @@ impl<T: Element> Direct<T> {
     /// # Errors
     /// They call something else, or a device fails.
     pub(crate) async fn run(self, group: &Group, signature: Signature) -> Result<()> {
-        if let (Some(wide), Work::Reduce(kernel)) = (group.wide(), self.work) {
-            return self.reduce_wide(group, wide, kernel, signature).await;
+        match (group.wide(), self.work) {
+            (Some(wide), Work::Reduce(kernel)) => {
+                return self.reduce_wide(group, wide, kernel, signature).await;
+            }
+            (Some(wide), Work::Broadcast { root, to_root }) => {
+                return self.broadcast_wide(group, wide, (root, to_root), signature).await;
+            }
+            _ => {}
         }
         let operands = self.exchange(group, signature).await?;
         let done = match self.check(group, signature, &operands) {

@@ -1,9 +1,10 @@
-//! Reductions in device memory by teams on several hosts.
+//! Reductions and broadcasts in device memory by teams on several hosts.
 //!
-//! The devices of each host combine what its PEs have in the destination of the first of them, the
-//! *leader*. The leaders take that to the host's image, piece by piece, combine the pieces of all
-//! hosts as those in host memory are combined, and take them back, so that copies and messages are
-//! under way at the same time. Then the devices hand the result out.
+//! In a reduction the devices of each host combine what its PEs have in the destination of the
+//! first of them, the *leader*. The leaders take that to the host's image, piece by piece, combine
+//! the pieces of all hosts as those in host memory are combined, and take them back, so that copies
+//! and messages are under way at the same time. Then the devices hand the result out. A broadcast
+//! does the same with what the root has, and combines nothing.
 
 use std::{ops::Range, pin::pin};
 
@@ -27,6 +28,14 @@ use crate::{
 enum Direction {
     ToHost,
     ToDevice,
+}
+
+/// What leaders do with what is in their images.
+#[derive(Clone, Copy)]
+enum Between {
+    Reduce(&'static Kernel),
+    /// From this PE, on this host of the team.
+    Broadcast([usize; 2]),
 }
 
 impl<T: Element> Direct<T> {
@@ -55,7 +64,9 @@ impl<T: Element> Direct<T> {
             sync_here(group).await?;
         }
         if group.me() == 0 {
-            done = done.and(Box::pin(self.between(&wire, kernel, signature, [mine, result])).await?);
+            let ends = [Some(mine), Some(result)];
+            let pipeline = self.pipeline(&wire, signature, Between::Reduce(kernel), ends);
+            done = done.and(Box::pin(pipeline).await?);
         }
         if group.n() > 1 {
             sync_here(group).await?;
@@ -65,43 +76,83 @@ impl<T: Element> Direct<T> {
         done
     }
 
-    /// The leader's part: what it has in `mine` becomes what all leaders have, in `result`. Returns
-    /// how its copies have ended.
-    async fn between(
+    pub(super) async fn broadcast_wide(
+        &self,
+        group: &Group,
+        wide: &Wide,
+        (root, to_root): (usize, bool),
+        signature: Signature,
+    ) -> Result<()> {
+        let wire = wide.wire(group);
+        let stands = wide.begin_broadcast(group, root);
+        let operands = self.exchange(group, signature).await?;
+        let mut plan = self.plan(group, &operands);
+        let (mine, result) = (plan.from[group.me()], plan.to[group.me()]);
+        let at = wide.number_here(root);
+        let between = Between::Broadcast(stands);
+        let mut done = Ok(());
+        if at.is_none() {
+            if group.me() == 0 {
+                done = Box::pin(self.pipeline(&wire, signature, between, [None, Some(result)])).await?;
+            }
+            sync_here(group).await?;
+            // From here on it is one from the leader's destination.
+            plan.from.clone_from(&plan.to);
+        }
+        plan.work = Work::Broadcast { root: at.unwrap_or(0), to_root: to_root && at.is_some() };
+        let (mut handed_out, mut went) = (Ok(()), Ok(()));
+        let hand_out = async {
+            handed_out = self.perform(group, &plan).await;
+            Ok(())
+        };
+        let pass_on = async {
+            if wide.my_pe == root {
+                went = Box::pin(self.pipeline(&wire, signature, between, [Some(mine), None])).await?;
+            }
+            Ok(())
+        };
+        both(pin!(hand_out), pin!(pass_on)).await?;
+        sync_here(group).await?;
+        done.and(handed_out).and(went)
+    }
+
+    /// Takes what is at the first end to the image, piece by piece, has leaders do something with
+    /// it there, and takes it to the second end; all of that at the same time, with three
+    /// pieces. Returns how the copies have ended.
+    async fn pipeline(
         &self,
         wire: &Wire<'_>,
-        kernel: &'static Kernel,
         signature: Signature,
-        [mine, result]: [DevicePlace; 2],
+        between: Between,
+        [from, to]: [Option<DevicePlace>; 2],
     ) -> Result<Result<()>> {
         let pieces: Vec<Range<usize>> = pieces(signature, self.image.len()).collect();
         let piece = |step: usize, later: usize| step.checked_sub(later).and_then(|i| pieces.get(i).cloned());
         let mut done = Ok(());
-        // While a piece is on the network, the next one comes from the device, and the one before
-        // goes back.
         for step in 0..pieces.len() + 2 {
             let (mut came, mut went) = (Ok(()), Ok(()));
             let bring = async {
-                if let Some(piece) = piece(step, 0) {
-                    came = self.copy(wire.group, Direction::ToHost, mine, piece).await;
+                if let (Some(from), Some(piece)) = (from, piece(step, 0)) {
+                    came = self.copy(wire.group, Direction::ToHost, from, piece).await;
                 }
                 Ok(())
             };
-            let combine = async {
-                if let Some(piece) = piece(step, 1) {
-                    let span = self.image.part(piece);
-                    wire.wide.reduce_between(wire, kernel, [span, span]).await?;
+            let meanwhile = async {
+                let Some(piece) = piece(step, 1) else { return Ok(()) };
+                let span = self.image.part(piece);
+                match between {
+                    Between::Reduce(kernel) => wire.wide.reduce_between(wire, kernel, [span; 2]).await,
+                    Between::Broadcast(stands) => wire.wide.across(wire, stands, span).await,
                 }
-                Ok(())
             };
             let take_back = async {
-                if let Some(piece) = piece(step, 2) {
-                    went = self.copy(wire.group, Direction::ToDevice, result, piece).await;
+                if let (Some(to), Some(piece)) = (to, piece(step, 2)) {
+                    went = self.copy(wire.group, Direction::ToDevice, to, piece).await;
                 }
                 Ok(())
             };
             let copies = async { both(pin!(bring), pin!(take_back)).await };
-            both(pin!(combine), pin!(copies)).await?;
+            both(pin!(meanwhile), pin!(copies)).await?;
             done = done.and(came).and(went);
         }
         Ok(done)

@@ -3,8 +3,8 @@
 //! Where all PEs of a team are on one host, and their devices reach each other, the devices do
 //! everything: once all PEs have come, and have found that they call the same, the first PE on each
 //! device starts what that device [does](plan) for all of them, and then they wait for each other.
-//! Between hosts this is so in [reductions](hosts), of which leaders take a host's part to the
-//! network. Elsewhere a collective runs in the host's [image](staged) of device memory.
+//! Between hosts this is so in [reductions and broadcasts](hosts), of which one PE takes a host's
+//! part to the network. Elsewhere a collective runs in the host's [image](staged) of device memory.
 
 mod direct;
 mod hosts;
@@ -117,6 +117,7 @@ impl Core {
         };
         let can = match work {
             Work::Reduce(kernel) => plan::number(kernel).is_some(),
+            Work::Broadcast { .. } => true,
             Work::Scan { kernel, .. } => plan::number(kernel).is_some() && group.wide().is_none(),
             _ => group.wide().is_none(),
         };

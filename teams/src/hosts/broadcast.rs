@@ -9,7 +9,7 @@ use oxshmem_base::{Error, Result};
 use super::{
     both,
     collect::bruck,
-    read, spread,
+    pieces, read, spread,
     wire::{CHUNK, Delivery, FLOW, ONCE, PIECE, WINDOW, Window, Wire},
 };
 use crate::{
@@ -38,17 +38,11 @@ impl Wide {
         to_root: ToRoot,
     ) -> Result<()> {
         let wire = self.wire(group);
-        let party = self.party_of(group, root);
-        let stands = [root, party];
-        self.call_check.run_ahead();
-        // Not both, or two leaders that take each other for the root would wait for each other and
-        // say nothing.
-        if self.n_hosts() == 2 && [party, self.party] == [0, 1] {
-            self.call_check.follow();
-        }
+        let stands = self.begin_broadcast(group, root);
+        let party = stands[1];
         if party != self.party {
             if group.me() == 0 {
-                self.across(&wire, stands, dest).await?;
+                self.across_in_pieces(&wire, signature, stands, dest).await?;
             }
             return spread(group, signature, 0, [dest, dest], true).await;
         }
@@ -56,7 +50,7 @@ impl Wide {
             if to_root {
                 group.memory.copy_here(dest, source);
             }
-            return self.across(&wire, stands, source).await;
+            return self.across_in_pieces(&wire, signature, stands, source).await;
         }
         // Every member is on its host.
         let at = self.parties.of(party).pe_of(root).unwrap_or_default();
@@ -65,11 +59,43 @@ impl Wide {
             return here.await;
         }
         // Apart, so that others do not carry it along.
-        Box::pin(async move { both(pin!(self.across(&wire, stands, source)), pin!(here)).await }).await
+        let across = self.across_in_pieces(&wire, signature, stands, source);
+        Box::pin(async move { both(pin!(across), pin!(here)).await }).await
+    }
+
+    /// Begins a broadcast: says which PE is the root, and which of the hosts it is on.
+    pub(crate) fn begin_broadcast(&self, group: &Group, root: usize) -> [usize; 2] {
+        let party = self.party_of(group, root);
+        self.call_check.run_ahead();
+        // Not both, or two leaders that take each other for the root would wait for each other and
+        // say nothing.
+        if self.n_hosts() == 2 && [party, self.party] == [0, 1] {
+            self.call_check.follow();
+        }
+        [root, party]
+    }
+
+    /// The number of a PE among those of this host, if it is one of them.
+    pub(crate) fn number_here(&self, pe: usize) -> Option<usize> {
+        self.parties.of(self.party).pe_of(pe)
+    }
+
+    /// [`across`](Self::across), in pieces if the call is one on device memory.
+    async fn across_in_pieces(
+        &self,
+        wire: &Wire<'_>,
+        signature: Signature,
+        stands: [usize; 2],
+        data: Span,
+    ) -> Result<()> {
+        for piece in pieces(signature, data.len()) {
+            self.across(wire, stands, data.part(piece)).await?;
+        }
+        Ok(())
     }
 
     /// Brings `data` of the root, whose host is the second, to those that stand for the others.
-    async fn across(&self, wire: &Wire<'_>, stands: [usize; 2], data: Span) -> Result<()> {
+    pub(crate) async fn across(&self, wire: &Wire<'_>, stands: [usize; 2], data: Span) -> Result<()> {
         let [root, root_party] = stands;
         match wire.group.choices.broadcast_between(self.n_hosts(), data.len()) {
             Spread::Scatter => {

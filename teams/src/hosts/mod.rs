@@ -24,6 +24,7 @@ mod wire;
 
 use std::{
     future::poll_fn,
+    ops::Range,
     pin::Pin,
     sync::atomic::{AtomicUsize, Ordering},
     task::Poll,
@@ -32,11 +33,7 @@ use std::{
 use oxshmem_base::Result;
 use oxshmem_ops::{Cmp, wait::WordWait};
 
-pub(crate) use self::{
-    alltoall::Layout,
-    reduce::{doubling, pieces},
-    wire::Wire,
-};
+pub(crate) use self::{alltoall::Layout, reduce::doubling, wire::Wire};
 use crate::{
     algorithm::{
         direct,
@@ -159,6 +156,16 @@ impl<F> Drop for Kept<'_, F> {
             std::mem::forget(self.task.take());
         }
     }
+}
+
+/// Bytes that are on the network while others are copied from and to a device.
+const COPIED: usize = 2 << 20;
+
+/// What leaders combine or pass on at a time, of so many bytes: all of it in host memory, and in
+/// device memory pieces, also on hosts where these are copied at once.
+pub(crate) fn pieces(signature: Signature, len: usize) -> impl Iterator<Item = Range<usize>> {
+    let each = if signature.is_on_device() { COPIED } else { len.max(1) };
+    (0..len).step_by(each).map(move |start| start..(start + each).min(len))
 }
 
 /// Both, at the same time.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use oxshmem_base::Result;
 
 use super::{
-    spread,
+    pieces, spread,
     wire::{CHUNK, Delivery, EXTRA, Going, PIECE, Place, RESULT, Wire, relay},
 };
 use crate::{
@@ -75,16 +75,6 @@ impl Wide {
         }
         Ok(())
     }
-}
-
-/// Bytes that are on the network while others are copied from and to a device.
-const COPIED: usize = 2 << 20;
-
-/// What leaders combine at a time, of so many bytes: all of it in host memory, and in device memory
-/// pieces, also on hosts where these are copied at once.
-pub(crate) fn pieces(signature: Signature, len: usize) -> impl Iterator<Item = Range<usize>> {
-    let each = if signature.is_on_device() { COPIED } else { len.max(1) };
-    (0..len).step_by(each).map(move |start| start..(start + each).min(len))
 }
 
 /// Combines the sources of this host's PEs, in the destination of the first. What the others have
