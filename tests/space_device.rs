@@ -357,6 +357,29 @@ fn a_wait_for_a_device_fails_when_its_writer_is_lost() {
 }
 
 /// More than may be under way to a PE of another host at a time, by far, and not in whole parts.
+fn vectors_of_some_megabytes_go_to_device_memory_and_come_back() {
+    let _limit = time_limit(120);
+    const LEN: usize = (5 << 20) + 100;
+    on_pes(with_device(), |world| async move {
+        let (me, n) = (world.my_pe(), world.n_pes());
+        let (ctx, next, before) = (world.context(), (me + 1) % n, (me + n - 1) % n);
+        let there = device::<u8>(&world, LEN).await?;
+        let bytes = |pe: usize| (0..LEN).map(|i| (i / 7 + 31 * pe) as u8).collect::<Vec<_>>();
+        world.barrier_all().await?;
+        // The same memory again, and memory that a vector has had before.
+        let back = ctx.put_nbi(&there, bytes(me + 9), next).await?;
+        let back = ctx.put_nbi(&there, back, next).await?;
+        drop(back);
+        ctx.put_nbi(&there, bytes(me), next).await?;
+        world.barrier_all().await?;
+        let both = (vec![0; LEN], vec![1; LEN]);
+        let got = (ctx.get_nbi(both.0, &there, me), ctx.get_nbi(both.1, &there, next));
+        assert!(got.0.await? == bytes(before), "what the PE before has put");
+        assert!(got.1.await? == bytes(me), "what this PE has put");
+        world.barrier_all().await
+    });
+}
+
 fn long_transfers_cross_each_other_and_many_short_ones_are_all_there() {
     let _limit = time_limit(120);
     const LEN: usize = 300_001;
@@ -456,6 +479,7 @@ common::cases! {
         atomics_of_all_pes_on_one_word_of_a_device_are_not_lost
         a_signal_follows_its_data_whichever_of_them_is_in_device_memory
         waits_and_tests_look_at_device_memory
+        vectors_of_some_megabytes_go_to_device_memory_and_come_back
         long_transfers_cross_each_other_and_many_short_ones_are_all_there
         contexts_of_teams_number_their_pes_on_devices_too
         accessors_copy_and_pointers_to_device_memory_there_are_none;

@@ -1,5 +1,5 @@
-//! Host memory that devices copy from and to without the driver's help: pieces of our own, and the
-//! symmetric memory.
+//! Host memory that devices copy from and to without the driver's help: pieces of our own, the
+//! symmetric memory, and what belongs to the program, for the time of a long copy.
 
 use std::{any::Any, collections::HashMap, fmt, sync::Arc};
 
@@ -7,7 +7,10 @@ use cudarc::driver::sys::CUdeviceptr;
 use oxshmem_base::sync::{Mutex, lock};
 use oxshmem_memory::HostMap;
 
-use super::driver::{self, Context, Outcome, Pinned};
+use super::{
+    driver::{self, Context, Outcome, Pinned, Stream},
+    gpu::Command,
+};
 
 /// Pieces of equal size, which are taken and come back.
 #[derive(Debug)]
@@ -138,8 +141,58 @@ impl Registered {
         }
     }
 
+    /// Copies a long range of the program's memory, which the driver is told of meanwhile: that
+    /// takes less time than the driver's own copies. True if it is over, and false if the
+    /// driver is to copy by itself.
+    ///
+    /// # Safety
+    /// Both ends must be what the command says until this returns.
+    pub(super) unsafe fn copy_known(&self, stream: &Stream, command: &Command) -> Outcome<bool> {
+        let (start, len) = match *command {
+            Command::In { from, len, .. } => (from.cast_mut(), len),
+            Command::Out { to, len, .. } => (to, len),
+            _ => return Ok(false),
+        };
+        if len < LONG || self.inside(start, len).is_some() {
+            return Ok(false);
+        }
+        let _entered = stream.context().enter()?;
+        // SAFETY: passed on to the caller.
+        let copy = |(at, len): Part| unsafe {
+            match *command {
+                Command::In { from, to, .. } => stream.copy_in(from.wrapping_add(at), to + at as u64, len),
+                Command::Out { from, to, .. } => stream.copy_out(from + at as u64, to.wrapping_add(at), len),
+                _ => Ok(()),
+            }
+        };
+        let (whole, rims) = pages(start.addr(), len);
+        let mut known = Known(Vec::new());
+        let mut told = Ok(());
+        for (at, len) in whole {
+            let start = start.wrapping_add(at);
+            // SAFETY: the caller keeps it, and `known` unregisters it before this returns. What the
+            // driver does not take, as the program has told it or too much is locked, it copies by
+            // itself.
+            match unsafe { driver::register(start, len) } {
+                Ok(()) => known.0.push(start),
+                Err(_) if known.0.is_empty() => return Ok(false),
+                Err(_) => {}
+            }
+            // The device copies this part while the driver is told of the next.
+            told = told.and_then(|()| copy((at, len)));
+        }
+        let told = rims.into_iter().filter(|(_, len)| *len > 0).fold(told, |told, rim| {
+            // Of rims the driver knows nothing.
+            told.and_then(|()| copy(rim))
+        });
+        // Even if a part of it failed: what was begun uses the caller's memory.
+        let over = stream.synchronize();
+        drop(known);
+        told.and(over).map(|()| true)
+    }
+
     /// The parts in which a range is copied: offsets in it, and lengths.
-    pub(super) fn pieces(&self, start: *const u8, len: usize) -> Vec<(usize, usize)> {
+    pub(super) fn pieces(&self, start: *const u8, len: usize) -> Vec<Part> {
         match self.inside(start, len) {
             Some(at) => cut(at, len),
             None => vec![(0, len)],
@@ -147,8 +200,38 @@ impl Registered {
     }
 }
 
+/// From so many bytes on the driver is told of the program's memory.
+const LONG: usize = 4 << 20;
+/// What the driver takes into account.
+const PAGE: usize = 4096;
+
+/// Where the driver knows the program's memory from, until this is dropped, in the context that is
+/// entered.
+struct Known(Vec<*mut u8>);
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        for start in self.0.drain(..) {
+            // SAFETY: registered once, and the stream that copied was waited for.
+            unsafe { driver::unregister(start) };
+        }
+    }
+}
+
+/// A part of a range: its offset and length.
+type Part = (usize, usize);
+
+/// The whole pages of `len` bytes at an address, a chunk at a time, and the rims before and behind
+/// them.
+fn pages(start: usize, len: usize) -> (Vec<Part>, [Part; 2]) {
+    let first = (start.next_multiple_of(PAGE) - start).min(len);
+    let end = ((start + len) / PAGE * PAGE).saturating_sub(start).max(first);
+    let whole = (first..end).step_by(CHUNK).map(|at| (at, CHUNK.min(end - at)));
+    (whole.collect(), [(0, first), (end, len - end)])
+}
+
 /// Cuts `len` bytes from `at` on where chunks end.
-fn cut(at: usize, len: usize) -> Vec<(usize, usize)> {
+fn cut(at: usize, len: usize) -> Vec<Part> {
     let mut pieces = Vec::new();
     let mut done = 0;
     while done < len {
@@ -227,6 +310,17 @@ impl Drop for Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_pages_are_told_from_their_rims() {
+        assert_eq!(pages(2 * PAGE, 3 * PAGE), (vec![(0, 3 * PAGE)], [(0, 0), (3 * PAGE, 0)]));
+        assert_eq!(pages(PAGE - 16, 2 * PAGE), (vec![(16, PAGE)], [(0, 16), (16 + PAGE, PAGE - 16)]));
+        let (whole, rims) = pages(16, 2 * CHUNK + PAGE);
+        assert_eq!(whole, [(PAGE - 16, CHUNK), (CHUNK + PAGE - 16, CHUNK)]);
+        assert_eq!(rims, [(0, PAGE - 16), (2 * CHUNK + PAGE - 16, 16)]);
+        assert_eq!(pages(16, 100), (vec![], [(0, 100), (100, 0)]));
+        assert_eq!(pages(PAGE - 16, PAGE), (vec![], [(0, 16), (16, PAGE - 16)]));
+    }
 
     #[test]
     fn copies_are_cut_where_chunks_end() {
