@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::{
+    driver::{CudaContext, CudaStream, LaunchConfig, PushKernelArg},
+    nvrtc::Ptx,
+};
 use oxshmem::{Error, prelude::*};
 
 use super::common::{self, on_pes, refused, time_limit, with_device};
@@ -10,13 +13,14 @@ use super::common::{self, on_pes, refused, time_limit, with_device};
 /// The tests, as those of the files of `tests/`.
 pub(crate) const CASES: &[common::Case] = &[
     ("a_program_s_copies_and_the_library_s_see_each_other", copies, "Processes"),
+    ("a_program_s_kernel_stores_to_another_pe", kernels, "Processes"),
     ("kernels_get_the_addresses_that_their_device_reaches", addresses, "Processes"),
     ("a_program_that_initialised_cuda_first_has_it_still_at_the_end", first, "Processes"),
     ("a_device_that_is_hidden_is_a_space_that_says_why_it_is_not_there", hidden, "Hidden"),
 ];
 
 /// Those that differ with the devices that a machine has.
-pub(crate) const ON_ALL_MACHINES: [&str; 2] = [CASES[0].0, CASES[1].0];
+pub(crate) const ON_ALL_MACHINES: [&str; 3] = [CASES[0].0, CASES[1].0, CASES[2].0];
 
 /// The number of this PE's device, among those that the process sees.
 fn device_of(world: &World) -> usize {
@@ -80,6 +84,46 @@ fn copies() {
         let seen = world.context().get(field.slice(10..20), me).await?;
         assert_eq!(seen, &values(7)[..10]);
         world.barrier_all().await
+    });
+}
+
+/// A kernel that the program launches takes an address of another PE's memory as its argument.
+fn kernels() {
+    let _limit = time_limit(60);
+    const LEN: usize = 4096;
+    // One of the library's: blocks of units of 8 bytes from an address to another.
+    let modules = oxshmem_spaces::device::cuda::kernels();
+    let text = modules.into_iter().find(|(_, text)| text.contains(".entry blocks8(")).expect("a kernel").1;
+    on_pes(with_device(), move |world| {
+        let text = text.clone();
+        async move {
+            let (me, n) = (world.my_pe(), world.n_pes());
+            let (next, before) = ((me + 1) % n, (me + n - 1) % n);
+            let gpu = world.space(SpaceKind::Gpu)?;
+            let (from, to) = (gpu.alloc::<u64>(LEN).await?, gpu.alloc_zeroed::<u64>(LEN).await?);
+            from.view().fill(me as u64 + 1);
+            world.barrier_all().await?;
+            let stream = stream(&world);
+            match to.view().device_view(next, &stream) {
+                Ok(there) => {
+                    let kernel = stream.context().load_module(Ptx::from_src(text)).unwrap();
+                    let kernel = kernel.load_function("blocks8").unwrap();
+                    let here = from.view().device_view(me, &stream).unwrap();
+                    let (stride, units) = (0u64, LEN as u64);
+                    let mut launch = stream.launch_builder(&kernel);
+                    launch.arg(here.address()).arg(there.address());
+                    launch.arg(&stride).arg(&stride).arg(&units).arg(&units);
+                    // SAFETY: the arguments are those of the kernel, which writes as many units as
+                    // there are, and nothing else uses the memory now.
+                    unsafe { launch.launch(LaunchConfig::for_num_elems(LEN as u32)) }.unwrap();
+                    stream.synchronize().unwrap();
+                }
+                Err(_) => drop(world.context().put(&to, vec![me as u64 + 1; LEN], next).await?),
+            }
+            world.barrier_all().await?;
+            assert_eq!(to.view().to_vec(), vec![before as u64 + 1; LEN]);
+            world.barrier_all().await
+        }
     });
 }
 
