@@ -28,17 +28,27 @@ pub(crate) fn verify(emulated: bool, quick: bool) -> Outcome {
     fs::copy(&built, &program)?;
     cuda_programs(&folder)?;
     // What travels need not have it.
-    Job::new("strip", [Path::new("--strip-debug"), &program]).run()?;
+    for name in ["gpu-verify", "libshmem.so", "kernels"].map(|name| folder.join(name)) {
+        if name.is_file() {
+            Job::new("strip", [&name]).run()?;
+        }
+    }
     match nvshmem::pack(&folder)? {
         Ok(pack) => println!("{}, beside it, has NVSHMEM's program, to be measured too", pack.display()),
         Err(why) => println!("NVSHMEM is not measured: {why}"),
     }
+    let all = target_dir()?.join("gpu-verify.tar.gz");
+    Job::new("tar", [Path::new("czf"), &all, Path::new("-C"), &target_dir()?, Path::new("gpu-verify")])
+        .run()?;
     println!(
-        "{} is all that another x86-64 machine with an NVIDIA driver needs, with what lies beside it; there:\n\
-         \n  ./gpu-verify | tee report.md\n\
+        "{} is all that another x86-64 machine with an NVIDIA driver needs, with what lies beside it; {} has\n\
+         all of it ({} MiB). There:\n\
+         \n  tar xzf gpu-verify.tar.gz && gpu-verify/gpu-verify | tee report.md\n\
          \nEach test has a time limit, and all of them have 540 s (--budget). Of the devices it uses those in\n\
          CUDA_VISIBLE_DEVICES. Other options: --quick, --no-speed, --no-tests, --filter NAME, --emulated.",
-        program.display()
+        program.display(),
+        all.display(),
+        fs::metadata(&all)?.len() >> 20,
     );
     let options = |job: Job| if quick { job.args(["--quick"]) } else { job };
     if emulated {
