@@ -64,15 +64,16 @@ impl Device {
         };
         let mut launch = stream.launch_builder(&self.kernel);
         launch.arg(&from).arg(&to).arg(&start).arg(&count).arg(&columns).arg(&first).arg(&rows);
-        // SAFETY: these are the kernel's arguments, and the rows around the cells are in both plates.
+        // SAFETY: these are the kernel's arguments, and the rows around the cells are in both
+        // plates.
         unsafe { launch.launch(config) }?;
         Ok(())
     }
 
-    /// Enqueues step `step`, which is counted from 1. The first and the last row are computed in the
-    /// stream `edge` and put into the neighbours' plates, with a signal each, for which the
-    /// neighbours' streams wait. What is between is computed in the stream `inner` meanwhile; if the
-    /// two are one stream, nothing overlaps.
+    /// Enqueues step `step`, which is counted from 1. The first and the last row are computed in
+    /// the stream `edge` and put into the neighbours' plates, with a signal each, for which the
+    /// neighbours' streams wait. What is between is computed in the stream `inner` meanwhile; if
+    /// the two are one stream, nothing overlaps.
     fn step(
         &self,
         world: &World,

@@ -2,9 +2,10 @@
 //!
 //! A step needs a row of each neighbour. On a CUDA device a kernel computes, and a PE's first and
 //! last row go straight into the neighbours' devices, in the order of a stream, while the interior
-//! is computed in another one: see `device`. On the emulated device the host computes, and puts each
-//! row with a signal that is in device memory too. Where there is no GPU space the same program runs
-//! in the default space. PE 0 compares the result with that of a sequential run, to the last bit.
+//! is computed in another one: see `device`. On the emulated device the host computes, and puts
+//! each row with a signal that is in device memory too. Where there is no GPU space the same
+//! program runs in the default space. PE 0 compares the result with that of a sequential run, to
+//! the last bit.
 //!
 //! ```text
 //! oshrun -np 4 -x SHMEM_ENABLE_GPU_SPACE=1 -x SHMEM_GPU_EMULATE=1 -- \

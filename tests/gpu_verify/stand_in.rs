@@ -54,6 +54,7 @@ fn build(folder: &Path) -> std::io::Result<bool> {
     std::fs::write(&source, include_str!("stand_in.c"))?;
     std::fs::write(folder.join("stand_in_streams.h"), include_str!("stand_in_streams.h"))?;
     std::fs::write(folder.join("stand_in_graphs.h"), include_str!("stand_in_graphs.h"))?;
+    std::fs::write(folder.join("stand_in_kernels.h"), include_str!("stand_in_kernels.h"))?;
     let library = folder.join("libcuda.so.1");
     let status = Command::new("cc")
         .args(["-O1", "-shared", "-fPIC", "-pthread", "-o"])
