@@ -135,8 +135,10 @@ fn every_function_reaches_every_pe_that_is_a_process() {
     if kernels().is_none() {
         return;
     }
-    for n in [2, 4] {
+    let jobs = [(2, None), (4, None), (2, Some("2"))];
+    for (n, hosts) in jobs.into_iter().filter(|(_, hosts)| hosts.is_none() || common::has_ucx()) {
         let job = Job::new(test_name!(), n).runtime(PeRuntime::MultiThread);
+        let job = hosts.iter().fold(job, |job, deal| job.hosts(deal));
         let spaces = ["SHMEM_ENABLE_CPU_SPACE=1", "SHMEM_ENABLE_GPU_SPACE=1", "SHMEM_GPU_EMULATE=1"];
         let sizes = ["SHMEM_SYMMETRIC_SIZE=16M", "SHMEM_GPU_SYMMETRIC_SIZE=8M"];
         let job = spaces.iter().chain(&sizes).fold(job, |job, variable| job.env(variable));

@@ -24,6 +24,12 @@
  * which is memory of other hosts, of devices that are not reached, and of the CPU space, goes by a request to the host,
  * which takes some microseconds up to some milliseconds. Which it is, makes no difference to the program.
  *
+ * A kernel that waits for another one needs that to run at the same time. Kernels of one PE do if there is room for them
+ * on the device, in streams of their own. Kernels of processes that share a device take turns there, unless it is
+ * shared by MPS: let the host wait instead, or the next kernel begin when the signal has come. The host serves requests
+ * while kernels run; those for much data, or for atomic operations that one device cannot do on another, need the
+ * device to have room beside the kernel.
+ *
  * Functions that return int return SHMEMX_DEVICE_OK, SHMEMX_DEVICE_TIMEOUT if they have waited for longer than
  * SHMEM_GPU_KERNEL_TIMEOUT says, or SHMEMX_DEVICE_FAILED. Of a group, the first thread gets the error. The host reports
  * it too, in the next quiet of the default context. What has been put or updated is complete after quiet(), in order

@@ -6,10 +6,11 @@ use std::{
 };
 
 /// What they do: titles for people, and what `--run` is told.
-pub(crate) const RUNS: [(&str, &str); 4] = [
+pub(crate) const RUNS: [(&str, &str); 5] = [
     ("Device functions in kernels, 1 PE", "kernels-1"),
     ("Device functions in kernels, 2 PEs", "kernels-2"),
     ("Device functions in kernels, 4 PEs", "kernels-4"),
+    ("Device functions in kernels, 2 PEs, memory shared by ipc", "kernels-2-ipc"),
     ("A wait in a kernel that nothing ends", "kernels-limit"),
 ];
 
@@ -34,9 +35,10 @@ pub(crate) fn perform(run: &str) -> Option<ExitCode> {
                 command.arg("--limit").env("SHMEM_GPU_KERNEL_TIMEOUT", "300");
                 command
             }
-            n => {
+            job => {
+                let (n, sharing) = job.split_once('-').unwrap_or((job, "vmm"));
                 let mut command = Command::new(std::env::current_exe()?);
-                command.args(["--oshrun", "-np", n]).arg(program);
+                command.args(["--oshrun", "-np", n]).arg(program).env("SHMEM_GPU_SHARING", sharing);
                 command
             }
         };
