@@ -420,11 +420,11 @@ fn long_vectors_are_reduced_and_broadcast_in_device_memory() {
     });
 }
 
-fn calls_that_differ_on_device_memory_are_a_mismatch_in_every_collective() {
+fn calls_that_differ_on_device_memory_are_a_mismatch_where_pes_wait_for_each_other() {
     let _limit = time_limit(60);
     type Call = for<'a> fn(&'a Team, SymView<'a, u64>, SymView<'a, u64>) -> Collective<'a>;
-    let calls: [(&str, Call, [[usize; 2]; 2]); 6] = [
-        ("broadcast", |team, dest, source| team.broadcast(dest, source, 0), [[9, 9], [8, 8]]),
+    // Not broadcasts: by way of the host their root may go on before the others have come.
+    let calls: [(&str, Call, [[usize; 2]; 2]); 5] = [
         ("fcollect", |team, dest, source| team.fcollect(dest, source), [[10, 5], [8, 4]]),
         ("alltoall", |team, dest, source| team.alltoall(dest, source), [[10, 10], [8, 8]]),
         (
@@ -515,5 +515,5 @@ common::cases! {
     Cluster: a_collective_on_host_memory_here_and_device_memory_there_is_a_mismatch
         a_collect_that_does_not_fit_fails_and_copies_nothing_past_its_destination
         reductions_that_differ_on_device_memory_are_a_mismatch
-        calls_that_differ_on_device_memory_are_a_mismatch_in_every_collective;
+        calls_that_differ_on_device_memory_are_a_mismatch_where_pes_wait_for_each_other;
 }
