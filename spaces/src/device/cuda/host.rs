@@ -1,7 +1,7 @@
 //! Host memory that devices copy from and to without the driver's help: pieces of our own, the
 //! symmetric memory, and what belongs to the program, for the time of a long copy.
 
-use std::{any::Any, collections::HashMap, fmt, sync::Arc};
+use std::{any::Any, collections::HashMap, fmt, ops::Range, sync::Arc};
 
 use cudarc::driver::sys::CUdeviceptr;
 use oxshmem_base::sync::{Mutex, lock};
@@ -101,11 +101,26 @@ pub(super) struct Registered {
     context: Arc<Context>,
     /// By their numbers, whether the driver knows them, of those that it was told of.
     chunks: Mutex<HashMap<usize, bool>>,
+    /// Addresses of the program's memory that the driver was told of for the time of a copy.
+    meanwhile: Mutex<Vec<Range<usize>>>,
 }
 
 impl Registered {
     pub(super) fn new(map: &Arc<HostMap>, context: &Arc<Context>) -> Self {
-        Self { map: Arc::clone(map), context: Arc::clone(context), chunks: Mutex::default() }
+        Self {
+            map: Arc::clone(map),
+            context: Arc::clone(context),
+            chunks: Mutex::default(),
+            meanwhile: Mutex::default(),
+        }
+    }
+
+    /// Whether the driver knows the memory at an address, for as long as the program lets it. A
+    /// context must be entered.
+    pub(super) fn knows(&self, address: *const u8) -> bool {
+        // With the lock: what is not on the list is not told to the driver meanwhile.
+        let meanwhile = lock(&self.meanwhile);
+        !meanwhile.iter().any(|range| range.contains(&address.addr())) && driver::knows(address)
     }
 
     fn len(&self) -> usize {
@@ -166,7 +181,9 @@ impl Registered {
             }
         };
         let (whole, rims) = pages(start.addr(), len);
-        let mut known = Known(Vec::new());
+        let range = start.addr()..start.addr() + len;
+        lock(&self.meanwhile).push(range.clone());
+        let mut known = Known { starts: Vec::new(), range, list: &self.meanwhile };
         let mut told = Ok(());
         for (at, len) in whole {
             let start = start.wrapping_add(at);
@@ -174,8 +191,8 @@ impl Registered {
             // driver does not take, as the program has told it or too much is locked, it copies by
             // itself.
             match unsafe { driver::register(start, len) } {
-                Ok(()) => known.0.push(start),
-                Err(_) if known.0.is_empty() => return Ok(false),
+                Ok(()) => known.starts.push(start),
+                Err(_) if known.starts.is_empty() => return Ok(false),
                 Err(_) => {}
             }
             // The device copies this part while the driver is told of the next.
@@ -205,15 +222,23 @@ const LONG: usize = 4 << 20;
 /// What the driver takes into account.
 const PAGE: usize = 4096;
 
-/// Where the driver knows the program's memory from, until this is dropped, in the context that is
-/// entered.
-struct Known(Vec<*mut u8>);
+/// The program's memory that the driver knows until this is dropped, in the context that is entered:
+/// where its parts begin, and its place on the list.
+struct Known<'a> {
+    starts: Vec<*mut u8>,
+    range: Range<usize>,
+    list: &'a Mutex<Vec<Range<usize>>>,
+}
 
-impl Drop for Known {
+impl Drop for Known<'_> {
     fn drop(&mut self) {
-        for start in self.0.drain(..) {
+        for start in self.starts.drain(..) {
             // SAFETY: registered once, and the stream that copied was waited for.
             unsafe { driver::unregister(start) };
+        }
+        let mut list = lock(self.list);
+        if let Some(at) = list.iter().position(|range| *range == self.range) {
+            list.swap_remove(at);
         }
     }
 }

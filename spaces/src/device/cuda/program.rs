@@ -3,7 +3,7 @@
 use oxshmem_base::Result;
 use oxshmem_progress::completion::Completion;
 
-use super::{Cuda, driver, gpu::Command};
+use super::{Cuda, gpu::Command};
 use crate::device::{
     DevicePlace,
     stream::{EventRef, Held, InStream, ProgramStreams, StreamRef},
@@ -17,7 +17,7 @@ unsafe impl ProgramStreams for Cuda {
     }
 
     fn knows(&self, by: usize, address: *const u8) -> bool {
-        self.memory.context(by).enter().is_ok_and(|_entered| driver::knows(address))
+        self.memory.context(by).enter().is_ok_and(|_entered| self.streams.host().knows(address))
     }
 
     fn is_captured(&self, by: usize, stream: StreamRef<'_>) -> Result<bool> {
