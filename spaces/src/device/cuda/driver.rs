@@ -158,7 +158,12 @@ impl Context {
     pub(super) fn enter(&self) -> Outcome<Entered<'_>> {
         // SAFETY: the context is retained.
         call!(cuCtxPushCurrent_v2(self.context))?;
-        Ok(Entered { _context: PhantomData })
+        // Another thread's capture must not fail because of our calls, nor ours because of it.
+        let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // SAFETY: it exchanges the thread's mode with the value.
+        let exchanged = call!(cuThreadExchangeStreamCaptureMode(&mut mode));
+        let before = exchanged.is_ok().then_some(mode);
+        Ok(Entered { before, _context: PhantomData })
     }
 }
 
@@ -172,12 +177,18 @@ impl Drop for Context {
 
 /// A thread's use of a context.
 pub(super) struct Entered<'a> {
+    /// How the thread stood to captures of streams before.
+    before: Option<sys::CUstreamCaptureMode>,
     /// Not `Send`: what a thread has pushed, it must pop itself.
     _context: PhantomData<(&'a Context, *mut ())>,
 }
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
+        if let Some(mut mode) = self.before {
+            // SAFETY: as in `enter`.
+            let _ = call!(cuThreadExchangeStreamCaptureMode(&mut mode));
+        }
         let mut context = ptr::null_mut();
         // SAFETY: it was pushed by this thread.
         let _ = call!(cuCtxPopCurrent_v2(&mut context));
