@@ -58,7 +58,7 @@ __global__ void compute(const double *from, double *to, long start, long count, 
 }
 
 // Computes one row and gives it to a neighbour, with a signal: one block.
-__global__ void compute_and_give(shmemx_device_t shmem, const double *from, double *to, long row, Part part,
+__global__ void __launch_bounds__(1024) compute_and_give(shmemx_device_t shmem, const double *from, double *to, long row, Part part,
                                  double *there, uint64_t *signal, uint64_t step, int pe)
 {
     double *mine = to + row * part.columns;

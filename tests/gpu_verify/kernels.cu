@@ -30,7 +30,7 @@ __global__ void functions_kernel(shmemx_device_t shmem, Area *area, Area *here, 
     *wrong = functions(shmem, area, here, to);
 }
 
-__global__ void groups_kernel(shmemx_device_t shmem, Area *area, Area *here, int to, int *wrong)
+__global__ void __launch_bounds__(1024) groups_kernel(shmemx_device_t shmem, Area *area, Area *here, int to, int *wrong)
 {
     int found = groups(shmem, area, here, to);
     if (found)
@@ -42,7 +42,7 @@ __global__ void signal_kernel(shmemx_device_t shmem, u64 *data, u64 value, u64 *
     *wrong = shmemx::put_signal(shmem, data, &value, 1, signal, 1, SHMEM_SIGNAL_ADD, to);
 }
 
-__global__ void add_kernel(shmemx_device_t shmem, u64 *word, int times, int to, int *wrong)
+__global__ void __launch_bounds__(1024) add_kernel(shmemx_device_t shmem, u64 *word, int times, int to, int *wrong)
 {
     int found = add_often(shmem, word, times, to);
     if (found)
@@ -76,13 +76,13 @@ __global__ void put_word(shmemx_device_t shmem, u64 *dest, int to, int times)
         shmemx::p(shmem, dest, i, to);
 }
 
-__global__ void bare_block(uint4 *to, const uint4 *from, int n)
+__global__ void __launch_bounds__(1024) bare_block(uint4 *to, const uint4 *from, int n)
 {
     for (int i = threadIdx.x; i < n; i += blockDim.x)
         to[i] = from[i];
 }
 
-__global__ void put_block(shmemx_device_t shmem, uint4 *dest, const uint4 *from, int n, int to)
+__global__ void __launch_bounds__(1024) put_block(shmemx_device_t shmem, uint4 *dest, const uint4 *from, int n, int to)
 {
     shmemx::put_block(shmem, dest, from, n, to);
 }

@@ -12,6 +12,8 @@
 #![allow(clippy::duplicate_mod, reason = "the test files are modules here, and each has what they share")]
 
 mod beside;
+#[cfg(feature = "cuda")]
+mod busy;
 #[path = "../common/mod.rs"]
 mod common;
 mod cuda;
@@ -527,6 +529,8 @@ fn carry_out(part: &Part, arguments: &Arguments) -> Ended {
 /// Starts a command, waits for it, and ends it when its time is up.
 fn finish(command: &mut Command, limit: Duration) -> Ended {
     let begin = Instant::now();
+    // As many queues for streams as there can be: a process has streams of several PEs.
+    command.env("CUDA_DEVICE_MAX_CONNECTIONS", "32");
     command.env("RUST_BACKTRACE", "0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,

@@ -69,7 +69,7 @@ impl Bare {
 }
 
 /// That of all but the first.
-fn median(mut times: Vec<Duration>) -> Duration {
+pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.remove(0);
     times.sort_unstable();
     times[times.len() / 2]
@@ -81,7 +81,14 @@ fn line(text: &str) {
 }
 
 /// A row: what took how long, beside what, and what is wanted of the ratio.
-fn row(what: &str, size: usize, times: usize, ours: Duration, bare: Option<Duration>, wanted: Option<f64>) {
+pub(crate) fn row(
+    what: &str,
+    size: usize,
+    times: usize,
+    ours: Duration,
+    bare: Option<Duration>,
+    wanted: Option<f64>,
+) {
     let each = |time: Duration| {
         let seconds = time.as_secs_f64() / times as f64;
         match size {
@@ -142,6 +149,11 @@ async fn measure(world: &World, emulated: bool, quick: bool) -> Result<()> {
     }
     world.barrier_all().await?;
     answers(world, &words, quick).await?;
+    #[cfg(feature = "cuda")]
+    if !emulated {
+        super::busy::measure(world, &words, [&a, &b]).await?;
+    }
+    collectives(world, bare.as_ref(), [&a, &b], most / 4).await?;
     reductions(world, bare.as_ref(), [&a, &b], most, quick).await
 }
 
@@ -259,6 +271,35 @@ async fn answers(world: &World, words: &SymSlice<u64>, quick: bool) -> Result<()
     world.barrier_all().await
 }
 
+/// Collectives of `len` bytes that move data, beside as many copies within the device.
+async fn collectives(
+    world: &World,
+    bare: Option<&Bare>,
+    [a, b]: [&SymSlice<u8>; 2],
+    len: usize,
+) -> Result<()> {
+    let (n, team) = (world.n_pes(), world.team());
+    for (what, copies) in [("broadcast", n), ("fcollect", n * n), ("alltoall", n)] {
+        let mut ours = Vec::new();
+        for _ in 0..=10 {
+            world.barrier_all().await?;
+            let begin = Instant::now();
+            match what {
+                "broadcast" => team.broadcast(b.slice(..len), a.slice(..len), 0).await?,
+                "fcollect" => team.fcollect(b.slice(..n * len), a.slice(..len)).await?,
+                _ => team.alltoall(b.slice(..len / n * n), a.slice(..len / n * n)).await?,
+            }
+            ours.push(begin.elapsed());
+        }
+        if let Some(bare) = bare {
+            let ends = Ends::Within(address(world, a, 0), address(world, b, 0));
+            let bound = bare.time(ends, len, copies, 10)?;
+            row(&format!("{what}, beside {copies} copies"), len, 1, median(ours), bound, Some(0.66));
+        }
+    }
+    world.barrier_all().await
+}
+
 /// Sums of vectors in device memory.
 async fn reductions(
     world: &World,
@@ -293,8 +334,15 @@ async fn reductions(
         // A copy reads its bytes and writes them. Of the sum of two, two are read and two are
         // written.
         let bound = bare.time(ends, most, times, rounds)?.map(|copy| copy * 2);
-        row("sum of f32 of 2 PEs, beside the bandwidth bound", most, times, median(ours), bound, Some(0.6));
-        row("sum of f32 of 2 PEs", 8, times, median(small), None, None);
+        row(
+            "sum of f32 of all PEs, beside the bandwidth bound of 2",
+            most,
+            times,
+            median(ours),
+            bound,
+            Some(0.6),
+        );
+        row("sum of f32 of all PEs", 8, times, median(small), None, None);
     }
     world.barrier_all().await
 }

@@ -211,13 +211,25 @@ unsafe impl Sync for Stream {}
 
 impl Stream {
     pub(super) fn new(context: &Arc<Context>) -> Outcome<Self> {
+        Self::with_priority(context, |first, _| first)
+    }
+
+    /// One of ours that waits for what the program does. It comes between our others and those of
+    /// the program: the device has few queues for streams of one priority, and a stream that waits
+    /// keeps the others in its queue waiting.
+    pub(super) fn waiting(context: &Arc<Context>) -> Outcome<Self> {
+        Self::with_priority(context, |first, last| (first + last) / 2)
+    }
+
+    /// With the priority that `choose` makes of the first and the last. Lower numbers come first.
+    fn with_priority(context: &Arc<Context>, choose: impl FnOnce(c_int, c_int) -> c_int) -> Outcome<Self> {
         let _entered = context.enter()?;
-        let (mut stream, mut first) = (ptr::null_mut(), 0);
+        let (mut stream, mut first, mut last) = (ptr::null_mut(), 0, 0);
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint;
-        // SAFETY: it stores a number; null is allowed for the other.
-        call!(cuCtxGetStreamPriorityRange(ptr::null_mut(), &mut first))?;
+        // SAFETY: it stores two numbers.
+        call!(cuCtxGetStreamPriorityRange(&mut last, &mut first))?;
         // SAFETY: it stores a handle, which `drop` gives back.
-        call!(cuStreamCreateWithPriority(&mut stream, flags, first))?;
+        call!(cuStreamCreateWithPriority(&mut stream, flags, choose(first, last)))?;
         Ok(Self { context: Arc::clone(context), stream, ours: true })
     }
 

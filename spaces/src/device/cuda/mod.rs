@@ -72,7 +72,7 @@ use super::{AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, M
 /// reach it.
 const SHORT: usize = 4096;
 /// For how long whoever waits polls before the helper thread is left to it.
-const PATIENCE: Duration = Duration::from_micros(20);
+const PATIENCE: Duration = Duration::from_micros(50);
 /// Threads in a block of a kernel.
 const THREADS: u32 = 256;
 

@@ -35,6 +35,9 @@
  * it too, in the next quiet of the default context. What has been put or updated is complete after quiet(), in order
  * after fence().
  *
+ * Signals, put_signal, atomic operations and quiet() ring for PEs that wait on the host. What p and put have stored alone
+ * such a PE sees when it looks by itself, within a millisecond in most waits.
+ *
  * With SHMEMX_DEVICE_ON_HOST defined, the same text is C++17 for the host, in which a kernel is a function, each of its
  * threads a thread of its own, and a warp or a block one thread: for tests with SHMEM_GPU_EMULATE.
  */
@@ -459,6 +462,16 @@ SHMEMX_CALLED int get_far(const shmemx_device_t &shmem, char *dest, word source,
     return status;
 }
 
+/* Rings every PE whose memory this device reaches. */
+SHMEMX_CALLED void ring_all(const shmemx_device_t &shmem)
+{
+    word base, bell;
+    int first = shmem.table != 0 ? 0 : shmem.first, count = shmem.table != 0 ? shmem.n_pes : shmem.near;
+    for (int pe = first; pe < first + count; pe++)
+        if (reach(shmem, pe, base, bell))
+            ring(bell);
+}
+
 /* Orders requests: those that follow begin when those before are over. */
 SHMEMX_CALLED int fence_requests(const shmemx_device_t &shmem)
 {
@@ -476,16 +489,11 @@ SHMEMX_FN int put(const shmemx_device_t &shmem, T *dest, const T *source, size_t
     if (to != 0)
         copy((char *)to, (const char *)source, n * sizeof(T), Group::rank(), Group::size());
     Group::sync();
-    if (Group::rank() == 0) {
-        if (to == 0) {
+    if (to == 0) {
+        if (Group::rank() == 0)
             status = put_far(shmem, (word)dest, (const char *)source, n * sizeof(T), pe);
-        } else {
-            fence_system();
-            ring(bell);
-        }
-    }
-    if (to == 0)
         Group::sync();
+    }
     return status;
 }
 
@@ -584,8 +592,6 @@ SHMEMX_FN int p(const shmemx_device_t &shmem, T *dest, typename impl::Same<T>::t
     if (to == 0)
         return impl::put_far(shmem, (impl::word)dest, (const char *)&value, sizeof(T), pe);
     *(T *)to = value;
-    impl::fence_system();
-    impl::ring(bell);
     return SHMEMX_DEVICE_OK;
 }
 
@@ -766,6 +772,7 @@ SHMEMX_FN int fence(const shmemx_device_t &shmem)
 SHMEMX_FN int quiet(const shmemx_device_t &shmem)
 {
     impl::fence_system();
+    impl::ring_all(shmem);
     impl::word asked = impl::load8(shmem.area + impl::TICKET);
     if (asked == 0)
         return SHMEMX_DEVICE_OK;

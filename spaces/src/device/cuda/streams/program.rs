@@ -178,7 +178,7 @@ impl Streams {
         match free {
             Some(queue) => Ok(queue),
             None => {
-                let stream = Stream::new(self.queues[by].stream.context())?;
+                let stream = Stream::waiting(self.queues[by].stream.context())?;
                 Ok(Arc::new(Queue::new(stream, &self.ready)))
             }
         }
