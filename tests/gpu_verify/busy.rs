@@ -10,8 +10,8 @@ use oxshmem::{Error, Result, prelude::*};
 
 use super::measure::{median, row};
 
-/// `spin(word, value, nanoseconds)`: each thread waits so long. The first one then stores the value,
-/// if there is a word.
+/// `spin(word, value, nanoseconds)`: each thread waits so long. The first one then stores the
+/// value, if there is a word.
 const SPIN: &str = "
 .version 6.4
 .target sm_70

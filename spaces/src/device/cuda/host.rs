@@ -222,8 +222,8 @@ const LONG: usize = 4 << 20;
 /// What the driver takes into account.
 const PAGE: usize = 4096;
 
-/// The program's memory that the driver knows until this is dropped, in the context that is entered:
-/// where its parts begin, and its place on the list.
+/// The program's memory that the driver knows until this is dropped, in the context that is
+/// entered: where its parts begin, and its place on the list.
 struct Known<'a> {
     starts: Vec<*mut u8>,
     range: Range<usize>,
