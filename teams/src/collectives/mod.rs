@@ -37,9 +37,11 @@ macro_rules! reductions {
                          slice. Collective (`OpenSHMEM 1.6 §9.10.9`).")]
         ///
         /// # Errors
-        /// [`Error::LengthMismatch`], at once, and [`Error::Overlap`] if `dest` and `source`
-        /// overlap and are not the same; [`Error::CollectiveMismatch`] if PEs differ in length,
-        /// type or call, or one of them has refused it; [`Error::ForeignMemory`], and those of
+        /// [`Error::LengthMismatch`](oxshmem_base::Error::LengthMismatch), at once, and
+        /// [`Error::Overlap`](oxshmem_base::Error::Overlap) if `dest` and `source` overlap and are
+        /// not the same; [`Error::CollectiveMismatch`](oxshmem_base::Error::CollectiveMismatch) if
+        /// PEs differ in length, type or call, or one of them has refused it;
+        /// [`Error::ForeignMemory`](oxshmem_base::Error::ForeignMemory), and those of
         /// [`sync`](Self::sync).
         ///
         /// ```
@@ -132,7 +134,8 @@ impl Team {
     /// 1.6 §9.10.7`).
     ///
     /// # Errors
-    /// [`Error::PeOutOfRange`] and those of [`sum_reduce`](Self::sum_reduce).
+    /// [`Error::PeOutOfRange`](oxshmem_base::Error::PeOutOfRange) and those of
+    /// [`sum_reduce`](Self::sum_reduce).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -159,7 +162,8 @@ impl Team {
     /// sets do (`OpenSHMEM 1.6 §9.10.7`). Collective.
     ///
     /// # Errors
-    /// Those of `broadcast`, but [`Error::Overlap`]: no PE reads what another writes.
+    /// Those of `broadcast`, but [`Error::Overlap`](oxshmem_base::Error::Overlap): no PE reads what
+    /// another writes.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -221,9 +225,9 @@ impl Team {
     /// the same length. Collective (`OpenSHMEM 1.6 §9.10.8`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if `dest` is not as long as all together; [`Error::Overlap`] if it
-    /// has bytes of `source`, other than where those belong; otherwise those of
-    /// [`sum_reduce`](Self::sum_reduce).
+    /// [`Error::LengthMismatch`](oxshmem_base::Error::LengthMismatch) if `dest` is not as long as
+    /// all together; [`Error::Overlap`](oxshmem_base::Error::Overlap) if it has bytes of `source`,
+    /// other than where those belong; otherwise those of [`sum_reduce`](Self::sum_reduce).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -273,10 +277,11 @@ impl Team {
     /// §9.10.8`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if `dest` is shorter than all together, when all have said how
-    /// much they give. If that is so on some PEs only, the others have
-    /// [`Error::CollectiveMismatch`], those may too, and nothing is written. Otherwise those of
-    /// [`sum_reduce`](Self::sum_reduce), where lengths may differ.
+    /// [`Error::LengthMismatch`](oxshmem_base::Error::LengthMismatch) if `dest` is shorter than all
+    /// together, when all have said how much they give. If that is so on some PEs only, the others
+    /// have [`Error::CollectiveMismatch`](oxshmem_base::Error::CollectiveMismatch), those may too,
+    /// and nothing is written. Otherwise those of [`sum_reduce`](Self::sum_reduce), where lengths
+    /// may differ.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -331,8 +336,9 @@ impl Team {
     /// have in common, an n-th of the slices. Collective (`OpenSHMEM 1.6 §9.10.5`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if the slices differ in length, or do not divide into blocks;
-    /// [`Error::Overlap`]; otherwise those of [`sum_reduce`](Self::sum_reduce).
+    /// [`Error::LengthMismatch`](oxshmem_base::Error::LengthMismatch) if the slices differ in
+    /// length, or do not divide into blocks; [`Error::Overlap`](oxshmem_base::Error::Overlap);
+    /// otherwise those of [`sum_reduce`](Self::sum_reduce).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -383,8 +389,9 @@ impl Team {
     /// in `source` and `dst` apart in `dest`. Collective (`OpenSHMEM 1.6 §9.10.6`).
     ///
     /// # Errors
-    /// [`Error::InvalidStride`] if a stride is 0, or elements have no bytes;
-    /// [`Error::StrideOutOfRange`] if a slice is too short; [`Error::Overlap`]; otherwise those of
+    /// [`Error::InvalidStride`](oxshmem_base::Error::InvalidStride) if a stride is 0, or elements
+    /// have no bytes; [`Error::StrideOutOfRange`](oxshmem_base::Error::StrideOutOfRange) if a slice
+    /// is too short; [`Error::Overlap`](oxshmem_base::Error::Overlap); otherwise those of
     /// [`sum_reduce`](Self::sum_reduce).
     ///
     /// ```
