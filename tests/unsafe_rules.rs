@@ -22,10 +22,11 @@ const PACKAGES: [&str; 9] = [
 ];
 
 /// Public traits that are neither `unsafe` nor sealed, and why no unsafe code relies on them.
-const OPEN_TRAITS: [(&str, &str); 6] = [
+const OPEN_TRAITS: [(&str, &str); 7] = [
     ("Element", "all plain data is one, and `Pod` is `unsafe`"),
     ("Listener", "it only gets notifications"),
     ("Looks", "it only learns that words may have changed"),
+    ("Requests", "it only learns that kernels ask for something"),
     ("Shared", "what another process sent is checked before it is mapped"),
     ("Source", "the engine only polls it; what reads memory is `Words`, which is `unsafe`"),
     ("Watcher", "it only learns of entries"),
@@ -33,7 +34,7 @@ const OPEN_TRAITS: [(&str, &str); 6] = [
 
 /// Safe items that are left out of the documentation of what users work with, and why they break
 /// nothing.
-const HIDDEN: [(&str, &str); 27] = [
+const HIDDEN: [(&str, &str); 29] = [
     ("Bare", "its copies are `unsafe`"),
     ("allocation", "what changes the heap behind it is `unsafe`"),
     ("alone", "a device with memory of its own"),
@@ -41,6 +42,7 @@ const HIDDEN: [(&str, &str); 27] = [
     ("check_awaited", "a question"),
     ("completed", "a wait"),
     ("default_context", "a context like any other"),
+    ("device_handle", "numbers; what starts a kernel with them is `unsafe`"),
     ("device_place", "none unless the memory is that PE's; what devices do with places is `unsafe`"),
     ("domain", "a question, and a device, whose copies are `unsafe`"),
     ("extent", "numbers"),
@@ -54,6 +56,7 @@ const HIDDEN: [(&str, &str); 27] = [
     ("messages_sent", "a number"),
     ("new", "it asserts bounds and alignment"),
     ("on_device", "what devices do with places is `unsafe`"),
+    ("on_stream_then", "`on_stream`, and a function that gets the outcome"),
     ("others_idle", "a wait"),
     ("own", "an address"),
     ("pe", "what is unsafe of a PE says so"),
