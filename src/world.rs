@@ -326,7 +326,7 @@ impl World {
     /// use oxshmem::DEVICE_FUNCTIONS;
     ///
     /// const KERNEL: &str = r#"
-    ///     extern "C" __global__ void pass_on(shmemx_device_t shmem, double *cells, const double *mine,
+    ///     extern "C" __global__ void pass_on(shmemx_device_t shmem, double *cells, double *mine,
     ///                                        size_t n, unsigned long long *signal)
     ///     {
     ///         int next = (shmemx::my_pe(shmem) + 1) % shmemx::n_pes(shmem);

@@ -678,7 +678,7 @@ SHMEMX_FN int put_signal(const shmemx_device_t &shmem, T *dest, const T *source,
 
 } /* namespace impl */
 
-/* Puts `n` elements, and then updates a signal on the same PE: whoever sees that, sees them. */
+/* Puts `n` elements, and then updates a signal on the same PE: a PE that sees that, sees them. */
 template <class T, class S>
 SHMEMX_FN int put_signal(const shmemx_device_t &shmem, T *dest, const T *source, size_t n, S *signal,
                          unsigned long long value, int op, int pe)

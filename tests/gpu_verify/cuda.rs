@@ -5,7 +5,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-/// What they do: titles for people, and what `--run` is told.
+/// What they do: titles for people, and the arguments of `--run`.
 pub(crate) const RUNS: [(&str, &str); 5] = [
     ("Device functions in kernels, 1 PE", "kernels-1"),
     ("Device functions in kernels, 2 PEs", "kernels-2"),

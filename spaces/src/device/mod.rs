@@ -169,20 +169,21 @@ pub unsafe trait Device: Source {
     /// [`shown`](Self::shown).
     fn segment(&self) -> &Segment;
 
-    /// Copies `len` bytes; `done` is told when they are there, and visible to all PEs of this host.
+    /// Copies `len` bytes; `done` completes when they are there, and visible to all PEs of this
+    /// host.
     ///
     /// # Safety
     /// Ends on the host must be readable or writable for `len` bytes until then, and ends on the
     /// device in bounds.
     unsafe fn copy(&self, from: End, to: End, len: usize, done: Completion);
 
-    /// An atomic operation; `done` is told the word's value before it.
+    /// An atomic operation; `done` completes with the value before it.
     ///
     /// # Safety
     /// The word must be in bounds and aligned.
     unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Completion<u64>);
 
-    /// Copies blocks; `done` is told when all are there.
+    /// Copies blocks; `done` completes when all are there.
     ///
     /// # Safety
     /// As for `copy`, for each of them.
@@ -196,7 +197,7 @@ pub unsafe trait Device: Source {
     /// answer.
     fn reaches(&self, by: usize, local_pe: usize) -> bool;
 
-    /// Combines vectors of several PEs; `done` is told when the results are there.
+    /// Combines vectors of several PEs; `done` completes when the results are there.
     ///
     /// # Safety
     /// All places must be in bounds and aligned, and nothing else may touch them until then. There
@@ -205,7 +206,7 @@ pub unsafe trait Device: Source {
     /// [take](ReduceOp::takes) such elements.
     unsafe fn combine(&self, what: Combine<'_>, done: Completion);
 
-    /// Tells `done` when everything that was started before is over.
+    /// Completes `done` when everything that was started before is over.
     fn flush(&self, done: Completion);
 
     /// [`copy`](Self::copy), over when it returns. What was started before may still be under way.

@@ -363,7 +363,7 @@ impl Pe {
         self.device.as_ref()
     }
 
-    /// How its kernels are heard of, if it has one.
+    /// How the engine learns what its kernels do, if it has one.
     pub fn kernels(&self) -> Option<&Arc<Kernels>> {
         self.kernels.as_ref()
     }

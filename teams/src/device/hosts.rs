@@ -56,7 +56,7 @@ impl<T: Element> Direct<T> {
         let (mine, result) = (if group.n() == 1 { from[0] } else { to[0] }, to[0]);
         let hand_out =
             Plan { work: Work::Broadcast { root: 0, to_root: false }, size, from: to.clone(), to, lens };
-        // What fails here is told when the others do not wait for this PE any more.
+        // What fails here is returned when the others do not wait for this PE any more.
         let mut done = Ok(());
         if group.n() > 1 {
             let lens = hand_out.lens.clone();

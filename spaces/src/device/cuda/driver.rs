@@ -553,7 +553,7 @@ pub(super) fn has_native_atomics(device: CUdevice, other: CUdevice) -> bool {
     device == other || call!(cuDeviceGetP2PAttribute(&mut has, attribute, device, other)).is_ok() && has != 0
 }
 
-/// Whether an address is in device memory, or in host memory that the driver was told of. A context
+/// Whether an address is in device memory, or in host memory that the driver knows. A context
 /// must be entered.
 pub(super) fn knows(address: *const u8) -> bool {
     let mut kind: c_uint = 0;

@@ -101,7 +101,7 @@ pub(super) struct Registered {
     context: Arc<Context>,
     /// By their numbers, whether the driver knows them, of those that it was told of.
     chunks: Mutex<HashMap<usize, bool>>,
-    /// Addresses of the program's memory that the driver was told of for the time of a copy.
+    /// Addresses of the program's memory that the driver knows for the time of a copy.
     meanwhile: Mutex<Vec<Range<usize>>>,
 }
 
@@ -118,7 +118,7 @@ impl Registered {
     /// Whether the driver knows the memory at an address, for as long as the program lets it. A
     /// context must be entered.
     pub(super) fn knows(&self, address: *const u8) -> bool {
-        // With the lock: what is not on the list is not told to the driver meanwhile.
+        // With the lock: what is not on the list is not made known to the driver meanwhile.
         let meanwhile = lock(&self.meanwhile);
         !meanwhile.iter().any(|range| range.contains(&address.addr())) && driver::knows(address)
     }
@@ -156,8 +156,8 @@ impl Registered {
         }
     }
 
-    /// Copies a long range of the program's memory, which the driver is told of meanwhile: that
-    /// takes less time than the driver's own copies. True if it is over, and false if the
+    /// Copies a long range of the program's memory, which is made known to the driver meanwhile:
+    /// that takes less time than the driver's own copies. True if it is over, and false if the
     /// driver is to copy by itself.
     ///
     /// # Safety
@@ -184,28 +184,28 @@ impl Registered {
         let range = start.addr()..start.addr() + len;
         lock(&self.meanwhile).push(range.clone());
         let mut known = Known { starts: Vec::new(), range, list: &self.meanwhile };
-        let mut told = Ok(());
+        let mut copied = Ok(());
         for (at, len) in whole {
             let start = start.wrapping_add(at);
             // SAFETY: the caller keeps it, and `known` unregisters it before this returns. What the
-            // driver does not take, as the program has told it or too much is locked, it copies by
-            // itself.
+            // driver does not take, as the program has made it known or too much is locked, it
+            // copies by itself.
             match unsafe { driver::register(start, len) } {
                 Ok(()) => known.starts.push(start),
                 Err(_) if known.starts.is_empty() => return Ok(false),
                 Err(_) => {}
             }
-            // The device copies this part while the driver is told of the next.
-            told = told.and_then(|()| copy((at, len)));
+            // The device copies this part while the next is made known to the driver.
+            copied = copied.and_then(|()| copy((at, len)));
         }
-        let told = rims.into_iter().filter(|(_, len)| *len > 0).fold(told, |told, rim| {
+        let copied = rims.into_iter().filter(|(_, len)| *len > 0).fold(copied, |copied, rim| {
             // Of rims the driver knows nothing.
-            told.and_then(|()| copy(rim))
+            copied.and_then(|()| copy(rim))
         });
         // Even if a part of it failed: what was begun uses the caller's memory.
         let over = stream.synchronize();
         drop(known);
-        told.and(over).map(|()| true)
+        copied.and(over).map(|()| true)
     }
 
     /// The parts in which a range is copied: offsets in it, and lengths.
@@ -217,7 +217,7 @@ impl Registered {
     }
 }
 
-/// From so many bytes on the driver is told of the program's memory.
+/// From so many bytes on the program's memory is made known to the driver.
 const LONG: usize = 4 << 20;
 /// What the driver takes into account.
 const PAGE: usize = 4096;

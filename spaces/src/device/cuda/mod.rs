@@ -71,7 +71,7 @@ use super::{AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, M
 /// Host memory of fewer bytes is copied by the processor on the way, even where the device could
 /// reach it.
 const SHORT: usize = 4096;
-/// For how long whoever waits polls before the helper thread is left to it.
+/// For how long a future that waits polls before that is left to the helper thread.
 const PATIENCE: Duration = Duration::from_micros(50);
 /// Threads in a block of a kernel.
 const THREADS: u32 = 256;

@@ -131,7 +131,7 @@ impl Kernels {
             return false;
         }
         // AcqRel: what kernels stored before they rang is seen by the look that follows, and one
-        // that rings after this is heard by the next poll.
+        // that rings after this is seen by the next poll.
         bell.swap(0, Ordering::AcqRel);
         if let Some(engine) = self.engine.upgrade() {
             engine.device_words_changed();

@@ -246,7 +246,7 @@ impl Streams {
         match *command {
             Command::In { from, to, len } => {
                 for (at, len) in self.host.pieces(from, len) {
-                    // SAFETY: whoever made the command vouches for both ends.
+                    // SAFETY: the maker of the command vouches for both ends.
                     unsafe { stream.copy_in(from.wrapping_add(at), to + at as u64, len) }?;
                 }
                 Ok(())
@@ -264,7 +264,7 @@ impl Streams {
             Command::Fill { at, byte, len } => unsafe { stream.fill(at, byte, len) },
             Command::Launch { kernel, shape, ref arguments } => {
                 let (mut pointers, count) = arguments.pointers();
-                // SAFETY: the arguments were made for the kernel, and whoever made the command
+                // SAFETY: the arguments were made for the kernel, and the maker of the command
                 // vouches for the addresses.
                 unsafe { stream.launch(kernel, shape, &mut pointers[..count]) }
             }

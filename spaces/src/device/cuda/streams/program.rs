@@ -48,7 +48,7 @@ struct Busy {
 impl Program {
     /// A queue that is busy, with the local PE whose device it is of.
     pub(super) fn busy(&self, at: usize) -> Option<(usize, Arc<Queue>)> {
-        // Relaxed: a hint. A thread that has appended something is told of it by the nudge.
+        // Relaxed: a hint. A thread that has appended something nudges the helper.
         if self.count.load(Ordering::Relaxed) == 0 {
             return None;
         }

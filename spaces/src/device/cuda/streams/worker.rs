@@ -82,7 +82,7 @@ impl Streams {
                 self.host.make_ready(to, len);
             }
             // Without the queue's lock: no other thread issues while something is to come.
-            // SAFETY: whatever made the command vouches for both ends until `done` is told.
+            // SAFETY: whatever made the command vouches for both ends until `done` completes.
             let issued = unsafe { self.host.copy_known(&queue.stream, &command) }.and_then(|over| {
                 let command = if over { &Command::Nothing } else { &command };
                 self.issue(&queue.stream, command)
