@@ -37,6 +37,13 @@ static void nap(int us) {
     struct timespec t = {0, us * 1000L};
     nanosleep(&t, 0);
 }
+/* Waits for values that are under way. A driver may wait for them where it makes something, and this one
+   always does. */
+static int waits_given;
+static void after_waits(void) {
+    while (__atomic_load_n(&waits_given, 5))
+        nap(50);
+}
 #include "stand_in_kernels.h"
 static int holds(struct op *o) {
     uint64_t v = o->from, is, mask = o->len == 4 ? UINT32_MAX : UINT64_MAX;
@@ -84,6 +91,7 @@ static void perform(struct op *o) {
     case WAIT_VALUE:
         while (!holds(o))
             nap(5);
+        __atomic_fetch_sub(&waits_given, 1, 5);
         break;
     case WRITE_VALUE:
         if (o->len == 4)
@@ -157,6 +165,7 @@ static struct stream *meant(struct stream *s) {
 }
 R cuStreamCreateWithPriority(struct stream **out, unsigned f, int priority) {
     NEED();
+    after_waits();
     if (f > 1)
         return INVALID;
     *out = stream(stack[depth - 1], f, priority < -5 ? -5 : priority > 0 ? 0 : priority);
@@ -201,6 +210,8 @@ static struct op *op(int kind, P to, P from, size_t len) {
     return o;
 }
 static void append(struct stream *s, struct op *o) {
+    if (o->kind == WAIT_VALUE)
+        __atomic_fetch_add(&waits_given, 1, 5);
     pthread_mutex_lock(&s->m);
     *s->tail = o;
     s->tail = &o->next;
@@ -443,6 +454,7 @@ struct function {
 };
 R cuModuleLoadData(struct module **m, const char *text) {
     SAFE();
+    after_waits();
     *m = malloc(sizeof **m);
     (*m)->ctx = stack[depth - 1];
     (*m)->text = strdup(text);

@@ -206,6 +206,13 @@ pub unsafe trait Device: Source {
     /// [take](ReduceOp::takes) such elements.
     unsafe fn combine(&self, what: Combine<'_>, done: Completion);
 
+    /// Makes what [`combine`](Self::combine) of such elements needs on the device of local PE `by`.
+    /// Otherwise that is made when it is first called, where the driver may wait for streams of the
+    /// program, and even for one that waits for the call.
+    fn prepare(&self, by: usize, pattern: Pattern, op: ReduceOp, number: Number) {
+        let _ = (by, pattern, op, number);
+    }
+
     /// Completes `done` when everything that was started before is over.
     fn flush(&self, done: Completion);
 

@@ -14,7 +14,7 @@ use oxshmem_spaces::{
 
 use super::{
     OnDevice, Work,
-    plan::{Plan, Share, Step},
+    plan::{self, Plan, Share, Step},
 };
 use crate::{
     algorithm::{exchange::meet, lengths::LENGTH_AT, room::check_room, sync::sync_here},
@@ -50,6 +50,9 @@ const _: () = assert!(size_of::<Operands>() <= LINE);
 impl<T: Element> Direct<T> {
     pub(crate) fn new(operands: &OnDevice<'_, T>, work: Work) -> Self {
         let [dest, source] = operands.views;
+        if let Some((pattern, op, number)) = plan::what(work) {
+            operands.device.prepare(dest.allocation().pe().local_pe(), pattern, op, number);
+        }
         Self {
             device: Arc::clone(operands.device),
             work,

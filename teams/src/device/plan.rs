@@ -16,9 +16,29 @@ use crate::reduction::{ElementType, Kernel};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Combines or copies vectors of `len` elements.
-    Combine { what: (Pattern, ReduceOp, Number), from: Vec<DevicePlace>, to: Vec<DevicePlace>, len: usize },
+    Combine { what: What, from: Vec<DevicePlace>, to: Vec<DevicePlace>, len: usize },
     /// Copies blocks.
     Blocks { from: DevicePlace, to: DevicePlace, blocks: Blocks },
+}
+
+/// What is combined: in which way, and of which elements.
+pub(super) type What = (Pattern, ReduceOp, Number);
+
+/// Copies of one vector: a combination of one.
+const SPREAD: What = (Pattern::Reduce, ReduceOp::Or, Number::U8);
+/// Copies of several.
+const BLOCKS: What = (Pattern::Copy, ReduceOp::Or, Number::U8);
+
+/// What devices combine in a collective, if they do.
+pub(super) fn what(work: Work) -> Option<What> {
+    let of = |pattern, kernel: &Kernel| Some((pattern, kernel.op(), number(kernel)?));
+    match work {
+        Work::Broadcast { .. } | Work::Collect | Work::Fcollect => Some(SPREAD),
+        Work::Alltoall | Work::Alltoalls { .. } => Some(BLOCKS),
+        Work::Reduce(kernel) => of(Pattern::Reduce, kernel),
+        Work::Scan { kernel, inclusive: true } => of(Pattern::InclusiveScan, kernel),
+        Work::Scan { kernel, inclusive: false } => of(Pattern::ExclusiveScan, kernel),
+    }
 }
 
 /// The part of a collective that one device does.
@@ -79,9 +99,7 @@ impl Plan {
                 });
                 steps.collect()
             }
-            Work::Reduce(kernel) => self.combine(Pattern::Reduce, kernel, share),
-            Work::Scan { kernel, inclusive: true } => self.combine(Pattern::InclusiveScan, kernel, share),
-            Work::Scan { kernel, inclusive: false } => self.combine(Pattern::ExclusiveScan, kernel, share),
+            Work::Reduce(_) | Work::Scan { .. } => self.combine(share),
             Work::Alltoall => {
                 let block = self.lens[0] / n * size;
                 self.blocks(share, block, [block; 2])
@@ -107,18 +125,16 @@ impl Plan {
     /// Copies bytes to several places, but not to where they are.
     fn spread(&self, from: DevicePlace, mut to: Vec<DevicePlace>, len: usize) -> Option<Step> {
         to.retain(|&to| to != from);
-        let what = (Pattern::Reduce, ReduceOp::Or, Number::U8);
-        (len > 0 && !to.is_empty()).then(|| Step::Combine { what, from: vec![from], to, len })
+        (len > 0 && !to.is_empty()).then(|| Step::Combine { what: SPREAD, from: vec![from], to, len })
     }
 
     /// Combines this device's part of all vectors.
-    fn combine(&self, pattern: Pattern, kernel: &Kernel, share: &Share) -> Vec<Step> {
-        let Some(number) = number(kernel) else { return Vec::new() };
+    fn combine(&self, share: &Share) -> Vec<Step> {
+        let Some(what) = what(self.work) else { return Vec::new() };
         let part = part(self.lens[0], share.count, share.number);
         let start = part.start * self.size;
         let behind = |places: &[DevicePlace]| places.iter().map(|place| place.behind(start)).collect();
         let (from, to) = (behind(&self.from), behind(&self.to));
-        let what = (pattern, kernel.op(), number);
         let step = Step::Combine { what, from, to, len: part.len() };
         if part.is_empty() { Vec::new() } else { vec![step] }
     }
@@ -126,9 +142,8 @@ impl Plan {
     /// Block `p` of each member goes to member `p` of this device. Blocks have `len` bytes, and
     /// begin `strides` apart in the destination and in the source.
     fn blocks(&self, share: &Share, len: usize, [dst, sst]: [usize; 2]) -> Vec<Step> {
-        let what = (Pattern::Copy, ReduceOp::Or, Number::U8);
         let steps = share.members.iter().filter(|_| len > 0).map(|&pe| Step::Combine {
-            what,
+            what: BLOCKS,
             from: self.from.iter().map(|from| from.behind(pe * sst)).collect(),
             to: (0..self.from.len()).map(|from| self.to[pe].behind(from * dst)).collect(),
             len,

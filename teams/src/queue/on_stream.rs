@@ -60,7 +60,6 @@ impl Core {
         let landing = Arc::clone(&reached);
         // SAFETY: there are no bytes.
         unsafe { streams.append(pe.local_pe(), stream, &[], Box::new(move |over| landing.land(over))) };
-        let held = streams.hold(pe.local_pe(), stream);
         let this = self.this.clone();
         let first = {
             let pe = Arc::clone(pe);
@@ -74,6 +73,8 @@ impl Core {
             })
         };
         let collective = collective().ticket_in(self);
+        // After what the collective has the driver make, which may wait for streams that wait.
+        let held = streams.hold(pe.local_pe(), stream);
         let last = self.step(async move {
             let tickets: Vec<u64> =
                 [Some(first), collective.as_ref().ok().copied()].into_iter().flatten().collect();

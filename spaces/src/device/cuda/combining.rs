@@ -67,6 +67,13 @@ pub(super) fn launches(
     [Launch { kernel: most, start: 0, units }, rest].into_iter().filter(|launch| launch.units > 0)
 }
 
+/// What calls with such elements may need, wherever these are.
+pub(super) fn kernels(pattern: Pattern, op: ReduceOp, number: Number) -> impl Iterator<Item = Combining> {
+    let addresses = [16, 8, 4, 2, 1].into_iter().filter(move |&it| it >= number.align() as u64);
+    // A length that leaves something for a second launch.
+    addresses.flat_map(move |it| launches(pattern, op, number, it, 33)).map(|launch| launch.kernel)
+}
+
 impl Part {
     /// Bits are combined alike whatever they mean, and sums of integers whether or not they have a
     /// sign. Sums of complex numbers are those of their parts.

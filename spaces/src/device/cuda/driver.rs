@@ -236,13 +236,19 @@ impl Stream {
     /// A stream of the program, in a context that is entered.
     ///
     /// # Safety
-    /// It must exist for as long as the value does.
+    /// It must exist whenever the value is used, but for [`context`](Self::context) and
+    /// [`is_ours`](Self::is_ours).
     pub(super) unsafe fn of_program(context: &Arc<Context>, stream: CUstream) -> Outcome<Option<Self>> {
         let mut its = ptr::null_mut();
         // SAFETY: passed on to the caller; it stores a handle.
         call!(cuStreamGetCtx(stream, &mut its))?;
         let found = its == context.context;
         Ok(found.then(|| Self { context: Arc::clone(context), stream, ours: false }))
+    }
+
+    /// Whether it is one of ours, and not the program's.
+    pub(super) fn is_ours(&self) -> bool {
+        self.ours
     }
 
     /// Whether what it is given becomes part of a graph.
@@ -399,10 +405,6 @@ impl Event {
         // SAFETY: it stores a handle, which `drop` gives back.
         call!(cuEventCreate(&mut event, flags))?;
         Ok(Self { context: Arc::clone(context), event })
-    }
-
-    pub(super) fn handle(&self) -> CUevent {
-        self.event
     }
 
     /// Whether all before it is over.

@@ -1,6 +1,10 @@
 //! A device, and the commands that its streams take.
 
-use std::{collections::HashMap, ffi::c_void, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    ffi::c_void,
+    sync::Arc,
+};
 
 use cudarc::driver::sys::{CUdevice, CUdevice_attribute, CUdeviceptr};
 use oxshmem_base::sync::{Mutex, lock};
@@ -8,11 +12,11 @@ use oxshmem_memory::word::{Atomic, Width};
 
 use super::{
     THREADS,
-    combining::Combining,
+    combining::{self, Combining},
     driver::{self, Context, Event, Kernel, Module, Outcome, Stream},
     ptx,
 };
-use crate::device::MOST_OPERANDS;
+use crate::device::{MOST_OPERANDS, Number, Pattern, ReduceOp};
 
 /// Blocks of threads that keep a multiprocessor busy.
 const BUSY: u32 = 8;
@@ -107,6 +111,8 @@ pub(super) struct Gpu {
     blocks: [Kernel; ptx::UNITS.len()],
     /// Those that combine, translated when they are first needed.
     combining: Mutex<HashMap<Combining, (Module, Kernel)>>,
+    /// For what all of them are.
+    prepared: Mutex<HashSet<(Pattern, ReduceOp, Number)>>,
     /// Events to be used again.
     pub(super) events: Mutex<Vec<Event>>,
     /// For what is over when its call returns.
@@ -126,6 +132,7 @@ impl Gpu {
             blocks: [one?, four?, eight?],
             _base: base,
             combining: Mutex::default(),
+            prepared: Mutex::default(),
             events: Mutex::default(),
             now: Mutex::new(Stream::new(context)?),
             most_blocks: driver::attribute(device, processors)?.max(1) as u32 * BUSY,
@@ -168,6 +175,16 @@ impl Gpu {
         let kernel = module.kernel(&combining.name())?;
         known.insert(combining, (module, kernel));
         Ok(kernel)
+    }
+
+    /// Translates all kernels that combine such elements, whatever their places and number.
+    pub(super) fn prepare(&self, pattern: Pattern, op: ReduceOp, number: Number) {
+        if lock(&self.prepared).insert((pattern, op, number)) {
+            for kernel in combining::kernels(pattern, op, number) {
+                // One that cannot be translated is an error of the call that needs it.
+                let _ = self.combining(kernel);
+            }
+        }
     }
 
     /// Blocks and threads for so many elements, of which a thread does some at a time.

@@ -40,13 +40,15 @@ pub(super) struct Slot {
 impl Slots {
     pub(super) fn new(context: &Arc<Context>, size: usize, count: usize) -> Outcome<Arc<Self>> {
         let slots = Self { context: Arc::clone(context), size, count, state: Mutex::default() };
-        slots.grow(&mut lock(&slots.state))?;
+        slots.grow()?;
         Ok(Arc::new(slots))
     }
 
-    fn grow(&self, state: &mut State) -> Outcome<()> {
+    fn grow(&self) -> Outcome<()> {
+        // Without the lock: the driver may wait for what is under way.
         let memory = Pinned::new(&self.context, self.size * self.count)?;
         let starts = (0..self.count).map(|i| i * self.size);
+        let mut state = lock(&self.state);
         state.free.extend(starts.map(|at| (memory.start().addr() + at, memory.shown + at as u64)));
         // For `Slot::start`, which makes a pointer of the number.
         memory.start().expose_provenance();
@@ -67,12 +69,11 @@ impl Slots {
 
     /// One that is free, or a new one.
     pub(super) fn take_or_make(self: &Arc<Self>) -> Outcome<Slot> {
-        let mut state = lock(&self.state);
         loop {
-            if let Some((start, shown)) = state.free.pop() {
-                return Ok(Slot { slots: Arc::clone(self), start, shown });
+            match self.take() {
+                Some(slot) => return Ok(slot),
+                None => self.grow()?,
             }
-            self.grow(&mut state)?;
         }
     }
 }

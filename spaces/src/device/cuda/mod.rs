@@ -66,7 +66,9 @@ use self::{
     streams::Streams,
 };
 use super::stream::ProgramStreams;
-use super::{AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, Made};
+use super::{
+    AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, Made, Number, Pattern, ReduceOp,
+};
 
 /// Host memory of fewer bytes is copied by the processor on the way, even where the device could
 /// reach it.
@@ -473,6 +475,10 @@ unsafe impl Device for Cuda {
             let command = Command::Launch { kernel, shape: gpu.shape(units, AT_ONCE), arguments };
             self.streams.start(by, command, all.part());
         }
+    }
+
+    fn prepare(&self, by: usize, pattern: Pattern, op: ReduceOp, number: Number) {
+        self.streams.gpu(by).prepare(pattern, op, number);
     }
 
     fn flush(&self, done: Completion) {

@@ -57,8 +57,10 @@ const THROUGH: usize = 4 << 20;
 /// takes longer than a short operation.
 const NAP: Duration = Duration::from_micros(20);
 const NAPS: Duration = Duration::from_micros(200);
-/// How long it naps where the driver refuses to call.
-const REFUSED: Duration = Duration::from_millis(1);
+/// How long it naps at most where the driver does not call, and which part of the time that it has
+/// waited so far.
+const NAP_AT_MOST: Duration = Duration::from_millis(1);
+const NAP_PART: u32 = 16;
 
 /// All streams of a process, and its worker.
 pub(super) struct Streams {
@@ -96,6 +98,7 @@ impl Streams {
         let devices: Vec<CUdevice> = (0..memory.count()).map(|local_pe| memory.device(local_pe)).collect();
         let queue = |device| Ok(Queue::new(Stream::new(&memory.contexts()[device])?, &ready));
         let queues: Vec<Queue> = devices.iter().map(queue).collect::<Outcome<_>>()?;
+        let program = Program::new(queues.iter().map(|queue| queue.stream.context()), &ready)?;
         // There is a PE, so there is a device.
         let context = &memory.contexts()[&memory.device(0)];
         let words = Slots::new(context, WORDS.0, WORDS.1)?;
@@ -103,7 +106,7 @@ impl Streams {
         Ok(Arc::new(Self {
             queues,
             devices,
-            program: Program::default(),
+            program,
             gpus,
             slots: Slots::new(context, SLOTS.0, SLOTS.1)?,
             words,
@@ -333,7 +336,8 @@ impl Streams {
             return Armed::IDLE;
         }
         let since = *lock(&self.waits_since).get_or_insert_with(Instant::now);
-        if since.elapsed() < NAPS {
+        let waited = since.elapsed();
+        if waited < NAPS {
             return Armed::Asleep { descriptor: None, limit: Some(NAP) };
         }
         self.ready.clear();
@@ -343,7 +347,7 @@ impl Streams {
             armed &= queue.arm();
             at += 1;
         }
-        let limit = if armed { None } else { Some(REFUSED) };
+        let limit = if armed { None } else { Some((waited / NAP_PART).clamp(NAP, NAP_AT_MOST)) };
         Armed::Asleep { descriptor: Some(self.ready.descriptor()), limit }
     }
 

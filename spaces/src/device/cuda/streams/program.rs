@@ -3,6 +3,9 @@
 //! What is appended to a stream of the program has an event behind it at once, as the program goes
 //! on to use the stream. Each such stream has a queue while something is under way in it. An event
 //! of the program, and a copy that comes after one, have a queue with a stream of ours.
+//!
+//! The driver may wait, in any call that makes or starts something, for a stream that waits for the
+//! program. So no lock is held over such a call that a thread needs that ends the wait.
 
 use std::sync::{
     Arc,
@@ -11,28 +14,38 @@ use std::sync::{
 
 use oxshmem_base::{
     Error, Result,
-    sync::{Mutex, MutexGuard, lock},
+    sync::{Mutex, lock},
 };
 use oxshmem_memory::{copy, word::Width};
 use oxshmem_progress::completion::Completion;
 
 use super::{
     super::{
-        driver::{Outcome, Stream},
+        driver::{Context, Outcome, Stream},
         gpu::Command,
     },
     Streams,
-    queue::Queue,
+    queue::{Queue, State},
 };
-use crate::device::stream::{EventRef, Held, InStream, StreamRef};
+use crate::device::{
+    ready::Ready,
+    stream::{EventRef, Held, InStream, StreamRef},
+};
+
+/// Queues with a stream of ours that each PE has from the beginning. The driver makes no more while
+/// a stream waits.
+const READY: usize = 2;
 
 /// The queues of the program's streams and events.
 #[derive(Default)]
 pub(super) struct Program {
+    /// Held while something is appended, so that events stand in queues as they do in streams. The
+    /// engine does not take it.
+    appending: Mutex<()>,
     busy: Mutex<Vec<Busy>>,
     /// How many are busy, as a hint for threads that poll.
     count: AtomicUsize,
-    /// To be used again, by the local PE whose device they are of.
+    /// Those with a stream of ours, to be used again, by the local PE whose device they are of.
     free: Mutex<Vec<(usize, Arc<Queue>)>>,
 }
 
@@ -46,6 +59,20 @@ struct Busy {
 }
 
 impl Program {
+    /// With queues for events of the program on the devices of local PEs.
+    pub(super) fn new<'a>(
+        contexts: impl Iterator<Item = &'a Arc<Context>>,
+        ready: &Arc<Ready>,
+    ) -> Outcome<Self> {
+        let mut free = Vec::new();
+        for (by, context) in contexts.enumerate() {
+            for _ in 0..READY {
+                free.push((by, Arc::new(Queue::new(Stream::waiting(context)?, ready))));
+            }
+        }
+        Ok(Self { free: Mutex::new(free), ..Self::default() })
+    }
+
     /// A queue that is busy, with the local PE whose device it is of.
     pub(super) fn busy(&self, at: usize) -> Option<(usize, Arc<Queue>)> {
         // Relaxed: a hint. A thread that has appended something nudges the helper.
@@ -62,8 +89,10 @@ impl Program {
             std::mem::take(&mut *busy).into_iter().partition(|it| it.queue.count.load(Ordering::Acquire) > 0);
         *busy = still;
         self.count.store(busy.len(), Ordering::Relaxed);
+        drop(busy);
         let over: Vec<Busy> = over;
-        lock(&self.free).extend(over.into_iter().map(|it| (it.by, it.queue)));
+        let ours = over.into_iter().filter(|it| it.stream.is_none());
+        lock(&self.free).extend(ours.map(|it| (it.by, it.queue)));
     }
 }
 
@@ -101,12 +130,8 @@ impl Streams {
             Ok(its) => its,
             Err(error) => return done(Err(error)),
         };
-        let key = stream.as_raw().addr();
-        let busy = lock(&self.program.busy);
-        let found = busy.iter().find(|it| it.by == by && it.stream == Some(key));
-        let found = found.map_or_else(|| self.free_queue(by), |found| Ok(Arc::clone(&found.queue)));
-        let begun = found.and_then(|queue| {
-            let _entered = its.context().enter()?;
+        let appending = lock(&self.program.appending);
+        let begun = its.context().enter().and_then(|_entered| {
             let event = self.gpu(by).event()?;
             let given = what.iter().try_for_each(|&what| self.give(by, &its, what));
             if let Err(failed) = given.and_then(|()| its.record(&event)) {
@@ -114,15 +139,16 @@ impl Streams {
                 let _ = its.synchronize();
                 return Err(failed);
             }
-            Ok((queue, event))
+            Ok(event)
         });
         match begun {
-            Ok((queue, event)) => {
-                lock(&queue.state).push_with(event, done);
-                self.note(busy, by, Some(key), queue);
+            Ok(event) => {
+                let key = Some(stream.as_raw().addr());
+                let queue = || Arc::new(Queue::new(its, &self.ready));
+                self.note(by, key, queue, |state| state.push_with(event, done));
             }
             Err(failed) => {
-                drop(busy);
+                drop(appending);
                 done(Err(failed.into()));
             }
         }
@@ -155,15 +181,30 @@ impl Streams {
         }
     }
 
-    /// Something more is under way in a queue.
-    fn note(&self, mut busy: MutexGuard<'_, Vec<Busy>>, by: usize, stream: Option<usize>, queue: Arc<Queue>) {
+    /// Something more is under way in the queue of a stream of the program, or in one that `make`
+    /// gives.
+    fn note(
+        &self,
+        by: usize,
+        stream: Option<usize>,
+        make: impl FnOnce() -> Arc<Queue>,
+        push: impl FnOnce(&mut State),
+    ) {
+        let mut busy = lock(&self.program.busy);
+        let known = stream.and_then(|_| busy.iter().find(|it| it.by == by && it.stream == stream));
+        let queue = match known {
+            Some(known) => Arc::clone(&known.queue),
+            None => {
+                let queue = make();
+                busy.push(Busy { by, stream, queue: Arc::clone(&queue) });
+                queue
+            }
+        };
         // SeqCst: the helper sees it, or is woken.
         self.under_way.fetch_add(1, Ordering::SeqCst);
         queue.count.fetch_add(1, Ordering::Release);
-        if !busy.iter().any(|it| Arc::ptr_eq(&it.queue, &queue)) {
-            busy.push(Busy { by, stream, queue });
-            self.program.count.store(busy.len(), Ordering::Relaxed);
-        }
+        push(&mut lock(&queue.state));
+        self.program.count.store(busy.len(), Ordering::Relaxed);
         drop(busy);
         self.nudge.issue();
     }
@@ -175,13 +216,13 @@ impl Streams {
             let at = free.iter().position(|(of, _)| *of == by);
             at.map(|at| free.swap_remove(at).1)
         };
-        match free {
-            Some(queue) => Ok(queue),
-            None => {
+        free.map_or_else(
+            || {
                 let stream = Stream::waiting(self.queues[by].stream.context())?;
                 Ok(Arc::new(Queue::new(stream, &self.ready)))
-            }
-        }
+            },
+            Ok,
+        )
     }
 
     pub(in super::super) fn hold(&self, by: usize, stream: StreamRef<'_>) -> Result<Held> {
@@ -210,9 +251,8 @@ impl Streams {
         command: &Command,
         done: Completion,
     ) {
-        let busy = lock(&self.program.busy);
         let begun = self.free_queue(by).and_then(|queue| {
-            let _entered = queue.stream.context().enter()?;
+            let entered = queue.stream.context().enter()?;
             // SAFETY: the reference says that the event exists.
             unsafe { queue.stream.wait_for(event.as_raw().cast()) }?;
             if let Err(failed) = self.tell(&queue.stream, command) {
@@ -220,17 +260,12 @@ impl Streams {
                 let _ = queue.stream.synchronize();
                 return Err(failed);
             }
-            Ok(Arc::clone(&queue))
+            drop(entered);
+            Ok(queue)
         });
         match begun {
-            Ok(queue) => {
-                lock(&queue.state).push(done);
-                self.note(busy, by, None, queue);
-            }
-            Err(failed) => {
-                drop(busy);
-                done(Err(failed.into()));
-            }
+            Ok(queue) => self.note(by, None, || queue, |state| state.push(done)),
+            Err(failed) => done(Err(failed.into())),
         }
     }
 }

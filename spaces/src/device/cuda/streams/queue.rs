@@ -24,7 +24,7 @@ const EVENTS: usize = 2;
 
 /// What is under way in a stream.
 pub(super) struct Queue {
-    /// Where it happens, or where the driver is asked to call back when it is over.
+    /// Where it happens: a stream of ours or of the program.
     pub(super) stream: Stream,
     /// How many operations are under way, as a hint for threads that poll.
     pub(super) count: AtomicUsize,
@@ -119,18 +119,22 @@ impl Queue {
     }
 
     /// Asks the driver to set what the helper sleeps on when what is under way is over. False if it
-    /// refuses.
+    /// refuses, or is not asked: what the program appends to its own stream next would wait for
+    /// the call.
     pub(super) fn arm(&self) -> bool {
-        // Acquire: pairs with the store in `called`, and with the count's growing.
-        if self.count.load(Ordering::Acquire) == 0 || self.call.to_come.swap(true, Ordering::Acquire) {
+        // Acquire: pairs with the count's growing.
+        if self.count.load(Ordering::Acquire) == 0 {
+            return true;
+        }
+        if !self.stream.is_ours() {
+            return false;
+        }
+        // Acquire: pairs with the store in `called`.
+        if self.call.to_come.swap(true, Ordering::Acquire) {
             return true;
         }
         let data = Arc::into_raw(Arc::clone(&self.call));
         let asked = self.stream.context().enter().and_then(|_entered| {
-            if let Some((event, _)) = lock(&self.state).events.front() {
-                // SAFETY: the event exists. Of a stream of the program's it is what this waits for.
-                unsafe { self.stream.wait_for(event.handle()) }?;
-            }
             // SAFETY: the function takes the reference, and calls nothing of the driver's.
             unsafe { self.stream.call_back(called, data.cast_mut().cast()) }
         });
