@@ -22,6 +22,7 @@ use crate::{
     call::Call,
     collectives::Data,
     export::export,
+    reductions::Method,
     tables::sets::{Set, Sets},
 };
 
@@ -168,18 +169,24 @@ moving!("shmem_alltoall64", 8, (), (), alltoall);
 moving!("shmem_alltoalls32", 4, (dst: isize, sst: isize), (), alltoalls);
 moving!("shmem_alltoalls64", 8, (dst: isize, sst: isize), (), alltoalls);
 
-/// What a reduction works on.
-struct Operands<T: Element> {
-    dest: SymView<'static, T>,
-    source: SymView<'static, T>,
+/// The arguments of a reduction.
+struct Reduction<T> {
+    call: Call,
+    dest: *const T,
+    source: *const T,
+    nreduce: c_int,
 }
 
-impl<T: Element> Operands<T> {
-    fn new(call: Call, dest: *mut T, source: *const T, nreduce: c_int) -> Self {
+impl<T: Element> Reduction<T> {
+    /// Does it with the team of a set: one function a type.
+    #[inline(never)]
+    fn run(self, set: Triplet, p_sync: *mut c_long, method: Method<T>) {
+        let Self { call, dest, source, nreduce } = self;
         let Ok(len) = usize::try_from(nreduce) else {
             call.fail(format_args!("nreduce = {nreduce} is negative"))
         };
-        Self { dest: call.view("dest", dest.cast_const(), len), source: call.view("source", source, len) }
+        let (dest, source) = (call.view("dest", dest, len), call.view("source", source, len));
+        set.run(call, p_sync, |team| call.collective(|| method(team, dest, source)));
     }
 }
 
@@ -196,10 +203,8 @@ macro_rules! to_all {
             _p_wrk: *mut $T,
             p_sync: *mut c_long,
         ) {
-            let call = Call::new(name);
-            let Operands { dest, source } = Operands::new(call, dest, source, nreduce);
-            Triplet { start, log_stride, size }
-                .run(call, p_sync, |team| call.collective(|| team.$does(dest, source)));
+            let reduction = Reduction { call: Call::new(name), dest, source, nreduce };
+            reduction.run(Triplet { start, log_stride, size }, p_sync, |team, dest, source| team.$does(dest, source));
         });
     };
 }

@@ -68,26 +68,27 @@ fn leave<T>(path: &AddressPath, fetch: *mut T, value: impl FnOnce() -> Option<T>
     unsafe { path.leave(fetch, value) }
 }
 
-/// Operations that fetch, with their nonblocking forms.
+/// Operations that fetch, with their nonblocking forms: a function a type, for all that did not go
+/// by addresses.
 macro_rules! fetching {
     ($($name:ident, $nbi:ident: $types:ident ($($arg:ident),*) => $operation:expr;)*) => {$(
-        #[inline(always)]
+        #[inline(never)]
         fn $name<T: $types>(call: Call, dest: *mut T, $($arg: T,)* pe: c_int) -> T {
             let at = call.word("dest", dest.cast_const());
             call.wait_on(pe, call.context.$name(at, $($arg,)* pe as usize))
         }
 
-        #[inline(always)]
+        #[inline(never)]
         fn $nbi<T: $types>(call: Call, fetch: *mut T, dest: *mut T, $($arg: T,)* pe: c_int) {
             fetch_later(call, fetch, dest.cast_const(), $operation, pe);
         }
     )*};
 }
 
-/// Operations that do not.
+/// Operations that do not, likewise.
 macro_rules! updating {
     ($($name:ident: $types:ident ($($arg:ident),*);)*) => {$(
-        #[inline(always)]
+        #[inline(never)]
         fn $name<T: $types>(call: Call, dest: *mut T, $($arg: T,)* pe: c_int) {
             let at = call.word("dest", dest.cast_const());
             call.wait_on(pe, call.context.$name(at, $($arg,)* pe as usize));
@@ -115,13 +116,13 @@ updating! {
     xor: BitwiseAmo (value);
 }
 
-#[inline(always)]
+#[inline(never)]
 fn fetch<T: ExtendedAmo>(call: Call, source: *const T, pe: c_int) -> T {
     let at = call.word("source", source);
     call.wait_on(pe, call.context.fetch(at, pe as usize))
 }
 
-#[inline(always)]
+#[inline(never)]
 fn fetch_nbi<T: ExtendedAmo>(call: Call, fetch: *mut T, source: *const T, pe: c_int) {
     fetch_later(call, fetch, source, Atomic::Fetch, pe);
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use oxshmem::{Complex, LongDouble};
+use oxshmem::{Collective, Complex, Element, LongDouble, SymView, Team};
 
 use crate::{
     call::Call,
@@ -11,6 +11,36 @@ use crate::{
     types::{Stream, rma_types},
 };
 
+/// What a reduction or scan of elements of type `T` is in Rust.
+pub(crate) type Method<T> = for<'a> fn(&'a Team, SymView<'a, T>, SymView<'a, T>) -> Collective<'a>;
+
+/// The arguments of a reduction or scan.
+struct Reduction<T> {
+    call: Call,
+    team: TeamHandle,
+    dest: *const T,
+    source: *const T,
+    nelems: usize,
+}
+
+impl<T: Element> Reduction<T> {
+    /// Does it here, or in the order of a stream: one function a type.
+    #[inline(never)]
+    fn run(self, stream: Option<Stream>, method: Method<T>) -> c_int {
+        let Self { call, team, dest, source, nelems } = self;
+        let Some(team) = find(call, team) else { return NO_TEAM };
+        let dest = call.view("dest", dest, nelems);
+        match stream {
+            None => call.collective(|| method(team, dest, call.view("source", source, nelems))),
+            Some(stream) => {
+                let source = call.view("source", source, nelems);
+                call.enqueue(team, stream, None, |team| method(team, dest, source));
+            }
+        }
+        0
+    }
+}
+
 /// Defines one routine for one type, and the one in the order of a stream.
 macro_rules! reduction {
     ($name:literal, $T:ty, $op:literal, $does:ident) => {
@@ -18,10 +48,7 @@ macro_rules! reduction {
             concat!("shmem_", $name, "_", $op),
             |name| (team: TeamHandle, dest: *mut $T, source: *const $T, nelems: usize) -> c_int {
                 let call = Call::new(name);
-                let Some(team) = find(call, team) else { return NO_TEAM };
-                let dest = call.view("dest", dest.cast_const(), nelems);
-                call.collective(|| team.$does(dest, call.view("source", source, nelems)));
-                0
+                Reduction { call, team, dest, source, nelems }.run(None, |team, dest, source| team.$does(dest, source))
             }
         );
         export!(
@@ -34,11 +61,7 @@ macro_rules! reduction {
                 stream: Stream,
             ) -> c_int {
                 let call = Call::new(name);
-                let Some(team) = find(call, team) else { return NO_TEAM };
-                let dest = call.view("dest", dest.cast_const(), nelems);
-                let source = call.view("source", source, nelems);
-                call.enqueue(team, stream, None, |team| team.$does(dest, source));
-                0
+                Reduction { call, team, dest, source, nelems }.run(Some(stream), |team, dest, source| team.$does(dest, source))
             }
         );
     };

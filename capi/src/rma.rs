@@ -131,13 +131,13 @@ fn get_block_nbi(
     call.start_on(pe, call.context.get_nbi(to, from, pe as usize));
 }
 
-#[inline(always)]
+#[inline(never)]
 fn p<T: Element>(call: Call, dest: *mut T, value: T, pe: c_int) {
     let to = call.word("dest", dest.cast_const());
     call.wait_on(pe, call.context.p(to, value, pe as usize));
 }
 
-#[inline(always)]
+#[inline(never)]
 fn g<T: Element>(call: Call, source: *const T, pe: c_int) -> T {
     let from = call.word("source", source);
     call.wait_on(pe, call.context.g(from, pe as usize))

@@ -35,7 +35,7 @@ struct PutSignal {
 }
 
 impl PutSignal {
-    #[inline(always)]
+    #[inline(never)]
     fn put(self, call: Call) {
         let Self { dest, source, len, sig_addr, signal, sig_op, pe } = self;
         let update = update(call, signal, sig_op);
@@ -56,7 +56,7 @@ impl PutSignal {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn put_nbi(self, call: Call) {
         let Self { dest, source, len, sig_addr, signal, sig_op, pe } = self;
         let update = update(call, signal, sig_op);

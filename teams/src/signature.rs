@@ -98,15 +98,15 @@ const NAMES: [&str; 17] = [
 
 /// What elements are that are only moved: one of the types that the standard has, or else so many
 /// bytes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Moved(u16);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moved(u16);
 
 /// Set where it is a type, the number of which is in the other bits.
 const TYPED: u16 = 1 << 15;
 
 impl Moved {
     #[inline(always)]
-    fn of<T: 'static>() -> Self {
+    pub(crate) fn of<T: 'static>() -> Self {
         match element_type::<T>() {
             Some(element) => Self(TYPED | element as u16),
             None => Self(size_of::<T>().min(usize::from(TYPED - 1)) as u16),
@@ -151,27 +151,27 @@ impl Signature {
     /// A call on `len` elements that are moved; `number` is its root, if it has one, or what else
     /// must agree.
     #[inline(always)]
-    pub(crate) fn of<T: 'static>(call: Call, len: usize, number: usize) -> Self {
+    pub(crate) fn of(call: Call, moved: Moved, len: usize, number: usize) -> Self {
         Self {
-            what: call as u64 | u64::from(Moved::of::<T>().0) << TYPE_BIT | (number as u64) << ROOT_BIT,
+            what: call as u64 | u64::from(moved.0) << TYPE_BIT | (number as u64) << ROOT_BIT,
             len: len as u64,
         }
     }
 
     /// A `collect` of `len` elements, with room for so many. Both may differ between PEs.
-    pub(crate) fn of_collect<T: 'static>(len: usize, room: usize) -> Self {
-        Self::of::<T>(Call::Collect, len, room.min(u32::MAX as usize))
+    pub(crate) fn of_collect(moved: Moved, len: usize, room: usize) -> Self {
+        Self::of(Call::Collect, moved, len, room.min(u32::MAX as usize))
     }
 
     /// An `alltoalls` of blocks of `len` elements, with these strides of the destination and of the
     /// source.
-    pub(crate) fn of_alltoalls<T: 'static>(len: usize, strides: [usize; 2]) -> Self {
+    pub(crate) fn of_alltoalls(moved: Moved, len: usize, strides: [usize; 2]) -> Self {
         let [dst, sst] = strides.map(|stride| match stride < LONG_STRIDE {
             true => stride,
             // Nearly always another for another one.
             false => LONG_STRIDE | (stride.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 49),
         });
-        Self::of::<T>(Call::Alltoalls, len, dst | sst << 16)
+        Self::of(Call::Alltoalls, moved, len, dst | sst << 16)
     }
 
     /// For how many elements the PE that has called this `collect` has room: as many as one likes,
@@ -389,9 +389,9 @@ mod tests {
             Signature::of_kernel(Call::Reduce, &Kernel::of(ElementType::F64, ReduceOp::Sum).unwrap(), 8);
         let max =
             Signature::of_kernel(Call::Reduce, &Kernel::of(ElementType::F64, ReduceOp::Max).unwrap(), 8);
-        let from_1 = Signature::of::<[u8; 8]>(Call::Broadcast, 3, 1);
-        let from_2 = Signature::of::<[u8; 8]>(Call::Broadcast, 3, 2);
-        let collect = Signature::of_collect::<[u8; 4]>(3, 9);
+        let from_1 = Signature::of(Call::Broadcast, Moved::of::<[u8; 8]>(), 3, 1);
+        let from_2 = Signature::of(Call::Broadcast, Moved::of::<[u8; 8]>(), 3, 2);
+        let collect = Signature::of_collect(Moved::of::<[u8; 4]>(), 3, 9);
         let longer = Signature { len: 9, ..sum };
         let device = sum.on_device(true);
         for (i, a) in [sum, max, from_1, from_2, collect, longer, device].into_iter().enumerate() {
@@ -401,18 +401,21 @@ mod tests {
             }
         }
         for (len, room) in [(0, 9), (3, 8), (5, usize::MAX)] {
-            let other = Signature::of_collect::<[u8; 4]>(len, room);
+            let other = Signature::of_collect(Moved::of::<[u8; 4]>(), len, room);
             assert!(collect.agrees(other) && other.agrees(collect) && other.digest() == collect.digest());
             assert!(
                 collect.numbered(7).agrees(other.numbered(7))
                     && !collect.numbered(7).agrees(other.numbered(8))
             );
         }
-        assert!(!collect.agrees(Signature::of_collect::<[u8; 8]>(3, 9)));
-        assert_eq!((collect.room(), Signature::of_collect::<[u8; 4]>(3, 1 << 40).room()), (9, usize::MAX));
+        assert!(!collect.agrees(Signature::of_collect(Moved::of::<[u8; 8]>(), 3, 9)));
+        assert_eq!(
+            (collect.room(), Signature::of_collect(Moved::of::<[u8; 4]>(), 3, 1 << 40).room()),
+            (9, usize::MAX)
+        );
         assert_eq!(collect.to_string(), "collect of 3 elements of 4 bytes into 9");
         assert_eq!(
-            Signature::of_collect::<[u8; 4]>(3, usize::MAX).to_string(),
+            Signature::of_collect(Moved::of::<[u8; 4]>(), 3, usize::MAX).to_string(),
             "collect of 3 elements of 4 bytes"
         );
         assert_eq!(sum.to_string(), "sum_reduce of 8 elements of f64");
@@ -425,17 +428,29 @@ mod tests {
     fn types_of_elements_that_are_moved_are_told_apart_as_far_as_they_have_a_name() {
         let of = |signature: Signature| signature.to_string();
         let call = Call::Alltoall;
-        assert_eq!(of(Signature::of::<f64>(call, 2, 0)), "alltoall of 2 elements of f64");
-        assert_eq!(of(Signature::of::<LongDouble>(call, 2, 0)), "alltoall of 2 elements of LongDouble");
-        assert_eq!(of(Signature::of::<[f64; 3]>(call, 2, 0)), "alltoall of 2 elements of 24 bytes");
-        assert_eq!(Signature::of::<usize>(call, 2, 0), Signature::of::<u64>(call, 2, 0));
-        assert_eq!(Signature::of::<[u8; 8]>(call, 2, 0), Signature::of::<[u32; 2]>(call, 2, 0));
+        assert_eq!(of(Signature::of(call, Moved::of::<f64>(), 2, 0)), "alltoall of 2 elements of f64");
+        assert_eq!(
+            of(Signature::of(call, Moved::of::<LongDouble>(), 2, 0)),
+            "alltoall of 2 elements of LongDouble"
+        );
+        assert_eq!(
+            of(Signature::of(call, Moved::of::<[f64; 3]>(), 2, 0)),
+            "alltoall of 2 elements of 24 bytes"
+        );
+        assert_eq!(
+            Signature::of(call, Moved::of::<usize>(), 2, 0),
+            Signature::of(call, Moved::of::<u64>(), 2, 0)
+        );
+        assert_eq!(
+            Signature::of(call, Moved::of::<[u8; 8]>(), 2, 0),
+            Signature::of(call, Moved::of::<[u32; 2]>(), 2, 0)
+        );
         for other in [
-            Signature::of::<u64>(call, 2, 0),
-            Signature::of::<[u8; 8]>(call, 2, 0),
-            Signature::of::<f32>(call, 2, 0),
+            Signature::of(call, Moved::of::<u64>(), 2, 0),
+            Signature::of(call, Moved::of::<[u8; 8]>(), 2, 0),
+            Signature::of(call, Moved::of::<f32>(), 2, 0),
         ] {
-            assert!(!Signature::of::<f64>(call, 2, 0).agrees(other));
+            assert!(!Signature::of(call, Moved::of::<f64>(), 2, 0).agrees(other));
         }
         let sizes = [
             Moved::of::<i8>().size(),
@@ -449,7 +464,7 @@ mod tests {
 
     #[test]
     fn strides_that_differ_are_told_apart() {
-        let of = |strides: [usize; 2]| Signature::of_alltoalls::<u8>(7, strides);
+        let of = |strides: [usize; 2]| Signature::of_alltoalls(Moved::of::<u8>(), 7, strides);
         let strides = [1, 2, 32_767, 32_768, 65_537, 1 << 20, (1 << 20) + 1, usize::MAX];
         for (i, &dst) in strides.iter().enumerate() {
             for (j, &other) in strides.iter().enumerate() {
@@ -467,7 +482,7 @@ mod tests {
     fn what_is_refused_agrees_with_what_is_refused_too_and_with_nothing_else() {
         let refused = Signature::refused("fcollect");
         assert!(refused.agrees(Signature::refused("fcollect")));
-        assert!(!refused.agrees(Signature::of::<()>(Call::Fcollect, 0, 0)));
+        assert!(!refused.agrees(Signature::of(Call::Fcollect, Moved::of::<()>(), 0, 0)));
         assert!(!refused.agrees(Signature::refused("collect")));
         assert_eq!(refused.to_string(), "fcollect with arguments that do not fit");
         assert_eq!(Signature::refused("max_reduce").to_string(), "reduce with arguments that do not fit");
@@ -482,7 +497,7 @@ mod tests {
         let sum =
             Signature::of_kernel(Call::Reduce, &Kernel::of(ElementType::F64, ReduceOp::Sum).unwrap(), 8)
                 .on_device(true);
-        let from_2 = Signature::of::<[u8; 8]>(Call::Broadcast, 3, 2);
+        let from_2 = Signature::of(Call::Broadcast, Moved::of::<[u8; 8]>(), 3, 2);
         for call in [sum, from_2] {
             for number in 1..600 {
                 let numbered = call.numbered(number);

@@ -89,7 +89,7 @@ pub(crate) async fn broadcast_here(group: &Group, bytes: Option<Vec<u8>>, root: 
 
 async fn wait(group: &Group, flag: Flag, number: u64) -> Result<()> {
     let mut wait = NumberWait::default();
-    poll_fn(|cx| wait.poll(group, flag.place(), number, || cx.waker().clone())).await
+    poll_fn(|cx| wait.poll(group, flag.place(), number, &|| cx.waker().clone())).await
 }
 
 fn slot(group: &Group, number: u64, len: usize) -> Span {

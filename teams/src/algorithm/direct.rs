@@ -75,17 +75,17 @@ impl Direct {
         &mut self,
         group: &Group,
         buffers: &mut Buffers,
-        waker: impl Fn() -> Waker,
+        waker: &dyn Fn() -> Waker,
     ) -> Poll<Result<()>> {
         loop {
             let came = match &mut self.step {
                 Step::Done => return Poll::Ready(Ok(())),
                 Step::Called => Poll::Ready(Ok(())),
-                Step::RootReady(message) => message.poll(group, &waker),
-                Step::Meet(meeting) => meeting.poll(group, buffers, &waker),
-                Step::Taken(wait, taken) => wait.poll(group, Flag::Taken.place(), *taken, &waker),
-                Step::Given(wait, given) => wait.poll(group, Flag::Given.place(), *given, &waker),
-                Step::Sync(sync) => sync.poll(group, &waker),
+                Step::RootReady(message) => message.poll(group, waker),
+                Step::Meet(meeting) => meeting.poll(group, buffers, waker),
+                Step::Taken(wait, taken) => wait.poll(group, Flag::Taken.place(), *taken, waker),
+                Step::Given(wait, given) => wait.poll(group, Flag::Given.place(), *given, waker),
+                Step::Sync(sync) => sync.poll(group, waker),
             };
             match came {
                 Poll::Pending => return Poll::Pending,
@@ -308,5 +308,5 @@ fn scan_in_private(
 /// All of a collective, inside of a task.
 pub(crate) async fn run(group: &Group, call: Called) -> Result<()> {
     let (mut direct, mut buffers) = (Direct::new(call), Buffers::default());
-    poll_fn(|cx| direct.poll(group, &mut buffers, || cx.waker().clone())).await
+    poll_fn(|cx| direct.poll(group, &mut buffers, &|| cx.waker().clone())).await
 }

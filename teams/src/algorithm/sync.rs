@@ -92,7 +92,7 @@ impl Sync {
     }
 
     /// Goes on as far as possible. `waker` is asked for only when there is something to wait for.
-    pub(crate) fn poll(&mut self, group: &Group, waker: impl Fn() -> Waker) -> Poll<Result<()>> {
+    pub(crate) fn poll(&mut self, group: &Group, waker: &dyn Fn() -> Waker) -> Poll<Result<()>> {
         loop {
             let flag = match self.step {
                 Step::Done => return Poll::Ready(Ok(())),
@@ -103,7 +103,7 @@ impl Sync {
                 Step::Round(round) => self.round(round),
                 Step::Release => Flag::Release,
             };
-            match self.wait.poll(group, flag.place(), self.number, &waker) {
+            match self.wait.poll(group, flag.place(), self.number, waker) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(came) => came?,
             }
@@ -150,5 +150,5 @@ pub(crate) async fn sync_here(group: &Group) -> Result<()> {
 
 async fn whole(group: &Group, mut sync: Sync) -> Result<()> {
     sync.begin(group)?;
-    poll_fn(|cx| sync.poll(group, || cx.waker().clone())).await
+    poll_fn(|cx| sync.poll(group, &|| cx.waker().clone())).await
 }

@@ -141,13 +141,12 @@ impl TreeBroadcast {
     }
 
     /// Goes on as far as possible. `waker` is asked for only when there is something to wait for.
-    #[inline]
-    pub(crate) fn poll(&mut self, group: &Group, waker: impl Fn() -> Waker) -> Poll<Result<()>> {
+    pub(crate) fn poll(&mut self, group: &Group, waker: &dyn Fn() -> Waker) -> Poll<Result<()>> {
         loop {
             match &mut self.step {
                 Step::Done => return Poll::Ready(Ok(())),
                 Step::Called => self.begin(group)?,
-                Step::Sync(sync) => match sync.poll(group, &waker) {
+                Step::Sync(sync) => match sync.poll(group, waker) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(synced) => {
                         synced?;
@@ -156,7 +155,7 @@ impl TreeBroadcast {
                 },
                 Step::Parent => {
                     let slot = self.slot();
-                    match self.wait.poll(group, slot, self.number, &waker) {
+                    match self.wait.poll(group, slot, self.number, waker) {
                         Poll::Pending => return Poll::Pending,
                         Poll::Ready(came) => came?,
                     }

@@ -20,7 +20,7 @@ impl NumberWait {
         group: &Group,
         place: usize,
         number: u64,
-        waker: impl FnOnce() -> Waker,
+        waker: &dyn Fn() -> Waker,
     ) -> Poll<Result<()>> {
         if self.is_unwatched() && group.has_come(place, number) {
             return Poll::Ready(Ok(()));
@@ -34,7 +34,7 @@ impl NumberWait {
         group: &Group,
         place: usize,
         number: u64,
-        waker: impl FnOnce() -> Waker,
+        waker: &dyn Fn() -> Waker,
     ) -> Poll<Result<()>> {
         let word = group.word(place);
         let seen = match self.0.look(word, Cmp::Ge, number) {

@@ -5,25 +5,16 @@
 //! slices of the same length. Before any PE calls it, the destinations of all must be ready to be
 //! written.
 
+mod begin;
 mod bytes;
 mod checks;
 mod on_device;
 mod operands;
 
-use oxshmem_spaces::{Element, SymView, Symmetric};
+use oxshmem_spaces::{Element, Symmetric};
 
 use crate::{
-    algorithm::{
-        direct,
-        exchange::Deal,
-        lengths,
-        room::check_room,
-        tree_broadcast::TreeBroadcast,
-        work::{Called, Work},
-    },
     collectives::operands::Operands,
-    device::{self, Work as OnDevice},
-    hosts::Layout,
     queue::Collective,
     reduction::{Arithmetic, Bitwise, Kernel, Ordered, ReduceOp, sum_kernel},
     signature::Call,
@@ -62,7 +53,7 @@ macro_rules! reductions {
             source: impl Symmetric<'a, Element = T>,
         ) -> Collective<'a> {
             let kernel = Kernel::shared(T::TYPE, ReduceOp::$op);
-            self.reduce(kernel, dest.view(), source.view())
+            self.operands(kernel.op().reduction(), dest, source).begin_reduce(kernel)
         }
     )*};
 }
@@ -101,7 +92,7 @@ impl Team {
         dest: impl Symmetric<'a, Element = T>,
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
-        self.scan(Call::SumInscan, sum_kernel::<T>(), dest.view(), source.view())
+        self.operands("sum_inscan", dest, source).begin_scan(Call::SumInscan, sum_kernel::<T>())
     }
 
     /// `dest` becomes the sum of the `source` of the PEs before this one, element by element, which
@@ -127,7 +118,7 @@ impl Team {
         dest: impl Symmetric<'a, Element = T>,
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
-        self.scan(Call::SumExscan, sum_kernel::<T>(), dest.view(), source.view())
+        self.operands("sum_exscan", dest, source).begin_scan(Call::SumExscan, sum_kernel::<T>())
     }
 
     /// `dest` on every PE, the root too, becomes the `source` of PE `root`. Collective (`OpenSHMEM
@@ -155,7 +146,7 @@ impl Team {
         source: impl Symmetric<'a, Element = T>,
         root: usize,
     ) -> Collective<'a> {
-        self.spread(dest.view(), source.view(), root, true)
+        self.operands("broadcast", dest, source).begin_broadcast(root, true)
     }
 
     /// [`broadcast`](Self::broadcast) that leaves the root's `dest` as it is, as those over active
@@ -182,43 +173,7 @@ impl Team {
         source: impl Symmetric<'a, Element = T>,
         root: usize,
     ) -> Collective<'a> {
-        self.spread(dest.view(), source.view(), root, false)
-    }
-
-    fn spread<'a, T: Element>(
-        &'a self,
-        dest: SymView<'a, T>,
-        source: SymView<'a, T>,
-        root: usize,
-        to_root: bool,
-    ) -> Collective<'a> {
-        if device::has_any([dest, source]) {
-            let work = OnDevice::Broadcast { root, to_root };
-            return self.on_device(
-                "broadcast",
-                [dest, source],
-                work,
-                |call| call.broadcast::<T>(root, to_root, self.n_pes()),
-                |dest, source| self.spread(dest, source, root, to_root),
-            );
-        }
-        let call = Operands::new(self.core(), "broadcast", dest, source);
-        let signature = match call.broadcast::<T>(root, to_root, self.n_pes()) {
-            Ok(signature) => signature,
-            Err(error) => return self.core().refuse("broadcast", error),
-        };
-        let Operands { core, source, dest, .. } = call;
-        if let Some(wide) = core.group.wide() {
-            return call.across(wide, signature, move |wide, group| async move {
-                wide.broadcast(&group, signature, root, [source, dest], to_root).await
-            });
-        }
-        match core.group.choices.pushes(source.len()) {
-            true => call.broadcast_in_tree(signature, |signature| {
-                TreeBroadcast::pushed(signature, root, source, dest, to_root)
-            }),
-            false => call.direct(Work::Broadcast { root, to_root, are_ready: true }, signature),
-        }
+        self.operands("broadcast", dest, source).begin_broadcast(root, false)
     }
 
     /// `dest` becomes all PEs' `source`, one behind the other in the order of the PEs. All have
@@ -245,31 +200,7 @@ impl Team {
         dest: impl Symmetric<'a, Element = T>,
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
-        let (dest, source) = (dest.view(), source.view());
-        if device::has_any([dest, source]) {
-            return self.on_device(
-                "fcollect",
-                [dest, source],
-                OnDevice::Fcollect,
-                |call| call.fcollect::<T>(self.n_pes()),
-                |dest, source| self.fcollect(dest, source),
-            );
-        }
-        let call = Operands::new(self.core(), "fcollect", dest, source);
-        let signature = match call.fcollect::<T>(self.n_pes()) {
-            Ok(signature) => signature,
-            Err(error) => return self.core().refuse("fcollect", error),
-        };
-        let Operands { core, source, dest, .. } = call;
-        if let Some(wide) = core.group.wide() {
-            return call.across(wide, signature, move |wide, group| async move {
-                wide.fcollect(&group, signature, [source, dest]).await
-            });
-        }
-        match core.group.choices.collects_in_slots(source.len()) {
-            true => call.exchange(Deal::Fcollect, signature),
-            false => call.direct(Work::Collect { start: core.group.me() * source.len() }, signature),
-        }
+        self.operands("fcollect", dest, source).begin_fcollect()
     }
 
     /// `dest` becomes all PEs' `source`, one behind the other in the order of the PEs. Lengths
@@ -299,37 +230,7 @@ impl Team {
         dest: impl Symmetric<'a, Element = T>,
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
-        let (dest, source) = (dest.view(), source.view());
-        if device::has_any([dest, source]) {
-            return self.on_device(
-                "collect",
-                [dest, source],
-                OnDevice::Collect,
-                |call| call.collect::<T>(),
-                |dest, source| self.collect(dest, source),
-            );
-        }
-        let call = Operands::new(self.core(), "collect", dest, source);
-        let signature = match call.collect::<T>() {
-            Ok(signature) => signature,
-            Err(error) => return self.core().refuse("collect", error),
-        };
-        let size = size_of::<T>();
-        let Operands { core, source, dest, .. } = call;
-        if let Some(wide) = core.group.wide() {
-            return call.across(wide, signature, move |wide, group| async move {
-                wide.collect(&group, signature, [source, dest], size).await
-            });
-        }
-        // What is short comes with the lengths; otherwise the queue goes on with what they say.
-        if core.group.choices.gathers_in_slots() {
-            return call.exchange(Deal::Collect { size }, signature);
-        }
-        call.task(signature, move |group| async move {
-            let (said, _) = lengths::lengths(&group, signature, [source, dest], 0).await?;
-            check_room(&group, signature, dest, size, &said)?;
-            direct::run(&group, Called::collect(&group, signature, source, dest, &said)).await
-        })
+        self.operands("collect", dest, source).begin_collect()
     }
 
     /// Block `i` of `source` becomes block `me` of `dest` on PE `i`; a block is as long as all PEs'
@@ -356,33 +257,7 @@ impl Team {
         dest: impl Symmetric<'a, Element = T>,
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
-        let (dest, source) = (dest.view(), source.view());
-        if device::has_any([dest, source]) {
-            return self.on_device(
-                "alltoall",
-                [dest, source],
-                OnDevice::Alltoall,
-                |call| call.alltoall::<T>(self.n_pes()),
-                |dest, source| self.alltoall(dest, source),
-            );
-        }
-        let call = Operands::new(self.core(), "alltoall", dest, source);
-        let signature = match call.alltoall::<T>(self.n_pes()) {
-            Ok(signature) => signature,
-            Err(error) => return self.core().refuse("alltoall", error),
-        };
-        let block = signature.len() * size_of::<T>();
-        let Operands { core, source, dest, .. } = call;
-        if let Some(wide) = core.group.wide() {
-            let layout = Layout::blocks(block);
-            return call.across(wide, signature, move |wide, group| async move {
-                wide.alltoall(&group, signature, layout, [source, dest]).await
-            });
-        }
-        match core.group.choices.collects_in_slots(block) {
-            true => call.exchange(Deal::Alltoall { block }, signature),
-            false => call.direct(Work::Alltoall, signature),
-        }
+        self.operands("alltoall", dest, source).begin_alltoall()
     }
 
     /// [`alltoall`](Self::alltoall) of blocks of `nelems` elements, which lie `sst` elements apart
@@ -413,103 +288,16 @@ impl Team {
         sst: usize,
         nelems: usize,
     ) -> Collective<'a> {
-        let (dest, source) = (dest.view(), source.view());
-        let (n, size) = (self.n_pes(), size_of::<T>());
-        if device::has_any([dest, source]) {
-            return self.on_device(
-                "alltoalls",
-                [dest, source],
-                OnDevice::Alltoalls { dst, sst, nelems },
-                |call| call.alltoalls::<T>([dst, sst], nelems, n),
-                |dest, source| self.alltoalls(dest, source, dst, sst, nelems),
-            );
-        }
-        let call = Operands::new(self.core(), "alltoalls", dest, source);
-        let signature = match call.alltoalls::<T>([dst, sst], nelems, n) {
-            Ok(signature) => signature,
-            Err(error) => return self.core().refuse("alltoalls", error),
-        };
-        // One element is where it is, whatever the strides are.
-        let [dst, sst] = if n.saturating_mul(nelems) > 1 { [dst, sst] } else { [1; 2] };
-        let Operands { core, source, dest, .. } = call;
-        if let Some(wide) = core.group.wide() {
-            let layout = Layout { count: nelems, size, dst, sst };
-            return call.across(wide, signature, move |wide, group| async move {
-                wide.alltoall(&group, signature, layout, [source, dest]).await
-            });
-        }
-        match core.group.choices.collects_in_slots(nelems * size) {
-            true => call.exchange(Deal::Alltoalls { size, dst, sst }, signature),
-            false => call.direct(Work::Alltoalls { size, dst, sst }, signature),
-        }
+        self.operands("alltoalls", dest, source).begin_alltoalls([dst, sst], nelems)
     }
 
-    #[inline]
-    fn reduce<'a, T: Element>(
+    #[inline(always)]
+    fn operands<'a, T: Element>(
         &'a self,
-        kernel: &'static Kernel,
-        dest: SymView<'a, T>,
-        source: SymView<'a, T>,
-    ) -> Collective<'a> {
-        if device::has_any([dest, source]) {
-            return self.on_device(
-                kernel.op().reduction(),
-                [dest, source],
-                OnDevice::Reduce(kernel),
-                |call| call.reduce(kernel),
-                |dest, source| self.reduce(kernel, dest, source),
-            );
-        }
-        let call = Operands::new(self.core(), kernel.op().reduction(), dest, source);
-        let signature = match call.reduce(kernel) {
-            Ok(signature) => signature,
-            Err(error) => return self.core().refuse(kernel.op().reduction(), error),
-        };
-        let Operands { core, source, dest, .. } = call;
-        if let Some(wide) = core.group.wide() {
-            return call.across(wide, signature, move |wide, group| async move {
-                wide.reduce(&group, signature, kernel, [source, dest]).await
-            });
-        }
-        match core.group.choices.reduces_in_slots(source.len()) {
-            true => call.exchange(Deal::Reduce(kernel), signature),
-            false => call.direct(Work::Reduce(kernel), signature),
-        }
-    }
-
-    #[inline]
-    fn scan<'a, T: Element>(
-        &'a self,
-        call: Call,
-        kernel: &'static Kernel,
-        dest: SymView<'a, T>,
-        source: SymView<'a, T>,
-    ) -> Collective<'a> {
-        let inclusive = call == Call::SumInscan;
-        let name = if inclusive { "sum_inscan" } else { "sum_exscan" };
-        if device::has_any([dest, source]) {
-            return self.on_device(
-                name,
-                [dest, source],
-                OnDevice::Scan { kernel, inclusive },
-                |operands| operands.scan(call, kernel),
-                |dest, source| self.scan(call, kernel, dest, source),
-            );
-        }
-        let operands = Operands::new(self.core(), name, dest, source);
-        let signature = match operands.scan(call, kernel) {
-            Ok(signature) => signature,
-            Err(error) => return self.core().refuse(name, error),
-        };
-        let Operands { core, source, dest, .. } = operands;
-        if let Some(wide) = core.group.wide() {
-            return operands.across(wide, signature, move |wide, group| async move {
-                wide.scan(&group, signature, kernel, inclusive, [source, dest]).await
-            });
-        }
-        match core.group.choices.scans_in_slots(source.len()) {
-            true => operands.exchange(Deal::Scan { kernel, inclusive }, signature),
-            false => operands.direct(Work::Scan { kernel, inclusive }, signature),
-        }
+        call: &'static str,
+        dest: impl Symmetric<'a, Element = T>,
+        source: impl Symmetric<'a, Element = T>,
+    ) -> Operands<'a> {
+        Operands::new(self.core(), call, dest.view(), source.view())
     }
 }

@@ -1,4 +1,5 @@
-//! What a collective was called with, and the checks that need no other PE.
+//! What a collective was called with, whatever the type of its elements, and the checks that need
+//! no other PE.
 
 use std::sync::Arc;
 
@@ -15,20 +16,24 @@ use crate::{
     memory::span::Span,
     message::Wide,
     queue::{Collective, Core, Shown},
-    signature::Signature,
+    signature::{Moved, Signature},
 };
 
 /// What a collective was called with.
 #[derive(Clone, Copy)]
 pub(crate) struct Operands<'a> {
     pub(crate) core: &'a Core,
-    call: &'static str,
+    pub(crate) call: &'static str,
     pub(crate) dest: Span,
     pub(crate) source: Span,
     pub(crate) memory: [&'a Arc<Allocation>; 2],
     /// Elements of the destination and of the source.
     pub(crate) dest_elements: usize,
     pub(crate) elements: usize,
+    /// Bytes of an element.
+    pub(crate) size: usize,
+    /// What its type is for those who compare calls.
+    pub(crate) moved: Moved,
 }
 
 impl<'a> Operands<'a> {
@@ -39,10 +44,29 @@ impl<'a> Operands<'a> {
         dest: SymView<'a, T>,
         source: SymView<'a, T>,
     ) -> Self {
-        tracing::trace!(target: "oxshmem", call, elements = source.len());
-        let memory = [dest.allocation(), source.allocation()];
-        let (dest_elements, elements) = (dest.len(), source.len());
-        Self { core, call, dest: Span::of(dest), source: Span::of(source), memory, dest_elements, elements }
+        Self {
+            core,
+            call,
+            dest: Span::of(dest),
+            source: Span::of(source),
+            memory: [dest.allocation(), source.allocation()],
+            dest_elements: dest.len(),
+            elements: source.len(),
+            size: size_of::<T>(),
+            moved: Moved::of::<T>(),
+        }
+    }
+
+    /// Emits the event.
+    #[inline(always)]
+    pub(crate) fn trace(&self) {
+        tracing::trace!(target: "oxshmem", call = self.call, elements = self.elements);
+    }
+
+    /// Whether one of them at least is in device memory.
+    #[inline(always)]
+    pub(crate) fn on_device(&self) -> bool {
+        self.memory.iter().any(|memory| memory.domain().is_device())
     }
 
     /// What tells the call from others, on whichever memory.

@@ -8,7 +8,7 @@ use oxshmem_progress::{
     flight::Flight,
 };
 use oxshmem_spaces::{
-    Element, SymSlice,
+    SymSlice,
     device::{AnyDevice, Combine, DevicePlace, End},
 };
 
@@ -24,11 +24,13 @@ use crate::{
 };
 
 /// One that was called, with the memory that it works on.
-pub(crate) struct Direct<T: Element> {
+pub(crate) struct Direct {
     pub(super) device: AnyDevice,
     pub(super) work: Work,
-    pub(super) dest: SymSlice<T>,
-    pub(super) source: SymSlice<T>,
+    /// Bytes of an element.
+    size: usize,
+    pub(super) dest: SymSlice<u8>,
+    pub(super) source: SymSlice<u8>,
     /// Where the destination is in the host's image.
     pub(super) image: Span,
 }
@@ -47,8 +49,8 @@ pub(super) struct Operands {
 
 const _: () = assert!(size_of::<Operands>() <= LINE);
 
-impl<T: Element> Direct<T> {
-    pub(crate) fn new(operands: &OnDevice<'_, T>, work: Work) -> Self {
+impl Direct {
+    pub(crate) fn new(operands: &OnDevice<'_>, work: Work, size: usize) -> Self {
         let [dest, source] = operands.views;
         if let Some((pattern, op, number)) = plan::what(work) {
             operands.device.prepare(dest.allocation().pe().local_pe(), pattern, op, number);
@@ -56,6 +58,7 @@ impl<T: Element> Direct<T> {
         Self {
             device: Arc::clone(operands.device),
             work,
+            size,
             dest: dest.to_owned(),
             source: source.to_owned(),
             image: Span::of(operands.images[0]),
@@ -112,7 +115,7 @@ impl<T: Element> Direct<T> {
     fn check(&self, group: &Group, signature: Signature, operands: &[Operands]) -> Result<()> {
         if matches!(self.work, Work::Collect) {
             let said: Vec<_> = operands.iter().map(|pe| [pe.source_len, pe.dest_len]).collect();
-            check_room(group, signature, self.image, size_of::<T>(), &said)?;
+            check_room(group, signature, self.image, self.size, &said)?;
         }
         Ok(())
     }
@@ -125,7 +128,7 @@ impl<T: Element> Direct<T> {
             let place = |(pe, it)| unsafe { DevicePlace::new(pe, offset(it) as usize) };
             group.blocks().zip(operands).map(place).collect()
         };
-        let size = size_of::<T>();
+        let size = self.size;
         Plan {
             work: self.work,
             size,

@@ -9,10 +9,7 @@
 use std::{ops::Range, pin::pin};
 
 use oxshmem_base::Result;
-use oxshmem_spaces::{
-    Element,
-    device::{DevicePlace, End},
-};
+use oxshmem_spaces::device::{DevicePlace, End};
 
 use super::{Direct, Work, plan::Plan};
 use crate::{
@@ -38,7 +35,7 @@ enum Between {
     Broadcast([usize; 2]),
 }
 
-impl<T: Element> Direct<T> {
+impl Direct {
     pub(super) async fn reduce_wide(
         &self,
         group: &Group,

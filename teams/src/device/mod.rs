@@ -13,7 +13,7 @@ mod staged;
 
 use oxshmem_base::{Error, Result, settings::SpaceKind};
 use oxshmem_spaces::{
-    Domain, Element, SymView,
+    Domain, SymView,
     device::{AnyDevice, MOST_OPERANDS},
 };
 
@@ -61,54 +61,48 @@ pub(crate) enum Written {
     Collected,
 }
 
-/// Whether a collective is on device memory: whether one operand at least is in it.
-#[inline(always)]
-pub(crate) fn has_any<T: Element>(operands: [SymView<'_, T>; 2]) -> bool {
-    operands.iter().any(|view| view.domain().is_device())
-}
-
 /// What becomes of a collective that has an operand in device memory.
-pub(crate) enum Stage<'a, T: Element> {
+pub(crate) enum Stage<'a> {
     /// It is one in host memory, as what is in device memory has no elements.
-    Host([SymView<'a, T>; 2]),
-    Device(OnDevice<'a, T>),
+    Host([SymView<'a, u8>; 2]),
+    Device(OnDevice<'a>),
 }
 
-/// The operands of a collective on device memory.
-pub(crate) struct OnDevice<'a, T: Element> {
+/// The operands of a collective on device memory, as bytes.
+pub(crate) struct OnDevice<'a> {
     device: &'a AnyDevice,
     /// The destination and the source.
-    views: [SymView<'a, T>; 2],
+    views: [SymView<'a, u8>; 2],
     /// Where they are in the host's image.
-    pub(crate) images: [SymView<'a, T>; 2],
+    pub(crate) images: [SymView<'a, u8>; 2],
 }
 
 impl Core {
-    /// Looks where the operands of a collective are.
+    /// Looks where the operands of a collective are, as bytes and so many elements.
     ///
     /// # Errors
     /// They are not in one space of this PE, or a PE of the team has no device.
-    pub(crate) fn placed<'a, T: Element>(
+    pub(crate) fn placed<'a>(
         &'a self,
         call: &'static str,
-        views: [SymView<'a, T>; 2],
-    ) -> Result<Stage<'a, T>> {
-        let views = self.in_one_space(call, views)?;
+        views: [SymView<'a, u8>; 2],
+        elements: [usize; 2],
+    ) -> Result<Stage<'a>> {
+        let views = self.in_one_space(call, views, elements)?;
         let Domain::Device(device) = views[0].domain() else { return Ok(Stage::Host(views)) };
         self.check_devices(call)?;
         let pe = self.group.pe();
         let image = self.image.memory(pe);
         let images = views.map(|view| {
-            // SAFETY: the image is as long as the device's memory, whose bytes these are, and
-            // aligned like it.
-            unsafe { SymView::<T>::inside_unchecked(image, pe.image_at() + view.extent().offset, view.len()) }
+            // SAFETY: the image is as long as the device's memory, whose bytes these are.
+            unsafe { SymView::inside_unchecked(image, pe.image_at() + view.extent().offset, view.len()) }
         });
         Ok(Stage::Device(OnDevice { device, views, images }))
     }
 
     /// Whether the devices of the team do a collective by themselves, or what the PEs of this host
     /// do of it. All PEs of a host get the same answer.
-    pub(crate) fn devices_do<T: Element>(&self, operands: &OnDevice<'_, T>, work: Work) -> bool {
+    pub(crate) fn devices_do(&self, operands: &OnDevice<'_>, work: Work) -> bool {
         let (group, device) = (&self.group, operands.device);
         let reach_all = || {
             let pes: Vec<usize> = group.blocks().collect();
@@ -126,11 +120,12 @@ impl Core {
 
     /// Destination and source, if both are this PE's and in one space. What has no elements is as
     /// good as in the other's.
-    fn in_one_space<'a, T: Element>(
+    fn in_one_space<'a>(
         &self,
         call: &'static str,
-        [dest, source]: [SymView<'a, T>; 2],
-    ) -> Result<[SymView<'a, T>; 2]> {
+        [dest, source]: [SymView<'a, u8>; 2],
+        [dest_elements, elements]: [usize; 2],
+    ) -> Result<[SymView<'a, u8>; 2]> {
         self.check_turn(call)?;
         let pe = self.group.pe();
         if [dest, source].iter().any(|view| !view.allocation().is_of(pe)) {
@@ -139,10 +134,10 @@ impl Core {
         if dest.space() == source.space() {
             return Ok([dest, source]);
         }
-        if source.is_empty() {
+        if elements == 0 {
             return Ok([dest, dest.slice(..0)]);
         }
-        if dest.is_empty() {
+        if dest_elements == 0 {
             return Ok([source.slice(..0), source]);
         }
         Err(Error::SpaceMismatch {

@@ -14,7 +14,7 @@ use oxshmem_progress::{
     flight::Flight,
 };
 use oxshmem_spaces::{
-    Element, SymSlice, SymView,
+    SymSlice, SymView,
     device::{AnyDevice, End},
 };
 
@@ -30,16 +30,16 @@ const _: () = assert!(TAIL * crate::memory::scratch::TEAMS <= oxshmem_spaces::pe
 
 /// A collective on device memory in the making: its source is about to be copied to the host's
 /// image.
-pub(crate) struct Staged<'a, T: Element> {
+pub(crate) struct Staged<'a> {
     core: &'a Core,
     call: &'static str,
     /// Room for how much all PEs give together, and how much this PE gives.
     pub(crate) sums: [SymView<'a, u64>; 2],
-    back: Copy<T>,
+    back: Copy,
     tickets: Vec<u64>,
 }
 
-impl<'a, T: Element> Staged<'a, T> {
+impl<'a> Staged<'a> {
     /// Adds what is done in the image.
     ///
     /// # Errors
@@ -55,12 +55,12 @@ impl<'a, T: Element> Staged<'a, T> {
         self.tickets.push(self.core.copy(self.call, async move {
             match written {
                 Written::Nothing => Ok(()),
-                Written::All => back.run(Direction::Out, 1, source_len(&back), 0).await,
+                Written::All => back.run(Direction::Out, 1, back.elements, 0).await,
                 Written::Strided(count, stride) => back.run(Direction::Out, count, 1, stride).await,
                 Written::Collected => {
                     // Where they do not fit, the collective has failed.
                     let all = usize::try_from(total.at(0).load()).unwrap_or(usize::MAX);
-                    back.run(Direction::Out, 1, all.min(source_len(&back)), 0).await
+                    back.run(Direction::Out, 1, all.min(back.elements), 0).await
                 }
             }
         }));
@@ -70,25 +70,27 @@ impl<'a, T: Element> Staged<'a, T> {
 
 impl Core {
     /// Begins with a collective in the image: `reads` says whether a PE reads this PE's source.
-    pub(crate) fn stage<'a, T: Element>(
+    pub(crate) fn stage<'a>(
         &'a self,
         call: &'static str,
-        operands: &OnDevice<'a, T>,
+        operands: &OnDevice<'a>,
+        [dest_elements, elements]: [usize; 2],
+        size: usize,
         reads: bool,
-    ) -> Staged<'a, T> {
+    ) -> Staged<'a> {
         tracing::trace!(target: "oxshmem", call, "in the host's image of device memory");
         let OnDevice { device, views: [dest, source], images } = *operands;
         let [mine, total] = self.words_of_image();
-        let len = source.len() as u64;
-        let (copied, ours) = (Copy::new(device, source, images[1]), mine.to_owned());
+        let len = elements as u64;
+        let (copied, ours) = (Copy::new(device, [source, images[1]], elements, size), mine.to_owned());
         let copy_in = self.copy(call, async move {
             ours.at(0).store(len);
             match reads {
-                true => copied.run(Direction::In, 1, source_len(&copied), 0).await,
+                true => copied.run(Direction::In, 1, copied.elements, 0).await,
                 false => Ok(()),
             }
         });
-        let back = Copy::new(device, dest, images[0]);
+        let back = Copy::new(device, [dest, images[0]], dest_elements, size);
         Staged { core: self, call, sums: [total, mine], back, tickets: vec![copy_in] }
     }
 
@@ -108,11 +110,14 @@ impl Core {
 }
 
 /// A copy between device memory and its image.
-struct Copy<T: Element> {
+struct Copy {
     device: AnyDevice,
     /// Keeps it from being given to others.
-    memory: SymSlice<T>,
-    image: SymSlice<T>,
+    memory: SymSlice<u8>,
+    image: SymSlice<u8>,
+    /// How many elements, and the bytes of one.
+    elements: usize,
+    size: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -121,18 +126,15 @@ enum Direction {
     Out,
 }
 
-fn source_len<T: Element>(copy: &Copy<T>) -> usize {
-    copy.memory.len()
-}
-
-impl<T: Element> Copy<T> {
-    fn new(device: &AnyDevice, memory: SymView<'_, T>, image: SymView<'_, T>) -> Self {
-        Self { device: Arc::clone(device), memory: memory.to_owned(), image: image.to_owned() }
+impl Copy {
+    fn new(device: &AnyDevice, [memory, image]: [SymView<'_, u8>; 2], elements: usize, size: usize) -> Self {
+        let (memory, image) = (memory.to_owned(), image.to_owned());
+        Self { device: Arc::clone(device), memory, image, elements, size }
     }
 
     /// Copies `count` blocks of `len` elements, whose starts are `stride` apart.
     async fn run(&self, direction: Direction, count: usize, len: usize, stride: usize) -> Result<()> {
-        let size = size_of::<T>();
+        let size = self.size;
         for i in 0..count {
             let flight = Arc::new(Flight::default());
             let landing = Arc::clone(&flight);

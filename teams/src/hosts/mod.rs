@@ -232,7 +232,7 @@ async fn release(group: &Group, signature: Signature) -> Result<()> {
 /// All of a message among the PEs of this host. It is apart, so that a PE that is alone there does
 /// not carry it along.
 fn flow(group: &Group, mut message: TreeBroadcast) -> Pin<Box<impl Future<Output = Result<()>>>> {
-    Box::pin(poll_fn(move |cx| message.poll(group, || cx.waker().clone())))
+    Box::pin(poll_fn(move |cx| message.poll(group, &|| cx.waker().clone())))
 }
 
 /// A copy of bytes of this PE.

@@ -387,10 +387,10 @@ impl Core {
         let outcome = match front {
             Some(Running::Quick(quick, _)) => Poll::Ready(quick.take(&self.group)),
             Some(Running::Exchange(exchange, _)) if exchange.last_wait(&self.group).is_some() => {
-                exchange.poll(&self.group, buffers, || Waker::noop().clone())
+                exchange.poll(&self.group, buffers, &|| Waker::noop().clone())
             }
             Some(Running::Broadcast(broadcast, _)) if broadcast.last_wait(&self.group).is_some() => {
-                broadcast.poll(&self.group, || Waker::noop().clone())
+                broadcast.poll(&self.group, &|| Waker::noop().clone())
             }
             _ => return,
         };
@@ -402,7 +402,8 @@ impl Core {
     /// Runs the queue as far as it goes without polling a task. What is set free by the way is
     /// woken when it is unlocked, and then a task at the front is polled too.
     fn advance(&self, queue: &mut Queue) {
-        let waker = || self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
+        let waker: &dyn Fn() -> Waker =
+            &|| self.this.upgrade().map_or_else(|| Waker::noop().clone(), Waker::from);
         loop {
             let Queue { front, buffers, .. } = queue;
             let outcome = match front {

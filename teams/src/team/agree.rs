@@ -195,7 +195,7 @@ impl Proposal {
 
 async fn wait(group: &Group, flag: Flag, number: u64) -> Result<()> {
     let mut wait = NumberWait::default();
-    poll_fn(|cx| wait.poll(group, flag.place(), number, || cx.waker().clone())).await
+    poll_fn(|cx| wait.poll(group, flag.place(), number, &|| cx.waker().clone())).await
 }
 
 fn slot(group: &Group, index: usize) -> Span {

@@ -3,7 +3,7 @@
 
 use std::{
     cell::Cell,
-    pin::{Pin, pin},
+    pin::pin,
     ptr,
     sync::{
         Arc, Weak,
@@ -38,12 +38,23 @@ impl Executor {
     /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     pub fn block_on<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
+        let (mut future, mut output) = (pin!(future), None);
         // A waker may run a task at once, and that may come here.
-        waiting(|| self.block_on_now(future))
+        waiting(|| {
+            self.block_until(&mut |cx| match future.as_mut().poll(cx) {
+                Poll::Ready(ended) => {
+                    output = Some(ended);
+                    Poll::Ready(())
+                }
+                Poll::Pending => Poll::Pending,
+            });
+        });
+        output.expect("it returns when the future has ended")
     }
 
-    fn block_on_now<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
-        let mut future = pin!(future);
+    /// Waits until `poll` is ready: the same code for futures of every type.
+    #[inline(never)]
+    fn block_until(self: &Arc<Self>, poll: &mut dyn FnMut(&mut Context<'_>) -> Poll<()>) {
         let waiter = Waiter::of_this_thread(&self.bell);
         let signal = &waiter.signal;
         let mut cx = Context::from_waker(&waiter.waker);
@@ -51,9 +62,8 @@ impl Executor {
         let mut wish = None;
         loop {
             signal.set.store(false, Ordering::SeqCst);
-            if let Poll::Ready(output) = self.poll_once(future.as_mut(), &mut cx) {
-                waiter.keep();
-                return output;
+            if self.poll_once(poll, &mut cx).is_ready() {
+                return waiter.keep();
             }
             while !signal.is_set() {
                 if let Some(_role) = self.try_role() {
@@ -104,9 +114,13 @@ impl Executor {
         output
     }
 
-    fn poll_once<F: Future>(self: &Arc<Self>, future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
+    fn poll_once(
+        self: &Arc<Self>,
+        poll: &mut dyn FnMut(&mut Context<'_>) -> Poll<()>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
         let will_drive = WillDrive::on_this_thread(self);
-        let polled = future.poll(cx);
+        let polled = poll(cx);
         if polled.is_ready() && self.driver.roles.unfired() > 0 {
             will_drive.not_after_all();
         }

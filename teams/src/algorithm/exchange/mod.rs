@@ -185,12 +185,11 @@ impl Exchange {
     }
 
     /// Goes on as far as possible. `waker` is asked for only when there is something to wait for.
-    #[inline]
     pub(crate) fn poll(
         &mut self,
         group: &Group,
         buffers: &mut Buffers,
-        waker: impl Fn() -> Waker,
+        waker: &dyn Fn() -> Waker,
     ) -> Poll<Result<()>> {
         loop {
             let place = match self.step {
@@ -203,7 +202,7 @@ impl Exchange {
                 Step::Child(place) => scratch::slot(self.number, place),
                 Step::Parent => scratch::slot(self.number, RADIX),
             };
-            match self.wait.poll(group, place, self.number, &waker) {
+            match self.wait.poll(group, place, self.number, waker) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(came) => came?,
             }
@@ -297,14 +296,14 @@ pub(crate) async fn exchange(
 ) -> Result<()> {
     let mut exchange = Exchange::new(group, deal, signature, spans);
     let mut buffers = Buffers::default();
-    poll_fn(|cx| exchange.poll(group, &mut buffers, || cx.waker().clone())).await
+    poll_fn(|cx| exchange.poll(group, &mut buffers, &|| cx.waker().clone())).await
 }
 
 /// Waits for every PE to come here, and compares what they call.
 pub(crate) async fn meet(group: &Group, signature: Signature) -> Result<()> {
     let mut meeting = Exchange::meeting(group, signature);
     let mut buffers = Buffers::default();
-    poll_fn(|cx| meeting.poll(group, &mut buffers, || cx.waker().clone())).await
+    poll_fn(|cx| meeting.poll(group, &mut buffers, &|| cx.waker().clone())).await
 }
 
 /// `acc = acc op x`, in buffers that are aligned for every kernel.
