@@ -72,35 +72,49 @@ impl Plan {
         Ok(Self { files })
     }
 
-    /// Gives the text of part `part` of `parts` to `each`, block by block.
+    /// Gives the text of part `part` of `parts` to `each`, block by block, so many times.
     pub(crate) async fn each_block(
         &self,
         part: usize,
         parts: usize,
+        times: usize,
         mut each: impl AsyncFnMut(&str) -> Result<(), Box<dyn Error>>,
     ) -> Result<(), Box<dyn Error>> {
         let share = |part: usize| (u128::from(self.bytes()) * part as u128 / parts as u128) as u64;
         let share = share(part)..share(part + 1);
-        let mut offset = 0;
-        for (path, len) in &self.files {
-            let within = |at: u64| at.clamp(offset, offset + len) - offset;
-            let range = within(share.start)..within(share.end);
-            offset += len;
-            if range.is_empty() {
-                continue;
-            }
-            let file = File::open(path).map_err(|error| named(path, error))?;
-            let end = cut(&file, range.end, *len).map_err(|error| named(path, error))?;
-            let mut at = cut(&file, range.start, *len).map_err(|error| named(path, error))?;
-            while at < end {
-                let block =
-                    at..cut(&file, (at + BLOCK).min(end), *len).map_err(|error| named(path, error))?;
-                at = block.end;
-                each(&read(&file, block).map_err(|error| named(path, error))?).await?;
+        for _ in 0..times {
+            let mut offset = 0;
+            for (path, len) in &self.files {
+                let within = |at: u64| at.clamp(offset, offset + len) - offset;
+                let range = within(share.start)..within(share.end);
+                offset += len;
+                blocks(path, *len, range, &mut each).await?;
             }
         }
         Ok(())
     }
+}
+
+/// Gives the text of a part of a file to `each`, block by block.
+async fn blocks(
+    path: &Path,
+    len: u64,
+    part: Range<u64>,
+    each: &mut impl AsyncFnMut(&str) -> Result<(), Box<dyn Error>>,
+) -> Result<(), Box<dyn Error>> {
+    if part.is_empty() {
+        return Ok(());
+    }
+    let named = |error| named(path, error);
+    let file = File::open(path).map_err(named)?;
+    let end = cut(&file, part.end, len).map_err(named)?;
+    let mut at = cut(&file, part.start, len).map_err(named)?;
+    while at < end {
+        let block = at..cut(&file, (at + BLOCK).min(end), len).map_err(named)?;
+        at = block.end;
+        each(&read(&file, block).map_err(named)?).await?;
+    }
+    Ok(())
 }
 
 /// The words of `text`: letters, digits and underscores of any script.

@@ -1,11 +1,13 @@
 //! Counts the words of files in one hash table that is spread over the symmetric memory of all PEs.
 //!
-//! Every PE reads its share of the bytes, whatever the number of files, and counts each word where
-//! the table keeps it, which is on any PE: `table.rs` says how that is correct without a lock. At
-//! the end PE 0 counts the same files by itself, and the two results must be equal.
+//! Every PE reads its share of the bytes, whatever the number of files, and counts it in a hash map
+//! of its own. Then it adds each word's count where the table keeps it, which is on any PE, in a
+//! session, so that what goes to another host goes together: `table.rs` says how that is correct
+//! without a lock. At the end PE 0 counts the same files by itself, with the same hash map, and
+//! the two results must be equal.
 //!
 //! ```text
-//! oshrun -np 4 target/release/examples/wordcount [--slots N] [--top N] [FILES OR FOLDERS...]
+//! oshrun -np 4 target/release/examples/wordcount [--slots N] [--top N] [--times N] [FILES OR FOLDERS...]
 //! ```
 //!
 //! Without files it counts the text files of this repository, or of the current folder.
@@ -22,14 +24,13 @@ use std::{
 };
 
 use clap::Parser;
-use futures::stream::{self, StreamExt, TryStreamExt};
 use input::Plan;
 use oxshmem::prelude::*;
 use table::WordTable;
 
-/// Words that a PE counts at the same time, so that it need not wait for one before it goes on to
-/// the next.
-const AT_A_TIME: usize = 32;
+/// Different words that a PE counts by itself before it adds them to the table, so that its hash map
+/// stays small whatever there is to count.
+const WORDS_AT_ONCE: usize = 1 << 18;
 
 #[derive(Parser)]
 #[command(about = "Counts words in a hash table that is spread over all PEs")]
@@ -45,6 +46,10 @@ struct Options {
     /// How many of the most frequent words are printed
     #[arg(long, default_value_t = 10)]
     top: usize,
+
+    /// How often the files are counted, for measurements
+    #[arg(long, default_value_t = 1)]
+    times: usize,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -67,14 +72,16 @@ async fn run(world: &World, options: Options) -> Result<(), Box<dyn Error>> {
 
     world.barrier_all().await?;
     let begin = Instant::now();
-    let mut words = 0;
-    plan.each_block(me, n, async |text| {
-        let counted = stream::iter(input::words(text)).map(Ok);
-        counted.try_for_each_concurrent(AT_A_TIME, |word| table.count(word)).await?;
-        words += input::words(text).count() as u64;
+    let (mut words, mut counted) = (0, HashMap::new());
+    plan.each_block(me, n, options.times, async |text| {
+        words += count(text, &mut counted);
+        if counted.len() >= WORDS_AT_ONCE {
+            table.add_all(std::mem::take(&mut counted)).await?;
+        }
         Ok(())
     })
     .await?;
+    table.add_all(counted).await?;
     let (operations, remote) = table.operations();
     for (total, value) in [words, operations, remote].into_iter().enumerate() {
         world.context().add(totals.at(total), value, 0).await?;
@@ -101,14 +108,9 @@ async fn report(
 ) -> Result<(), Box<dyn Error>> {
     let counts = table.collect().await?;
     let begin = Instant::now();
-    let mut sequential: HashMap<String, u64> = HashMap::new();
-    plan.each_block(0, 1, async |text| {
-        for word in input::words(text) {
-            match sequential.get_mut(word) {
-                Some(count) => *count += 1,
-                None => _ = sequential.insert(word.to_owned(), 1),
-            }
-        }
+    let mut sequential = HashMap::new();
+    plan.each_block(0, 1, options.times, async |text| {
+        count(text, &mut sequential);
         Ok(())
     })
     .await?;
@@ -122,16 +124,13 @@ async fn report(
         println!("{count:>10}  {word:.60}");
     }
     println!(
-        "{n} PEs: {:.3} s, {} words/s; one PE with a hash map of its own: {} words/s",
+        "{n} PEs: {:.3} s, {} words/s; one PE by itself: {} words/s; {:.2} times as fast",
         elapsed.as_secs_f64(),
         rate(words, elapsed),
         rate(words, alone),
+        alone.as_secs_f64() / elapsed.as_secs_f64(),
     );
-    println!(
-        "{} operations/s on symmetric memory, {} of them on other PEs",
-        rate(operations, elapsed),
-        rate(remote, elapsed)
-    );
+    println!("{operations} operations on symmetric memory, {remote} of them on other PEs");
 
     let wrong = difference(&counts, &sequential);
     if words != sequential.values().sum() || wrong.is_some() {
@@ -140,6 +139,19 @@ async fn report(
     }
     println!("equal to the sequential count");
     Ok(())
+}
+
+/// Counts the words of `text` in a hash map of this PE alone. Returns how many they are.
+fn count(text: &str, counts: &mut HashMap<String, u64>) -> u64 {
+    let mut words = 0;
+    for word in input::words(text) {
+        words += 1;
+        match counts.get_mut(word) {
+            Some(count) => *count += 1,
+            None => _ = counts.insert(word.to_owned(), 1),
+        }
+    }
+    words
 }
 
 /// The first word, in their order, whose counts differ.

@@ -1,4 +1,4 @@
-//! A hash table of words in symmetric memory, which any PE extends and counts in without asking
+//! A hash table of words in symmetric memory, which any PE extends and adds to without asking
 //! another.
 //!
 //! A word's hash says which PE its *home* is, and which slot of that PE's part is the first to look
@@ -25,8 +25,12 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use oxshmem::prelude::*;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use oxshmem::{Session, SessionOptions, prelude::*};
 
+/// Words that a PE looks up at the same time, so that it need not wait for one before it goes on to
+/// the next.
+const AT_A_TIME: usize = 32;
 /// Bytes of text for each slot. Each PE has them for all slots, as one PE may be the first with
 /// every word.
 const TEXT_PER_SLOT: usize = 24;
@@ -63,8 +67,21 @@ impl WordTable {
         })
     }
 
-    /// Counts one occurrence of `word`.
-    pub(crate) async fn count(&self, word: &str) -> Result<(), Box<dyn Error>> {
+    /// Adds what a PE has counted by itself. Many words are looked up at the same time, and the adds
+    /// are a session's: those to PEs of another host travel together. All of it is there when this
+    /// is ready.
+    pub(crate) async fn add_all(&self, counted: HashMap<String, u64>) -> Result<(), Box<dyn Error>> {
+        let options = SessionOptions::new().batch().total_ops(counted.len());
+        let session = self.world.context().session(options);
+        let words = stream::iter(counted).map(Ok);
+        let add = async |(word, count): (String, u64)| self.add(&session, &word, count).await;
+        words.try_for_each_concurrent(AT_A_TIME, add).await?;
+        session.finish().await?;
+        Ok(())
+    }
+
+    /// Adds `count` occurrences of `word`.
+    async fn add(&self, session: &Session<'_>, word: &str, count: u64) -> Result<(), Box<dyn Error>> {
         let mut hasher = DefaultHasher::new();
         word.hash(&mut hasher);
         let hash = hasher.finish();
@@ -73,7 +90,7 @@ impl WordTable {
         for slot in (first..len).chain(0..first) {
             if self.is_for(slot, home, hash, word).await? {
                 self.note(home);
-                self.world.context().fetch_add(self.counts.at(slot), 1, home).await?;
+                session.add(self.counts.at(slot), count, home).await?;
                 return Ok(());
             }
         }
