@@ -28,8 +28,8 @@ use input::Plan;
 use oxshmem::prelude::*;
 use table::WordTable;
 
-/// Different words that a PE counts by itself before it adds them to the table, so that its hash map
-/// stays small whatever there is to count.
+/// Different words that a PE counts by itself before it adds them to the table, so that its hash
+/// map stays small whatever there is to count.
 const WORDS_AT_ONCE: usize = 1 << 18;
 
 #[derive(Parser)]

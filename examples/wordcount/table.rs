@@ -67,9 +67,9 @@ impl WordTable {
         })
     }
 
-    /// Adds what a PE has counted by itself. Many words are looked up at the same time, and the adds
-    /// are a session's: those to PEs of another host travel together. All of it is there when this
-    /// is ready.
+    /// Adds what a PE has counted by itself. Many words are looked up at the same time, and the
+    /// adds are a session's: those to PEs of another host travel together. All of it is there when
+    /// this is ready.
     pub(crate) async fn add_all(&self, counted: HashMap<String, u64>) -> Result<(), Box<dyn Error>> {
         let options = SessionOptions::new().batch().total_ops(counted.len());
         let session = self.world.context().session(options);

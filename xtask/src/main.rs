@@ -3,7 +3,7 @@
 //! | module | what it offers |
 //! |---|---|
 //! | [`verify`] | everything that must hold before a change goes in |
-//! | [`programs`] | the demo, the examples |
+//! | [`programs`] | the examples |
 //! | [`install`] | the installation, and the check that it works wherever it is |
 //! | [`checks`] | miri, loom, AddressSanitizer, several simulated hosts, and many repetitions |
 //! | [`fuzz`] | changed input for what parses the messages of other processes |
@@ -58,11 +58,6 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Builds everything in release and counts the words of this repository on 4 PEs
-    Demo {
-        /// Files to count instead
-        files: Vec<PathBuf>,
-    },
     /// Formatting, clippy, documentation, all tests, the examples, the book, loom, miri where
     /// installed
     Verify {
@@ -192,7 +187,6 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let outcome = match Arguments::parse().command {
-        Task::Demo { files } => programs::demo(&files),
         Task::Verify { keep_going, only } => verify::verify(keep_going, &only),
         Task::Examples { names } => programs::examples(&names),
         Task::Soak { times, pes } => checks::soak(times, pes),

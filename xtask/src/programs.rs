@@ -1,4 +1,4 @@
-//! The programs that users see: the demo, and the examples under `oshrun`.
+//! The programs that users see: the examples under `oshrun`.
 
 use std::{
     fs,
@@ -15,19 +15,6 @@ const VARIABLES: [&str; 2] =
     ["SMAX_SYMMETRIC_PARTITION1=size=64M", "SMAX_SYMMETRIC_PARTITION2=size=64M:kind=F:policy=P"];
 /// Seconds that one run of an example may take.
 const LIMIT: u64 = 60;
-
-/// Builds everything in release and runs the flagship example on 4 PEs; its status is ours.
-pub(crate) fn demo(files: &[PathBuf]) -> Outcome {
-    Job::cargo("build --release --workspace --bins --example wordcount").limit(1200).run()?;
-    let release = target_dir()?.join("release");
-    let job = Job::new(release.join("oshrun"), ["-np", "4", "--"])
-        .args([release.join("examples/wordcount")])
-        .args(files)
-        .limit(600);
-    println!("$ {}", job.line());
-    job.run()?;
-    Ok(Verdict::Passed)
-}
 
 /// Builds the examples, and runs those named, or all.
 pub(crate) fn examples(names: &[String]) -> Outcome {

@@ -144,7 +144,9 @@ impl Room {
     }
     /// The packages on which it depends and that none of its files names.
     fn unnamed(&self) -> impl Iterator<Item = &str> {
-        let sources = self.files.iter().filter(|file| file.extension().is_some_and(|it| it == "rs"));
+        // A program of its own may be an example's file.
+        let all = self.files.iter().chain(&self.compiled);
+        let sources = all.filter(|file| file.extension().is_some_and(|it| it == "rs"));
         let sources: String = sources.filter_map(|file| fs::read_to_string(file).ok()).collect();
         let names = move |package: &str| {
             let name = package.replace('-', "_");
