@@ -7,3 +7,4 @@ pub mod man;
 pub mod oshcc;
 pub mod oshrun;
 pub mod shmem_info;
+pub mod trace;

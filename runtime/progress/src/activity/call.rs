@@ -1,4 +1,4 @@
-//! The calls that a PE can be stuck in: one row each.
+//! The calls that a PE can be stuck in, and those that a recording of a job shows: one row each.
 
 /// What kind of call it is, which decides what its arguments mean and who is compared with whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub(super) enum Family {
     Lock,
     /// All PEs of a team make it: see [`Activity::collective`](super::Activity::collective).
     Collective,
+    /// Moves data, or changes a word of another PE.
+    Operation,
     /// Anything else.
     Other,
 }
@@ -50,7 +52,8 @@ macro_rules! calls {
                 match self { $(Self::$call => Family::$family),+ }
             }
 
-            pub(super) fn from_code(code: u64) -> Option<Self> {
+            /// The call of that code, if there is one.
+            pub fn from_code(code: u64) -> Option<Self> {
                 match code { $($code => Some(Self::$call),)+ _ => None }
             }
         }
@@ -101,12 +104,63 @@ calls! {
     RefusedCollective = 126, "a collective with arguments that do not fit", Collective;
     OtherCollective = 127, "a collective", Collective;
     Other = 128, "a call", Other;
+    Put = 160, "put", Operation;
+    PutNbi = 161, "put_nbi", Operation;
+    P = 162, "p", Operation;
+    Get = 163, "get", Operation;
+    GetNbi = 164, "get_nbi", Operation;
+    G = 165, "g", Operation;
+    Iput = 166, "iput", Operation;
+    Ibput = 167, "ibput", Operation;
+    Iget = 168, "iget", Operation;
+    Ibget = 169, "ibget", Operation;
+    PutSignal = 170, "put_signal", Operation;
+    PutSignalNbi = 171, "put_signal_nbi", Operation;
+    SignalSet = 172, "signal_set", Operation;
+    SignalAdd = 173, "signal_add", Operation;
+    Fetch = 174, "fetch", Operation;
+    FetchNbi = 175, "fetch_nbi", Operation;
+    Set = 176, "set", Operation;
+    Swap = 177, "swap", Operation;
+    SwapNbi = 178, "swap_nbi", Operation;
+    CompareSwap = 179, "compare_swap", Operation;
+    CompareSwapNbi = 180, "compare_swap_nbi", Operation;
+    FetchInc = 181, "fetch_inc", Operation;
+    FetchIncNbi = 182, "fetch_inc_nbi", Operation;
+    Inc = 183, "inc", Operation;
+    FetchAdd = 184, "fetch_add", Operation;
+    FetchAddNbi = 185, "fetch_add_nbi", Operation;
+    Add = 186, "add", Operation;
+    FetchAnd = 187, "fetch_and", Operation;
+    FetchAndNbi = 188, "fetch_and_nbi", Operation;
+    And = 189, "and", Operation;
+    FetchOr = 190, "fetch_or", Operation;
+    FetchOrNbi = 191, "fetch_or_nbi", Operation;
+    Or = 192, "or", Operation;
+    FetchXor = 193, "fetch_xor", Operation;
+    FetchXorNbi = 194, "fetch_xor_nbi", Operation;
+    Xor = 195, "xor", Operation;
+    PutOnStream = 196, "put_on_stream", Operation;
+    GetOnStream = 197, "get_on_stream", Operation;
+    PutSignalOnStream = 198, "put_signal_on_stream", Operation;
+    SignalOpOnStream = 199, "signal_op_on_stream", Operation;
+    SessionBatch = 200, "session_batch", Operation;
 }
 
 impl Call {
     /// Whether all PEs of a team make it together.
     pub fn is_collective(self) -> bool {
         self.family() == Family::Collective
+    }
+
+    /// Whether it moves data, or changes a word of another PE.
+    pub fn is_operation(self) -> bool {
+        self.family() == Family::Operation
+    }
+
+    /// Whether it does nothing but wait: for words, operations or a lock.
+    pub fn is_wait(self) -> bool {
+        matches!(self.family(), Family::Wait | Family::Order | Family::Lock)
     }
 
     /// The collective of that name, which is the specification's or that of a function of this

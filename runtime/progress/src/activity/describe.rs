@@ -57,7 +57,7 @@ impl Activity {
                 }
             }
             Family::Collective => self.collective_arguments(),
-            Family::Other => String::new(),
+            Family::Operation | Family::Other => String::new(),
         }
     }
 

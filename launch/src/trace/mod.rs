@@ -1,0 +1,3 @@
+//! What the PEs of a job have recorded of it: read, merged, and written for people.
+
+pub mod model;
