@@ -12,6 +12,8 @@ use oxshmem_base::{
     wakes::StoredWaker,
 };
 
+use crate::record::Pending;
+
 /// An operation under way whose outcome is a `T`.
 ///
 /// ```
@@ -28,14 +30,15 @@ pub struct Flight<T>(Mutex<State<T>>);
 
 #[derive(Debug)]
 enum State<T> {
-    Aloft(StoredWaker),
+    /// Also what records its end, if anything does.
+    Aloft(StoredWaker, Option<Pending>),
     Landed(T),
     Taken,
 }
 
 impl<T> Default for Flight<T> {
     fn default() -> Self {
-        Self(Mutex::new(State::Aloft(StoredWaker::default())))
+        Self(Mutex::new(State::Aloft(StoredWaker::default(), None)))
     }
 }
 
@@ -43,9 +46,20 @@ impl<T> Flight<T> {
     /// The operation is over: hands `outcome` to the future, if there still is one.
     pub fn land(&self, outcome: T) {
         let before = std::mem::replace(&mut *lock(&self.0), State::Landed(outcome));
-        if let State::Aloft(waker) = before {
+        if let State::Aloft(waker, record) = before {
+            drop(record);
             waker.wake();
         }
+    }
+
+    /// Has the end of the operation recorded, unless it is over.
+    pub fn record(&self, end: Pending) {
+        let mut over = Some(end);
+        if let State::Aloft(_, record) = &mut *lock(&self.0) {
+            std::mem::swap(record, &mut over);
+        }
+        // Without the lock.
+        drop(over);
     }
 
     /// The outcome, once.
@@ -57,9 +71,9 @@ impl<T> Flight<T> {
         let mut waker = StoredWaker::of(cx.waker());
         let mut state = lock(&self.0);
         match std::mem::replace(&mut *state, State::Taken) {
-            State::Aloft(mut stored) => {
+            State::Aloft(mut stored, record) => {
                 std::mem::swap(&mut stored, &mut waker);
-                *state = State::Aloft(stored);
+                *state = State::Aloft(stored, record);
                 Poll::Pending
             }
             State::Landed(outcome) => Poll::Ready(outcome),

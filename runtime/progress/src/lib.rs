@@ -16,6 +16,7 @@
 //! | [`shares`] | work that several PEs share out among themselves |
 //! | [`bell`], [`doorbell`] | how a store wakes a PE if, and only if, it sleeps |
 //! | [`suite`] | all ways in which the engine is driven, for the suites of what it polls |
+//! | [`record`] | what each PE has done, for people, in a file |
 //! | [`activity`], [`watchdog`] | what each PE is in, for people, and when it seems to be stuck |
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
@@ -51,6 +52,8 @@ mod loom_roles;
 pub mod nudge;
 pub mod opset;
 pub mod pokes;
+#[cfg(not(loom))]
+pub mod record;
 mod roles;
 pub mod shares;
 #[cfg(not(loom))]

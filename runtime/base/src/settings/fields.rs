@@ -1,6 +1,6 @@
 //! What the settings are in one PE: a field each, with what it is where nothing says otherwise.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use super::{
     choice::{
@@ -85,6 +85,8 @@ pub struct Settings {
     pub info: bool = false,
     /// Whether debugging messages and costly checks are on: `SHMEM_DEBUG`.
     pub debug: bool = false,
+    /// The folder that each PE writes what it does to a file of, if it does: `SHMEM_TRACE`.
+    pub trace: Option<PathBuf> = None,
     /// Whether PE 0 warns of variables that look like settings and are none: `SHMEM_WARN_UNKNOWN`.
     pub warn_unknown: bool = true,
     /// How long a PE waits in one call before it says so, if ever: `SHMEM_HANG_TIMEOUT`. Ask

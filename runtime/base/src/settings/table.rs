@@ -1,6 +1,6 @@
 //! The table of settings: one row a variable.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use super::{
     Settings,
@@ -280,6 +280,20 @@ pub static TABLE: &[Setting] = &[
         show: |from| on_off(from.debug),
     },
     Setting {
+        name: "SHMEM_TRACE",
+        deprecated: &[],
+        default: "off",
+        values: "off, or a folder",
+        unit: "",
+        effect: "Has each PE write its operations, waits and collectives to a file in this folder, which is made if need be. \
+                 oshrun --trace sets it; oshrun --trace-report makes pictures of the files.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| word_or("off", text, folder).map(|value| to.trace = value)),
+        show: |from| {
+            from.trace.as_ref().map_or_else(|| "off".to_owned(), |folder| folder.display().to_string())
+        },
+    },
+    Setting {
         name: "SHMEM_WARN_UNKNOWN",
         deprecated: &[],
         default: "on",
@@ -502,6 +516,14 @@ pub static TABLE: &[Setting] = &[
         show: |from| if from.tuning.is_empty() { "auto".to_owned() } else { from.tuning.clone() },
     },
 ];
+
+fn folder(text: &str) -> Result<PathBuf, String> {
+    if text.trim_ascii().is_empty() {
+        Err("expected the name of a folder, or off".to_owned())
+    } else {
+        Ok(text.into())
+    }
+}
 
 fn on_off(value: bool) -> String {
     if value { "on" } else { "off" }.to_owned()

@@ -82,6 +82,7 @@ fn each_variable_sets_its_field() {
         ("SHMEM_FAKE_HOSTS", "2:cyclic"),
         ("SHMEM_NET_INTERFACES", " eth0, mlx5_0:1 "),
         ("SHMEM_SYNC_ALGORITHM", "counter"),
+        ("SHMEM_TRACE", "some/folder"),
         ("SHMEM_WARN_UNKNOWN", "Off"),
     ]);
     assert_eq!(settings.symmetric_size, 3_250_586);
@@ -96,6 +97,8 @@ fn each_variable_sets_its_field() {
     assert_eq!(settings.fake_hosts, Deal::even(2).cyclic());
     assert_eq!(settings.net_interfaces.as_deref(), Some("eth0,mlx5_0:1"));
     assert_eq!(settings.sync_algorithm, SyncAlgorithm::Counter);
+    assert_eq!(settings.trace.as_deref(), Some("some/folder".as_ref()));
+    assert_eq!(good(&[("SHMEM_TRACE", "OFF")]).trace, None);
     assert!(!settings.warn_unknown && Settings::default().warn_unknown);
 }
 
@@ -152,6 +155,7 @@ fn a_value_that_cannot_be_used_is_an_error_that_says_what_could() {
         ("SHMEM_FAKE_HOSTS", "0", "at least one host"),
         ("SHMEM_NET_INTERFACES", "eth0,,eth1", "names of network interfaces"),
         ("SHMEM_SYNC_ALGORITHM", "ring", "dissemination"),
+        ("SHMEM_TRACE", " ", "name of a folder"),
         ("SHMEM_WARN_UNKNOWN", "no", "on or off"),
     ] {
         let (found, held, reason) = bad(&[(name, value)]);

@@ -169,6 +169,28 @@ impl Activity {
         self
     }
 
+    /// The bytes of a collective's elements; 0 for those that have none.
+    pub fn bytes(&self) -> u64 {
+        let has_elements = matches!(
+            self.call,
+            Call::Broadcast
+                | Call::Collect
+                | Call::Fcollect
+                | Call::Alltoall
+                | Call::Alltoalls
+                | Call::AndReduce
+                | Call::OrReduce
+                | Call::XorReduce
+                | Call::MinReduce
+                | Call::MaxReduce
+                | Call::SumReduce
+                | Call::ProdReduce
+                | Call::SumInscan
+                | Call::SumExscan
+        );
+        if has_elements { self.args[0].saturating_mul(self.args[1]) } else { 0 }
+    }
+
     /// Says which PE of the team a collective starts from.
     pub fn root(mut self, pe: usize) -> Self {
         self.args[2] = pe as u64 + 1;

@@ -1,0 +1,359 @@
+//! What a PE has done, written to a file while it does it: `SHMEM_TRACE`.
+//!
+//! Each PE maps a file of its own and writes records of its operations, waits and collectives to a
+//! ring in it. The map is shared with the file, so the kernel has what was written even if the
+//! process is killed. Beside the ring are the totals of each target, which stay exact when old
+//! records are overwritten. A record is written under a lock of one instruction: that is cheaper
+//! than to make each of its counters atomic, and nothing is done within it but some stores.
+//!
+//! What takes long is recorded when it begins, and completed in place: the file of a PE that was
+//! killed shows what it was in.
+//!
+//! | module | |
+//! |---|---|
+//! | [`form`] | what is where in the file |
+//! | `clock` | what records are stamped with |
+//! | `file` | the file, made and mapped |
+
+mod clock;
+mod file;
+pub mod form;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{
+            AtomicBool, AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+    },
+};
+
+use oxshmem_base::Result;
+
+use self::{
+    clock::Clock,
+    file::File,
+    form::{MANY, NO_TARGET, Pair, RECORD_WORDS, Record, TOTAL_WORDS, packed, unpacked, word},
+};
+use crate::activity::{Activity, Call};
+
+/// After so many records the clocks are compared again.
+const CALIBRATION: u64 = 1 << 12;
+
+/// What a recording says of its PE.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    /// The PE's number.
+    pub pe: usize,
+    /// How many PEs the job has.
+    pub n_pes: usize,
+    /// How many of them are on this host, which share what recordings may take of it.
+    pub local_pes: usize,
+    /// The host's name.
+    pub host: &'a str,
+}
+
+/// The recording of one PE.
+///
+/// ```
+/// # let dir = std::env::temp_dir().join(format!("recorder-{}", std::process::id()));
+/// use oxshmem_progress::activity::Call;
+/// use oxshmem_progress::record::{Head, Recorder};
+///
+/// let head = Head { pe: 0, n_pes: 2, local_pes: 2, host: "node1" };
+/// let recorder = Recorder::create(&dir, &head)?;
+/// let begin = recorder.now();
+/// // A store to PE 1, say.
+/// recorder.operation(Call::P, 1, 8, 0, begin);
+/// assert_eq!(recorder.records(), 1);
+/// recorder.finalize();
+/// # std::fs::remove_dir_all(&dir).unwrap();
+/// # Ok::<(), oxshmem_base::Error>(())
+/// ```
+pub struct Recorder {
+    file: File,
+    clock: Clock,
+    n_pes: usize,
+    /// The capacity, less one.
+    mask: u64,
+    is_on: AtomicBool,
+    /// Taken while a record is written.
+    taken: AtomicBool,
+    /// When the batch began that sessions gather.
+    batch_since: AtomicU64,
+}
+
+/// A record that was begun. It does not complete by itself: see [`Pending`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slot(u64);
+
+impl Slot {
+    /// No record.
+    pub const NONE: Self = Self(0);
+}
+
+impl Recorder {
+    /// Makes the file of a PE in the folder `dir`, which is made if need be. Recording is on.
+    ///
+    /// # Errors
+    /// Those of the system, among them that there is no room for the file.
+    pub fn create(dir: &Path, head: &Head<'_>) -> Result<Self> {
+        let clock = Clock::new();
+        let file = File::create(dir, head, clock.pair())?;
+        let mask = file.capacity() - 1;
+        Ok(Self {
+            file,
+            clock,
+            n_pes: head.n_pes,
+            mask,
+            is_on: AtomicBool::new(true),
+            taken: AtomicBool::new(false),
+            batch_since: AtomicU64::new(0),
+        })
+    }
+
+    /// Whether records are written.
+    #[inline(always)]
+    pub fn is_on(&self) -> bool {
+        // Relaxed: a switch, which orders nothing.
+        self.is_on.load(Relaxed)
+    }
+
+    /// From now on records are written, or not.
+    pub fn switch(&self, on: bool) {
+        self.is_on.store(on, Relaxed);
+    }
+
+    /// The time, as records have it.
+    #[inline(always)]
+    pub fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// Records that were ever begun.
+    pub fn records(&self) -> u64 {
+        self.file.head(word::NEXT).load(Relaxed)
+    }
+
+    /// An operation on PE `target`, which was called at `begin` and is complete now. `number`: see
+    /// [`Record::number`].
+    #[inline]
+    pub fn operation(&self, call: Call, target: usize, bytes: usize, number: u64, begin: u64) {
+        let now = self.now();
+        let (target, bytes) = (target as u32, bytes as u64);
+        let record = Record { call, target, bytes, team: 0, number, begin, initiated: now, completed: now };
+        self.write(&record);
+    }
+
+    /// One that was called at `begin`, has been initiated now, and goes on.
+    pub fn operation_begun(&self, call: Call, target: usize, bytes: usize, number: u64, begin: u64) -> Slot {
+        let (target, bytes, initiated) = (target as u32, bytes as u64, self.now());
+        self.write(&Record { call, target, bytes, team: 0, number, begin, initiated, completed: 0 })
+    }
+
+    /// A wait for a word or for anything else, which begins now. `number`: see [`Record::number`].
+    pub fn wait_begun(&self, call: Call, number: u64) -> Slot {
+        let begin = self.now();
+        self.write(&Record {
+            call,
+            target: NO_TARGET,
+            bytes: 0,
+            team: 0,
+            number,
+            begin,
+            initiated: begin,
+            completed: 0,
+        })
+    }
+
+    /// A collective that was called at `begin`, and has been initiated now.
+    pub fn collective_begun(&self, activity: &Activity, begin: u64) -> Slot {
+        let Activity { call, team, number, .. } = *activity;
+        let (bytes, initiated) = (activity.bytes(), self.now());
+        self.write(&Record { call, target: NO_TARGET, bytes, team, number, begin, initiated, completed: 0 })
+    }
+
+    /// What was begun is complete. Does nothing if the record was overwritten meanwhile.
+    pub fn complete(&self, slot: Slot) {
+        let Some(index) = slot.0.checked_sub(1) else { return };
+        let now = self.now();
+        self.locked(|| {
+            let words = self.record(index);
+            // Relaxed: see `write`.
+            if words[0].load(Relaxed) == form::first_word(index) {
+                words[RECORD_WORDS - 1].store(now, Relaxed);
+            }
+        });
+    }
+
+    /// An operation of a session on PE `target`, which is counted, and recorded with the others of
+    /// its [`batch`](Self::batch).
+    #[inline]
+    pub fn element(&self, target: usize, bytes: usize) {
+        if target >= self.n_pes {
+            return;
+        }
+        let total = self.file.total(target * TOTAL_WORDS + 2);
+        // Relaxed: a counter.
+        if total.fetch_add(packed(bytes), Relaxed) >= MANY {
+            self.add_up(target);
+        }
+    }
+
+    /// A session begins.
+    pub fn batch_begun(&self) {
+        self.batch_since.store(self.now(), Relaxed);
+    }
+
+    /// A session's operations leave: those since the last time are one record. Operations of other
+    /// sessions of this PE meanwhile count among them.
+    pub fn batch(&self) {
+        let (mut operations, mut bytes) = (0, 0);
+        for target in 0..self.n_pes {
+            let (more_operations, more_bytes) = self.add_up(target);
+            operations += more_operations;
+            bytes += more_bytes;
+        }
+        let now = self.now();
+        // Relaxed: as above.
+        let begin = self.batch_since.swap(now, Relaxed);
+        if operations > 0 {
+            self.write(&Record {
+                call: Call::SessionBatch,
+                target: NO_TARGET,
+                bytes,
+                team: 0,
+                number: operations,
+                begin: if begin == 0 { now } else { begin },
+                initiated: now,
+                completed: now,
+            });
+        }
+    }
+
+    /// Adds what sessions have done with `target` to its totals, and returns it.
+    fn add_up(&self, target: usize) -> (u64, u64) {
+        let packed = self.file.total(target * TOTAL_WORDS + 2);
+        // Relaxed: as above. Nearly all are 0 where there are many PEs.
+        if packed.load(Relaxed) == 0 {
+            return (0, 0);
+        }
+        let (operations, bytes) = unpacked(packed.swap(0, Relaxed));
+        self.locked(|| self.count(target, operations, bytes));
+        (operations, bytes)
+    }
+
+    /// Compares the clocks, and has the system begin to write the file.
+    pub fn flush(&self) {
+        self.calibrate();
+        self.file.flush();
+    }
+
+    /// The PE has left its job in good order.
+    pub fn finalize(&self) {
+        self.switch(false);
+        self.batch();
+        self.calibrate();
+        self.file.head(word::FINALIZED).store(1, Relaxed);
+    }
+
+    fn calibrate(&self) {
+        let Pair { ticks, monotonic, of_day } = self.clock.pair();
+        self.locked(|| {
+            for (i, value) in [ticks, monotonic, of_day].into_iter().enumerate() {
+                self.file.head(word::LAST + i).store(value, Relaxed);
+            }
+        });
+    }
+
+    #[inline]
+    fn write(&self, record: &Record) -> Slot {
+        let index = self.locked(|| {
+            let next = self.file.head(word::NEXT);
+            // Relaxed, all of them: the lock orders this process's threads, and what reads the file
+            // does so when the process is gone.
+            let index = next.load(Relaxed);
+            for (to, value) in self.record(index).iter().zip(record.to_words(index)) {
+                to.store(value, Relaxed);
+            }
+            next.store(index + 1, Relaxed);
+            if (record.target as usize) < self.n_pes {
+                self.count(record.target as usize, 1, record.bytes);
+            }
+            index
+        });
+        if index % CALIBRATION == CALIBRATION - 1 {
+            self.calibrate();
+        }
+        Slot(index + 1)
+    }
+
+    /// The caller has the lock.
+    #[inline(always)]
+    fn count(&self, target: usize, operations: u64, bytes: u64) {
+        for (i, more) in [operations, bytes].into_iter().enumerate() {
+            let total = self.file.total(target * TOTAL_WORDS + i);
+            total.store(total.load(Relaxed) + more, Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn record(&self, index: u64) -> &[AtomicU64; RECORD_WORDS] {
+        self.file.record((index & self.mask) as usize)
+    }
+
+    #[inline(always)]
+    fn locked<R>(&self, work: impl FnOnce() -> R) -> R {
+        // Acquire, and release below: what one thread has stored is there for the next one.
+        while self.taken.swap(true, Acquire) {
+            self.wait();
+        }
+        let result = work();
+        self.taken.store(false, Release);
+        result
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait(&self) {
+        for _ in 0..64 {
+            if !self.taken.load(Relaxed) {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        std::thread::yield_now();
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Recorder({} records)", self.records())
+    }
+}
+
+/// A record that was begun, and completes when this is dropped.
+#[derive(Debug)]
+#[must_use = "it completes when this is dropped"]
+pub struct Pending {
+    recorder: Arc<Recorder>,
+    slot: Slot,
+}
+
+impl Pending {
+    /// Of `slot`, which `recorder` has begun.
+    pub fn new(recorder: &Arc<Recorder>, slot: Slot) -> Self {
+        Self { recorder: Arc::clone(recorder), slot }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.recorder.complete(self.slot);
+    }
+}

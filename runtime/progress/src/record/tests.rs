@@ -1,0 +1,106 @@
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+};
+
+use super::{
+    form::{HEAD, RECORD, ring_at},
+    *,
+};
+
+/// A folder that is removed again.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self(std::env::temp_dir().join(format!("record-{}-{number}", std::process::id())))
+    }
+
+    fn recorder(&self, local_pes: usize) -> Arc<Recorder> {
+        let head = Head { pe: 1, n_pes: 3, local_pes, host: "node1" };
+        Arc::new(Recorder::create(&self.0, &head).unwrap())
+    }
+
+    fn words(&self) -> Vec<u64> {
+        let bytes = std::fs::read(self.0.join("pe-1.trace")).unwrap();
+        bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn record(words: &[u64], index: u64) -> Option<Record> {
+    let at = (ring_at(3) + (index % words[word::CAPACITY]) as usize * RECORD) / 8;
+    Record::of_words(words[at..at + RECORD_WORDS].try_into().unwrap(), index)
+}
+
+fn total(words: &[u64], target: usize) -> [u64; 3] {
+    words[HEAD / 8 + target * TOTAL_WORDS..][..3].try_into().unwrap()
+}
+
+#[test]
+fn what_is_recorded_is_in_the_file_at_once_and_what_is_begun_is_completed_in_place() {
+    let folder = Folder::new();
+    let recorder = folder.recorder(2);
+    let begin = recorder.now();
+    recorder.operation(Call::Put, 2, 100, 0, begin);
+    let pending = Pending::new(&recorder, recorder.wait_begun(Call::WaitUntil, 7));
+    recorder.element(0, 8);
+    recorder.element(0, 16);
+    let words = folder.words();
+    assert_eq!((words[word::FORM], words[word::PE], words[word::N_PES]), (form::FORM, 1, 3));
+    assert_eq!(words[word::NEXT], 2);
+    let put = record(&words, 0).unwrap();
+    assert_eq!((put.call, put.target, put.bytes, put.begin), (Call::Put, 2, 100, begin));
+    assert!(put.begin <= put.completed && put.initiated == put.completed);
+    let wait = record(&words, 1).unwrap();
+    assert_eq!((wait.call, wait.target, wait.number, wait.completed), (Call::WaitUntil, NO_TARGET, 7, 0));
+    assert_eq!((total(&words, 2)[..2].to_vec(), unpacked(total(&words, 0)[2])), (vec![1, 100], (2, 24)));
+    assert_eq!(record(&words, 2), None);
+
+    drop(pending);
+    recorder.batch();
+    recorder.batch();
+    recorder.finalize();
+    let words = folder.words();
+    assert!(record(&words, 1).unwrap().completed >= wait.begin);
+    let batch = record(&words, 2).unwrap();
+    assert_eq!((batch.call, batch.number, batch.bytes), (Call::SessionBatch, 2, 24));
+    assert_eq!((total(&words, 0), words[word::NEXT], words[word::FINALIZED]), ([2, 24, 0], 3, 1));
+}
+
+#[test]
+fn old_records_are_overwritten_and_totals_stay_exact_with_several_threads() {
+    let folder = Folder::new();
+    let recorder = folder.recorder(100_000);
+    let slot = recorder.wait_begun(Call::Quiet, 0);
+    let capacity = folder.words()[word::CAPACITY];
+    thread::scope(|threads| {
+        for target in 0..3 {
+            let recorder = &recorder;
+            threads.spawn(move || {
+                for _ in 0..capacity {
+                    recorder.operation(Call::P, target, 8, 0, recorder.now());
+                    recorder.element(target, 8);
+                }
+            });
+        }
+    });
+    recorder.complete(slot);
+    recorder.batch();
+    let words = folder.words();
+    assert_eq!(words[word::NEXT], 3 * capacity + 2);
+    for target in 0..3 {
+        assert_eq!(total(&words, target), [2 * capacity, 16 * capacity, 0]);
+    }
+    for index in 2 * capacity + 2..3 * capacity + 1 {
+        assert_eq!(record(&words, index).unwrap().call, Call::P);
+    }
+}
