@@ -8,13 +8,13 @@
 
 use oxshmem_base::Error;
 use oxshmem_memory::word::{Atomic, AtomicWord};
+use oxshmem_progress::activity::Call;
 use oxshmem_spaces::SymRef;
 
 use crate::{
     context::{Context, Sharing},
     operation::{Fetch, Op, Update},
     path::{address::AddressPath, near::NearPlace, route::Route},
-    trace::trace_operation,
 };
 
 pub use crate::amo_types::{BitwiseAmo, ExtendedAmo, StandardAmo};
@@ -25,7 +25,7 @@ pub use crate::amo_types::{BitwiseAmo, ExtendedAmo, StandardAmo};
 macro_rules! fetching {
     ($(
         $(#[$meta:meta])*
-        $name:ident, $name_nbi:ident: $types:ident ($($arg:ident),*) $section:literal => $operation:expr,
+        $name:ident ($call:ident), $name_nbi:ident ($call_nbi:ident): $types:ident ($($arg:ident),*) $section:literal => $operation:expr,
         $start:literal ($($with:literal),*) $end:literal;
     )*) => {
         impl AddressPath {$(
@@ -66,7 +66,7 @@ macro_rules! fetching {
             /// ```
             #[inline(always)]
             pub fn $name<T: $types>(&self, at: SymRef<'_, T>, $($arg: T,)* pe: usize) -> Fetch<T> {
-                self.fetch_word(stringify!($name), at, $operation($($arg.to_word()),*), pe)
+                self.fetch_word(Call::$call, at, $operation($($arg.to_word()),*), pe)
             }
 
             /// The nonblocking form of
@@ -92,7 +92,7 @@ macro_rules! fetching {
             /// ```
             #[inline(always)]
             pub fn $name_nbi<T: $types>(&self, at: SymRef<'_, T>, $($arg: T,)* pe: usize) -> Fetch<T> {
-                self.fetch_word(stringify!($name_nbi), at, $operation($($arg.to_word()),*), pe)
+                self.fetch_word(Call::$call_nbi, at, $operation($($arg.to_word()),*), pe)
             }
         )*}
     };
@@ -104,7 +104,7 @@ macro_rules! fetching {
 macro_rules! updating {
     ($(
         $(#[$meta:meta])*
-        $name:ident: $types:ident ($($arg:ident),*) $section:literal => $operation:expr,
+        $name:ident ($call:ident): $types:ident ($($arg:ident),*) $section:literal => $operation:expr,
         $start:literal ($($with:literal),*) $end:literal;
     )*) => {
         impl AddressPath {$(
@@ -144,7 +144,7 @@ macro_rules! updating {
             /// ```
             #[inline(always)]
             pub fn $name<T: $types>(&self, at: SymRef<'_, T>, $($arg: T,)* pe: usize) -> Update {
-                self.update_word(stringify!($name), at, $operation($($arg.to_word()),*), pe)
+                self.update_word(Call::$call, at, $operation($($arg.to_word()),*), pe)
             }
         )*}
     };
@@ -152,44 +152,44 @@ macro_rules! updating {
 
 fetching! {
     /// Fetches the value of `at` on `pe`
-    fetch, fetch_nbi: ExtendedAmo () "9.7.1.1" => || Atomic::Fetch,
+    fetch (Fetch), fetch_nbi (FetchNbi): ExtendedAmo () "9.7.1.1" => || Atomic::Fetch,
         5 () 5;
     /// Stores `value` at `at` on `pe`, and fetches what was there
-    swap, swap_nbi: ExtendedAmo (value) "9.7.1.4" => Atomic::Swap,
+    swap (Swap), swap_nbi (SwapNbi): ExtendedAmo (value) "9.7.1.4" => Atomic::Swap,
         5 (7) 7;
     /// Stores `value` at `at` on `pe` if `cond` is there, and fetches what was
-    compare_swap, compare_swap_nbi: StandardAmo (cond, value) "9.7.1.3" =>
+    compare_swap (CompareSwap), compare_swap_nbi (CompareSwapNbi): StandardAmo (cond, value) "9.7.1.3" =>
         |cond, value| Atomic::CompareSwap { cond, value },
         5 (5, 7) 7;
     /// Adds `value`, wrapping, to `at` on `pe`
-    fetch_add, fetch_add_nbi: StandardAmo (value) "9.7.1.7" => Atomic::Add,
+    fetch_add (FetchAdd), fetch_add_nbi (FetchAddNbi): StandardAmo (value) "9.7.1.7" => Atomic::Add,
         5 (3) 8;
     /// Bitwise and of `value` into `at` on `pe`
-    fetch_and, fetch_and_nbi: BitwiseAmo (value) "9.7.1.9" => Atomic::And,
+    fetch_and (FetchAnd), fetch_and_nbi (FetchAndNbi): BitwiseAmo (value) "9.7.1.9" => Atomic::And,
         0b110 (0b011) 0b010;
     /// Bitwise or of `value` into `at` on `pe`
-    fetch_or, fetch_or_nbi: BitwiseAmo (value) "9.7.1.11" => Atomic::Or,
+    fetch_or (FetchOr), fetch_or_nbi (FetchOrNbi): BitwiseAmo (value) "9.7.1.11" => Atomic::Or,
         0b110 (0b011) 0b111;
     /// Bitwise exclusive or of `value` into `at` on `pe`
-    fetch_xor, fetch_xor_nbi: BitwiseAmo (value) "9.7.1.13" => Atomic::Xor,
+    fetch_xor (FetchXor), fetch_xor_nbi (FetchXorNbi): BitwiseAmo (value) "9.7.1.13" => Atomic::Xor,
         0b110 (0b011) 0b101;
 }
 
 updating! {
     /// Stores `value` at `at` on `pe`
-    set: ExtendedAmo (value) "9.7.1.2" => Atomic::Set,
+    set (Set): ExtendedAmo (value) "9.7.1.2" => Atomic::Set,
         5 (7) 7;
     /// Adds `value`, wrapping, to `at` on `pe`
-    add: StandardAmo (value) "9.7.1.8" => Atomic::Add,
+    add (Add): StandardAmo (value) "9.7.1.8" => Atomic::Add,
         5 (3) 8;
     /// Bitwise and of `value` into `at` on `pe`
-    and: BitwiseAmo (value) "9.7.1.10" => Atomic::And,
+    and (And): BitwiseAmo (value) "9.7.1.10" => Atomic::And,
         0b110 (0b011) 0b010;
     /// Bitwise or of `value` into `at` on `pe`
-    or: BitwiseAmo (value) "9.7.1.12" => Atomic::Or,
+    or (Or): BitwiseAmo (value) "9.7.1.12" => Atomic::Or,
         0b110 (0b011) 0b111;
     /// Bitwise exclusive or of `value` into `at` on `pe`
-    xor: BitwiseAmo (value) "9.7.1.14" => Atomic::Xor,
+    xor (Xor): BitwiseAmo (value) "9.7.1.14" => Atomic::Xor,
         0b110 (0b011) 0b101;
 }
 
@@ -226,7 +226,7 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn fetch_inc<T: StandardAmo>(&self, at: SymRef<'_, T>, pe: usize) -> Fetch<T> {
-        self.fetch_word("fetch_inc", at, Atomic::Add(T::ONE.to_word()), pe)
+        self.fetch_word(Call::FetchInc, at, Atomic::Add(T::ONE.to_word()), pe)
     }
 
     /// The nonblocking form of [`fetch_inc`](Self::fetch_inc).
@@ -246,7 +246,7 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn fetch_inc_nbi<T: StandardAmo>(&self, at: SymRef<'_, T>, pe: usize) -> Fetch<T> {
-        self.fetch_word("fetch_inc_nbi", at, Atomic::Add(T::ONE.to_word()), pe)
+        self.fetch_word(Call::FetchIncNbi, at, Atomic::Add(T::ONE.to_word()), pe)
     }
 
     /// Adds 1, wrapping, to `at` on `pe` (`OpenSHMEM 1.6 §9.7.1.6`).
@@ -268,7 +268,7 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn inc<T: StandardAmo>(&self, at: SymRef<'_, T>, pe: usize) -> Update {
-        self.update_word("inc", at, Atomic::Add(T::ONE.to_word()), pe)
+        self.update_word(Call::Inc, at, Atomic::Add(T::ONE.to_word()), pe)
     }
 
     /// An atomic operation called `call`, which hands the value before to `then`, on whichever
@@ -283,13 +283,13 @@ impl<M: Sharing> Context<M> {
         pe: usize,
         then: impl FnOnce(T) + Send + 'static,
     ) -> Fetch<()> {
-        Fetch(self.fetch_routed(call, at, operation, pe, then))
+        Fetch(self.fetch_routed((fetching_call(&operation), call), at, operation, pe, then))
     }
 
     #[inline(always)]
     fn fetch_word<T: ExtendedAmo>(
         &self,
-        call: &'static str,
+        call: Call,
         at: SymRef<'_, T>,
         operation: Atomic<T::Word>,
         pe: usize,
@@ -297,14 +297,14 @@ impl<M: Sharing> Context<M> {
         Fetch(match self.near_untraced(at.as_view(), pe) {
             // SAFETY: a `SymRef` is one aligned element in bounds, on every PE, of the word's size.
             Some(near) => Op::Complete(T::from_word(unsafe { near.atomic(operation) })),
-            None => self.fetch_routed(call, at, operation, pe, |before| before),
+            None => self.fetch_routed((call, call.name()), at, operation, pe, |before| before),
         })
     }
 
     #[inline(always)]
     pub(crate) fn update_word<T: ExtendedAmo>(
         &self,
-        call: &'static str,
+        call: Call,
         at: SymRef<'_, T>,
         operation: Atomic<T::Word>,
         pe: usize,
@@ -324,14 +324,14 @@ impl<M: Sharing> Context<M> {
     #[inline(never)]
     fn fetch_routed<T: ExtendedAmo, V: Send>(
         &self,
-        call: &'static str,
+        (call, name): (Call, &'static str),
         at: SymRef<'_, T>,
         operation: Atomic<T::Word>,
         pe: usize,
         then: impl FnOnce(T) -> V + Send + 'static,
     ) -> Op<V, Error> {
-        trace_operation(call, size_of::<T>(), pe);
-        match self.route(call, at.as_view(), pe) {
+        let started = self.started(call, size_of::<T>(), pe);
+        let op = match self.route(name, at.as_view(), pe) {
             Ok(Route::Near(near)) => {
                 // SAFETY: as above.
                 Op::Complete(then(T::from_word(unsafe { near.atomic(operation) })))
@@ -345,7 +345,8 @@ impl<M: Sharing> Context<M> {
                 self.fetch_device(cell, T::Word::WIDTH, operation.widened(), value, pe)
             }
             Err(error) => Op::failed(error, self.ops()),
-        }
+        };
+        self.ended(started, op)
     }
 
     /// Likewise.
@@ -353,13 +354,13 @@ impl<M: Sharing> Context<M> {
     #[inline(never)]
     fn update_routed<T: ExtendedAmo>(
         &self,
-        call: &'static str,
+        call: Call,
         at: SymRef<'_, T>,
         operation: Atomic<T::Word>,
         pe: usize,
     ) -> Op<(), Error> {
-        trace_operation(call, size_of::<T>(), pe);
-        match self.route(call, at.as_view(), pe) {
+        let started = self.update_started(call, size_of::<T>(), pe, Some(at.as_view().extent()));
+        let op = match self.route(call.name(), at.as_view(), pe) {
             Ok(Route::Near(near)) => {
                 // SAFETY: as above.
                 unsafe { near.atomic(operation) };
@@ -368,6 +369,21 @@ impl<M: Sharing> Context<M> {
             Ok(Route::Far(far)) => self.update_far(far, T::Word::WIDTH, operation.widened()),
             Ok(Route::Device(cell)) => self.update_device(cell, T::Word::WIDTH, operation.widened(), pe),
             Err(error) => Op::failed(error, self.ops()),
-        }
+        };
+        self.ended(started, op)
+    }
+}
+
+/// The call of an operation whose value before is left somewhere.
+fn fetching_call<W>(operation: &Atomic<W>) -> Call {
+    match operation {
+        Atomic::Fetch => Call::FetchNbi,
+        Atomic::Set(_) => Call::Set,
+        Atomic::Swap(_) => Call::SwapNbi,
+        Atomic::CompareSwap { .. } => Call::CompareSwapNbi,
+        Atomic::Add(_) => Call::FetchAddNbi,
+        Atomic::And(_) => Call::FetchAndNbi,
+        Atomic::Or(_) => Call::FetchOrNbi,
+        Atomic::Xor(_) => Call::FetchXorNbi,
     }
 }

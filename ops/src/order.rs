@@ -133,6 +133,11 @@ impl<M: Sharing> Context<M> {
         if let Some(net) = self.pe().net() {
             flush(&**net, self.ops(), pes);
         }
+        if self.gathering().room().is_some()
+            && let Some(recorder) = self.pe().recorder()
+        {
+            recorder.batch();
+        }
     }
 }
 

@@ -14,10 +14,11 @@ use oxshmem_progress::{
     activity::{Activity, Board, Call, Entry},
     executor::FirstPoll,
     opset::{Mark, OpSet},
+    record::Pending,
 };
 use oxshmem_spaces::Pe;
 
-use crate::{operation::Immediate, sealed::Sealed};
+use crate::{operation::Immediate, sealed::Sealed, trace::waiting};
 
 /// Ready when the operations concerned have completed, or are ordered.
 ///
@@ -51,6 +52,8 @@ struct Waiting {
     mark: Mark,
     pes: Option<Vec<usize>>,
     shown: Shown,
+    /// Held for its end.
+    _record: Option<Pending>,
     engine: FirstPoll,
 }
 
@@ -101,6 +104,7 @@ impl Waiting {
             ops: Arc::clone(ops),
             mark: ops.mark(),
             pes: pes.map(<[usize]>::to_vec),
+            _record: waiting(pe, call, None),
             shown: Shown::NotYet(call, Arc::clone(pe.board())),
             engine: pe.executor().at_first_poll(),
         })
@@ -114,7 +118,7 @@ impl Waiting {
     }
 
     fn poll_complete(&mut self, cx: &mut TaskContext<'_>) -> Poll<()> {
-        let Self { ops, mark, pes, shown, engine } = self;
+        let Self { ops, mark, pes, shown, engine, .. } = self;
         let polled = engine.poll(|| ops.poll_complete(mark, pes.as_deref(), cx));
         if polled.is_pending()
             && let Shown::NotYet(call, board) = shown

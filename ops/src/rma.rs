@@ -14,6 +14,7 @@
 //! | `shmem_ibget` | [`ibget`](Context::ibget) | the data is here |
 
 use oxshmem_base::Error;
+use oxshmem_progress::activity::Call;
 use oxshmem_spaces::{Element, SymRef, Symmetric};
 
 use crate::{
@@ -55,7 +56,7 @@ impl<M: Sharing> Context<M> {
         D: Symmetric<'a>,
         S: Source<D::Element>,
     {
-        Put(self.put_now("put", dest.view(), source, pe, ReadyWhen::Reusable))
+        Put(self.put_now(Call::Put, dest.view(), source, pe, ReadyWhen::Reusable))
     }
 
     /// Copies `source` to `dest` on `pe`; ready when it is there (`OpenSHMEM 1.6 §9.6.2.1`).
@@ -87,7 +88,7 @@ impl<M: Sharing> Context<M> {
         D: Symmetric<'a>,
         S: Source<D::Element>,
     {
-        PutNbi(self.put_now("put_nbi", dest.view(), source, pe, ReadyWhen::Delivered))
+        PutNbi(self.put_now(Call::PutNbi, dest.view(), source, pe, ReadyWhen::Delivered))
     }
 
     /// Copies `source` on `pe` to a new vector (`OpenSHMEM 1.6 §9.6.1.5`). Ready when it is here.
@@ -111,7 +112,7 @@ impl<M: Sharing> Context<M> {
     pub fn get<'a, D: Symmetric<'a>>(&self, source: D, pe: usize) -> Get<Vec<D::Element>, Error> {
         let source = source.view();
         let buffer = Fresh(bytemuck::allocation::zeroed_vec(source.len()));
-        Get(self.get_now("get", buffer, source, pe, false))
+        Get(self.get_now(Call::Get, buffer, source, pe, false))
     }
 
     /// Copies `source` on `pe` to `buffer`, which has as many elements. Ready with the buffer, if
@@ -141,7 +142,7 @@ impl<M: Sharing> Context<M> {
         D: Symmetric<'a>,
         B: Sink<D::Element>,
     {
-        Get(self.get_now("get", buffer, source.view(), pe, false))
+        Get(self.get_now(Call::Get, buffer, source.view(), pe, false))
     }
 
     /// [`get_into`](Self::get_into), with large copies left to a helper thread as in
@@ -168,7 +169,7 @@ impl<M: Sharing> Context<M> {
         D: Symmetric<'a>,
         B: Sink<D::Element>,
     {
-        Get(self.get_now("get_nbi", buffer, source.view(), pe, true))
+        Get(self.get_now(Call::GetNbi, buffer, source.view(), pe, true))
     }
 
     /// Stores one value at `dest` on `pe` (`OpenSHMEM 1.6 §9.6.1.2`). It is ready at once.
@@ -190,7 +191,7 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn p<T: Element>(&self, dest: SymRef<'_, T>, value: T, pe: usize) -> Update {
-        Update(self.put_now("p", dest.as_view(), value, pe, ReadyWhen::Reusable))
+        Update(self.put_now(Call::P, dest.as_view(), value, pe, ReadyWhen::Reusable))
     }
 
     /// Loads one value from `source` on `pe` (`OpenSHMEM 1.6 §9.6.1.6`).
@@ -212,7 +213,7 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn g<T: Element>(&self, source: SymRef<'_, T>, pe: usize) -> Fetch<T> {
-        Fetch(self.get_now("g", OneValue(T::zeroed()), source.as_view(), pe, false))
+        Fetch(self.get_now(Call::G, OneValue(T::zeroed()), source.as_view(), pe, false))
     }
 
     /// Copies `count` single elements, `source_stride` apart in `source`, to places `dest_stride`
@@ -248,7 +249,7 @@ impl<M: Sharing> Context<M> {
         S: Source<D::Element>,
     {
         Put(self.put_blocks(
-            "iput",
+            Call::Iput,
             dest.view(),
             source,
             Blocks { dest_stride, source_stride, block: 1, count },
@@ -292,7 +293,7 @@ impl<M: Sharing> Context<M> {
         S: Source<D::Element>,
     {
         Put(self.put_blocks(
-            "ibput",
+            Call::Ibput,
             dest.view(),
             source,
             Blocks { dest_stride, source_stride, block, count },
@@ -334,7 +335,7 @@ impl<M: Sharing> Context<M> {
         B: Sink<D::Element>,
     {
         Get(self.get_blocks(
-            "iget",
+            Call::Iget,
             buffer,
             source.view(),
             Blocks { dest_stride, source_stride, block: 1, count },
@@ -378,7 +379,7 @@ impl<M: Sharing> Context<M> {
         B: Sink<D::Element>,
     {
         Get(self.get_blocks(
-            "ibget",
+            Call::Ibget,
             buffer,
             source.view(),
             Blocks { dest_stride, source_stride, block, count },

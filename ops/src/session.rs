@@ -194,6 +194,9 @@ impl<M: Sharing> Context<M> {
     pub fn session_start(&self, options: SessionOptions) {
         let elsewhere = self.pe().n_pes() - self.pe().placement().local.len();
         self.gathering().start(options.batch, options.total_ops, elsewhere);
+        if let Some(recorder) = self.pe().recorder() {
+            recorder.batch_begun();
+        }
     }
 
     /// Ends the session (`OpenSHMEM 1.6 §9.9.3`). What was gathered leaves; [`quiet`](Self::quiet)
@@ -208,10 +211,14 @@ impl<M: Sharing> Context<M> {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn session_stop(&self) {
-        if self.gathering().stop()
-            && let Some(net) = self.pe().net()
-        {
+        if !self.gathering().stop() {
+            return;
+        }
+        if let Some(net) = self.pe().net() {
             net.send_gathered();
+        }
+        if let Some(recorder) = self.pe().recorder() {
+            recorder.batch();
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use oxshmem_base::Error;
 use oxshmem_memory::word::{Atomic, Signal};
+use oxshmem_progress::activity::Call;
 use oxshmem_spaces::{Element, SymRef, SymView, Symmetric};
 
 use crate::{
@@ -20,7 +21,6 @@ use crate::{
         near::{Near, NearPlace},
         route::{Here, Route},
     },
-    trace::trace_operation,
 };
 
 impl<M: Sharing> Context<M> {
@@ -59,7 +59,7 @@ impl<M: Sharing> Context<M> {
         S: Source<D::Element>,
     {
         PutSignal(self.put_signal_now(
-            "put_signal",
+            Call::PutSignal,
             dest.view(),
             source,
             (signal, update),
@@ -106,7 +106,7 @@ impl<M: Sharing> Context<M> {
         S: Source<D::Element>,
     {
         PutSignalNbi(self.put_signal_now(
-            "put_signal_nbi",
+            Call::PutSignalNbi,
             dest.view(),
             source,
             (signal, update),
@@ -136,7 +136,7 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn signal_add(&self, signal: SymRef<'_, u64>, value: u64, pe: usize) -> Update {
-        self.signal("signal_add", signal, Signal::Add(value), pe)
+        self.signal(Call::SignalAdd, signal, Signal::Add(value), pe)
     }
 
     /// Sets `signal` on `pe` to `value` (`OpenSHMEM 1.6 §9.8.4`). Ready when issued.
@@ -157,7 +157,7 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn signal_set(&self, signal: SymRef<'_, u64>, value: u64, pe: usize) -> Update {
-        self.signal("signal_set", signal, Signal::Set(value), pe)
+        self.signal(Call::SignalSet, signal, Signal::Set(value), pe)
     }
 
     /// The value of `signal` on this PE (`OpenSHMEM 1.6 §9.8.5`). What was put before it is
@@ -193,14 +193,14 @@ impl<M: Sharing> Context<M> {
     }
 
     #[inline(always)]
-    fn signal(&self, call: &'static str, signal: SymRef<'_, u64>, update: Signal, pe: usize) -> Update {
+    fn signal(&self, call: Call, signal: SymRef<'_, u64>, update: Signal, pe: usize) -> Update {
         self.update_word(call, signal, signal_operation(update), pe)
     }
 
     #[inline(always)]
     fn put_signal_now<T, S>(
         &self,
-        call: &'static str,
+        call: Call,
         dest: SymView<'_, T>,
         source: S,
         (signal, update): (SymRef<'_, u64>, Signal),
@@ -234,7 +234,7 @@ impl<M: Sharing> Context<M> {
     #[inline(never)]
     fn put_signal_routed<T, S>(
         &self,
-        call: &'static str,
+        call: Call,
         dest: SymView<'_, T>,
         source: S,
         (signal, update): (SymRef<'_, u64>, Signal),
@@ -246,13 +246,13 @@ impl<M: Sharing> Context<M> {
         S: Source<T>,
     {
         let bytes = dest.len() * size_of::<T>();
-        trace_operation(call, bytes, pe);
         let word = signal.as_view();
+        let started = self.update_started(call, bytes, pe, Some(word.extent()));
         let here = (source.len(), source.symmetric());
         let checked = self
-            .routes(call, dest, here, pe, true)
-            .and_then(|(to, from)| Ok((to, from, self.route(call, word, pe)?)));
-        match checked {
+            .routes(call.name(), dest, here, pe, true)
+            .and_then(|(to, from)| Ok((to, from, self.route(call.name(), word, pe)?)));
+        let op = match checked {
             Ok((Route::Near(to), Here::Host, Route::Near(signal)))
                 if !self.is_offloaded(S::STABLE, ready == ReadyWhen::Delivered, bytes) =>
             {
@@ -278,7 +278,8 @@ impl<M: Sharing> Context<M> {
                 self.put_device((to, dest), (source, from), blocks, Some(following), pe, ready)
             }
             Err(error) => Op::failed(source.reject(error), self.ops()),
-        }
+        };
+        self.ended(started, op)
     }
 }
 

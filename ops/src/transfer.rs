@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, Result, wakes::Hold};
-use oxshmem_progress::flight::Flight;
+use oxshmem_progress::{activity::Call, flight::Flight};
 use oxshmem_spaces::{Element, Pe, SymView};
 
 use crate::{
@@ -17,7 +17,6 @@ use crate::{
         near::{Near, NearPlace},
         route::{Here, Route},
     },
-    trace::trace_operation,
 };
 
 impl<M: Sharing> Context<M> {
@@ -25,7 +24,7 @@ impl<M: Sharing> Context<M> {
     #[inline(always)]
     pub(crate) fn put_now<T, S>(
         &self,
-        call: &'static str,
+        call: Call,
         dest: SymView<'_, T>,
         source: S,
         pe: usize,
@@ -52,7 +51,7 @@ impl<M: Sharing> Context<M> {
     #[inline(always)]
     pub(crate) fn get_now<T, B>(
         &self,
-        call: &'static str,
+        call: Call,
         buffer: B,
         source: SymView<'_, T>,
         pe: usize,
@@ -80,7 +79,7 @@ impl<M: Sharing> Context<M> {
     #[inline(never)]
     fn put_routed<T, S>(
         &self,
-        call: &'static str,
+        call: Call,
         dest: SymView<'_, T>,
         source: S,
         pe: usize,
@@ -91,8 +90,9 @@ impl<M: Sharing> Context<M> {
         S: Source<T>,
     {
         let bytes = dest.len() * size_of::<T>();
-        trace_operation(call, bytes, pe);
-        match self.routes(call, dest, (source.len(), source.symmetric()), pe, true) {
+        let word = (dest.len() == 1).then(|| dest.extent());
+        let started = self.update_started(call, bytes, pe, word);
+        let op = match self.routes(call.name(), dest, (source.len(), source.symmetric()), pe, true) {
             Ok((Route::Near(to), Here::Host))
                 if self.is_offloaded(S::STABLE, ready == ReadyWhen::Delivered, bytes) =>
             {
@@ -109,7 +109,8 @@ impl<M: Sharing> Context<M> {
                 self.put_device((to, dest), (source, from), Blocks::whole(bytes), None, pe, ready)
             }
             Err(error) => Op::failed(source.reject(error), self.ops()),
-        }
+        };
+        self.ended(started, op)
     }
 
     /// Fills all of `buffer`, likewise.
@@ -117,7 +118,7 @@ impl<M: Sharing> Context<M> {
     #[inline(never)]
     fn get_routed<T, B>(
         &self,
-        call: &'static str,
+        call: Call,
         buffer: B,
         source: SymView<'_, T>,
         pe: usize,
@@ -128,8 +129,8 @@ impl<M: Sharing> Context<M> {
         B: Sink<T>,
     {
         let bytes = source.len() * size_of::<T>();
-        trace_operation(call, bytes, pe);
-        match self.routes(call, source, (buffer.len(), buffer.symmetric()), pe, false) {
+        let started = self.started(call, bytes, pe);
+        let op = match self.routes(call.name(), source, (buffer.len(), buffer.symmetric()), pe, false) {
             Ok((Route::Near(from), Here::Host)) if self.is_offloaded(B::STABLE, is_nbi, bytes) => {
                 self.get_later(from, buffer, source, pe)
             }
@@ -138,7 +139,8 @@ impl<M: Sharing> Context<M> {
             Ok((Route::Far(far), Here::Host)) => self.get_far(far, buffer, bytes),
             Ok((from, to)) => self.get_device((from, source), (buffer, to), Blocks::whole(bytes), pe),
             Err(error) => Op::failed(buffer.reject(error), self.ops()),
-        }
+        };
+        self.ended(started, op)
     }
 
     /// Whether the copy engine copies `bytes` bytes of an operation that `is_nbi`, whose source or
@@ -232,7 +234,7 @@ impl<M: Sharing> Context<M> {
     /// Puts blocks of `source`.
     pub(crate) fn put_blocks<T, S>(
         &self,
-        call: &'static str,
+        call: Call,
         dest: SymView<'_, T>,
         source: S,
         blocks: Blocks,
@@ -242,8 +244,9 @@ impl<M: Sharing> Context<M> {
         T: Element,
         S: Source<T>,
     {
+        let started = self.started(call, blocks.elements().saturating_mul(size_of::<T>()), pe);
         let checked = self.routes_of_blocks(call, dest, (source.len(), source.symmetric()), blocks, pe, true);
-        match checked {
+        let op = match checked {
             Ok((blocks, Route::Far(far), Here::Host)) => self.put_blocks_far(far, source, blocks),
             Ok((blocks, Route::Near(to), Here::Host)) => {
                 let from = source.as_ptr().cast();
@@ -255,13 +258,14 @@ impl<M: Sharing> Context<M> {
                 self.put_device((to, dest), (source, from), blocks, None, pe, ReadyWhen::Reusable)
             }
             Err(error) => Op::failed(source.reject(error), self.ops()),
-        }
+        };
+        self.ended(started, op)
     }
 
     /// Fills blocks of `buffer`.
     pub(crate) fn get_blocks<T, B>(
         &self,
-        call: &'static str,
+        call: Call,
         mut buffer: B,
         source: SymView<'_, T>,
         blocks: Blocks,
@@ -271,9 +275,10 @@ impl<M: Sharing> Context<M> {
         T: Element,
         B: Sink<T>,
     {
+        let started = self.started(call, blocks.elements().saturating_mul(size_of::<T>()), pe);
         let checked =
             self.routes_of_blocks(call, source, (buffer.len(), buffer.symmetric()), blocks, pe, false);
-        match checked {
+        let op = match checked {
             Ok((blocks, Route::Far(far), Here::Host)) => self.get_blocks_far(far, buffer, blocks),
             Ok((blocks, Route::Near(from), Here::Host)) => {
                 // SAFETY: it was checked that the last block ends inside both sides.
@@ -283,21 +288,22 @@ impl<M: Sharing> Context<M> {
             }
             Ok((blocks, from, to)) => self.get_device((from, source), (buffer, to), blocks, pe),
             Err(error) => Op::failed(buffer.reject(error), self.ops()),
-        }
+        };
+        self.ended(started, op)
     }
 
     /// The shape of checked blocks in bytes, the way to `view`, and where its source or sink of
     /// `len` elements is.
     fn routes_of_blocks<'a, T: Element>(
         &'a self,
-        call: &'static str,
+        call: Call,
         view: SymView<'a, T>,
         (len, symmetric): (usize, Option<SymView<'_, T>>),
         blocks: Blocks,
         pe: usize,
         is_put: bool,
     ) -> Result<(Blocks, Route<'a>, Here)> {
-        trace_operation(call, blocks.elements().saturating_mul(size_of::<T>()), pe);
+        let call = call.name();
         let (dest_len, source_len) = if is_put { (view.len(), len) } else { (len, view.len()) };
         let blocks = blocks.checked(call, dest_len, source_len)?.in_bytes(size_of::<T>());
         Ok((blocks, self.route(call, view, pe)?, self.here(call, symmetric)?))

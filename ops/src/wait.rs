@@ -152,7 +152,7 @@ impl<T: Waitable> Future for WaitUntil<'_, T> {
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { word, cmp, value, ref mut wait } = *self;
-        match wait.look(word, cmp, value) {
+        match wait.look_recorded(word, cmp, value) {
             Some(seen) => Poll::Ready(Ok(seen)),
             None => wait.watch_shown(word, cmp, value, cx.waker()),
         }

@@ -349,6 +349,12 @@ impl Allocation {
         self.host_key == pe.key()
     }
 
+    /// The same where nothing is recorded of operations on it, with the same one comparison.
+    #[inline(always)]
+    pub fn is_quick_memory_of(&self, pe: &Pe) -> bool {
+        self.host_key == pe.quick_key()
+    }
+
     /// The PE whose handle this is.
     #[inline(always)]
     pub fn pe(&self) -> &Arc<Pe> {

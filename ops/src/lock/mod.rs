@@ -34,11 +34,15 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
-use oxshmem_progress::opset::OpSet;
+use oxshmem_progress::{activity::Call, opset::OpSet, record::Pending};
 use oxshmem_spaces::SymRef;
 
 use self::local::{Holder, Local};
-use crate::{context::Context, quiet::Quiet, trace::trace_operation};
+use crate::{
+    context::Context,
+    quiet::Quiet,
+    trace::{trace_operation, waiting},
+};
 
 /// A lock that one task of one PE at a time can have.
 ///
@@ -258,7 +262,7 @@ impl Lock {
                 None => Stage::Over,
             },
         };
-        Request { call, stage }
+        Request { call, stage, record: None }
     }
 }
 
@@ -272,6 +276,8 @@ impl fmt::Debug for Lock {
 struct Request {
     call: &'static str,
     stage: Stage,
+    /// What is recorded, once it waits.
+    record: Option<Pending>,
 }
 
 enum Stage {
@@ -303,6 +309,9 @@ impl Request {
                 Poll::Ready(refused.map(|_| None))
             }
             None => {
+                if self.record.is_none() {
+                    self.record = waiting(local.pe(), Call::SetLock, None);
+                }
                 self.stage = Stage::Queued(guard);
                 Poll::Pending
             }

@@ -7,6 +7,7 @@ use std::task::Poll;
 use oxshmem_base::Error;
 use oxshmem_progress::executor::FirstPoll;
 use oxshmem_progress::opset::OpSet;
+use oxshmem_progress::record::Pending;
 
 use super::landing::Failed;
 use super::landing::Landing;
@@ -53,6 +54,16 @@ impl<T, E: Into<Error>> Op<T, E> {
         match std::mem::replace(self, Self::Taken) {
             Self::Complete(outcome) => Poll::Ready(Ok(outcome)),
             other => self.poll_slow(other, cx),
+        }
+    }
+
+    /// Has the end recorded of an operation that is under way.
+    #[cold]
+    pub(crate) fn record(&mut self, end: Pending) {
+        match self {
+            Self::UnderWay(operation) => operation.flight.record(end),
+            Self::Remote(remote) => remote.record(end),
+            Self::Complete(_) | Self::Failed(_) | Self::Taken => drop(end),
         }
     }
 

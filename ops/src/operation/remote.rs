@@ -11,6 +11,7 @@ use oxshmem_net::Net;
 use oxshmem_progress::executor::FirstPoll;
 use oxshmem_progress::opset::OpSet;
 use oxshmem_progress::opset::Target;
+use oxshmem_progress::record::Pending;
 
 use super::landing::Landed;
 use super::landing::Landing;
@@ -25,6 +26,8 @@ pub(crate) struct Remote<T, E> {
     flush: Flush,
     reject: fn(T, Error) -> E,
     engine: FirstPoll,
+    /// What records the end, until something is under way that ends.
+    record: Option<Pending>,
 }
 
 /// What is known of the other side.
@@ -44,7 +47,7 @@ impl<T, E> Remote<T, E> {
         reject: fn(T, Error) -> E,
     ) -> Self {
         let flush = Flush::NotYet(Arc::downgrade(net), target, Arc::clone(ops));
-        Self { outcome, landing, flush, reject, engine: FirstPoll::default() }
+        Self { outcome, landing, flush, reject, engine: FirstPoll::default(), record: None }
     }
 
     /// A put that is over when `flight` has landed. `back` is what its future is then ready with.
@@ -55,7 +58,15 @@ impl<T, E> Remote<T, E> {
         engine: FirstPoll,
     ) -> Self {
         let flush = Flush::UnderWay(flight);
-        Self { outcome: Some(Ok(back)), landing: None, flush, reject, engine }
+        Self { outcome: Some(Ok(back)), landing: None, flush, reject, engine, record: None }
+    }
+
+    /// Has the end recorded; of a future that is dropped before it was polled, its drop.
+    pub(crate) fn record(&mut self, end: Pending) {
+        match &self.flush {
+            Flush::UnderWay(flight) => flight.record(end),
+            Flush::NotYet(..) | Flush::Over(_) => self.record = Some(end),
+        }
     }
 
     pub(crate) fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<T, E>> {
@@ -67,6 +78,9 @@ impl<T, E> Remote<T, E> {
         if let Flush::NotYet(net, target, ops) = &self.flush {
             // An operation of its own: the flush of a `quiet` meanwhile does not find its errors.
             let (flight, completion) = begin(ops, target.pe, |flushed: Result<()>| flushed);
+            if let Some(end) = self.record.take() {
+                flight.record(end);
+            }
             match net.upgrade() {
                 Some(net) => net.flush(target.world_pe, completion),
                 None => completion(Err(Error::Finalized { call: "put_nbi" })),

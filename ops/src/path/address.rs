@@ -147,7 +147,7 @@ impl AddressPath {
         let Some(near) = context.evenly_near() else { return };
         let Ranges { heap, globals, device } = ranges;
         let aligned = |range: &Range<usize>| (range.start | range.len()).is_multiple_of(align_of::<u128>());
-        if is_traced() || !aligned(heap) || !aligned(globals) {
+        if is_traced() || pe.has_recorder() || !aligned(heap) || !aligned(globals) {
             return;
         }
         let symmetric = pe.symmetric();

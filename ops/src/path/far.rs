@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Puts of up to so many bytes are gathered in sessions.
-const GATHERED: usize = 256;
+pub(crate) const GATHERED: usize = 256;
 
 impl<M: Sharing> Context<M> {
     /// Puts all of `source`, which has `bytes` bytes.

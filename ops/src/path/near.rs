@@ -157,14 +157,17 @@ impl<M: Sharing> Context<M> {
         is_own.then(|| Near::new(self.pe().shm(), view, local_pe))
     }
 
-    /// The same where no event has to be emitted, so that nothing is left to do but the operation.
+    /// The same where nothing has to be said of the operation, so that nothing is left to do but the
+    /// operation itself.
     #[inline(always)]
     pub(crate) fn near_untraced<'a, T: Element>(
         &'a self,
         view: SymView<'a, T>,
         pe: usize,
     ) -> Option<Near<'a>> {
-        self.near(view, pe).filter(|_| !is_traced())
+        let local_pe = self.near_pe(pe)?;
+        let is_quick = view.allocation().is_quick_memory_of(self.pe()) && !is_traced();
+        is_quick.then(|| Near::new(self.pe().shm(), view, local_pe))
     }
 
     /// Whether a source or a sink of this PE, which may be symmetric memory, is in host memory and

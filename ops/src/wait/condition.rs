@@ -10,6 +10,7 @@ use oxshmem_base::Result;
 use oxshmem_progress::{
     activity::{Call, Place},
     executor::{DeviceWords, Fired, Probe, WatchKey, Word},
+    record::Pending,
 };
 use oxshmem_spaces::Pe;
 
@@ -19,7 +20,7 @@ use super::{
     waitable::Waitable,
     word::{ended, look, show, unwatch},
 };
-use crate::trace::trace_operation;
+use crate::trace::{trace_operation, waiting};
 
 #[derive(Clone, Copy)]
 pub(super) enum Values<'a, T> {
@@ -181,7 +182,7 @@ pub(super) fn wait<'a, T: Waitable, R: Send>(
 ) -> impl Future<Output = Result<R>> + Send + use<'a, T, R> {
     let (pe, call) = (condition.set.words.pe(), what.name());
     trace_operation(call, condition.len() * size_of::<T>(), pe.me());
-    let mut watch = Watch { pe, key: None };
+    let mut watch = Watch { pe, key: None, record: None };
     let mut spun = false;
     // How often device memory had changed before the words there were last looked at.
     let mut changes = None;
@@ -214,6 +215,7 @@ pub(super) fn wait<'a, T: Waitable, R: Send>(
                 continue;
             }
             if !std::mem::replace(&mut spun, true) {
+                watch.record = waiting(pe, what, Some(condition.set.words.extent()));
                 let mut spin = || look(&condition, false);
                 let spun = match on_device {
                     true => pe.executor().poll_with(|| spin().map_or(Poll::Pending, Poll::Ready)),
@@ -244,6 +246,8 @@ pub(super) fn wait<'a, T: Waitable, R: Send>(
 struct Watch<'a> {
     pe: &'a Arc<Pe>,
     key: Option<(WatchKey, Place)>,
+    /// What is recorded of the wait.
+    record: Option<Pending>,
 }
 
 impl Watch<'_> {

@@ -12,6 +12,7 @@ use oxshmem_memory::{Extent, SegmentId};
 use oxshmem_progress::{
     activity::{Activity, Awaited, Call, Place},
     executor::{DeviceWords, Fired, Probe, WatchKey, Word},
+    record::{Slot, form::place},
 };
 use oxshmem_spaces::{Pe, SymRef};
 
@@ -25,6 +26,9 @@ pub struct WordWait {
     watch: Option<(WatchKey, Place)>,
     /// How often device memory had changed before the word was last looked at, if it is there.
     changes: Option<u64>,
+    /// Of a user's own wait: what is recorded of it. Plain data, too; there is none unless it
+    /// watches.
+    record: Slot,
 }
 
 impl WordWait {
@@ -43,6 +47,50 @@ impl WordWait {
             return None;
         }
         Self::spin(word, cmp, value)
+    }
+
+    /// The same for a user's own wait, which is recorded if it does not compare at once.
+    #[inline(always)]
+    pub(super) fn look_recorded<T: Waitable>(
+        &mut self,
+        word: SymRef<'_, T>,
+        cmp: Cmp,
+        value: T,
+    ) -> Option<T> {
+        if word.as_view().domain().is_device() {
+            return self.look_on_device(word, cmp, value);
+        }
+        let seen = look(word);
+        if cmp.holds(seen, value) {
+            return Some(seen);
+        }
+        if self.watch.is_some() {
+            return None;
+        }
+        self.begin_record(word);
+        let seen = Self::spin(word, cmp, value);
+        if seen.is_some() {
+            self.end_record(word);
+        }
+        seen
+    }
+
+    #[inline]
+    fn begin_record<T: Waitable>(&mut self, word: SymRef<'_, T>) {
+        let view = word.as_view();
+        if self.record == Slot::NONE
+            && let Some(recorder) = view.pe().recorder()
+        {
+            self.record = recorder.wait_begun(Call::WaitUntil, place(view.extent()));
+        }
+    }
+
+    #[inline]
+    fn end_record<T: Waitable>(&mut self, word: SymRef<'_, T>) {
+        let record = std::mem::take(&mut self.record);
+        if record != Slot::NONE {
+            word.as_view().pe().complete_record(record);
+        }
     }
 
     /// The same of device memory, where a look takes some microseconds, and longer where others use
@@ -105,6 +153,7 @@ impl WordWait {
         value: T,
         waker: &Waker,
     ) -> Poll<Result<T>> {
+        self.begin_record(word);
         let view = word.as_view();
         let show = || show(view.pe(), Call::WaitUntil, view.extent(), cmp, 1, Some(value));
         self.watch_as(word, cmp, value, waker, show)
@@ -175,6 +224,7 @@ impl WordWait {
     pub fn end<T: Waitable>(&mut self, word: SymRef<'_, T>) {
         if let Some(watch) = self.watch.take() {
             unwatch(word.as_view().pe(), watch);
+            self.end_record(word);
         }
     }
 }

@@ -6,6 +6,7 @@ mod tests;
 mod agreement;
 mod helpers;
 mod places;
+mod recording;
 mod spread;
 
 use std::{
@@ -42,6 +43,7 @@ use oxshmem_progress::{
 use self::{
     agreement::Abilities,
     places::{Places, beyond, symmetric},
+    recording::Recording,
 };
 pub use self::{helpers::Helpers, places::IMAGE_TAIL};
 use crate::{
@@ -55,6 +57,7 @@ use crate::{
 pub struct Pe {
     /// What [`key`](Self::key) returns. It becomes 0 when the PE leaves.
     key: AtomicUsize,
+    recording: Recording,
     me: usize,
     block: usize,
     n_pes: usize,
@@ -168,6 +171,8 @@ impl Pe {
         let nets_polled = net.iter().map(|net| Arc::clone(net) as Arc<dyn Source>);
         executor.attach_sources(devices_polled.chain(kernels_polled).chain(nets_polled).collect())?;
         executor.start_driver(settings.driver)?;
+        let key = Arc::as_ptr(&executor).addr();
+        let recording = Recording::new(bootstrap.placement(), &settings, key)?;
         // Nobody rings before everybody's bell is attached and everybody's process registered its
         // barrier.
         bootstrap.barrier().await?;
@@ -176,7 +181,8 @@ impl Pe {
             spread::begin_apart(block);
         }
         Ok(Arc::new(Self {
-            key: AtomicUsize::new(Arc::as_ptr(&executor).addr()),
+            key: AtomicUsize::new(key),
+            recording,
             me,
             block,
             n_pes,
@@ -480,6 +486,7 @@ impl Pe {
     pub fn leave(&self) -> bool {
         let first = self.key.swap(0, Ordering::AcqRel) != 0;
         if first {
+            self.recording.end();
             self.board.leave();
             if let Some(net) = &self.net {
                 net.close();
