@@ -37,7 +37,7 @@ impl World {
     pub fn barrier_all(&self) -> Barrier<'_> {
         if self.0.context.is_idle() {
             // A PE that has seen every PE's flag has seen what that PE stored before.
-            return Barrier(Step::Sync(self.0.team.sync()));
+            return Barrier(Step::Sync(self.0.team.barrier()));
         }
         self.barrier_after(self.0.context.quiet())
     }

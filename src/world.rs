@@ -108,6 +108,31 @@ impl World {
         Self(Arc::new(inner))
     }
 
+    /// Switches the recording of what this PE does on or off, where `SHMEM_TRACE` asks for one;
+    /// otherwise it does nothing. It is on from the start. Any thread may call this, and each PE for
+    /// itself. What is under way when it is switched off is still completed in the recording.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// world.tracing(false);
+    /// let words = world.alloc_zeroed::<u64>(1000).await?; // not recorded
+    /// world.tracing(true);
+    /// world.context().p(words.at(0), 1, 1 - world.my_pe()).await?; // recorded
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn tracing(&self, on: bool) {
+        self.0.pe.record(on, false);
+    }
+
+    /// [`tracing`](Self::tracing) for C, which may also have the recording written to its disk.
+    #[doc(hidden)]
+    pub fn tracing_and_flush(&self, on: bool) {
+        self.0.pe.record(on, true);
+    }
+
     /// This PE's number (`OpenSHMEM 1.6 §9.1.2`).
     ///
     /// ```

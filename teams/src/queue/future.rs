@@ -108,6 +108,7 @@ impl Future for Collective<'_> {
         if let Some((awaited, then)) = core.last_wait.get(ticket) {
             has_come = core.look_for(awaited, then);
             if has_come && then == Then::Over {
+                core.record_end(ticket);
                 return Poll::Ready(Ok(()));
             }
         }
@@ -131,6 +132,8 @@ impl Future for Collective<'_> {
         };
         if polled.is_pending() {
             core.check_awaited("a collective")?;
+        } else {
+            core.record_end(ticket);
         }
         polled
     }
@@ -158,6 +161,8 @@ impl Other<'_> {
                 });
                 if polled.is_pending() {
                     core.check_awaited("a collective")?;
+                } else {
+                    core.record_end(last);
                 }
                 polled
             }

@@ -20,10 +20,12 @@
 //! | `future` | the futures that callers hold |
 //! | `last_wait` | what they look at without the queue |
 //! | `on_stream` | collectives in the order of CUDA streams |
+//! | `record` | what is recorded of them |
 
 mod future;
 mod last_wait;
 mod on_stream;
+mod record;
 mod refusal;
 pub(crate) mod registry;
 mod running;
@@ -57,6 +59,7 @@ pub use self::{
 };
 use self::{
     last_wait::LastWait,
+    record::Recorded,
     registry::Registry,
     running::{Begun, Running, Use, begin_sync, broadcast_begun, takes},
     state::{IDLE, Queue},
@@ -109,6 +112,7 @@ pub(crate) struct Core {
     pauses: AtomicU32,
     /// A thread wants the queue looked at, and found it locked.
     poked: Pokes,
+    recorded: Recorded,
     pub(crate) registry: Arc<Registry>,
     /// The place of its scratch memory.
     pub(crate) place: usize,
@@ -137,6 +141,7 @@ impl Core {
             last_wait: LastWait::default(),
             pauses: AtomicU32::new(0),
             poked: Pokes::default(),
+            recorded: Recorded::default(),
             registry: Arc::clone(registry),
             place,
             predefined,
@@ -177,6 +182,12 @@ impl Core {
     /// A sync.
     #[inline]
     pub(crate) fn sync(&self) -> Collective<'_> {
+        self.sync_as(Call::Sync)
+    }
+
+    /// The same, which is recorded as `call`.
+    #[inline]
+    pub(crate) fn sync_as(&self, call: Call) -> Collective<'_> {
         tracing::trace!(target: "oxshmem", call = "sync");
         if let Err(error) = self.check_turn("sync") {
             return Collective::failed(error);
@@ -184,7 +195,9 @@ impl Core {
         if self.group.wide().is_some() {
             return self.sync_wide();
         }
+        let (called, mut number) = (self.called(), 0);
         let ticket = self.with_queue(|queue| {
+            number = queue.next();
             // The sync before is still there if its future has seen the end of it by itself. It is
             // used again in place: moving it about would cost more than all the rest.
             if queue.behind.is_empty()
@@ -197,6 +210,7 @@ impl Core {
             }
             self.push(queue, Running::Sync(Sync::default()))
         });
+        self.record(called, number, ticket, || Activity::new(call));
         Collective::new(self, ticket)
     }
 
@@ -218,9 +232,11 @@ impl Core {
         spans: [Span; 2],
         memory: [&'a Arc<Allocation>; 2],
     ) -> Collective<'a> {
+        let (called, mut number) = (self.called(), 0);
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
-            let signature = signature.numbered(queue.next());
+            number = queue.next();
+            let signature = signature.numbered(number);
             if queue.front.is_none()
                 && let Some(begun) = Quick::begin(&self.group, &deal, signature, spans)
             {
@@ -228,6 +244,7 @@ impl Core {
             }
             self.push_exchange(queue, Exchange::new(&self.group, deal, signature, spans), memory)
         });
+        self.record(called, number, ticket, || signature.activity());
         Collective::new(self, ticket)
     }
 
@@ -247,9 +264,11 @@ impl Core {
         memory: [&'a Arc<Allocation>; 2],
         of: impl FnOnce(Signature) -> TreeBroadcast,
     ) -> Collective<'a> {
+        let (called, mut number) = (self.called(), 0);
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
-            let signature = signature.numbered(queue.next());
+            number = queue.next();
+            let signature = signature.numbered(number);
             let mut broadcast = of(signature);
             if queue.front.is_some() {
                 let used = queue.lend(memory);
@@ -266,17 +285,22 @@ impl Core {
             queue.front = Some(Running::Broadcast(broadcast, Use::of(memory)));
             self.begun(queue, begun)
         });
+        self.record(called, number, ticket, || signature.activity());
         Collective::new(self, ticket)
     }
 
     /// A collective in the memory of all PEs.
     pub(crate) fn direct<'a>(&'a self, call: Called, memory: [&'a Arc<Allocation>; 2]) -> Collective<'a> {
+        let (called, mut number) = (self.called(), 0);
+        let signature = call.signature;
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
+            number = queue.next();
             let used = queue.lend(memory);
             let direct = queue.direct(call);
             self.push(queue, Running::Direct(direct, used))
         });
+        self.record(called, number, ticket, || signature.activity());
         Collective::new(self, ticket)
     }
 

@@ -74,20 +74,30 @@ impl Core {
         signature: Signature,
         task: impl Future<Output = Result<()>> + Send + 'static,
     ) -> u64 {
-        self.enqueue(Shown::As(activity), signature, Box::pin(task))
+        self.enqueue(Shown::As(activity), signature, Box::pin(task)).1
     }
 
     pub(super) fn push_task(&self, told: Shown, signature: Signature, task: Task) -> Collective<'_> {
-        Collective::new(self, self.enqueue(told, signature, task))
+        let called = self.called();
+        let (number, ticket) = self.enqueue(told, signature, task);
+        match told {
+            Shown::As(activity) => self.record(called, number, ticket, || activity),
+            Shown::Signed if !signature.is_refused() => {
+                self.record(called, number, ticket, || signature.activity());
+            }
+            Shown::Signed | Shown::Nothing => {}
+        }
+        Collective::new(self, ticket)
     }
 
-    /// Appends a task and returns its ticket. The same code for all of them: with the queue's,
+    /// Appends a task and returns its number and its ticket. The same code for all of them: with the queue's,
     /// which is part of it, each would be a hundred kilobytes in a debug build.
     #[inline(never)]
-    pub(super) fn enqueue(&self, told: Shown, signature: Signature, task: Task) -> u64 {
+    pub(super) fn enqueue(&self, told: Shown, signature: Signature, task: Task) -> (u64, u64) {
         self.with_queue(|queue| {
             self.retire(queue);
-            self.push(queue, Running::Task(Some(task), told, signature))
+            let number = queue.next();
+            (number, self.push(queue, Running::Task(Some(task), told, signature)))
         })
     }
 
@@ -131,7 +141,11 @@ impl Core {
         };
         // One span from its turn to its end; nothing while no subscriber listens at TRACE.
         let task = task.instrument(tracing::trace_span!(target: "oxshmem", "collective", call));
-        self.enqueue(Shown::As(activity), signature, Box::pin(task));
+        let called = self.called();
+        let (number, _) = self.enqueue(Shown::As(activity), signature, Box::pin(task));
+        if let Some(end) = called.and_then(|called| self.record_until(called, number, activity)) {
+            flight.record(end);
+        }
         Outcome { flight, core: self.this.clone() }
     }
 

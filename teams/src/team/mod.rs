@@ -278,6 +278,13 @@ impl Team {
         self.core.sync()
     }
 
+    /// The same as a part of a barrier, as which it is recorded.
+    #[doc(hidden)]
+    #[inline]
+    pub fn barrier(&self) -> Collective<'_> {
+        self.core.sync_as(Call::Barrier)
+    }
+
     /// Runs a collective of this team in the order of a CUDA stream: it begins when everything is
     /// over that the stream was given before, and what the stream is given afterwards starts when
     /// it has ended. The call does not wait. In the team's order the collective comes where it is
