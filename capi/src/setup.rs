@@ -246,4 +246,12 @@ export!("start_pes", |name| (_npes: c_int) {
 export!("_my_pe", |name| () -> c_int { Call::new(name).global.world.my_pe() as c_int });
 export!("_num_pes", |name| () -> c_int { Call::new(name).global.world.n_pes() as c_int });
 
-export!("shmem_pcontrol", |name| (_level: c_int) {});
+export!("shmem_pcontrol", |name| (level: c_int) {
+    let Some(global) = current().filter(|global| global.home.is_here()) else { return };
+    match level {
+        ..=0 => global.world.tracing(false),
+        1 => global.world.tracing(true),
+        2 => global.world.tracing_and_flush(true),
+        _ => {}
+    }
+});

@@ -40,9 +40,9 @@ fn emit(call: &'static str, bytes: usize, pe: usize) {
 
 /// The record of a wait that has begun, for as long as it lasts.
 #[cold]
-pub(crate) fn waiting(pe: &Pe, call: Call, word: Option<Extent>) -> Option<Pending> {
+pub(crate) fn waiting(pe: &Pe, call: Call, words: Option<Extent>) -> Option<Pending> {
     let recorder = pe.recorder()?;
-    Some(Pending::new(recorder, recorder.wait_begun(call, word.map_or(0, place))))
+    Some(Pending::new(recorder, recorder.wait_begun(call, words)))
 }
 
 /// An operation that is to be recorded.

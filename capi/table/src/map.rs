@@ -62,23 +62,19 @@ pub fn map_page() -> String {
     out + "\n"
 }
 
-/// The group that needs no Rust form: it does nothing.
-const NO_GAP: &str = "shmem_pcontrol";
-
 /// The groups without a Rust form that should have one.
 ///
 /// ```
 /// assert!(oxshmem_capi_table::map::gaps().all(|group| group.name != "shmem_put"));
 /// ```
 pub fn gaps() -> impl Iterator<Item = &'static Group> {
-    crate::groups().filter(|group| group.rust.is_none() && group.name != NO_GAP)
+    crate::groups().filter(|group| group.rust.is_none())
 }
 
 /// What stands for a group's Rust form.
 fn rust(group: &Group) -> String {
     match group.rust {
         Some(rust) => format!("`{}`", rust.replace(" with ", "` with `").replace(", then ", "`, then `")),
-        None if group.name == NO_GAP => "none needed".into(),
         None => "none yet".into(),
     }
 }

@@ -1,3 +1,95 @@
-//! What the PEs of a job have recorded of it: read, merged, and written for people.
+//! What the PEs of a job have recorded of it (`SHMEM_TRACE`): read, merged, and written for people.
+//!
+//! | module | |
+//! |---|---|
+//! | [`model`] | what a job did |
+//! | `read` | the file of one PE |
+//! | `merge` | those of all PEs, on one clock |
+//! | `chrome` | `trace.json`, for Perfetto |
 
+mod chrome;
+mod merge;
 pub mod model;
+mod read;
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, BufWriter},
+    path::{Path, PathBuf},
+};
+
+use model::Trace;
+use read::Recording;
+
+/// What was made of a folder of recordings.
+#[derive(Debug)]
+pub struct Written {
+    /// What has become of each file that could not be read.
+    pub unreadable: Vec<String>,
+    /// What was written.
+    pub files: Vec<PathBuf>,
+}
+
+/// The files of PEs in a folder.
+fn recordings(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_recording = |name: &OsStr| {
+        let number = name.to_str().and_then(|name| name.strip_prefix("pe-")?.strip_suffix(".trace"));
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if is_recording(&entry.file_name()) {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Makes the folder `dir` if need be, and removes the files that another job has left there.
+///
+/// # Errors
+/// Those of the system.
+pub fn prepare(dir: &Path) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    recordings(dir)?.iter().try_for_each(fs::remove_file)
+}
+
+/// Reads what is in the folder `dir`. Also says which files could not be read, and why.
+///
+/// # Errors
+/// Those of the folder.
+pub fn read(dir: &Path) -> io::Result<(Trace, Vec<String>)> {
+    let (mut read, mut unreadable) = (Vec::new(), Vec::new());
+    for path in recordings(dir)? {
+        let parsed = fs::read(&path).map_err(|error| error.to_string());
+        match parsed.and_then(|bytes| Recording::parse(&bytes)) {
+            Ok(recording) => read.push(recording),
+            Err(why) => unreadable.push(format!("{} is left out: {why}", path.display())),
+        }
+    }
+    // A folder that was used before may have the files of a job with more PEs.
+    let n_pes = read.iter().max_by_key(|recording| recording.first.of_day).map(|newest| newest.n_pes);
+    read.retain(|recording| Some(recording.n_pes) == n_pes);
+    Ok((merge::merged(read), unreadable))
+}
+
+/// Writes `trace.json` to the folder `dir`, from the recordings there.
+///
+/// # Errors
+/// In a sentence: there is nothing, or a file cannot be written.
+pub fn write(dir: &Path) -> Result<Written, String> {
+    let shown = dir.display();
+    let (trace, unreadable) = read(dir).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    if trace.pes.is_empty() {
+        let why = unreadable.first().map_or_else(String::new, |why| format!(": {why}"));
+        return Err(format!("there is no recording of a PE in {shown}{why}"));
+    }
+    let path = dir.join("trace.json");
+    File::create(&path)
+        .and_then(|file| chrome::write(&trace, &mut BufWriter::with_capacity(1 << 20, file)))
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    Ok(Written { unreadable, files: vec![path] })
+}

@@ -12,7 +12,7 @@ use oxshmem_memory::{Extent, SegmentId};
 use oxshmem_progress::{
     activity::{Activity, Awaited, Call, Place},
     executor::{DeviceWords, Fired, Probe, WatchKey, Word},
-    record::{Slot, form::place},
+    record::Slot,
 };
 use oxshmem_spaces::{Pe, SymRef};
 
@@ -81,7 +81,7 @@ impl WordWait {
         if self.record == Slot::NONE
             && let Some(recorder) = view.pe().recorder()
         {
-            self.record = recorder.wait_begun(Call::WaitUntil, place(view.extent()));
+            self.record = recorder.wait_begun(Call::WaitUntil, Some(view.extent()));
         }
     }
 

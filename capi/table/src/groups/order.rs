@@ -76,11 +76,11 @@ pub(super) static GROUPS: &[Group] = &[
         name: "shmem_pcontrol",
         section: "10.1.1",
         brief: "controls a profiler",
-        text: "The library does nothing with it; a profiling tool that replaces it may. By custom a level of \
-               0 or less turns profiling off, 1 turns it on, 2 flushes its buffers, and more is the tool's \
-               own.",
+        text: "Where SHMEM_TRACE has this PE recorded, a level of 0 or less switches the recording off, 1 \
+               switches it on, and 2 has what it holds written to its disk as well. Other levels, and jobs that \
+               are not recorded, are left as they are. A profiling tool that replaces the routine may do more.",
         forms: &[Form::once("shmem_pcontrol", "void", "int level, ...")],
-        rust: None,
+        rust: Some("World::tracing"),
         see: &["shmem_init"],
         ..BASE
     },

@@ -72,7 +72,7 @@ pub struct Record {
     pub call: Call,
     /// The target's number in the job, or [`NO_TARGET`].
     pub target: u32,
-    /// Bytes that were moved.
+    /// Bytes that were moved, or that are waited for.
     pub bytes: u64,
     /// The team of a collective.
     pub team: u64,

@@ -34,11 +34,12 @@ use std::{
 };
 
 use oxshmem_base::Result;
+use oxshmem_memory::Extent;
 
 use self::{
     clock::Clock,
     file::File,
-    form::{MANY, NO_TARGET, Pair, RECORD_WORDS, Record, TOTAL_WORDS, packed, unpacked, word},
+    form::{MANY, NO_TARGET, Pair, RECORD_WORDS, Record, TOTAL_WORDS, packed, place, unpacked, word},
 };
 use crate::activity::{Activity, Call};
 
@@ -156,13 +157,14 @@ impl Recorder {
         self.write(&Record { call, target, bytes, team: 0, number, begin, initiated, completed: 0 })
     }
 
-    /// A wait for a word or for anything else, which begins now. `number`: see [`Record::number`].
-    pub fn wait_begun(&self, call: Call, number: u64) -> Slot {
+    /// A wait for words or for anything else, which begins now.
+    pub fn wait_begun(&self, call: Call, words: Option<Extent>) -> Slot {
         let begin = self.now();
+        let (number, bytes) = words.map_or((0, 0), |words| (place(words), words.len as u64));
         self.write(&Record {
             call,
             target: NO_TARGET,
-            bytes: 0,
+            bytes,
             team: 0,
             number,
             begin,

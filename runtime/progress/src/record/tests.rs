@@ -51,7 +51,10 @@ fn what_is_recorded_is_in_the_file_at_once_and_what_is_begun_is_completed_in_pla
     let recorder = folder.recorder(2);
     let begin = recorder.now();
     recorder.operation(Call::Put, 2, 100, 0, begin);
-    let pending = Pending::new(&recorder, recorder.wait_begun(Call::WaitUntil, 7));
+    let pending = Pending::new(&recorder, {
+        let word = Extent { segment: oxshmem_memory::SegmentId::Heap, offset: 64, len: 8 };
+        recorder.wait_begun(Call::WaitUntil, Some(word))
+    });
     recorder.element(0, 8);
     recorder.element(0, 16);
     let words = folder.words();
@@ -61,7 +64,7 @@ fn what_is_recorded_is_in_the_file_at_once_and_what_is_begun_is_completed_in_pla
     assert_eq!((put.call, put.target, put.bytes, put.begin), (Call::Put, 2, 100, begin));
     assert!(put.begin <= put.completed && put.initiated == put.completed);
     let wait = record(&words, 1).unwrap();
-    assert_eq!((wait.call, wait.target, wait.number, wait.completed), (Call::WaitUntil, NO_TARGET, 7, 0));
+    assert_eq!((wait.call, wait.target, wait.bytes, wait.completed), (Call::WaitUntil, NO_TARGET, 8, 0));
     assert_eq!((total(&words, 2)[..2].to_vec(), unpacked(total(&words, 0)[2])), (vec![1, 100], (2, 24)));
     assert_eq!(record(&words, 2), None);
 
@@ -80,7 +83,7 @@ fn what_is_recorded_is_in_the_file_at_once_and_what_is_begun_is_completed_in_pla
 fn old_records_are_overwritten_and_totals_stay_exact_with_several_threads() {
     let folder = Folder::new();
     let recorder = folder.recorder(100_000);
-    let slot = recorder.wait_begun(Call::Quiet, 0);
+    let slot = recorder.wait_begun(Call::Quiet, None);
     let capacity = folder.words()[word::CAPACITY];
     thread::scope(|threads| {
         for target in 0..3 {
