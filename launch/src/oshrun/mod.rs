@@ -20,10 +20,11 @@ mod output;
 mod pe;
 mod places;
 
-use std::{ffi::OsString, io::Write, os::unix::net::UnixStream, process::ExitCode};
+use std::{ffi::OsString, io::Write, os::unix::net::UnixStream, path::Path, process::ExitCode};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::trace;
 use guardian::Guardian;
 use options::{Options, Stop};
 
@@ -46,8 +47,19 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
                 Err(error) => refuse(&format!("cannot write to standard output: {error}")),
             };
         }
+        Err(Stop::Report(folder)) => {
+            return match put_together(&folder) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(reason) => refuse(&reason),
+            };
+        }
         Err(Stop::Refusal(reason)) => return refuse(&reason),
     };
+    if let Some(folder) = &options.trace
+        && let Err(error) = trace::prepare(folder)
+    {
+        return refuse(&format!("--trace {}: {error}", folder.display()));
+    }
     // tokio makes such a pair for signals, and panics if it cannot.
     if let Err(error) = UnixStream::pair() {
         return refuse(&format!("cannot make a pair of connected sockets: {error}"));
@@ -72,10 +84,22 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
             if let Some(message) = end.message {
                 say(&message);
             }
+            if let Some(Err(reason)) = options.trace.as_deref().map(put_together) {
+                say(&reason);
+            }
             ExitCode::from(end.status)
         }
         Err(reason) => refuse(&reason),
     }
+}
+
+/// Makes of the recordings in a folder what people look at, and says where that is.
+fn put_together(folder: &Path) -> Result<(), String> {
+    let trace::Written { unreadable, files } = trace::write(folder)?;
+    unreadable.iter().for_each(|why| say(why));
+    let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+    say(&format!("what the PEs did is in {}", files.join(" and ")));
+    Ok(())
 }
 
 /// The options as clap knows them, for the man page.

@@ -28,6 +28,8 @@ pub(super) struct Options {
     pub(super) timeout: Option<Duration>,
     pub(super) bind_to: BindTo,
     pub(super) stdin: StdinTo,
+    /// The folder that PEs record in what they do.
+    pub(super) trace: Option<PathBuf>,
     /// The folder that PEs are started in, if it is another than this process's.
     pub(super) folder: Option<PathBuf>,
     /// The program as it was named, and the file that this is.
@@ -41,6 +43,8 @@ pub(super) struct Options {
 pub(super) enum Stop {
     /// A question was asked, such as `--help`; this is the answer.
     Answer(String),
+    /// No job is to be started: the recordings in this folder are to be put together.
+    Report(PathBuf),
     /// Something is wrong; this is one line that says what.
     Refusal(String),
 }
@@ -67,8 +71,8 @@ pub(super) enum BindTo {
 )]
 struct Arguments {
     /// How many PEs to start; -np is the same
-    #[arg(short = 'n', long = "np", value_name = "N", value_parser = positive, allow_negative_numbers = true)]
-    n_pes: usize,
+    #[arg(short = 'n', long = "np", value_name = "N", value_parser = positive, allow_negative_numbers = true, required_unless_present = "trace_report")]
+    n_pes: Option<usize>,
 
     /// Sets an environment variable for all PEs; may be repeated. Without a value, it is oshrun's
     /// own
@@ -102,13 +106,26 @@ struct Arguments {
     #[arg(long, value_name = "K|LIST[:cyclic]", allow_negative_numbers = true)]
     fake_hosts: Option<Deal>,
 
+    /// Records what each PE does in this folder, and at the end writes trace.json there, which
+    /// Perfetto opens, and report.html
+    #[arg(long, value_name = "FOLDER")]
+    trace: Option<PathBuf>,
+
+    /// Starts nothing, and writes these files for a job that was started without oshrun and with
+    /// SHMEM_TRACE=FOLDER
+    #[arg(long, value_name = "FOLDER", exclusive = true)]
+    trace_report: Option<PathBuf>,
+
     /// The program that every PE runs, and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    #[arg(required_unless_present = "trace_report", trailing_var_arg = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
 }
 
 /// The setting that `--fake-hosts` goes before.
 const FAKE_HOSTS: &str = "SHMEM_FAKE_HOSTS";
+
+/// The setting that `--trace` sets.
+const TRACE: &str = "SHMEM_TRACE";
 
 /// The options as clap knows them, for the man page.
 pub(super) fn command() -> clap::Command {
@@ -121,18 +138,26 @@ impl Options {
     pub(super) fn from_args(args: impl Iterator<Item = OsString>) -> Result<Self, Stop> {
         let args = spell_out(args.collect()).map_err(Stop::Refusal)?;
         let arguments = Arguments::try_parse_from(&args).map_err(stop)?;
-        check_size(arguments.n_pes, arguments.stdin).map_err(Stop::Refusal)?;
+        if let Some(folder) = arguments.trace_report {
+            return Err(Stop::Report(folder));
+        }
+        // Clap has seen to it that there is a number.
+        let n_pes = arguments.n_pes.unwrap_or_default();
+        check_size(n_pes, arguments.stdin).map_err(Stop::Refusal)?;
         let variables = arguments.variables.into_iter().filter_map(variable).collect::<Result<Vec<_>, _>>();
         let mut variables = variables.map_err(Stop::Refusal)?;
+        let trace = arguments.trace.as_deref().map(std::path::absolute).transpose();
+        let trace = trace.map_err(|error| Stop::Refusal(format!("--trace: {error}")))?;
+        variables.extend(trace.iter().map(|folder| (TRACE.into(), folder.into())));
         let deal = match arguments.fake_hosts {
             Some(deal) => {
                 // So that the settings that PEs show are those in force.
                 variables.push((FAKE_HOSTS.into(), deal.to_string().into()));
                 deal
             }
-            None => hosts_of_environment(arguments.n_pes, &variables).map_err(Stop::Refusal)?,
+            None => hosts_of_environment(n_pes, &variables).map_err(Stop::Refusal)?,
         };
-        let hosts = deal.hosts(arguments.n_pes);
+        let hosts = deal.hosts(n_pes);
         let hosts = hosts.map_err(|error| Stop::Refusal(format!("--fake-hosts {deal}: {error}")))?;
         let mut command = arguments.command.into_iter();
         // Clap has seen to it that there is a program.
@@ -148,7 +173,7 @@ impl Options {
             several(&name, &rest, folder.as_deref()).map_err(Stop::Refusal)?;
         }
         Ok(Self {
-            n_pes: arguments.n_pes,
+            n_pes,
             deal,
             hosts,
             variables,
@@ -156,6 +181,7 @@ impl Options {
             timeout: arguments.timeout,
             bind_to: arguments.bind_to,
             stdin: arguments.stdin,
+            trace,
             folder,
             program,
             name,
