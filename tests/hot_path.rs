@@ -10,7 +10,7 @@ use std::{
 };
 
 use common::{Job, cluster, is_played, on_one_host, poll_once, settings, test_name, time_limit};
-use oxshmem::{Context, Result, Shared, Signal, prelude::*};
+use oxshmem::{Context, Result, Shared, Signal, prelude::*, settings::Settings};
 
 struct Counting;
 
@@ -118,12 +118,27 @@ async fn memory(world: &World) -> Result<(SymSlice<u64>, SymSlice<u32>, SymSlice
 
 #[test]
 fn operations_that_do_not_wait_allocate_nothing() {
+    allocate_nothing(&settings());
+}
+
+#[test]
+fn operations_that_are_recorded_allocate_nothing_either() {
+    let folder = std::env::temp_dir().join(format!("hot-path-record-{}", std::process::id()));
+    let mut settings = settings();
+    settings.trace = Some(folder.clone());
+    allocate_nothing(&settings);
+    let recorded = std::fs::read_dir(&folder).map_or(0, Iterator::count);
+    let _ = std::fs::remove_dir_all(&folder);
+    assert!(recorded == 3 || std::env::var_os("SHMEM_FAKE_HOSTS").is_some(), "{recorded} recordings");
+}
+
+fn allocate_nothing(settings: &Settings) {
     let _limit = time_limit(60);
     if !on_one_host("what goes to other hosts is kept until it is there, and takes system calls") {
         return;
     }
     for n in [1, 2, 3] {
-        let done = cluster(n, settings(), move |world| async move {
+        let done = cluster(n, settings.clone(), move |world| async move {
             let (slice, narrow, floats) = memory(&world).await?;
             let mut buffers = (vec![0; 32], vec![0; 32].into_boxed_slice());
             let pe = (world.my_pe() + 1) % n;
@@ -164,19 +179,32 @@ fn mark(number: i32) {
 
 #[test]
 fn a_hundred_thousand_operations_make_no_system_call() {
+    make_no_system_call(test_name!(), None);
+}
+
+#[test]
+fn a_hundred_thousand_operations_that_are_recorded_make_no_system_call_either() {
+    let folder = std::env::temp_dir().join(format!("hot-path-calls-{}", std::process::id()));
+    let variable = format!("SHMEM_TRACE={}", folder.display());
+    make_no_system_call(test_name!(), Some(&variable));
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+fn make_no_system_call(test: &'static str, variable: Option<&str>) {
     let _limit = time_limit(120);
     if !on_one_host("what goes to other hosts is kept until it is there, and takes system calls") {
         return;
     }
-    let test = test_name!();
-    let trace = std::env::temp_dir().join(format!("hot-path-{}", std::process::id()));
+    let trace = std::env::temp_dir().join(format!("{test}-{}", std::process::id()));
     let traced = std::env::var("HOT_PATH_TRACED").is_ok();
     if !traced && Command::new("strace").arg("-V").output().is_err() {
         eprintln!("not tested: there is no strace here");
         return;
     }
     // The PEs of this job start strace on themselves.
-    let ended = Job::new(test, 2).env(&format!("HOT_PATH_TRACE={}", trace.display())).end(|| {
+    let job = Job::new(test, 2).env(&format!("HOT_PATH_TRACE={}", trace.display()));
+    let job = variable.into_iter().fold(job, Job::env);
+    let ended = job.end(|| {
         futures::executor::block_on(async {
             let world = oxshmem::init().await.unwrap();
             let (slice, narrow, floats) = memory(&world).await.unwrap();
