@@ -126,13 +126,13 @@ impl Triplet {
 }
 
 export!("shmem_barrier", |name| (start: c_int, log_stride: c_int, size: c_int, p_sync: *mut c_long) {
-    let call = Call::new(name);
+    let call = Call::long(name);
     call.wait(call.context.quiet());
     Triplet { start, log_stride, size }.run(call, p_sync, |team| call.collective(|| team.sync()));
 });
 
 export!("shmem_sync", |name| (start: c_int, log_stride: c_int, size: c_int, p_sync: *mut c_long) {
-    let call = Call::new(name);
+    let call = Call::long(name);
     Triplet { start, log_stride, size }.run(call, p_sync, |team| call.collective(|| team.sync()));
 });
 
@@ -150,7 +150,7 @@ macro_rules! moving {
             size: c_int,
             p_sync: *mut c_long,
         ) {
-            let call = Call::new(name);
+            let call = Call::long(name);
             let data = Data::<$N> { call, dest, source, nelems, stream: None };
             Triplet { start, log_stride, size }
                 .run(call, p_sync, |team| data.$does(team, $($before,)* $($after,)*));
@@ -203,7 +203,7 @@ macro_rules! to_all {
             _p_wrk: *mut $T,
             p_sync: *mut c_long,
         ) {
-            let reduction = Reduction { call: Call::new(name), dest, source, nreduce };
+            let reduction = Reduction { call: Call::long(name), dest, source, nreduce };
             reduction.run(Triplet { start, log_stride, size }, p_sync, |team, dest, source| team.$does(dest, source));
         });
     };

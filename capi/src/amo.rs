@@ -15,10 +15,17 @@ use crate::call::Call;
 use crate::export::export_path;
 use crate::export::with_ctx_path;
 use crate::state::DEFAULT_PATH;
+use crate::types::Bits;
 use crate::types::amo_types;
 use crate::types::bitwise_types;
 use crate::types::float_amo_types;
 use crate::types::old_amo_types;
+
+/// What atomics are for, on words of bits: a sum of integers is the same whether they have a sign or
+/// not.
+trait Word: Bits<Bits: BitwiseAmo> {}
+
+impl<T: Bits<Bits: BitwiseAmo>> Word for T {}
 
 /// Where a nonblocking operation leaves the value that it has fetched.
 #[derive(Clone, Copy)]
@@ -68,19 +75,27 @@ fn leave<T>(path: &AddressPath, fetch: *mut T, value: impl FnOnce() -> Option<T>
     unsafe { path.leave(fetch, value) }
 }
 
-/// Operations that fetch, with their nonblocking forms: a function a type, for all that did not go
-/// by addresses.
+/// Operations that fetch, with their nonblocking forms, for all that did not go by addresses: one
+/// function for all types of a size.
 macro_rules! fetching {
     ($($name:ident, $nbi:ident: $types:ident ($($arg:ident),*) => $operation:expr;)*) => {$(
-        #[inline(never)]
-        fn $name<T: $types>(call: Call, dest: *mut T, $($arg: T,)* pe: c_int) -> T {
-            let at = call.word("dest", dest.cast_const());
-            call.wait_on(pe, call.context.$name(at, $($arg,)* pe as usize))
+        #[inline(always)]
+        fn $name<T: Word>(call: Call, dest: *mut T, $($arg: T,)* pe: c_int) -> T {
+            #[inline(never)]
+            fn of_bits<T: $types>(call: Call, dest: *mut T, $($arg: T,)* pe: c_int) -> T {
+                let at = call.word("dest", dest.cast_const());
+                call.wait_on(pe, call.context.$name(at, $($arg,)* pe as usize))
+            }
+            T::from_bits(of_bits::<T::Bits>(call, dest.cast(), $($arg.bits(),)* pe))
         }
 
-        #[inline(never)]
-        fn $nbi<T: $types>(call: Call, fetch: *mut T, dest: *mut T, $($arg: T,)* pe: c_int) {
-            fetch_later(call, fetch, dest.cast_const(), $operation, pe);
+        #[inline(always)]
+        fn $nbi<T: Word>(call: Call, fetch: *mut T, dest: *mut T, $($arg: T,)* pe: c_int) {
+            #[inline(never)]
+            fn of_bits<T: $types>(call: Call, fetch: *mut T, dest: *mut T, $($arg: T,)* pe: c_int) {
+                fetch_later(call, fetch, dest.cast_const(), $operation, pe);
+            }
+            of_bits::<T::Bits>(call, fetch.cast(), dest.cast(), $($arg.bits(),)* pe);
         }
     )*};
 }
@@ -88,10 +103,14 @@ macro_rules! fetching {
 /// Operations that do not, likewise.
 macro_rules! updating {
     ($($name:ident: $types:ident ($($arg:ident),*);)*) => {$(
-        #[inline(never)]
-        fn $name<T: $types>(call: Call, dest: *mut T, $($arg: T,)* pe: c_int) {
-            let at = call.word("dest", dest.cast_const());
-            call.wait_on(pe, call.context.$name(at, $($arg,)* pe as usize));
+        #[inline(always)]
+        fn $name<T: Word>(call: Call, dest: *mut T, $($arg: T,)* pe: c_int) {
+            #[inline(never)]
+            fn of_bits<T: $types>(call: Call, dest: *mut T, $($arg: T,)* pe: c_int) {
+                let at = call.word("dest", dest.cast_const());
+                call.wait_on(pe, call.context.$name(at, $($arg,)* pe as usize));
+            }
+            of_bits::<T::Bits>(call, dest.cast(), $($arg.bits(),)* pe);
         }
     )*};
 }
@@ -116,15 +135,19 @@ updating! {
     xor: BitwiseAmo (value);
 }
 
-#[inline(never)]
-fn fetch<T: ExtendedAmo>(call: Call, source: *const T, pe: c_int) -> T {
-    let at = call.word("source", source);
-    call.wait_on(pe, call.context.fetch(at, pe as usize))
+#[inline(always)]
+fn fetch<T: Word>(call: Call, source: *const T, pe: c_int) -> T {
+    #[inline(never)]
+    fn of_bits<T: ExtendedAmo>(call: Call, source: *const T, pe: c_int) -> T {
+        let at = call.word("source", source);
+        call.wait_on(pe, call.context.fetch(at, pe as usize))
+    }
+    T::from_bits(of_bits::<T::Bits>(call, source.cast(), pe))
 }
 
-#[inline(never)]
-fn fetch_nbi<T: ExtendedAmo>(call: Call, fetch: *mut T, source: *const T, pe: c_int) {
-    fetch_later(call, fetch, source, Atomic::Fetch, pe);
+#[inline(always)]
+fn fetch_nbi<T: Word>(call: Call, fetch: *mut T, source: *const T, pe: c_int) {
+    fetch_later::<T::Bits>(call, fetch.cast(), source.cast(), Atomic::Fetch, pe);
 }
 
 /// Of table 7.
@@ -222,7 +245,7 @@ macro_rules! old {
     ($name:expr, ($($arg:ident: $ty:ty),*) $(-> $ret:ty)?, $path:expr, $body:expr) => {
         export_path!(
             concat!("shmem_", $name), ($($arg: $ty),*) $(-> $ret)?,
-            &DEFAULT_PATH => $path, Call::new(concat!("shmem_", $name)) => $body
+            &DEFAULT_PATH => $path, Call::long(concat!("shmem_", $name)) => $body
         );
     };
 }

@@ -57,6 +57,18 @@ impl Call {
         Self { name, global, context: global.context }
     }
 
+    /// The same out of line, for routines that take longer than a look at memory.
+    #[inline(never)]
+    pub(crate) fn long(name: &'static str) -> Self {
+        Self::new(name)
+    }
+
+    /// Likewise, of a call on the context with that handle.
+    #[inline(never)]
+    pub(crate) fn long_on(name: &'static str, ctx: CtxHandle) -> Self {
+        Self::on(name, ctx)
+    }
+
     /// A call on a context: from what fits into registers.
     #[inline(always)]
     pub(crate) fn with(name: &'static str, context: &'static Context) -> Self {

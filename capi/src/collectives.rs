@@ -110,7 +110,7 @@ macro_rules! collective {
             nelems: usize,
             $($after: $after_ty,)*
         ) -> c_int {
-            let call = Call::new(name);
+            let call = Call::long(name);
             let Some(team) = find(call, team) else { return NO_TEAM };
             let (dest, source) = (dest.cast(), source.cast());
             let data = Data::<{ $N }> { call, dest, source, nelems, stream: None };
@@ -126,7 +126,7 @@ macro_rules! collective {
             $($after: $after_ty,)*
             stream: Stream,
         ) -> c_int {
-            let call = Call::new(name);
+            let call = Call::long(name);
             let Some(team) = find(call, team) else { return NO_TEAM };
             let (dest, source) = (dest.cast(), source.cast());
             let data = Data::<{ $N }> { call, dest, source, nelems, stream: Some(stream) };

@@ -28,8 +28,19 @@ macro_rules! weak_alias {
 }
 
 /// Defines `shmem_$stem` and `shmem_ctx_$stem`, which `$body` does, called with the
-/// [`Call`](crate::call::Call) and the arguments.
+/// [`Call`](crate::call::Call) and the arguments. `long` takes its call out of line.
 macro_rules! with_ctx {
+    (long $stem:expr, ($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, $body:expr) => {
+        $crate::export::export!(concat!("shmem_", $stem), |name| ($($arg: $ty),*) $(-> $ret)? {
+            $body($crate::call::Call::long(name), $($arg),*)
+        });
+        $crate::export::export!(
+            concat!("shmem_ctx_", $stem),
+            |name| (ctx: $crate::call::CtxHandle, $($arg: $ty),*) $(-> $ret)? {
+                $body($crate::call::Call::long_on(name, ctx), $($arg),*)
+            }
+        );
+    };
     ($stem:expr, ($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?, $body:expr) => {
         $crate::export::export!(concat!("shmem_", $stem), |name| ($($arg: $ty),*) $(-> $ret)? {
             $body($crate::call::Call::new(name), $($arg),*)
@@ -73,12 +84,12 @@ macro_rules! with_ctx_path {
         $crate::export::export_path!(
             concat!("shmem_", $stem), ($($arg: $ty),*) $(-> $ret)?,
             &$crate::state::DEFAULT_PATH => $path,
-            $crate::call::Call::new(concat!("shmem_", $stem)) => $body
+            $crate::call::Call::long(concat!("shmem_", $stem)) => $body
         );
         $crate::export::export_path!(
             concat!("shmem_ctx_", $stem), (ctx: $crate::call::CtxHandle, $($arg: $ty),*) $(-> $ret)?,
             $crate::call::path(ctx) => |path, _, $($arg: $ty),*| $path(path, $($arg),*),
-            $crate::call::Call::on(concat!("shmem_ctx_", $stem), ctx) => |call, _, $($arg: $ty),*| $body(call, $($arg),*)
+            $crate::call::Call::long_on(concat!("shmem_ctx_", $stem), ctx) => |call, _, $($arg: $ty),*| $body(call, $($arg),*)
         );
     };
 }

@@ -47,7 +47,7 @@ macro_rules! reduction {
         export!(
             concat!("shmem_", $name, "_", $op),
             |name| (team: TeamHandle, dest: *mut $T, source: *const $T, nelems: usize) -> c_int {
-                let call = Call::new(name);
+                let call = Call::long(name);
                 Reduction { call, team, dest, source, nelems }.run(None, |team, dest, source| team.$does(dest, source))
             }
         );
@@ -60,7 +60,7 @@ macro_rules! reduction {
                 nelems: usize,
                 stream: Stream,
             ) -> c_int {
-                let call = Call::new(name);
+                let call = Call::long(name);
                 Reduction { call, team, dest, source, nelems }.run(Some(stream), |team, dest, source| team.$does(dest, source))
             }
         );

@@ -15,6 +15,7 @@ use crate::buffers::SourceBuffer;
 use crate::call::Call;
 use crate::export::with_ctx;
 use crate::export::with_ctx_path;
+use crate::types::Bits;
 use crate::types::rma_types;
 use crate::types::sizes;
 
@@ -131,16 +132,24 @@ fn get_block_nbi(
     call.start_on(pe, call.context.get_nbi(to, from, pe as usize));
 }
 
-#[inline(never)]
-fn p<T: Element>(call: Call, dest: *mut T, value: T, pe: c_int) {
-    let to = call.word("dest", dest.cast_const());
-    call.wait_on(pe, call.context.p(to, value, pe as usize));
+#[inline(always)]
+fn p<T: Bits>(call: Call, dest: *mut T, value: T, pe: c_int) {
+    #[inline(never)]
+    fn of_bits<T: Element>(call: Call, dest: *mut T, value: T, pe: c_int) {
+        let to = call.word("dest", dest.cast_const());
+        call.wait_on(pe, call.context.p(to, value, pe as usize));
+    }
+    of_bits::<T::Bits>(call, dest.cast(), value.bits(), pe);
 }
 
-#[inline(never)]
-fn g<T: Element>(call: Call, source: *const T, pe: c_int) -> T {
-    let from = call.word("source", source);
-    call.wait_on(pe, call.context.g(from, pe as usize))
+#[inline(always)]
+fn g<T: Bits>(call: Call, source: *const T, pe: c_int) -> T {
+    #[inline(never)]
+    fn of_bits<T: Element>(call: Call, source: *const T, pe: c_int) -> T {
+        let from = call.word("source", source);
+        call.wait_on(pe, call.context.g(from, pe as usize))
+    }
+    T::from_bits(of_bits::<T::Bits>(call, source.cast(), pe))
 }
 
 /// Blocks at equal distances, in elements.
@@ -154,6 +163,7 @@ struct Blocks {
 
 impl Blocks {
     /// None if there is nothing to copy.
+    #[inline(never)]
     fn new(call: Call, dst: isize, sst: isize, block: usize, count: usize) -> Option<Self> {
         if block == 0 || count == 0 {
             return None;
@@ -247,16 +257,16 @@ macro_rules! block_routines {
         block_routine!(concat!($put, "_nbi"), $C, $T, put_nbi);
         block_routine!($get, $C, $T, get);
         block_routine!(concat!($get, "_nbi"), $C, $T, get_nbi);
-        with_ctx!($iput, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, nelems, pe| {
+        with_ctx!(long $iput, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, nelems, pe| {
             put_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Blocks::new(call, dst, sst, 1, nelems), pe)
         });
-        with_ctx!($iget, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, nelems, pe| {
+        with_ctx!(long $iget, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, nelems, pe| {
             get_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Blocks::new(call, dst, sst, 1, nelems), pe)
         });
-        with_ctx!($ibput, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, bsize, nblocks, pe| {
+        with_ctx!(long $ibput, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, bsize, nblocks, pe| {
             put_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Blocks::new(call, dst, sst, bsize, nblocks), pe)
         });
-        with_ctx!($ibget, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, bsize, nblocks, pe| {
+        with_ctx!(long $ibget, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, bsize, nblocks, pe| {
             get_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Blocks::new(call, dst, sst, bsize, nblocks), pe)
         });
     };

@@ -50,7 +50,7 @@ pub(crate) fn predefined(number: usize) -> TeamHandle {
 
 /// The team with that handle; none if it is `SHMEM_TEAM_INVALID`. What else is no team ends the
 /// job.
-#[inline]
+#[inline(never)]
 pub(crate) fn find(call: Call, handle: TeamHandle) -> Option<&'static Team> {
     named(call, "team", handle)
 }

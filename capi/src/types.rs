@@ -1,8 +1,52 @@
 //! The types of the specification's tables, each list a macro that calls another with name and
 //! type.
 
+use oxshmem::Element;
+
 /// `cudaStream_t`.
 pub(crate) type Stream = *mut std::ffi::c_void;
+
+/// A value as the bits that it is: those of a size have one type.
+pub(crate) trait Bits: Element {
+    type Bits: Element;
+
+    fn bits(self) -> Self::Bits;
+    fn from_bits(bits: Self::Bits) -> Self;
+}
+
+macro_rules! bits {
+    ($($T:ty => $Bits:ty, |$value:ident| $bits:expr, |$from:ident| $back:expr;)*) => {$(
+        impl Bits for $T {
+            type Bits = $Bits;
+
+            #[inline(always)]
+            fn bits(self) -> $Bits {
+                let $value = self;
+                $bits
+            }
+
+            #[inline(always)]
+            fn from_bits($from: $Bits) -> Self {
+                $back
+            }
+        }
+    )*};
+}
+
+bits! {
+    i8 => u8, |it| it.cast_unsigned(), |bits| bits.cast_signed();
+    i16 => u16, |it| it.cast_unsigned(), |bits| bits.cast_signed();
+    i32 => u32, |it| it.cast_unsigned(), |bits| bits.cast_signed();
+    i64 => u64, |it| it.cast_unsigned(), |bits| bits.cast_signed();
+    u8 => u8, |it| it, |bits| bits;
+    u16 => u16, |it| it, |bits| bits;
+    u32 => u32, |it| it, |bits| bits;
+    u64 => u64, |it| it, |bits| bits;
+    f32 => u32, |it| it.to_bits(), |bits| Self::from_bits(bits);
+    f64 => u64, |it| it.to_bits(), |bits| Self::from_bits(bits);
+    isize => u64, |it| it as u64, |bits| bits as Self;
+    usize => u64, |it| it as u64, |bits| bits as Self;
+}
 
 /// Table 5: standard RMA types, without `longdouble`, which C passes in ways of its own.
 macro_rules! rma_types {
