@@ -31,6 +31,8 @@ fn main() {
     let routines = "SECTIONS { .text.routines : SUBALIGN(64) { *(.text.pshmem_*) } } INSERT BEFORE .text;\n";
     println!("cargo::rustc-cdylib-link-arg=-Wl,-T,{}", write("routines.ld", routines));
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libshmem.so");
+    // Functions for types of one size are often the same code.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,--icf=all");
     // `dlclose` leaves it: what is to be called at `fork` and at the end of a thread and of the
     // program is in it.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");

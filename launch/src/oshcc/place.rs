@@ -24,6 +24,8 @@ const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../capi/include");
 /// In a program that is static as a whole, the compiler has its own way to what `gcc_s` is for.
 const SYSTEM: [&str; 6] = ["-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
 const UNWINDER: &str = "-lgcc_s";
+/// All routines of C are one object of the archive: leaves those out that the program does not call.
+const ONLY_USED: &str = "-Wl,--gc-sections";
 
 impl Place {
     /// Around the program that runs.
@@ -87,7 +89,7 @@ impl Place {
             (Linking::Static, _) => {
                 let unwinder = (whole == Whole::Program).then_some(UNWINDER);
                 let system = unwinder.into_iter().chain(SYSTEM).map(OsString::from);
-                folder.into_iter().chain(["-l:libshmem.a".into()]).chain(system).collect()
+                folder.into_iter().chain([ONLY_USED.into(), "-l:libshmem.a".into()]).chain(system).collect()
             }
             (Linking::Shared, _) => {
                 let path = self.run_path();

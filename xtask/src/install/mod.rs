@@ -34,12 +34,12 @@ pub(crate) fn install(prefix: &Path, debug: bool) -> Outcome {
     let prefix = Prefix(std::path::absolute(prefix)?);
     let built = target_dir()?.join(profile);
     for program in PROGRAMS {
-        prefix.copy(&built.join(program), &format!("bin/{program}"))?;
+        prefix.strip(&built.join(program), &format!("bin/{program}"))?;
     }
     prefix.link("oshcxx", "bin/oshc++")?;
     for extension in ["so", "a"] {
         let library = format!("libshmem.{extension}");
-        prefix.copy(&built.join(&library), &format!("lib/{library}"))?;
+        prefix.strip(&built.join(&library), &format!("lib/{library}"))?;
         for alias in ALIASES {
             prefix.link(&library, &format!("lib/lib{alias}.{extension}"))?;
         }
@@ -63,6 +63,22 @@ impl Prefix {
     /// Copies a file. Beside its place first, as a program that runs cannot be written over.
     fn copy(&self, from: &Path, to: &str) -> Result<(), Failure> {
         self.place(to, |fresh| fs::copy(from, fresh).map(drop))
+    }
+
+    /// Copies a program or library without what only debuggers read. What is loaded keeps its
+    /// dynamic symbols. What rustc's own library has beside its code, for linkers that optimise, is
+    /// of no use to others.
+    fn strip(&self, from: &Path, to: &str) -> Result<(), Failure> {
+        let symbols = if to.ends_with(".a") { "--strip-debug" } else { "--strip-all" };
+        let fresh = self.0.join(format!("{to}.stripped"));
+        if let Some(folder) = fresh.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let options = [symbols, "--remove-section=.llvmbc", "--remove-section=.llvmcmd"];
+        Job::new("objcopy", options).args([from, &fresh]).limit(120).run()?;
+        let copied = self.copy(&fresh, to);
+        fs::remove_file(&fresh)?;
+        copied
     }
 
     fn write(&self, to: &str, text: &str) -> Result<(), Failure> {
