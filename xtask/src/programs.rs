@@ -30,14 +30,18 @@ pub(crate) fn run_examples(names: &[String]) -> Outcome {
         return Err(Failure::new(format!("there is no example {unknown}; there are {}", all.join(", "))));
     }
     for name in all.iter().filter(|name| names.is_empty() || names.contains(name)) {
-        let program = debug.join("examples").join(name);
+        let rust = debug.join("examples").join(name);
         let source = PathBuf::from(format!("examples/{name}.c"));
         if source.is_file() {
+            let program = debug.join("examples").join(format!("{name}-c"));
             let oshcc = Job::new(debug.join("oshcc"), ["-O2", "-Wall", "-Wextra", "-Werror", "-o"]);
             oshcc.args([&program, &source]).run()?;
             run_example(name, &program, &VARIABLES)?;
+            run_example(name, &program, &[])?;
         }
-        run_example(name, &program, &[])?;
+        if !source.is_file() || PathBuf::from(format!("examples/{name}.rs")).is_file() {
+            run_example(name, &rust, &[])?;
+        }
     }
     Ok(Verdict::Passed)
 }
@@ -73,5 +77,7 @@ fn example_names() -> Result<Vec<String>, Failure> {
         }
     }
     names.sort();
+    // Of a program in both languages.
+    names.dedup();
     Ok(names)
 }
