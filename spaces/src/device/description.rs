@@ -1,4 +1,4 @@
-//! Real devices, as people are told of them.
+//! Descriptions of real devices, for people.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
-//! A device that is not there: host memory that nobody touches but this module, so that all that is
-//! to be done with device memory can be tested where there is none.
+//! A device that is not there: host memory that only this module touches, so that what works on device
+//! memory can be tested where there is no device.
 //!
 //! Its memory lies behind the symmetric heap of the host, for PEs of other processes to find it.
-//! The addresses that programs see are others, which are reserved and not mapped: who loads from
+//! The addresses that programs see are others, which are reserved and not mapped: a load from
 //! one faults. Operations happen on a thread of their own, after a latency, in the order of their
 //! calls. As with a real device, they complete when the device is polled.
 
@@ -233,8 +233,8 @@ impl Source for Emulated {
     }
 }
 
-// SAFETY: every copy and atomic below touches exactly the bytes of its arguments, before `done` is
-// told, and each job holds the map that they are in.
+// SAFETY: every copy and atomic below touches exactly the bytes of its arguments, before `done`
+// completes, and each job holds the map that they are in.
 unsafe impl Device for Emulated {
     fn name(&self) -> &'static str {
         "emulated"
@@ -268,7 +268,7 @@ unsafe impl Device for Emulated {
     unsafe fn copy(&self, from: End, to: End, len: usize, done: Completion) {
         let (from, to, map) = (self.place(from), self.place(to), Arc::clone(self.memory.map()));
         self.start(Box::new(move || {
-            // SAFETY: `done` has not been told, so the ends on the host are good for `len` bytes;
+            // SAFETY: `done` has not completed, so the ends on the host are good for `len` bytes;
             // `map` keeps the others.
             unsafe { copy::copy(to.get(), from.get(), len) };
             // SeqCst: visible to all before anybody learns that it is.
@@ -401,7 +401,7 @@ mod tests {
         let device = device(Duration::from_millis(20));
         let map = Arc::clone(device.memory.map());
         let at = device.memory.address_unchecked(1, 8);
-        let (sender, told) = std::sync::mpsc::channel();
+        let (sender, completed) = std::sync::mpsc::channel();
         let start = Instant::now();
         // SAFETY: in bounds and aligned.
         unsafe {
@@ -417,7 +417,7 @@ mod tests {
         }
         let over = loop {
             device.poll();
-            if let Ok(over) = told.try_recv() {
+            if let Ok(over) = completed.try_recv() {
                 break over;
             }
         };

@@ -156,8 +156,8 @@ pub struct Capabilities {
 /// waits for another PE.
 ///
 /// # Safety
-/// An implementation must touch only the bytes it was given, and none of them after it has told
-/// `done`.
+/// An implementation must touch only the bytes it was given, and none of them after `done` has
+/// completed.
 pub unsafe trait Device: Source {
     /// What it is called, for people.
     fn name(&self) -> &'static str;

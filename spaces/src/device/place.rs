@@ -137,7 +137,7 @@ pub(crate) async fn make(parts: Parts<'_>) -> Result<Option<AnyDevice>> {
     #[cfg(feature = "cuda")]
     return super::cuda::join(bootstrap, settings, heap.bytes, has, host, (made, nudge)).await;
     #[cfg(not(feature = "cuda"))]
-    unreachable!("without CUDA nobody says that there is a device");
+    unreachable!("without CUDA there is no device");
 }
 
 #[cfg(test)]

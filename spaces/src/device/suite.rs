@@ -73,12 +73,12 @@ fn check_all(device: &dyn Device) {
     many_operations_of_threads_are_all_told(device);
 }
 
-/// Copies, and waits until it is told that this is over.
+/// Copies, and waits until this is over.
 fn copy(device: &dyn Device, from: End, to: End, len: usize) {
-    let (sender, told) = channel();
+    let (sender, completed) = channel();
     // SAFETY: the callers' ends are in bounds, and stay until this returns.
     unsafe { device.copy(from, to, len, Box::new(move |done| sender.send(done).unwrap())) };
-    told.recv().unwrap().unwrap();
+    completed.recv().unwrap().unwrap();
 }
 
 fn at(block: usize, offset: usize) -> End {
@@ -126,17 +126,17 @@ fn bytes_arrive_and_come_back(device: &dyn Device) {
 
 fn copies_between_pes_happen_in_their_order(device: &dyn Device) {
     let mut words = [1u64, 2, 3, 4];
-    let (sender, told) = channel();
+    let (sender, completed) = channel();
     for (i, word) in words.iter_mut().enumerate() {
         let sender = sender.clone();
-        // SAFETY: the word stays until all have been told.
+        // SAFETY: the word stays until all have completed.
         unsafe {
             let from = End::Host((&raw mut *word).cast());
             device.copy(from, at(1, 512), 8, Box::new(move |_| sender.send(i).unwrap()));
         }
     }
     device.flush(Box::new(move |_| sender.send(4).unwrap()));
-    assert!(told.iter().eq(0..5));
+    assert!(completed.iter().eq(0..5));
     copy(device, at(1, 512), at(0, 520), 8);
     // SAFETY: in bounds and aligned.
     let word =
@@ -147,10 +147,10 @@ fn copies_between_pes_happen_in_their_order(device: &dyn Device) {
 fn atomics_return_what_was_there(device: &dyn Device) {
     let word = DevicePlace { block: 1, offset: 128 };
     let run = |at, width, operation| {
-        let (sender, told) = channel();
+        let (sender, completed) = channel();
         // SAFETY: 128 and 132 are in bounds and aligned.
         unsafe { device.atomic(at, width, operation, Box::new(move |before| sender.send(before).unwrap())) };
-        told.recv().unwrap().unwrap()
+        completed.recv().unwrap().unwrap()
     };
     run(word, Width::Eight, Atomic::Set(5));
     let steps = [
@@ -190,9 +190,9 @@ fn atomics_of_threads_are_not_lost(device: &dyn Device) {
             });
         }
     });
-    let (sender, told) = channel();
+    let (sender, completed) = channel();
     device.flush(Box::new(move |_| sender.send(()).unwrap()));
-    told.recv().unwrap();
+    completed.recv().unwrap();
     // SAFETY: see above.
     assert_eq!(unsafe { device.atomic_now(word, Width::Eight, Atomic::Fetch) }, 1600);
 }
@@ -224,14 +224,14 @@ fn blocks_go_between_memory_of_all_kinds(device: &dyn Device) {
             }
             let from_end = if from_device { at(0, 0) } else { End::Host(from.as_mut_ptr()) };
             let to_end = if to_device { at(1, 24 << 10) } else { End::Host(to.as_mut_ptr()) };
-            let (sender, told) = channel();
+            let (sender, completed) = channel();
             // SAFETY: both ends have `room` bytes, which all blocks are in, and stay until this is
-            // told.
+            // over.
             unsafe {
                 let done = Box::new(move |done| sender.send(done).unwrap());
                 device.copy_blocks(from_end, to_end, blocks, done);
             }
-            told.recv().unwrap().unwrap();
+            completed.recv().unwrap().unwrap();
             if to_device {
                 copy(device, to_end, End::Host(to.as_mut_ptr()), room);
             }
@@ -286,11 +286,11 @@ fn check_combined(device: &dyn Device, what: (Pattern, ReduceOp, Number), other:
         let results: Vec<*mut u8> = expected.iter_mut().map(|it| it.as_mut_ptr().cast()).collect();
         // SAFETY: all are aligned and as long.
         unsafe { numbers::combine(what, &host, &results, LEN) };
-        let (sender, told) = channel();
+        let (sender, completed) = channel();
         let combine = Combine { by: 0, pattern, op, number, from: &from, to: &to, len: LEN };
         // SAFETY: all places are in bounds and aligned, and there are as many on both sides.
         unsafe { device.combine(combine, Box::new(move |done| sender.send(done).unwrap())) };
-        told.recv().unwrap().unwrap();
+        completed.recv().unwrap().unwrap();
         for (i, place) in to.into_iter().enumerate() {
             let mut got = vec![0u64; bytes.div_ceil(8)];
             copy(device, End::Device(place), End::Host(got.as_mut_ptr().cast()), bytes);
@@ -340,7 +340,7 @@ fn element(number: Number, seed: usize) -> Vec<u8> {
 fn many_operations_of_threads_are_all_told(device: &dyn Device) {
     const THREADS: usize = 4;
     const EACH: usize = 300;
-    let (sender, told) = channel();
+    let (sender, completed) = channel();
     let mut sources = vec![[0u8; 700]; THREADS];
     std::thread::scope(|threads| {
         for (i, source) in sources.iter_mut().enumerate() {
@@ -360,7 +360,7 @@ fn many_operations_of_threads_are_all_told(device: &dyn Device) {
         }
     });
     drop(sender);
-    let outcomes: Vec<_> = told.iter().collect();
+    let outcomes: Vec<_> = completed.iter().collect();
     assert_eq!(outcomes.len(), THREADS * EACH);
     assert!(outcomes.iter().all(Result::is_ok));
     for (i, source) in sources.iter().enumerate() {

@@ -64,7 +64,7 @@ impl Physical {
         let mut fd: c_int = -1;
         // SAFETY: for this kind of handle it stores a descriptor, which is ours.
         call!(cuMemExportToShareableHandle((&raw mut fd).cast(), self.0, HANDLE, 0))?;
-        // SAFETY: the descriptor is open, and nobody else closes it.
+        // SAFETY: the descriptor is open, and nothing else closes it.
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 

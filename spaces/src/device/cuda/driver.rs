@@ -488,7 +488,7 @@ pub(super) struct Pinned {
 
 // SAFETY: memory is used from any thread.
 unsafe impl Send for Pinned {}
-// SAFETY: as above; who uses it sees to it that nobody else does.
+// SAFETY: as above; its user sees to it that it has no other.
 unsafe impl Sync for Pinned {}
 
 impl Pinned {

@@ -90,17 +90,17 @@ impl Drop for Slot {
     }
 }
 
-/// What the driver is told of at a time. Copies are cut at the same places, as none may be of
+/// What is registered with the driver at a time. Copies are cut at the same places, as none may be of
 /// several such pieces.
 const CHUNK: usize = 16 << 20;
 
-/// The symmetric memory of the host, which the driver is told of piece by piece, when large copies
+/// The symmetric memory of the host, which is registered with the driver piece by piece, when large copies
 /// use it.
 #[derive(Debug)]
 pub(super) struct Registered {
     map: Arc<HostMap>,
     context: Arc<Context>,
-    /// By their numbers, whether the driver knows them, of those that it was told of.
+    /// By their numbers, whether the driver knows them, of those that were registered.
     chunks: Mutex<HashMap<usize, bool>>,
     /// Addresses of the program's memory that the driver knows for the time of a copy.
     meanwhile: Mutex<Vec<Range<usize>>>,

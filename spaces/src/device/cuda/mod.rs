@@ -297,8 +297,8 @@ impl Source for Cuda {
     }
 }
 
-// SAFETY: commands touch the bytes that they name, which callers vouch for until `done` is told;
-// what is told is told when the event behind the command is over.
+// SAFETY: commands touch the bytes that they name, which callers vouch for until `done` completes;
+// which it does when the event behind the command is over.
 unsafe impl Device for Cuda {
     fn name(&self) -> &'static str {
         "CUDA"
@@ -353,7 +353,7 @@ unsafe impl Device for Cuda {
                         let to = Address(to);
                         let take = Box::new(move |copied: Result<()>| {
                             if copied.is_ok() {
-                                // SAFETY: `done` was not told yet, so the caller vouches for its
+                                // SAFETY: `done` has not completed, so the caller vouches for its
                                 // end.
                                 unsafe { copy::copy(to.get(), slot.start(), len) };
                             }
@@ -428,7 +428,7 @@ unsafe impl Device for Cuda {
                     let to = Address(to);
                     let take = Box::new(move |copied: Result<()>| {
                         for i in 0..if copied.is_ok() { count } else { 0 } {
-                            // SAFETY: `done` was not told yet, so the caller vouches for block `i`.
+                            // SAFETY: `done` has not completed, so the caller vouches for block `i`.
                             unsafe {
                                 let to = to.get().wrapping_add(i * to_stride);
                                 copy::copy(to, slot.start().wrapping_add(i * len), len);

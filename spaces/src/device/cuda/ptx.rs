@@ -1,7 +1,7 @@
 //! The kernels, as text: PTX, which the driver translates for whatever device there is.
 //!
 //! All of them take addresses as the driver gives them, and none uses shared memory. What they have
-//! written is visible to everybody when the event behind them is over. `cargo xtask ptx` has
+//! written is visible to all when the event behind them is over. `cargo xtask ptx` has
 //! NVIDIA's assembler check the text.
 
 use std::fmt::Write;

@@ -137,7 +137,7 @@ impl Streams {
         if len > self.slots.size() {
             return None;
         }
-        // What is over has some that nobody has given back yet.
+        // What is over has some that no thread has given back yet.
         self.slots.take().or_else(|| if self.poll() { self.slots.take() } else { None })
     }
 
