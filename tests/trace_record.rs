@@ -252,6 +252,44 @@ fn the_files_of_a_job_that_lost_a_pe_to_sigkill_have_what_it_did_and_what_it_was
 }
 
 #[test]
+fn oshrun_records_a_job_and_leaves_a_file_for_perfetto() {
+    let _limit = time_limit(120);
+    let folder = Folder::new();
+    let shown = folder.0.to_str().unwrap().to_owned();
+    // What an older job with more PEs has left.
+    std::fs::create_dir_all(&folder.0).unwrap();
+    std::fs::write(folder.0.join("pe-7.trace"), b"old").unwrap();
+    let ended = Job::new(test_name!(), 3).launcher_args(&["--trace", &shown]).run(|world| async move {
+        let words = world.alloc_zeroed::<u64>(4).await?;
+        world.barrier_all().await?;
+        let (me, next) = (world.my_pe(), (world.my_pe() + 1) % 3);
+        if me == 0 {
+            std::thread::sleep(Duration::from_millis(30));
+        } else {
+            words.at(0).wait_until(Cmp::Eq, 1).await?;
+        }
+        world.context().put_signal(words.at(1), 5, words.at(0), Signal::Set(1), next).await?;
+        words.at(0).wait_until(Cmp::Eq, 1).await.map(drop)
+    });
+    let said: Vec<_> = ended.stderr.lines().collect();
+    assert!(matches!(said[..], [one] if one.contains(&format!("{shown}/trace.json"))), "{said:?}");
+    let json = std::fs::read(folder.0.join("trace.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let events = json["traceEvents"].as_array().unwrap();
+    let count = |key: &str, value: &str| events.iter().filter(|event| event[key] == value).count();
+    let names = events.iter().filter_map(|event| event["args"]["name"].as_str());
+    let mut rows: Vec<_> = names.filter(|name| name.starts_with("PE ")).collect();
+    rows.sort_unstable();
+    rows.retain(|row| !row.contains("under way"));
+    assert_eq!(rows, ["PE 0", "PE 1", "PE 2"]);
+    assert_eq!((count("name", "put_signal"), count("name", "barrier")), (3, 3));
+    let waits = count("name", "wait_until");
+    assert!((2..=3).contains(&waits), "{waits} waits");
+    assert_eq!((count("ph", "s"), count("ph", "f")), (waits, waits));
+    assert!(json["otherData"]["program"].as_str().unwrap().contains("trace_record"));
+}
+
+#[test]
 fn a_damaged_file_is_named_and_costs_no_other_pe_its_record() {
     let _limit = time_limit(60);
     let folder = Folder::new();

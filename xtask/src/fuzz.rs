@@ -31,7 +31,10 @@ const PARSERS: [(&str, &[&str]); 4] = [
     ("oxshmem-spaces", &["relay::tests::requests_and_answers_are_taken_or_refused_whatever_is_in_them"]),
     (
         "oxshmem-launch",
-        &["oshrun::exchanges::tests::calls_are_answered_or_refused_in_whatever_order_pes_make_them"],
+        &[
+            "oshrun::exchanges::tests::calls_are_answered_or_refused_in_whatever_order_pes_make_them",
+            "trace::read::tests::recordings_are_read_or_refused_whatever_is_in_them",
+        ],
     ),
 ];
 
