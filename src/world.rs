@@ -109,8 +109,9 @@ impl World {
     }
 
     /// Switches the recording of what this PE does on or off, where `SHMEM_TRACE` asks for one;
-    /// otherwise it does nothing. It is on from the start. Any thread may call this, and each PE for
-    /// itself. What is under way when it is switched off is still completed in the recording.
+    /// otherwise it does nothing. It is on from the start. Any thread may call this, and each PE
+    /// for itself. What is under way when it is switched off is still completed in the
+    /// recording.
     ///
     /// ```
     /// # use oxshmem::prelude::*;

@@ -32,6 +32,7 @@ pub mod operation;
 pub mod order;
 pub mod path;
 mod quiet;
+mod record;
 pub mod rma;
 mod sealed;
 pub mod session;

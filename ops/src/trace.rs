@@ -1,22 +1,9 @@
-//! What is said of each operation: an event at TRACE under the target `oxshmem`, and a record, if
-//! the PE's doings are recorded. Off, events cost one load and one predicted branch; the records
-//! cost nothing, as the comparison of the PE's key fails while they are on.
+//! One event for each operation, at TRACE, under the target `oxshmem`, which costs one load and one
+//! predicted branch while they are off; and the records of waits.
 
-use std::sync::Arc;
-
-use oxshmem_base::Error;
 use oxshmem_memory::Extent;
-use oxshmem_progress::{
-    activity::Call,
-    record::{Pending, Recorder, form::place},
-};
+use oxshmem_progress::{activity::Call, record::Pending};
 use oxshmem_spaces::Pe;
-
-use crate::{
-    context::{Context, Sharing},
-    operation::Op,
-    path::far::GATHERED,
-};
 
 /// Reports that `call` was issued, moving `bytes` to or from `pe`.
 #[inline(always)]
@@ -43,70 +30,4 @@ fn emit(call: &'static str, bytes: usize, pe: usize) {
 pub(crate) fn waiting(pe: &Pe, call: Call, words: Option<Extent>) -> Option<Pending> {
     let recorder = pe.recorder()?;
     Some(Pending::new(recorder, recorder.wait_begun(call, words)))
-}
-
-/// An operation that is to be recorded.
-#[derive(Clone, Copy)]
-pub(crate) struct Started<'a> {
-    recorder: &'a Arc<Recorder>,
-    call: Call,
-    bytes: usize,
-    pe: usize,
-    word: u64,
-    /// When it was called; 0 if it is one of a session's, which are only counted.
-    begin: u64,
-}
-
-impl<M: Sharing> Context<M> {
-    /// Says that `call` was issued, moving `bytes` to or from `pe`. What this returns is for
-    /// [`ended`](Self::ended).
-    #[inline(always)]
-    pub(crate) fn started(&self, call: Call, bytes: usize, pe: usize) -> Option<Started<'_>> {
-        trace_operation(call.name(), bytes, pe);
-        let recorder = self.pe().recorder()?;
-        Some(Started { recorder, call, bytes, pe, word: 0, begin: recorder.now() })
-    }
-
-    /// The same of an operation that a session may gather, and that changes `word`, if it is one.
-    #[inline(always)]
-    pub(crate) fn update_started(
-        &self,
-        call: Call,
-        bytes: usize,
-        pe: usize,
-        word: Option<Extent>,
-    ) -> Option<Started<'_>> {
-        trace_operation(call.name(), bytes, pe);
-        let recorder = self.pe().recorder()?;
-        let is_gathered = bytes <= GATHERED && self.gathering().room().is_some();
-        let begin = if is_gathered { 0 } else { recorder.now() };
-        Some(Started { recorder, call, bytes, pe, word: word.map_or(0, place), begin })
-    }
-
-    /// Records an operation that has become `op`.
-    #[inline(always)]
-    pub(crate) fn ended<T, E: Into<Error>>(&self, started: Option<Started<'_>>, op: Op<T, E>) -> Op<T, E> {
-        match started {
-            None => op,
-            Some(started) => self.record(started, op),
-        }
-    }
-
-    #[inline]
-    fn record<T, E: Into<Error>>(&self, started: Started<'_>, mut op: Op<T, E>) -> Op<T, E> {
-        let Started { recorder, call, bytes, pe, word, begin } = started;
-        if matches!(op, Op::Failed(_) | Op::Taken) {
-            return op;
-        }
-        let target = self.world_pe(pe);
-        if begin == 0 {
-            recorder.element(target, bytes);
-        } else if matches!(op, Op::Complete(_)) {
-            recorder.operation(call, target, bytes, word, begin);
-        } else {
-            let slot = recorder.operation_begun(call, target, bytes, word, begin);
-            op.record(Pending::new(recorder, slot));
-        }
-        op
-    }
 }

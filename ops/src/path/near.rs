@@ -157,8 +157,8 @@ impl<M: Sharing> Context<M> {
         is_own.then(|| Near::new(self.pe().shm(), view, local_pe))
     }
 
-    /// The same where nothing has to be said of the operation, so that nothing is left to do but the
-    /// operation itself.
+    /// The same where nothing has to be said of the operation, so that nothing is left to do but
+    /// the operation itself.
     #[inline(always)]
     pub(crate) fn near_untraced<'a, T: Element>(
         &'a self,

@@ -90,8 +90,8 @@ impl Core {
         Collective::new(self, ticket)
     }
 
-    /// Appends a task and returns its number and its ticket. The same code for all of them: with the queue's,
-    /// which is part of it, each would be a hundred kilobytes in a debug build.
+    /// Appends a task and returns its number and its ticket. The same code for all of them: with
+    /// the queue's, which is part of it, each would be a hundred kilobytes in a debug build.
     #[inline(never)]
     pub(super) fn enqueue(&self, told: Shown, signature: Signature, task: Task) -> (u64, u64) {
         self.with_queue(|queue| {
