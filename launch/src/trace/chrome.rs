@@ -20,7 +20,7 @@ pub(super) fn write(trace: &Trace, to: &mut impl Write) -> Result<()> {
     let mut first = true;
     let mut next = |to: &mut dyn Write| -> Result<()> {
         let comma = if std::mem::take(&mut first) { "" } else { "," };
-        write!(to, "{comma}\n")
+        writeln!(to, "{comma}")
     };
     let mut rows_of_pes = Vec::with_capacity(trace.pes.len());
     for pe in &trace.pes {
