@@ -42,8 +42,10 @@ fn demo(files: &[PathBuf]) -> io::Result<u8> {
         return Ok(status);
     }
     let pes = thread::available_parallelism().map_or(2, |count| count.get().clamp(2, MOST_PES));
+    let trace = folder.parent().unwrap_or(folder).join("demo-trace");
     let mut job = Command::new(folder.join("oshrun"));
-    job.args(["-np", &pes.to_string(), "--timeout", LIMIT, "--"]).arg(folder.join("wordcount"));
+    job.args(["-np", &pes.to_string(), "--timeout", LIMIT, "--trace"]).arg(&trace).arg("--");
+    job.arg(folder.join("wordcount"));
     match files {
         [] => job.args(["--times", TIMES]).arg(root),
         files => job.args(files),
@@ -51,6 +53,7 @@ fn demo(files: &[PathBuf]) -> io::Result<u8> {
     println!("$ {}", shown(&job));
     let status = status_of(job.status()?);
     if status == 0 {
+        println!("\nWhich PE sent what to which, and when: {}", short(&trace.join("report.html")));
         println!(
             "\nNext: `cargo build --release`, and the three first programs in README.md: Rust, C, CUDA.\n\
              The other examples are in examples/README.md; `cargo demo FILES...` counts text of yours."
@@ -103,12 +106,15 @@ fn status_of(status: std::process::ExitStatus) -> u8 {
 
 /// A command as a user would type it, in the folder of the user.
 fn shown(command: &Command) -> String {
-    let here = env::current_dir().unwrap_or_default();
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let short = |word: &std::ffi::OsStr| match Path::new(word).strip_prefix(&here) {
+    words.map(|word| short(Path::new(word))).collect::<Vec<_>>().join(" ")
+}
+
+/// A path as it is seen from the folder of the user.
+fn short(path: &Path) -> String {
+    match path.strip_prefix(env::current_dir().unwrap_or_default()) {
         Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
         Ok(inside) => inside.display().to_string(),
-        Err(_) => word.display().to_string(),
-    };
-    words.map(short).collect::<Vec<_>>().join(" ")
+        Err(_) => path.display().to_string(),
+    }
 }
