@@ -250,20 +250,24 @@ fn interrupts_reach_every_pe() {
 }
 
 #[test]
-fn usr1_and_usr2_reach_every_pe_and_leave_the_job_running() {
+fn usr2_reaches_every_pe_and_usr1_prints_the_table_and_both_leave_the_job_running() {
     let folder = Folder::new("usr");
     let on_signal = "trap 'echo one' USR1; trap 'echo two; exit 0' USR2;";
     let running = start_script(
         2,
         &format!("{on_signal} echo $$ >>{}; while :; do sleep 0.02; done", folder.path("pids")),
     );
-    folder.numbers("pids", 2);
+    let pids = folder.numbers("pids", 2);
     running.signal(libc::SIGUSR1);
     std::thread::sleep(Duration::from_millis(200));
     running.signal(libc::SIGUSR2);
     let ended = running.end();
     assert_eq!(ended.status, 0);
-    assert_eq!((ended.stdout.matches("one").count(), ended.stdout.matches("two").count()), (2, 2));
+    assert_eq!((ended.stdout.matches("one").count(), ended.stdout.matches("two").count()), (0, 2));
+    let [title, head, row] = ended.stderr.lines().collect::<Vec<_>>()[..] else { panic!("{}", ended.stderr) };
+    assert_eq!(title, "oshrun: the PEs are in:");
+    assert!(head.starts_with("  PE ") && row.starts_with("  0,1 "), "{}", ended.stderr);
+    assert!(row.ends_with("not in init yet") && row.contains(&pids[0].to_string()), "{row}");
 }
 
 #[test]

@@ -98,6 +98,13 @@ impl Diagnosis {
         Some(text)
     }
 
+    /// What all PEs are in, for a user that asks.
+    pub(super) fn show(&self, pids: &[u32], known: impl Fn(usize) -> Known) -> String {
+        let (table, _) = self.gather(pids, known, About::All);
+        let mismatches: String = table.mismatches().iter().map(|line| format!("oshrun: {line}\n")).collect();
+        format!("{mismatches}oshrun: the PEs are in:\n{table}")
+    }
+
     /// What the PEs are in, below the message about a job that ends. Nothing where no PE is in
     /// anything.
     pub(super) fn end(&self, pids: &[u32], known: impl Fn(usize) -> Known, about: About) -> String {
@@ -128,10 +135,16 @@ impl Diagnosis {
         }
     }
 
+    /// The table of the PEs that a message `about` this names, if one of them is in anything.
     fn table(&self, pids: &[u32], known: impl Fn(usize) -> Known, about: About) -> Option<Table> {
         if about == About::Nothing {
             return None;
         }
+        let (table, anything) = self.gather(pids, known, about);
+        anything.then_some(table)
+    }
+
+    fn gather(&self, pids: &[u32], known: impl Fn(usize) -> Known, about: About) -> (Table, bool) {
         let mut table = Table::default();
         let mut anything = false;
         // A board names its PE. What it says of PEs elsewhere is of no use, whichever process wrote
@@ -158,7 +171,7 @@ impl Diagnosis {
                 }
             }
         }
-        anything.then_some(table)
+        (table, anything)
     }
 
     fn host_of(&self, pe: usize) -> usize {
@@ -229,6 +242,11 @@ mod tests {
         let diagnosis = diagnosis(Hosts::cyclic(3, 2));
         let outside = |_| Known::Outside("finalized".to_owned());
         assert_eq!(diagnosis.end(&[1, 2, 3], outside, About::All), "");
+        let asked = diagnosis.show(&[1, 2, 3], outside);
+        assert!(
+            asked.starts_with("oshrun: the PEs are in:\n  PE ") && asked.contains("finalized"),
+            "{asked}"
+        );
         assert_eq!(diagnosis.end(&[1, 2, 3], |_| Known::Inside, About::Pe(1)), "");
         assert_eq!(diagnosis.end(&[1, 2, 3], |_| Known::Inside, About::Nothing), "");
         let text = diagnosis.end(&[1, 2, 3], |_| Known::Inside, About::All);

@@ -346,10 +346,14 @@ impl<'a> Job<'a> {
         let text = self.diagnosis.hang(&self.lifecycle.pids(), known, &awaited, Instant::now());
         // A job that is being ended hangs no more.
         if let Some(text) = text.filter(|_| self.lifecycle.verdict_so_far().is_none()) {
-            let output = self.outlets.output.clone();
-            // Beside the loop, because the reader of the output may be slow.
-            self.relays.spawn(async move { output.tell(text.as_bytes()).await });
+            self.tell(text);
         }
+    }
+
+    /// Prints a message, beside the loop, because the reader of the output may be slow.
+    fn tell(&mut self, text: String) {
+        let output = self.outlets.output.clone();
+        self.relays.spawn(async move { output.tell(text.as_bytes()).await });
     }
 
     /// Does what the lifecycle asks for.
@@ -370,7 +374,12 @@ impl<'a> Job<'a> {
             }
         }
         match step {
-            Step::Forward(signal @ (Signal::USR1 | Signal::USR2)) => self.signal_pes(signal, None),
+            Step::Show => {
+                let known = |pe| self.lifecycle.known(pe);
+                let text = self.diagnosis.show(&self.lifecycle.pids(), known);
+                self.tell(text);
+            }
+            Step::Forward(Signal::USR2) => self.signal_pes(Signal::USR2, None),
             Step::Forward(signal) => {
                 self.guardian.signal_group(signal);
                 self.kill_at = Some(Instant::now() + TO_HEED);

@@ -26,6 +26,8 @@ pub(super) const TO_HEED: Duration = Duration::from_secs(5);
 pub(super) enum Step {
     /// Send a signal to all PEs and what they started.
     Forward(Signal),
+    /// Print what all PEs are in.
+    Show,
     /// End the job: SIGTERM, to all but the PE that is already ending by itself.
     Terminate { spare: Option<usize> },
     /// SIGKILL to all.
@@ -197,8 +199,10 @@ impl Lifecycle {
 
     /// The launcher was sent a signal that is to reach the PEs.
     pub(super) fn signalled(&mut self, signal: Signal) -> Option<Step> {
-        if matches!(signal, Signal::USR1 | Signal::USR2) {
-            return Some(Step::Forward(signal));
+        match signal {
+            Signal::USR1 => return Some(Step::Show),
+            Signal::USR2 => return Some(Step::Forward(signal)),
+            _ => {}
         }
         match self.phase {
             Phase::Running => {
@@ -388,7 +392,8 @@ mod tests {
     #[test]
     fn a_second_interrupt_kills() {
         let mut lifecycle = lifecycle(1);
-        assert_eq!(lifecycle.signalled(Signal::USR1), Some(Step::Forward(Signal::USR1)));
+        assert_eq!(lifecycle.signalled(Signal::USR1), Some(Step::Show));
+        assert_eq!(lifecycle.signalled(Signal::USR2), Some(Step::Forward(Signal::USR2)));
         assert_eq!(lifecycle.signalled(Signal::INT), Some(Step::Forward(Signal::INT)));
         assert_eq!(lifecycle.signalled(Signal::TERM), Some(Step::Kill));
         assert_eq!(lifecycle.unguarded(99, Exit::Signal(9)), None, "it is in the group that is killed");
