@@ -5,12 +5,18 @@ use std::{
     io::Write,
     pin::pin,
     process::{Command, ExitCode, exit},
+    sync::Arc,
     task::{Context, Poll, Waker},
     time::Duration,
 };
 
-use oxshmem_base::{Error, Result};
+use oxshmem_base::{Error, Result, settings::Settings};
 use oxshmem_job::{Bootstrap, Launched, Placement, suite};
+use oxshmem_progress::{
+    activity::{Activity, Call},
+    counters::Kind,
+};
+use oxshmem_spaces::Pe;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -165,6 +171,20 @@ fn behave(args: &[&str]) -> Result<()> {
             let _child = child.map_err(|error| Error::system("test", error))?;
             println!("{}", std::process::id());
             block_on(pe.barrier())?;
+            std::thread::sleep(Duration::from_secs(1000));
+            Ok(())
+        }
+        // Joins with symmetric memory. PE 0 says that it puts, and the others that they are in a
+        // barrier, until they are killed.
+        ["busy"] => {
+            let pe = suite::runtime().block_on(Pe::join(Arc::new(init()?), Settings::from_env()?))?;
+            if pe.me() == 0 {
+                loop {
+                    pe.counters().operation(Kind::Put, 64, Some(1));
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+            let _entry = pe.board().enter(&Activity::collective(Call::Barrier, 0, 7));
             std::thread::sleep(Duration::from_secs(1000));
             Ok(())
         }

@@ -18,8 +18,10 @@ use crate::{
 /// ```
 pub fn pages() -> Vec<(String, String)> {
     vec![
-        ("oshrun.1".into(), of_command(oshrun::command(), &["oshcc", "shmem-info"])),
-        ("shmem-info.1".into(), of_command(Options::command(), &["oshrun"])),
+        ("oshrun.1".into(), of_command(oshrun::command(), &["oshcc", "oshtop", "shmem-info"])),
+        ("shmem-info.1".into(), of_command(Options::command(), &["oshrun", "oshtop"])),
+        #[cfg(feature = "oshtop")]
+        ("oshtop.1".into(), of_command(crate::oshtop::command(), &["oshrun", "shmem-info"])),
         ("oshcc.1".into(), of_compilers()),
         ("oshc++.1".into(), ".so man1/oshcc.1\n".into()),
     ]
@@ -159,7 +161,12 @@ mod tests {
     #[test]
     fn every_option_of_a_tool_is_on_its_page() {
         let pages = pages();
-        for (name, command) in [("oshrun.1", oshrun::command()), ("shmem-info.1", Options::command())] {
+        for (name, command) in [
+            ("oshrun.1", oshrun::command()),
+            ("shmem-info.1", Options::command()),
+            #[cfg(feature = "oshtop")]
+            ("oshtop.1", crate::oshtop::command()),
+        ] {
             let page = &pages.iter().find(|(file, _)| file == name).expect("a page").1;
             for long in command.get_arguments().filter_map(Arg::get_long) {
                 assert!(page.contains(&format!("\\-\\-{}", escape(long))), "{name}: --{long}");

@@ -9,6 +9,9 @@ pub struct Options {
     /// Show it as JSON.
     #[arg(long, conflicts_with = "settings_markdown")]
     pub json: bool,
+    /// Show only the jobs of this user that run on this host.
+    #[arg(long, conflicts_with_all = ["settings_markdown", "local_pes"])]
+    pub jobs: bool,
     /// Show only the table of settings, without values in force, as Markdown.
     #[arg(long)]
     pub settings_markdown: bool,

@@ -25,6 +25,7 @@ mod amo_types;
 mod blocks;
 pub mod buffer;
 pub mod context;
+mod count;
 mod gathering;
 pub mod lock;
 pub mod members;

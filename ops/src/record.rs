@@ -35,6 +35,7 @@ impl<M: Sharing> Context<M> {
     #[inline(always)]
     pub(crate) fn started(&self, call: Call, bytes: usize, pe: usize) -> Option<Started<'_>> {
         trace_operation(call.name(), bytes, pe);
+        self.count(call.name(), bytes, pe);
         let recorder = self.pe().recorder()?;
         Some(Started { recorder, call, bytes, pe, word: 0, begin: recorder.now() })
     }
@@ -49,6 +50,7 @@ impl<M: Sharing> Context<M> {
         word: Option<Extent>,
     ) -> Option<Started<'_>> {
         trace_operation(call.name(), bytes, pe);
+        self.count(call.name(), bytes, pe);
         let recorder = self.pe().recorder()?;
         let is_gathered = bytes <= GATHERED && self.gathering().room().is_some();
         let begin = if is_gathered { 0 } else { recorder.now() };

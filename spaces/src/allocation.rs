@@ -13,6 +13,7 @@ use oxshmem_base::{
     sync::{Mutex, MutexGuard, lock},
 };
 use oxshmem_memory::{Segment, copy};
+use oxshmem_progress::counters::Count;
 
 use crate::{
     Pe,
@@ -93,6 +94,9 @@ impl SymHeap {
 
     fn new(pe: &Arc<Pe>, domain: Domain, segment: Segment, place: Place) -> Arc<Self> {
         let heap = Heap::at(place.start, place.len, place.id as u64 * IDS + 1);
+        if matches!(domain, Domain::Host) {
+            pe.counters().changed(Count::HeapSize, heap.usage().size);
+        }
         let state = State { heap, released: HashSet::new(), cursor: 0 };
         Arc::new(Self { pe: Arc::clone(pe), domain, segment, place, state: Mutex::new(state) })
     }
@@ -132,7 +136,7 @@ impl SymHeap {
         layout: Layout,
         zeroed: bool,
     ) -> Result<Arc<Allocation>> {
-        let block = self.state().heap.alloc(layout).map_err(|e| self.refusal(call, e))?;
+        let block = self.changing(|state| state.heap.alloc(layout)).map_err(|e| self.refusal(call, e))?;
         if zeroed {
             // What no block ever had is still as the kernel made it, and need not be touched.
             let used = block.fresh_from.clamp(block.offset, block.end()) - block.offset;
@@ -174,7 +178,7 @@ impl SymHeap {
                 allocation,
             ));
         };
-        let resized = self.state().heap.realloc(offset, bytes);
+        let resized = self.changing(|state| state.heap.realloc(offset, bytes));
         let block = match resized {
             Ok(Realloc::InPlace { block }) => block,
             Ok(Realloc::Moved { from, copy: len, block }) => {
@@ -226,18 +230,31 @@ impl SymHeap {
     /// [`window`](Self::window): a block that is freed while some PE has a handle to it becomes
     /// part of another one.
     pub unsafe fn reclaim(&self, given_up_by_all: &Window) -> (usize, bool) {
-        let mut state = self.state();
-        let blocks = state.next_blocks();
-        let wrapped = blocks.len() < WINDOW_BITS;
-        state.cursor = if wrapped { 0 } else { blocks.last().map_or(0, |&(id, _)| id) };
-        let mut freed = 0;
-        for (i, (id, offset)) in blocks.into_iter().enumerate() {
-            if given_up_by_all[i / 64] >> (i % 64) & 1 == 1 {
-                freed += usize::from(state.heap.free(offset).is_ok());
-                state.released.remove(&id);
+        self.changing(|state| {
+            let blocks = state.next_blocks();
+            let wrapped = blocks.len() < WINDOW_BITS;
+            state.cursor = if wrapped { 0 } else { blocks.last().map_or(0, |&(id, _)| id) };
+            let mut freed = 0;
+            for (i, (id, offset)) in blocks.into_iter().enumerate() {
+                if given_up_by_all[i / 64] >> (i % 64) & 1 == 1 {
+                    freed += usize::from(state.heap.free(offset).is_ok());
+                    state.released.remove(&id);
+                }
             }
+            (freed, wrapped)
+        })
+    }
+
+    /// Runs `change`, and says where others can read it how much is used then.
+    fn changing<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
+        let mut state = self.state();
+        let before = state.heap.usage().used;
+        let outcome = change(&mut state);
+        if matches!(self.domain, Domain::Host) {
+            let by = state.heap.usage().used.wrapping_sub(before);
+            self.pe.counters().changed(Count::HeapUsed, by);
         }
-        (freed, wrapped)
+        outcome
     }
 
     /// What the heap holds. Blocks that are given up, but not by all PEs yet, count as used.

@@ -2,7 +2,7 @@
 //! force.
 //!
 //! It reads the environment as a PE would and starts no job, so that a setting can be tried out
-//! before a job depends on it. A setting that cannot be used is one line on standard error and
+//! before a job depends on it; `--jobs` shows those that run. A setting that cannot be used is one line on standard error and
 //! status 2.
 
 use std::{
@@ -15,9 +15,13 @@ use clap::Parser;
 use oxshmem_base::{
     Result, report,
     settings::{FenceSide, Settings, markdown, unknown},
+    span::span,
     version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, version_line},
 };
-use oxshmem_launch::shmem_info::Options;
+use oxshmem_launch::{
+    live::find::{Job, jobs},
+    shmem_info::Options,
+};
 use oxshmem_net::{ATOMICS, UcxFound};
 use oxshmem_spaces::{
     device::Description,
@@ -30,6 +34,7 @@ fn main() -> ExitCode {
     let render = if options.json { Report::json } else { Report::text };
     let text = match options.settings_markdown {
         true => Ok(markdown().into_bytes()),
+        false if options.jobs => Ok(show_jobs(options.json).into_bytes()),
         false => Report::gather(options.local_pes).map(|report| render(&report)),
     };
     let text = match text {
@@ -47,6 +52,31 @@ fn main() -> ExitCode {
         }
         _ => ExitCode::SUCCESS,
     }
+}
+
+/// The jobs of this user on this host, a line each.
+fn show_jobs(as_json: bool) -> String {
+    let jobs = jobs();
+    if as_json {
+        return format!("{:#}\n", jobs.iter().map(Job::json).collect::<Value>());
+    }
+    if jobs.is_empty() {
+        return "no jobs of this user on this host\n".to_owned();
+    }
+    let mut lines = vec![["job", "launcher", "PEs", "for", "hosts", "program"].map(str::to_owned)];
+    lines.extend(jobs.iter().map(|job| {
+        let hosts: Vec<&str> = job.hosts.iter().map(|host| host.name.as_str()).collect();
+        let (id, pes, program) = (job.id.to_string(), job.n_pes().to_string(), job.program.clone());
+        [id, job.launcher.clone(), pes, span(job.age), hosts.join(","), program]
+    }));
+    let widths: [usize; 6] = std::array::from_fn(|column| {
+        lines.iter().map(|cells| cells[column].chars().count()).max().unwrap_or_default()
+    });
+    let line = |cells: &[String; 6]| {
+        let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    lines.iter().map(line).collect()
 }
 
 /// What there is to show.

@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn those_that_others_wait_for_are_known() {
         let mut exchanges = exchanges(Hosts::even(4, 2));
-        assert!(exchanges.awaited().is_empty());
+        assert_eq!(exchanges.awaited(), [] as [usize; 0]);
         exchanges.exchange(0, 1, true, vec![]).unwrap();
         exchanges.exchange(0, 2, true, vec![]).unwrap();
         exchanges.exchange(2, 3, true, vec![]).unwrap();
@@ -229,7 +229,7 @@ mod tests {
         for pe in 1..4 {
             exchanges.exchange(pe, 7, true, vec![]).unwrap();
         }
-        assert!(exchanges.awaited().is_empty());
+        assert_eq!(exchanges.awaited(), [] as [usize; 0]);
     }
 
     #[test]

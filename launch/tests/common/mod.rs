@@ -166,7 +166,7 @@ impl Running {
         while Instant::now() < deadline && !self.left().is_empty() {
             thread::sleep(Duration::from_millis(5));
         }
-        assert_eq!(self.left(), [], "processes are left");
+        assert_eq!(self.left(), Vec::<u32>::new(), "processes are left");
     }
 }
 

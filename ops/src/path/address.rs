@@ -16,7 +16,7 @@ use std::{
     ops::Range,
     ptr,
     sync::atomic::{
-        AtomicU32,
+        AtomicU32, AtomicU64,
         Ordering::{Relaxed, Release},
     },
 };
@@ -68,10 +68,15 @@ struct Table {
     globals_at: usize,
     /// This PE's addresses of device memory, which cannot be loaded or stored.
     device: Part,
+    /// The word that is not 0 while a looker has operations counted, which takes a context.
+    watched: *const AtomicU64,
     /// Nonblocking copies of so many bytes are left to the copy engine.
     offload: usize,
     pe: Option<&'static Pe>,
 }
+
+/// What a closed path has for the word of a PE.
+static UNWATCHED: AtomicU64 = AtomicU64::new(0);
 
 /// A range of this PE's addresses.
 #[derive(Clone, Copy)]
@@ -129,6 +134,7 @@ impl AddressPath {
                 globals: Part::NONE,
                 globals_at: 0,
                 device: Part::NONE,
+                watched: ptr::from_ref(&UNWATCHED),
                 offload: 0,
                 pe: None,
             }),
@@ -166,6 +172,7 @@ impl AddressPath {
             globals: Part::new(globals),
             globals_at: pe.statics_at(),
             device: Part::new(device),
+            watched: pe.counters().word(),
             offload: pe.engine().threshold(),
             pe: Some(pe),
         };
@@ -337,7 +344,7 @@ impl AddressPath {
         // A negative number becomes one above that of any PE. Relaxed: `open` comes before all use,
         // and that a context is closed is a flag for mistakes.
         let pe = pe as usize;
-        if pe.wrapping_sub(table.from) >= pes.load(Relaxed) as usize {
+        if pe.wrapping_sub(table.from) >= pes.load(Relaxed) as usize || table.is_watched() {
             return None;
         }
         let Table { heap, globals, globals_at, origin, stride, .. } = table;
@@ -379,6 +386,14 @@ impl AddressPath {
 }
 
 impl Table {
+    /// Whether operations have to be counted.
+    #[inline(always)]
+    fn is_watched(&self) -> bool {
+        // SAFETY: a word of this PE, whose job lives as long as the path is open, or of this file.
+        // Relaxed: a looker that comes misses what is under way.
+        unsafe { &*self.watched }.load(Relaxed) != 0
+    }
+
     /// Whether an address is not null, and not in device memory.
     #[inline(always)]
     fn is_host(&self, address: usize) -> bool {

@@ -157,8 +157,8 @@ impl<M: Sharing> Context<M> {
         is_own.then(|| Near::new(self.pe().shm(), view, local_pe))
     }
 
-    /// The same where nothing has to be said of the operation, so that nothing is left to do but
-    /// the operation itself.
+    /// The same where nothing has to be said of the operation or counted, so that nothing is left
+    /// to do but the operation itself.
     #[inline(always)]
     pub(crate) fn near_untraced<'a, T: Element>(
         &'a self,
@@ -166,7 +166,7 @@ impl<M: Sharing> Context<M> {
         pe: usize,
     ) -> Option<Near<'a>> {
         let local_pe = self.near_pe(pe)?;
-        let is_quick = view.allocation().is_quick_memory_of(self.pe()) && !is_traced();
+        let is_quick = view.allocation().is_quick_memory_of(self.pe()) && !is_traced() && !self.is_watched();
         is_quick.then(|| Near::new(self.pe().shm(), view, local_pe))
     }
 

@@ -96,6 +96,7 @@ impl<M: Sharing> After<'_, M> {
     ) -> StreamOp {
         let (ctx, bytes) = (self.ctx, view.len() * size_of::<T>());
         trace_operation(call, bytes, pe);
+        self.ctx.count(call, bytes, pe);
         match self.start(call, (view, local), following, pe, is_put) {
             Ok(started) => started,
             Err(error) => StreamOp(Op::failed(error, ctx.ops())),

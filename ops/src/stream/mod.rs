@@ -237,6 +237,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
     pub fn signal(&self, signal: SymRef<'_, u64>, operation: Signal, pe: usize) -> StreamOp {
         let call = "signal_op_on_stream";
         trace_operation(call, size_of::<u64>(), pe);
+        self.ctx.count(call, size_of::<u64>(), pe);
         let (ctx, view, operation) = (self.ctx, signal.as_view(), signal_operation(operation));
         let checked = self.streams(call).and_then(|streams| Ok((streams, ctx.route(call, view, pe)?)));
         let (streams, to) = match checked {
@@ -357,6 +358,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
     ) -> StreamOp {
         let bytes = view.len() * size_of::<T>();
         trace_operation(call, bytes, pe);
+        self.ctx.count(call, bytes, pe);
         let ctx = self.ctx;
         let checked = self.streams(call).and_then(|streams| {
             let (there, here) = ctx.routes(call, view, (local.len(), local.symmetric()), pe, is_put)?;

@@ -111,9 +111,19 @@ impl HostMap {
 
     /// [`new`](Self::new), where `setting` decides about the size. Errors name it.
     pub fn new_for(local_pes: usize, stride: usize, setting: Option<&'static str>) -> Result<Self> {
+        Self::new_as("oxshmem", local_pes, stride, setting)
+    }
+
+    /// [`new`](Self::new) with a name, by which a process that looks at this one's open files knows
+    /// the memory. No setting decides about the size.
+    pub fn named(name: &str, local_pes: usize, stride: usize) -> Result<Self> {
+        Self::new_as(name, local_pes, stride, None)
+    }
+
+    fn new_as(name: &str, local_pes: usize, stride: usize, setting: Option<&'static str>) -> Result<Self> {
         let total = total(local_pes, stride, setting)?;
-        let memory = memfd::zeroed("oxshmem", total)
-            .map_err(|e| Error::system("memfd_create for symmetric memory", e))?;
+        let memory =
+            memfd::zeroed(name, total).map_err(|e| Error::system("memfd_create for symmetric memory", e))?;
         Self::map(memory, local_pes, stride, 0, setting)
     }
 

@@ -37,6 +37,13 @@ pub const BOARD_SLOT: usize = 9;
 #[repr(transparent)]
 pub struct BoardWords(pub [AtomicU64; BOARD_WORDS]);
 
+/// Words that count: see [`counters`](crate::counters), which says what is in them.
+pub const COUNT_WORDS: usize = 96;
+
+/// The words that count, in the control block of their PE.
+#[repr(transparent)]
+pub struct CountWords(pub [AtomicU64; COUNT_WORDS]);
+
 /// The words at the start of each control block, every one on cache lines of its own.
 #[repr(C)]
 pub struct Page {
@@ -49,6 +56,10 @@ pub struct Page {
     /// How often words of the PE's device memory may have changed, as far as that is known on the
     /// host.
     pub device_changes: Line<AtomicU64>,
+    /// Until when the PE is looked at: see [`counters`](crate::counters).
+    pub watched: Line<AtomicU64>,
+    /// What it has done, as far as that is counted.
+    pub counts: Line<CountWords>,
     /// What kernels of devices and the engine tell each other, on pages of their own.
     pub kernels: KernelWords,
 }
@@ -87,10 +98,16 @@ unsafe impl Sync for Control {}
 impl Control {
     /// Where in a block the board is.
     pub const BOARD: usize = std::mem::offset_of!(Page, board);
+    /// Where the word is that a looker raises.
+    pub(crate) const WATCHED: usize = std::mem::offset_of!(Page, watched);
+    /// Where the counts are.
+    pub(crate) const COUNTS: usize = std::mem::offset_of!(Page, counts);
+    /// What the memory is called where the system lists what a process has open.
+    pub const NAME: &'static str = "oxshmem-control";
 
     /// Memory for the control blocks of `n` PEs.
     pub fn new_map(n: usize) -> Result<HostMap> {
-        HostMap::new_for(n, BLOCK, None)
+        HostMap::named(Self::NAME, n, BLOCK)
     }
 
     /// The control blocks that are in this memory.

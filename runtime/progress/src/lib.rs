@@ -17,6 +17,7 @@
 //! | [`bell`], [`doorbell`] | how a store wakes a PE if, and only if, it sleeps |
 //! | [`suite`] | all ways in which the engine is driven, for the suites of what it polls |
 //! | [`record`] | what each PE has done, for people, in a file |
+//! | [`counters`] | what a PE has done, counted while a looker looks |
 //! | [`activity`], [`watchdog`] | what each PE is in, for people, and when it seems to be stuck |
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
@@ -31,6 +32,8 @@ pub mod completion;
 pub mod control;
 #[cfg(not(loom))]
 pub mod copies;
+#[cfg(not(loom))]
+pub mod counters;
 pub mod doorbell;
 #[cfg(not(loom))]
 pub mod executor;

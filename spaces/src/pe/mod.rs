@@ -31,6 +31,7 @@ use oxshmem_net::{Net, Shm, Wires};
 use oxshmem_progress::{
     activity::{Board, Boards, Table, Watcher, table_of},
     copies::CopyEngine,
+    counters::Counters,
     executor::Executor,
     fabric::Fabric,
     failure::Failure,
@@ -67,6 +68,7 @@ pub struct Pe {
     executor: Arc<Executor>,
     fabric: Arc<Fabric>,
     board: Arc<Board>,
+    counters: Counters,
     engine: CopyEngine,
     offloaded: Arc<OpSet>,
     settings: Settings,
@@ -190,6 +192,7 @@ impl Pe {
             pieces,
             shm: Shm::new(Arc::clone(&fabric), fence_side),
             executor,
+            counters: Counters::new(Arc::clone(&fabric.control), block),
             fabric,
             board: Arc::new(board),
             engine: CopyEngine::new(settings.offload_threshold),
@@ -283,6 +286,12 @@ impl Pe {
     #[inline(always)]
     pub fn board(&self) -> &Arc<Board> {
         &self.board
+    }
+
+    /// What this PE counts while a looker looks.
+    #[inline(always)]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// What the PEs of this host are stuck in.

@@ -48,6 +48,7 @@ use oxshmem_base::{
 use oxshmem_ops::context::ContextHandles;
 use oxshmem_progress::{
     activity::{Activity, Call, Place},
+    counters::Count,
     pokes::Pokes,
 };
 use oxshmem_spaces::allocation::Allocation;
@@ -125,6 +126,12 @@ pub(crate) struct Core {
     this: Weak<Self>,
 }
 
+impl Drop for Core {
+    fn drop(&mut self) {
+        self.set_destroyed();
+    }
+}
+
 impl Core {
     pub(crate) fn new(
         group: Group,
@@ -152,6 +159,7 @@ impl Core {
             this: this.clone(),
         });
         registry.add(&core);
+        core.group.pe().counters().changed(Count::Teams, 1);
         core
     }
 
@@ -176,7 +184,11 @@ impl Core {
 
     /// From now on the team is no more. False if it was not before.
     pub(crate) fn set_destroyed(&self) -> bool {
-        !self.destroyed.swap(true, Ordering::Relaxed)
+        let first = !self.destroyed.swap(true, Ordering::Relaxed);
+        if first {
+            self.group.pe().counters().changed(Count::Teams, 1_usize.wrapping_neg());
+        }
+        first
     }
 
     /// A sync.
@@ -192,6 +204,7 @@ impl Core {
         if let Err(error) = self.check_turn("sync") {
             return Collective::failed(error);
         }
+        self.group.pe().counters().collective();
         if self.group.wide().is_some() {
             return self.sync_wide();
         }

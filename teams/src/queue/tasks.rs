@@ -115,6 +115,7 @@ impl Core {
         if let Err(error) = self.check_turn(call) {
             return self.failed_run(error);
         }
+        self.group.pe().counters().collective();
         let flight = Arc::new(Flight::default());
         let landing = Landing::new(&flight, call);
         let (group, signature) = (Arc::clone(&self.group), Signature::named(call));

@@ -75,6 +75,7 @@ impl Installed {
             "include/shmemx_device.cuh",
             "share/man/man1/oshrun.1",
             "share/man/man1/oshc++.1",
+            "share/man/man1/oshtop.1",
             "share/man/man1/shmem-info.1",
             "share/man/man3/shmem_put.3",
         ];

@@ -15,7 +15,7 @@ pub(crate) use check::check;
 use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
 
 /// Installed under the name that cargo built it as.
-const PROGRAMS: [&str; 5] = ["oshrun", "oshcc", "oshcxx", "shmem-info", "shmem-perf"];
+const PROGRAMS: [&str; 6] = ["oshrun", "oshcc", "oshcxx", "oshtop", "shmem-info", "shmem-perf"];
 /// Other names by which build scripts look for the library; `capi/build.rs` makes them beside what
 /// cargo builds.
 const ALIASES: [&str; 2] = ["sma", "oshmem"];

@@ -31,6 +31,7 @@ use oxshmem_memory::Extent;
 
 use crate::control::BoardWords;
 use crate::control::Control;
+use crate::counters::{is_watched, waited};
 
 // A slot has these words: state, call, since, team, number, and four arguments.
 use crate::control::BOARD_HEAD as HEAD;
@@ -40,7 +41,7 @@ use crate::control::BOARD_WORDS as WORDS;
 
 /// Says that a board is one, and in which form. To be changed with the form, or with the meaning of
 /// arguments.
-const FORM: u64 = 0x6f78_7368_6d65_6d02;
+const FORM: u64 = 0x6f78_7368_6d65_6d03;
 
 // The words of the head.
 const FORM_WORD: usize = 0;
@@ -330,7 +331,12 @@ impl Board {
             Place::NONE => {}
             MORE => _ = self.words()[MORE_WORD].fetch_sub(1, Ordering::Relaxed),
             Place(slot) => {
-                let state = &self.slot(slot.into())[0];
+                let [state, _, since, ..] = self.slot(slot.into()) else { return };
+                if self.is_watched() {
+                    // Relaxed: as below.
+                    let nanos = exactly_now().saturating_sub(since.load(Ordering::Relaxed));
+                    waited(self.control.page(self.block), nanos);
+                }
                 // Relaxed: nobody else changes the slot while it is ours.
                 let entered = state.load(Ordering::Relaxed);
                 state.store(entered - ENTERED + STATES, Ordering::Release);
@@ -362,12 +368,18 @@ impl Board {
         // Who sees one of the words below also sees that the slot is being written.
         fence(Ordering::Release);
         let Activity { call, team, number, args: [a, b, c, d] } = *activity;
-        for (word, value) in words.iter().zip([call as u64, now(), team, number, a, b, c, d]) {
+        let since = if self.is_watched() { exactly_now() } else { now() };
+        for (word, value) in words.iter().zip([call as u64, since, team, number, a, b, c, d]) {
             word.store(value, Ordering::Relaxed);
         }
         // Release: who sees the slot entered sees what was entered.
         state.store(free + ENTERED, Ordering::Release);
         true
+    }
+
+    /// Whether a looker wants waits to be counted.
+    fn is_watched(&self) -> bool {
+        is_watched(self.control.page(self.block))
     }
 
     fn words(&self) -> &[AtomicU64; WORDS] {
@@ -396,6 +408,15 @@ impl Drop for Entry {
 /// Nanoseconds of the clock that all processes of the host share. To some milliseconds, as reading
 /// it exactly costs several times as much.
 fn now() -> u64 {
-    let now = clock_gettime(ClockId::MonotonicCoarse);
+    nanos(ClockId::MonotonicCoarse)
+}
+
+/// The same exactly.
+fn exactly_now() -> u64 {
+    nanos(ClockId::Monotonic)
+}
+
+fn nanos(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

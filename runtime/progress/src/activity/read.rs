@@ -14,7 +14,10 @@ use super::{
     Activity, Call, ENTERED, FORM, FORM_WORD, GLOBALS, GLOBALS_WORD, HEAD, MORE_WORD, PE_WORD, Place,
     SEGMENT_BIT, SLOT, STANDING_WORD, STATES, WORDS, call::Family, now,
 };
-use crate::control::Control;
+use crate::{
+    control::{BLOCK, COUNT_WORDS, Control},
+    counters::{Counts, until},
+};
 
 /// Whether a PE takes part in its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +68,8 @@ pub struct PeBoard {
 #[derive(Debug)]
 pub struct Boards {
     control: Memory,
-    heap: Memory,
+    /// Where it is known: without it no values of words are.
+    heap: Option<Memory>,
     /// Whose each local PE is, as far as that has been looked up: with a thousand PEs on the host a
     /// look at every one for each of them takes seconds.
     owners: Mutex<HashMap<usize, usize>>,
@@ -77,7 +81,7 @@ impl Boards {
         let [control, control_shape, heap, heap_shape, more @ ..] = descriptors else { return None };
         Some(Self {
             control: Memory::open(control, control_shape, &[])?,
-            heap: Memory::open(heap, heap_shape, more)?,
+            heap: Some(Memory::open(heap, heap_shape, more)?),
             owners: Mutex::default(),
         })
     }
@@ -95,8 +99,47 @@ impl Boards {
             let fd = unsafe { map.descriptor() }.try_clone_to_owned().ok()?;
             Some(Memory { fd, shape, own })
         };
-        let (control, heap) = (memory(control.map())?, memory(heap)?);
+        let (control, heap) = (memory(control.map())?, Some(memory(heap)?));
         Some(Self { control, heap, owners: Mutex::default() })
+    }
+
+    /// Those in the file `control`, which another process has open under the name
+    /// [`Control::NAME`]; `None` if it cannot be such memory.
+    pub fn in_file(control: OwnedFd) -> Option<Self> {
+        let len = usize::try_from(rustix::fs::fstat(&control).ok()?.st_size).ok()?;
+        let shape = Shape { local_pes: len / BLOCK, stride: BLOCK, parts: Vec::new() };
+        let is_whole = len > 0 && len.is_multiple_of(BLOCK);
+        let control = Memory { fd: control, shape, own: Vec::new() };
+        is_whole.then(|| Self { control, heap: None, owners: Mutex::default() })
+    }
+
+    /// For how many PEs there is room.
+    pub fn local_pes(&self) -> usize {
+        self.control.shape.local_pes
+    }
+
+    /// What a PE that has joined has done: see [`counters`](crate::counters).
+    pub fn counts(&self, pe: usize) -> Option<Counts> {
+        let mut words = [[0; 8]; COUNT_WORDS];
+        self.control.read(self.local_pe_of(pe)?, Control::COUNTS, words.as_flattened_mut())?;
+        Some(Counts(words.map(u64::from_ne_bytes)))
+    }
+
+    /// Has the PEs that have joined count what they do for so long from now on. It writes one word
+    /// to the control block of each.
+    pub fn watch_for(&self, time: Duration) {
+        for local_pe in (0..self.local_pes()).filter(|&local_pe| self.owner(local_pe).is_some()) {
+            let mut before = [0; 8];
+            let until = until(time);
+            // A PE that counts for itself, or for another looker, goes on for as long as it would.
+            if self.control.read(local_pe, Control::WATCHED, &mut before).is_some()
+                && u64::from_ne_bytes(before) < until
+            {
+                let at = (local_pe * BLOCK + Control::WATCHED) as u64;
+                // Where it cannot be written, nothing is counted.
+                let _ = rustix::io::pwrite(&self.control.fd, &until.to_ne_bytes(), at);
+            }
+        }
     }
 
     /// All of them that there are.
@@ -114,7 +157,7 @@ impl Boards {
             _ => return None,
         };
         let mut bytes = [0; 8];
-        self.heap.read(local_pe, usize::try_from(offset).ok()?, &mut bytes[..size])?;
+        self.heap.as_ref()?.read(local_pe, usize::try_from(offset).ok()?, &mut bytes[..size])?;
         let [a, b, c, d, ..] = bytes;
         Some(match size {
             8 => u64::from_ne_bytes(bytes),
@@ -354,6 +397,28 @@ mod tests {
         outside.args[0] = u64::MAX - 2;
         assert_eq!(boards.value(1, &outside), None);
         assert_eq!(boards.value(2, &pe.seen[0].activity), None);
+    }
+
+    #[test]
+    fn a_looker_that_has_the_control_memory_alone_reads_boards_and_has_pes_count() {
+        use crate::counters::{Count, Counters, Kind};
+        let fabric = Fabric::new(2, 1 << 16, true).unwrap();
+        let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, 5, None, None));
+        let counters = Counters::new(Arc::clone(&fabric.control), 1);
+        // SAFETY: boards are only read by it, and the word of lookers written.
+        let memory = unsafe { fabric.control.map().descriptor() }.try_clone_to_owned().unwrap();
+        let boards = Boards::in_file(memory).unwrap();
+        counters.operation(Kind::Put, 8, Some(0));
+        assert_eq!(boards.counts(5).unwrap().operations(), 0, "nothing looks yet");
+        boards.watch_for(Duration::from_secs(60));
+        counters.operation(Kind::Put, 8, Some(0));
+        drop(board.enter(&Activity::new(Call::Quiet)));
+        let counts = boards.counts(5).unwrap();
+        assert_eq!((counts.operations(), counts.of(Count::Waits)), (1, 1));
+        assert!(boards.counts(0).is_none(), "PE 0 has not joined");
+        assert_eq!((boards.local_pes(), boards.read().len()), (2, 1));
+        let other = oxshmem_base::memfd::zeroed("other", 1 << 12).unwrap();
+        assert!(Boards::in_file(other).is_none());
     }
 
     #[test]

@@ -1,0 +1,156 @@
+//! `oshtop`: what the PEs of a job do, live in the terminal or once as text or JSON.
+
+mod columns;
+mod screen;
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+    time::Duration,
+};
+
+use clap::{CommandFactory, Parser};
+use oxshmem_base::{report, span::span};
+
+use crate::live::{
+    find::{Job, jobs},
+    sample::{Sampler, View},
+};
+use columns::{COLUMNS, Order, cells};
+
+/// Shows what the PEs of a job on this host do, live in the terminal.
+#[derive(Debug, Parser)]
+#[command(
+    name = "oshtop",
+    version,
+    after_help = "Keys: q ends it; p, w, o and i sort by PE, waiting, operations out and in; arrows and page keys \
+                  scroll; space holds the picture. Operations are counted while it looks, and for 3 s afterwards. The \
+                  exit status is 0, also when the job ends, and 2 if there is no such job."
+)]
+pub struct Options {
+    /// The job: the number of its oshrun, or of any of its processes. It can be left out if this
+    /// user has one job on this host
+    pub job: Option<u32>,
+
+    /// Prints it once, as text
+    #[arg(long)]
+    pub once: bool,
+
+    /// With --once: prints it as JSON
+    #[arg(long, requires = "once")]
+    pub json: bool,
+
+    /// Looks for so many seconds each time
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    pub interval: Duration,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds")?;
+    match seconds {
+        0.05..=3600.0 => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("it must be from 0.05 to 3600".to_owned()),
+    }
+}
+
+/// The options as clap knows them, for the man page.
+pub fn command() -> clap::Command {
+    Options::command()
+}
+
+/// The whole program, from its arguments to its exit status.
+pub fn main() -> ExitCode {
+    let options = Options::parse();
+    let outcome = choose(jobs(), options.job).and_then(|job| {
+        let shown = match options.once {
+            true => once(&job, &options),
+            false => screen::run(&job, options.interval),
+        };
+        shown.map_err(|error| format!("cannot write to the terminal: {error}"))
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            report(format_args!("oshtop: {why}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The job that is asked for; an error says in one line which there are.
+fn choose(mut jobs: Vec<Job>, asked: Option<u32>) -> Result<Job, String> {
+    if let Some(number) = asked {
+        let found = jobs.into_iter().find(|job| job.is(number));
+        return found.ok_or(format!("{number} is no job of this user on this host; see shmem-info --jobs"));
+    }
+    match jobs.len() {
+        0 => Err("this user has no job on this host".to_owned()),
+        1 => Ok(jobs.remove(0)),
+        _ => {
+            let numbers: Vec<String> = jobs.iter().map(|job| job.id.to_string()).collect();
+            Err(format!("there are several jobs, say which: {}", numbers.join(", ")))
+        }
+    }
+}
+
+fn once(job: &Job, options: &Options) -> io::Result<()> {
+    let view = Sampler::new(job).sample_for(options.interval);
+    let text = if options.json { format!("{:#}\n", view.json(job)) } else { text(job, &view) };
+    match io::stdout().write_all(text.as_bytes()) {
+        // A reader that has seen enough, such as `head`, is no failure.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// What `--once` prints.
+fn text(job: &Job, view: &View) -> String {
+    let head = COLUMNS.map(|column| column.title.to_owned());
+    let lines: Vec<_> = std::iter::once(head).chain(view.pes.iter().map(cells)).collect();
+    let mut text = title(job, Duration::ZERO) + "\n" + &summary(view) + "\n";
+    text.extend(view.mismatches.iter().map(|line| line.clone() + "\n"));
+    let widths: [usize; COLUMNS.len()] = std::array::from_fn(|column| {
+        lines.iter().map(|cells| cells[column].chars().count()).max().unwrap_or_default()
+    });
+    for cells in &lines {
+        let padded = cells.iter().zip(COLUMNS).zip(widths).map(|((cell, column), width)| {
+            if column.is_number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+        });
+        text += &format!("  {}\n", padded.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    text
+}
+
+/// What job it is.
+fn title(job: &Job, since: Duration) -> String {
+    let (pes, hosts) = (job.n_pes(), &job.hosts);
+    let hosts = match &hosts[..] {
+        [host] => host.name.clone(),
+        hosts => format!("{} hosts", hosts.len()),
+    };
+    let s = if pes == 1 { "" } else { "s" };
+    let (age, launcher) = (span(job.age + since), &job.launcher);
+    format!("job {} of {launcher}: {pes} PE{s} on {hosts} for {age}: {}", job.id, job.program)
+}
+
+/// What all PEs come to.
+fn summary(view: &View) -> String {
+    let sum = |of: fn(&crate::live::sample::PeView) -> f64| view.pes.iter().map(of).sum::<f64>();
+    let (ops, bytes) = (sum(|pe| pe.out_ops), sum(|pe| pe.out_bytes));
+    let waiting = sum(|pe| pe.waiting) / view.pes.len().max(1) as f64;
+    let imbalance = match view.imbalance() {
+        Some(imbalance) => format!("imbalance {imbalance:.2}"),
+        None => "all PEs wait".to_owned(),
+    };
+    format!(
+        "{} operations/s, {}B/s, waiting {:.0} %, {imbalance}",
+        columns::short(ops),
+        columns::short(bytes),
+        100.0 * waiting
+    )
+}
+
+/// The PEs of a view, sorted.
+fn sort(view: &mut View, order: Order) {
+    view.pes.sort_by(|a, b| order.compare(a, b));
+}
