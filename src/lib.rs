@@ -37,6 +37,7 @@
 //! | wait for other PEs | [`Wait`], [`WaitSet`], [`World::barrier_all`] |
 //! | take turns | [`Lock`] |
 //! | try it on many hosts | [`ClusterOptions::hosts`], [`ClusterOptions::link`], [`Simulation`] |
+//! | have what a service does counted | `World::metrics`, with the feature `metrics` |
 //! | configure | [`settings`] |
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
@@ -52,6 +53,8 @@ mod faults;
 mod finish;
 mod init;
 mod memory;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod partition;
 mod run;
 mod space;
@@ -60,6 +63,8 @@ mod world;
 pub use barrier::Barrier;
 pub use cluster::{ClusterOptions, LocalCluster};
 pub use init::{init, init_single, init_with};
+#[cfg(feature = "metrics")]
+pub use metrics::Metrics;
 pub use oxshmem_base::{
     Deal, Error, Result,
     settings::{self, SpaceKind},

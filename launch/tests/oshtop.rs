@@ -38,7 +38,7 @@ fn view(job: &str, n: usize) -> Value {
         let all_count = |rows: &Vec<Value>| {
             rows.len() == n
                 && rows[0]["out_operations_per_s"].as_f64().is_some_and(|rate| rate > 0.0)
-                && rows[1..].iter().all(|row| row["in"] == "barrier #7")
+                && rows[1..].iter().all(|row| row["in"] == "barrier #7" && row["waiting"] == 1.0)
         };
         view["table"].as_array().is_some_and(all_count).then_some(view)
     })

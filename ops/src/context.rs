@@ -413,10 +413,11 @@ impl<M: Sharing> Context<M> {
             me,
             team,
         });
+        let ops = Arc::new(OpSet::counted(pe.tally()));
         Self {
             pe,
             reach,
-            ops: Arc::default(),
+            ops,
             gathering: Gathering::default(),
             nostore: options.nostore,
             sharing: PhantomData,

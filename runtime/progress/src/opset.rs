@@ -14,6 +14,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -43,6 +44,30 @@ pub struct OpSet {
     /// means that `quiet` has nothing to do.
     attention: AtomicUsize,
     inner: Mutex<Inner>,
+    tally: Option<Arc<Tally>>,
+}
+
+/// How many operations have entered any op set of a PE, left it, and failed. Those that finish at
+/// once are not in it.
+#[derive(Debug, Default)]
+pub struct Tally {
+    begun: AtomicUsize,
+    over: AtomicUsize,
+    failed: AtomicUsize,
+}
+
+impl Tally {
+    /// How many are under way.
+    pub fn under_way(&self) -> usize {
+        // Relaxed: numbers for people. What is over is looked at first, and has begun.
+        let over = self.over.load(Ordering::Relaxed);
+        self.begun.load(Ordering::Relaxed).saturating_sub(over)
+    }
+
+    /// How many have failed, those among them that were refused before they began.
+    pub fn failed(&self) -> usize {
+        self.failed.load(Ordering::Relaxed)
+    }
 }
 
 /// Operations on a PE, or on all.
@@ -148,6 +173,18 @@ impl Inner {
 }
 
 impl OpSet {
+    /// One whose operations are counted in `tally` too.
+    pub fn counted(tally: &Arc<Tally>) -> Self {
+        Self { tally: Some(Arc::clone(tally)), ..Self::default() }
+    }
+
+    fn count(&self, of: impl FnOnce(&Tally) -> &AtomicUsize, by: usize) {
+        if let Some(tally) = &self.tally {
+            // Relaxed: numbers for people.
+            of(tally).fetch_add(by, Ordering::Relaxed);
+        }
+    }
+
     /// Whether no operation is under way and no error waits to be seen.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
@@ -159,6 +196,7 @@ impl OpSet {
     pub fn begin(&self, pe: usize) -> Ticket {
         let mut inner = lock(&self.inner);
         self.attention.fetch_add(1, Ordering::Relaxed);
+        self.count(|tally| &tally.begun, 1);
         inner.begin(pe)
     }
 
@@ -178,6 +216,7 @@ impl OpSet {
         let mut inner = lock(&self.inner);
         let wanted = |target: &mut Target| pes.is_none_or(|pes| pes.contains(&target.pe));
         let targets: Vec<Target> = inner.unflushed.extract_if(.., wanted).collect();
+        self.count(|tally| &tally.begun, targets.len());
         targets.into_iter().map(|target| (target, inner.begin(target.pe))).collect()
     }
 
@@ -188,6 +227,7 @@ impl OpSet {
             let woken = inner.end(ticket);
             // Release: pairs with the load in `is_idle`.
             self.attention.fetch_sub(1, Ordering::Release);
+            self.count(|tally| &tally.over, 1);
             woken
         };
         woken.into_iter().for_each(StoredWaker::wake);
@@ -200,6 +240,7 @@ impl OpSet {
         let mut inner = lock(&self.inner);
         let number = inner.number();
         inner.failed.insert(number, (pe, error));
+        self.count(|tally| &tally.failed, 1);
         self.attention.fetch_add(1, Ordering::Release);
         Failure(number)
     }
@@ -288,7 +329,7 @@ impl OpSet {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use std::{
-        sync::{Arc, atomic::AtomicU32},
+        sync::atomic::AtomicU32,
         task::{Wake, Waker},
     };
 
@@ -320,6 +361,19 @@ mod tests {
         assert!(poll(&set, &set.mark(), None).is_pending());
         set.complete(b);
         assert!(set.is_idle());
+    }
+
+    #[test]
+    fn a_tally_knows_what_is_under_way_and_what_has_failed_in_all_sets_of_a_pe() {
+        let tally = Arc::default();
+        let (one, other) = (OpSet::counted(&tally), OpSet::counted(&tally));
+        let (a, b) = (one.begin(1), other.begin(1));
+        assert_eq!((tally.under_way(), tally.failed()), (2, 0));
+        one.report_later(Some(1), Error::Finalized { call: "put" });
+        one.complete(a);
+        assert_eq!((tally.under_way(), tally.failed()), (1, 1));
+        other.complete(b);
+        assert_eq!(tally.under_way(), 0);
     }
 
     #[test]

@@ -35,7 +35,7 @@ use oxshmem_progress::{
     executor::Executor,
     fabric::Fabric,
     failure::Failure,
-    opset::OpSet,
+    opset::{OpSet, Tally},
     source::Source,
     wait::WaitPolicy,
     watchdog::{Watch, Watchdog},
@@ -69,6 +69,7 @@ pub struct Pe {
     fabric: Arc<Fabric>,
     board: Arc<Board>,
     counters: Counters,
+    tally: Arc<Tally>,
     engine: CopyEngine,
     offloaded: Arc<OpSet>,
     settings: Settings,
@@ -197,6 +198,7 @@ impl Pe {
             board: Arc::new(board),
             engine: CopyEngine::new(settings.offload_threshold),
             offloaded: Arc::default(),
+            tally: Arc::default(),
             settings,
             partitions,
             spaces,
@@ -292,6 +294,11 @@ impl Pe {
     #[inline(always)]
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// How many operations of this PE's contexts are under way, or have failed.
+    pub fn tally(&self) -> &Arc<Tally> {
+        &self.tally
     }
 
     /// What the PEs of this host are stuck in.
