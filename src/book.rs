@@ -1,7 +1,8 @@
 //! The book and the README, so that rustdoc runs their snippets as doctests.
 
 macro_rules! pages {
-    ($($name:ident = $path:literal;)*) => {$(
+    ($($(#[$when:meta])* $name:ident = $path:literal;)*) => {$(
+        $(#[$when])*
         #[doc = include_str!($path)]
         mod $name {}
     )*};
@@ -23,6 +24,8 @@ pages! {
     gpu = "../book/src/gpu.md";
     jobs = "../book/src/jobs.md";
     diagnosis = "../book/src/diagnosis.md";
+    #[cfg(feature = "metrics")]
+    metrics = "../book/src/metrics.md";
     settings = "../book/src/settings.md";
     tuning = "../book/src/tuning.md";
     design = "../book/src/design.md";

@@ -32,7 +32,7 @@ struct Published {
 #[derive(Default)]
 struct Living(AtomicUsize);
 
-/// Where a class of a histogram is: for values of `[2ⁱ⁻¹, 2ⁱ)`, the greatest.
+/// What stands for a class of a histogram: its greatest value.
 fn value(class: usize) -> f64 {
     class_end(class) as f64
 }
@@ -120,7 +120,7 @@ impl Metrics {
 
         let before = std::mem::replace(&mut published.counts, counts.clone());
         drop(published);
-        self.distribute("oxshmem_operation_bytes", before.sizes(), counts.sizes(), 1.0);
+        self.distribute("oxshmem_operation_size_bytes", before.sizes(), counts.sizes(), 1.0);
         self.distribute("oxshmem_wait_seconds", before.waits(), counts.waits(), 1e-9);
     }
 
@@ -153,6 +153,6 @@ fn describe() {
     describe_gauge!("oxshmem_heap_peak_bytes", Unit::Bytes, "The most that ever were allocated");
     describe_gauge!("oxshmem_heap_size_bytes", Unit::Bytes, "Bytes of the symmetric heap");
     describe_gauge!("oxshmem_teams", Unit::Count, "Teams that the PE is in");
-    describe_histogram!("oxshmem_operation_bytes", Unit::Bytes, "Bytes of an operation");
+    describe_histogram!("oxshmem_operation_size_bytes", Unit::Bytes, "Bytes of an operation");
     describe_histogram!("oxshmem_wait_seconds", Unit::Seconds, "How long a wait took that was entered");
 }

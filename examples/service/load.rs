@@ -7,6 +7,7 @@
 use std::{
     error::Error,
     net::SocketAddr,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -19,7 +20,7 @@ use hyper_util::rt::TokioIo;
 use oxshmem::prelude::*;
 use tokio::{net::TcpStream, sync::watch, task::JoinSet};
 
-use crate::store::LONGEST;
+use crate::{picture::svg, store::LONGEST};
 
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
@@ -40,12 +41,13 @@ pub(crate) enum Until {
 }
 
 /// Runs the clients of this PE and, on PE 0, prints how they all fared. Ends early when `stopped`
-/// becomes true. Collective. An error if any answer was wrong or any increment was lost.
+/// becomes true. PE 0 writes the latencies to the file `picture`. Collective. An error if any answer was wrong or any increment was lost.
 pub(crate) async fn run(
     world: &World,
     services: &[SocketAddr],
     until: Until,
     stopped: &watch::Receiver<bool>,
+    picture: Option<&Path>,
 ) -> Result<(), Failure> {
     let (me, n) = (world.my_pe(), world.n_pes());
     let acknowledged = world.alloc_zeroed::<u64>(1).await?;
@@ -95,6 +97,12 @@ pub(crate) async fn run(
             micros(0.5),
             micros(0.99)
         );
+        if let Some(file) = picture {
+            let title = format!("{} requests by {} clients on {n} PEs", all.len(), CLIENTS * n as u64);
+            std::fs::write(file, svg(&all, &title))?;
+            println!("the latencies are drawn in {}", file.display());
+        }
+        check_metrics(services[0], all.len() / n as u64).await?;
         let (increments, mut client, mut sum) = (acknowledged.at(0).load(), Client::new(services, 0)?, 0);
         for counter in 0..COUNTERS {
             let (status, body) =
@@ -110,6 +118,26 @@ pub(crate) async fn run(
         if sum != increments {
             return Err("increments were lost".into());
         }
+    }
+    Ok(())
+}
+
+/// Whether the service of PE 0 says that it has done something for the requests that clients sent,
+/// about `requests` to each PE.
+async fn check_metrics(service: SocketAddr, requests: u64) -> Result<(), Failure> {
+    let mut client = Client::new(&[service], 0)?;
+    let (status, body) = client.send(0, Method::GET, "/metrics", "").await?;
+    expect(status, StatusCode::OK, "/metrics")?;
+    let text = std::str::from_utf8(&body)?;
+    let sum = |name: &str| {
+        let lines = text.lines().filter(|line| line.starts_with(name));
+        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum::<f64>()
+    };
+    let (answered, operations) = (sum("service_requests_total{"), sum("oxshmem_operations_total{"));
+    println!("PE 0 counts {answered} requests and {operations} operations");
+    // Each request takes some operations, and clients choose PEs by chance.
+    if requests >= 100 && (answered < requests as f64 / 2.0 || operations < answered) {
+        return Err(format!("/metrics says less than was done:\n{text}").into());
     }
     Ok(())
 }

@@ -11,22 +11,28 @@
 //! oshrun -np 4 target/release/examples/service                    # 400 requests a PE, then ends
 //! oshrun -np 4 target/release/examples/service --load 10          # for 10 seconds
 //! oshrun -np 4 target/release/examples/service --serve            # no clients: serves until ctrl-c
+//! oshrun -np 4 target/release/examples/service --load 10 --picture latencies.svg
 //! curl -X PUT -d hello http://127.0.0.1:PORT/values/greeting
+//! curl http://127.0.0.1:PORT/metrics                            # for Prometheus
 //! ```
 
 mod load;
+mod monitor;
+mod picture;
 mod server;
 mod store;
 
 use std::{
     io::Write,
     net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
     process::ExitCode,
     time::Duration,
 };
 
 use clap::{Parser, value_parser};
 use load::{Failure, Until};
+use monitor::Monitor;
 use oxshmem::prelude::*;
 use store::Store;
 use tokio::{net::TcpListener, sync::watch};
@@ -53,6 +59,10 @@ struct Options {
     #[arg(long, value_name = "SECONDS", conflicts_with = "requests")]
     load: Option<u64>,
 
+    /// File that PE 0 writes the latencies to that the clients of all PEs saw, as a picture (SVG)
+    #[arg(long, value_name = "FILE", conflicts_with = "serve")]
+    picture: Option<PathBuf>,
+
     /// Serves until ctrl-c, without clients
     #[arg(long, conflicts_with_all = ["requests", "load"])]
     serve: bool,
@@ -78,7 +88,8 @@ async fn run(world: &World, options: Options) -> Result<(), Failure> {
     tokio::spawn(watch_interrupts(world.clone(), interrupts, stop));
 
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
-    let server = tokio::spawn(server::serve(listener, store, async { drop(ended.await) }));
+    let server =
+        tokio::spawn(server::serve(listener, store, Monitor::new(world)?, async { drop(ended.await) }));
     if options.serve {
         // An error would mean that no task watches any more.
         stopped.clone().wait_for(|&stopped| stopped).await?;
@@ -86,7 +97,7 @@ async fn run(world: &World, options: Options) -> Result<(), Failure> {
         let until = options
             .load
             .map_or(Until::Requests(options.requests), |s| Until::Elapsed(Duration::from_secs(s)));
-        load::run(world, &services, until, &stopped).await?;
+        load::run(world, &services, until, &stopped, options.picture.as_deref()).await?;
     }
 
     // No service goes while another PE's clients may still need it.

@@ -6,23 +6,37 @@
 //! | `PUT /values/KEY` with the value as body | 204 |
 //! | `GET /counters/KEY` | the counter, or 404 |
 //! | `POST /counters/KEY` | the counter after an increment |
+//! | `GET /metrics` | what the PE and the service have done, as Prometheus reads it |
 //!
 //! A key is the rest of the path as it stands.
 
-use std::{convert::Infallible, future::Future, time::Duration};
+use std::{
+    convert::Infallible,
+    future::Future,
+    time::{Duration, Instant},
+};
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{Method, Request, Response, StatusCode, body::Bytes, body::Incoming, service::service_fn};
 use hyper_util::{rt::TokioIo, server::graceful::GracefulShutdown};
 use tokio::net::TcpListener;
 
-use crate::store::{LONGEST, Refusal, Store};
+use crate::{
+    monitor::Monitor,
+    store::{LONGEST, Refusal, Store},
+};
 
 /// How long requests under way may take once the service is to end.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Serves until `stop` is ready, and then until requests under way have been answered.
-pub(crate) async fn serve(listener: TcpListener, store: Store, stop: impl Future<Output = ()>) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    store: Store,
+    monitor: Monitor,
+    stop: impl Future<Output = ()>,
+) {
+    let upkeep = tokio::spawn(monitor.clone().upkeep());
     let connections = GracefulShutdown::new();
     let mut stop = std::pin::pin!(stop);
     loop {
@@ -40,8 +54,8 @@ pub(crate) async fn serve(listener: TcpListener, store: Store, stop: impl Future
         };
         // Answers are small, and clients wait for each. Without this they only come later.
         let _ = stream.set_nodelay(true);
-        let store = store.clone();
-        let service = service_fn(move |request| respond(store.clone(), request));
+        let (store, monitor) = (store.clone(), monitor.clone());
+        let service = service_fn(move |request| respond(store.clone(), monitor.clone(), request));
         let connection =
             hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
         let connection = connections.watch(connection);
@@ -51,6 +65,7 @@ pub(crate) async fn serve(listener: TcpListener, store: Store, stop: impl Future
             }
         });
     }
+    upkeep.abort();
     // No client gets in any more.
     drop(listener);
     if tokio::time::timeout(GRACE, connections.shutdown()).await.is_err() {
@@ -58,7 +73,15 @@ pub(crate) async fn serve(listener: TcpListener, store: Store, stop: impl Future
     }
 }
 
-async fn respond(store: Store, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn respond(
+    store: Store,
+    monitor: Monitor,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    if request.method() == Method::GET && request.uri().path() == "/metrics" {
+        return Ok(Response::new(Full::from(monitor.render())));
+    }
+    let begin = Instant::now();
     // When a client goes away its request is dropped. A task of its own goes on, so that what it
     // does to the store is done to the end.
     let answer = match tokio::spawn(answer(store, request)).await {
@@ -73,6 +96,7 @@ async fn respond(store: Store, request: Request<Incoming>) -> Result<Response<Fu
         }
         Err(panic) => (StatusCode::INTERNAL_SERVER_ERROR, Bytes::from(format!("{panic}\n"))),
     };
+    monitor.answered(answer.0, begin);
     let mut response = Response::new(Full::new(answer.1));
     *response.status_mut() = answer.0;
     Ok(response)

@@ -305,6 +305,11 @@ impl Running {
         kill(self.child.id(), libc::SIGKILL);
     }
 
+    /// The launcher's process, or that of what runs without one.
+    pub(crate) fn launcher(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The processes of the PEs, once there are `n` of them, in no order.
     pub(crate) fn pes(&self, n: usize) -> Vec<u32> {
         let deadline = Instant::now() + Duration::from_secs(20);

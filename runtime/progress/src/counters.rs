@@ -21,8 +21,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::control::{COUNT_WORDS, Control, CountWords, Page};
 
-/// Classes of a histogram. Class `i` has the values below `2^i` that no lower class has; the last
-/// class has all that are greater, too.
+/// Classes of a histogram: 0, 1, 2, up to 4, up to 8 and so on. The last class has all that are
+/// greater, too.
 pub const CLASSES: usize = 40;
 
 macro_rules! counts {
@@ -273,12 +273,15 @@ fn until_now() -> u64 {
 
 /// The class of a histogram that a value is in.
 fn class(value: u64) -> usize {
-    ((u64::BITS - value.leading_zeros()) as usize).min(CLASSES - 1)
+    match value.checked_sub(1) {
+        None => 0,
+        Some(below) => ((u64::BITS - below.leading_zeros()) as usize + 1).min(CLASSES - 1),
+    }
 }
 
 /// The greatest value of a class, for people.
 pub fn class_end(class: usize) -> u64 {
-    (1 << class) - 1
+    if class == 0 { 0 } else { 1 << (class - 1) }
 }
 
 /// What had been counted at one time.
@@ -334,8 +337,13 @@ mod tests {
         assert_eq!((mine.of(Count::Received), mine.of(Count::ReceivedBytes)), (1, 8));
         assert_eq!((theirs.of(Count::Received), theirs.of(Count::ReceivedBytes)), (1, 100));
         assert_eq!(theirs.operations(), 0);
-        assert_eq!((mine.sizes()[0], mine.sizes()[4], mine.sizes()[7]), (1, 1, 1), "below 1, 16 and 128");
-        assert_eq!((class(u64::MAX), class_end(7)), (CLASSES - 1, 127));
+        let used = mine.sizes().iter().enumerate().filter(|(_, count)| **count > 0);
+        assert_eq!(used.map(|(class, _)| class_end(class)).collect::<Vec<_>>(), [0, 8, 128]);
+        assert_eq!(class(u64::MAX), CLASSES - 1);
+        for value in [0, 1, 2, 3, 4, 5, 1 << 20, (1 << 20) + 1] {
+            let class = class(value);
+            assert!(value <= class_end(class) && (class == 0 || value > class_end(class - 1)), "{value}");
+        }
     }
 
     #[test]
