@@ -16,7 +16,7 @@
 #define SHMEM_MAJOR_VERSION 1 /* major version of the specification */
 #define SHMEM_MINOR_VERSION 6 /* minor version of the specification */
 #define SHMEM_MAX_NAME_LEN 256 /* bytes that SHMEM_VENDOR_STRING has at most, its final null included */
-#define SHMEM_VENDOR_STRING "oxshmem 0.1.0" /* name of the library */
+#define SHMEM_VENDOR_STRING "oxshmem 0.2.0" /* name of the library */
 #define SHMEM_THREAD_SINGLE 0 /* the program has one thread */
 #define SHMEM_THREAD_FUNNELED 1 /* only the thread that initialized the library calls it */
 #define SHMEM_THREAD_SERIALIZED 2 /* any thread calls the library, one at a time */
