@@ -25,14 +25,20 @@ fn main() {
         println!("cargo::rustc-cdylib-link-arg=-B{}", folder.display());
     }
     println!("cargo::rustc-cdylib-link-arg=-fuse-ld=lld");
-    let exports = format!("{{ global: shmem_*; shmemx_*; {}; }};\n", OLD.join("; "));
+    // With the twins, which rustc's list has as well: zig's linker takes the last list alone.
+    let names = ["shmem_*", "shmemx_*"].into_iter().chain(OLD);
+    let names = names.map(|name| format!("{name}; p{name}; ")).collect::<String>();
+    let exports = format!("{{ global: {names}local: *; }};\n");
     println!("cargo::rustc-cdylib-link-arg=-Wl,--version-script={}", write("exports.map", &exports));
     // A routine is in a section that has its name.
     let routines = "SECTIONS { .text.routines : SUBALIGN(64) { *(.text.pshmem_*) } } INSERT BEFORE .text;\n";
     println!("cargo::rustc-cdylib-link-arg=-Wl,-T,{}", write("routines.ld", routines));
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libshmem.so");
-    // Functions for types of one size are often the same code.
-    println!("cargo::rustc-cdylib-link-arg=-Wl,--icf=all");
+    // Functions for types of one size are often the same code. Zig's linker, with which packages
+    // are made, does not know that option.
+    if !env::var("RUSTC_LINKER").is_ok_and(|linker| linker.contains("zigcc")) {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,--icf=all");
+    }
     // `dlclose` leaves it: what is to be called at `fork` and at the end of a thread and of the
     // program is in it.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");

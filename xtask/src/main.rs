@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`verify`] | everything that must hold before a change goes in |
 //! | [`programs`] | the examples |
+//! | [`dist`] | the tarball and the package for Debian, and the check of both in fresh systems |
 //! | [`install`] | the installation, and the check that it works wherever it is |
 //! | [`checks`] | miri, loom, AddressSanitizer, several simulated hosts, and many repetitions |
 //! | [`fuzz`] | changed input for what parses the messages of other processes |
@@ -31,6 +32,7 @@ mod compare;
 mod cuda;
 mod cuda_venv;
 mod debian;
+mod dist;
 mod fuzz;
 mod gpu;
 mod headers;
@@ -178,6 +180,12 @@ enum Task {
         #[arg(long)]
         debug: bool,
     },
+    /// Makes the tarball and the package for Debian, with programs for older C libraries
+    Dist {
+        /// Tries them in fresh Debian systems, which debootstrap makes
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -207,6 +215,7 @@ fn main() -> ExitCode {
         Task::Bindings => bindings::bindings(),
         Task::Headers { check } => headers::headers(check),
         Task::Rooms => rooms::rooms(),
+        Task::Dist { check } => dist::dist(check),
         Task::Install { prefix, debug } => install::install(&prefix, debug),
     };
     match outcome {

@@ -6,13 +6,11 @@
 
 use serde_json::Value;
 
-use crate::run::{Failure, Job, Outcome, Verdict};
+use crate::run::{Failure, Job, Outcome, Verdict, metadata};
 
 /// Packs all packages that may be published.
 pub(crate) fn package() -> Outcome {
-    let output = Job::cargo("metadata --no-deps --format-version 1").output()?;
-    let metadata: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|error| Failure::new(format!("cargo metadata: {error}")))?;
+    let metadata = metadata("--no-deps")?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
     // A list of registries that is empty is `publish = false`.
     let (own, published): (Vec<_>, Vec<_>) = packages.partition(|package| package["publish"].is_array());

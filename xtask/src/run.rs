@@ -19,6 +19,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::Value;
+
 /// What a step came to, if it did not fail.
 #[derive(Debug)]
 pub(crate) enum Verdict {
@@ -248,12 +250,17 @@ pub(crate) fn enter_repository() -> Result<(), Failure> {
     env::set_current_dir(root).map_err(|e| Failure::new(format!("{}: {e}", root.display())))
 }
 
+/// What `cargo metadata` says with these options.
+pub(crate) fn metadata(options: &str) -> Result<Value, Failure> {
+    let output = Job::cargo(&format!("metadata --format-version 1 {options}")).output()?;
+    serde_json::from_slice(&output.stdout).map_err(|error| Failure::new(format!("cargo metadata: {error}")))
+}
+
 /// Where cargo builds to.
 pub(crate) fn target_dir() -> Result<PathBuf, Failure> {
-    let output = Job::cargo("metadata --no-deps --format-version 1").output()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let value = text.split("\"target_directory\":\"").nth(1).and_then(|rest| rest.split('"').next());
-    value.map(PathBuf::from).ok_or_else(|| Failure::new("cargo metadata does not name a target directory"))
+    let metadata = metadata("--no-deps")?;
+    let folder = metadata["target_directory"].as_str();
+    folder.map(PathBuf::from).ok_or_else(|| Failure::new("cargo metadata does not name a target directory"))
 }
 
 /// A step: its name and what it does.

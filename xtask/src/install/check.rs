@@ -7,7 +7,10 @@ use std::{
 };
 
 use super::install;
-use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
+use crate::{
+    dist,
+    run::{Failure, Job, Outcome, Verdict, target_dir},
+};
 
 const HELLO: &str = r#"
 #include <shmem.h>
@@ -56,6 +59,7 @@ pub(crate) fn check() -> Outcome {
     installed.other_names()?;
     installed.pkg_config()?;
     installed.cmake()?;
+    installed.deb(&folder)?;
     fs::remove_dir_all(&folder)?;
     Ok(Verdict::Passed)
 }
@@ -78,6 +82,8 @@ impl Installed {
             "share/man/man1/oshtop.1",
             "share/man/man1/shmem-info.1",
             "share/man/man3/shmem_put.3",
+            "share/doc/oxshmem/CHANGELOG.md",
+            "share/doc/oxshmem/THIRD-PARTY-LICENSES.txt",
         ];
         for file in wanted {
             if !self.prefix.join(file).is_file() {
@@ -148,6 +154,14 @@ impl Installed {
             self.run("CMake", &build.join(program))?;
         }
         Ok(())
+    }
+
+    /// That dpkg installs and removes the package, and that what it installs works.
+    fn deb(self, folder: &Path) -> Result<(), Failure> {
+        let Self { prefix, work } = self;
+        dist::check_quickly(&prefix, folder, |prefix| {
+            Installed { prefix: prefix.to_owned(), work: work.clone() }.drivers()
+        })
     }
 
     /// Runs a program on two PEs.

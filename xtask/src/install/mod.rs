@@ -2,6 +2,7 @@
 //! None of it says where it was installed to, so that a prefix can be moved.
 
 mod check;
+mod licences;
 mod packages;
 
 use std::{
@@ -12,13 +13,14 @@ use std::{
 
 pub(crate) use check::check;
 
-use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
+use crate::run::{Failure, Job, Outcome, Verdict, metadata, target_dir};
 
-/// Installed under the name that cargo built it as.
-const PROGRAMS: [&str; 6] = ["oshrun", "oshcc", "oshcxx", "oshtop", "shmem-info", "shmem-perf"];
+/// Installed beside the programs of `oxshmem-launch`.
+const PERF: &str = "shmem-perf";
 /// Other names by which build scripts look for the library; `capi/build.rs` makes them beside what
 /// cargo builds.
 const ALIASES: [&str; 2] = ["sma", "oshmem"];
+const DOC: &str = "share/doc/oxshmem";
 
 /// A prefix, while it is filled.
 struct Prefix(PathBuf);
@@ -26,15 +28,27 @@ struct Prefix(PathBuf);
 /// Builds everything, and installs it to `prefix`.
 pub(crate) fn install(prefix: &Path, debug: bool) -> Outcome {
     // In debug exactly what `verify` builds, so that nothing is built twice.
-    let (profile, options) = match debug {
-        true => ("debug", "--examples"),
-        false => ("release", "--release --example man_pages"),
-    };
+    let (profile, options) = if debug { ("debug", "--examples") } else { ("release", "--release") };
     Job::cargo(&format!("build --workspace --lib --bins {options}")).limit(1200).run()?;
+    if !debug {
+        build_man_pages()?;
+    }
+    fill(prefix, &target_dir()?.join(profile))?;
+    println!("installed to {}", prefix.display());
+    Ok(Verdict::Passed)
+}
+
+/// Builds what writes the man pages of programs. Not in release: as an example it would bring what
+/// only tests use into the programs that are built with it.
+pub(crate) fn build_man_pages() -> Result<(), Failure> {
+    Job::cargo("build -p oxshmem-launch --example man_pages").limit(1200).run()
+}
+
+/// Installs to `prefix` what was built to the folder `built`, and what writes man pages.
+pub(crate) fn fill(prefix: &Path, built: &Path) -> Result<(), Failure> {
     let prefix = Prefix(std::path::absolute(prefix)?);
-    let built = target_dir()?.join(profile);
-    for program in PROGRAMS {
-        prefix.strip(&built.join(program), &format!("bin/{program}"))?;
+    for program in programs()? {
+        prefix.strip(&built.join(&program), &format!("bin/{program}"))?;
     }
     prefix.link("oshcxx", "bin/oshc++")?;
     for extension in ["so", "a"] {
@@ -54,9 +68,23 @@ pub(crate) fn install(prefix: &Path, debug: bool) -> Outcome {
     for (name, text) in oxshmem_capi_table::man_pages() {
         prefix.write(&format!("share/man/man3/{name}"), &text)?;
     }
-    Job::new(built.join("examples/man_pages"), [prefix.0.join("share/man/man1")]).run()?;
-    println!("installed to {}", prefix.0.display());
-    Ok(Verdict::Passed)
+    let man_pages = target_dir()?.join("debug/examples/man_pages");
+    Job::new(man_pages, [prefix.0.join("share/man/man1")]).run()?;
+    for file in ["LICENSE-MIT", "LICENSE-APACHE", "CHANGELOG.md"] {
+        prefix.copy(file.as_ref(), &format!("{DOC}/{file}"))?;
+    }
+    prefix.write(&format!("{DOC}/THIRD-PARTY-LICENSES.txt"), &licences::all()?)
+}
+
+/// The programs that users have: all of `oxshmem-launch`, and `shmem-perf`.
+pub(crate) fn programs() -> Result<Vec<String>, Failure> {
+    let metadata = metadata("--no-deps")?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let launch = packages.filter(|package| package["name"] == "oxshmem-launch");
+    let targets = launch.flat_map(|package| package["targets"].as_array().into_iter().flatten());
+    let programs = targets.filter(|target| target["kind"][0] == "bin");
+    let names = programs.filter_map(|program| program["name"].as_str());
+    Ok(names.chain([PERF]).map(str::to_owned).collect())
 }
 
 impl Prefix {

@@ -25,7 +25,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::run::{Failure, Job, Outcome, Verdict};
+use crate::run::{Failure, Job, Outcome, Verdict, metadata};
 use modules::Modules;
 use table::Table;
 
@@ -82,9 +82,7 @@ pub(crate) fn rooms() -> Outcome {
 
 /// Asks cargo for the packages, and git for their files.
 fn read_rooms() -> Result<Vec<Room>, Failure> {
-    let output = Job::cargo("metadata --no-deps --format-version 1").output()?;
-    let metadata: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|error| Failure::new(format!("cargo metadata: {error}")))?;
+    let metadata = metadata("--no-deps")?;
     let root = PathBuf::from(text(&metadata["workspace_root"]));
     let inside = |path: &str| Path::new(path).strip_prefix(&root).unwrap_or(Path::new(path)).to_owned();
     let mut rooms: Vec<Room> =
