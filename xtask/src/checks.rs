@@ -132,6 +132,13 @@ pub(crate) fn ucx() -> Result<(), Failure> {
     debian::install("UCX is", &["libucx0"], || debian::has_library("libucp.so.0"))
 }
 
+/// Installs a browser without a window, and a font for it, if there is none.
+pub(crate) fn browser() -> Result<(), Failure> {
+    let present =
+        || ["chromium-headless-shell", "chromium"].iter().any(|name| Job::new("which", [name]).works());
+    debian::install("a browser is", &["chromium-headless-shell", "fonts-dejavu-core"], present)
+}
+
 /// Installs Open MPI, whose launcher offers PMIx, and what joins network namespaces, if they are
 /// missing. `mpicc` comes with the launcher, and what it compiles with does not.
 pub(crate) fn open_mpi() -> Result<(), Failure> {

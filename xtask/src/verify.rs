@@ -77,6 +77,10 @@ fn tools() -> Outcome {
             println!("{failure}");
         }
     }
+    // The test of `oshrun --trace`'s page says that it does not run without.
+    if let Err(failure) = checks::browser() {
+        println!("{failure}");
+    }
     // Tests of several hosts say that they do not run without.
     if let Err(failure) = checks::ucx() {
         println!("{failure}");

@@ -6,11 +6,13 @@
 //! | `read` | the file of one PE |
 //! | `merge` | those of all PEs, on one clock |
 //! | `chrome` | `trace.json`, for Perfetto |
+//! | `report` | `report.html`, for a browser |
 
 mod chrome;
 mod merge;
 pub mod model;
 mod read;
+mod report;
 
 use std::{
     ffi::OsStr,
@@ -76,7 +78,7 @@ pub fn read(dir: &Path) -> io::Result<(Trace, Vec<String>)> {
     Ok((merge::merged(read), unreadable))
 }
 
-/// Writes `trace.json` to the folder `dir`, from the recordings there.
+/// Writes `trace.json` and `report.html` to the folder `dir`, from the recordings there.
 ///
 /// # Errors
 /// In a sentence: there is nothing, or a file cannot be written.
@@ -87,9 +89,11 @@ pub fn write(dir: &Path) -> Result<Written, String> {
         let why = unreadable.first().map_or_else(String::new, |why| format!(": {why}"));
         return Err(format!("there is no recording of a PE in {shown}{why}"));
     }
-    let path = dir.join("trace.json");
-    File::create(&path)
+    let (timeline, page) = (dir.join("trace.json"), dir.join("report.html"));
+    let failed = |path: &Path, error| format!("cannot write {}: {error}", path.display());
+    File::create(&timeline)
         .and_then(|file| chrome::write(&trace, &mut BufWriter::with_capacity(1 << 20, file)))
-        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-    Ok(Written { unreadable, files: vec![path] })
+        .map_err(|error| failed(&timeline, error))?;
+    report::write(&trace, &page).map_err(|error| failed(&page, error))?;
+    Ok(Written { unreadable, files: vec![timeline, page] })
 }

@@ -1,0 +1,152 @@
+//! The page in a browser: Chromium without a window, which prints the page as its script has left
+//! it. Pages and pictures of them stay in `target/report`, to be looked at.
+
+use std::{
+    fs::{self, File},
+    io::Read,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::*;
+use crate::trace::model::PeTrace;
+
+/// Loads the page, then sorts, extends and switches whatever there is, and says in `data-checked`
+/// what came of it. Errors of the page end there too.
+const CHECKS: &str = include_str!("tests.html");
+
+#[test]
+fn the_data_cannot_end_the_script_that_it_is_in() {
+    let page = page(&synthetic::job(4, 2));
+    assert_eq!(page.matches("</script>").count(), PAGE.matches("</script>").count());
+    assert!(page.contains(r"stencil --steps 20 \u003c/script\u003e\u003c!--\u0026"));
+    let data = embeddable(&json!({ "program": "</script>&" }));
+    let read: Value = serde_json::from_str(&data).expect("it is JSON");
+    assert_eq!(read["program"], "</script>&", "and nothing is lost");
+}
+
+#[test]
+fn a_page_is_small_however_many_pes_there_are_and_however_long_they_ran() {
+    let sizes =
+        [(4, 20), (64, 20), (1000, 20), (1000, 40)].map(|(n, steps)| page(&synthetic::job(n, steps)).len());
+    assert!(sizes.iter().all(|size| *size < 600_000), "{sizes:?}");
+}
+
+#[test]
+fn a_page_needs_no_network() {
+    for word in ["http:", "https:", "//fonts", "@import", "src=", "url(", "fetch("] {
+        let page = PAGE.replace("http://www.w3.org/2000/svg", "");
+        assert!(!page.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn a_browser_shows_the_page_in_light_and_dark_and_sorts_its_tables() {
+    let Some(browser) = browser() else {
+        println!("skipped: there is no chromium, which `cargo verify --only tools` installs on Debian");
+        return;
+    };
+    let folder = folder();
+    let alone = Trace { program: "alone".into(), pes: vec![PeTrace::default()], ..Trace::default() };
+    for (name, trace) in [("none", Trace::default()), ("alone", alone)] {
+        checked(&browser, &folder, name, &trace, "light");
+    }
+    for (n, scheme) in [(4, "light"), (64, "light"), (1000, "dark")] {
+        let (name, trace) = (n.to_string(), synthetic::job(n, 20));
+        checked(&browser, &folder, &name, &trace, "light");
+        checked(&browser, &folder, &name, &trace, "dark");
+        let path = folder.join(format!("{name}.html"));
+        write(&trace, &path).expect("the page is written");
+        let picture = format!("--screenshot={}", path.with_extension("png").display());
+        run(&browser, &[in_scheme(scheme), "--window-size=1200,3600", &picture], &path);
+    }
+    println!("pages and pictures are in {}", folder.display());
+}
+
+/// Loads a page with the checks, which must have found no errors, and the scheme that was asked
+/// for.
+fn checked(browser: &Path, folder: &Path, name: &str, trace: &Trace, scheme: &str) {
+    let path = folder.join(format!("{name}-checked.html"));
+    let page = page(trace).replacen("<head>", &format!("<head>{CHECKS}"), 1);
+    fs::write(&path, page).expect("the page is written");
+    let dom = run(browser, &[in_scheme(scheme), "--dump-dom"], &path);
+    assert!(dom.contains(&format!("data-checked=\"{scheme}, no errors\"")), "{name}: {}", found(&dom));
+}
+
+/// The option by which the browser prefers it.
+fn in_scheme(scheme: &str) -> &'static str {
+    match scheme {
+        "dark" => "--blink-settings=preferredColorScheme=0",
+        _ => "--blink-settings=preferredColorScheme=1",
+    }
+}
+
+/// What the checks found, or the end of what there is.
+fn found(dom: &str) -> &str {
+    match dom.find("data-checked") {
+        Some(place) => &dom[place..dom.floor_char_boundary(place + 2000)],
+        None => &dom[dom.floor_char_boundary(dom.len().saturating_sub(2000))..],
+    }
+}
+
+fn browser() -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    let places = std::env::split_paths(&folders)
+        .flat_map(|folder| ["chromium-headless-shell", "chromium"].map(|it| folder.join(it)));
+    places.into_iter().find(|place| place.is_file())
+}
+
+/// `target/report`, beside the folder of this test.
+fn folder() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its program");
+    let target = test.ancestors().nth(3).expect("it is in target/debug/deps");
+    let folder = target.join("report");
+    fs::create_dir_all(&folder).expect("the folder is made");
+    folder
+}
+
+/// Loads a page and returns what the browser prints, which must not say that the page had an error.
+/// The browser leads a process group, which is killed if it takes too long.
+fn run(browser: &Path, options: &[&str], page: &Path) -> String {
+    let (log, profile) = (page.with_extension("log"), page.with_extension("profile"));
+    let mut child = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
+        .args(["--hide-scrollbars", "--enable-logging=stderr"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .args(options)
+        .arg(format!("file://{}", page.display()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(File::create(&log).expect("the log is made"))
+        .process_group(0)
+        .spawn()
+        .expect("the browser starts");
+    let mut stdout = child.stdout.take().expect("it is a pipe");
+    let reader = thread::spawn(move || {
+        let mut text = String::new();
+        stdout.read_to_string(&mut text).map(|_| text)
+    });
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("the browser is a child") {
+            break Some(status);
+        }
+        if begin.elapsed() > Duration::from_secs(60) {
+            break None;
+        }
+        thread::sleep(Duration::from_millis(10));
+    };
+    let group = rustix::process::Pid::from_child(&child);
+    // What it has started may outlive it.
+    let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    let status = status.or_else(|| child.wait().ok());
+    let log = fs::read_to_string(&log).unwrap_or_default();
+    let _ = fs::remove_dir_all(&profile);
+    assert!(status.is_some_and(|status| status.success()), "{status:?} {log}");
+    let complaints: Vec<_> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
+    assert!(complaints.is_empty(), "{complaints:?}");
+    reader.join().expect("the reader does not panic").expect("the browser prints UTF-8")
+}

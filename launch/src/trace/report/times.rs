@@ -1,0 +1,154 @@
+//! Where the time of each PE went: computing, communicating, or waiting.
+//!
+//! A PE communicates while a call of it begins: until an operation is initiated, or a wait or
+//! collective begins to wait. It waits for as long as its calls say that they did. Operations may
+//! be under way at the same time, so it is the union of these times that counts, and what is both
+//! is communicating. The rest is computing.
+
+use serde_json::{Value, json};
+
+use super::{ROWS, pes_of_a_bin};
+use crate::trace::model::{Event, Kind, PeTrace, Trace};
+
+/// Nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Times {
+    pub(super) computing: u64,
+    pub(super) communicating: u64,
+    pub(super) waiting: u64,
+}
+
+/// The times of a PE, as far back as its records go.
+pub(super) fn of(pe: &PeTrace) -> Times {
+    let began = match pe.events.first() {
+        Some(first) if pe.lost > 0 => first.begin,
+        _ => pe.began,
+    };
+    let total = pe.ended.saturating_sub(began);
+    let within = |(from, to): (u64, u64)| (from.clamp(began, pe.ended), to.clamp(began, pe.ended));
+    let active: Vec<_> = pe.events.iter().map(|event| within((event.begin, waits_from(event)))).collect();
+    let waiting = pe.events.iter().map(|event| within((event.completed - waited(event), event.completed)));
+    let communicating = union(active.clone());
+    let either = union(active.into_iter().chain(waiting).collect());
+    Times { computing: total - either, communicating, waiting: either - communicating }
+}
+
+/// When the PE went on, or began to wait.
+fn waits_from(event: &Event) -> u64 {
+    match event.kind {
+        Kind::Operation => event.initiated,
+        Kind::Wait | Kind::Collective => event.completed - waited(event),
+    }
+}
+
+fn waited(event: &Event) -> u64 {
+    event.waited.min(event.completed.saturating_sub(event.begin)).min(event.completed)
+}
+
+/// How much time is in any of these intervals.
+fn union(mut intervals: Vec<(u64, u64)>) -> u64 {
+    intervals.sort_unstable();
+    let (mut sum, mut seen) = (0, 0);
+    for (from, to) in intervals {
+        sum += to.saturating_sub(from.max(seen));
+        seen = seen.max(to);
+    }
+    sum
+}
+
+/// The bars of a chart of `n` PEs: `[computing, communicating, waiting, most waiting, PE]`, means
+/// over the PEs of each bar, and the PE of them that waited most.
+pub(super) fn bars(trace: &Trace, times: &[Times], n: usize) -> Value {
+    let bin = pes_of_a_bin(n);
+    let mut bars = vec![(0, Times::default(), None::<(u64, usize)>); n.div_ceil(bin)];
+    for (pe, times) in trace.pes.iter().zip(times) {
+        let (count, sum, most) = &mut bars[pe.pe / bin];
+        *count += 1;
+        sum.computing += times.computing;
+        sum.communicating += times.communicating;
+        sum.waiting += times.waiting;
+        if most.is_none_or(|(waiting, _)| waiting < times.waiting) {
+            *most = Some((times.waiting, pe.pe));
+        }
+    }
+    let bars: Vec<_> = bars
+        .iter()
+        .map(|(count, sum, most)| {
+            let (count, (waiting, pe)) = ((*count).max(1), most.unwrap_or_default());
+            json!([sum.computing / count, sum.communicating / count, sum.waiting / count, waiting, pe])
+        })
+        .collect();
+    json!({ "bin": bin, "bars": bars })
+}
+
+/// The table of PEs, those first that waited most: `[PE, host, process, computing, communicating,
+/// waiting, made others wait, operations, bytes]`, and whether it finalized.
+pub(super) fn rows(trace: &Trace, times: &[Times], caused: &[u64]) -> Value {
+    let mut order: Vec<usize> = (0..trace.pes.len()).collect();
+    order.sort_by_key(|&i| std::cmp::Reverse(times[i].waiting));
+    order.truncate(ROWS);
+    let row = |i: usize| {
+        let (pe, times) = (&trace.pes[i], times[i]);
+        let operations: u64 = pe.traffic.iter().map(|to| to.operations).sum();
+        let bytes: u64 = pe.traffic.iter().map(|to| to.bytes).sum();
+        json!([
+            pe.pe,
+            pe.host,
+            pe.pid,
+            times.computing,
+            times.communicating,
+            times.waiting,
+            caused[i],
+            operations,
+            bytes,
+            pe.finalized,
+        ])
+    };
+    order.into_iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use oxshmem_progress::activity::Call;
+
+    use super::*;
+    use crate::trace::report::synthetic::event;
+
+    fn pe(events: Vec<Event>) -> PeTrace {
+        PeTrace { began: 100, ended: 200, finalized: true, events, ..PeTrace::default() }
+    }
+
+    #[test]
+    fn time_is_computing_communicating_or_waiting_and_nothing_twice() {
+        assert_eq!(of(&pe(vec![])), Times { computing: 100, communicating: 0, waiting: 0 });
+        // A put that is initiated at 115, and complete later while the PE computes.
+        let put = event(Call::Put, 110, 115, 150, 0);
+        assert_eq!(of(&pe(vec![put])), Times { computing: 95, communicating: 5, waiting: 0 });
+        // A barrier: 10 to come, 30 to wait.
+        let barrier = event(Call::Barrier, 120, 121, 160, 30);
+        assert_eq!(of(&pe(vec![put, barrier])), Times { computing: 55, communicating: 15, waiting: 30 });
+        // Another task begins a put meanwhile, and a third waits for as long.
+        let (other, wait) = (event(Call::Put, 140, 145, 146, 0), event(Call::WaitUntil, 130, 130, 160, 30));
+        let events = vec![put, barrier, wait, other];
+        assert_eq!(of(&pe(events)), Times { computing: 55, communicating: 20, waiting: 25 });
+    }
+
+    #[test]
+    fn what_is_lost_counts_as_nothing() {
+        let late = event(Call::Quiet, 150, 150, 180, 30);
+        let pe = PeTrace { lost: 3, ..pe(vec![late]) };
+        assert_eq!(of(&pe), Times { computing: 20, communicating: 0, waiting: 30 });
+    }
+
+    #[test]
+    fn a_bar_of_several_pes_is_their_mean_and_names_the_worst() {
+        let pes = (0..250).map(|pe| PeTrace { pe, ..PeTrace::default() }).collect();
+        let trace = Trace { pes, ..Trace::default() };
+        let times: Vec<_> =
+            (0..250).map(|i| Times { computing: 1, communicating: 2, waiting: 2 * i }).collect();
+        let bars = bars(&trace, &times, 250);
+        assert_eq!(bars["bin"], 2);
+        assert_eq!(bars["bars"][1], json!([1, 2, 5, 6, 3]));
+        assert_eq!(bars["bars"].as_array().map(Vec::len), Some(125));
+    }
+}
