@@ -106,8 +106,9 @@ impl<'a> Collectives<'a> {
         self.all.values()
     }
 
-    /// The calls of each team, those first that cost most: `[call, team, PEs, times, mean imbalance,
-    /// worst imbalance, time lost, mean spread, the PE that came last most often, how often]`.
+    /// The calls of each team, those first that cost most: `[call, team, PEs, times, mean
+    /// imbalance, worst imbalance, time lost, mean spread, the PE that came last most often, how
+    /// often]`.
     pub(super) fn groups(&self) -> Value {
         let mut groups: BTreeMap<(&str, TeamKey<'_>), Group> = BTreeMap::new();
         for ((team, _), collective) in &self.all {

@@ -12,8 +12,8 @@ use super::{SLOWEST, collectives::Collectives};
 use crate::trace::model::{Event, Kind, Trace};
 
 /// The slowest ones: `[PE, call, begin, waited, the PE that was waited for, what it did]`. The PE
-/// is the last that came to a collective, the one whose put or signal ended a wait, or the target of
-/// an operation; null if it is not known.
+/// is the last that came to a collective, the one whose put or signal ended a wait, or the target
+/// of an operation; null if it is not known.
 pub(super) fn slowest(trace: &Trace, collectives: &Collectives<'_>) -> Value {
     let mut heap = BinaryHeap::new();
     for (i, pe) in trace.pes.iter().enumerate() {
@@ -48,8 +48,8 @@ pub(super) fn slowest(trace: &Trace, collectives: &Collectives<'_>) -> Value {
     heap.into_sorted_vec().into_iter().map(row).collect()
 }
 
-/// For each PE of the trace, how long others waited for it: because it came last to a collective, or
-/// because it ended their wait. Nanoseconds, added up over those that waited.
+/// For each PE of the trace, how long others waited for it: because it came last to a collective,
+/// or because it ended their wait. Nanoseconds, added up over those that waited.
 pub(super) fn caused(trace: &Trace, collectives: &Collectives<'_>) -> Vec<u64> {
     let mut by_pe: HashMap<usize, u64> = HashMap::new();
     for collective in collectives.iter() {
