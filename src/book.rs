@@ -14,6 +14,7 @@ pages! {
     quickstart = "../book/src/quickstart.md";
     model = "../book/src/model.md";
     r#async = "../book/src/async.md";
+    overlap = "../book/src/overlap.md";
     memory = "../book/src/memory.md";
     kinds = "../book/src/kinds.md";
     waiting = "../book/src/waiting.md";
