@@ -1,9 +1,9 @@
 //! Where the time of each PE went: computing, communicating, or waiting.
 //!
 //! A PE communicates while a call of it begins: until an operation is initiated, or a wait or
-//! collective begins to wait. It waits for as long as its calls say that they did. Operations may
-//! be under way at the same time, so it is the union of these times that counts, and what is both
-//! is communicating. The rest is computing.
+//! collective begins to wait. It waits for as long as its calls say that they did. What is both is
+//! communicating. Where several calls wait at the same time they are of several tasks, of which
+//! another may compute meanwhile: that is counted by itself. The rest is computing.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,10 @@ use crate::trace::model::{Event, Kind, PeTrace, Trace};
 pub(super) struct Times {
     pub(super) computing: u64,
     pub(super) communicating: u64,
+    /// In one call.
     pub(super) waiting: u64,
+    /// In several calls at the same time.
+    pub(super) side_by_side: u64,
 }
 
 /// The times of a PE, as far back as its records go.
@@ -24,13 +27,33 @@ pub(super) fn of(pe: &PeTrace) -> Times {
         Some(first) if pe.lost > 0 => first.begin,
         _ => pe.began,
     };
-    let total = pe.ended.saturating_sub(began);
-    let within = |(from, to): (u64, u64)| (from.clamp(began, pe.ended), to.clamp(began, pe.ended));
-    let active: Vec<_> = pe.events.iter().map(|event| within((event.begin, waits_from(event)))).collect();
-    let waiting = pe.events.iter().map(|event| within((event.completed - waited(event), event.completed)));
-    let communicating = union(active.clone());
-    let either = union(active.into_iter().chain(waiting).collect());
-    Times { computing: total - either, communicating, waiting: either - communicating }
+    let ended = pe.ended.max(began);
+    // At each of these times so many more calls, or fewer, are active, and so many wait.
+    let mut changes = Vec::with_capacity(4 * pe.events.len() + 2);
+    let mut add = |from: u64, to: u64, active: i32, waiting: i32| {
+        let from = from.clamp(began, ended);
+        changes.push((from, active, waiting));
+        changes.push((to.clamp(from, ended), -active, -waiting));
+    };
+    add(began, ended, 0, 0);
+    for event in &pe.events {
+        add(event.begin, waits_from(event), 1, 0);
+        add(event.completed - waited(event), event.completed, 0, 1);
+    }
+    changes.sort_unstable();
+    let (mut times, mut active, mut waiting) = (Times::default(), 0, 0);
+    for pair in changes.windows(2) {
+        let [(from, more_active, more_waiting), (to, ..)] = *pair else { continue };
+        (active, waiting) = (active + more_active, waiting + more_waiting);
+        let part = match (active, waiting) {
+            (1.., _) => &mut times.communicating,
+            (_, 2..) => &mut times.side_by_side,
+            (_, 1) => &mut times.waiting,
+            _ => &mut times.computing,
+        };
+        *part += to - from;
+    }
+    times
 }
 
 /// When the PE went on, or began to wait.
@@ -45,19 +68,8 @@ fn waited(event: &Event) -> u64 {
     event.waited.min(event.completed.saturating_sub(event.begin)).min(event.completed)
 }
 
-/// How much time is in any of these intervals.
-fn union(mut intervals: Vec<(u64, u64)>) -> u64 {
-    intervals.sort_unstable();
-    let (mut sum, mut seen) = (0, 0);
-    for (from, to) in intervals {
-        sum += to.saturating_sub(from.max(seen));
-        seen = seen.max(to);
-    }
-    sum
-}
-
-/// The bars of a chart of `n` PEs: `[computing, communicating, waiting, most waiting, PE]`, means
-/// over the PEs of each bar, and the PE of them that waited most.
+/// The bars of a chart of `n` PEs: `[computing, communicating, waiting, side by side, most waiting,
+/// PE]`, means over the PEs of each bar, and the PE of them that waited most.
 pub(super) fn bars(trace: &Trace, times: &[Times], n: usize) -> Value {
     let bin = pes_of_a_bin(n);
     let mut bars = vec![(0, Times::default(), None::<(u64, usize)>); n.div_ceil(bin)];
@@ -67,6 +79,7 @@ pub(super) fn bars(trace: &Trace, times: &[Times], n: usize) -> Value {
         sum.computing += times.computing;
         sum.communicating += times.communicating;
         sum.waiting += times.waiting;
+        sum.side_by_side += times.side_by_side;
         if most.is_none_or(|(waiting, _)| waiting < times.waiting) {
             *most = Some((times.waiting, pe.pe));
         }
@@ -75,14 +88,16 @@ pub(super) fn bars(trace: &Trace, times: &[Times], n: usize) -> Value {
         .iter()
         .map(|(count, sum, most)| {
             let (count, (waiting, pe)) = ((*count).max(1), most.unwrap_or_default());
-            json!([sum.computing / count, sum.communicating / count, sum.waiting / count, waiting, pe])
+            let parts = [sum.computing, sum.communicating, sum.waiting, sum.side_by_side];
+            let [computing, communicating, alone, side_by_side] = parts.map(|part| part / count);
+            json!([computing, communicating, alone, side_by_side, waiting, pe])
         })
         .collect();
     json!({ "bin": bin, "bars": bars })
 }
 
 /// The table of PEs, those first that waited most: `[PE, host, process, computing, communicating,
-/// waiting, made others wait, operations, bytes]`, and whether it finalized.
+/// waiting, side by side, made others wait, operations, bytes]`, and whether it finalized.
 pub(super) fn rows(trace: &Trace, times: &[Times], caused: &[u64]) -> Value {
     let mut order: Vec<usize> = (0..trace.pes.len()).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(times[i].waiting));
@@ -98,6 +113,7 @@ pub(super) fn rows(trace: &Trace, times: &[Times], caused: &[u64]) -> Value {
             times.computing,
             times.communicating,
             times.waiting,
+            times.side_by_side,
             caused[i],
             operations,
             bytes,
@@ -120,35 +136,41 @@ mod tests {
 
     #[test]
     fn time_is_computing_communicating_or_waiting_and_nothing_twice() {
-        assert_eq!(of(&pe(vec![])), Times { computing: 100, communicating: 0, waiting: 0 });
+        let times = |computing, communicating, waiting, side_by_side| Times {
+            computing,
+            communicating,
+            waiting,
+            side_by_side,
+        };
+        assert_eq!(of(&pe(vec![])), times(100, 0, 0, 0));
         // A put that is initiated at 115, and complete later while the PE computes.
         let put = event(Call::Put, 110, 115, 150, 0);
-        assert_eq!(of(&pe(vec![put])), Times { computing: 95, communicating: 5, waiting: 0 });
+        assert_eq!(of(&pe(vec![put])), times(95, 5, 0, 0));
         // A barrier: 10 to come, 30 to wait.
         let barrier = event(Call::Barrier, 120, 121, 160, 30);
-        assert_eq!(of(&pe(vec![put, barrier])), Times { computing: 55, communicating: 15, waiting: 30 });
-        // Another task begins a put meanwhile, and a third waits for as long.
-        let (other, wait) = (event(Call::Put, 140, 145, 146, 0), event(Call::WaitUntil, 130, 130, 160, 30));
-        let events = vec![put, barrier, wait, other];
-        assert_eq!(of(&pe(events)), Times { computing: 55, communicating: 20, waiting: 25 });
+        assert_eq!(of(&pe(vec![put, barrier])), times(55, 15, 30, 0));
+        // Another task begins a put meanwhile, and a third waits for a part of it.
+        let (other, wait) = (event(Call::Put, 140, 145, 146, 0), event(Call::WaitUntil, 150, 150, 170, 20));
+        assert_eq!(of(&pe(vec![put, barrier, other, wait])), times(45, 20, 25, 10));
     }
 
     #[test]
     fn what_is_lost_counts_as_nothing() {
         let late = event(Call::Quiet, 150, 150, 180, 30);
         let pe = PeTrace { lost: 3, ..pe(vec![late]) };
-        assert_eq!(of(&pe), Times { computing: 20, communicating: 0, waiting: 30 });
+        assert_eq!(of(&pe), Times { computing: 20, waiting: 30, ..Times::default() });
     }
 
     #[test]
     fn a_bar_of_several_pes_is_their_mean_and_names_the_worst() {
         let pes = (0..250).map(|pe| PeTrace { pe, ..PeTrace::default() }).collect();
         let trace = Trace { pes, ..Trace::default() };
-        let times: Vec<_> =
-            (0..250).map(|i| Times { computing: 1, communicating: 2, waiting: 2 * i }).collect();
+        let times: Vec<_> = (0..250)
+            .map(|i| Times { computing: 1, communicating: 2, waiting: 2 * i, side_by_side: 3 })
+            .collect();
         let bars = bars(&trace, &times, 250);
         assert_eq!(bars["bin"], 2);
-        assert_eq!(bars["bars"][1], json!([1, 2, 5, 6, 3]));
+        assert_eq!(bars["bars"][1], json!([1, 2, 5, 3, 6, 3]));
         assert_eq!(bars["bars"].as_array().map(Vec::len), Some(125));
     }
 }
