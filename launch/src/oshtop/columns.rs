@@ -71,8 +71,8 @@ pub(super) fn short(number: f64) -> String {
     match (unit, value) {
         (_, ..0.005) => "0".to_owned(),
         ("", ..0.995) => format!("{value:.2}"),
-        (_, ..9.995) if unit != "" || value.fract() != 0.0 => format!("{value:.1}{unit}"),
-        (_, ..99.95) if unit != "" => format!("{value:.1}{unit}"),
+        (_, ..9.995) if !unit.is_empty() || value.fract() != 0.0 => format!("{value:.1}{unit}"),
+        (_, ..99.95) if !unit.is_empty() => format!("{value:.1}{unit}"),
         _ => format!("{value:.0}{unit}"),
     }
 }
