@@ -287,6 +287,18 @@ fn oshrun_records_a_job_and_leaves_a_file_for_perfetto() {
     assert!((2..=3).contains(&waits), "{waits} waits");
     assert_eq!((count("ph", "s"), count("ph", "f")), (waits, waits));
     assert!(json["otherData"]["program"].as_str().unwrap().contains("trace_record"));
+
+    let page = std::fs::read_to_string(folder.0.join("report.html")).unwrap();
+    let data = page.split_once("id=\"data\">").and_then(|(_, rest)| rest.split_once("</script>")).unwrap().0;
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!((&data["pes"], &data["lost"]), (&3.into(), &0.into()));
+    let cells = data["matrix"]["cells"].as_array().unwrap();
+    let cells: Vec<_> = cells.iter().map(|cell| [0, 1, 2].map(|i| cell[i].as_u64().unwrap())).collect();
+    assert_eq!(cells, [[0, 1, 1], [1, 2, 1], [2, 0, 1]], "from, to and operations");
+    // PE 1 has waited while PE 0 slept.
+    let slowest = data["waits"].as_array().unwrap();
+    let of_pe_1 = slowest.iter().find(|wait| wait[0] == 1 && wait[1] == "wait_until").unwrap();
+    assert_eq!((&of_pe_1[4], &of_pe_1[5]), (&0.into(), &"put_signal".into()));
 }
 
 #[test]
