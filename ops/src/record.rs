@@ -14,7 +14,7 @@ use crate::{
     context::{Context, Sharing},
     operation::Op,
     path::far::GATHERED,
-    trace::trace_operation,
+    trace::{is_traced, trace_operation},
 };
 
 /// An operation that is to be recorded.
@@ -34,8 +34,10 @@ impl<M: Sharing> Context<M> {
     /// [`ended`](Self::ended).
     #[inline(always)]
     pub(crate) fn started(&self, call: Call, bytes: usize, pe: usize) -> Option<Started<'_>> {
-        trace_operation(call.name(), bytes, pe);
-        self.count(call.name(), bytes, pe);
+        if is_traced() || self.is_watched() {
+            trace_operation(call.name(), bytes, pe);
+            self.count(call.name(), bytes, pe);
+        }
         let recorder = self.pe().recorder()?;
         Some(Started { recorder, call, bytes, pe, word: 0, begin: recorder.now() })
     }
@@ -49,8 +51,10 @@ impl<M: Sharing> Context<M> {
         pe: usize,
         word: Option<Extent>,
     ) -> Option<Started<'_>> {
-        trace_operation(call.name(), bytes, pe);
-        self.count(call.name(), bytes, pe);
+        if is_traced() || self.is_watched() {
+            trace_operation(call.name(), bytes, pe);
+            self.count(call.name(), bytes, pe);
+        }
         let recorder = self.pe().recorder()?;
         let is_gathered = bytes <= GATHERED && self.gathering().room().is_some();
         let begin = if is_gathered { 0 } else { recorder.now() };

@@ -259,13 +259,16 @@ fn name_barriers(pes: &mut [PeTrace]) {
 /// For each wait for words: what other PE, or this one, changed one of them last before it ended.
 fn flows(pes: &[PeTrace], places: &[Vec<Words>]) -> Vec<Flow> {
     let number: HashMap<usize, usize> = pes.iter().enumerate().map(|(i, pe)| (pe.pe, i)).collect();
-    // By the PE whose words they are: by word and time, the changes.
+    let waited: Vec<_> = pes.iter().zip(places).map(|(pe, places)| waited(pe, places)).collect();
+    // By the PE whose words they are: by word and time, the changes of those that are waited for.
     let mut changes: Vec<BTreeMap<(u64, u64), (usize, usize)>> = vec![BTreeMap::new(); pes.len()];
     for (i, pe) in pes.iter().enumerate() {
         for (j, event) in pe.events.iter().enumerate() {
             let (word, _) = places[i][j];
             let target = event.target.and_then(|target| number.get(&target));
-            if let (Kind::Operation, Some(&target), true) = (event.kind, target, word != 0) {
+            if let (Kind::Operation, Some(&target), true) = (event.kind, target, word != 0)
+                && is_in(&waited[target], word)
+            {
                 changes[target].insert((word, event.begin), (i, j));
             }
         }
@@ -287,6 +290,28 @@ fn flows(pes: &[PeTrace], places: &[Vec<Words>]) -> Vec<Flow> {
         }
     }
     flows
+}
+
+/// The words that a PE waits for, as ranges that do not touch.
+fn waited(pe: &PeTrace, places: &[Words]) -> Vec<Words> {
+    let waits = pe.events.iter().zip(places);
+    let waits = waits.filter(|(event, (word, _))| event.kind == Kind::Wait && *word != 0);
+    let mut ranges: Vec<Words> =
+        waits.map(|(_, &(word, bytes))| (word, word.saturating_add(bytes.max(1)))).collect();
+    ranges.sort_unstable();
+    ranges.dedup_by(|(from, to), (_, before)| {
+        let touches = *from <= *before;
+        if touches {
+            *before = (*before).max(*to);
+        }
+        touches
+    });
+    ranges
+}
+
+fn is_in(ranges: &[Words], word: u64) -> bool {
+    let behind = ranges.partition_point(|&(from, _)| from <= word);
+    behind > 0 && word < ranges[behind - 1].1
 }
 
 #[cfg(test)]

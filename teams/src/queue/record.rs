@@ -12,6 +12,9 @@ use oxshmem_progress::{
 
 use super::Core;
 
+/// The most that are kept: more are under way only where all futures are dropped.
+const MOST: usize = 4096;
+
 /// The collectives that were recorded and have not ended, by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Recorded(Mutex<Vec<(u64, Slot)>>);
@@ -45,7 +48,12 @@ impl Core {
         if ticket == 0 {
             self.group.pe().complete_record(slot);
         } else {
-            lock(&self.recorded.0).push((number, slot));
+            let mut recorded = lock(&self.recorded.0);
+            if recorded.len() == MOST {
+                // No future has looked for long.
+                recorded.drain(..MOST / 2).for_each(|(_, slot)| self.group.pe().complete_record(slot));
+            }
+            recorded.push((number, slot));
         }
     }
 

@@ -34,7 +34,7 @@ use std::{
 };
 
 use oxshmem_base::Result;
-use oxshmem_memory::Extent;
+use oxshmem_memory::{Extent, copy::prefetch_write};
 
 use self::{
     clock::Clock,
@@ -45,6 +45,9 @@ use crate::activity::{Activity, Call};
 
 /// After so many records the clocks are compared again.
 const CALIBRATION: u64 = 1 << 12;
+
+/// So many records before it is written, the line of a record is fetched.
+const AHEAD: u64 = 8;
 
 /// What a recording says of its PE.
 #[derive(Clone, Copy, Debug)]
@@ -141,11 +144,12 @@ impl Recorder {
         self.file.head(word::NEXT).load(Relaxed)
     }
 
-    /// An operation on PE `target`, which was called at `begin` and is complete now. `number`: see
-    /// [`Record::number`].
+    /// An operation on PE `target`, which was called at `begin` and is complete. `number`: see
+    /// [`Record::number`]. One of a word is taken to be complete when it was called: to read the
+    /// clock again would take longer than the operation.
     #[inline]
     pub fn operation(&self, call: Call, target: usize, bytes: usize, number: u64, begin: u64) {
-        let now = self.now();
+        let now = if bytes <= size_of::<u64>() { begin } else { self.now() };
         let (target, bytes) = (target as u32, bytes as u64);
         let record = Record { call, target, bytes, team: 0, number, begin, initiated: now, completed: now };
         self.write(&record);
@@ -284,6 +288,8 @@ impl Recorder {
                 to.store(value, Relaxed);
             }
             next.store(index + 1, Relaxed);
+            // So that no atomic instruction to come waits for the line of the record after it.
+            prefetch_write(self.record(index + AHEAD));
             if (record.target as usize) < self.n_pes {
                 self.count(record.target as usize, 1, record.bytes);
             }
