@@ -34,10 +34,11 @@ const OPEN_TRAITS: [(&str, &str); 7] = [
 
 /// Safe items that are left out of the documentation of what users work with, and why they break
 /// nothing.
-const HIDDEN: [(&str, &str); 29] = [
+const HIDDEN: [(&str, &str); 31] = [
     ("Bare", "its copies are `unsafe`"),
     ("allocation", "what changes the heap behind it is `unsafe`"),
     ("alone", "a device with memory of its own"),
+    ("barrier", "a sync with another name"),
     ("blocks_in_use_elsewhere", "numbers"),
     ("check_awaited", "a question"),
     ("completed", "a wait"),
@@ -64,6 +65,7 @@ const HIDDEN: [(&str, &str); 29] = [
     ("predefined", "teams rely on nothing that is in their scratch memory for where they write"),
     ("ring_own", "it wakes this PE's waiters, which look again"),
     ("take_failed", "an error"),
+    ("tracing_and_flush", "a switch of what is recorded"),
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {
