@@ -44,7 +44,7 @@ fn the_picture_is_well_formed_and_has_a_bar_for_each_range_axes_with_units_and_p
         ">100 ms<",
         ">requests<",
         ">latency of a request, from sending it to its whole answer<",
-        ">p50 902 µs<",
+        ">p50 900 µs<",
         ">p99.9 45 ms<",
         ">5 requests by 2 clients on 2 PEs<",
     ] {

@@ -52,7 +52,7 @@ counts! {
     Atomics,
     /// Their bytes.
     AtomicBytes,
-    /// Operations that other PEs of the host have begun on this PE's memory.
+    /// Operations that PEs of the host have begun on this PE's memory.
     Received,
     /// Their bytes.
     ReceivedBytes,
