@@ -41,7 +41,8 @@ pub(crate) enum Until {
 }
 
 /// Runs the clients of this PE and, on PE 0, prints how they all fared. Ends early when `stopped`
-/// becomes true. PE 0 writes the latencies to the file `picture`. Collective. An error if any answer was wrong or any increment was lost.
+/// becomes true. PE 0 writes the latencies to the file `picture`. Collective. An error if any
+/// answer was wrong or any increment was lost.
 pub(crate) async fn run(
     world: &World,
     services: &[SocketAddr],

@@ -2,8 +2,8 @@
 //! force.
 //!
 //! It reads the environment as a PE would and starts no job, so that a setting can be tried out
-//! before a job depends on it; `--jobs` shows those that run. A setting that cannot be used is one line on standard error and
-//! status 2.
+//! before a job depends on it; `--jobs` shows those that run. A setting that cannot be used is one
+//! line on standard error and status 2.
 
 use std::{
     io::{self, Write},

@@ -219,8 +219,8 @@ impl PeView {
 }
 
 impl View {
-    /// How much longer the PE that waits least is busy than PEs are on average: 1 if all are equally.
-    /// Nothing where all wait.
+    /// How much longer the PE that waits least is busy than PEs are on average: 1 if all are
+    /// equally. Nothing where all wait.
     pub fn imbalance(&self) -> Option<f64> {
         let busy = || self.pes.iter().map(|pe| 1.0 - pe.waiting);
         let mean = busy().sum::<f64>() / self.pes.len().max(1) as f64;
