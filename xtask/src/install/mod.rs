@@ -22,6 +22,10 @@ const PERF: &str = "shmem-perf";
 const ALIASES: [&str; 2] = ["sma", "oshmem"];
 const DOC: &str = "share/doc/oxshmem";
 
+/// Bytes that the libraries may have once they are installed: what is compiled for each of many
+/// types is soon most of them.
+const MOST: [(&str, u64); 2] = [("lib/libshmem.so", 6_000_000), ("lib/libshmem.a", 25_000_000)];
+
 /// A prefix, while it is filled.
 struct Prefix(PathBuf);
 
@@ -56,6 +60,13 @@ pub(crate) fn fill(prefix: &Path, built: &Path) -> Result<(), Failure> {
         prefix.strip(&built.join(&library), &format!("lib/{library}"))?;
         for alias in ALIASES {
             prefix.link(&library, &format!("lib/lib{alias}.{extension}"))?;
+        }
+    }
+    for (library, most) in MOST {
+        let bytes = fs::metadata(prefix.0.join(library))?.len();
+        println!("{library}: {:.1} MB", bytes as f64 / 1e6);
+        if bytes > most && !debug {
+            return Err(Failure::new(format!("{library} has {bytes} bytes, and may have {most}")));
         }
     }
     for (path, text) in oxshmem_capi_table::headers() {
