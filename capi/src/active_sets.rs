@@ -80,7 +80,8 @@ impl Triplet {
     }
 
     /// Does something with the team of the set.
-    fn run(self, call: Call, p_sync: *mut c_long, work: impl FnOnce(&Team)) {
+    #[inline(never)]
+    fn run(self, call: Call, p_sync: *mut c_long, work: &dyn Fn(&Team)) {
         let Some(set) = self.set(call) else { return };
         let meeting = call.view("pSync", p_sync.cast_const().cast::<u64>(), SYNC_SIZE);
         let world = call.global.world.team();
@@ -128,12 +129,12 @@ impl Triplet {
 export!("shmem_barrier", |name| (start: c_int, log_stride: c_int, size: c_int, p_sync: *mut c_long) {
     let call = Call::long(name);
     call.wait(call.context.quiet());
-    Triplet { start, log_stride, size }.run(call, p_sync, |team| call.collective(|| team.sync()));
+    Triplet { start, log_stride, size }.run(call, p_sync, &|team| call.collective(|| team.sync()));
 });
 
 export!("shmem_sync", |name| (start: c_int, log_stride: c_int, size: c_int, p_sync: *mut c_long) {
     let call = Call::long(name);
-    Triplet { start, log_stride, size }.run(call, p_sync, |team| call.collective(|| team.sync()));
+    Triplet { start, log_stride, size }.run(call, p_sync, &|team| call.collective(|| team.sync()));
 });
 
 /// Defines one routine that moves elements of `$N` bytes.
@@ -153,7 +154,7 @@ macro_rules! moving {
             let call = Call::long(name);
             let data = Data::<$N> { call, dest, source, nelems, stream: None };
             Triplet { start, log_stride, size }
-                .run(call, p_sync, |team| data.$does(team, $($before,)* $($after,)*));
+                .run(call, p_sync, &|team| data.$does(team, $($before,)* $($after,)*));
         });
     };
 }
@@ -186,7 +187,7 @@ impl<T: Element> Reduction<T> {
             call.fail(format_args!("nreduce = {nreduce} is negative"))
         };
         let (dest, source) = (call.view("dest", dest, len), call.view("source", source, len));
-        set.run(call, p_sync, |team| call.collective(|| method(team, dest, source)));
+        set.run(call, p_sync, &|team| call.on_team(team, None, &|team| method(team, dest, source)));
     }
 }
 

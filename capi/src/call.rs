@@ -209,6 +209,20 @@ impl Call {
         self.global.world.pe().executor().blocking(|| self.output(start()))
     }
 
+    /// Has a team move data, here or in the order of a stream: the same code for all collectives.
+    #[inline(never)]
+    pub(crate) fn on_team(
+        self,
+        team: &Team,
+        stream: Option<Stream>,
+        collective: &dyn Fn(&Team) -> Collective<'_>,
+    ) {
+        match stream {
+            None => self.collective(|| collective(team)),
+            Some(stream) => self.enqueue(team, stream, None, collective),
+        }
+    }
+
     /// Gives a stream what all PEs of a team do, after `before`. An error ends the job, now or when
     /// the stream has come so far.
     pub(crate) fn enqueue(

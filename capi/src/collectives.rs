@@ -36,17 +36,14 @@ impl<const N: usize> Data<N> {
     }
 
     /// Runs the collective, here or in the order of the stream.
-    fn run(self, team: &Team, collective: impl FnOnce(&Team) -> Collective<'_>) {
-        match self.stream {
-            None => self.call.collective(|| collective(team)),
-            Some(stream) => self.call.enqueue(team, stream, None, collective),
-        }
+    fn run(self, team: &Team, collective: &dyn Fn(&Team) -> Collective<'_>) {
+        self.call.on_team(team, self.stream, collective);
     }
 
     pub(crate) fn alltoall(self, team: &Team) {
         // More than any memory holds is not symmetric.
         let len = self.nelems.saturating_mul(team.n_pes());
-        self.run(team, |team| team.alltoall(self.dest(len), self.source(len)));
+        self.run(team, &|team| team.alltoall(self.dest(len), self.source(len)));
     }
 
     pub(crate) fn alltoalls(self, team: &Team, dst: isize, sst: isize) {
@@ -57,7 +54,7 @@ impl<const N: usize> Data<N> {
         let before = self.nelems.saturating_mul(team.n_pes()).checked_sub(1);
         let span = |stride: usize| before.map_or(0, |before| before.saturating_mul(stride).saturating_add(1));
         let (dest, source) = (self.dest(span(dst)), self.source(span(sst)));
-        self.run(team, |team| team.alltoalls(dest, source, dst, sst, self.nelems));
+        self.run(team, &|team| team.alltoalls(dest, source, dst, sst, self.nelems));
     }
 
     /// The root; one that is not in the team ends the job.
@@ -73,12 +70,12 @@ impl<const N: usize> Data<N> {
 
     pub(crate) fn broadcast(self, team: &Team, root: c_int) {
         let root = self.root(team, root);
-        self.run(team, |team| team.broadcast(self.dest(self.nelems), self.source(self.nelems), root));
+        self.run(team, &|team| team.broadcast(self.dest(self.nelems), self.source(self.nelems), root));
     }
 
     pub(crate) fn broadcast_to_others(self, team: &Team, root: c_int) {
         let root = self.root(team, root);
-        self.run(team, |team| {
+        self.run(team, &|team| {
             team.broadcast_to_others(self.dest(self.nelems), self.source(self.nelems), root)
         });
     }
@@ -87,12 +84,12 @@ impl<const N: usize> Data<N> {
         // The length of the result is not known before: it may fill all that there is.
         let rest = self.call.global.addresses.rest(self.dest.cast_const().cast());
         let dest = rest.unwrap_or_else(|| self.dest(self.nelems));
-        self.run(team, |team| team.collect(dest, self.source(self.nelems)));
+        self.run(team, &|team| team.collect(dest, self.source(self.nelems)));
     }
 
     pub(crate) fn fcollect(self, team: &Team) {
         let dest = self.dest(self.nelems.saturating_mul(team.n_pes()));
-        self.run(team, |team| team.fcollect(dest, self.source(self.nelems)));
+        self.run(team, &|team| team.fcollect(dest, self.source(self.nelems)));
     }
 }
 

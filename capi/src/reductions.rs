@@ -29,14 +29,8 @@ impl<T: Element> Reduction<T> {
     fn run(self, stream: Option<Stream>, method: Method<T>) -> c_int {
         let Self { call, team, dest, source, nelems } = self;
         let Some(team) = find(call, team) else { return NO_TEAM };
-        let dest = call.view("dest", dest, nelems);
-        match stream {
-            None => call.collective(|| method(team, dest, call.view("source", source, nelems))),
-            Some(stream) => {
-                let source = call.view("source", source, nelems);
-                call.enqueue(team, stream, None, |team| method(team, dest, source));
-            }
-        }
+        let (dest, source) = (call.view("dest", dest, nelems), call.view("source", source, nelems));
+        call.on_team(team, stream, &|team| method(team, dest, source));
         0
     }
 }
