@@ -126,16 +126,17 @@ impl Quick {
 
     #[inline(always)]
     fn take_what_came(self, group: &Group) {
+        if let Work::Reduce(kernel) = self.work
+            && group.n() == 2
+            && kernel.element().align() <= align_of::<Slot>()
+            && let Some(fused) = kernel.fused_from(self.given)
+        {
+            let slot = self.slot(group, 1 - group.me());
+            let spans = [self.dest, self.source];
+            group.memory.combine_slot((kernel.element(), fused), spans, slot, group.me() == 0);
+            return;
+        }
         match self.work {
-            Work::Reduce(kernel)
-                if group.n() == 2
-                    && kernel.element().align() <= align_of::<Slot>()
-                    && let Some(fused) = kernel.fused_from(self.given) =>
-            {
-                let slot = self.slot(group, 1 - group.me());
-                let spans = [self.dest, self.source];
-                group.memory.combine_slot((kernel.element(), fused), spans, slot, group.me() == 0);
-            }
             Work::Reduce(kernel) if self.given <= size_of::<Single>() => {
                 let [mut total, mut next] = [Single([0; _]); 2];
                 group.memory.write(self.dest, self.combined(group, kernel, [&mut total.0, &mut next.0]));
