@@ -21,6 +21,8 @@
 //! | [`rooms`] | the packages and modules: which uses which, and how long files are |
 //! | [`picture`] | the book's picture of the progress engine |
 //! | [`package`] | that all packages can be published |
+//! | [`shmem4py`] | the Python bindings, with an installation |
+//! | [`oldest`] | the oldest compiler |
 //! | [`debian`] | packages that other commands need |
 //! | [`run`] | commands with time limits, and steps with verdicts |
 
@@ -39,12 +41,14 @@ mod headers;
 mod install;
 mod named;
 mod nvshmem;
+mod oldest;
 mod package;
 mod picture;
 mod programs;
 mod rooms;
 mod run;
 mod scale;
+mod shmem4py;
 mod verify;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -180,6 +184,8 @@ enum Task {
         #[arg(long)]
         debug: bool,
     },
+    /// Builds shmem4py, the Python bindings, with a debug build, and runs their tests
+    Shmem4py,
     /// Makes the tarball and the package for Debian, with programs for older C libraries
     Dist {
         /// Tries them in fresh Debian systems, which debootstrap makes
@@ -215,6 +221,7 @@ fn main() -> ExitCode {
         Task::Bindings => bindings::bindings(),
         Task::Headers { check } => headers::headers(check),
         Task::Rooms => rooms::rooms(),
+        Task::Shmem4py => shmem4py::check(),
         Task::Dist { check } => dist::dist(check),
         Task::Install { prefix, debug } => install::install(&prefix, debug),
     };

@@ -7,8 +7,9 @@ use std::{
 };
 
 use crate::{
-    aarch64, book, checks, cuda, debian, fuzz, gpu, headers, install, package, programs, rooms,
+    aarch64, book, checks, cuda, debian, fuzz, gpu, headers, install, oldest, package, programs, rooms,
     run::{Failure, Job, Outcome, Step, Verdict, steps, target_dir},
+    shmem4py,
 };
 
 /// Every step with its name.
@@ -31,6 +32,8 @@ const STEPS: &[Step] = &[
     ("settings", book::settings_are_current),
     ("book", || book::build(false)),
     ("package", package::package),
+    ("shmem4py", shmem4py::check),
+    ("oldest", oldest::check),
     ("loom", checks::loom),
     ("miri", checks::miri),
 ];

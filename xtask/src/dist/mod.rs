@@ -29,6 +29,7 @@ pub(crate) fn dist(check: bool) -> Outcome {
         return Ok(Verdict::Skipped("packages are made on x86-64, for x86-64".to_owned()));
     }
     let built = zig::build()?;
+    install::build_man_pages()?;
     let folder = target_dir()?.join("dist");
     let _ = fs::remove_dir_all(&folder);
     let name = format!("oxshmem-{VERSION}-x86_64-linux");
@@ -50,16 +51,26 @@ pub(crate) fn dist(check: bool) -> Outcome {
     if check { debian_root::check(&packed) } else { Ok(Verdict::Passed) }
 }
 
-/// Packs the folder `name`. The same commit gives the same bytes, if the same tools make them.
+/// Packs the folder `name`, with gzip, as small systems have no xz. The same commit gives the same bytes, if the same tools make them.
 fn tarball(folder: &Path, name: &str) -> Result<PathBuf, Failure> {
-    let tarball = folder.join(format!("{name}.tar.xz"));
+    let tarball = folder.join(format!("{name}.tar.gz"));
     let commit = Job::new("git", ["log", "-1", "--format=%ct"]).output()?;
     let time = format!("--mtime=@{}", String::from_utf8_lossy(&commit.stdout).trim());
-    Job::new("tar", ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", &time, "--xz", "-C"])
-        .args([folder, "-cf".as_ref(), &tarball, name.as_ref()])
-        .env("XZ_OPT", "-6 -T2")
-        .limit(600)
-        .run()?;
+    Job::new(
+        "tar",
+        [
+            "--sort=name",
+            "--owner=0",
+            "--group=0",
+            "--numeric-owner",
+            &time,
+            "--use-compress-program",
+            "gzip -9n",
+        ],
+    )
+    .args(["-C".as_ref(), folder, "-cf".as_ref(), &tarball, name.as_ref()])
+    .limit(600)
+    .run()?;
     Ok(tarball)
 }
 

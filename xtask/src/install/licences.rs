@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::run::{Failure, Job, metadata};
 
 /// What is installed.
-const BUILT: &str = "-p oxshmem-launch -p oxshmem-capi -p oxshmem-bench";
+const BUILT: &str = "-p oxshmem-launch -p oxshmem-capi";
 
 /// Licences that ask for no more than to be handed on. A package may offer others beside one of
 /// them.

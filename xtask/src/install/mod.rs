@@ -15,7 +15,7 @@ pub(crate) use check::check;
 
 use crate::run::{Failure, Job, Outcome, Verdict, metadata, target_dir};
 
-/// Installed beside the programs of `oxshmem-launch`.
+/// Installed beside the programs of `oxshmem-launch`, for developers.
 const PERF: &str = "shmem-perf";
 /// Other names by which build scripts look for the library; `capi/build.rs` makes them beside what
 /// cargo builds.
@@ -37,7 +37,16 @@ pub(crate) fn install(prefix: &Path, debug: bool) -> Outcome {
     if !debug {
         build_man_pages()?;
     }
-    fill(prefix, &target_dir()?.join(profile))?;
+    let built = target_dir()?.join(profile);
+    fill(prefix, &built)?;
+    for (library, most) in MOST {
+        let bytes = fs::metadata(prefix.join(library))?.len();
+        println!("{library}: {:.1} MB", bytes as f64 / 1e6);
+        if bytes > most && !debug {
+            return Err(Failure::new(format!("{library} has {bytes} bytes, and may have {most}")));
+        }
+    }
+    Prefix(std::path::absolute(prefix)?).strip(&built.join(PERF), &format!("bin/{PERF}"))?;
     println!("installed to {}", prefix.display());
     Ok(Verdict::Passed)
 }
@@ -62,13 +71,6 @@ pub(crate) fn fill(prefix: &Path, built: &Path) -> Result<(), Failure> {
             prefix.link(&library, &format!("lib/lib{alias}.{extension}"))?;
         }
     }
-    for (library, most) in MOST {
-        let bytes = fs::metadata(prefix.0.join(library))?.len();
-        println!("{library}: {:.1} MB", bytes as f64 / 1e6);
-        if bytes > most && !debug {
-            return Err(Failure::new(format!("{library} has {bytes} bytes, and may have {most}")));
-        }
-    }
     for (path, text) in oxshmem_capi_table::headers() {
         prefix.write(&format!("include/{path}"), &text)?;
     }
@@ -87,15 +89,14 @@ pub(crate) fn fill(prefix: &Path, built: &Path) -> Result<(), Failure> {
     prefix.write(&format!("{DOC}/THIRD-PARTY-LICENSES.txt"), &licences::all()?)
 }
 
-/// The programs that users have: all of `oxshmem-launch`, and `shmem-perf`.
-pub(crate) fn programs() -> Result<Vec<String>, Failure> {
+/// The programs that users have: all of `oxshmem-launch`.
+fn programs() -> Result<Vec<String>, Failure> {
     let metadata = metadata("--no-deps")?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let launch = packages.filter(|package| package["name"] == "oxshmem-launch");
     let targets = launch.flat_map(|package| package["targets"].as_array().into_iter().flatten());
     let programs = targets.filter(|target| target["kind"][0] == "bin");
-    let names = programs.filter_map(|program| program["name"].as_str());
-    Ok(names.chain([PERF]).map(str::to_owned).collect())
+    Ok(programs.filter_map(|program| program["name"].as_str()).map(str::to_owned).collect())
 }
 
 impl Prefix {
