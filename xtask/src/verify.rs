@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    aarch64, book, checks, cuda, debian, fuzz, gpu, headers, install, oldest, package, programs, rooms,
+    aarch64, book, checks, cuda, debian, dist, fuzz, gpu, headers, install, oldest, package, programs, rooms,
     run::{Failure, Job, Outcome, Step, Verdict, steps, target_dir},
     shmem4py,
 };
@@ -26,6 +26,7 @@ const STEPS: &[Step] = &[
     ("fuzz", || fuzz::fuzz(60)),
     ("examples", || programs::run_examples(&[])),
     ("install", install::check),
+    ("deb", dist::check_quickly),
     ("ptx", gpu::ptx),
     ("cuda", cuda::check),
     ("headers", || headers::headers(true)),

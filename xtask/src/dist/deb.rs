@@ -10,7 +10,10 @@ use std::{
 };
 
 use super::VERSION;
-use crate::run::{Failure, Job};
+use crate::{
+    install,
+    run::{Failure, Job, Outcome, Verdict, target_dir},
+};
 
 /// Where the package has the installation.
 pub(super) const PREFIX: &str = "opt/oxshmem";
@@ -81,22 +84,18 @@ fn size(folder: &Path) -> Result<u64, Failure> {
     number.ok_or_else(|| Failure::new(format!("du says `{}`", text.trim())))
 }
 
-/// Packs an installation, has dpkg install it in a folder, has `try_out` try what is there, and has
-/// dpkg remove it, which must leave nothing.
-pub(crate) fn check_quickly(
-    tree: &Path,
-    folder: &Path,
-    try_out: impl FnOnce(&Path) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let package = match make(tree, folder, "none") {
-        Err(why) if !Job::new("dpkg-deb", ["--version"]).works() => {
-            println!("--- .deb: skipped: {why}");
-            return Ok(());
-        }
-        made => made?,
-    };
+/// Packs a debug build, has dpkg install it in a folder, tries what is there, and has dpkg remove
+/// it, which must leave nothing.
+pub(crate) fn check_quickly() -> Outcome {
+    if !Job::new("dpkg-deb", ["--version"]).works() {
+        return Ok(Verdict::Skipped("dpkg-deb is not installed".to_owned()));
+    }
+    let folder = target_dir()?.join("deb check");
+    let _ = fs::remove_dir_all(&folder);
+    let tree = folder.join("tree");
+    install::install(&tree, true)?;
+    let package = make(&tree, &folder, "none")?;
     let root = folder.join("root");
-    let _ = fs::remove_dir_all(&root);
     let books = root.join("var/lib/dpkg");
     for part in ["info", "updates", "triggers"] {
         fs::create_dir_all(books.join(part))?;
@@ -109,14 +108,13 @@ pub(crate) fn check_quickly(
         dpkg.args([root.as_path(), action.as_ref(), what]).limit(300).run()
     };
     dpkg("--install", &package)?;
-    try_out(&root.join(PREFIX))?;
+    install::try_drivers(&root.join(PREFIX), &folder.join("work"))?;
     dpkg("--remove", Path::new("oxshmem"))?;
     let left = Job::new("find", [&root]).args(["-path", "*oxshmem*", "-o", "-path", "*/opt"]).output()?;
     let left = String::from_utf8_lossy(&left.stdout);
     if !left.is_empty() {
         return Err(Failure::new(format!("dpkg --remove left\n{left}")));
     }
-    fs::remove_dir_all(&root)?;
-    fs::remove_file(package)?;
-    Ok(())
+    fs::remove_dir_all(&folder)?;
+    Ok(Verdict::Passed)
 }

@@ -28,7 +28,7 @@ pub(crate) fn dist(check: bool) -> Outcome {
     if !cfg!(all(target_arch = "x86_64", target_env = "gnu")) {
         return Ok(Verdict::Skipped("packages are made on x86-64, for x86-64".to_owned()));
     }
-    let built = zig::build()?;
+    let built = zig::build(symbols::OLDEST)?;
     install::build_man_pages()?;
     let folder = target_dir()?.join("dist");
     let _ = fs::remove_dir_all(&folder);
@@ -51,7 +51,8 @@ pub(crate) fn dist(check: bool) -> Outcome {
     if check { debian_root::check(&packed) } else { Ok(Verdict::Passed) }
 }
 
-/// Packs the folder `name`, with gzip, as small systems have no xz. The same commit gives the same bytes, if the same tools make them.
+/// Packs the folder `name`, with gzip, as small systems have no xz. The same commit gives the same
+/// bytes, if the same tools make them.
 fn tarball(folder: &Path, name: &str) -> Result<PathBuf, Failure> {
     let tarball = folder.join(format!("{name}.tar.gz"));
     let commit = Job::new("git", ["log", "-1", "--format=%ct"]).output()?;

@@ -1,8 +1,7 @@
 //! The build for an old C library, by zig, whose linker knows what each version of it has.
 
-use std::{env, ffi::OsString, path::PathBuf};
+use std::{env, ffi::OsString, fmt::Display, path::PathBuf};
 
-use super::symbols::OLDEST;
 use crate::{
     debian,
     run::{Failure, Job, target_dir},
@@ -14,14 +13,14 @@ const TOOLS: [&str; 2] = ["ziglang==0.14.1", "cargo-zigbuild==0.24.1"];
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Builds what is installed, and gives the folder in which it is.
-pub(super) fn build() -> Result<PathBuf, Failure> {
+/// Builds what is installed for this version of the C library, and gives the folder in which it is.
+pub(super) fn build(library: impl Display) -> Result<PathBuf, Failure> {
     let tools = tools()?;
     let mut path = OsString::from(&tools);
     path.push(":");
     path.push(env::var_os("PATH").unwrap_or_default());
     let cargo = |command: &str, options: &str| {
-        let target = format!("{command} --release --target {TARGET}.{OLDEST} {options}");
+        let target = format!("{command} --release --target {TARGET}.{library} {options}");
         let words: Vec<_> = target.split(' ').map(str::to_owned).collect();
         Job::new(tools.join("cargo-zigbuild"), words).env("PATH", &path).limit(3600)
     };

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub(crate) use check::check;
+pub(crate) use check::{check, try_drivers};
 
 use crate::run::{Failure, Job, Outcome, Verdict, metadata, target_dir};
 
