@@ -24,7 +24,7 @@ const DOC: &str = "share/doc/oxshmem";
 
 /// Bytes that the libraries may have once they are installed: what is compiled for each of many
 /// types is soon most of them.
-const MOST: [(&str, u64); 2] = [("lib/libshmem.so", 6_000_000), ("lib/libshmem.a", 25_000_000)];
+const MOST: [(&str, u64); 2] = [("lib/libshmem.so", 6 << 20), ("lib/libshmem.a", 25 << 20)];
 
 /// A prefix, while it is filled.
 struct Prefix(PathBuf);
