@@ -38,8 +38,8 @@ fn value(class: usize) -> f64 {
 }
 
 impl World {
-    /// Begins to count what this PE does. Each operation costs some nanoseconds more until the
-    /// last such handle of the PE is dropped.
+    /// Begins to count what this PE does. Each operation adds to a few counters until the last such
+    /// handle of the PE is dropped.
     ///
     /// The names, units and labels are in the book, in the chapter Metrics.
     ///

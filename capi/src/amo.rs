@@ -21,8 +21,8 @@ use crate::types::bitwise_types;
 use crate::types::float_amo_types;
 use crate::types::old_amo_types;
 
-/// What atomics are for, on words of bits: a sum of integers is the same whether they have a sign or
-/// not.
+/// What atomics are for, on words of bits: a sum of integers is the same whether they have a sign
+/// or not.
 trait Word: Bits<Bits: BitwiseAmo> {}
 
 impl<T: Bits<Bits: BitwiseAmo>> Word for T {}

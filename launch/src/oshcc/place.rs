@@ -24,7 +24,8 @@ const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../capi/include");
 /// In a program that is static as a whole, the compiler has its own way to what `gcc_s` is for.
 const SYSTEM: [&str; 6] = ["-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
 const UNWINDER: &str = "-lgcc_s";
-/// All routines of C are one object of the archive: leaves those out that the program does not call.
+/// All routines of C are one object of the archive: leaves those out that the program does not
+/// call.
 const ONLY_USED: &str = "-Wl,--gc-sections";
 
 impl Place {

@@ -1,5 +1,5 @@
-//! A device that is not there: host memory that only this module touches, so that what works on device
-//! memory can be tested where there is no device.
+//! A device that is not there: host memory that only this module touches, so that what works on
+//! device memory can be tested where there is no device.
 //!
 //! Its memory lies behind the symmetric heap of the host, for PEs of other processes to find it.
 //! The addresses that programs see are others, which are reserved and not mapped: a load from

@@ -90,12 +90,12 @@ impl Drop for Slot {
     }
 }
 
-/// What is registered with the driver at a time. Copies are cut at the same places, as none may be of
-/// several such pieces.
+/// What is registered with the driver at a time. Copies are cut at the same places, as none may be
+/// of several such pieces.
 const CHUNK: usize = 16 << 20;
 
-/// The symmetric memory of the host, which is registered with the driver piece by piece, when large copies
-/// use it.
+/// The symmetric memory of the host, which is registered with the driver piece by piece, when large
+/// copies use it.
 #[derive(Debug)]
 pub(super) struct Registered {
     map: Arc<HostMap>,

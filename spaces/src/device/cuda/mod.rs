@@ -428,7 +428,8 @@ unsafe impl Device for Cuda {
                     let to = Address(to);
                     let take = Box::new(move |copied: Result<()>| {
                         for i in 0..if copied.is_ok() { count } else { 0 } {
-                            // SAFETY: `done` has not completed, so the caller vouches for block `i`.
+                            // SAFETY: `done` has not completed, so the caller vouches for block
+                            // `i`.
                             unsafe {
                                 let to = to.get().wrapping_add(i * to_stride);
                                 copy::copy(to, slot.start().wrapping_add(i * len), len);
