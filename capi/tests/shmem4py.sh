@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds shmem4py, the Python bindings, with an installed oxshmem, and runs their tests on 1 to 4 PEs.
-# Needs python3 with its headers and venv, a C compiler, and PyPI. Nothing is left but what is in FOLDER.
+# Builds shmem4py, the Python bindings, with an installed oxshmem, and runs their tests on 1 to 4
+# PEs. Needs python3 with its headers and venv, a C compiler, and PyPI. Nothing is left but what is
+# in FOLDER.
 #
 #   shmem4py.sh PREFIX FOLDER
 #

@@ -7,7 +7,7 @@
 //! the two results must be equal.
 //!
 //! ```text
-//! oshrun -np 4 target/release/examples/wordcount [--slots N] [--top N] [--times N] [FILES OR FOLDERS...]
+//! oshrun -np 4 wordcount [--slots N] [--top N] [--times N] [FILES OR FOLDERS...]
 //! ```
 //!
 //! Without files it counts the text files of this repository, or of the current folder.

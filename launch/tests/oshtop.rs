@@ -8,7 +8,7 @@ use common::{Running, eventually, split, start};
 use oxshmem_net::UcxFound;
 use serde_json::Value;
 
-/// A job that runs until it is told to end.
+/// A job that runs until it is ended.
 fn busy(arguments: &str) -> Running {
     start(split(&format!("{arguments} pe busy")))
 }

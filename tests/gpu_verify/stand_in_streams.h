@@ -37,8 +37,8 @@ static void nap(int us) {
     struct timespec t = {0, us * 1000L};
     nanosleep(&t, 0);
 }
-/* Waits for values that are under way. A driver may wait for them where it makes something, and this one
-   always does. */
+/* Waits for values that are under way. A driver may wait for them where it makes something, and
+   this one always does. */
 static int waits_given;
 static void after_waits(void) {
     while (__atomic_load_n(&waits_given, 5))

@@ -1,4 +1,4 @@
-/* What a program does is recorded where SHMEM_TRACE says so, unless shmem_pcontrol switches it off. */
+/* What a program does is recorded where SHMEM_TRACE says so, and shmem_pcontrol switches it off. */
 #include "check.h"
 
 static long words[8];

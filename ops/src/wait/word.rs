@@ -36,17 +36,7 @@ impl WordWait {
     /// spin.
     #[inline(always)]
     pub fn look<T: Waitable>(&mut self, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
-        if word.as_view().domain().is_device() {
-            return self.look_on_device(word, cmp, value);
-        }
-        let seen = look(word);
-        if cmp.holds(seen, value) {
-            return Some(seen);
-        }
-        if self.watch.is_some() {
-            return None;
-        }
-        Self::spin(word, cmp, value)
+        self.look_or(word, cmp, value, |_| Self::spin(word, cmp, value))
     }
 
     /// The same for a user's own wait, which is recorded if it does not compare at once.
@@ -57,6 +47,25 @@ impl WordWait {
         cmp: Cmp,
         value: T,
     ) -> Option<T> {
+        self.look_or(word, cmp, value, |wait| {
+            wait.begin_record(word);
+            let seen = Self::spin(word, cmp, value);
+            if seen.is_some() {
+                wait.end_record(word);
+            }
+            seen
+        })
+    }
+
+    /// The word's value if it compares now; otherwise, the first time, what `spin` finds.
+    #[inline(always)]
+    fn look_or<T: Waitable>(
+        &mut self,
+        word: SymRef<'_, T>,
+        cmp: Cmp,
+        value: T,
+        spin: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<T> {
         if word.as_view().domain().is_device() {
             return self.look_on_device(word, cmp, value);
         }
@@ -64,15 +73,7 @@ impl WordWait {
         if cmp.holds(seen, value) {
             return Some(seen);
         }
-        if self.watch.is_some() {
-            return None;
-        }
-        self.begin_record(word);
-        let seen = Self::spin(word, cmp, value);
-        if seen.is_some() {
-            self.end_record(word);
-        }
-        seen
+        if self.watch.is_some() { None } else { spin(self) }
     }
 
     #[inline]

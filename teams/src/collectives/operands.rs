@@ -32,7 +32,7 @@ pub(crate) struct Operands<'a> {
     pub(crate) elements: usize,
     /// Bytes of an element.
     pub(crate) size: usize,
-    /// What its type is for those who compare calls.
+    /// What its type is where calls are compared.
     pub(crate) moved: Moved,
 }
 

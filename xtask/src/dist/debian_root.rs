@@ -42,7 +42,7 @@ int main(void) {
 const SCRIPT: &str = r#"
 set -eu
 for tool in cargo rustc; do if command -v $tool; then echo "Rust is here"; exit 1; fi; done
-# Without what dpkg keeps its books in, what the check writes, and /opt, which dpkg removes when it is empty.
+# Without the records of dpkg, what the check writes, and /opt, which dpkg removes when it is empty.
 list() { find / -xdev \( -path /var/lib/dpkg -o -path /var/log -o -path /check -o -path /tmp -o -path /proc -o -path /sys \) -prune -o ! -path /opt -print | sort; }
 try() {
     export PATH="$1/bin:/usr/bin:/bin:/usr/sbin:/sbin"

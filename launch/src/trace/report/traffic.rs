@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{ROWS, SLOWEST, pes_of_a_bin};
 use crate::trace::model::{Kind, Trace};
 
-/// From whom to whom, of `n` PEs: `[row, column, operations, bytes]` for each cell with any.
+/// What each of `n` PEs did to each: `[row, column, operations, bytes]` for each cell with any.
 pub(super) fn matrix(trace: &Trace, n: usize) -> Value {
     let bin = pes_of_a_bin(n);
     let mut cells: BTreeMap<(usize, usize), (u64, u64)> = BTreeMap::new();

@@ -3,7 +3,7 @@
 //! A head of one page, the totals of each target, then the ring: records of eight words, of which
 //! number `i` is at place `i` modulo the ring's capacity. All words are the machine's own. What a
 //! record says of itself is in its first word, so that one which a killed PE has not finished is
-//! told from one that it has.
+//! known.
 
 use crate::activity::Call;
 
