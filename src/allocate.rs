@@ -187,10 +187,11 @@ impl World {
         }
     }
 
-    /// Gives `slice` up, and frees whatever every PE has given up. Collective (`OpenSHMEM 1.6
-    /// §9.3.2`).
+    /// Gives `slice` up. Collective (`OpenSHMEM 1.6 §9.3.2`).
     ///
     /// The memory is free when all handles on all PEs are gone: clones that are still held keep it.
+    /// As any collective call on the heap, this also frees some of what all PEs have dropped
+    /// before; [`reclaim`](Self::reclaim) frees all of that.
     /// The PEs sync before it is freed, so operations that they completed before are not disturbed.
     ///
     /// # Errors

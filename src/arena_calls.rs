@@ -10,7 +10,7 @@ use futures::{
 use oxshmem_base::{Error, Result, settings::CheckAlloc};
 use oxshmem_spaces::{
     Element, Hints, SymSlice,
-    allocation::{Allocation, WINDOW_BITS},
+    allocation::Allocation,
     heap::{Block, Layout},
 };
 use oxshmem_teams::{Group, Outcome, sync::sync_in};
@@ -190,14 +190,7 @@ impl Arena {
     fn begin_free(self: &Arc<Self>, block: Block) -> Outcome<()> {
         let call = self.call("free", block.bytes, block.offset, Hints::NONE, 4);
         let shared = Arc::clone(self);
-        let free = move |group: Arc<Group>| async move {
-            call.agree(&group, &shared, true).await?;
-            if shared.heap.usage().blocks > WINDOW_BITS {
-                // The agreement has looked at some blocks only, perhaps not at this one.
-                call.reclaim_all(&group, &shared).await?;
-            }
-            Ok(())
-        };
+        let free = move |group: Arc<Group>| async move { call.free(&group, &shared, block.id).await };
         self.team.run("free", free)
     }
 }

@@ -9,10 +9,7 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, Result, report, settings::CheckAlloc};
-use oxshmem_spaces::{
-    Hints,
-    allocation::{Allocation, WINDOW_BITS, Window},
-};
+use oxshmem_spaces::{Hints, allocation::Allocation};
 use oxshmem_teams::{
     Group,
     agree::{Call, MEETING, Verdict, Votes, agree},
@@ -34,12 +31,12 @@ pub(crate) struct MemoryCall {
     pub(crate) heap: u64,
 }
 
-/// Votes behind the window: one bit for the caller's own question, and whose window it is.
-const OWN_VOTE: usize = WINDOW_BITS / 64;
-/// The caller's own question.
+/// What PEs say yes to: the caller's own question.
 const YES: u64 = 1;
-/// Where in that word the partition's number is, and where its complement: both survive where all
-/// PEs have the same.
+/// That there is more that they have given up than what is freed by name.
+const MORE: u64 = 2;
+/// Where beside it the partition's number is, and where its complement: both survive where all PEs
+/// have the same.
 const HEAP: u32 = 8;
 const NOT_HEAP: u32 = 16;
 
@@ -47,31 +44,39 @@ impl MemoryCall {
     /// Compares the call among all PEs, frees what all have given up, and returns whether all said
     /// `yes`.
     pub(crate) async fn agree(&self, group: &Group, arena: &Arena, yes: bool) -> Result<bool> {
-        let verdict = self.exchange(group, arena, yes).await?;
+        let verdict = self.exchange(group, arena, yes, None).await?;
         self.reclaim_agreed(arena, &verdict.votes);
-        Ok(verdict.votes[OWN_VOTE] & YES != 0)
+        Ok(verdict.votes.yes & YES != 0)
     }
 
-    /// Frees one window of what all have given up; whether it was the last.
-    pub(crate) async fn reclaim_some(&self, group: &Group, arena: &Arena) -> Result<bool> {
-        let verdict = self.exchange(group, arena, true).await?;
-        Ok(self.reclaim_agreed(arena, &verdict.votes))
+    /// Compares the call among all PEs, and frees the block with the number `id` and others, if all
+    /// have given them up.
+    pub(crate) async fn free(&self, group: &Group, arena: &Arena, id: u64) -> Result<()> {
+        let verdict = self.exchange(group, arena, true, Some(id)).await?;
+        self.reclaim_agreed(arena, &verdict.votes);
+        if verdict.votes.yes & MORE != 0 {
+            self.agree(group, arena, true).await?;
+        }
+        Ok(())
     }
 
-    /// Frees what all have given up, as these votes of theirs say; whether they have come to the
-    /// last live block.
+    /// Frees what all have given up, as these votes of theirs say; whether there may be more.
     fn reclaim_agreed(&self, arena: &Arena, votes: &Votes) -> bool {
-        // SAFETY: the votes are the same on all PEs, and have a block's bit if all of them have it
-        // in their windows.
-        unsafe { arena.heap.reclaim(&self.window(votes)) }.1
+        // Where PEs that are not held to make the same call mean different partitions, they have
+        // agreed on nothing.
+        //
+        // SAFETY: the votes are the same on all PEs, and show blocks that are in the windows of all
+        // of them.
+        votes.yes & !(YES | MORE) == self.heap_votes() && unsafe { arena.heap.reclaim(&votes.window) }
     }
 
     /// Frees all that all have given up.
     pub(crate) async fn reclaim_all(&self, group: &Group, arena: &Arena) -> Result<()> {
-        // Twice, as the first pass may begin behind the first block.
-        for _ in 0..2 {
-            while !self.reclaim_some(group, arena).await? {}
-        }
+        arena.heap.rewind();
+        while {
+            let verdict = self.exchange(group, arena, true, None).await?;
+            self.reclaim_agreed(arena, &verdict.votes)
+        } {}
         Ok(())
     }
 
@@ -90,9 +95,9 @@ impl MemoryCall {
             // The same call on the same heap has the same outcome everywhere.
             CheckAlloc::Error => exhausted,
             CheckAlloc::Warn | CheckAlloc::Off => {
-                let verdict = self.vote(group, arena, !exhausted).await?;
+                let verdict = self.vote(group, arena, !exhausted, None).await?;
                 self.reclaim_agreed(arena, &verdict.votes);
-                verdict.votes[OWN_VOTE] & YES == 0
+                verdict.votes.yes & YES == 0
             }
         };
         if any_exhausted {
@@ -105,8 +110,8 @@ impl MemoryCall {
         allocation
     }
 
-    async fn exchange(&self, group: &Group, arena: &Arena, yes: bool) -> Result<Verdict> {
-        let verdict = self.vote(group, arena, yes).await?;
+    async fn exchange(&self, group: &Group, arena: &Arena, yes: bool, from: Option<u64>) -> Result<Verdict> {
+        let verdict = self.vote(group, arena, yes, from).await?;
         match (verdict.differing, arena.pe().settings().check_alloc) {
             (Some(calls), CheckAlloc::Error) => Err(mismatch(calls)),
             (Some(calls), CheckAlloc::Warn) => {
@@ -120,25 +125,15 @@ impl MemoryCall {
     }
 
     /// The exchange without the comparison.
-    async fn vote(&self, group: &Group, arena: &Arena, yes: bool) -> Result<Verdict> {
-        let mut votes = Votes::default();
-        votes[..OWN_VOTE].copy_from_slice(&arena.heap.window(&arena.blocks_in_use_elsewhere()));
-        votes[OWN_VOTE] = if yes { self.heap_votes() | YES } else { self.heap_votes() };
-        agree(group, self.words(), votes).await
+    async fn vote(&self, group: &Group, arena: &Arena, yes: bool, from: Option<u64>) -> Result<Verdict> {
+        let window = arena.heap.window(from, || arena.blocks_in_use_elsewhere());
+        let more = if arena.heap.released() > 1 { MORE } else { 0 };
+        let yes = self.heap_votes() | if yes { YES } else { 0 } | more;
+        agree(group, self.words(), Votes { yes, window }).await
     }
 
     fn heap_votes(&self) -> u64 {
         self.heap << HEAP | (!self.heap & 0xff) << NOT_HEAP
-    }
-
-    /// The blocks that all have given up. None where PEs that are not held to make the same call
-    /// mean blocks of different partitions.
-    fn window(&self, votes: &Votes) -> Window {
-        let mut window = Window::default();
-        if votes[OWN_VOTE] & !YES == self.heap_votes() {
-            window.copy_from_slice(&votes[..OWN_VOTE]);
-        }
-        window
     }
 
     fn words(&self) -> Call {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{cluster, settings, time_limit};
+use common::{cluster, on_pes, settings, time_limit};
 use oxshmem::{Error, prelude::*};
 use proptest::prelude::*;
 
@@ -128,5 +128,46 @@ fn random_programs_keep_every_slice_whole_and_leak_nothing() {
         settings.symmetric_size = 512 << 10;
         let done = cluster(n, settings, |world| run(world, steps.clone()));
         prop_assert!(done.is_ok(), "with {n} PEs: {}", done.unwrap_err());
+    });
+}
+
+#[test]
+fn many_blocks_that_pes_drop_in_orders_of_their_own_are_freed() {
+    const BLOCKS: usize = 3000;
+    let _limit = time_limit(60);
+    on_pes(settings(), |world| async move {
+        let me = world.my_pe();
+        let mut blocks = Vec::new();
+        for _ in 0..BLOCKS {
+            blocks.push(Some(world.alloc::<u64>(1).await?));
+        }
+        // Each PE keeps every seventh, and one of the others that no other PE keeps.
+        let stays = |i: usize| i.is_multiple_of(7) || i == 7 * me + 1;
+        for k in 0..BLOCKS {
+            let i = (k * 1009 + 500 * me) % BLOCKS;
+            if !stays(i) {
+                blocks[i] = None;
+            }
+            if k % 1000 == 0 {
+                // Frees some of what all have dropped by now.
+                drop(world.alloc::<u64>(1).await?);
+            }
+        }
+        world.reclaim().await?;
+        let stay = (0..BLOCKS).filter(|i| i.is_multiple_of(7) || i % 7 == 1 && i / 7 < world.n_pes()).count();
+        assert_eq!(world.heap_use().blocks, stay);
+        // What is kept is kept whole, also when others have the rest.
+        for (i, block) in blocks.iter().enumerate() {
+            block.iter().for_each(|block| block.at(0).store(i as u64));
+        }
+        drop(world.alloc_zeroed::<u64>(8 * (BLOCKS - stay)).await?);
+        let whole = |(i, block): (usize, &Option<SymSlice<u64>>)| {
+            block.as_ref().is_none_or(|block| block.at(0).load() == i as u64)
+        };
+        assert!(blocks.iter().enumerate().all(whole));
+        drop(blocks);
+        world.reclaim().await?;
+        assert_eq!((world.heap_use().blocks, world.heap_use().used), (0, 0));
+        Ok(())
     });
 }

@@ -2,10 +2,10 @@
 //!
 //! A collective allocation is a local one on every PE, with the same result everywhere, plus an
 //! agreement that the facade makes through a collective. So is giving memory back: a PE that drops
-//! its last handle to a block notes that here ([`SymHeap::window`]), and the next agreement frees
-//! what all PEs have noted.
+//! its last handle to a block notes that here ([`SymHeap::window`]), and later agreements free what
+//! all PEs have noted.
 
-use std::{collections::HashSet, fmt, sync::Arc};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use oxshmem_base::{
     Error, Result,
@@ -21,18 +21,13 @@ use crate::{
     domain::Domain,
     heap::{Block, Exhausted, Heap, HeapError, HeapUse, Layout, Realloc},
     kinds::Place,
+    window::Window,
 };
 
 /// Partitions number their blocks from here on, times their own numbers: no heap comes to so many.
 const IDS: u64 = 1 << 56;
 /// `Allocation::host_key` in device memory: no [`Pe::key`], as that is an address or 0.
 const NO_PE: usize = usize::MAX;
-
-/// How many live blocks one agreement looks at.
-pub const WINDOW_BITS: usize = 512;
-
-/// A bit for each of some successive live blocks: whether this PE has no handle to it any more.
-pub type Window = [u64; WINDOW_BITS / 64];
 
 /// The symmetric heap of a space, or a partition of it (`OpenSHMEM 1.6 §9.3`, memory kinds 0.7).
 pub struct SymHeap {
@@ -46,8 +41,9 @@ pub struct SymHeap {
 struct State {
     heap: Heap,
     /// Blocks that this PE has no handle to any more, and that are still allocated.
-    released: HashSet<u64>,
-    /// The number of the last block that the agreement before looked at.
+    released: BTreeSet<u64>,
+    /// The number from which on the next agreement looks for blocks that all PEs have released. It
+    /// is the same on all PEs.
     cursor: u64,
 }
 
@@ -97,7 +93,7 @@ impl SymHeap {
         if matches!(domain, Domain::Host) {
             pe.counters().changed(Count::HeapSize, heap.usage().size);
         }
-        let state = State { heap, released: HashSet::new(), cursor: 0 };
+        let state = State { heap, released: BTreeSet::new(), cursor: 0 };
         Arc::new(Self { pe: Arc::clone(pe), domain, segment, place, state: Mutex::new(state) })
     }
 
@@ -209,40 +205,48 @@ impl SymHeap {
         Ok(self.allocation(Some(block)))
     }
 
-    /// Which of the next live blocks this PE has given up, and not `in_use`. All PEs look at the
-    /// same blocks.
-    pub fn window(&self, in_use: &[u64]) -> Window {
+    /// Blocks that this PE has given up, and that are not `in_use`: from the number `from` on, or
+    /// from where the agreements before have come to.
+    pub fn window(&self, from: Option<u64>, in_use: impl FnOnce() -> Vec<u64>) -> Window {
         let state = self.state();
-        let mut window = Window::default();
-        for (i, (id, _)) in state.next_blocks().into_iter().enumerate() {
-            if state.released.contains(&id) && !in_use.contains(&id) {
-                window[i / 64] |= 1 << (i % 64);
-            }
+        let mut released = state.released.range(from.unwrap_or(state.cursor)..).copied().peekable();
+        if released.peek().is_none() {
+            return Window::NONE;
         }
-        window
+        let in_use = in_use();
+        Window::of(released.filter(|id| !in_use.contains(id)))
     }
 
-    /// Frees the blocks of the window that every PE has given up, and moves on to the next window.
-    /// Returns how many were freed, and whether the windows have come to the last live block.
+    /// Frees the blocks that every PE has given up, of which `given_up` is the merged windows, and
+    /// moves on if that shows none. Whether more may be found behind.
     ///
     /// # Safety
-    /// As for [`alloc`](Self::alloc). The window has no bit that is not in every PE's own
+    /// As for [`alloc`](Self::alloc). Every number that the window shows is in each PE's own
     /// [`window`](Self::window): a block that is freed while some PE has a handle to it becomes
     /// part of another one.
-    pub unsafe fn reclaim(&self, given_up_by_all: &Window) -> (usize, bool) {
+    pub unsafe fn reclaim(&self, given_up: &Window) -> bool {
         self.changing(|state| {
-            let blocks = state.next_blocks();
-            let wrapped = blocks.len() < WINDOW_BITS;
-            state.cursor = if wrapped { 0 } else { blocks.last().map_or(0, |&(id, _)| id) };
             let mut freed = 0;
-            for (i, (id, offset)) in blocks.into_iter().enumerate() {
-                if given_up_by_all[i / 64] >> (i % 64) & 1 == 1 {
-                    freed += usize::from(state.heap.free(offset).is_ok());
-                    state.released.remove(&id);
-                }
+            for id in given_up.numbers() {
+                state.released.remove(&id);
+                let offset = state.heap.offset_of(id);
+                freed += usize::from(offset.is_some_and(|offset| state.heap.free(offset).is_ok()));
             }
-            (freed, wrapped)
+            if freed == 0 {
+                state.cursor = given_up.seen().unwrap_or(0);
+            }
+            freed > 0 || state.cursor > 0
         })
+    }
+
+    /// How many blocks this PE has given up that are not free yet.
+    pub fn released(&self) -> usize {
+        self.state().released.len()
+    }
+
+    /// Has the next agreement look from the first block on. All PEs do so alike.
+    pub fn rewind(&self) {
+        self.state().cursor = 0;
     }
 
     /// Runs `change`, and says where others can read it how much is used then.
@@ -294,15 +298,6 @@ impl SymHeap {
 
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
-    }
-}
-
-impl State {
-    /// Numbers and offsets of the next live blocks behind the cursor, as many as a window has bits.
-    /// Fewer only at the end.
-    fn next_blocks(&self) -> Vec<(u64, usize)> {
-        let behind = self.heap.live().skip_while(|block| block.id <= self.cursor);
-        behind.take(WINDOW_BITS).map(|block| (block.id, block.offset)).collect()
     }
 }
 

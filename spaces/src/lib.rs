@@ -10,6 +10,7 @@
 //! | [`device`] | devices whose memory can be symmetric: CUDA's, and an emulated one |
 //! | [`kinds`] | what memory the partitions of a heap are in |
 //! | [`relay`] | device memory of other hosts |
+//! | [`window`] | how PEs find numbers that all of them have |
 //! | [`mod@pe`] | how a PE joins its job |
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
@@ -27,6 +28,7 @@ pub mod pe;
 pub mod relay;
 mod slice;
 mod view;
+pub mod window;
 
 #[cfg(feature = "cuda")]
 pub use device_view::{DeviceAddress, DeviceView};

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use oxshmem::{ContextOptions, SymSlice, World};
 use oxshmem_ops::{Context, Members};
-use oxshmem_spaces::{Domain, allocation::Allocation, heap::Layout};
+use oxshmem_spaces::{Domain, allocation::Allocation, heap::Layout, window::Window};
 
 fn heap(slice: SymSlice<u64>) {
     let heap = Arc::clone(slice.allocation().heap().unwrap());
-    heap.reclaim(&[u64::MAX; 8]); // frees blocks that others have
+    heap.reclaim(&Window::of_bits([u64::MAX; 8])); // frees blocks that others have
     let _ = heap.alloc("mine", Layout::new(8), false);
     let _ = heap.realloc("mine", slice.into_allocation(), 8);
 }

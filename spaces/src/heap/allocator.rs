@@ -271,6 +271,19 @@ impl Heap {
         (offset < block.end()).then_some(block)
     }
 
+    /// Where the live block with a number starts.
+    ///
+    /// ```
+    /// # use oxshmem_spaces::heap::*;
+    /// let mut heap = Heap::new(1 << 20);
+    /// let block = heap.alloc(Layout::new(100))?;
+    /// assert_eq!((heap.offset_of(block.id), heap.offset_of(7)), (Some(block.offset), None));
+    /// # Ok::<(), HeapError>(())
+    /// ```
+    pub fn offset_of(&self, id: u64) -> Option<usize> {
+        self.offset_of.get(&id).copied()
+    }
+
     /// The live blocks in the order of their numbers, which is the same on all PEs.
     ///
     /// ```

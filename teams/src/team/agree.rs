@@ -10,6 +10,7 @@ use std::future::poll_fn;
 
 use bytemuck::{Pod, Zeroable};
 use oxshmem_base::{Error, Result};
+use oxshmem_spaces::window::Window;
 
 use crate::{
     algorithm::tree::Tree,
@@ -24,8 +25,22 @@ use crate::{
 
 /// Words of a call that PEs compare: which, and its arguments.
 pub type Call = [u64; 4];
-/// Bits that each PE says yes or no to.
-pub type Votes = [u64; 9];
+/// What each PE says to the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Votes {
+    /// Questions, a bit each, that it says yes or no to.
+    pub yes: u64,
+    /// Numbers that it offers.
+    pub window: Window,
+}
+
+impl Votes {
+    /// Offers no numbers.
+    pub const fn answer(yes: u64) -> Self {
+        Self { yes, window: Window::NONE }
+    }
+}
 
 /// What a subtree has to say.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -45,14 +60,14 @@ struct Proposal {
 /// ```
 /// # use oxshmem::prelude::*;
 /// # LocalCluster::run(2, |world| async move {
-/// use oxshmem_teams::agree::agree;
+/// use oxshmem_teams::agree::{Votes, agree};
 ///
 /// let call = [7, 0, 0, 0]; // the same on both PEs
 /// let verdict = world.team().run("agree", move |group| async move {
-///     agree(&group, call, [1; 9]).await
+///     agree(&group, call, Votes::answer(1)).await
 /// });
 /// let verdict = verdict.await?;
-/// assert_eq!((verdict.differing, verdict.votes), (None, [1; 9]));
+/// assert_eq!((verdict.differing, verdict.votes.yes), (None, 1));
 /// # world.finalize().await
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
@@ -61,7 +76,7 @@ struct Proposal {
 pub struct Verdict {
     /// Two PEs that called differently, with their calls.
     pub differing: Option<[(usize, Call); 2]>,
-    /// The bits that every PE voted for.
+    /// What every PE said yes to, and the numbers that all of them offered.
     pub votes: Votes,
     /// The greatest number that a PE gave, where they did.
     pub(crate) most: u64,
@@ -90,15 +105,19 @@ const _: () = assert!(START + (RADIX + 1) * SLOT <= crate::memory::scratch::GENE
 /// # let mut cluster = Local::cluster(2).into_iter().map(Arc::new);
 /// # let (a, b) = (cluster.next().unwrap(), cluster.next().unwrap());
 /// # let (a, b) = tokio::try_join!(Pe::join(a, Settings::default()), Pe::join(b, Settings::default()))?;
-/// use oxshmem_teams::agree::agree;
+/// use oxshmem_spaces::window::Window;
+/// use oxshmem_teams::agree::{Votes, agree};
 ///
+/// let votes = |yes, offered: [u64; 2]| Votes { yes, window: Window::of(offered) };
 /// let (a, b) = (Team::world(&a), Team::world(&b)); // one on each PE
-/// let a = a.run("choose", |group| async move { agree(&group, [1, 64, 8, 0], [0b011; 9]).await });
-/// let b = b.run("choose", |group| async move { agree(&group, [1, 80, 8, 0], [0b110; 9]).await });
+/// let [votes_a, votes_b] = [votes(0b011, [3, 70]), votes(0b110, [70, 99])];
+/// let a = a.run("choose", move |group| async move { agree(&group, [1, 64, 8, 0], votes_a).await });
+/// let b = b.run("choose", move |group| async move { agree(&group, [1, 80, 8, 0], votes_b).await });
 /// let (verdict, same) = tokio::try_join!(a, b)?;
 /// assert_eq!(verdict, same);
 /// assert_eq!(verdict.differing, Some([(0, [1, 64, 8, 0]), (1, [1, 80, 8, 0])]));
-/// assert_eq!(verdict.votes, [0b010; 9]);
+/// assert_eq!(verdict.votes.yes, 0b010);
+/// assert!(verdict.votes.window.numbers().eq([70]));
 /// # Ok::<(), oxshmem_base::Error>(())
 /// # })?;
 /// # Ok::<(), oxshmem_base::Error>(())
@@ -168,7 +187,7 @@ pub const MEETING: u64 = u64::MAX;
 /// ```
 pub async fn meet_in(group: &Group, call: &'static str) -> Result<()> {
     let [what, len] = Signature::named(call).words();
-    let verdict = agree(group, [MEETING, what, len, 0], Votes::default()).await?;
+    let verdict = agree(group, [MEETING, what, len, 0], Votes::answer(0)).await?;
     let Some([(pe_a, a), (pe_b, b)]) = verdict.differing else { return Ok(()) };
     let describe = |[kind, what, len, _]: Call| match kind {
         MEETING => Signature::from_words([what, len]).to_string(),
@@ -187,9 +206,8 @@ impl Proposal {
             }
         }
         self.most = self.most.max(below.most);
-        for (vote, below) in self.votes.iter_mut().zip(below.votes) {
-            *vote &= below;
-        }
+        self.votes.yes &= below.votes.yes;
+        self.votes.window.merge(&below.votes.window);
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use oxshmem_base::{Error, Result};
 use oxshmem_ops::Members;
 use oxshmem_progress::activity::{Activity, Call};
+use oxshmem_spaces::window::Window;
 
 use crate::{
     group::Group,
@@ -174,10 +175,9 @@ impl Team {
         self.core().run(call, activity, move |group| async move {
             let mut attempt = 0;
             loop {
-                let mut votes = Votes::default();
                 // A PE that comes to be in none of the teams needs no place for it.
                 let free = if is_in_one(&group, &teams) { registry.free() } else { [u64::MAX; TEAMS / 64] };
-                votes[..TEAMS / 64].copy_from_slice(&free);
+                let votes = Votes { yes: 0, window: Window::of_bits(free) };
                 let verdict = agree_with(&group, words, votes, registry.next_number()).await?;
                 let number = verdict.most;
                 registry.has_number(number);
@@ -192,15 +192,15 @@ impl Team {
                 if teams.iter().any(Option::is_none) {
                     return Err(invalid());
                 }
-                let places: Option<Vec<usize>> = some(&verdict.votes, N, attempt);
+                let places: Option<Vec<usize>> = some(verdict.votes.window.bits(), N, attempt);
                 let Some(places) = places else { return Err(Error::TeamsExhausted { call, limit: TEAMS }) };
                 let taken = take(&group, &registry, &teams, &places, number);
                 // Before anybody sends to a PE, that PE has cleared the place.
-                let verdict = agree(&group, words, [u64::from(taken.is_some()); _]).await?;
+                let verdict = agree(&group, words, Votes::answer(u64::from(taken.is_some()))).await?;
                 match taken {
                     // Teams from here on: if they are not taken, they leave like any that is
                     // dropped.
-                    Some(made) if verdict.votes[0] != 0 => return Ok(made.map(|core| core.map(Self::new))),
+                    Some(made) if verdict.votes.yes != 0 => return Ok(made.map(|core| core.map(Self::new))),
                     Some(made) => made.iter().flatten().for_each(|core| registry.give_back(core.place)),
                     None => {}
                 }
@@ -274,9 +274,7 @@ fn describe([kind, a, b, c]: Arguments) -> String {
 
 /// `n` places that all PEs have voted for: the lowest ones at the first attempt, and others at
 /// later ones, as another split may be after the same places again.
-fn some(votes: &Votes, n: usize, attempt: usize) -> Option<Vec<usize>> {
-    let mut free = Places::default();
-    free.copy_from_slice(&votes[..TEAMS / 64]);
+fn some(free: Places, n: usize, attempt: usize) -> Option<Vec<usize>> {
     let places: Vec<usize> = (0..TEAMS).filter(|place| free[place / 64] >> (place % 64) & 1 == 1).collect();
     let starts = places.len().checked_sub(n)? + 1;
     let start = attempt * n % starts;
