@@ -11,10 +11,10 @@
 #[cfg(loom)]
 pub use loom::sync::{
     Mutex,
-    atomic::{AtomicU32, AtomicUsize, Ordering, fence},
+    atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
 };
 #[cfg(not(loom))]
-pub use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
+pub use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// Locks `mutex`; a poisoned lock ends loom's run.
 #[cfg(loom)]

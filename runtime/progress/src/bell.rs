@@ -6,18 +6,17 @@ use std::{
     sync::{Arc, OnceLock, Weak},
 };
 
+use oxshmem_memory::Extent;
+
 use crate::failure::Failure;
 
 /// What looks at the watched words of a PE that shares the process of the writer.
 pub trait Looks: Send + Sync {
-    /// Looks at the words in host memory.
-    fn look_at_host(&self);
+    /// Looks at the words in host memory that may be in what was `stored`.
+    fn look_at_host(&self, stored: Extent);
 
     /// Has the words in device memory looked at.
     fn look_at_device(&self);
-
-    /// Looks at all words.
-    fn look(&self);
 
     /// Ends all waiting.
     fn end(&self, failure: &Failure);

@@ -14,6 +14,7 @@ use oxshmem_memory::{HostMap, Segment, SegmentId};
 
 use crate::doorbell::must_ring;
 use crate::kernels::KernelWords;
+use crate::notes::Notes;
 
 /// Where in the block the scratch memory begins: behind the fixed words.
 const SCRATCH: usize = 64 << 10;
@@ -60,6 +61,8 @@ pub struct Page {
     pub watched: Line<AtomicU64>,
     /// What it has done, as far as that is counted.
     pub counts: Line<CountWords>,
+    /// Where words have changed, if the PE asks its writers for that.
+    pub notes: Line<Notes>,
     /// What kernels of devices and the engine tell each other, on pages of their own.
     pub kernels: KernelWords,
 }
@@ -68,7 +71,7 @@ pub struct Page {
 #[repr(C)]
 pub struct Sleep {
     /// A bit for each kind of memory (`SegmentId`) that the PE, which sleeps, waits for words in. 0
-    /// while awake.
+    /// while it is awake and asks for no [notes](crate::notes).
     pub sleeping: AtomicU32,
     /// The part of its heap that it waits for words in, as offsets: stores elsewhere in the heap
     /// need not ring. Written before `sleeping`, or under the rules of `Executor::register`.

@@ -29,24 +29,87 @@ pub fn before_look(side: FenceSide) {
     }
 }
 
+/// The memory that notes are about.
+const HEAP: u32 = 2;
+#[cfg(not(loom))]
+const _: () = assert!(HEAP == oxshmem_memory::SegmentId::Heap as u32);
+/// In the word of a PE that asks its writers for [notes](crate::notes). The bit of the heap is set
+/// with it, whether or not the PE sleeps, so that writers look closer.
+const ASKS: u32 = 1 << 8;
+/// In the word of a PE that asks for notes, while it sleeps.
+const ASLEEP: u32 = 1 << 9;
+
 /// The sleeper's half: says that the PE is about to sleep, and waits for words in the kinds of
 /// memory that `kinds` has bits for. Whatever was stored there before a writer could see this is
 /// visible to the caller afterwards; whatever is stored later rings.
 pub fn announce_sleep(sleeping: &AtomicU32, kinds: u32, side: FenceSide) {
-    // Release: what the sleeper wrote beside the word comes with it. The barrier that follows
-    // orders this before every later load.
-    sleeping.fetch_or(kinds, Ordering::Release);
+    begin_sleep(sleeping, kinds);
     before_look(side);
+}
+
+/// What [`announce_sleep`] does before its barrier.
+pub fn begin_sleep(sleeping: &AtomicU32, kinds: u32) {
+    // Release: what the sleeper wrote beside the word comes with it.
+    let _ = sleeping.fetch_update(Ordering::Release, Ordering::Relaxed, |word| {
+        Some(word | kinds | if word & ASKS != 0 { ASLEEP } else { 0 })
+    });
 }
 
 /// The sleeper is awake again.
 pub fn announce_awake(sleeping: &AtomicU32) {
-    // Relaxed: seen late, it costs a writer one needless ring.
-    sleeping.store(0, Ordering::Relaxed);
+    wake_word(sleeping);
 }
 
-/// The writer's half: whether the PE must be woken. Call it after the store, to the kind of memory
-/// with the bit `kind`, that the PE is to see.
+/// The writer's half once it has seen that the PE sleeps or asks for notes: whether it slept, and
+/// is woken by this writer and no other.
+pub fn end_sleep(sleeping: &AtomicU32) -> bool {
+    // SeqCst: of a note that was left before this, and the sleeper's last look at its notes, one
+    // comes first: the sleeper sees the note, or this the sleep.
+    fence(Ordering::SeqCst);
+    is_asleep(sleeping) && wake_word(sleeping)
+}
+
+/// Makes the word that of a PE that is awake. Whether it slept.
+fn wake_word(sleeping: &AtomicU32) -> bool {
+    // Relaxed: no more than atomicity is needed, the order was made in `after_store`. Seen late, it
+    // costs a writer one needless ring.
+    let awake = |word: u32| if word & ASKS != 0 { HEAP | ASKS } else { 0 };
+    let before = sleeping.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |word| Some(awake(word)));
+    before.is_ok_and(sleeps_by)
+}
+
+/// From now on the PE asks its writers for notes. What was stored without one is visible to the
+/// caller behind [`before_look`].
+pub fn ask(sleeping: &AtomicU32) {
+    // Release: as in `announce_sleep`. A PE that sleeps already, for something else, goes on.
+    let asking = |word: u32| Some(word | HEAP | ASKS | if word != 0 { ASLEEP } else { 0 });
+    let _ = sleeping.fetch_update(Ordering::Release, Ordering::Relaxed, asking);
+}
+
+/// The PE asks for notes no more.
+pub fn ask_no_more(sleeping: &AtomicU32) {
+    // Relaxed: seen late, it costs a writer a needless note. One that sleeps stays announced.
+    let plain = |word: u32| Some(if sleeps_by(word) { word & !(ASKS | ASLEEP) } else { 0 });
+    let _ = sleeping.fetch_update(Ordering::Relaxed, Ordering::Relaxed, plain);
+}
+
+/// Whether the PE asks for notes.
+pub fn asks_for_notes(sleeping: &AtomicU32) -> bool {
+    sleeping.load(Ordering::Relaxed) & ASKS != 0
+}
+
+/// Whether the PE sleeps. A hint.
+pub fn is_asleep(sleeping: &AtomicU32) -> bool {
+    sleeps_by(sleeping.load(Ordering::Relaxed))
+}
+
+/// Whether the PE with this word sleeps.
+fn sleeps_by(word: u32) -> bool {
+    if word & ASKS != 0 { word & ASLEEP != 0 } else { word != 0 }
+}
+
+/// The writer's half: whether the PE may have to be woken, or asks for notes. Call it after the
+/// store, to the kind of memory with the bit `kind`, that the PE is to see.
 #[inline(always)]
 pub fn must_ring(sleeping: &AtomicU32, kind: u32, side: FenceSide) -> bool {
     after_store(side);

@@ -16,7 +16,14 @@ use oxshmem_job::{Common, Shared};
 use oxshmem_memory::{Extent, HostMap, SegmentId, Shape};
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::{bell::Bell, control::Control, failure::Failure, helper::Helper, nudge::Nudge};
+use crate::{
+    bell::Bell,
+    control::Control,
+    doorbell::{asks_for_notes, end_sleep},
+    failure::Failure,
+    helper::Helper,
+    nudge::Nudge,
+};
 
 /// Shared memory and doorbells of the PEs of one host.
 #[derive(Debug)]
@@ -63,7 +70,8 @@ impl Fabric {
         &self.bells[block]
     }
 
-    /// Wakes the PE of a block, which was seen to sleep, after a store to `stored`.
+    /// Wakes the PE of a block, which was seen to sleep or to ask for notes, after a store to
+    /// `stored`.
     #[cold]
     #[inline(never)]
     pub fn wake(&self, block: usize, stored: Extent) {
@@ -73,15 +81,17 @@ impl Fabric {
         let Extent { segment, offset, len } = stored;
         if segment == SegmentId::Heap
             && (offset >= sleep.watched_to.load(Ordering::Relaxed)
-                || offset + len <= sleep.watched_from.load(Ordering::Relaxed))
+                || offset.saturating_add(len) <= sleep.watched_from.load(Ordering::Relaxed))
         {
             return;
         }
+        if segment == SegmentId::Heap && asks_for_notes(&sleep.sleeping) {
+            self.control.page(block).notes.0.leave(offset, len);
+        }
         match &*self.bells[block] {
             bell @ Bell::Process(_) => {
-                // One ring wakes; the others of a burst find the word taken. Relaxed: no more than
-                // atomicity is needed, the order was made in `after_store`.
-                if sleep.sleeping.swap(0, Ordering::Relaxed) != 0 {
+                // One ring wakes; the others of a burst find the word taken.
+                if end_sleep(&sleep.sleeping) {
                     bell.ring_process();
                 }
             }
@@ -89,7 +99,7 @@ impl Fabric {
                 if let Some(looks) = bell.in_process() {
                     match segment {
                         SegmentId::Gpu => looks.look_at_device(),
-                        SegmentId::Heap | SegmentId::Scratch => looks.look_at_host(),
+                        SegmentId::Heap | SegmentId::Scratch => looks.look_at_host(stored),
                     }
                 }
             }

@@ -51,6 +51,7 @@ mod intent;
 pub mod kernels;
 #[cfg(all(test, loom))]
 mod loom_roles;
+pub mod notes;
 #[cfg(not(loom))]
 pub mod nudge;
 pub mod opset;

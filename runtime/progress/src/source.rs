@@ -26,6 +26,12 @@ pub trait Source: Send + Sync + fmt::Debug {
         Duration::ZERO
     }
 
+    /// Whether it stores to the PE's memory without a ring. Whatever is waited for may be there
+    /// then, so that each look is at all words.
+    fn stores_silently(&self) -> bool {
+        false
+    }
+
     /// Whether polls complete anything. Where a thread of the source's own completes everything,
     /// the engine leaves it alone.
     fn wants_polling(&self) -> bool {

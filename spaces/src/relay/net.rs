@@ -60,6 +60,10 @@ impl Source for Staged {
     fn is_pending(&self) -> bool {
         true
     }
+
+    fn stores_silently(&self) -> bool {
+        self.0.below.stores_silently()
+    }
 }
 
 // SAFETY: on host memory, operations are those of the net below. On device memory, `Request`s hold

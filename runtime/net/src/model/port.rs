@@ -182,8 +182,8 @@ impl Port {
         let sleeping = &self.fabric.control.page(self.block).sleep.0.sleeping;
         // With the fence here the sleeper may have either side's.
         if must_ring(sleeping, SegmentId::ALL, FenceSide::Writer) {
-            // In scratch memory every word counts, wherever it is.
-            self.fabric.wake(self.block, Extent { segment: SegmentId::Scratch, offset: 0, len: 0 });
+            // It was not kept where.
+            self.fabric.wake(self.block, Extent { segment: SegmentId::Scratch, offset: 0, len: usize::MAX });
         }
     }
 

@@ -47,6 +47,11 @@ impl Source for UcxNet {
     fn arm(&self) -> Armed<'_> {
         self.worker.arm()
     }
+
+    /// UCX, or the network, writes what others put.
+    fn stores_silently(&self) -> bool {
+        true
+    }
 }
 
 // SAFETY: every operation hands exactly the caller's range to UCX, and `done` is run by

@@ -14,8 +14,10 @@
 mod block_on;
 mod driver;
 mod helping;
+mod index;
 mod launcher;
 mod polling;
+mod probe;
 mod watch;
 
 use std::{
@@ -30,7 +32,8 @@ use std::{
 
 pub use crate::intent::{will_drive, woken};
 pub use polling::FirstPoll;
-pub use watch::{DeviceWords, Fired, Probe, WatchKey, Word};
+pub use probe::{DeviceWords, Probe, Word};
+pub use watch::{Fired, WatchKey};
 
 use oxshmem_base::{
     Error, Result,
@@ -43,13 +46,16 @@ use oxshmem_memory::{Extent, SegmentId};
 use self::{
     driver::Driver,
     launcher::Launcher,
-    watch::{OtherWaker, Seen, Watches},
+    probe::Seen,
+    watch::{Look, OtherWaker, Watches},
 };
 use crate::{
     activity::Place,
     bell::{Bell, Looks},
     control::{Control, Sleep},
-    doorbell::{announce_awake, announce_sleep},
+    doorbell::{
+        announce_awake, announce_sleep, ask, ask_no_more, before_look, begin_sleep, end_sleep, is_asleep,
+    },
     fabric::Fabric,
     failure::Failure,
     helper::Helper,
@@ -163,7 +169,7 @@ impl Executor {
 
     /// Whether whoever waits for something is asleep. A hint.
     pub fn is_asleep(&self) -> bool {
-        self.sleep().sleeping.load(Ordering::Relaxed) != 0 || self.driver.dozes()
+        is_asleep(&self.sleep().sleeping) || self.driver.dozes()
     }
 
     /// Whether a thread, or the task, looks for what is waited for. A hint.
@@ -189,7 +195,8 @@ impl Executor {
         waker: &Waker,
         place: Place,
     ) -> WatchKey {
-        let mut widened = false;
+        let (mut widened, asks);
+        widened = false;
         let stored = StoredWaker::of(waker);
         let key = {
             let mut watches = lock(&self.watches);
@@ -208,6 +215,12 @@ impl Executor {
                 }
             }
             self.driver.roles.add_watch();
+            asks = watches.many_have_come(|| self.may_have_notes());
+            if asks && !self.bell.is_in_process() {
+                self.sleep().watched_from.store(0, Ordering::Relaxed);
+                self.sleep().watched_to.store(usize::MAX, Ordering::Relaxed);
+                ask(&self.sleep().sleeping);
+            }
             if self.bell.is_in_process() {
                 // There is no driver to announce it later: from now on writers look after this PE's
                 // watches. Under the lock, so that the thread that fires the last watch announces
@@ -219,6 +232,12 @@ impl Executor {
         if widened {
             // Must be seen by every writer whose store the caller's next look at its word may miss.
             announce_sleep(&self.sleep().sleeping, extent.segment.bit(), self.fence_side);
+        }
+        if asks && !self.bell.is_in_process() {
+            before_look(self.fence_side);
+            lock(&self.watches).has_notes();
+            // What was stored before its writer saw that it is asked.
+            self.wake_by(Look::All, None);
         }
         // No task is behind a no-op waker: its owner will poll again by itself.
         if !waker.will_wake(Waker::noop()) {
@@ -275,26 +294,35 @@ impl Executor {
             let mut watches = lock(&self.watches);
             let (fired, watch) = watches.remove(key);
             if !fired {
-                self.settle(1);
+                self.settle(&mut watches, 1);
             }
             watch
         };
     }
 
-    /// Looks at all watched words, of those in device memory if any may have changed, and wakes the
-    /// futures whose wait is over.
+    /// Looks at all watched words that may have changed, and wakes the futures whose wait is over.
     pub fn scan(&self) {
         if self.driver.roles.unfired_after_store() == 0 {
             return;
         }
         let seen = if self.has_device_changes() { self.see() } else { None };
-        self.wake_by(seen.as_ref());
+        let look = match self.expects_silent_stores() {
+            true => Look::All,
+            false => Look::Noted(&self.control.page(self.local_pe).notes.0),
+        };
+        self.wake_by(look, seen.as_ref());
+    }
+
+    /// Whether each store to the PE's heap that it waits for is a writer's, which rings.
+    fn may_have_notes(&self) -> bool {
+        self.bell.is_in_process()
+            || !self.expects_silent_stores() && self.sources().iter().all(|source| !source.stores_silently())
     }
 
     /// Looks at the watched words of device memory, whether or not any is known to have changed.
     fn scan_device(&self) {
         let seen = self.see();
-        self.wake_by(seen.as_ref());
+        self.wake_by(Look::All, seen.as_ref());
     }
 
     /// How often words of this PE's device memory may have changed, as far as that is known. To be
@@ -318,10 +346,8 @@ impl Executor {
     pub fn device_words_changed(&self) {
         if self.control.device_changed(self.local_pe, self.fence_side) {
             match &*self.bell {
-                // One ring wakes. Relaxed: see `Fabric::wake`.
-                bell @ Bell::Process(_) if self.sleep().sleeping.swap(0, Ordering::Relaxed) != 0 => {
-                    bell.ring_process();
-                }
+                // One ring wakes.
+                bell @ Bell::Process(_) if end_sleep(&self.sleep().sleeping) => bell.ring_process(),
                 Bell::Process(_) => {}
                 Bell::InProcess(_) => self.look_at_device(),
             }
@@ -339,7 +365,7 @@ impl Executor {
 
     /// [`scan`](Self::scan), for a thread that has stored to host memory.
     pub fn scan_host(&self) {
-        self.wake_by(None);
+        self.wake_by(Look::All, None);
     }
 
     /// Whether there are words of device memory.
@@ -363,20 +389,23 @@ impl Executor {
         Some(seen)
     }
 
-    fn wake_by(&self, seen: Option<&Seen>) {
+    fn wake_by(&self, look: Look<'_>, seen: Option<&Seen>) {
         let mut woken = Vec::new();
         {
             let mut watches = lock(&self.watches);
-            watches.fire(self.failure.get().is_some(), seen, &mut woken);
+            watches.fire(self.failure.get().is_some(), look, seen, &mut woken);
             if !woken.is_empty() {
-                self.settle(woken.len());
+                self.settle(&mut watches, woken.len());
             }
         }
         woken.into_iter().for_each(StoredWaker::wake);
     }
 
-    /// `n` watches less to look after. Called with the watches locked.
-    fn settle(&self, n: usize) {
+    /// `n` watches less to look after.
+    fn settle(&self, watches: &mut Watches, n: usize) {
+        if watches.few_are_left() {
+            ask_no_more(&self.sleep().sleeping);
+        }
         if self.driver.roles.end_watches(n) == 0 && self.bell.is_in_process() {
             announce_awake(&self.sleep().sleeping);
         }
@@ -387,7 +416,7 @@ impl Executor {
         if self.failure.set(failure).is_ok() {
             // Whatever device memory holds now, and should its device have failed, the wait for it
             // is over.
-            self.wake_by(None);
+            self.wake_by(Look::All, None);
         }
     }
 
@@ -435,17 +464,18 @@ impl Executor {
     /// Announces sleep; true if the caller may sleep now, false if something happened in between.
     fn arm(&self) -> bool {
         let sleep = self.sleep();
-        let (kinds, before) = {
+        let before = {
             let watches = lock(&self.watches);
             let (kinds, from, to) = watches.watched();
-            // Relaxed: `sleeping` is set after them, with Release.
+            // Relaxed: `sleeping` is set after them, with Release. A PE that asks for notes has set
+            // them to these values before.
             sleep.watched_from.store(from, Ordering::Relaxed);
             sleep.watched_to.store(to, Ordering::Relaxed);
             // Under the lock: who registers later sees that we sleep, and for what.
-            sleep.sleeping.store(kinds, Ordering::Release);
-            (kinds, self.driver.roles.unfired())
+            begin_sleep(&sleep.sleeping, kinds);
+            self.driver.roles.unfired()
         };
-        announce_sleep(&sleep.sleeping, kinds, self.fence_side);
+        before_look(self.fence_side);
         self.scan();
         let may_sleep = before > 0 && self.driver.roles.unfired() == before && !self.is_closed();
         if !may_sleep {
@@ -460,7 +490,7 @@ impl Executor {
 
     /// Whether the PE's sleep is announced, and no writer has rung since.
     fn is_announced(&self) -> bool {
-        self.sleep().sleeping.load(Ordering::Relaxed) != 0
+        is_asleep(&self.sleep().sleeping)
     }
 
     fn is_closed(&self) -> bool {
@@ -475,7 +505,7 @@ impl Executor {
         let mut woken = Vec::new();
         let ended = {
             let mut watches = lock(&self.watches);
-            watches.fire(true, None, &mut woken);
+            watches.fire(true, Look::All, None, &mut woken);
             self.driver.roles.end_all_watches();
             watches.clear()
         };
@@ -490,17 +520,13 @@ impl Executor {
 }
 
 impl Looks for Executor {
-    fn look_at_host(&self) {
-        self.scan_host();
+    fn look_at_host(&self, stored: Extent) {
+        self.wake_by(Look::At(stored), None);
     }
 
     fn look_at_device(&self) {
         // A look may take some microseconds, and this may be a completion.
         self.helper.nudge().rouse();
-    }
-
-    fn look(&self) {
-        self.scan();
     }
 
     fn end(&self, failure: &Failure) {

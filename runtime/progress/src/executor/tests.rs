@@ -168,3 +168,86 @@ fn a_word_that_rings_no_bell_is_seen_by_looks_that_become_rare() {
         });
     }
 }
+
+/// Many words that are waited for at once and set by other threads, in an order of their own: as
+/// they come and go, the PE asks for notes and stops asking.
+#[test]
+fn of_many_watches_none_is_missed_whose_word_is_set() {
+    const WORDS: usize = 1500;
+    const ROUNDS: u64 = 30;
+    for (in_process, side) in
+        [(true, FenceSide::Writer), (false, FenceSide::Writer), (false, FenceSide::Sleeper)]
+    {
+        if side == FenceSide::Sleeper && !crate::doorbell::register_membarrier() {
+            println!("not tested with the sleeper's barrier: the kernel has none");
+            continue;
+        }
+        let fabric = Fabric::new(2, 1 << 20, in_process).unwrap();
+        let executor = Executor::new(&fabric, 0, side, WaitPolicy::new(Duration::ZERO, 2, false));
+        fabric.bell(0).attach(&executor);
+        executor.start_driver(oxshmem_base::settings::Driver::Thread).unwrap();
+        let base = fabric.heap.base().expose_provenance();
+        // Some share a line, and some share the bit of a line in the notes.
+        let offset_of = |i: usize| i / 2 * 128 * 5 % (1 << 20) + i % 2 * 8;
+        // SAFETY: aligned, in the heap, and only accessed as atomics.
+        let word = |i: usize| unsafe {
+            AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(base + offset_of(i)))
+        };
+        let set = |i: usize, value: u64| {
+            word(i).store(value, Ordering::Release);
+            let sleeping = &fabric.control.page(0).sleep.0.sleeping;
+            if crate::doorbell::must_ring(sleeping, SegmentId::Heap.bit(), side) {
+                fabric.wake(0, Extent { segment: SegmentId::Heap, offset: offset_of(i), len: 8 });
+            }
+        };
+        let begin = Barrier::new(3);
+        std::thread::scope(|scope| {
+            for half in [0, 1] {
+                let (set, begin) = (&set, &begin);
+                scope.spawn(move || {
+                    for round in 1..=ROUNDS {
+                        begin.wait();
+                        // In another order each time: 499 divides neither half.
+                        for i in 0..WORDS / 2 {
+                            set(2 * ((i * 499 + 7 * round as usize) % (WORDS / 2)) + half, round);
+                            if i % 100 == 99 {
+                                std::thread::sleep(Duration::from_micros(100));
+                            }
+                        }
+                    }
+                });
+            }
+            for round in 1..=ROUNDS {
+                let mut keys = Vec::new();
+                let mut left = WORDS;
+                begin.wait();
+                executor.block_on(std::future::poll_fn(|cx| {
+                    if keys.is_empty() {
+                        keys.extend((0..WORDS).map(|i| {
+                            let extent = Extent { segment: SegmentId::Heap, offset: offset_of(i), len: 8 };
+                            let address = std::ptr::with_exposed_provenance(base + extent.offset);
+                            // SAFETY: aligned, and mapped for longer than the watch.
+                            let probe = unsafe { Word::new(address, 8, false, [false, true, true], round) };
+                            let probe = Probe::Word(probe);
+                            Some(executor.register(probe, extent, Arc::new(()), cx.waker(), Place::NONE))
+                        }));
+                    }
+                    for (i, slot) in keys.iter_mut().enumerate() {
+                        let fired =
+                            slot.as_ref().is_some_and(|key| executor.check(key, cx.waker()).is_some());
+                        // What came before the watch rang no bell.
+                        if fired || slot.is_some() && word(i).load(Ordering::Acquire) >= round {
+                            slot.take().into_iter().for_each(|key| executor.unregister(key));
+                            left -= 1;
+                        }
+                    }
+                    if left == 0 { Poll::Ready(()) } else { Poll::Pending }
+                }));
+                assert_eq!(executor.driver.roles.unfired(), 0);
+                let asks = crate::doorbell::asks_for_notes(&fabric.control.page(0).sleep.0.sleeping);
+                assert!(!asks, "it goes on to ask for notes without a watch");
+            }
+        });
+        executor.close();
+    }
+}

@@ -1,12 +1,9 @@
-//! Watched words: what a pending future waits for, in a form that any thread can check.
+//! Watches: which pending futures wait for what.
 
 use std::{
     any::Any,
-    fmt, mem,
-    sync::{
-        Arc,
-        atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering},
-    },
+    mem,
+    sync::Arc,
     task::Waker,
     time::{Duration, Instant},
 };
@@ -14,248 +11,19 @@ use std::{
 use oxshmem_base::wakes::StoredWaker;
 use oxshmem_memory::{Extent, SegmentId};
 
-use crate::activity::Place;
+use super::{
+    index::Index,
+    probe::{Probe, Seen},
+};
+use crate::{
+    activity::Place,
+    notes::{Notes, bits_of},
+};
 
-/// A comparison of one word of symmetric memory with a value: this PE's, or of another one of its
-/// host that rings for it.
-///
-/// Signed words and unsigned ones compare alike once their sign bit is flipped, so one form serves
-/// all.
-#[derive(Clone, Copy)]
-pub struct Word {
-    address: *const u8,
-    /// Its bytes: 2, 4 or 8.
-    size: usize,
-    flip: u64,
-    holds: Holds,
-    value: u64,
-}
-
-#[derive(Clone, Copy)]
-enum Holds {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-}
-
-// SAFETY: the address is only read, atomically, and stays mapped for as long as its watch, which
-// holds a reference to the memory beside it.
-unsafe impl Send for Word {}
-// SAFETY: as above.
-unsafe impl Sync for Word {}
-
-impl fmt::Debug for Word {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "word of {} bytes at {:p}", self.size, self.address)
-    }
-}
-
-impl Word {
-    /// Watches the word of `size` bytes (2, 4 or 8) at `address`, signed or not.
-    ///
-    /// The ordering is how the word must compare to `value`: `[less, equal, greater]`, each true if
-    /// it satisfies the wait.
-    ///
-    /// # Safety
-    /// `address` must be aligned to the word, and readable for as long as this value or a copy of
-    /// it is used.
-    pub unsafe fn new(address: *const u8, size: usize, signed: bool, accepts: [bool; 3], value: u64) -> Self {
-        debug_assert!(matches!(size, 2 | 4 | 8), "there are no words of {size} bytes");
-        let flip = if signed { 1 << (8 * size - 1) } else { 0 };
-        let holds = match accepts {
-            [false, true, false] => Holds::Eq,
-            [true, false, true] => Holds::Ne,
-            [true, false, false] => Holds::Lt,
-            [true, true, false] => Holds::Le,
-            [false, false, true] => Holds::Gt,
-            _ => Holds::Ge,
-        };
-        Self { address, size, flip, holds, value: value ^ flip }
-    }
-
-    /// Whether the word satisfies the wait now.
-    pub fn holds(&self) -> bool {
-        self.satisfied().is_some()
-    }
-
-    /// The word's bits, if they satisfy the wait.
-    fn satisfied(&self) -> Option<u64> {
-        // SAFETY: `new`'s caller vouches for alignment and life. Acquire: what was stored before
-        // the word was set is visible to the future that this wakes.
-        let bits = unsafe {
-            let address = self.address.cast_mut();
-            match self.size {
-                8 => AtomicU64::from_ptr(address.cast()).load(Ordering::Acquire),
-                4 => u64::from(AtomicU32::from_ptr(address.cast()).load(Ordering::Acquire)),
-                _ => u64::from(AtomicU16::from_ptr(address.cast()).load(Ordering::Acquire)),
-            }
-        };
-        self.satisfied_by(bits)
-    }
-
-    /// `bits`, if a word that consists of them satisfies the wait: for words that can only be read
-    /// otherwise.
-    fn satisfied_by(&self, bits: u64) -> Option<u64> {
-        let (word, value) = (bits ^ self.flip, self.value);
-        let holds = match self.holds {
-            Holds::Eq => word == value,
-            Holds::Ne => word != value,
-            Holds::Lt => word < value,
-            Holds::Le => word <= value,
-            Holds::Gt => word > value,
-            Holds::Ge => word >= value,
-        };
-        holds.then_some(bits)
-    }
-}
-
-/// What a watch waits for.
-pub enum Probe {
-    /// One word.
-    Word(Word),
-    /// Anything else that can be looked at from any thread, quickly and without blocking.
-    Custom(Box<dyn FnMut() -> bool + Send>),
-    /// Words of this PE's device memory, which are read together with all others that are waited
-    /// for there.
-    OnDevice(DeviceWords),
-}
-
-/// Words of this PE's device memory, by their offsets.
-#[derive(Debug)]
-pub struct DeviceWords {
-    words: Vec<(usize, Word)>,
-    /// How many need no look any more, where all are waited for.
-    done: usize,
-    /// Which of them were satisfied at the last look, where one more is waited for.
-    before: Option<Vec<bool>>,
-}
-
-impl DeviceWords {
-    /// Waits for all of them. The bits of the last are what it ends with.
-    ///
-    /// # Safety
-    /// Each offset must be that of an aligned word of this size in the memory of the device of the
-    /// PE that watches it.
-    pub unsafe fn all(words: Vec<(usize, Word)>) -> Self {
-        Self { words, done: 0, before: None }
-    }
-
-    /// Waits for one more of them than are satisfied `before`.
-    ///
-    /// # Safety
-    /// As for [`all`](Self::all).
-    pub unsafe fn another(words: Vec<(usize, Word)>, before: Vec<bool>) -> Self {
-        Self { words, done: 0, before: Some(before) }
-    }
-
-    /// What is to be read: offsets and sizes.
-    fn wanted(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.words[self.done..].iter().map(|(offset, word)| (*offset, word.size))
-    }
-
-    fn satisfied(&mut self, seen: &Seen) -> Option<u64> {
-        let look = |(offset, word): &(usize, Word)| {
-            seen.bits(*offset, word.size).and_then(|bits| word.satisfied_by(bits))
-        };
-        match &mut self.before {
-            Some(before) => {
-                let mut another = None;
-                for (word, before) in self.words.iter().zip(before) {
-                    let now = look(word);
-                    another = another.or(now.filter(|_| !*before));
-                    *before = now.is_some();
-                }
-                another
-            }
-            None => {
-                let mut last = None;
-                while let Some(word) = self.words.get(self.done) {
-                    last = look(word);
-                    last?;
-                    self.done += 1;
-                }
-                last.or((self.words.is_empty()).then_some(0))
-            }
-        }
-    }
-}
-
-/// How far apart words are that are read in one piece.
-const GAP: usize = 512;
-
-/// What was seen of device memory, in pieces that begin and end at words of 8 bytes.
-#[derive(Debug, Default)]
-pub(super) struct Seen {
-    /// Offsets, lengths, and where in the bytes they begin, in the order of their offsets.
-    pieces: Vec<(usize, usize, usize)>,
-    bytes: Vec<u8>,
-}
-
-impl Seen {
-    /// The pieces that words are in, given by their offsets and sizes, of `len` bytes in all.
-    pub(super) fn covering(mut words: Vec<(usize, usize)>, len: usize) -> Self {
-        words.sort_unstable();
-        let mut pieces: Vec<(usize, usize, usize)> = Vec::new();
-        for (offset, size) in words {
-            let (start, end) = (offset / 8 * 8, (offset + size).next_multiple_of(8).min(len));
-            match pieces.last_mut() {
-                Some((from, bytes, _)) if start <= *from + *bytes + GAP => {
-                    *bytes = (*bytes).max(end - *from);
-                }
-                _ => pieces.push((start, end - start, 0)),
-            }
-        }
-        let mut total = 0;
-        for (_, bytes, at) in &mut pieces {
-            *at = total;
-            total += *bytes;
-        }
-        Self { pieces, bytes: vec![0; total] }
-    }
-
-    /// Fills all pieces by `read`, which is given their offsets and lengths, and room for them one
-    /// behind the other.
-    pub(super) fn fill(&mut self, read: impl FnOnce(&[(usize, usize)], &mut [u8])) {
-        let pieces: Vec<_> = self.pieces.iter().map(|&(offset, len, _)| (offset, len)).collect();
-        read(&pieces, &mut self.bytes);
-    }
-
-    /// The bits of a word, if it was read.
-    fn bits(&self, offset: usize, size: usize) -> Option<u64> {
-        let behind = self.pieces.partition_point(|(start, ..)| *start <= offset);
-        let (start, len, at) = self.pieces[..behind].last()?;
-        let inside = (offset - start).checked_add(size).is_some_and(|end| end <= *len);
-        let bytes = inside.then(|| &self.bytes[at + offset - start..][..size])?;
-        let mut bits = [0; 8];
-        bits[..size].copy_from_slice(bytes);
-        // The lower bytes come first on the machines that there are devices for.
-        Some(u64::from_le_bytes(bits))
-    }
-}
-
-impl fmt::Debug for Probe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Word(word) => word.fmt(f),
-            Self::Custom(_) => f.write_str("set of words"),
-            Self::OnDevice(words) => words.fmt(f),
-        }
-    }
-}
-
-impl Probe {
-    /// What it ends with, if it does, and if it is about device memory, by what was `seen` of that.
-    fn satisfied(&mut self, seen: Option<&Seen>) -> Option<u64> {
-        match self {
-            Self::Word(word) => word.satisfied(),
-            Self::Custom(check) => check().then_some(0),
-            Self::OnDevice(words) => words.satisfied(seen?),
-        }
-    }
-}
+/// With more watches than that, those are looked at whose words may have changed.
+const MANY: usize = 512;
+/// With fewer watches than that, all are looked at again.
+const FEW: usize = MANY / 4;
 
 /// How a watch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,6 +52,12 @@ pub(super) struct Watches {
     slots: Vec<Slot>,
     free: Vec<usize>,
     generation: u64,
+    /// How many have not fired: of all, and of those of each kind of memory, by its bit.
+    open: Open,
+    /// While there are many.
+    index: Option<Index>,
+    /// Whether the words of all watches have been looked at since the writers were asked for notes.
+    is_noted: bool,
 }
 
 #[derive(Debug)]
@@ -309,6 +83,39 @@ pub(super) struct Watch {
     _keepalive: Arc<dyn Any + Send + Sync>,
 }
 
+#[derive(Debug, Default)]
+struct Open {
+    all: usize,
+    of: [usize; 3],
+}
+
+impl Open {
+    fn changed(&mut self, extent: Extent, by: isize) {
+        let of = &mut self.of[extent.segment.bit().trailing_zeros() as usize];
+        *of = of.wrapping_add_signed(by);
+        self.all = self.all.wrapping_add_signed(by);
+    }
+
+    /// The kinds of memory that words are waited for in.
+    fn kinds(&self) -> u32 {
+        self.of.iter().enumerate().map(|(bit, &n)| u32::from(n > 0) << bit).sum()
+    }
+
+    fn in_device_memory(&self) -> bool {
+        self.kinds() & SegmentId::Gpu.bit() != 0
+    }
+}
+
+/// Which watched words are looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Look<'a> {
+    All,
+    /// Those that writers have left notes of.
+    Noted(&'a Notes),
+    /// Those that may be among what was stored.
+    At(Extent),
+}
+
 impl Watches {
     pub(super) fn insert(
         &mut self,
@@ -324,6 +131,7 @@ impl Watches {
         let watch =
             Watch { probe, extent, waker, fired: None, since, place, answered: true, _keepalive: keepalive };
         let watch = Some(watch);
+        self.open.changed(extent, 1);
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot] = Slot { generation, watch };
@@ -334,21 +142,58 @@ impl Watches {
                 self.slots.len() - 1
             }
         };
+        if let Some(index) = &mut self.index {
+            index.insert(extent, slot);
+        }
         WatchKey { slot, generation }
     }
 
     /// The kinds of memory that words are waited for in, and the range of offsets of those in the
-    /// heap.
+    /// heap: all of it where the writers leave notes.
     pub(super) fn watched(&self) -> (u32, usize, usize) {
-        let open =
-            self.slots.iter().filter_map(|slot| slot.watch.as_ref()).filter(|watch| watch.fired.is_none());
-        open.map(|watch| watch.extent).fold((0, usize::MAX, 0), |(kinds, from, to), extent| {
-            let kinds = kinds | extent.segment.bit();
-            match extent.segment {
-                SegmentId::Heap => (kinds, from.min(extent.offset), to.max(extent.offset + extent.len)),
-                SegmentId::Scratch | SegmentId::Gpu => (kinds, from, to),
-            }
+        let kinds = self.open.kinds();
+        if self.index.is_some() {
+            return (kinds, 0, usize::MAX);
+        }
+        let in_heap = self.unfired().map(|watch| watch.extent).filter(|it| it.segment == SegmentId::Heap);
+        in_heap.fold((kinds, usize::MAX, 0), |(kinds, from, to), extent| {
+            (kinds, from.min(extent.offset), to.max(extent.offset + extent.len))
         })
+    }
+
+    fn unfired(&self) -> impl Iterator<Item = &Watch> {
+        let open = self.slots.iter().filter_map(|slot| slot.watch.as_ref());
+        open.filter(|watch| watch.fired.is_none())
+    }
+
+    /// Begins the index if there are many watches now, where it `may` be of use.
+    pub(super) fn many_have_come(&mut self, may: impl FnOnce() -> bool) -> bool {
+        if self.index.is_some() || self.open.all <= MANY || !may() {
+            return false;
+        }
+        let mut index = Index::default();
+        for (slot, Slot { watch, .. }) in self.slots.iter().enumerate() {
+            if let Some(watch) = watch.as_ref().filter(|watch| watch.fired.is_none()) {
+                index.insert(watch.extent, slot);
+            }
+        }
+        self.index = Some(index);
+        true
+    }
+
+    /// Ends the index if there are few watches again.
+    pub(super) fn few_are_left(&mut self) -> bool {
+        let ends = self.index.is_some() && self.open.all < FEW;
+        if ends {
+            (self.index, self.is_noted) = (None, false);
+        }
+        ends
+    }
+
+    /// The writers leave notes from now on, if there are many watches still. What they wrote
+    /// without is visible, and looked at behind this.
+    pub(super) fn has_notes(&mut self) {
+        self.is_noted = self.index.is_some();
     }
 
     /// How a watch has fired, if it has; an error if it has not, and is to wake another than
@@ -391,8 +236,7 @@ impl Watches {
     /// Whether nobody has polled the future of which the board says something at `place` since it
     /// was asked.
     pub(super) fn is_silent(&self, place: Place) -> bool {
-        let mut open = self.slots.iter().filter_map(|slot| slot.watch.as_ref());
-        open.any(|watch| watch.place == place && watch.fired.is_none() && !watch.answered)
+        self.unfired().any(|watch| watch.place == place && !watch.answered)
     }
 
     /// Removes a watch; whether it had fired, and what it kept alive.
@@ -402,7 +246,14 @@ impl Watches {
             Some(slot) if slot.generation == key.generation => {
                 self.free.push(key.slot);
                 let watch = slot.watch.take();
-                (watch.as_ref().is_none_or(|watch| watch.fired.is_some()), watch)
+                let fired = watch.as_ref().is_none_or(|watch| watch.fired.is_some());
+                if let Some(watch) = watch.as_ref().filter(|_| !fired) {
+                    self.open.changed(watch.extent, -1);
+                    if let Some(index) = &mut self.index {
+                        index.remove(watch.extent, key.slot);
+                    }
+                }
+                (fired, watch)
             }
             _ => (true, None),
         }
@@ -411,13 +262,16 @@ impl Watches {
     /// Removes all watches.
     pub(super) fn clear(&mut self) -> Vec<Slot> {
         self.free.clear();
+        (self.open, self.index, self.is_noted) = (Open::default(), None, false);
         std::mem::take(&mut self.slots)
     }
 
     /// The words of device memory that are waited for: offsets and sizes.
     pub(super) fn on_device(&self) -> Vec<(usize, usize)> {
-        let open = self.slots.iter().filter_map(|slot| slot.watch.as_ref());
-        let words = open.filter(|watch| watch.fired.is_none()).filter_map(|watch| match &watch.probe {
+        if !self.open.in_device_memory() {
+            return Vec::new();
+        }
+        let words = self.unfired().filter_map(|watch| match &watch.probe {
             Probe::OnDevice(words) => Some(words.wanted()),
             _ => None,
         });
@@ -427,78 +281,55 @@ impl Watches {
     /// When words of device memory that were looked at `last` at that time are looked at again, if
     /// any are waited for.
     pub(super) fn next_look(&self, last: Instant, nap: impl Fn(Duration) -> Duration) -> Option<Instant> {
-        let open = self.slots.iter().filter_map(|slot| slot.watch.as_ref());
-        let waits = open.filter(|watch| watch.fired.is_none()).filter_map(|watch| watch.since);
+        if !self.open.in_device_memory() {
+            return None;
+        }
+        let waits = self.unfired().filter_map(|watch| watch.since);
         waits.map(|since| last.max(since) + nap(last.saturating_duration_since(since))).min()
     }
 
     /// Marks every watch that holds, or each one if `all`, and collects the wakers. Those of device
     /// memory hold by what was `seen` of it.
-    pub(super) fn fire(&mut self, all: bool, seen: Option<&Seen>, woken: &mut Vec<StoredWaker>) {
-        for slot in &mut self.slots {
-            if let Some(watch) = &mut slot.watch
-                && watch.fired.is_none()
-            {
-                watch.fired = match watch.probe.satisfied(seen) {
-                    Some(bits) => Some(Fired::Satisfied(bits)),
-                    None if all => Some(Fired::Ended),
-                    None => continue,
-                };
-                woken.push(mem::take(&mut watch.waker));
-            }
+    pub(super) fn fire(
+        &mut self,
+        all: bool,
+        look: Look<'_>,
+        seen: Option<&Seen>,
+        woken: &mut Vec<StoredWaker>,
+    ) {
+        match self.to_look_at(all, look) {
+            Some(slots) => slots.into_iter().for_each(|slot| self.fire_one(slot, all, seen, woken)),
+            None => (0..self.slots.len()).for_each(|slot| self.fire_one(slot, all, seen, woken)),
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A word of 8 bytes that is at least `value`.
-    fn at_least(value: u64) -> Word {
-        // SAFETY: nobody reads there.
-        unsafe { Word::new(std::ptr::null(), 8, false, [false, true, true], value) }
+    /// The slots of those to be looked at, if they are not all.
+    fn to_look_at(&self, all: bool, look: Look<'_>) -> Option<Vec<usize>> {
+        let index = self.index.as_ref().filter(|_| !all)?;
+        let mut lines = Vec::new();
+        match look {
+            Look::At(Extent { segment: SegmentId::Heap, offset, len }) => lines.extend(bits_of(offset, len)),
+            Look::At(Extent { len, .. }) if len < usize::MAX => {}
+            Look::Noted(notes) if self.is_noted => notes.take(|line| lines.push(line)),
+            _ => return None,
+        }
+        (lines.len() <= MANY).then(|| index.of(&lines))
     }
 
-    fn seen(memory: &[u64], words: &[usize]) -> Seen {
-        let mut seen = Seen::covering(words.iter().map(|&i| (8 * i, 8)).collect(), 8 * memory.len());
-        seen.fill(|pieces, bytes| {
-            let mut at = 0;
-            for &(offset, len) in pieces {
-                let words = memory[offset / 8..(offset + len) / 8].iter();
-                let piece: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
-                bytes[at..at + len].copy_from_slice(&piece);
-                at += len;
-            }
-        });
-        seen
-    }
-
-    #[test]
-    fn words_that_are_near_are_read_in_one_piece() {
-        let seen = Seen::covering(vec![(4000, 4), (12, 4), (16, 8), (500, 2), (4096, 8), (9998, 2)], 10_000);
-        assert_eq!(seen.pieces, [(8, 496, 0), (4000, 104, 496), (9992, 8, 600)]);
-        assert!(seen.bits(12, 4).is_some() && seen.bits(4096, 8).is_some());
-        assert!(seen.bits(0, 8).is_none() && seen.bits(502, 8).is_none() && seen.bits(2000, 8).is_none());
-    }
-
-    #[test]
-    fn device_words_are_waited_for_all_together_or_one_more() {
-        let mut memory = vec![0u64; 1000];
-        let words = [3, 900];
-        let both = || words.map(|i| (8 * i, at_least(5))).to_vec();
-        // SAFETY: no device is asked for them.
-        let (mut all, mut another) =
-            unsafe { (DeviceWords::all(both()), DeviceWords::another(both(), vec![true, false])) };
-        memory[3] = 5;
-        assert_eq!(all.satisfied(&seen(&memory, &words)), None);
-        assert_eq!(all.wanted().collect::<Vec<_>>(), [(7200, 8)], "one of them is done with");
-        assert_eq!(another.satisfied(&seen(&memory, &words)), None);
-        memory[3] = 0;
-        assert_eq!(another.satisfied(&seen(&memory, &words)), None);
-        (memory[3], memory[900]) = (8, 9);
-        assert_eq!(all.satisfied(&seen(&memory, &[3])), None, "it was not read");
-        assert_eq!(all.satisfied(&seen(&memory, &words)), Some(9));
-        assert_eq!(another.satisfied(&seen(&memory, &words)), Some(8), "it stopped and started again");
+    fn fire_one(&mut self, slot: usize, all: bool, seen: Option<&Seen>, woken: &mut Vec<StoredWaker>) {
+        let Some(watch) = &mut self.slots[slot].watch else { return };
+        if watch.fired.is_some() {
+            return;
+        }
+        watch.fired = match watch.probe.satisfied(seen) {
+            Some(bits) => Some(Fired::Satisfied(bits)),
+            None if all => Some(Fired::Ended),
+            None => return,
+        };
+        woken.push(mem::take(&mut watch.waker));
+        self.open.changed(watch.extent, -1);
+        if let Some(index) = &mut self.index {
+            index.remove(watch.extent, slot);
+        }
     }
 }
