@@ -98,3 +98,9 @@ fn wrong_arguments_are_named() {
     }
     program.job(2, &[], &["argument", "nothing"]).passed(2);
 }
+
+/// What the specification allows is no error, however odd it looks.
+#[test]
+fn what_is_just_legal_is_no_error() {
+    Program::new("legal.c").passes();
+}

@@ -35,3 +35,14 @@ fn nonblocking_operations_on_words_of_other_hosts_are_under_way_together() {
     }
     Program::with("pipelined.c", &[]).job(2, &[("SHMEM_FAKE_HOSTS", "2")], &[]).passed(2);
 }
+
+#[test]
+fn what_is_just_legal_is_no_error_between_hosts_either() {
+    if !has_ucx() {
+        return;
+    }
+    let program = Program::new("legal.c");
+    for n in PES {
+        program.job(n, &[("SHMEM_FAKE_HOSTS", "2:cyclic")], &[]).passed(n);
+    }
+}

@@ -67,7 +67,8 @@ impl Operands<'_> {
         n_pes: usize,
     ) -> Result<Signature> {
         let count = n_pes.saturating_mul(nelems);
-        self.strided(strides, count, self.size).and_then(|()| self.disjoint())?;
+        self.strided(strides, count, self.size)?;
+        self.disjoint_elements(strides, count)?;
         Ok(self.sign(Signature::of_alltoalls(self.moved, nelems, strides)))
     }
 }

@@ -148,6 +148,29 @@ impl<'a> Operands<'a> {
         self.dest.len() >= (me + 1) * len && self.dest.part(me * len..(me + 1) * len) == self.source
     }
 
+    /// An error if one of `count` elements with these strides of the destination has bytes of one of
+    /// the source (`OpenSHMEM 1.6 §4.2`). Elements of one may lie between those of the other.
+    #[inline(always)]
+    pub(crate) fn disjoint_elements(&self, strides: [usize; 2], count: usize) -> Result<()> {
+        match self.dest.overlaps(self.source) && self.elements_meet(strides, count) {
+            true => self.disjoint(),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn elements_meet(&self, strides: [usize; 2], count: usize) -> bool {
+        let [dst, sst] = strides.map(|stride| stride.saturating_mul(self.size));
+        let (dest, source) = (self.dest.offset(), self.source.offset());
+        (0..count).map(|i| dest + i * dst).any(|at| {
+            // The last element of the source that begins here or before, and the one behind it.
+            let before = at.checked_sub(source).map(|behind| (behind / sst).min(count - 1));
+            let behind = before.map_or(0, |before| before + 1);
+            before.is_some_and(|before| at < source + before * sst + self.size)
+                || behind < count && source + behind * sst < at + self.size
+        })
+    }
+
     /// An error if a stride is 0, or `count` elements with the strides are not in the slices.
     pub(crate) fn strided(&self, [dst, sst]: [usize; 2], count: usize, size: usize) -> Result<()> {
         self.ours()?;
