@@ -28,7 +28,8 @@ fn main() {
     // With the twins, which rustc's list has as well: zig's linker takes the last list alone.
     let names = ["shmem_*", "shmemx_*"].into_iter().chain(OLD);
     let names = names.map(|name| format!("{name}; p{name}; ")).collect::<String>();
-    let exports = format!("{{ global: {names}local: *; }};\n");
+    let handles = "SHMEM_CTX_*; SHMEM_TEAM_*; SHMEM_SPACE_*; ";
+    let exports = format!("{{ global: {names}{handles}local: *; }};\n");
     println!("cargo::rustc-cdylib-link-arg=-Wl,--version-script={}", write("exports.map", &exports));
     // A routine is in a section that has its name.
     let routines = "SECTIONS { .text.routines : SUBALIGN(64) { *(.text.pshmem_*) } } INSERT BEFORE .text;\n";

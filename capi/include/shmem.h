@@ -134,7 +134,8 @@ typedef float _Complex shmem_impl_complexf_t;
 
 /* Predefined handles: small numbers, which are the address of nothing, so that a static variable can start with
  * one and comparing is cheap. An invalid handle is null. Spaces are known only once the library is initialized:
- * theirs, and those of their teams, are asked for, and are no constants. */
+ * theirs, and those of their teams, are asked for, and are no constants. The variables are for bindings of other
+ * languages, which see no macros; C and C++ use the macros behind them. */
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define SHMEM_IMPL_HANDLE(type, number) (reinterpret_cast<type>(static_cast<uintptr_t>(number)))
 #define SHMEM_IMPL_NO_HANDLE(type) (static_cast<type>(nullptr))
@@ -142,16 +143,27 @@ typedef float _Complex shmem_impl_complexf_t;
 #define SHMEM_IMPL_HANDLE(type, number) ((type)(uintptr_t)(number))
 #define SHMEM_IMPL_NO_HANDLE(type) ((type)0)
 #endif
+extern const shmem_ctx_t SHMEM_CTX_DEFAULT;
 #define SHMEM_CTX_DEFAULT SHMEM_IMPL_HANDLE(shmem_ctx_t, 1) /* the default context */
+extern const shmem_ctx_t SHMEM_CTX_INVALID;
 #define SHMEM_CTX_INVALID SHMEM_IMPL_NO_HANDLE(shmem_ctx_t) /* no context */
+extern const shmem_team_t SHMEM_TEAM_WORLD;
 #define SHMEM_TEAM_WORLD SHMEM_IMPL_HANDLE(shmem_team_t, 1) /* the team of all PEs */
+extern const shmem_team_t SHMEM_TEAM_SHARED;
 #define SHMEM_TEAM_SHARED SHMEM_IMPL_HANDLE(shmem_team_t, 2) /* the team of the PEs whose memory is mapped here */
+extern const shmem_team_t SHMEM_TEAM_INVALID;
 #define SHMEM_TEAM_INVALID SHMEM_IMPL_NO_HANDLE(shmem_team_t) /* no team */
+extern const shmem_space_t SHMEM_SPACE_INVALID;
 #define SHMEM_SPACE_INVALID SHMEM_IMPL_NO_HANDLE(shmem_space_t) /* no memory space */
+extern shmem_space_t SHMEM_SPACE_DEFAULT;
 #define SHMEM_SPACE_DEFAULT (shmem_impl_space(0)) /* the space of shmem_malloc */
+extern shmem_space_t SHMEM_SPACE_CPU;
 #define SHMEM_SPACE_CPU (shmem_impl_space(1)) /* host memory, or INVALID */
+extern shmem_space_t SHMEM_SPACE_GPU;
 #define SHMEM_SPACE_GPU (shmem_impl_space(2)) /* GPU memory, or INVALID */
+extern shmem_team_t SHMEM_TEAM_CPU;
 #define SHMEM_TEAM_CPU (shmem_impl_space_team(1)) /* the PEs with host memory, or INVALID */
+extern shmem_team_t SHMEM_TEAM_GPU;
 #define SHMEM_TEAM_GPU (shmem_impl_space_team(2)) /* the PEs with GPU memory, or INVALID */
 shmem_space_t shmem_impl_space(int which); /* the default, CPU or GPU space (0, 1, 2), or SHMEM_SPACE_INVALID */
 shmem_team_t shmem_impl_space_team(int which); /* the team of the CPU or GPU space (1, 2), or SHMEM_TEAM_INVALID */

@@ -16,6 +16,7 @@
 //! | `buffers` | C's pointers as sources and sinks |
 //! | `statics` | the executable's globals as symmetric memory |
 //! | `exit` | how the process ends |
+//! | `handles` | predefined handles as variables |
 //! | `setup` | §9.1, §9.2 |
 //! | `memory` | §9.3 |
 //! | `teams` | §9.4 |
@@ -43,6 +44,7 @@ mod collectives;
 mod contexts;
 mod exit;
 mod export;
+mod handles;
 mod lock;
 mod longdouble;
 mod memory;

@@ -80,7 +80,8 @@ fn space_of(call: Call, pointer: *const c_void) -> Option<SpaceKind> {
     }
 }
 
-export!("shmem_impl_space", |name| (which: c_int) -> SpaceHandle {
+/// The space that the header asks for by this number.
+pub(crate) fn space(which: c_int) -> SpaceHandle {
     // Programs may keep what they have asked for before the beginning: it is no space then.
     match (current(), which) {
         (Some(global), DEFAULT_SPACE) => handle(global, SpaceKind::Default),
@@ -88,16 +89,21 @@ export!("shmem_impl_space", |name| (which: c_int) -> SpaceHandle {
         (Some(global), GPU_SPACE) => handle(global, SpaceKind::Gpu),
         _ => null_mut(),
     }
-});
+}
 
-export!("shmem_impl_space_team", |name| (which: c_int) -> TeamHandle {
+/// The team of the space that the header asks for by this number.
+pub(crate) fn space_team(which: c_int) -> TeamHandle {
     let has = |number: usize| current().is_some_and(|global| global.spaces[number].is_some());
     teams::predefined(match which {
         CPU_SPACE if has(0) => teams::CPU,
         GPU_SPACE if has(1) => teams::GPU,
         _ => teams::INVALID,
     })
-});
+}
+
+export!("shmem_impl_space", |name| (which: c_int) -> SpaceHandle { space(which) });
+
+export!("shmem_impl_space_team", |name| (which: c_int) -> TeamHandle { space_team(which) });
 
 export!("shmem_space_is_available", |name| (space: SpaceHandle) -> c_int {
     if find_space(Call::new(name), space).is_some() { 0 } else { REFUSED }

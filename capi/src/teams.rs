@@ -25,7 +25,7 @@ pub(crate) use crate::tables::teams::TeamHandle;
 /// Predefined handles, as the header has them.
 pub(crate) const INVALID: usize = 0;
 pub(crate) const WORLD: usize = 1;
-const SHARED: usize = 2;
+pub(crate) const SHARED: usize = 2;
 /// Those of the header's functions that give teams of spaces.
 pub(crate) const CPU: usize = 3;
 pub(crate) const GPU: usize = 4;

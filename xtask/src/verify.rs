@@ -72,9 +72,13 @@ fn tools() -> Outcome {
     // The tests of the C headers use each of these if it is there, and say which is not.
     let optional = ["g++", "clang", "mandoc", "valgrind", "cmake", "pkg-config"];
     let present = || optional.iter().all(|tool| Job::new("which", [tool]).works());
+    let cffi = || {
+        ["python3", "/usr/bin/python3"].iter().any(|python| Job::new(*python, ["-c", "import cffi"]).works())
+    };
     let sanitizes = || debian::compiles("clang -fsanitize=address", "stdio.h");
     for outcome in [
         debian::install("optional tools are", &optional, present),
+        debian::install("cffi for Python is", &["python3-cffi"], cffi),
         debian::install("clang's sanitizers are", &["libclang-rt-dev"], sanitizes),
     ] {
         if let Err(failure) = outcome {

@@ -8,6 +8,12 @@ enum { ROOM = 4096 };
 static long a[ROOM], b[ROOM];
 static uint64_t sig[4];
 static long lock;
+/* Predefined handles are constants, and macros as well as variables. */
+static shmem_team_t world = SHMEM_TEAM_WORLD;
+static shmem_ctx_t context = SHMEM_CTX_DEFAULT;
+#if !defined(SHMEM_TEAM_WORLD) || !defined(SHMEM_TEAM_INVALID) || !defined(SHMEM_CTX_INVALID)
+#error "programs ask whether there are such macros"
+#endif
 
 static void nothing_to_do(int other)
 {
@@ -99,6 +105,8 @@ static void heap(void)
 
 static void handles(int n)
 {
+    CHECK(world == SHMEM_TEAM_WORLD && world != SHMEM_TEAM_INVALID && context != SHMEM_CTX_INVALID);
+    shmem_ctx_fence(context);
     shmem_team_t team, x, y;
     CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 0, 1, NULL, 0, &team) == 0); /* one PE needs no stride */
     shmem_team_destroy(team);

@@ -60,6 +60,12 @@ fn exports(symbols: &str) -> Result<(), Failure> {
             known.insert(name);
         }
     }
+    for handle in oxshmem_capi_table::handles::HANDLES {
+        if !offered.contains(handle.name) {
+            return Err(Failure::new(format!("libshmem.so has no variable {}", handle.name)));
+        }
+        known.insert(handle.name.to_owned());
+    }
     let is_other = |name: &&&str| {
         let base = name.strip_prefix('p').unwrap_or(name);
         // The headers' own names begin like this, and old names have twins too.
@@ -142,10 +148,12 @@ DYNAMIC SYMBOL TABLE:
             |name: &str| format!("00000000001d9600 g    DF .text  00000000000000b5  Base        {name}\n");
         let names = oxshmem_capi_table::routines()
             .flat_map(|routine| routine.profiling_name().into_iter().chain([routine.name]));
-        let all: String = names.map(|name| line(&name)).collect();
+        let handles = oxshmem_capi_table::handles::HANDLES.iter().map(|handle| handle.name.to_owned());
+        let all: String = names.chain(handles).map(|name| line(&name)).collect();
         let needed = "0000000000000000      DF *UND*  0000000000000000 (GLIBC_2.34) dlsym\n";
         assert!(exports(&format!("{all}{needed}")).is_ok());
         assert!(exports(&format!("{all}{}", line("rust_panic"))).is_err());
         assert!(exports(&all.replace(" shmem_init\n", " init\n")).is_err());
+        assert!(exports(&all.replace(" SHMEM_TEAM_WORLD\n", "\n")).is_err());
     }
 }

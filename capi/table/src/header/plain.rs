@@ -183,7 +183,8 @@ fn handles() -> String {
     let mut out = "
 /* Predefined handles: small numbers, which are the address of nothing, so that a static variable can start with
  * one and comparing is cheap. An invalid handle is null. Spaces are known only once the library is initialized:
- * theirs, and those of their teams, are asked for, and are no constants. */
+ * theirs, and those of their teams, are asked for, and are no constants. The variables are for bindings of other
+ * languages, which see no macros; C and C++ use the macros behind them. */
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define SHMEM_IMPL_HANDLE(type, number) (reinterpret_cast<type>(static_cast<uintptr_t>(number)))
 #define SHMEM_IMPL_NO_HANDLE(type) (static_cast<type>(nullptr))
@@ -199,6 +200,8 @@ fn handles() -> String {
             HandleValue::Number(number) => format!("SHMEM_IMPL_HANDLE({}, {number})", handle.of),
             HandleValue::Asked(function, which) => format!("({function}({which}))"),
         };
+        let constant = if matches!(handle.value, HandleValue::Number(_)) { "const " } else { "" };
+        out += &format!("extern {constant}{} {};\n", handle.of, handle.name);
         out += &format!("#define {} {value} /* {} */\n", handle.name, handle.text);
     }
     out
