@@ -19,6 +19,7 @@ use crate::{
     call::{Call, fatal},
     exit::{end_at_panics, end_job, has_left, is_leaving, leave},
     export::export,
+    handles,
     state::{Global, begin, current, depth, end, in_child},
     statics,
     tables::sets::Sets,
@@ -43,6 +44,7 @@ fn init(name: &'static str, threads: bool) {
     match join(threads) {
         Ok((world, addresses, sets)) => {
             begin(world, addresses, sets);
+            handles::ask();
             joined();
         }
         Err(error) => {
@@ -121,7 +123,9 @@ fn finalize(name: &'static str) {
     }
     call.collective(|| call.global.world.finalize());
     (depth.finalized, depth.old) = (true, false);
-    if let Err(error) = end(|world| statics::make_private(world.pe().heap_map(), world.pe().local_pe())) {
+    let ended = end(|world| statics::make_private(world.pe().heap_map(), world.pe().local_pe()));
+    handles::ask();
+    if let Err(error) = ended {
         fatal(name, format_args!("{error}"));
     }
 }

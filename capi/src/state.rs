@@ -17,7 +17,6 @@ use oxshmem_ops::path::address::AddressPath;
 
 use crate::{
     address::Addresses,
-    handles,
     tables::{blocks::Blocks, contexts, sets::Sets, teams},
 };
 
@@ -137,7 +136,6 @@ pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
     unsafe { DEFAULT_PATH.open(context, world.pe(), &global.addresses.ranges()) };
     // Release: a thread that sees it sees what it points to.
     GLOBAL.store(global, Ordering::Release);
-    handles::ask();
 }
 
 /// From now on there is none, and the process has what it had before (`OpenSHMEM 1.6 §9.1.4`), its
@@ -145,7 +143,6 @@ pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
 pub(crate) fn end<E>(make_private: impl FnOnce(&World) -> Result<(), E>) -> Result<(), E> {
     DEFAULT_PATH.close();
     let ended = GLOBAL.swap(std::ptr::null_mut(), Ordering::AcqRel);
-    handles::ask();
     // SAFETY: it is null, or what `begin` has leaked.
     let Some(global) = (unsafe { ended.as_ref() }) else { return Ok(()) };
     let pe = global.world.pe();

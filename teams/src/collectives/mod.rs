@@ -266,8 +266,8 @@ impl Team {
     /// # Errors
     /// [`Error::InvalidStride`](oxshmem_base::Error::InvalidStride) if a stride is 0, or elements
     /// have no bytes; [`Error::StrideOutOfRange`](oxshmem_base::Error::StrideOutOfRange) if a slice
-    /// is too short; [`Error::Overlap`](oxshmem_base::Error::Overlap) if an element of one has bytes
-    /// of one of the other: they may lie between each other; otherwise those of
+    /// is too short; [`Error::Overlap`](oxshmem_base::Error::Overlap) if an element of one shares
+    /// bytes with one of the other: they may lie between each other; otherwise those of
     /// [`sum_reduce`](Self::sum_reduce).
     ///
     /// ```

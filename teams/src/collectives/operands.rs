@@ -148,8 +148,9 @@ impl<'a> Operands<'a> {
         self.dest.len() >= (me + 1) * len && self.dest.part(me * len..(me + 1) * len) == self.source
     }
 
-    /// An error if one of `count` elements with these strides of the destination has bytes of one of
-    /// the source (`OpenSHMEM 1.6 §4.2`). Elements of one may lie between those of the other.
+    /// An error if one of `count` elements with these strides of the destination shares bytes with
+    /// one of the source (`OpenSHMEM 1.6 §4.2`). Elements of one may lie between those of the
+    /// other.
     #[inline(always)]
     pub(crate) fn disjoint_elements(&self, strides: [usize; 2], count: usize) -> Result<()> {
         match self.dest.overlaps(self.source) && self.elements_meet(strides, count) {
