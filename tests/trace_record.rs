@@ -3,6 +3,8 @@
 mod common;
 
 use std::{
+    fs::Permissions,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
     time::Duration,
@@ -299,6 +301,32 @@ fn oshrun_records_a_job_and_leaves_a_file_for_perfetto() {
     let slowest = data["waits"].as_array().unwrap();
     let of_pe_1 = slowest.iter().find(|wait| wait[0] == 1 && wait[1] == "wait_until").unwrap();
     assert_eq!((&of_pe_1[4], &of_pe_1[5]), (&0.into(), &"put_signal".into()));
+}
+
+#[test]
+fn nobody_but_its_owner_reads_a_recording_whatever_the_umask() {
+    let _limit = time_limit(60);
+    let folder = Folder::new();
+    let deep = folder.0.join("deep");
+    let job = Job::new(test_name!(), 2).launcher_args(&["--trace", deep.to_str().unwrap()]);
+    job.end(|| {
+        // SAFETY: it changes what this process gives to the files that it makes.
+        unsafe { libc::umask(0) };
+        futures::executor::block_on(async { oxshmem::init().await?.finalize().await }).unwrap();
+    });
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!([&folder.0, &deep].map(|folder| mode(folder)), [0o700; 2]);
+    let mut files: Vec<_> = std::fs::read_dir(&deep).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let names: Vec<_> = files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, ["pe-0.trace", "pe-1.trace", "report.html", "trace.json"]);
+    for file in &files {
+        assert_eq!(mode(file), 0o600, "{}", file.display());
+        // As older versions have left them.
+        std::fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
+    }
+    let written = trace::write(&deep).unwrap();
+    assert!(written.files.iter().all(|file| mode(file) == 0o600), "{written:?}");
 }
 
 #[test]

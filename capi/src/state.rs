@@ -11,7 +11,7 @@ use std::{
 };
 
 use oxshmem::{Context, Space, SpaceKind, World};
-use oxshmem_base::home::Home;
+use oxshmem_base::{home::Home, printable::printable_lines};
 use oxshmem_memory::Addresses as Reserved;
 use oxshmem_ops::path::address::AddressPath;
 
@@ -93,7 +93,7 @@ pub(crate) fn depth() -> MutexGuard<'static, Depth> {
 pub(crate) fn in_child(name: &'static str, global: &Global) -> ! {
     if let Err(error) = global.home.check(global.world.my_pe(), name) {
         // If standard error is closed, there is no other place for the line.
-        let _ = std::io::stderr().write_all(format!("oxshmem: {error}\n").as_bytes());
+        let _ = std::io::stderr().write_all(printable_lines(&format!("oxshmem: {error}\n")).as_bytes());
     }
     // SAFETY: it does not return. Not by `exit`, which would write out what the parent has
     // buffered.

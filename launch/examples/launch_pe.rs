@@ -176,7 +176,7 @@ fn behave(args: &[&str]) -> Result<()> {
         }
         // Joins with symmetric memory. PE 0 says that it puts, and the others that they are in a
         // barrier, until they are killed.
-        ["busy"] => {
+        ["busy", ..] => {
             let pe = suite::runtime().block_on(Pe::join(Arc::new(init()?), Settings::from_env()?))?;
             if pe.me() == 0 {
                 loop {

@@ -3,6 +3,8 @@
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 
+use oxshmem_base::report;
+
 pub mod live;
 pub mod man;
 pub mod oshcc;
@@ -11,3 +13,15 @@ pub mod oshrun;
 pub mod oshtop;
 pub mod shmem_info;
 pub mod trace;
+
+/// Reads this program's options. If it cannot, or a question such as `--help` is asked, it says so
+/// and ends the process.
+pub fn options<O: clap::Parser>() -> O {
+    O::try_parse().unwrap_or_else(|error| {
+        if error.use_stderr() {
+            report(error.render().to_string().trim_end());
+            std::process::exit(error.exit_code())
+        }
+        error.exit()
+    })
+}

@@ -55,6 +55,31 @@ fn bad_options_are_one_line_and_status_2() {
 }
 
 #[test]
+fn what_a_terminal_would_obey_is_shown_and_not_done() {
+    let bad = "\u{1b}]0;title\u{7}\noshrun: PE 0 has ended well\u{202e}";
+    let shown = r"\u{1b}]0;title\u{7}\noshrun: PE 0 has ended well\u{202e}";
+    let inside = format!("/no/such/{bad}");
+    let (option, fake) = (format!("--{bad}"), format!("--fake-hosts={bad}"));
+    let (wdir, trace) = (format!("--wdir={inside}"), format!("--trace=/dev/null/{bad}"));
+    for args in [
+        &["-np", "2", bad][..],
+        &["-np", "2", &inside],
+        &["-np", bad, "true"],
+        &["-np", "2", &option, "true"],
+        &["-np", "2", &fake, "true"],
+        &["-np", "2", &wdir, "true"],
+        &["-np", "2", &trace, "true"],
+        &["--trace-report", &inside],
+        &["-np", "1", "true", ":", "-np", "1", bad],
+    ] {
+        let ended = oshrun(args);
+        let controls = ended.stderr.trim_end_matches('\n').contains(char::is_control);
+        assert!(ended.status == 2 && !controls && !ended.stderr.contains('\u{202e}'), "{args:?}: {ended:?}");
+    }
+    assert_refused(&oshrun(["-np", "2", &inside]), shown);
+}
+
+#[test]
 fn a_program_that_cannot_be_started_is_one_line_and_status_2() {
     let folder = Folder::new("usage");
     std::fs::write(folder.path("data"), "no program").expect("written");

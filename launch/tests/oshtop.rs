@@ -76,6 +76,37 @@ fn oshtop_shows_once_what_each_pe_is_in_and_does_as_json_and_as_text() {
 }
 
 #[test]
+fn a_program_and_arguments_that_a_terminal_would_obey_are_shown_and_not_done() {
+    let bad = "\u{1b}[2J\n\u{9b}31m";
+    let mut command = split("-np 2 pe busy");
+    command.push(bad.to_owned());
+    let running = start(command);
+    let id = running.child.id().to_string();
+    let shown = r"launch_pe busy \u{1b}[2J\n\u{9b}31m";
+    let clean = |text: &str| !text.replace('\n', "").contains(char::is_control);
+    eventually("the view of the job", || {
+        let (good, text) = oshtop(&[&id, "--once", "--interval", "0.1"]);
+        let title = text.lines().next().filter(|_| good)?;
+        assert!(title.ends_with(shown) && clean(&text), "{text:?}");
+        Some(())
+    });
+    let text = shmem_info(&["--jobs"]);
+    let line =
+        text.lines().find(|line| line.starts_with(&format!("{id} "))).unwrap_or_else(|| panic!("{text}"));
+    assert!(line.ends_with(shown) && clean(&text), "{text:?}");
+    // Programs get it as it is.
+    let all: Value = serde_json::from_str(&shmem_info(&["--jobs", "--json"])).expect("JSON");
+    let job = all.as_array().expect("a list").iter().find(|job| job["job"].to_string() == id);
+    assert_eq!(job.expect("the job")["program"], format!("launch_pe busy {bad}"));
+    // And what they cannot do they say as well.
+    for program in [env!("CARGO_BIN_EXE_oshtop"), env!("CARGO_BIN_EXE_shmem-info")] {
+        let (good, text) = output(program, &[&format!("--{bad}")]);
+        assert!(!good && clean(&text) && text.contains(r"\u{9b}31m"), "{text:?}");
+    }
+    running.signal(libc::SIGKILL);
+}
+
+#[test]
 fn jobs_are_listed_with_their_hosts_and_are_not_once_they_are_over() {
     let hosts = match UcxFound::look() {
         UcxFound::Loaded { .. } => 2,

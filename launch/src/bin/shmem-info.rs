@@ -11,15 +11,17 @@ use std::{
     thread,
 };
 
-use clap::Parser;
 use oxshmem_base::{
-    Result, report,
+    Result,
+    printable::printable,
+    report,
     settings::{FenceSide, Settings, markdown, unknown},
     span::span,
     version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, version_line},
 };
 use oxshmem_launch::{
     live::find::{Job, jobs},
+    options,
     shmem_info::Options,
 };
 use oxshmem_net::{ATOMICS, UcxFound};
@@ -30,7 +32,7 @@ use oxshmem_spaces::{
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    let options: Options = options();
     let render = if options.json { Report::json } else { Report::text };
     let text = match options.settings_markdown {
         true => Ok(markdown().into_bytes()),
@@ -66,8 +68,16 @@ fn show_jobs(as_json: bool) -> String {
     let mut lines = vec![["job", "launcher", "PEs", "for", "hosts", "program"].map(str::to_owned)];
     lines.extend(jobs.iter().map(|job| {
         let hosts: Vec<&str> = job.hosts.iter().map(|host| host.name.as_str()).collect();
-        let (id, pes, program) = (job.id.to_string(), job.n_pes().to_string(), job.program.clone());
-        [id, job.launcher.clone(), pes, span(job.age), hosts.join(","), program]
+        let (id, pes) = (job.id.to_string(), job.n_pes().to_string());
+        let hosts = hosts.join(",");
+        [
+            id,
+            printable(&job.launcher).into_owned(),
+            pes,
+            span(job.age),
+            hosts,
+            printable(&job.program).into_owned(),
+        ]
     }));
     let widths: [usize; 6] = std::array::from_fn(|column| {
         lines.iter().map(|cells| cells[column].chars().count()).max().unwrap_or_default()

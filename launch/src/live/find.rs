@@ -12,6 +12,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use oxshmem_base::printable::printable;
 use oxshmem_progress::{
     activity::{Boards, Standing},
     control::Control,
@@ -114,6 +115,7 @@ fn job(id: u32, mut hosts: Vec<Host>) -> Option<Job> {
     hosts.sort_by_key(|host| host.first_pe);
     let machine = rustix::system::uname();
     let machine = machine.nodename().to_string_lossy();
+    let machine = printable(&machine);
     let several = hosts.len() > 1;
     for (number, host) in hosts.iter_mut().enumerate() {
         host.name = if several { format!("{machine}-{number}") } else { machine.to_string() };

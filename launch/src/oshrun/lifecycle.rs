@@ -6,6 +6,7 @@
 
 use std::{io, time::Duration};
 
+use oxshmem_base::printable::printable;
 use oxshmem_job::wire::{Kind, Message};
 use oxshmem_progress::activity::list;
 use rustix::process::Signal;
@@ -290,7 +291,7 @@ impl Lifecycle {
 }
 
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    printable(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod places;
 
 use std::{ffi::OsString, io::Write, os::unix::net::UnixStream, path::Path, process::ExitCode};
 
+use oxshmem_base::printable::{printable, printable_lines};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::trace;
@@ -82,10 +83,11 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
     match end {
         Ok(end) => {
             if let Some(message) = end.message {
-                say(&message);
+                // With the table of a hanging job it has several lines.
+                say(&printable_lines(&message));
             }
             if let Some(Err(reason)) = options.trace.as_deref().map(put_together) {
-                say(&reason);
+                say(&printable(&reason));
             }
             ExitCode::from(end.status)
         }
@@ -96,9 +98,9 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
 /// Makes of the recordings in a folder what people look at, and says where that is.
 fn put_together(folder: &Path) -> Result<(), String> {
     let trace::Written { unreadable, files } = trace::write(folder)?;
-    unreadable.iter().for_each(|why| say(why));
+    unreadable.iter().for_each(|why| say(&printable(why)));
     let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
-    say(&format!("what the PEs did is in {}", files.join(" and ")));
+    say(&printable(&format!("what the PEs did is in {}", files.join(" and "))));
     Ok(())
 }
 
@@ -108,7 +110,7 @@ pub fn command() -> clap::Command {
 }
 
 fn refuse(reason: &str) -> ExitCode {
-    say(reason);
+    say(&printable(reason));
     ExitCode::from(NOT_STARTED)
 }
 

@@ -10,11 +10,14 @@ use std::{
 };
 
 use clap::{CommandFactory, Parser};
-use oxshmem_base::{report, span::span};
+use oxshmem_base::{printable::printable, report, span::span};
 
-use crate::live::{
-    find::{Job, jobs},
-    sample::{Sampler, View},
+use crate::{
+    live::{
+        find::{Job, jobs},
+        sample::{Sampler, View},
+    },
+    options,
 };
 use columns::{COLUMNS, Order, cells};
 
@@ -60,7 +63,7 @@ pub fn command() -> clap::Command {
 
 /// The whole program, from its arguments to its exit status.
 pub fn main() -> ExitCode {
-    let options = Options::parse();
+    let options: Options = options();
     let outcome = choose(jobs(), options.job).and_then(|job| {
         let shown = match options.once {
             true => once(&job, &options),
@@ -130,7 +133,8 @@ fn title(job: &Job, since: Duration) -> String {
     };
     let s = if pes == 1 { "" } else { "s" };
     let (age, launcher) = (span(job.age + since), &job.launcher);
-    format!("job {} of {launcher}: {pes} PE{s} on {hosts} for {age}: {}", job.id, job.program)
+    let (launcher, program) = (printable(launcher), printable(&job.program));
+    format!("job {} of {launcher}: {pes} PE{s} on {hosts} for {age}: {program}", job.id)
 }
 
 /// What all PEs come to.

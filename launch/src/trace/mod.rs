@@ -16,12 +16,13 @@ mod report;
 
 use std::{
     ffi::OsStr,
-    fs::{self, File},
-    io::{self, BufWriter},
+    fs,
+    io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
 use model::Trace;
+use oxshmem_base::owned;
 use read::Recording;
 
 /// What was made of a folder of recordings.
@@ -55,7 +56,7 @@ fn recordings(dir: &Path) -> io::Result<Vec<PathBuf>> {
 /// # Errors
 /// Those of the system.
 pub fn prepare(dir: &Path) -> io::Result<()> {
-    fs::create_dir_all(dir)?;
+    owned::folder(dir)?;
     recordings(dir)?.iter().try_for_each(fs::remove_file)
 }
 
@@ -91,9 +92,11 @@ pub fn write(dir: &Path) -> Result<Written, String> {
     }
     let (timeline, page) = (dir.join("trace.json"), dir.join("report.html"));
     let failed = |path: &Path, error| format!("cannot write {}: {error}", path.display());
-    File::create(&timeline)
+    owned::file(&timeline)
         .and_then(|file| chrome::write(&trace, &mut BufWriter::with_capacity(1 << 20, file)))
         .map_err(|error| failed(&timeline, error))?;
-    report::write(&trace, &page).map_err(|error| failed(&page, error))?;
+    owned::file(&page)
+        .and_then(|mut file| file.write_all(report::page(&trace).as_bytes()))
+        .map_err(|error| failed(&page, error))?;
     Ok(Written { unreadable, files: vec![timeline, page] })
 }

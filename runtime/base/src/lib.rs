@@ -14,7 +14,9 @@
 //! | [`turns`] | work that causes more of its kind, done one after the other |
 //! | [`home`] | whether this process is the one that joined the job, or a child of it |
 //! | [`memfd`], [`readable`], [`random`] | memory, descriptors and numbers from the system |
+//! | [`owned`] | files that nobody but their owner can read |
 //! | [`mod@report`], [`sigpipe`], [`mod@span`] | lines on standard error, and spans of time |
+//! | [`printable`] | text from outside, as people may see it |
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `report`"))]
 
@@ -27,7 +29,11 @@ pub mod home;
 pub mod hosts;
 #[cfg(not(loom))]
 pub mod memfd;
+#[cfg(not(loom))]
+pub mod owned;
 pub mod panics;
+#[cfg(not(loom))]
+pub mod printable;
 #[cfg(not(loom))]
 pub mod processors;
 #[cfg(not(loom))]

@@ -8,15 +8,15 @@
 
 use std::fmt;
 
-use crate::sigpipe::write_stderr;
+use crate::{printable::printable_lines, sigpipe::write_stderr};
 
 /// Writes `text` and the end of a line to standard error, in one write. If that fails, there is
-/// nowhere left to say so.
+/// nowhere left to say so. What a terminal would obey is escaped ([`printable_lines`]).
 ///
 /// ```
 /// oxshmem_base::report(format_args!("oxshmem: PE {}: {}", 3, "what went wrong"));
 /// ```
 pub fn report(text: impl fmt::Display) {
-    let line = format!("{text}\n");
+    let line = printable_lines(&text.to_string()).into_owned() + "\n";
     let _ = write_stderr(line.as_bytes());
 }

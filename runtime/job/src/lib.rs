@@ -27,7 +27,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use oxshmem_base::{Error, Hosts, Result};
+use oxshmem_base::{Error, Hosts, Result, printable::printable};
 
 pub use common::Common;
 pub use foreign::Foreign;
@@ -252,5 +252,5 @@ pub async fn from_env(warn: impl FnOnce(&Foreign)) -> Result<Arc<dyn Bootstrap>>
 /// This host's name, for messages.
 pub fn host_name() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname")
-        .map_or_else(|_| "localhost".to_owned(), |name| name.trim_end().to_owned())
+        .map_or_else(|_| "localhost".to_owned(), |name| printable(name.trim_end()).into_owned())
 }

@@ -14,8 +14,6 @@ mod times;
 mod traffic;
 mod waits;
 
-use std::{fs, io, path::Path};
-
 use oxshmem_progress::activity::list;
 use serde_json::{Value, json};
 
@@ -35,12 +33,8 @@ const PAGE: &str = include_str!("page.html");
 /// Where the data goes.
 const MARKER: &str = "/*DATA*/";
 
-/// Writes the page to `path`. In place of what is there.
-pub(super) fn write(trace: &Trace, path: &Path) -> io::Result<()> {
-    fs::write(path, page(trace))
-}
-
-fn page(trace: &Trace) -> String {
+/// The page, with its data in it.
+pub(super) fn page(trace: &Trace) -> String {
     let data = embeddable(&data(trace));
     // Once: the data may have the marker in a program's name.
     PAGE.replacen(MARKER, &data, 1)

@@ -23,7 +23,9 @@ use std::{
 };
 
 use oxshmem_base::{
-    Error, Result, report,
+    Error, Result,
+    printable::printable,
+    report,
     sync::{Mutex, lock},
 };
 use pmix_sys::{
@@ -169,7 +171,9 @@ impl Client {
     /// What the launcher calls this host.
     pub(super) fn host(&self) -> Option<String> {
         let host = self.get(self.me.rank, PMIX_HOSTNAME).ok()?;
-        host.as_str().map(|host| host.to_string_lossy().into_owned()).filter(|host| !host.is_empty())
+        host.as_str()
+            .map(|host| printable(&host.to_string_lossy()).into_owned())
+            .filter(|host| !host.is_empty())
     }
 
     /// Gives `mine` to all `n` processes of the job, and gets what they gave.

@@ -2,14 +2,12 @@
 //! here and not by a store, and mapped.
 
 use std::{
-    fs::{DirBuilder, OpenOptions},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::Path,
     ptr::{self, NonNull},
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use oxshmem_base::{Error, Result};
+use oxshmem_base::{Error, Result, owned};
 use rustix::{
     fs::{FallocateFlags, fallocate, ftruncate},
     io::Errno,
@@ -46,13 +44,10 @@ unsafe impl Sync for File {}
 impl File {
     pub(super) fn create(dir: &Path, head: &Head<'_>, now: Pair) -> Result<Self> {
         let failed = |call: &'static str| move |error: Errno| Error::system(call, error);
-        DirBuilder::new().recursive(true).mode(0o777).create(dir).map_err(|error| cannot(dir, error))?;
+        owned::folder(dir).map_err(|error| cannot(dir, error))?;
         let path = dir.join(format!("pe-{}.trace", head.pe));
         // Another file than that of the last job, which may be read still.
-        let _ = std::fs::remove_file(&path);
-        let mut options = OpenOptions::new();
-        let options = options.read(true).write(true).create(true).truncate(true).mode(0o666);
-        let file = options.open(&path).map_err(|error| cannot(&path, error))?;
+        let file = owned::file(&path).map_err(|error| cannot(&path, error))?;
         let bytes = (ALL / head.local_pes.max(1)).clamp(LEAST, MOST);
         let ring = ring_at(head.n_pes);
         // A power of two.
