@@ -59,7 +59,7 @@ fn a_browser_shows_the_page_in_light_and_dark_and_sorts_its_tables() {
         checked(&browser, &folder, &name, &trace, "light");
         checked(&browser, &folder, &name, &trace, "dark");
         let path = folder.join(format!("{name}.html"));
-        write(&trace, &path).expect("the page is written");
+        std::fs::write(&path, page(&trace)).expect("the page is written");
         let picture = format!("--screenshot={}", path.with_extension("png").display());
         run(&browser, &[in_scheme(scheme), "--window-size=1200,3600", &picture], &path);
     }
