@@ -9,6 +9,7 @@
 
 mod bare;
 mod collectives;
+mod growth;
 mod jobs;
 mod latency;
 mod measured;
@@ -50,6 +51,10 @@ struct Options {
     /// Measure how long a PE on another host that computes lets others wait.
     #[arg(long)]
     serving: bool,
+    /// Measure what blocks, teams, waits and more cost when there are ten and a hundred times as
+    /// many, with as many PEs as there are. The status is 1 if something grows faster than n log n.
+    #[arg(long)]
+    growth: bool,
     /// Await in tokio, in a runtime of one thread, and not in a thread that drives meanwhile.
     #[arg(long)]
     tokio: bool,
@@ -67,7 +72,8 @@ struct Options {
 fn main() -> ExitCode {
     let options = Options::parse();
     match run(&options) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("shmem-perf: {error}");
             ExitCode::FAILURE
@@ -78,9 +84,10 @@ fn main() -> ExitCode {
 /// What a measurement returns.
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-fn run(options: &Options) -> Outcome {
+/// Whether what was measured is as it should be.
+fn run(options: &Options) -> Outcome<bool> {
     if let Some(interface) = options.word_puts {
-        return spaces::word_puts(interface);
+        return spaces::word_puts(interface).map(|()| true);
     }
     let runtime = options.tokio.then(|| Builder::new_current_thread().enable_all().build()).transpose()?;
     let world: World = match &runtime {
@@ -89,8 +96,12 @@ fn run(options: &Options) -> Outcome {
     };
     let mut report = Report::new(options.only.clone(), options.quick);
     let selection = Selection::parse(options.collectives.as_deref().unwrap_or_default(), &options.sizes)?;
+    let mut good = true;
     let measuring = async {
-        if options.collectives.is_some() {
+        if options.growth {
+            good = growth::growth(&world, options.quick).await?;
+            Ok(())
+        } else if options.collectives.is_some() {
             collectives::collectives(&world, &mut report, &selection).await
         } else if options.remote && world.n_pes() == 2 {
             remote::remote(&world, &mut report).await
@@ -110,16 +121,17 @@ fn run(options: &Options) -> Outcome {
     let measured = wait(&world, runtime.as_ref(), measuring);
     if let Err(error) = measured {
         eprintln!("shmem-perf: {error}");
-        return Ok(wait(&world, runtime.as_ref(), world.global_exit(1))?);
+        wait(&world, runtime.as_ref(), world.global_exit(1))?;
+        return Ok(false);
     }
-    if world.my_pe() == 0 {
+    if world.my_pe() == 0 && !options.growth {
         report.print();
         if let Some(path) = &options.json {
             report.write_json(File::create(path)?)?;
         }
     }
     wait(&world, runtime.as_ref(), world.finalize())?;
-    Ok(())
+    Ok(good)
 }
 
 /// Waits for a future in the runtime, if there is one.

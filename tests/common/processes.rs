@@ -497,12 +497,26 @@ fn threads(pid: u32) -> Vec<String> {
 
 /// How often the thread of this name, or of one that begins so, has gone to sleep.
 pub(crate) fn turns(name: &str) -> u64 {
+    let status = statuses().into_iter().find(|status| status.starts_with(&format!("Name:\t{name}")));
+    count_in(&status.expect("the thread"), "voluntary_ctxt_switches:")
+}
+
+/// How often the other threads of this process have left their processor, by themselves or not.
+pub(crate) fn turns_of_others(name: &str) -> u64 {
+    let statuses = statuses();
+    let others = statuses.iter().filter(|status| !status.starts_with(&format!("Name:\t{name}")));
+    let kinds = ["voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:"];
+    others.flat_map(|status| kinds.map(|kind| count_in(status, kind))).sum()
+}
+
+/// What procfs says of each thread of this process.
+fn statuses() -> Vec<String> {
     let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
-    let status =
-        threads.map(|thread| std::fs::read_to_string(thread.path().join("status")).unwrap_or_default());
-    let status = status.into_iter().find(|status| status.starts_with(&format!("Name:\t{name}")));
-    let status = status.expect("the thread");
-    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("status")).ok()).collect()
+}
+
+fn count_in(status: &str, name: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     line.expect("procfs").trim().parse().expect("a number")
 }
 

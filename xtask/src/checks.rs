@@ -4,7 +4,7 @@
 use std::{env, path::PathBuf, time::Instant};
 
 use crate::{
-    debian,
+    debian, programs,
     run::{Failure, Job, Outcome, Verdict, target_dir},
 };
 
@@ -61,7 +61,7 @@ pub(crate) fn miri() -> Outcome {
 /// which needs a standard library that is built with it. Leaks are not looked for, since tests
 /// forget futures on purpose.
 pub(crate) fn sanitize(threads: bool) -> Outcome {
-    Job::cargo("build --workspace --bins --examples").run()?;
+    programs::build()?;
     let (host, target) = (host()?, target_dir()?);
     let packages = [
         "oxshmem",
@@ -185,7 +185,7 @@ pub(crate) fn hosts(all: bool) -> Outcome {
     if let Err(failure) = ucx() {
         return Ok(Verdict::Skipped(failure.to_string()));
     }
-    Job::cargo("build --workspace --lib --bins --examples").run()?;
+    programs::build()?;
     let programs = target_dir()?.join("debug");
     let test = |tests: &[&str], deal: &str, link: &str| {
         // Of the workspace, so that nothing is built that the other tests were not built with.
@@ -217,7 +217,7 @@ pub(crate) fn hosts(all: bool) -> Outcome {
 
 /// Repeats the tests that start PEs, every second time bound to processors.
 pub(crate) fn soak(times: usize, pes: usize) -> Outcome {
-    Job::cargo("build --workspace --lib --bins --examples").run()?;
+    programs::build()?;
     let programs = target_dir()?.join("debug");
     let mut failed = Vec::new();
     for round in 1..=times {

@@ -64,9 +64,12 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Formatting, clippy, documentation, all tests, the examples, the book, loom, miri where
-    /// installed
+    /// Formatting, clippy, documentation, the book, all tests, the examples
     Verify {
+        /// Then other processors and compilers, several hosts, fuzzing, loom, miri, and what users
+        /// install
+        #[arg(long)]
+        full: bool,
         /// Goes on after a step that failed, and lists what failed at the end
         #[arg(long)]
         keep_going: bool,
@@ -201,7 +204,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let outcome = match Arguments::parse().command {
-        Task::Verify { keep_going, only } => verify::verify(keep_going, &only),
+        Task::Verify { full, keep_going, only } => verify::verify(full, keep_going, &only),
         Task::Examples { names } => programs::examples(&names),
         Task::Soak { times, pes } => checks::soak(times, pes),
         Task::Hosts => checks::hosts(true),

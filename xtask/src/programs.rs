@@ -16,9 +16,15 @@ const VARIABLES: [&str; 2] =
 /// Seconds that one run of an example may take.
 const LIMIT: u64 = 60;
 
+/// Builds all libraries, programs and tests, with the features that the tests have, so that none is
+/// built twice.
+pub(crate) fn build() -> Result<(), Failure> {
+    Job::cargo("build --workspace --all-targets").run()
+}
+
 /// Builds the examples, and runs those named, or all.
 pub(crate) fn examples(names: &[String]) -> Outcome {
-    Job::cargo("build --workspace --lib --bins --examples").run()?;
+    build()?;
     run_examples(names)
 }
 

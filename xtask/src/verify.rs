@@ -1,5 +1,5 @@
-//! `cargo verify`: everything that must hold before a change goes in, in the order in which it is
-//! found fastest.
+//! `cargo verify`: what must hold before a change goes in, in the order in which it is found
+//! fastest.
 
 use std::{
     env,
@@ -12,26 +12,31 @@ use crate::{
     shmem4py,
 };
 
-/// Every step with its name.
+/// That the sources are as they should be, and every test and example passes.
 const STEPS: &[Step] = &[
     ("tools", tools),
     ("format", || done(Job::cargo("fmt --all --check").run())),
     ("rooms", rooms::rooms),
+    ("headers", || headers::headers(true)),
     ("clippy", || done(Job::cargo("clippy --workspace --all-targets -- -D warnings").run())),
-    ("aarch64", aarch64::clippy),
     ("doc", doc),
-    ("build", || done(Job::cargo("build --workspace --lib --bins --examples").run())),
+    ("build", || done(programs::build())),
+    ("settings", book::settings_are_current),
+    ("book", || book::build(false)),
     ("test", test),
+    ("examples", || programs::run_examples(&[])),
+];
+
+/// What `--full` adds: other processors and compilers, several hosts, other tools, and what users
+/// install.
+const MORE: &[Step] = &[
+    ("aarch64", aarch64::clippy),
     ("hosts", || checks::hosts(false)),
     ("fuzz", || fuzz::fuzz(60)),
-    ("examples", || programs::run_examples(&[])),
     ("install", install::check),
     ("deb", dist::check_quickly),
     ("ptx", gpu::ptx),
     ("cuda", cuda::check),
-    ("headers", || headers::headers(true)),
-    ("settings", book::settings_are_current),
-    ("book", || book::build(false)),
     ("package", package::package),
     ("shmem4py", shmem4py::check),
     ("oldest", oldest::check),
@@ -39,18 +44,22 @@ const STEPS: &[Step] = &[
     ("miri", checks::miri),
 ];
 
-/// Runs all steps, or those that are named.
-pub(crate) fn verify(keep_going: bool, only: &[String]) -> Outcome {
-    let names = || STEPS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" ");
+/// Runs the steps, with `full` also those that it adds, or of all of them those that are named.
+pub(crate) fn verify(full: bool, keep_going: bool, only: &[String]) -> Outcome {
+    let all: Vec<Step> = [STEPS, MORE].concat();
+    let names = |steps: &[Step]| steps.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" ");
     if only.iter().any(|name| name == "list") {
-        println!("{}", names());
+        println!("{}\n--full adds: {}", names(STEPS), names(MORE));
         return Ok(Verdict::Passed);
     }
-    if let Some(unknown) = only.iter().find(|name| STEPS.iter().all(|(step, _)| step != name)) {
-        return Err(Failure::new(format!("there is no step {unknown}; the steps are {}", names())));
+    if let Some(unknown) = only.iter().find(|name| all.iter().all(|(step, _)| step != name)) {
+        return Err(Failure::new(format!("there is no step {unknown}; the steps are {}", names(&all))));
     }
-    let chosen = STEPS.iter().filter(|(step, _)| only.is_empty() || only.iter().any(|name| name == step));
-    steps(&chosen.copied().collect::<Vec<_>>(), keep_going)
+    if only.is_empty() {
+        return steps(if full { &all } else { STEPS }, keep_going);
+    }
+    let chosen = all.into_iter().filter(|(step, _)| only.iter().any(|name| name == step));
+    steps(&chosen.collect::<Vec<_>>(), keep_going)
 }
 
 /// The parts of the toolchain that the other steps need; rustup is asked for those that are
