@@ -7,12 +7,13 @@
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    task::Poll,
     time::Instant,
 };
 
 use futures::{
     StreamExt,
-    future::{join_all, try_join},
+    future::{join_all, poll_fn, try_join},
     stream::FuturesUnordered,
 };
 use oxshmem::{LocalCluster, Lock, SessionOptions, SymSlice, World, prelude::*, settings::Settings};
@@ -67,7 +68,7 @@ impl Table<'_> {
             let [few, some, many] = counts;
             let [a, b, c] = each;
             println!(
-                "{name:<44} {few:>9}, {some:>9}, {many:>9}  {a:>8.0} {b:>9.0} {c:>9.0}  {ratio:.2}{mark}"
+                "{name:<44} {few:>9}, {some:>9}, {many:>9}  {a:>8.1} {b:>9.1} {c:>9.1}  {ratio:.2}{mark}"
             );
             good &= ratio <= allowed;
         }
@@ -253,10 +254,11 @@ async fn watched(world: &World, words: &SymSlice<u64>, n: usize) -> Outcome<f64>
     words.view().fill(0);
     world.barrier_all().await?;
     let start = Instant::now();
+    if me == n_pes - 1 {
+        world.context().p(words.at(n - 1), 1, 0).await?;
+    }
     if me == 0 {
         words.slice(..n).wait_until_any(Cmp::Eq, 1).await?;
-    } else if me == n_pes - 1 {
-        world.context().p(words.at(n - 1), 1, 0).await?;
     }
     world.barrier_all().await?;
     Ok(ns_each(start, n))
@@ -283,6 +285,9 @@ async fn waits(world: &World, n: usize) -> Outcome<f64> {
             }
         };
         let mut tasks: FuturesUnordered<_> = (0..n).map(task).collect();
+        // Each begins to wait.
+        poll_fn(|context| Poll::Ready(drop(tasks.poll_next_unpin(context)))).await;
+        world.context().p(answers.at(0), 1, 0).await?;
         while let Some(ended) = tasks.next().await {
             ended?;
         }
@@ -291,13 +296,12 @@ async fn waits(world: &World, n: usize) -> Outcome<f64> {
             world.context().p(words.at(place), round as u64, 1).await?;
             answers.at(0).wait_until(Cmp::Ge, round as u64).await
         };
-        // The tasks are there once the first has answered.
-        wake(places[0], 1).await?;
+        answers.at(0).wait_until(Cmp::Eq, 1).await?;
         let start = Instant::now();
-        for (round, &place) in places.iter().enumerate().skip(1) {
-            wake(place, round + 1).await?;
+        for (round, &place) in places.iter().enumerate() {
+            wake(place, round + 2).await?;
         }
-        each = ns_each(start, WAKES - 1);
+        each = ns_each(start, WAKES);
         for place in 0..n {
             world.context().p(words.at(place), u64::MAX, 1).await?;
         }
