@@ -76,8 +76,8 @@ impl Table<'_> {
     }
 }
 
-/// Everything of which a program may have many, with as many PEs as there are. Returns whether all of it
-/// stays within n log n.
+/// Everything of which a program may have many, with as many PEs as there are. Returns whether all
+/// of it stays within n log n.
 pub(crate) async fn growth(world: &World, quick: bool) -> Outcome<bool> {
     let (rounds, slack, most) = if quick { (1, 6.0, 10_000) } else { (4, 2.0, 100_000) };
     let counts = [most / 100, most / 10, most];

@@ -14,7 +14,7 @@ use std::{
 
 use common::{Ended, folder, programs};
 use library::symbols;
-use oxshmem_capi_table::{Routine, Status, routines};
+use oxshmem_capi_table::{Routine, Status, handles::HANDLES, routines};
 
 /// Routines that the library must have: those of the proposals are extensions, which it may not
 /// have yet.
@@ -56,16 +56,20 @@ fn the_library_defines_every_routine_and_its_twin() {
 }
 
 #[test]
-fn the_library_defines_nothing_else() {
+fn the_library_defines_nothing_else_but_the_handles() {
     let table: BTreeSet<_> = routines().map(|routine| routine.name).collect();
+    let handles: BTreeSet<_> = HANDLES.iter().map(|handle| handle.name).collect();
     let found = symbols(&["-D", "--defined-only"], &programs().join("libshmem.so"));
     let is_known = |name: &&String| {
         let base = name.strip_prefix('p').unwrap_or(name);
         // The headers' own names begin like this.
-        table.contains(*name) || table.contains(base) || base.starts_with("shmem_impl_")
+        let is_routine = table.contains(*name) || table.contains(base) || base.starts_with("shmem_impl_");
+        is_routine || handles.contains(name.as_str())
     };
     let others: Vec<_> = found.keys().filter(|name| !is_known(name)).collect();
     assert!(others.is_empty(), "programs may have such names: {others:?}");
+    let missing: Vec<_> = handles.iter().filter(|name| !found.contains_key(**name)).collect();
+    assert!(missing.is_empty(), "not there for bindings: {missing:?}");
 }
 
 /// The conformance programs.

@@ -96,7 +96,7 @@ fn a_program_and_arguments_that_a_terminal_would_obey_are_shown_and_not_done() {
     assert!(line.ends_with(shown) && clean(&text), "{text:?}");
     // Programs get it as it is.
     let all: Value = serde_json::from_str(&shmem_info(&["--jobs", "--json"])).expect("JSON");
-    let job = all.as_array().expect("a list").iter().find(|job| job["job"].to_string() == id);
+    let job = all.as_array().expect("a list").iter().find(|job| job["job"] == running.child.id());
     assert_eq!(job.expect("the job")["program"], format!("launch_pe busy {bad}"));
     // And what they cannot do they say as well.
     for program in [env!("CARGO_BIN_EXE_oshtop"), env!("CARGO_BIN_EXE_shmem-info")] {

@@ -56,9 +56,10 @@ impl<M: Sharing> Context<M> {
             self.count(call.name(), bytes, pe);
         }
         let recorder = self.pe().recorder()?;
-        let is_gathered = bytes <= GATHERED && self.gathering().room().is_some();
-        let begin = if is_gathered { 0 } else { recorder.now() };
-        Some(Started { recorder, call, bytes, pe, word: word.map_or(0, place), begin })
+        if bytes <= GATHERED && self.gathering().room().is_some() {
+            return Some(Started { recorder, call, bytes, pe, word: 0, begin: 0 });
+        }
+        Some(Started { recorder, call, bytes, pe, word: word.map_or(0, place), begin: recorder.now() })
     }
 
     /// Records an operation that has become `op`.

@@ -64,10 +64,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Formatting, clippy, documentation, the book, all tests, the examples
+    /// Formatting, clippy, the book, all tests, the examples
     Verify {
-        /// Then other processors and compilers, several hosts, fuzzing, loom, miri, and what users
-        /// install
+        /// Then the documentation, other processors and compilers, several hosts, fuzzing, loom,
+        /// miri, and what users install
         #[arg(long)]
         full: bool,
         /// Goes on after a step that failed, and lists what failed at the end

@@ -19,7 +19,6 @@ const STEPS: &[Step] = &[
     ("rooms", rooms::rooms),
     ("headers", || headers::headers(true)),
     ("clippy", || done(Job::cargo("clippy --workspace --all-targets -- -D warnings").run())),
-    ("doc", doc),
     ("build", || done(programs::build())),
     ("settings", book::settings_are_current),
     ("book", || book::build(false)),
@@ -27,9 +26,11 @@ const STEPS: &[Step] = &[
     ("examples", || programs::run_examples(&[])),
 ];
 
-/// What `--full` adds: other processors and compilers, several hosts, other tools, and what users
-/// install.
+/// What `--full` adds: the documentation, programs that must not compile, other processors and
+/// compilers, several hosts, other tools, and what users install.
 const MORE: &[Step] = &[
+    ("doc", doc),
+    ("misuse", || done(Job::cargo("test --workspace --test compile_fail -- --ignored").limit(900).run())),
     ("aarch64", aarch64::clippy),
     ("hosts", || checks::hosts(false)),
     ("fuzz", || fuzz::fuzz(60)),
@@ -124,11 +125,20 @@ fn done(outcome: Result<(), Failure>) -> Outcome {
 /// `OXSHMEM_BIN_DIR`.
 fn test() -> Outcome {
     let programs = target_dir()?.join("debug");
-    let tests = Job::cargo("test --workspace --no-fail-fast").env("OXSHMEM_BIN_DIR", programs).limit(2400);
+    // Twice as many at a time as by itself, as many of them wait most of their time.
+    let threads = env::var("RUST_TEST_THREADS").unwrap_or_else(|_| (2 * processors()).to_string());
+    let tests = Job::cargo("test --workspace --no-fail-fast")
+        .env("OXSHMEM_BIN_DIR", programs)
+        .env("RUST_TEST_THREADS", threads)
+        .limit(2400);
     let failed = Arc::new(Mutex::new(Failed::default()));
     let seen = Arc::clone(&failed);
     let outcome = tests.run_seen(move |line| lock(&seen).see(line));
     done(outcome.map_err(|failure| failure.with_details(std::mem::take(&mut lock(&failed).text))))
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn lock(failed: &Mutex<Failed>) -> MutexGuard<'_, Failed> {

@@ -40,6 +40,7 @@ macro_rules! calls {
             pub const ALL: &'static [Self] = &[$(Self::$call),+];
 
             /// Its name.
+            #[inline]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$call => $name),+ }
             }
