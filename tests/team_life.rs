@@ -297,7 +297,7 @@ fn worlds_end_with_teams_and_contexts_left() {
 
 #[test]
 fn teams_of_a_few_pes_take_no_room_of_others() {
-    let _limit = time_limit(60);
+    let _limit = time_limit(240);
     // As many teams as there are PEs, and more than one of them could be in.
     let done = cluster(600, settings(), |world| async move {
         let mut teams = Vec::new();

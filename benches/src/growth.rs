@@ -167,8 +167,8 @@ async fn dropped(world: &World, n: usize) -> Outcome<f64> {
         made.push(world.alloc::<u64>(8).await?);
     }
     let start = Instant::now();
-    for place in 0..n {
-        made[place] = world.alloc::<u64>(8).await?;
+    for block in &mut made {
+        *block = world.alloc::<u64>(8).await?;
     }
     let each = ns_each(start, n);
     drop(made);
@@ -286,7 +286,7 @@ async fn waits(world: &World, n: usize) -> Outcome<f64> {
         };
         let mut tasks: FuturesUnordered<_> = (0..n).map(task).collect();
         // Each begins to wait.
-        poll_fn(|context| Poll::Ready(drop(tasks.poll_next_unpin(context)))).await;
+        let _pending = poll_fn(|context| Poll::Ready(tasks.poll_next_unpin(context))).await;
         world.context().p(answers.at(0), 1, 0).await?;
         while let Some(ended) = tasks.next().await {
             ended?;

@@ -83,9 +83,9 @@ impl Window {
         })
     }
 
-    /// The bits, of a window that begins at 0.
-    pub fn bits(&self) -> [u64; WORDS] {
-        self.bits
+    /// How many numbers it shows.
+    pub fn count(&self) -> usize {
+        self.bits.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// The first number that might be in all sets and was not looked at, where every set was shown
@@ -98,11 +98,16 @@ impl Window {
     /// What it shows, as bits for the numbers from `from` on, which is not before its own.
     fn bits_from(&self, from: u64) -> [u64; WORDS] {
         let behind = usize::try_from(from - self.from).unwrap_or(usize::MAX);
+        match behind {
+            0 => return self.bits,
+            WINDOW_BITS.. => return [0; WORDS],
+            _ => {}
+        }
         let (words, bits) = (behind / 64, behind % 64);
         std::array::from_fn(|i| {
             let word = |i: usize| self.bits.get(i).copied().unwrap_or(0);
-            let at = words.saturating_add(i);
-            let high = if bits == 0 { 0 } else { word(at.saturating_add(1)) << (64 - bits) };
+            let at = words + i;
+            let high = if bits == 0 { 0 } else { word(at + 1) << (64 - bits) };
             word(at) >> bits | high
         })
     }

@@ -15,10 +15,7 @@ use oxshmem_spaces::window::Window;
 use crate::{
     group::Group,
     memory::scratch::{NUMBERS, TEAMS},
-    queue::{
-        Core, Outcome,
-        registry::{Places, Registry},
-    },
+    queue::{Core, Outcome, registry::Registry},
     team::{
         Team, TeamConfig,
         agree::{Call as Arguments, Votes, agree, agree_with},
@@ -192,7 +189,7 @@ impl Team {
                 if teams.iter().any(Option::is_none) {
                     return Err(invalid());
                 }
-                let places: Option<Vec<usize>> = some(verdict.votes.window.bits(), N, attempt);
+                let places: Option<Vec<usize>> = some(&verdict.votes.window, N, attempt);
                 let Some(places) = places else { return Err(Error::TeamsExhausted { call, limit: TEAMS }) };
                 let taken = take(&group, &registry, &teams, &places, number);
                 // Before anybody sends to a PE, that PE has cleared the place.
@@ -274,9 +271,8 @@ fn describe([kind, a, b, c]: Arguments) -> String {
 
 /// `n` places that all PEs have voted for: the lowest ones at the first attempt, and others at
 /// later ones, as another split may be after the same places again.
-fn some(free: Places, n: usize, attempt: usize) -> Option<Vec<usize>> {
-    let places: Vec<usize> = (0..TEAMS).filter(|place| free[place / 64] >> (place % 64) & 1 == 1).collect();
-    let starts = places.len().checked_sub(n)? + 1;
+fn some(free: &Window, n: usize, attempt: usize) -> Option<Vec<usize>> {
+    let starts = free.count().checked_sub(n)? + 1;
     let start = attempt * n % starts;
-    Some(places[start..start + n].to_vec())
+    Some(free.numbers().skip(start).take(n).map(|place| place as usize).collect())
 }
