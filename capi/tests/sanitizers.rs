@@ -64,11 +64,13 @@ fn run_with(sanitizers: &str) {
 }
 
 #[test]
+#[ignore = "another setting, of cargo verify --full: cargo test -p oxshmem-capi --test sanitizers -- --ignored"]
 fn programs_with_address_sanitizer_and_that_of_undefined_behaviour_run() {
     run_with("address,undefined");
 }
 
 #[test]
+#[ignore = "another setting, of cargo verify --full: cargo test -p oxshmem-capi --test sanitizers -- --ignored"]
 fn programs_with_thread_sanitizer_run() {
     run_with("thread");
 }
@@ -84,6 +86,7 @@ fn valgrind_finds_nothing(source: &str, args: &[&str]) {
 }
 
 #[test]
+#[ignore = "another setting, of cargo verify --full: cargo test -p oxshmem-capi --test sanitizers -- --ignored"]
 fn valgrind_finds_neither_errors_nor_leaks_in_a_job_of_one_pe() {
     if is_played("valgrind") {
         return;

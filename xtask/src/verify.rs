@@ -30,7 +30,8 @@ const STEPS: &[Step] = &[
 /// compilers, several hosts, other tools, and what users install.
 const MORE: &[Step] = &[
     ("doc", doc),
-    ("misuse", || done(Job::cargo("test --workspace --test compile_fail -- --ignored").limit(900).run())),
+    ("misuse", || ignored("compile_fail")),
+    ("sanitizers", || ignored("sanitizers")),
     ("aarch64", aarch64::clippy),
     ("hosts", || checks::hosts(false)),
     ("fuzz", || fuzz::fuzz(60)),
@@ -135,6 +136,13 @@ fn test() -> Outcome {
     let seen = Arc::clone(&failed);
     let outcome = tests.run_seen(move |line| lock(&seen).see(line));
     done(outcome.map_err(|failure| failure.with_details(std::mem::take(&mut lock(&failed).text))))
+}
+
+/// The tests of a program that others are not run with, as they take long or need another setting.
+fn ignored(tests: &str) -> Outcome {
+    let programs = target_dir()?.join("debug");
+    let line = format!("test --workspace --test {tests} -- --ignored");
+    done(Job::cargo(&line).env("OXSHMEM_BIN_DIR", programs).limit(900).run())
 }
 
 fn processors() -> usize {
