@@ -1,7 +1,7 @@
 //! What a thing costs when there are ten and a hundred times as many: `--growth`.
 //!
-//! Each row makes and uses a number of things of a kind, three times as many each time by ten, and
-//! shows what one of them took. A row whose things cost more in the end than n log n in all allows
+//! Each row makes and uses some things of a kind, then ten and a hundred times as many, and shows
+//! what one of them took. A row whose things cost more in the end than n log n in all allows
 //! is marked.
 
 use std::{
