@@ -18,8 +18,8 @@ use crate::World;
 
 /// Several PEs in one process.
 ///
-/// They run the same code as PEs in processes of their own, each with a heap, contexts and an
-/// executor, but share one mapping, and wake each other without the kernel.
+/// They run the same code as PEs in processes of their own, each with a heap, contexts and a
+/// progress engine, but share one mapping, and wake each other without the kernel.
 ///
 /// ```
 /// use oxshmem::prelude::*;

@@ -88,9 +88,9 @@ impl World {
                 team.check_awaited("finalize")?;
                 ending.poll_unpin(cx).map(Ok::<_, Error>)
             });
-            ended.await?.map_err(|e| match (&*e, pe.executor().check_failure()) {
+            ended.await?.map_err(|e| match (&*e, pe.engine().check_failure()) {
                 (_, Err(failure)) => failure,
-                // Whatever was waited for may know before the executor does.
+                // Whatever was waited for may know before the engine does.
                 (Error::PeLost { pe, how }, _) => Error::PeLost { pe: *pe, how: how.clone() },
                 (Error::CollectiveMismatch { pe_a, call_a, pe_b, call_b }, _) => Error::CollectiveMismatch {
                     pe_a: *pe_a,
@@ -204,5 +204,5 @@ async fn flush_device(pe: &Pe) -> Result<()> {
     let flight = Arc::new(Flight::default());
     let landing = Arc::clone(&flight);
     device.flush(Box::new(move |flushed| landing.land(flushed)));
-    poll_fn(|cx| pe.executor().poll_with(|| flight.poll(cx))).await
+    poll_fn(|cx| pe.engine().poll_with(|| flight.poll(cx))).await
 }

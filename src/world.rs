@@ -452,7 +452,7 @@ impl World {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.0.pe.executor().block_on(future)
+        self.0.pe.engine().block_on(future)
     }
 
     /// The PE below this world: its place in the job, its transports, and what drives them.

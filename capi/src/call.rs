@@ -206,7 +206,7 @@ impl Call {
     /// The same, of what may be refused.
     #[inline]
     pub(crate) fn outcome<F: Future>(self, start: impl FnOnce() -> F) -> F::Output {
-        self.global.world.pe().executor().blocking(|| self.output(start()))
+        self.global.world.pe().engine().blocking(|| self.output(start()))
     }
 
     /// Has a team move data, here or in the order of a stream: the same code for all collectives.

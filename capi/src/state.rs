@@ -179,7 +179,7 @@ thread_local! {
 impl Waiting {
     pub(crate) fn new(global: &Global) -> Self {
         if INSIDE.replace(true) {
-            global.world.pe().executor().jumped_out();
+            global.world.pe().engine().jumped_out();
         } else {
             // SeqCst: a thread that waits when the world ends has counted itself before it found
             // the world.

@@ -106,7 +106,7 @@ impl Waiting {
             pes: pes.map(<[usize]>::to_vec),
             _record: waiting(pe, call, None),
             shown: Shown::NotYet(call, Arc::clone(pe.board())),
-            engine: pe.executor().at_first_poll(),
+            engine: pe.engine().at_first_poll(),
         })
     }
 

@@ -147,7 +147,7 @@ impl<M: Sharing> Context<M> {
     /// sink stays where it is if `is_stable`.
     #[inline(always)]
     pub(crate) fn is_offloaded(&self, is_stable: bool, is_nbi: bool, bytes: usize) -> bool {
-        is_stable && is_nbi && self.pe().engine().takes(bytes)
+        is_stable && is_nbi && self.pe().copy_engine().takes(bytes)
     }
 
     /// Has the copy engine put `source` to near memory, which is `dest`, and then do `after`.
@@ -227,8 +227,8 @@ impl<M: Sharing> Context<M> {
         // and numbers.
         let job =
             unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + '_>, Box<dyn FnOnce() + Send>>(job) };
-        self.pe().engine().submit(job);
-        Op::under_way(flight, self.pe().executor().at_first_poll())
+        self.pe().copy_engine().submit(job);
+        Op::under_way(flight, self.pe().engine().at_first_poll())
     }
 
     /// Puts blocks of `source`.

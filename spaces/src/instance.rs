@@ -85,7 +85,7 @@ impl<'a, T: Element> SymView<'a, T> {
             let from = End::Host(from.as_ptr().cast_mut().cast());
             // SAFETY: as in `read`.
             unsafe { device.copy_now(from, End::Device(here), self.len * size_of::<T>()) };
-            return self.allocation.pe().executor().device_words_changed();
+            return self.allocation.pe().engine().device_words_changed();
         }
         // SAFETY: as in `read`.
         unsafe { copy::copy(self.own(), from.as_ptr().cast(), size_of_val(from)) };

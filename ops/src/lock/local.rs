@@ -4,7 +4,7 @@
 //! A PE has one node in the queue, so its tasks wait in a queue of their own before it. The machine
 //! is a coroutine that makes one move at a time (enter, try, leave) for the first of them. It
 //! belongs to no task: a task that has given it something to do polls it, and where it waits, the
-//! executor wakes it like any waiter. So a task may go away at any time. If the PE gets the lock
+//! engine wakes it like any waiter. So a task may go away at any time. If the PE gets the lock
 //! and no task wants it, the machine passes it on. No drop ever waits.
 
 use std::{

@@ -298,7 +298,7 @@ impl Request {
         let local = &guard.lock.local;
         let mut outcome = local.outcome(guard.ticket, self.call, cx.waker());
         if outcome.is_none() {
-            // It goes on by itself; looking once more saves a turn through the executor.
+            // It goes on by itself; looking once more saves a turn through the engine.
             local.poke();
             outcome = local.outcome(guard.ticket, self.call, cx.waker());
         }

@@ -173,7 +173,7 @@ impl AddressPath {
             globals_at: pe.statics_at(),
             device: Part::new(device),
             watched: pe.counters().word(),
-            offload: pe.engine().threshold(),
+            offload: pe.copy_engine().threshold(),
             pe: Some(pe),
         };
         // SAFETY: it is not read meanwhile, by the caller's word.

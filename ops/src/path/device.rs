@@ -327,7 +327,7 @@ impl<M: Sharing> Context<M> {
             unsafe {
                 copy_blocks(self.pe(), from, side, blocks, Box::new(move |put| last(put, completion)));
             }
-            return Op::under_way(flight, self.pe().executor().at_first_poll());
+            return Op::under_way(flight, self.pe().engine().at_first_poll());
         }
         // What is not STABLE is copied now, or, where it is in device memory, kept from being given
         // to others.
@@ -362,7 +362,7 @@ impl<M: Sharing> Context<M> {
                 flight,
                 source.back(),
                 S::reject_back,
-                self.pe().executor().at_first_poll(),
+                self.pe().engine().at_first_poll(),
             ))),
             None => Op::Complete(source.back()),
         }
@@ -418,7 +418,7 @@ impl<M: Sharing> Context<M> {
         // SAFETY: what a sink holds is STABLE: it stays where it is as long as it exists, and the
         // completion holds it.
         unsafe { copy_blocks(self.pe(), from, to, blocks, completion) };
-        Op::under_way(flight, self.pe().executor().at_first_poll())
+        Op::under_way(flight, self.pe().engine().at_first_poll())
     }
 
     /// An atomic operation that fetches.
@@ -442,7 +442,7 @@ impl<M: Sharing> Context<M> {
             Some(device) => unsafe { device.atomic(at, width, operation, completion) },
             None => completion(Err(Error::Finalized { call: "atomic" })),
         }
-        Op::under_way(flight, self.pe().executor().at_first_poll())
+        Op::under_way(flight, self.pe().engine().at_first_poll())
     }
 
     /// An atomic operation that fetches nothing.

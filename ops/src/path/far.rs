@@ -59,7 +59,7 @@ impl<M: Sharing> Context<M> {
             // SAFETY: a STABLE source stays where it is as long as it exists, and the completion
             // holds it.
             unsafe { far.net.put(far.spot, from, bytes, completion) };
-            Op::under_way(flight, self.pe().executor().at_first_poll())
+            Op::under_way(flight, self.pe().engine().at_first_poll())
         };
         self.completing(ready, far, op, S::reject_back)
     }
@@ -105,7 +105,7 @@ impl<M: Sharing> Context<M> {
             return self.completing(
                 ready,
                 far,
-                Op::under_way(flight, self.pe().executor().at_first_poll()),
+                Op::under_way(flight, self.pe().engine().at_first_poll()),
                 S::reject_back,
             );
         };
@@ -140,7 +140,7 @@ impl<M: Sharing> Context<M> {
         self.completing(
             ready,
             far,
-            Op::under_way(flight, self.pe().executor().at_first_poll()),
+            Op::under_way(flight, self.pe().engine().at_first_poll()),
             S::reject_back,
         )
     }
@@ -194,7 +194,7 @@ impl<M: Sharing> Context<M> {
         // SAFETY: what a sink holds is STABLE: it stays where it is as long as it exists, and the
         // completion holds it.
         unsafe { far.net.get(far.spot, to, bytes, completion) };
-        Op::under_way(flight, self.pe().executor().at_first_poll())
+        Op::under_way(flight, self.pe().engine().at_first_poll())
     }
 
     /// Fills blocks of `buffer`, likewise.
@@ -214,7 +214,7 @@ impl<M: Sharing> Context<M> {
         if Packed::pays(blocks.block) {
             // SAFETY: the blocks are inside of the buffer, which was checked; `all` holds that.
             unsafe { Packed::start(far, to, blocks, AllParts::new(completion)) };
-            return Op::under_way(flight, self.pe().executor().at_first_poll());
+            return Op::under_way(flight, self.pe().engine().at_first_poll());
         }
         // Over when the last of them is.
         let all = AllParts::new(completion);
@@ -226,7 +226,7 @@ impl<M: Sharing> Context<M> {
             }
         }
         drop(all);
-        Op::under_way(flight, self.pe().executor().at_first_poll())
+        Op::under_way(flight, self.pe().engine().at_first_poll())
     }
 
     /// An atomic operation that fetches.
@@ -239,7 +239,7 @@ impl<M: Sharing> Context<M> {
     ) -> Op<T, Error> {
         let (flight, completion) = begin(self.ops(), far.pe, move |before: Result<u64>| before.map(value));
         far.net.fetch(far.spot, width, operation, completion);
-        Op::under_way(flight, self.pe().executor().at_first_poll())
+        Op::under_way(flight, self.pe().engine().at_first_poll())
     }
 
     /// An atomic operation that fetches nothing.

@@ -153,6 +153,6 @@ impl<M: Sharing> After<'_, M> {
                 streams.event(by, self.event, Box::new(begin));
             }
         }
-        Ok(StreamOp(Op::under_way(flight, ctx.pe().executor().at_first_poll())))
+        Ok(StreamOp(Op::under_way(flight, ctx.pe().engine().at_first_poll())))
     }
 }

@@ -77,7 +77,7 @@ impl Gpu {
             Some(streams) => start(streams, self.0.local_pe(), done),
             None => done(Err(Error::Finalized { call: "gpu" })),
         }
-        Reached { flight, engine: self.0.executor().at_first_poll() }
+        Reached { flight, engine: self.0.engine().at_first_poll() }
     }
 }
 

@@ -467,7 +467,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
             Some(direct) => unsafe { streams.append(by, self.stream, &direct, completion) },
             None => step(ctx.pe(), streams, self.stream, host, completion),
         }
-        StreamOp(Op::under_way(flight, ctx.pe().executor().at_first_poll()))
+        StreamOp(Op::under_way(flight, ctx.pe().engine().at_first_poll()))
     }
 }
 

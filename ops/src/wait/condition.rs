@@ -188,9 +188,9 @@ pub(super) fn wait<'a, T: Waitable, R: Send>(
     let mut changes = None;
     let on_device = condition.set.words.domain().is_device();
     let mut look = move |condition: &Condition<'a, T>, noop: bool| {
-        let before = on_device.then(|| pe.executor().device_changes());
+        let before = on_device.then(|| pe.engine().device_changes());
         // A look at device memory takes long. What is not known to have changed is looked at by the
-        // executor, unless the waker does nothing, behind which it need not.
+        // engine, unless the waker does nothing, behind which it need not.
         let looked = std::mem::replace(&mut changes, before);
         if on_device && looked == before && !noop { None } else { satisfied(condition) }
     };
@@ -202,7 +202,7 @@ pub(super) fn wait<'a, T: Waitable, R: Send>(
                 return Poll::Ready(Ok(result));
             }
             if let Some((key, _)) = &watch.key {
-                match pe.executor().check(key, cx.waker()) {
+                match pe.engine().check(key, cx.waker()) {
                     None => return Poll::Pending,
                     Some(Fired::Ended) => return Poll::Ready(Err(ended(pe))),
                     // One more word compares than when the watch was made: look again, and watch
@@ -218,9 +218,9 @@ pub(super) fn wait<'a, T: Waitable, R: Send>(
                 watch.record = waiting(pe, what, Some(condition.set.words.extent()));
                 let mut spin = || look(&condition, false);
                 let spun = match on_device {
-                    true => pe.executor().poll_with(|| spin().map_or(Poll::Pending, Poll::Ready)),
+                    true => pe.engine().poll_with(|| spin().map_or(Poll::Pending, Poll::Ready)),
                     false => {
-                        pe.executor().spin_until(|| spin().is_some());
+                        pe.engine().spin_until(|| spin().is_some());
                         Poll::Pending
                     }
                 };
@@ -267,7 +267,7 @@ impl Watch<'_> {
             }
         };
         let keepalive = Arc::clone(words.allocation());
-        let key = self.pe.executor().register(probe, words.extent(), keepalive, waker, place);
+        let key = self.pe.engine().register(probe, words.extent(), keepalive, waker, place);
         self.key = Some((key, place));
     }
 

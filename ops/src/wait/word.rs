@@ -1,4 +1,4 @@
-//! Waiting for one word: a look, a moment of spinning, then a watch that the executor looks after.
+//! Waiting for one word: a look, a moment of spinning, then a watch that the engine looks after.
 //! Meanwhile the PE's activity board shows what is waited for, for the diagnosis of hangs.
 
 use std::{
@@ -96,7 +96,7 @@ impl WordWait {
 
     /// The same of device memory, where a look takes some microseconds, and longer where others use
     /// the device: after the first it is looked at when it is known to have changed, and once it is
-    /// watched, by the executor.
+    /// watched, by the engine.
     #[cold]
     #[inline(never)]
     fn look_on_device<T: Waitable>(&mut self, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
@@ -104,9 +104,9 @@ impl WordWait {
             return None;
         }
         self.changes = None;
-        let executor = word.as_view().pe().executor();
-        let looked = executor.poll_with(|| {
-            let before = Some(executor.device_changes());
+        let engine = word.as_view().pe().engine();
+        let looked = engine.poll_with(|| {
+            let before = Some(engine.device_changes());
             if std::mem::replace(&mut self.changes, before) == before {
                 return Poll::Pending;
             }
@@ -126,7 +126,7 @@ impl WordWait {
             seen = Some(look(word)).filter(|&seen| cmp.holds(seen, value));
             seen.is_some()
         };
-        word.as_view().pe().executor().spin_until(looked);
+        word.as_view().pe().engine().spin_until(looked);
         seen
     }
 
@@ -170,10 +170,10 @@ impl WordWait {
         show: impl FnOnce() -> Place,
     ) -> Poll<Result<T>> {
         let pe = word.as_view().pe();
-        let executor = pe.executor();
+        let engine = pe.engine();
         if let Some((key, _)) = &self.watch {
-            return match executor.check(key, waker) {
-                // Behind a waker that does nothing the executor need not look.
+            return match engine.check(key, waker) {
+                // Behind a waker that does nothing the engine need not look.
                 None if word.as_view().domain().is_device() && waker.will_wake(Waker::noop()) => {
                     let seen = look(word);
                     if cmp.holds(seen, value) { Poll::Ready(Ok(seen)) } else { Poll::Pending }
@@ -198,12 +198,12 @@ impl WordWait {
         } else {
             Probe::Word(awaited)
         };
-        tracing::trace!(target: "oxshmem", call = "wait_until", "not yet: watched by the executor");
+        tracing::trace!(target: "oxshmem", call = "wait_until", "not yet: watched by the engine");
         let place = show();
-        self.watch = Some((executor.register(probe, extent, allocation, waker, place), place));
+        self.watch = Some((engine.register(probe, extent, allocation, waker, place), place));
         // No ring announces what came between the last look and the registration. Device memory
         // has changed since then if it is known to have.
-        let missed = || self.changes.is_none_or(|before| executor.device_changes() != before);
+        let missed = || self.changes.is_none_or(|before| engine.device_changes() != before);
         let seen = missed().then(|| look(word)).filter(|&seen| cmp.holds(seen, value));
         let now = match (seen, pe.check("wait_until")) {
             (Some(seen), _) => Ok(seen),
@@ -266,7 +266,7 @@ impl<T: Waitable> Drop for WatchedWord<'_, T> {
 #[cold]
 #[inline(never)]
 pub(super) fn unwatch(pe: &Pe, (key, place): (WatchKey, Place)) {
-    pe.executor().unregister(key);
+    pe.engine().unregister(key);
     pe.board().take(place);
 }
 

@@ -26,7 +26,7 @@ impl CopyEngine {
         Self { threshold: threshold.unwrap_or(usize::MAX), queue: Mutex::new(None) }
     }
 
-    /// Whether a nonblocking copy of so many bytes is the engine's.
+    /// Whether a nonblocking copy of this many bytes is the engine's.
     #[inline(always)]
     pub fn takes(&self, bytes: usize) -> bool {
         bytes >= self.threshold

@@ -14,7 +14,7 @@ const ENDING: Duration = Duration::from_secs(1);
 /// [`Pe::helpers`](super::Pe::helpers).
 #[derive(Debug)]
 pub struct Helpers {
-    pub(super) executor: Arc<Executor>,
+    pub(super) engine: Arc<Executor>,
     pub(super) watchdog: Option<Arc<Watchdog>>,
 }
 
@@ -24,7 +24,7 @@ impl Helpers {
     pub fn join(self) {
         let begin = Instant::now();
         let ended =
-            || self.executor.has_no_helper() && self.watchdog.as_ref().is_none_or(|it| it.has_ended());
+            || self.engine.has_no_helper() && self.watchdog.as_ref().is_none_or(|it| it.has_ended());
         while !ended() && begin.elapsed() < ENDING {
             std::thread::sleep(Duration::from_micros(50));
         }

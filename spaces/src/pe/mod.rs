@@ -65,12 +65,12 @@ pub struct Pe {
     shm: Shm,
     net: Option<Arc<dyn Net>>,
     pieces: Option<Arc<Pieces>>,
-    executor: Arc<Executor>,
+    engine: Arc<Executor>,
     fabric: Arc<Fabric>,
     board: Arc<Board>,
     counters: Counters,
     tally: Arc<Tally>,
-    engine: CopyEngine,
+    copy_engine: CopyEngine,
     offloaded: Arc<OpSet>,
     settings: Settings,
     partitions: Partitions,
@@ -135,19 +135,19 @@ impl Pe {
         let crowded = in_process || pes > cpus;
         let spin = if in_process { Duration::ZERO } else { settings.spin_for(pes, cpus) };
         let policy = WaitPolicy::new(spin, settings.yield_rounds, settings.local_stores);
-        let executor = Executor::new(&fabric, block, fence_side, policy);
-        executor.attach_launcher(&bootstrap);
+        let engine = Executor::new(&fabric, block, fence_side, policy);
+        engine.attach_launcher(&bootstrap);
         if let Some(device) = &device {
-            executor.attach_words(Arc::new(WordsOf(Arc::clone(device))));
+            engine.attach_words(Arc::new(WordsOf(Arc::clone(device))));
         }
-        fabric.bell(block).attach(&executor);
+        fabric.bell(block).attach(&engine);
         let watch = fabric.common.of(Watch::default);
         let watchdog = watch.get_or_init(|| {
             let limit = settings.hang_limit()?;
             Some(Watchdog::new(limit, &fabric, &bootstrap))
         });
         if let Some(watchdog) = watchdog {
-            watchdog.attach(me, &executor);
+            watchdog.attach(me, &engine);
         }
         let globals_at = (settings.statics > 0).then_some(places.statics);
         let board = Board::new(
@@ -159,22 +159,21 @@ impl Pe {
         );
         let memory = symmetric(&fabric, places);
         let interfaces = settings.net_interfaces.as_deref();
-        let mut net =
-            oxshmem_net::connect(&bootstrap, &fabric, &executor, memory.clone(), interfaces).await?;
+        let mut net = oxshmem_net::connect(&bootstrap, &fabric, &engine, memory.clone(), interfaces).await?;
         if let Some(device) = &device {
             let segments = [memory.clone(), fabric.control.scratch()];
-            let owner = Owner::new(device, block, segments, places.pieces, &executor);
+            let owner = Owner::new(device, block, segments, places.pieces, &engine);
             net = net.map(|net| relay::over(net, owner));
         }
-        let kernels = device.as_ref().map(|_| Kernels::new(&fabric.control, block, &executor));
+        let kernels = device.as_ref().map(|_| Kernels::new(&fabric.control, block, &engine));
         let kernels_polled = kernels.iter().map(|kernels| Arc::clone(kernels) as Arc<dyn Source>);
         let goes_far = device.is_some() && net.is_some();
         let pieces = goes_far.then(|| Pieces::new(&memory, block, places.pieces + relay::ROOM / 2));
         let devices_polled = device.iter().map(|device| Arc::clone(device) as Arc<dyn Source>);
         let nets_polled = net.iter().map(|net| Arc::clone(net) as Arc<dyn Source>);
-        executor.attach_sources(devices_polled.chain(kernels_polled).chain(nets_polled).collect())?;
-        executor.start_driver(settings.driver)?;
-        let key = Arc::as_ptr(&executor).addr();
+        engine.attach_sources(devices_polled.chain(kernels_polled).chain(nets_polled).collect())?;
+        engine.start_driver(settings.driver)?;
+        let key = Arc::as_ptr(&engine).addr();
         let recording = Recording::new(bootstrap.placement(), &settings, key)?;
         // Nobody rings before everybody's bell is attached and everybody's process registered its
         // barrier.
@@ -192,11 +191,11 @@ impl Pe {
             net,
             pieces,
             shm: Shm::new(Arc::clone(&fabric), fence_side),
-            executor,
+            engine,
             counters: Counters::new(Arc::clone(&fabric.control), block),
             fabric,
             board: Arc::new(board),
-            engine: CopyEngine::new(settings.offload_threshold),
+            copy_engine: CopyEngine::new(settings.offload_threshold),
             offloaded: Arc::default(),
             tally: Arc::default(),
             settings,
@@ -227,7 +226,7 @@ impl Pe {
         self.block
     }
 
-    /// The same of another PE, if that is on this host.
+    /// Another PE's number among those of its host, if that is this host.
     pub fn local_pe_of(&self, pe: usize) -> Option<usize> {
         let hosts = &self.placement().hosts;
         let near = pe < self.n_pes && hosts.host_of(pe) == hosts.host_of(self.me);
@@ -258,7 +257,7 @@ impl Pe {
     /// What [`key`](Self::key) is until the PE leaves: the number that its symmetric memory has,
     /// before and after.
     pub(crate) fn memory_key(&self) -> usize {
-        Arc::as_ptr(&self.executor).addr()
+        Arc::as_ptr(&self.engine).addr()
     }
 
     /// The transport to the PEs of this host.
@@ -280,8 +279,8 @@ impl Pe {
 
     /// What wakes this PE's waiting futures.
     #[inline(always)]
-    pub fn executor(&self) -> &Arc<Executor> {
-        &self.executor
+    pub fn engine(&self) -> &Arc<Executor> {
+        &self.engine
     }
 
     /// Where this PE says what it is stuck in.
@@ -309,8 +308,8 @@ impl Pe {
 
     /// The helper for large nonblocking copies.
     #[inline(always)]
-    pub fn engine(&self) -> &CopyEngine {
-        &self.engine
+    pub fn copy_engine(&self) -> &CopyEngine {
+        &self.copy_engine
     }
 
     /// What the copy engine has under way for this PE, from all contexts.
@@ -459,7 +458,7 @@ impl Pe {
 
     /// Says that stores may come that ring no doorbell, because the program gets a raw pointer.
     pub fn expect_silent_stores(&self) {
-        if self.executor.expect_silent_stores() {
+        if self.engine.expect_silent_stores() {
             self.fabric.ring_all();
         }
     }
@@ -470,7 +469,7 @@ impl Pe {
         if self.has_left() {
             return Err(Error::Finalized { call });
         }
-        self.executor.check_failure()
+        self.engine.check_failure()
     }
 
     /// [`check`](Self::check) for calls that others see and that take longer than a system call:
@@ -491,7 +490,7 @@ impl Pe {
     pub fn global_exit_behind_a_loss(&self) -> Option<i32> {
         /// As long as the launcher itself waits to know what caused what.
         const MOMENT: Duration = Duration::from_millis(100);
-        match self.executor.failure_said_within(MOMENT) {
+        match self.engine.failure_said_within(MOMENT) {
             Some(Failure::GlobalExit { status, .. }) => Some(status),
             _ => None,
         }
@@ -507,7 +506,7 @@ impl Pe {
             if let Some(net) = &self.net {
                 net.close();
             }
-            self.executor.close();
+            self.engine.close();
             self.bootstrap.0.finalized();
         }
         first
@@ -526,18 +525,15 @@ impl Pe {
             self.board.leave();
             self.fail_all(&failure);
         }
-        self.executor.fail(failure);
+        self.engine.fail(failure);
         // What is watched may be kept by its watch alone, and keep this PE.
-        self.executor.close();
+        self.engine.close();
     }
 
     /// The threads that this PE has started and that wait for nothing but its end: for a caller
     /// that waits for that, when it has [left](Self::leave) and all other handles to it are gone.
     pub fn helpers(&self) -> Helpers {
-        Helpers {
-            executor: Arc::clone(&self.executor),
-            watchdog: self.fabric.common.of(Watch::default).get(),
-        }
+        Helpers { engine: Arc::clone(&self.engine), watchdog: self.fabric.common.of(Watch::default).get() }
     }
 
     /// Tells the PEs of this process that one of them is gone.
@@ -581,10 +577,10 @@ impl Drop for Pe {
             std::mem::forget(self.net.take());
             return;
         }
-        // A task or thread may hold the executor, and the net, for as long as they are open.
+        // A task or thread may hold the engine, and the net, for as long as they are open.
         if let Some(net) = &self.net {
             net.abandon();
         }
-        self.executor.close();
+        self.engine.close();
     }
 }

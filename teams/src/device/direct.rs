@@ -176,7 +176,7 @@ impl Direct {
             drop(kept);
             landing.land(done);
         }));
-        let mut engine = group.pe().executor().at_first_poll();
+        let mut engine = group.pe().engine().at_first_poll();
         poll_fn(|cx| engine.poll(|| flight.poll(cx))).await
     }
 }

@@ -156,7 +156,7 @@ impl Copy {
                 // SAFETY: both are in bounds, as the operands are, and `done` holds them.
                 unsafe { self.device.copy(from, to, len * size, done) };
             }
-            let mut engine = self.memory.view().pe().executor().at_first_poll();
+            let mut engine = self.memory.view().pe().engine().at_first_poll();
             poll_fn(|cx| engine.poll(|| flight.poll(cx))).await?;
         }
         Ok(())

@@ -91,7 +91,7 @@ impl Core {
             looks += 1;
             self.group.have_come(awaited)
         };
-        let came = self.group.pe().executor().spin_until(looked);
+        let came = self.group.pe().engine().spin_until(looked);
         (came, looks)
     }
 }

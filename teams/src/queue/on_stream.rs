@@ -64,7 +64,7 @@ impl Core {
         let first = {
             let pe = Arc::clone(pe);
             self.step(async move {
-                let mut engine = pe.executor().at_first_poll();
+                let mut engine = pe.engine().at_first_poll();
                 let reached = poll_fn(|cx| engine.poll(|| reached.poll(cx))).await;
                 match before {
                     Some(quiet) => reached.and(quiet.await),

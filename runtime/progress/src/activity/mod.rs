@@ -1,7 +1,7 @@
 //! What a PE is stuck in, written where others can read it.
 //!
 //! Each PE has a [`Board`] in its control block: some slots of plain words. An operation that has
-//! spun in vain and leaves its waiting to the executor [enters](Board::enter) what it waits for,
+//! spun in vain and leaves its waiting to the engine [enters](Board::enter) what it waits for,
 //! and takes it off the board when that is over; one that finishes before never comes near it.
 //! A process that maps or holds the control memory reads the boards of all PEs of the host
 //! ([`Boards`]): the process's own watchdog, which speaks up when an entry grows old, and `oshrun`,

@@ -1,4 +1,5 @@
-//! The progress executor of a PE: it knows which futures wait for which words, and wakes them.
+//! The progress engine of a PE, [`Executor`]: it knows which futures wait for which words, and
+//! wakes them.
 //!
 //! A future that is not ready checks its word a few times itself, then
 //! [registers](Executor::register) it and returns `Pending`. From there on a *driver* looks at the
@@ -63,7 +64,7 @@ use crate::{
     wait::{Rounds, WaitPolicy},
 };
 
-/// The progress executor of one PE.
+/// The progress engine of one PE.
 #[derive(Debug)]
 pub struct Executor {
     local_pe: usize,
