@@ -72,7 +72,7 @@ impl World {
     /// [`alloc`](Self::alloc), with every byte 0 on every PE (`OpenSHMEM 1.6 §9.3.6`).
     ///
     /// # Errors
-    /// Those of [`alloc`](Self::alloc).
+    /// The errors of [`alloc`](Self::alloc).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -94,7 +94,7 @@ impl World {
     /// (`OpenSHMEM 1.6 §9.3.4`).
     ///
     /// # Errors
-    /// Those of [`alloc`](Self::alloc), and
+    /// The errors of [`alloc`](Self::alloc), and
     /// [`Error::InvalidAlignment`](crate::Error::InvalidAlignment).
     ///
     /// ```
@@ -118,7 +118,7 @@ impl World {
     /// [`alloc`](Self::alloc), with hints of what it is for (`OpenSHMEM 1.6 §9.3.5`).
     ///
     /// # Errors
-    /// Those of [`alloc`](Self::alloc).
+    /// The errors of [`alloc`](Self::alloc).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -158,7 +158,8 @@ impl World {
     /// operation on it may be under way.
     ///
     /// # Errors
-    /// Those of [`alloc`](Self::alloc), with the slice given back in [`Rejected`](crate::Rejected);
+    /// The errors of [`alloc`](Self::alloc), with the slice given back in
+    /// [`Rejected`](crate::Rejected);
     /// [`Error::ForeignMemory`](crate::Error::ForeignMemory) if the slice belongs to another job,
     /// or is another PE's handle, likewise. Other PEs that call it with a slice of their own have
     /// [`Error::CollectiveMismatch`](crate::Error::CollectiveMismatch) then. Where the collective

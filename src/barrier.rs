@@ -18,7 +18,7 @@ impl World {
     /// still under way. Collective.
     ///
     /// # Errors
-    /// Those of [`quiet`](Context::quiet) and of [`sync_all`](Self::sync_all).
+    /// The errors of [`quiet`](Context::quiet) and of [`sync_all`](Self::sync_all).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -57,7 +57,7 @@ impl World {
     /// before the call are complete. The call does not wait. Collective.
     ///
     /// # Errors
-    /// Those of `barrier_all` and of [`Team::on_stream`](crate::Team::on_stream).
+    /// The errors of `barrier_all` and of [`Team::on_stream`](crate::Team::on_stream).
     pub fn barrier_all_on_stream<'s>(&self, stream: impl Into<StreamRef<'s>>) -> Collective<'_> {
         let quiet = Some(self.0.context.quiet());
         self.0.team.on_stream_then(stream.into(), quiet, |team| team.sync(), None)

@@ -135,8 +135,8 @@ impl LocalCluster {
     /// [`run`](Self::run) with options.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run), and [`Error::Unsupported`] if so many PEs cannot be placed like
-    /// that.
+    /// The errors of [`run`](Self::run), and [`Error::Unsupported`] if this many PEs cannot be
+    /// placed like that.
     ///
     /// ```
     /// use oxshmem::{ClusterOptions, prelude::*};
@@ -217,7 +217,7 @@ impl LocalCluster {
     /// must run concurrently.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the address space has no room for so many heaps.
+    /// [`Error::Unsupported`] if the address space has no room for this many heaps.
     ///
     /// ```
     /// use oxshmem::{prelude::*, settings::Settings};
@@ -239,9 +239,9 @@ impl LocalCluster {
     /// [`start`](Self::start) with options. The threads are the caller's, whatever the options say.
     ///
     /// # Errors
-    /// Those of [`start`](Self::start), and [`Error::Unsupported`] if so many PEs cannot be placed
-    /// like that, or in [virtual time](Link::virtual_time), which [`run_with`](Self::run_with) has
-    /// the clock of.
+    /// The errors of [`start`](Self::start), and [`Error::Unsupported`] if this many PEs cannot be
+    /// placed like that, or in [virtual time](Link::virtual_time), which
+    /// [`run_with`](Self::run_with) has the clock of.
     ///
     /// ```
     /// use oxshmem::{ClusterOptions, Deal, Error, prelude::*};

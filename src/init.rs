@@ -43,7 +43,7 @@ pub async fn init() -> Result<World> {
 /// [`init`] with settings from the program instead of the environment.
 ///
 /// # Errors
-/// Those of [`init`].
+/// The errors of [`init`].
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -64,7 +64,7 @@ pub async fn init_with(settings: Settings) -> Result<World> {
 /// A job of one PE, whatever launcher there is.
 ///
 /// # Errors
-/// Those of [`init`] that concern settings.
+/// The errors of [`init`] that concern settings.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {

@@ -86,7 +86,7 @@ impl Partition {
     /// [`World::alloc`](crate::World::alloc), in this partition: `shmemx_kind_malloc`. Collective.
     ///
     /// # Errors
-    /// Those of [`World::alloc`](crate::World::alloc).
+    /// The errors of [`World::alloc`](crate::World::alloc).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -104,7 +104,7 @@ impl Partition {
     /// [`World::alloc_zeroed`](crate::World::alloc_zeroed), in this partition. Collective.
     ///
     /// # Errors
-    /// Those of [`World::alloc`](crate::World::alloc).
+    /// The errors of [`World::alloc`](crate::World::alloc).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -126,7 +126,7 @@ impl Partition {
     /// `shmemx_kind_align`. Collective.
     ///
     /// # Errors
-    /// Those of [`World::alloc_aligned`](crate::World::alloc_aligned).
+    /// The errors of [`World::alloc_aligned`](crate::World::alloc_aligned).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -148,7 +148,7 @@ impl Partition {
     /// [`World::alloc_with_hints`](crate::World::alloc_with_hints), in this partition. Collective.
     ///
     /// # Errors
-    /// Those of [`World::alloc`](crate::World::alloc).
+    /// The errors of [`World::alloc`](crate::World::alloc).
     ///
     /// ```
     /// # use oxshmem::prelude::*;

@@ -28,7 +28,7 @@ pub(crate) struct Spaces {
 }
 
 impl Spaces {
-    /// Those of `pe`, whose world is `world`.
+    /// The spaces of `pe`, whose world is `world`.
     pub(crate) fn new(pe: &Arc<Pe>, world: &Team) -> Self {
         let has_device: Vec<usize> = (0..pe.n_pes()).filter(|&it| pe.has_device(it)).collect();
         let gpu_team = || match has_device.len() == pe.n_pes() {
@@ -269,7 +269,7 @@ impl Space {
     /// its [`team`](Self::team).
     ///
     /// # Errors
-    /// Those of `World::alloc`.
+    /// The errors of `World::alloc`.
     ///
     /// ```
     /// # use oxshmem::{ClusterOptions, prelude::*};
@@ -293,7 +293,7 @@ impl Space {
     /// likewise.
     ///
     /// # Errors
-    /// Those of `World::alloc`.
+    /// The errors of `World::alloc`.
     ///
     /// ```
     /// # use oxshmem::{ClusterOptions, prelude::*};
@@ -320,7 +320,7 @@ impl Space {
     /// [`World::alloc_aligned`](crate::World::alloc_aligned) in this space, likewise.
     ///
     /// # Errors
-    /// Those of `World::alloc`.
+    /// The errors of `World::alloc`.
     ///
     /// ```
     /// # use oxshmem::{ClusterOptions, prelude::*};

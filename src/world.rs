@@ -89,7 +89,7 @@ impl World {
         Self::with(pe, None)
     }
 
-    /// The same of a process that has device memory which the handler of faults knows.
+    /// The world of a process that may have device memory which the handler of faults knows.
     pub(crate) fn with(pe: Arc<Pe>, watched: Option<Watched>) -> Self {
         let [team, shared] = Team::predefined(&pe);
         let spaces = Spaces::new(&pe, &team);

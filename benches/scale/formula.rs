@@ -74,12 +74,12 @@ impl Network {
         (self.overhead + self.latency + self.receipt) as f64
     }
 
-    /// What a call check takes on the wire that goes with so many bytes.
+    /// What a call check takes on the wire that goes with this many bytes.
     fn hello_with(self, bytes: usize) -> f64 {
         self.wire(CHECK + bytes) - self.wire(bytes)
     }
 
-    /// What hellos add to a broadcast whose first message has so many bytes.
+    /// What handshakes add to a broadcast whose first message has this many bytes.
     fn hello_of_broadcast(self, hosts: usize, bytes: usize) -> f64 {
         let (r, check, wire) = (self.receipt as f64, self.wire(CHECK), self.wire(bytes));
         match hosts {

@@ -43,7 +43,7 @@ struct Share {
 }
 
 impl Shares {
-    /// Those of the PEs that have this one's core, if PEs are bound to `cores` cores in turn, for
+    /// The shares of all PEs on this one's core, where PEs are bound to `cores` cores in turn, for
     /// the first PE of each core; none for the others, whose turn would come after.
     pub(crate) fn new(
         op: Op,

@@ -20,7 +20,7 @@ use oxshmem::{LocalCluster, Lock, SessionOptions, SymSlice, World, prelude::*, s
 
 use crate::Outcome;
 
-/// One kind of thing, and what one of so many took, in ns.
+/// One kind of thing, and what one of each count took, in ns.
 #[derive(Debug)]
 struct Row {
     name: &'static str,

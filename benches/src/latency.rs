@@ -116,9 +116,8 @@ pub(crate) async fn ping_pong(world: &World, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// The same with data that its target reads each time, as what comes over a border of a domain is:
-/// what is written then lies in the caches of the other PE. Beside a bare `memcpy`, there and out
-/// of there, and a flag.
+/// A ping-pong with data that its target reads each time, as a halo is read: what is written then
+/// lies in the caches of the other PE. Beside a bare `memcpy`, there and out of there, and a flag.
 pub(crate) async fn exchanges(world: &World, report: &mut Report) -> Outcome {
     const MOST: usize = 64 << 10;
     let ctx = world.context();

@@ -134,7 +134,7 @@ impl RawUcx {
         self.wait(message)
     }
 
-    /// Puts from these sources in turns, so many times, and flushes: after each, or once at the
+    /// Puts from these sources in turns, this many times, and flushes: after each, or once at the
     /// end.
     pub(crate) fn put<S: AsRef<[u64]>>(&self, sources: &[S], count: usize, flush_each: bool) -> Outcome {
         let params = ucp_request_param_t::default();
@@ -165,7 +165,7 @@ impl RawUcx {
         self.flush()
     }
 
-    /// Gets to these places in turns, so many times, one after the other or all at once.
+    /// Gets to these places in turns, this many times, one after the other or all at once.
     pub(crate) fn get<D: AsMut<[u64]>>(&self, to: &mut [D], count: usize, one_by_one: bool) -> Outcome {
         let params = ucp_request_param_t::default();
         let mut under_way = Vec::new();
@@ -186,7 +186,7 @@ impl RawUcx {
         under_way.into_iter().try_for_each(|get| self.wait(get))
     }
 
-    /// Fetches and adds so many times.
+    /// Fetches and adds this many times.
     pub(crate) fn fetch_add(&self, count: usize) -> Outcome {
         let (one, mut before) = (1u64, 0u64);
         let params = ucp_request_param_t {

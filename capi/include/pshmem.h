@@ -93,7 +93,7 @@ SHMEM_IMPL_NOPLT int pshmem_team_get_config(shmem_team_t team, long config_mask,
 /* shmem_team_translate_pe: gives the number that a PE of one team has in another (9.4.5). */
 SHMEM_IMPL_NOPLT int pshmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest_team);
 
-/* shmem_team_split_strided: makes a team of every so many PEs of a team (9.4.6). */
+/* shmem_team_split_strided: makes a team of PEs at a stride in a team (9.4.6). */
 SHMEM_IMPL_NOPLT int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride, int size,
     const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team);
 

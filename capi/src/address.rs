@@ -11,7 +11,7 @@ use oxshmem_spaces::{Domain, allocation::Allocation};
 pub(crate) struct Addresses {
     /// All of it in host memory, as if it were one allocation.
     all: Arc<Allocation>,
-    /// Likewise in device memory, if there is a device.
+    /// All of it in device memory, if there is a device.
     on_device: Option<Arc<Allocation>>,
     heap: Range,
     /// Of the executable's globals; empty where they are not shared.
@@ -93,7 +93,7 @@ impl Addresses {
         at.is_multiple_of(align_of::<T>()).then(|| unsafe { SymView::inside_unchecked(&self.all, at, len) })
     }
 
-    /// Likewise in device memory.
+    /// The view of what `address` points to in device memory.
     #[cold]
     #[inline(never)]
     fn view_on_device<T: Element>(&self, address: usize, len: usize) -> Option<SymView<'_, T>> {

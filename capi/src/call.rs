@@ -57,13 +57,14 @@ impl Call {
         Self { name, global, context: global.context }
     }
 
-    /// The same out of line, for routines that take longer than a look at memory.
+    /// A call on the default context, made out of line: for routines that take longer than a look
+    /// at memory.
     #[inline(never)]
     pub(crate) fn long(name: &'static str) -> Self {
         Self::new(name)
     }
 
-    /// Likewise, of a call on the context with that handle.
+    /// A call on the context with that handle, made out of line.
     #[inline(never)]
     pub(crate) fn long_on(name: &'static str, ctx: CtxHandle) -> Self {
         Self::on(name, ctx)
@@ -203,7 +204,7 @@ impl Call {
         }
     }
 
-    /// The same, of what may be refused.
+    /// Runs a collective that may be refused, and returns what its future does.
     #[inline]
     pub(crate) fn outcome<F: Future>(self, start: impl FnOnce() -> F) -> F::Output {
         self.global.world.pe().engine().blocking(|| self.output(start()))

@@ -19,7 +19,7 @@ use crate::types::Bits;
 use crate::types::rma_types;
 use crate::types::sizes;
 
-/// The bytes of so many elements.
+/// The bytes of this many elements.
 pub(crate) fn bytes<T>(call: Call, count: usize) -> usize {
     match count.checked_mul(size_of::<T>()) {
         Some(bytes) => bytes,
@@ -189,7 +189,8 @@ impl Blocks {
     }
 }
 
-/// As elements without alignment, so that it is one function a size, whatever the type.
+/// Puts blocks of elements of `N` bytes without alignment, so that it is one function a size,
+/// whatever the type.
 fn put_blocks<const N: usize>(
     call: Call,
     dest: *mut c_void,
@@ -211,7 +212,7 @@ fn put_blocks<const N: usize>(
     call.wait_on(pe, call.context.ibput(to, from, dst, sst, block, count, pe as usize));
 }
 
-/// Likewise.
+/// Gets blocks of elements of `N` bytes without alignment.
 fn get_blocks<const N: usize>(
     call: Call,
     dest: *mut c_void,

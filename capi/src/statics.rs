@@ -70,7 +70,7 @@ struct Shared {
 /// No descriptor.
 const PRIVATE: i32 = -1;
 
-/// So many bytes get copies of their own before the memory that they were copied from is given
+/// This many bytes get copies of their own before the memory that they were copied from is given
 /// back.
 const CHUNK: usize = 16 << 20;
 
@@ -267,7 +267,7 @@ impl Part {
         let len = self.pages.len();
         let existing = self.existing();
         let all = SignalsBlocked::new();
-        // SAFETY: both are mapped for so many bytes. Nothing here writes to a global between the
+        // SAFETY: both are mapped for this many bytes. Nothing here writes to a global between the
         // copy and the mapping.
         let mapped = unsafe {
             for run in existing {

@@ -26,7 +26,7 @@ pub(crate) use crate::tables::teams::TeamHandle;
 pub(crate) const INVALID: usize = 0;
 pub(crate) const WORLD: usize = 1;
 pub(crate) const SHARED: usize = 2;
-/// Those of the header's functions that give teams of spaces.
+/// The handles that the header's functions for the teams of spaces return.
 pub(crate) const CPU: usize = 3;
 pub(crate) const GPU: usize = 4;
 

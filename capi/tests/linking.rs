@@ -30,7 +30,7 @@ const WAYS: [(&[&str], bool); 4] = [
 /// Whatever the environment of the test says.
 const ONE_HOST: (&str, &str) = ("SHMEM_FAKE_HOSTS", "1");
 
-/// Runs a program with `libshmem.a` in it, linked in all these ways, as jobs of so many PEs.
+/// Runs a program with `libshmem.a` in it, linked in all these ways, as jobs of this many PEs.
 fn runs_with_archive(source: &str, linker: Option<&Linker>, pes: &[usize]) {
     for (options, whole) in WAYS {
         let options = linker.map_or(options.to_vec(), |linker| linker.with(options));

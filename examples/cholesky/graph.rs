@@ -94,8 +94,8 @@ impl<'a> Factorisation<'a> {
         Ok(())
     }
 
-    /// The same in steps, one for each column of tiles: its diagonal tile, then the tiles below,
-    /// then all products with them. Collective.
+    /// Computes in steps instead, one for each column of tiles: its diagonal tile, then the tiles
+    /// below, then all products with them. Collective.
     pub(crate) async fn in_steps(&mut self) -> Result<Duration> {
         self.begin();
         let mut open: Vec<_> = self.mine().map(|(i, j)| (i, j, self.zeros())).collect();

@@ -50,7 +50,7 @@ struct Options {
     #[arg(long)]
     no_check: bool,
 
-    /// Runs so many PEs in this process, on two hosts with a slow link
+    /// Runs this many PEs in this process, on two hosts with a slow link
     #[arg(long, value_name = "PES", value_parser = value_parser!(u16).range(2..))]
     simulate: Option<u16>,
 

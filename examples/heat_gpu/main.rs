@@ -26,7 +26,7 @@ use oxshmem::prelude::*;
 struct Part {
     first: usize,
     mine: usize,
-    /// Those of the plate.
+    /// The plate's rows and columns.
     rows: usize,
     columns: usize,
     /// The PEs that have the rows before and behind.
@@ -183,7 +183,7 @@ fn spread(cells: &[f64], first: usize, rows: usize, columns: usize) -> Vec<f64> 
     next.collect()
 }
 
-/// The same by one PE, on the whole plate.
+/// All steps by one PE, on the whole plate.
 fn alone(mut cells: Vec<f64>, columns: usize, steps: u64) -> Vec<f64> {
     let rows = cells.len() / columns;
     for _ in 0..steps {

@@ -20,7 +20,7 @@ pub(crate) struct Sorter<'a> {
     bucket: SymSlice<u32>,
     /// Keys that have arrived, from the beginning on.
     arrived: SymSlice<u64>,
-    /// The same, as it was before this sort.
+    /// How many keys had arrived before this sort.
     before: u64,
     /// Keys that go to each PE, and how many the PEs before this one send there.
     counts: SymSlice<u64>,

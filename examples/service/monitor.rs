@@ -17,7 +17,7 @@ use crate::load::Failure;
 
 /// Upper ends of classes, in seconds.
 const SECONDS: [f64; 12] = [1e-6, 1e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 5e-3, 1e-2, 1e-1, 1.0, 10.0];
-/// The same in bytes.
+/// Upper ends of classes, in bytes.
 const BYTES: [f64; 7] = [8.0, 64.0, 512.0, 4096.0, 65_536.0, 1_048_576.0, 16_777_216.0];
 
 /// Counts, and says what was counted. Clones are the same.

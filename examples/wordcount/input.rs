@@ -72,7 +72,7 @@ impl Plan {
         Ok(Self { files })
     }
 
-    /// Gives the text of part `part` of `parts` to `each`, block by block, so many times.
+    /// Gives the text of part `part` of `parts` to `each`, block by block, this many times.
     pub(crate) async fn each_block(
         &self,
         part: usize,

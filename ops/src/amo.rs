@@ -211,7 +211,7 @@ impl<M: Sharing> Context<M> {
     /// Adds 1, wrapping, to `at` on `pe`, and fetches what was there (`OpenSHMEM 1.6 §9.7.1.5`).
     ///
     /// # Errors
-    /// Those of [`fetch_add`](Self::fetch_add).
+    /// The errors of [`fetch_add`](Self::fetch_add).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -252,7 +252,7 @@ impl<M: Sharing> Context<M> {
     /// Adds 1, wrapping, to `at` on `pe` (`OpenSHMEM 1.6 §9.7.1.6`).
     ///
     /// # Errors
-    /// Those of [`add`](Self::add).
+    /// The errors of [`add`](Self::add).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -319,7 +319,7 @@ impl<M: Sharing> Context<M> {
         })
     }
 
-    /// Performs it by whichever way leads to `at`. Emits the event, finds what is wrong.
+    /// Fetches from `at` by whichever way leads there. Emits the event, finds what is wrong.
     #[cold]
     #[inline(never)]
     fn fetch_routed<T: ExtendedAmo, V: Send>(
@@ -349,7 +349,7 @@ impl<M: Sharing> Context<M> {
         self.ended(started, op)
     }
 
-    /// Likewise.
+    /// Updates `at` by whichever way leads there. Emits the event, finds what is wrong.
     #[cold]
     #[inline(never)]
     fn update_routed<T: ExtendedAmo>(

@@ -17,7 +17,7 @@ impl Blocks {
         Self { dest_stride: len, source_stride: len, block: len, count: 1 }
     }
 
-    /// The same in bytes, of elements of `size` bytes.
+    /// These blocks in bytes, of elements of `size` bytes.
     pub(crate) fn in_bytes(self, size: usize) -> Self {
         let Self { dest_stride, source_stride, block, count } = self;
         let [dest_stride, source_stride, block] = [dest_stride, source_stride, block].map(|n| n * size);
@@ -29,8 +29,8 @@ impl Blocks {
         self.block.saturating_mul(self.count)
     }
 
-    /// The same blocks, if they are inside buffers of so many elements. Then no sum of their bytes
-    /// overflows.
+    /// These blocks, if they are inside buffers of `dest_len` and `source_len` elements. Then no
+    /// sum of their bytes overflows.
     pub(crate) fn checked(self, call: &'static str, dest_len: usize, source_len: usize) -> Result<Self> {
         let Self { dest_stride, source_stride, block, count } = self;
         if block == 0 {

@@ -66,7 +66,7 @@ pub unsafe trait Source<T: Element>: Send + Sized {
     #[doc(hidden)]
     fn reject(self, error: Error) -> Self::Failure;
 
-    /// The same for one that was given back already.
+    /// The failure of an operation whose source was given back already.
     #[doc(hidden)]
     fn reject_back(back: Self::Back, error: Error) -> Self::Failure;
 
@@ -206,7 +206,7 @@ macro_rules! kept {
     };
 }
 
-/// Those of one that its caller gives away, and gets back.
+/// Items of a buffer that its caller gives away, and gets back.
 macro_rules! given {
     () => {
         const STABLE: bool = true;
@@ -233,7 +233,7 @@ macro_rules! given {
     };
 }
 
-/// Those of a sink that is STABLE itself.
+/// Items of a sink that is `STABLE` itself.
 macro_rules! holds_itself {
     () => {
         type Held = Self;
@@ -363,7 +363,7 @@ macro_rules! symmetric_sink {
     };
 }
 
-/// Those of a source there.
+/// Items of a source in symmetric memory.
 macro_rules! symmetric_source {
     (|$this:ident| $view:expr) => {
         elements!(source: |$this| $view.own().cast_const().cast(), $view.len());

@@ -111,7 +111,7 @@ impl ContextHandle {
         }
     }
 
-    /// The same for one of `pe`'s. What is under way on it is complete when the future is ready.
+    /// Closes a context of `pe`. What is under way on it is complete when the future is ready.
     /// There is none if the context is gone.
     pub fn end(&self, pe: &Pe) -> Option<Quiet> {
         self.close();
@@ -123,8 +123,8 @@ impl ContextHandle {
 #[derive(Debug, Default)]
 pub struct ContextHandles {
     all: Vec<ContextHandle>,
-    /// With so many, those that are gone are looked for. At least twice as many as were alive then,
-    /// so that making a context takes the same time however many there are.
+    /// From this many on, those that are gone are looked for. At least twice as many as were alive
+    /// then, so that making a context takes the same time however many there are.
     look_at: usize,
 }
 

@@ -44,7 +44,7 @@ impl<M: Sharing> Context<M> {
     /// [`quiet`](Self::quiet) for the operations on `pes` (`OpenSHMEM 1.6 §9.12.3`).
     ///
     /// # Errors
-    /// Those of `quiet`, of operations on `pes` and of those that were refused,
+    /// The errors of `quiet`, of operations on `pes` and of those that were refused,
     /// [`Error::PeOutOfRange`](oxshmem_base::Error::PeOutOfRange) and
     /// [`Error::TeamDestroyed`](oxshmem_base::Error::TeamDestroyed).
     ///
@@ -73,7 +73,7 @@ impl<M: Sharing> Context<M> {
     /// the future is ready.
     ///
     /// # Errors
-    /// Those of [`quiet`](Self::quiet).
+    /// The errors of [`quiet`](Self::quiet).
     ///
     /// ```
     /// # use oxshmem::prelude::*;

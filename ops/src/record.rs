@@ -42,7 +42,8 @@ impl<M: Sharing> Context<M> {
         Some(Started { recorder, call, bytes, pe, word: 0, begin: recorder.now() })
     }
 
-    /// The same of an operation that a session may gather, and that changes `word`, if it is one.
+    /// Says that an operation was issued that a session may gather, and that changes `word`, if it
+    /// is one.
     #[inline(always)]
     pub(crate) fn update_started(
         &self,

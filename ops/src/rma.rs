@@ -65,7 +65,7 @@ impl<M: Sharing> Context<M> {
     /// meanwhile. The future may be dropped; [`quiet`](Self::quiet) completes the put.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put). If the future is dropped, the next `quiet` returns them.
+    /// The errors of [`put`](Self::put). If the future is dropped, the next `quiet` returns them.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -120,7 +120,7 @@ impl<M: Sharing> Context<M> {
     /// caller's still.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put); [`Rejected`](crate::Rejected) gives the buffer back.
+    /// The errors of [`put`](Self::put); [`Rejected`](crate::Rejected) gives the buffer back.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -175,7 +175,7 @@ impl<M: Sharing> Context<M> {
     /// Stores one value at `dest` on `pe` (`OpenSHMEM 1.6 §9.6.1.2`). It is ready at once.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put).
+    /// The errors of [`put`](Self::put).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -197,7 +197,7 @@ impl<M: Sharing> Context<M> {
     /// Loads one value from `source` on `pe` (`OpenSHMEM 1.6 §9.6.1.6`).
     ///
     /// # Errors
-    /// Those of [`get`](Self::get).
+    /// The errors of [`get`](Self::get).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -220,7 +220,7 @@ impl<M: Sharing> Context<M> {
     /// apart in `dest` on `pe` (`OpenSHMEM 1.6 §9.6.1.3`). Strides are in elements, at least 1.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put), [`Error::InvalidStride`] and [`Error::StrideOutOfRange`].
+    /// The errors of [`put`](Self::put), [`Error::InvalidStride`] and [`Error::StrideOutOfRange`].
     ///
     /// ```
     /// # use oxshmem::prelude::*;

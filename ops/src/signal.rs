@@ -28,7 +28,7 @@ impl<M: Sharing> Context<M> {
     /// PE that sees the signal sees the data. Ready with the source when it may be reused.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put).
+    /// The errors of [`put`](Self::put).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -73,7 +73,7 @@ impl<M: Sharing> Context<M> {
     /// [`put_nbi`](Self::put_nbi).
     ///
     /// # Errors
-    /// Those of [`put_nbi`](Self::put_nbi).
+    /// The errors of [`put_nbi`](Self::put_nbi).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -118,7 +118,7 @@ impl<M: Sharing> Context<M> {
     /// Adds `value` to `signal` on `pe` (`OpenSHMEM 1.6 §9.8.3`). Ready when issued.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put).
+    /// The errors of [`put`](Self::put).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -142,7 +142,7 @@ impl<M: Sharing> Context<M> {
     /// Sets `signal` on `pe` to `value` (`OpenSHMEM 1.6 §9.8.4`). Ready when issued.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put).
+    /// The errors of [`put`](Self::put).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -229,7 +229,7 @@ impl<M: Sharing> Context<M> {
         }
     }
 
-    /// Likewise.
+    /// Puts with a signal by whichever way leads there.
     #[cold]
     #[inline(never)]
     fn put_signal_routed<T, S>(

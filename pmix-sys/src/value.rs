@@ -84,7 +84,7 @@ impl pmix_info {
         info
     }
 
-    /// The same, but a call that does not know the directive must fail.
+    /// A directive that a call must know: it fails otherwise.
     pub fn required(key: &CStr, value: pmix_value) -> Self {
         Self { flags: PMIX_INFO_REQD, ..Self::new(key, value) }
     }
@@ -122,7 +122,7 @@ impl<'a> Value<'a> {
         if object.bytes.is_null() {
             return Some(&[]);
         }
-        // SAFETY: PMIx gave so many bytes, and they live until the value is freed.
+        // SAFETY: PMIx gave this many bytes, and they live until the value is freed.
         Some(unsafe { std::slice::from_raw_parts(object.bytes.cast(), object.size) })
     }
 

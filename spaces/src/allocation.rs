@@ -24,7 +24,7 @@ use crate::{
     window::Window,
 };
 
-/// Partitions number their blocks from here on, times their own numbers: no heap comes to so many.
+/// Partitions number their blocks from here on, times their own numbers: no heap has as many.
 const IDS: u64 = 1 << 56;
 /// `Allocation::host_key` in device memory: no [`Pe::key`], as that is an address or 0.
 const NO_PE: usize = usize::MAX;
@@ -354,14 +354,15 @@ impl Allocation {
         self.pe.memory_key() == pe.key()
     }
 
-    /// The same, and whether it is in host memory: whether `pe` may load and store it. This is one
-    /// comparison, the only one that most operations make of their memory.
+    /// Whether it is `pe`'s handle and in host memory: whether `pe` may load and store it. This is
+    /// one comparison, the only one that most operations make of their memory.
     #[inline(always)]
     pub fn is_host_memory_of(&self, pe: &Pe) -> bool {
         self.host_key == pe.key()
     }
 
-    /// The same where nothing is recorded of operations on it, with the same one comparison.
+    /// Whether it is `pe`'s handle, in host memory, and nothing is recorded of operations on it:
+    /// one comparison as well.
     #[inline(always)]
     pub fn is_quick_memory_of(&self, pe: &Pe) -> bool {
         self.host_key == pe.quick_key()

@@ -73,7 +73,7 @@ impl<'a, T: Element> SymView<'a, T> {
         fits.then(|| unsafe { Self::inside_unchecked(allocation, offset, len) })
     }
 
-    /// The same without a check.
+    /// The view of `len` elements at `offset`, without a check.
     ///
     /// # Safety
     /// The elements must be inside of `allocation`, and `offset` a multiple of their alignment.
@@ -172,7 +172,7 @@ impl<'a, T: Element> SymView<'a, T> {
         SymRef(SymView { offset: self.offset + index * size_of::<T>(), len: 1, ..self })
     }
 
-    /// The same bytes as elements of another type.
+    /// A view of these bytes as elements of another type.
     ///
     /// # Errors
     /// [`Error::Misaligned`] if the bytes do not divide into such elements, or are not aligned to

@@ -49,7 +49,7 @@ extern "C" fn handle(
     arguments: *mut c_void,
 ) -> c_int {
     let mut text = [0_u8; 1024];
-    // SAFETY: UCX's format and arguments, which nobody else uses, and so many bytes of room.
+    // SAFETY: UCX's format and arguments, which nobody else uses, and this many bytes of room.
     unsafe { vsnprintf(text.as_mut_ptr().cast(), text.len(), message, arguments) };
     let text = CStr::from_bytes_until_nul(&text).unwrap_or_default().to_string_lossy();
     let file = if file.is_null() {

@@ -38,7 +38,7 @@ const PARSERS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Tries all parsers, for so many seconds together.
+/// Tries all parsers, for this many seconds together.
 pub(crate) fn fuzz(seconds: u64) -> Outcome {
     let count: u64 = PARSERS.iter().map(|(_, tests)| tests.len() as u64).sum();
     for (package, tests) in PARSERS {

@@ -125,7 +125,7 @@ enum Task {
         /// Takes a minute, is noisy, and writes no chapter
         #[arg(long)]
         quick: bool,
-        /// With so many PEs
+        /// With this many PEs
         #[arg(long, value_delimiter = ',', default_values_t = [2, 4, 8])]
         pes: Vec<usize>,
         /// Only the C library, or only the collectives

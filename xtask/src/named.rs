@@ -49,7 +49,7 @@ impl Known {
         unknown.chain(missing).map(|fault| format!("{}: {fault}", page.display())).collect()
     }
 
-    /// The same of all comments, but for the examples in them, which are compiled.
+    /// A line for each fault of all comments, except for the examples in them, which are compiled.
     pub(crate) fn faults_of_comments(&self) -> Vec<String> {
         let mut faults = Vec::new();
         for file in self.sources(&[".rs"]) {

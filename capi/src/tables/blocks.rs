@@ -26,9 +26,9 @@ pub(crate) struct Owned {
 /// Which routines have allocated a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Those of a space, or of the default space.
+    /// The routines of a space, or of the default space.
     Space,
-    /// Those of a partition. It is given back to the routines that name no space, whichever the
-    /// default one is.
+    /// The routines of a partition. The block is given back to the routines that name no space,
+    /// whichever the default one is.
     Partition,
 }

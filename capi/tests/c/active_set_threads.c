@@ -96,7 +96,7 @@ int main(void) {
     CHECK(n <= MOST_PES);
     run(300, 0, 0);
     run(300, 1, 0);
-    /* With so many teams that there is no room to keep what is made of a pSync. */
+    /* With more teams than there is room for to keep what is made of a pSync. */
     static shmem_team_t teams[CROWD];
     for (int i = 0; i < CROWD; i++)
         CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &teams[i]) == 0);

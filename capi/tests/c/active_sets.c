@@ -190,7 +190,7 @@ static void barriers(set_t set) {
     }
 }
 
-/* With so many teams that there is no room to keep what is made of a set: each call makes it anew. */
+/* With more teams than there is room for to keep what is made of a set: each call makes it anew. */
 static void crowded(void) {
     enum { TEAMS = 300 };
     static shmem_team_t teams[TEAMS];

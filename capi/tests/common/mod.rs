@@ -90,7 +90,7 @@ pub(crate) fn possible(options: &[&str]) -> Result<(), String> {
     possible_by("cc", options)
 }
 
-/// The same of another compiler.
+/// Whether this compiler can link like this: what it says if it cannot.
 pub(crate) fn possible_by(compiler: &str, options: &[&str]) -> Result<(), String> {
     if output(compiler, &["--version"]).is_none() {
         return Err("it is not installed".to_owned());
@@ -155,13 +155,13 @@ impl Program {
         Self::with(source, &[])
     }
 
-    /// The same with more options.
+    /// `tests/c/{source}`, compiled with more options than [`new`](Self::new) gives.
     pub(crate) fn with(source: &str, options: &[&str]) -> Self {
         let compiler = if source.ends_with(".cpp") { "c++" } else { "cc" };
         Self::by(compiler, source, options)
     }
 
-    /// The same with what to link after the source.
+    /// `tests/c/{source}`, compiled with more options and with what to link after the source.
     pub(crate) fn compile(source: &str, options: &[&str], link: &[OsString]) -> Self {
         let compiler = if source.ends_with(".cpp") { "c++" } else { "cc" };
         Self::compile_by(compiler, source, options, link)
@@ -195,8 +195,8 @@ impl Program {
         Self(out)
     }
 
-    /// The same for a program that needs MPI too. `None`, which it says, if there is no MPI that
-    /// speaks PMIx, or not what programs are compiled with.
+    /// `tests/c/{source}` with more options, a program that needs MPI too. `None`, with a line that
+    /// says so, if there is no MPI that speaks PMIx, or not what programs are compiled with.
     pub(crate) fn with_mpi(source: &str, options: &[&str]) -> Option<Self> {
         if is_played("MPI") {
             return None;
@@ -228,7 +228,7 @@ impl Program {
         self.job(n, &[], &[])
     }
 
-    /// The same with variables and arguments.
+    /// Runs it as a job of `n` PEs with these variables and arguments.
     pub(crate) fn job(&self, n: usize, variables: &[(&str, &str)], args: &[&str]) -> Ended {
         let mut command = Command::new(programs().join("oshrun"));
         command.args(["-np", &n.to_string(), "--timeout", "60"]);
@@ -259,7 +259,7 @@ impl Program {
         self.alone_with(&[])
     }
 
-    /// The same with arguments.
+    /// Runs it without a launcher, with arguments.
     pub(crate) fn alone_with(&self, args: &[&str]) -> Ended {
         Ended::of(Command::new(&self.0).args(args).env(BTL.0, BTL.1))
     }

@@ -1,7 +1,7 @@
 /* 9.5.2, example 13: contexts of two teams, each with its team's numbers of the PEs. */
 #include "../c/check.h"
 
-/* The team of every so many PEs, from PE 0, with room for one context. */
+/* The team of PEs at a stride, from PE 0, with room for one context. */
 static shmem_team_t every(int stride) {
     shmem_team_config_t config;
     config.num_contexts = 1;

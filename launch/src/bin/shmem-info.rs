@@ -101,7 +101,7 @@ struct Report {
     waiting: Vec<Waiting>,
     topology: Topology,
     huge_pages: Vec<HugePages>,
-    /// For each partition: what is asked, and what would come of it for so many PEs.
+    /// For each partition: what is asked, and what would come of it for this many PEs.
     partitions: Vec<(String, String)>,
     unknown: Vec<String>,
 }

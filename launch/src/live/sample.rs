@@ -105,7 +105,7 @@ impl<'a> Sampler<'a> {
         view
     }
 
-    /// The same without a reason to end earlier.
+    /// Samples for all of `time`: without a reason to end earlier.
     pub fn sample_for(&mut self, time: Duration) -> View {
         self.sample(time, |pause| {
             thread::sleep(pause);

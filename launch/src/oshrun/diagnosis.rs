@@ -23,7 +23,7 @@ const TO_REST: Duration = Duration::from_secs(10);
 /// The boards of a job.
 pub(super) struct Diagnosis {
     places: Places,
-    /// Those of each host, once its leader has offered them.
+    /// The boards of each host, once its leader has offered them.
     boards: Vec<Option<Boards>>,
     /// When the next table is to be printed.
     due: Option<Instant>,

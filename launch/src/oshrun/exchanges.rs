@@ -29,7 +29,7 @@ pub(super) struct Exchanges {
     joined: Vec<u64>,
     /// How many offers each PE has asked for.
     fetched: Vec<u64>,
-    /// Those of each host.
+    /// The offers of each host.
     offers: Vec<Offers>,
 }
 

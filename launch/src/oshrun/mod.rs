@@ -37,8 +37,8 @@ pub fn main() -> ExitCode {
     main_with(std::env::args_os())
 }
 
-/// The same with other arguments than this process's, of which the first is the program's name. For
-/// programs that start themselves as a job.
+/// The whole program with other arguments than this process's, of which the first is the program's
+/// name. For programs that start themselves as a job.
 pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
     let options = match Options::from_args(args) {
         Ok(options) => options,

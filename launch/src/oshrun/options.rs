@@ -83,7 +83,7 @@ struct Arguments {
     #[arg(long)]
     tag_output: bool,
 
-    /// Ends the job after so many seconds, and says what all PEs are in
+    /// Ends the job after this many seconds, and says what all PEs are in
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
 

@@ -13,7 +13,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Those of PEs that really all run on `machine`.
+    /// The places of PEs that really all run on `machine`.
     pub(super) fn new(hosts: Hosts, machine: &str) -> Self {
         let names = (0..hosts.n_hosts()).map(|host| hosts.simulated_name(machine, host)).collect();
         Self { hosts: Arc::new(hosts), names }

@@ -43,7 +43,7 @@ pub struct Options {
     #[arg(long, requires = "once")]
     pub json: bool,
 
-    /// Looks for so many seconds each time
+    /// Looks for this many seconds each time
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     pub interval: Duration,
 }

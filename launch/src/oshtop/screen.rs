@@ -39,7 +39,7 @@ struct Picture {
 enum Action {
     End,
     Sort(Order),
-    /// So many PEs down.
+    /// Down by this many PEs.
     Scroll(isize),
     Hold,
 }

@@ -33,7 +33,7 @@ impl Clock {
         Self { first: recording.first, last: recording.last, shift: 0 }
     }
 
-    /// The same clock, as another PE has compared it.
+    /// This clock, with what another PE found when it compared it.
     fn with(self, other: Self) -> Self {
         let first = if other.first.ticks < self.first.ticks { other.first } else { self.first };
         let last = if other.last.ticks > self.last.ticks { other.last } else { self.last };

@@ -54,7 +54,7 @@ fn recordings(dir: &Path) -> io::Result<Vec<PathBuf>> {
 /// Makes the folder `dir` if need be, and removes the files that another job has left there.
 ///
 /// # Errors
-/// Those of the system.
+/// The errors of the system.
 pub fn prepare(dir: &Path) -> io::Result<()> {
     owned::folder(dir)?;
     recordings(dir)?.iter().try_for_each(fs::remove_file)
@@ -63,7 +63,7 @@ pub fn prepare(dir: &Path) -> io::Result<()> {
 /// Reads what is in the folder `dir`. Also says which files could not be read, and why.
 ///
 /// # Errors
-/// Those of the folder.
+/// The errors of the folder.
 pub fn read(dir: &Path) -> io::Result<(Trace, Vec<String>)> {
     let (mut read, mut unreadable) = (Vec::new(), Vec::new());
     for path in recordings(dir)? {

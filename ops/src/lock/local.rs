@@ -248,7 +248,7 @@ impl Local {
         Some(number)
     }
 
-    /// Ready when the lock has been left so many times.
+    /// Ready when the lock has been left this many times.
     pub(super) async fn left(&self, number: u64) -> Result<()> {
         poll_fn(|cx| {
             let stored = StoredWaker::of(cx.waker());

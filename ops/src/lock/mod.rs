@@ -149,7 +149,7 @@ impl Lock {
     /// `None`. Not fair: a task that only tries is never in the queue.
     ///
     /// # Errors
-    /// Those of [`lock`](Self::lock).
+    /// The errors of [`lock`](Self::lock).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -173,7 +173,7 @@ impl Lock {
     /// set.
     ///
     /// # Errors
-    /// Those of [`lock`](Self::lock).
+    /// The errors of [`lock`](Self::lock).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -194,7 +194,7 @@ impl Lock {
     /// `shmem_test_lock`. True if it is set now; C returns the opposite.
     ///
     /// # Errors
-    /// Those of [`lock`](Self::lock).
+    /// The errors of [`lock`](Self::lock).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -433,7 +433,7 @@ impl LockGuard {
     /// `shmem_clear_lock`. Goes on if the future is dropped.
     ///
     /// # Errors
-    /// Those of [`quiet`](Context::quiet), with which the lock is cleared nevertheless, and of
+    /// The errors of [`quiet`](Context::quiet), with which the lock is cleared nevertheless, and of
     /// [`lock`](Lock::lock).
     ///
     /// ```

@@ -19,7 +19,7 @@ pub(super) trait Words: Send + Sync {
     fn name(&self) -> u32;
     /// Names the last PE of the queue, and returns the one before.
     fn swap_tail(&self, name: u32) -> impl Future<Output = Result<u32>> + Send;
-    /// The same if `cond` is the last.
+    /// Names the last PE of the queue if that is `cond`, and returns the one before.
     fn compare_swap_tail(&self, cond: u32, name: u32) -> impl Future<Output = Result<u32>> + Send;
     /// Sets bits in the node of the PE of this name.
     fn or_node(&self, bits: u32, name: u32) -> impl Future<Output = Result<()>> + Send;
@@ -167,7 +167,7 @@ mod tests {
             }
         }
 
-        /// Enters and leaves so many times; a round that is tried may come to nothing.
+        /// Enters and leaves this many times; a round that is tried may come to nothing.
         async fn live(&self, rounds: &[bool]) {
             for &tries in rounds {
                 if tries {

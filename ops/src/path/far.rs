@@ -137,12 +137,7 @@ impl<M: Sharing> Context<M> {
         });
         // SAFETY: as in `put_far`; the completion, in `then`, holds the source.
         unsafe { far.net.put(far.spot, from, bytes, then) };
-        self.completing(
-            ready,
-            far,
-            Op::under_way(flight, self.pe().engine().at_first_poll()),
-            S::reject_back,
-        )
+        self.completing(ready, far, Op::under_way(flight, self.pe().engine().at_first_poll()), S::reject_back)
     }
 
     /// Puts blocks of `source`, whose shape is in bytes.

@@ -148,7 +148,7 @@ impl<'a, T: Waitable> Condition<'a, T> {
         }))
     }
 
-    /// The same of device memory, where `words` are those that are included.
+    /// What to look at in device memory, where `words` are those that are included.
     #[cold]
     fn on_device(&self, words: Vec<Word>, all: bool) -> DeviceWords {
         let included = (0..self.len()).filter(|&i| self.includes(i));

@@ -39,7 +39,7 @@ impl WordWait {
         self.look_or(word, cmp, value, |_| Self::spin(word, cmp, value))
     }
 
-    /// The same for a user's own wait, which is recorded if it does not compare at once.
+    /// Looks for a user's own wait, which is recorded if it does not compare at once.
     #[inline(always)]
     pub(super) fn look_recorded<T: Waitable>(
         &mut self,
@@ -94,7 +94,7 @@ impl WordWait {
         }
     }
 
-    /// The same of device memory, where a look takes some microseconds, and longer where others use
+    /// Looks at device memory, where a look takes some microseconds, and longer where others use
     /// the device: after the first it is looked at when it is known to have changed, and once it is
     /// watched, by the engine.
     #[cold]
@@ -236,7 +236,7 @@ pub async fn wait_in<T: Waitable>(activity: Activity, word: SymRef<'_, T>, cmp: 
     wait_as(word, cmp, value, || word.as_view().pe().board().put(&activity)).await
 }
 
-/// The same with the place on the board that `show` returns.
+/// Waits for a word, with the place on the board that `show` returns.
 pub(crate) async fn wait_as<T: Waitable>(
     word: SymRef<'_, T>,
     cmp: Cmp,

@@ -32,9 +32,9 @@ pub struct Deal {
 enum Sizes {
     /// It is not set: one host.
     Unsaid,
-    /// So many hosts.
+    /// A number of hosts.
     Even(usize),
-    /// So many PEs on each host.
+    /// The number of PEs on each host.
     Each(Vec<usize>),
 }
 
@@ -44,7 +44,7 @@ const CYCLIC: &str = ":cyclic";
 const MOST_HOSTS: usize = 1 << 20;
 
 impl Deal {
-    /// To so many hosts, in blocks.
+    /// To this many hosts, in blocks.
     ///
     /// ```
     /// use oxshmem_base::Deal;
@@ -57,7 +57,7 @@ impl Deal {
         Self { sizes: Sizes::Even(hosts), cyclic: false }
     }
 
-    /// So many PEs to each host, in blocks.
+    /// This many PEs to each host, in blocks.
     ///
     /// ```
     /// use oxshmem_base::Deal;
@@ -69,13 +69,13 @@ impl Deal {
         Self { sizes: Sizes::Each(pes.into()), cyclic: false }
     }
 
-    /// The same sizes, dealt one PE at a time.
+    /// As many PEs on each host, but placed there one at a time, in turn.
     pub fn cyclic(self) -> Self {
         Self { cyclic: true, ..self }
     }
 
-    /// The same where it is not known how many PEs a job will have: where there were to be more
-    /// hosts than PEs, each PE is on a host of its own. A list of sizes stays as it is.
+    /// Fits it to a job of `n_pes` PEs: where there would be more hosts than PEs, each PE is on a
+    /// host of its own. A list of sizes stays as it is.
     ///
     /// ```
     /// use oxshmem_base::Deal;

@@ -410,7 +410,7 @@ impl Error {
     }
 }
 
-/// The numbers of so many PEs.
+/// The numbers of `n` PEs.
 fn pes(n: usize) -> String {
     n.checked_sub(1).map_or_else(|| "no PE".to_owned(), |last| format!("PEs 0 to {last}"))
 }

@@ -3,7 +3,7 @@
 //! A parser gets what a real sender has made, with some of its bytes changed, cut off, doubled or
 //! set to numbers that lie at an edge. It may refuse that or not, but must not panic, and must not
 //! ask for memory that the input does not account for. As a plain test it sees a few hundred
-//! inputs, always the same; `cargo xtask fuzz` has other ones each time, for so many seconds.
+//! inputs, always the same; `cargo xtask fuzz` has other ones each time, for this many seconds.
 
 use std::{
     env,
@@ -26,7 +26,7 @@ enum Change {
     /// A word at a place that is a multiple of its size.
     Word(usize, u64),
     Cut(usize),
-    /// So many bytes more.
+    /// This many bytes more.
     Grow(usize, u8),
     /// Bytes of one place at another.
     Copy(usize, usize, usize),

@@ -87,8 +87,8 @@ impl Home {
         }
     }
 
-    /// The same by a system call, for children too that have the very memory of their parent
-    /// (`vfork`).
+    /// Whether this is the process that made it, asked of the system: right also in children that
+    /// share the memory of their parent (`vfork`).
     pub fn is_this_process(&self) -> bool {
         std::process::id() == self.process
     }

@@ -17,7 +17,7 @@ pub fn zeroed(name: &str, bytes: usize) -> io::Result<OwnedFd> {
     sized(name, MemfdFlags::empty(), bytes)
 }
 
-/// The same with other flags, those of huge pages.
+/// Memory of `bytes` bytes, all of them 0, with other flags, such as those of huge pages.
 pub fn sized(name: &str, flags: MemfdFlags, bytes: usize) -> io::Result<OwnedFd> {
     let memory = create(name, flags)?;
     ftruncate(&memory, bytes as u64)?;

@@ -11,7 +11,7 @@ use std::{
 /// as it is.
 ///
 /// # Errors
-/// Those of the system.
+/// The errors of the system.
 pub fn folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
@@ -20,7 +20,7 @@ pub fn folder(path: &Path) -> io::Result<()> {
 /// that goes on with it, and a link leads nowhere.
 ///
 /// # Errors
-/// Those of the system.
+/// The errors of the system.
 pub fn file(path: &Path) -> io::Result<File> {
     match remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),

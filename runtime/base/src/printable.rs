@@ -19,8 +19,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, controls)
 }
 
-/// The same, but lines stay lines. For a message, whose parts from outside are [`printable`]
-/// already.
+/// Escapes control characters as [`printable`] does, except that lines stay lines. For a message
+/// whose parts from outside are printable already.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n' && controls(c))

@@ -2,7 +2,7 @@
 
 use std::{fs::File, io, io::Read};
 
-/// So many bytes of them.
+/// `N` random bytes.
 pub fn bytes<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -13,7 +13,7 @@ use rustix::{io::Errno, stdio::stderr};
 /// raises SIGPIPE.
 ///
 /// # Errors
-/// Those of the write; `BrokenPipe` if there is no reader.
+/// The errors of the write; `BrokenPipe` if there is no reader.
 pub fn write_stderr(bytes: &[u8]) -> io::Result<()> {
     without_sigpipe(|| write_all(bytes))
 }

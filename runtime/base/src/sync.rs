@@ -156,7 +156,8 @@ mod locks {
             MutexGuard { inner: self.0.wait(inner).unwrap_or_else(PoisonError::into_inner), hold }
         }
 
-        /// The same for `limit` at the most. Whether the time is over.
+        /// Opens the lock, waits for `limit` at the most, and takes the lock again. Whether the
+        /// time is over.
         pub fn wait_timeout<'a, T>(
             &self,
             guard: MutexGuard<'a, T>,

@@ -83,7 +83,7 @@ impl Foreign {
         Self::find(|name| std::env::var_os(name))
     }
 
-    /// The same with an environment in which `look` finds the variables.
+    /// The launcher that an environment names, in which `look` finds the variables.
     pub fn find(look: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let text = |name: &&'static str| Some((*name, look(name)?.to_string_lossy().into_owned()));
         for &Launcher { name, marks, sizes, needs_size } in LAUNCHERS {

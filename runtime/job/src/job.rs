@@ -40,8 +40,8 @@ impl Job {
     /// Where this PE is.
     ///
     /// # Errors
-    /// [`Error::Unsupported`](oxshmem_base::Error::Unsupported) if so many PEs cannot be dealt like
-    /// that.
+    /// [`Error::Unsupported`](oxshmem_base::Error::Unsupported) if this many PEs cannot be dealt
+    /// like that.
     pub fn placement(&self) -> oxshmem_base::Result<Placement> {
         let hosts = self.hosts.hosts(self.n_pes)?;
         let name = hosts.simulated_name(&self.host, hosts.host_of(self.pe));

@@ -121,7 +121,7 @@ pub trait Bootstrap: Sealed + Send + Sync + 'static {
     /// The result is one allocation for all PEs of a process.
     async fn exchange(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>>;
 
-    /// The same for the leaders of the hosts alone: other PEs get nothing, which takes them no
+    /// Gives `mine` to the leaders of the hosts alone: other PEs get nothing, which takes them no
     /// time. What a PE gives is to be shorter than 256 KiB. Matched in order with
     /// [`exchange`](Self::exchange).
     async fn exchange_to_leaders(&self, mine: Vec<u8>) -> Result<Option<Arc<[Vec<u8>]>>> {
@@ -224,7 +224,7 @@ pub async fn share<T: Shared>(
 /// that started the process, `warn` gets a warning. Collective over all PEs.
 ///
 /// # Errors
-/// Those of [`Launched::from_env`] and [`Pmix::from_env`].
+/// The errors of [`Launched::from_env`] and [`Pmix::from_env`].
 ///
 /// ```
 /// # oxshmem_job::suite::runtime().block_on(async {

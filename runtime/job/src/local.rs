@@ -163,7 +163,7 @@ struct State {
     end: Option<End>,
     exchanges: VecDeque<Exchange>,
     first_exchange: u64,
-    /// Those of each host, up to the last that has shared anything.
+    /// The offers of each host, up to the last that has shared anything.
     shares: Vec<Shares>,
 }
 

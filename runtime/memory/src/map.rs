@@ -441,7 +441,7 @@ impl HostMap {
     }
 }
 
-/// An error unless `memory` has so many bytes: an access beyond its end raises SIGBUS.
+/// An error unless `memory` has this many bytes: an access beyond its end raises SIGBUS.
 fn holds(memory: &OwnedFd, bytes: usize) -> Result<()> {
     let there = fstat(memory).map_err(|e| Error::system("fstat", e))?.st_size;
     if usize::try_from(there).is_ok_and(|there| there >= bytes) {

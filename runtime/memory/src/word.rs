@@ -69,7 +69,7 @@ pub enum Atomic<W> {
 }
 
 impl<W: AtomicWord> Atomic<W> {
-    /// The same with its operands as 8 bytes.
+    /// This operation with its operands as 8 bytes.
     pub fn widened(self) -> Atomic<u64> {
         match self {
             Self::Fetch => Atomic::Fetch,
@@ -87,7 +87,7 @@ impl<W: AtomicWord> Atomic<W> {
 }
 
 impl Atomic<u64> {
-    /// The same with its operands as 4 bytes, their lower halves.
+    /// This operation with its operands as 4 bytes, their lower halves.
     fn narrowed(self) -> Atomic<u32> {
         match self {
             Self::Fetch => Atomic::Fetch,

@@ -57,8 +57,8 @@ pub fn complete<T: 'static>(done: Completion<T>, outcome: Result<T>) {
     run(move || done(outcome));
 }
 
-/// The same for what a completion is made of otherwise. One that panics does so when those that
-/// wait for it have run.
+/// Runs a completion that is a closure now, or when the one around it has returned. One that panics
+/// does so when those that wait for it have run.
 pub fn run(completion: impl FnOnce() + 'static) {
     if STATE.get() == State::Completing {
         return WAITING.with_borrow_mut(|waiting| waiting.push_back(Box::new(completion)));

@@ -139,7 +139,7 @@ unsafe impl Send for Counters {}
 unsafe impl Sync for Counters {}
 
 impl Counters {
-    /// Those of the PE whose control block is `block`.
+    /// The counters of the PE whose control block is `block`.
     pub fn new(control: Arc<Control>, block: usize) -> Self {
         let watched = NonNull::from(&control.page(block).watched.0);
         Self { watched, control, block }

@@ -116,8 +116,8 @@ pub fn must_ring(sleeping: &AtomicU32, kind: u32, side: FenceSide) -> bool {
     sleeps(sleeping, kind)
 }
 
-/// The same behind the writer's [`after_store`], which is one for any number of stores to any
-/// number of PEs.
+/// The writer's half behind [`after_store`], which is one for any number of stores to any number of
+/// PEs: whether the PE may have to be woken, or asks for notes.
 #[inline(always)]
 pub fn sleeps(sleeping: &AtomicU32, kind: u32) -> bool {
     // Relaxed: ordered after our store by `after_store` and the sleeper's barrier.

@@ -31,8 +31,8 @@ use crate::{
     wait::NAP,
 };
 
-/// So many signs of life of another thread may be those of one that has started something and waits
-/// for it in a way of its own, as in an event loop.
+/// Up to this many signs of life of another thread may be those of one that has started something
+/// and waits for it in a way of its own, as in an event loop.
 const FEW: u64 = 4;
 
 /// The engine of a PE, as the helper works for it.

@@ -151,8 +151,8 @@ impl<T: Parked> Roles<T> {
         in_one_order(|| self.unfired.load(Ordering::SeqCst))
     }
 
-    /// The same, ordered with what this thread has stored before: of that and a new watch, either
-    /// this sees the watch, or the next look of its owner sees what was stored.
+    /// Watches that have not fired, ordered with what this thread has stored before: of that and a
+    /// new watch, either this sees the watch, or the next look of its owner sees what was stored.
     #[cfg(not(loom))]
     pub(crate) fn unfired_after_store(&self) -> usize {
         // Acquire and release, by an operation that all others on the count are ordered with.

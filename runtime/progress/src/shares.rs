@@ -24,7 +24,7 @@ pub fn begin(shared: &AtomicU64, number: u64) {
     shared.store(word(number, 0), Ordering::Relaxed);
 }
 
-/// Takes a part of the vector with that number, of `all` units, and at least so many as `fewest` if
+/// Takes a part of the vector with that number, of `all` units, and at least `fewest` if
 /// they are left: where it begins, and how many units it has.
 pub fn take(shared: &AtomicU64, number: u64, all: u64, fewest: u64) -> Option<(u64, u64)> {
     // A guess, which costs nothing where nothing is taken.
@@ -140,7 +140,7 @@ mod tests {
             }
         }
 
-        /// So many vectors, one after the other.
+        /// This many vectors, one after the other.
         fn vectors(count: u64, root_waits: bool) {
             let mut model = loom::model::Builder::new();
             model.preemption_bound = Some(3);

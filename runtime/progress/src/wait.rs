@@ -16,9 +16,9 @@ const LONG: Duration = Duration::from_micros(100);
 /// yields its processor, since the answer may have to come from a thread that waits for that very
 /// processor.
 const SHORT: Duration = Duration::from_micros(20);
-/// So many waits in vain may be chance.
+/// Up to this many waits in vain may be chance.
 const CHANCE: u32 = 4;
-/// Of so many waits in vain the next is long.
+/// After waits in vain, one in this many is long.
 const LONG_WAITS: u32 = 16;
 /// How long a sleep in pieces lasts between two looks.
 const PIECE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(16)];
@@ -56,7 +56,7 @@ impl WaitPolicy {
         Self { spin, yields, looks, look: LOOK, in_vain: InVain::default() }
     }
 
-    /// The same with other naps between looks at words that no processor can load.
+    /// This policy with other times between looks at words that no processor can load.
     #[cfg(test)]
     pub(crate) fn looking(self, look: [Duration; 3]) -> Self {
         Self { look, ..self }

@@ -3,7 +3,7 @@
 
 use super::{HeapError, Hints, LINE, Layout};
 
-/// The same rules as [`Heap`](super::Heap), on lists.
+/// A heap with the rules of [`Heap`](super::Heap), on lists.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     /// Bytes of the segment.

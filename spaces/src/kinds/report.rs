@@ -48,7 +48,7 @@ pub fn host_memory(topology: &Topology, pools: &[HugePages]) -> Vec<String> {
 /// definition and the outcome.
 ///
 /// # Errors
-/// Those of [`Layout::of`].
+/// The errors of [`Layout::of`].
 ///
 /// ```
 /// use oxshmem_spaces::kinds::{Topology, forecast};

@@ -176,7 +176,7 @@ pub(crate) mod tests {
             Self(root)
         }
 
-        /// A node with so many MiB in all and free.
+        /// A node with this many MiB in all and free.
         pub(crate) fn node(self, id: usize, total: usize, free: usize, cpus: &str) -> Self {
             let kib = |mib: usize| mib << 10;
             self.file(id, "cpulist", &format!("{cpus}\n")).file(

@@ -23,8 +23,7 @@ impl Helpers {
     /// Called by a thread that is none of them.
     pub fn join(self) {
         let begin = Instant::now();
-        let ended =
-            || self.engine.has_no_helper() && self.watchdog.as_ref().is_none_or(|it| it.has_ended());
+        let ended = || self.engine.has_no_helper() && self.watchdog.as_ref().is_none_or(|it| it.has_ended());
         while !ended() && begin.elapsed() < ENDING {
             std::thread::sleep(Duration::from_micros(50));
         }

@@ -81,8 +81,8 @@ impl Figure {
         if self.is_time() { a.min(b) } else { a.max(b) }
     }
 
-    /// Those of the round whose ratio is in the middle: what the machine does to one side in a
-    /// round, it does to both.
+    /// Both figures of the round whose ratio is in the middle: what the machine does to one side in
+    /// a round, it does to both.
     fn both(&self) -> (f64, f64) {
         let mut rounds = self.rounds.clone();
         rounds.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));

@@ -125,7 +125,7 @@ pub(super) fn run(
     check(file, list, variant, outcome)
 }
 
-/// The same for two PEs at the ends of a cable.
+/// Runs a program with two PEs at the ends of a cable.
 pub(super) fn run_apart(
     program: &Path,
     variant: Variant,

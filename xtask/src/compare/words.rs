@@ -21,7 +21,7 @@ const PAGE: &str = "book/src/compare-c.md";
 /// Seconds of a job's start are measured so often.
 const STARTS: usize = 9;
 
-/// A round takes seconds: there are so many for one of the collectives'.
+/// Rounds of words for each round of the collectives: one takes seconds.
 const TIMES: usize = 4;
 
 const METHOD: &str = "\

@@ -61,7 +61,7 @@ pub(super) static GROUPS: &[Group] = &[
     Group {
         name: "shmem_team_split_strided",
         section: "9.4.6",
-        brief: "makes a team of every so many PEs of a team",
+        brief: "makes a team of PEs at a stride in a team",
         text: "The new team has the parent's PEs start, start + stride and so on, size of them, in this \
                order. All PEs of the parent call it with the same three numbers.",
         forms: &[Form::once(

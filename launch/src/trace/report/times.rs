@@ -28,7 +28,7 @@ pub(super) fn of(pe: &PeTrace) -> Times {
         _ => pe.began,
     };
     let ended = pe.ended.max(began);
-    // At each of these times so many more calls, or fewer, are active, and so many wait.
+    // By how much the number of active calls, and of waiting ones, changes at each of these times.
     let mut changes = Vec::with_capacity(4 * pe.events.len() + 2);
     let mut add = |from: u64, to: u64, active: i32, waiting: i32| {
         let from = from.clamp(began, ended);

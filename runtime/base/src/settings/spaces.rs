@@ -57,7 +57,7 @@ impl SpacePlan {
         Self::explained(settings, devices, None)
     }
 
-    /// The same, with the reason why some PE has no device, for messages.
+    /// The spaces of a job, with the reason why some PE has no device, for messages.
     pub fn explained(settings: &Settings, devices: &[bool], why: Option<&str>) -> Result<Self> {
         let (cpu, gpu) = settings.enabled_spaces();
         if !cpu && !gpu {

@@ -15,8 +15,8 @@ pub fn unknown<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Vec<String>
     describe_all(names, looks_like_setting)
 }
 
-/// The same without the names that other software reads: what a user sees without asking.
-/// `SHMEM_WARN_UNKNOWN` silences it.
+/// A line for each name that is likely a misspelt setting, without the names that other software
+/// reads: what a user sees without asking. `SHMEM_WARN_UNKNOWN` silences it.
 ///
 /// ```
 /// # use oxshmem_base::settings::*;

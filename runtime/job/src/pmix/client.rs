@@ -203,7 +203,7 @@ impl Client {
         }
     }
 
-    /// The same in one round, in which each gives at most [`PIECE`] bytes: what `givers`, in their
+    /// Exchanges in one round, in which each gives at most [`PIECE`] bytes: what `givers`, in their
     /// order, have given.
     pub(super) fn exchange_short(
         &self,

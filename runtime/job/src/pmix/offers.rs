@@ -73,7 +73,7 @@ pub(super) struct OfferServer {
 }
 
 impl OfferServer {
-    /// For so many other PEs.
+    /// For this number of other PEs.
     pub(super) fn open(peers: usize) -> io::Result<Self> {
         let address = Address::random()?;
         let (listener, name) = address.socket()?;

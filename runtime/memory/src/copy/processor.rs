@@ -37,15 +37,15 @@ impl Processor {
         THIS.get_or_init(Self::find)
     }
 
-    /// Up to so many bytes are copied by a loop over vector registers. 0 if the processor has none
-    /// that are wide enough.
+    /// Up to this many bytes are copied by a loop over vector registers. 0 if the processor has
+    /// none that are wide enough.
     #[inline(always)]
     pub fn loop_to(&self) -> usize {
         self.loop_to
     }
 
-    /// Up to so many bytes are copied by the string instruction, if they are too long for the loop.
-    /// What is longer than both is left to the C library.
+    /// Up to this many bytes are copied by the string instruction, if they are too long for the
+    /// loop. What is longer than both is left to the C library.
     #[inline(always)]
     pub fn string_to(&self) -> usize {
         self.string_to

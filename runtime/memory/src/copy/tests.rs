@@ -1,6 +1,6 @@
 use super::*;
 
-/// `copy`, of so many bytes of 20,000, to and from places that far from where a line begins.
+/// `copy`, of this many bytes of 20,000, to and from places that far from where a line begins.
 fn moves_those_bytes_and_no_others(
     copy: unsafe fn(*mut u8, *const u8, usize),
     lens: impl Iterator<Item = usize>,
@@ -35,7 +35,7 @@ fn so_does_a_copy_of_few_bytes_on_any_processor() {
     for len in 0..=64 {
         for (there, here) in (0..64).map(|shifts| (8 + shifts / 8, shifts % 8)) {
             let mut to = Room([0; 96]);
-            // SAFETY: so many bytes are inside of both arrays.
+            // SAFETY: this many bytes are inside of both arrays.
             unsafe { copy_by_words(to.0.as_mut_ptr().add(there), from.0.as_ptr().add(here), len) };
             let mut expected = [0; 96];
             expected[there..there + len].copy_from_slice(&from.0[here..here + len]);
@@ -60,8 +60,8 @@ fn nobody_sees_a_part<T: Copy + PartialEq + std::fmt::Debug + Sync, const N: usi
         threads.spawn(|| {
             for turn in 0..100_000 {
                 let source = [[zero, ones][turn % 2]; N];
-                // SAFETY: so many bytes are inside of both; the other thread uses `load`, of single
-                // words.
+                // SAFETY: this many bytes are inside of both; the other thread uses `load`, of
+                // single words.
                 unsafe { copy(place(), source.as_ptr().cast(), all) };
             }
             done.store(true, Relaxed);

@@ -57,9 +57,9 @@ const GLOBALS_WORD: usize = 4;
 // The numbers of the teams that nobody has made.
 /// All PEs.
 const WORLD: u64 = 0;
-/// Those of one host: another team on each, all with this number.
+/// The PEs of one host: another team on each, all with this number.
 const SHARED: u64 = 1;
-/// Those of the GPU space, where that is not all of them.
+/// The PEs of the GPU space, where that is not all of them.
 const SPACE: u64 = 2;
 // The bits of any other team's number, from the lowest: its place among the teams, the number of
 // the split that made it, and its first PE.
@@ -411,7 +411,7 @@ fn now() -> u64 {
     nanos(ClockId::MonotonicCoarse)
 }
 
-/// The same exactly.
+/// Nanoseconds of the clock that all processes of the host share, read exactly.
 fn exactly_now() -> u64 {
     nanos(ClockId::Monotonic)
 }

@@ -86,7 +86,7 @@ impl Boards {
         })
     }
 
-    /// Those of the PEs of a host, whose memory this process has mapped.
+    /// The boards of the PEs of a host, whose memory this process has mapped.
     pub fn of(control: &Control, heap: &HostMap) -> Option<Self> {
         let memory = |map: &HostMap| {
             let shape = map.shape();
@@ -248,7 +248,8 @@ fn decode(copy: impl Fn(&mut [u64; WORDS]) -> Option<()>) -> Option<PeBoard> {
 const HEAP: u64 = SegmentId::Heap as u64;
 
 impl Activity {
-    /// The same for people: what is in the globals is at a place there, and not in the heap.
+    /// This activity as people read it: what is in the globals is at a place there, and not in the
+    /// heap.
     fn apart_from(mut self, globals_at: u64) -> Self {
         let [offset, _, shape, _] = &mut self.args;
         let has_place = matches!(self.call.family(), Family::Wait | Family::Lock);

@@ -116,8 +116,8 @@ impl Executor {
         self.helper.work_for(Box::new(Duty::new(self)))
     }
 
-    /// The same where no error can be returned: without a helper nothing that waits could ever be
-    /// woken, so all of it ends with an error.
+    /// Gets the helper's work where no error can be returned: without a helper nothing that waits
+    /// could ever be woken, so all of it ends with an error.
     pub(super) fn must_get_help(self: &Arc<Self>) {
         if let Err(error) = self.get_help() {
             self.fail(Failure::without_thread(&error));

@@ -8,8 +8,8 @@ use std::{
 use super::*;
 use crate::fabric::Fabric;
 
-/// How a wait among PEs that share processors ends for which so many `looks` are needed, and after
-/// how many of them.
+/// How a wait among PEs that share processors ends for which this many `looks` are needed, and
+/// after how many of them.
 fn wait(looks: u32) -> (bool, u32) {
     let fabric = Fabric::new(1, 1 << 20, false).unwrap();
     let policy = WaitPolicy::new(Duration::ZERO, 64, false);

@@ -207,7 +207,7 @@ impl Watches {
         }
     }
 
-    /// The same, and exchanges the watch's waker if it has not fired.
+    /// How a watch has fired, if it has. If it has not, the watch's waker is exchanged.
     pub(super) fn exchange(&mut self, key: &WatchKey, waker: &mut StoredWaker) -> Option<Fired> {
         let Some(watch) = self.get(key) else { return Some(Fired::Ended) };
         if watch.fired.is_none() {

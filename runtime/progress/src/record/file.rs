@@ -23,8 +23,8 @@ use super::{
 const ALL: usize = 512 << 20;
 const LEAST: usize = 256 << 10;
 const MOST: usize = 32 << 20;
-/// Where there are few PEs, so many bytes of a ring are there from the start: the first time that a
-/// page is stored to takes as long as ten records.
+/// Where there are few PEs, the bytes of a ring that are there from the start: the first time that
+/// a page is stored to takes as long as ten records.
 const READY: usize = 8 << 20;
 
 /// The file, mapped.
@@ -133,7 +133,7 @@ impl File {
     #[inline(always)]
     pub(super) fn record(&self, at: usize) -> &[AtomicU64; RECORD_WORDS] {
         assert!(at < self.capacity);
-        // SAFETY: the ring begins at a page and has so many records.
+        // SAFETY: the ring begins at a page and has this many records.
         unsafe { &*self.base.as_ptr().add(self.ring + at * RECORD).cast() }
     }
 

@@ -43,7 +43,7 @@ pub mod word {
     pub const FIRST: usize = 8;
     /// See above.
     pub const LAST: usize = 11;
-    /// The host's name, ended by a zero byte, in so many bytes.
+    /// The host's name, ended by a zero byte, in this many bytes.
     pub const HOST: usize = 16;
     /// See above.
     pub const HOST_BYTES: usize = 256;
@@ -59,9 +59,9 @@ pub mod word {
 pub struct Pair {
     /// What records have.
     pub ticks: u64,
-    /// The same on all PEs of a host.
+    /// In nanoseconds, equal on all PEs of a host.
     pub monotonic: u64,
-    /// Nearly the same on all hosts.
+    /// In nanoseconds, nearly equal on all hosts.
     pub of_day: u64,
 }
 
@@ -131,10 +131,10 @@ pub fn place(word: oxshmem_memory::Extent) -> u64 {
 
 /// The bits of packed totals that count bytes; those above count operations.
 const BYTES_BITS: u32 = 40;
-/// From so many operations on packed totals are added up.
+/// From this many operations on packed totals are added up.
 pub(super) const MANY: u64 = 1 << 23 << BYTES_BITS;
 
-/// One operation of so many bytes, packed.
+/// One operation of this many bytes, packed.
 #[inline(always)]
 pub(super) fn packed(bytes: usize) -> u64 {
     1 << BYTES_BITS | bytes as u64

@@ -43,10 +43,10 @@ use self::{
 };
 use crate::activity::{Activity, Call};
 
-/// After so many records the clocks are compared again.
+/// After this many records the clocks are compared again.
 const CALIBRATION: u64 = 1 << 12;
 
-/// So many records before it is written, the line of a record is fetched.
+/// This many records before it is written, the line of a record is fetched.
 const AHEAD: u64 = 8;
 
 /// What a recording says of its PE.
@@ -105,7 +105,7 @@ impl Recorder {
     /// Makes the file of a PE in the folder `dir`, which is made if need be. Recording is on.
     ///
     /// # Errors
-    /// Those of the system, among them that there is no room for the file.
+    /// The errors of the system, among them that there is no room for the file.
     pub fn create(dir: &Path, head: &Head<'_>) -> Result<Self> {
         let clock = Clock::new();
         let file = File::create(dir, head, clock.pair())?;
